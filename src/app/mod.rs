@@ -24,6 +24,7 @@ pub use crate::store::backup::BackupFailure;
 pub use access::api_keys::NewKey;
 pub use access::applications::{ApplicationDraft, ApplicationQuery, FirstKey};
 pub use access::caller::Caller;
+pub use access::sessions::{NewSession, SessionAuthorization};
 pub use access::tenants::{TenantChange, TenantDraft};
 pub use audit::{
     AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, ExportQuery, ExportedEntry,

@@ -16,6 +16,15 @@ pub const KEYS_PER_APPLICATION_MAX: usize = 3;
 pub const PERMISSIONS_MAX: usize = 50;
 /// Access rules of one application; each request that reads a token walks them.
 pub const RULES_MAX: usize = 50;
+/// Conditions of one rule of a session; each request that reads a token checks them.
+pub const CONDITIONS_MAX: usize = 10;
+/// Live sessions of one tenant. A public key, which every visitor of a page has, makes them: each
+/// takes about a kilobyte until it expires.
+pub const SESSIONS_MAX: usize = 10_000;
+/// A session that is not authorized ends after this time, as published.
+pub const SESSION_LIFE: Duration = Duration::from_mins(3);
+/// The longest life that an authorization may give to a session: a working day and its night.
+pub const SESSION_LIFE_MAX: Duration = Duration::from_hours(24);
 /// The name of a tenant or an application, as published.
 pub const NAME_CHARS_MAX: usize = 200;
 /// A rule's description.

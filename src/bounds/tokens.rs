@@ -40,6 +40,9 @@ pub const QUERY_BYTES_MAX: usize = 8 * 1024;
 /// Entries of a cursor list that are passed over (expired, or listed under another container) in
 /// one request, which takes a millisecond or two. The rest waits for the next page.
 pub const LIST_SKIPPED_MAX: usize = 5_000;
+/// Entries of a cursor list that a session's conditions hide in one request. Each costs the opening of
+/// a record, together about ten milliseconds.
+pub const LIST_HIDDEN_MAX: usize = 1_000;
 /// The part of a listing key behind its path, which a cursor holds: a zero, the time and the id.
 pub const LIST_KEY_TAIL_BYTES: usize = 1 + 8 + 16;
 /// The tag that authenticates a cursor: 128 bits, because each guess costs a request.
@@ -59,5 +62,5 @@ pub const SEARCH_QUERY_CHARS_MAX: usize = 200;
 
 const _: () =
     assert!(2 * (CONTAINER_BYTES_MAX + LIST_KEY_TAIL_BYTES + CURSOR_TAG_BYTES) <= CURSOR_CHARS_MAX);
-const _: () = assert!(LIST_SKIPPED_MAX > PAGE_SIZE_MAX);
+const _: () = assert!(LIST_SKIPPED_MAX > PAGE_SIZE_MAX && LIST_HIDDEN_MAX > PAGE_SIZE_MAX);
 const _: () = assert!(NUMBERED_PASS_MAX > PAGE_SIZE_MAX);

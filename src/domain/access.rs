@@ -1,6 +1,7 @@
 //! Access control: the permissions of an application by container, and the part of a token's data that
 //! an answer may show.
 
+use crate::domain::condition::{Attribute, Condition, Target, TargetId};
 use crate::domain::container::Container;
 use crate::domain::permission::Permission;
 
@@ -17,12 +18,15 @@ pub struct AccessRule {
     pub description: Option<String>,
     /// The lowest decides.
     pub priority: u32,
+    /// The rule covers this container and those inside it, as far as its conditions hold.
     pub container: Container,
+    /// Only rules of sessions have conditions.
+    pub conditions: Vec<Condition>,
     pub transform: Transform,
     pub permissions: Vec<Permission>,
 }
 
-/// The permissions and rules of an application.
+/// The permissions and rules of an application or a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Access {
     permissions: Vec<Permission>,
@@ -89,25 +93,66 @@ impl Access {
         self.granting_rules(permission).any(|rule| rule.transform == Transform::Redact)
     }
 
+    /// True if a rule grants the permission under conditions. A token must then be opened to decide
+    /// if it is granted: its container alone does not say it.
+    pub fn is_conditional(&self, permission: Permission) -> bool {
+        self.granting_rules(permission).any(|rule| !rule.conditions.is_empty())
+    }
+
     /// For reading, searching and using: one granted container of the token suffices.
-    pub fn in_any(&self, permission: Permission, containers: &[Container]) -> Option<Transform> {
+    pub fn in_any(&self, permission: Permission, target: Target<'_>) -> Option<Transform> {
         self.granting_rules(permission)
-            .find(|rule| containers.iter().any(|container| rule.container.covers(container)))
+            .find(|rule| {
+                target.containers.iter().any(|container| rule.covers(target.id, container))
+            })
             .map(|rule| rule.transform)
             .or_else(|| self.plain(permission))
     }
 
     /// For creating, changing and deleting: every container must be granted. The rule of the best
     /// priority among the granting ones gives the transform.
-    pub fn in_all(&self, permission: Permission, containers: &[Container]) -> Option<Transform> {
+    pub fn in_all(&self, permission: Permission, target: Target<'_>) -> Option<Transform> {
         let plain = self.plain(permission);
-        for container in containers {
+        for container in target.containers {
             self.granting_rules(permission)
-                .find(|rule| rule.container.covers(container))
+                .find(|rule| rule.covers(target.id, container))
                 .map(|rule| rule.transform)
                 .or(plain)?;
         }
-        self.in_any(permission, containers)
+        self.in_any(permission, target)
+    }
+
+    /// True if tokens in this container may be listed. Conditions on ids are left out: the list
+    /// checks them for each token.
+    pub fn lists(&self, permission: Permission, container: &Container) -> bool {
+        self.plain(permission).is_some()
+            || self.granting_rules(permission).any(|rule| rule.may_cover(container))
+    }
+
+    /// True if every right of `other` is a right of this access too, with at least its transform. A
+    /// rule of `other` counts as the container that its conditions name. One that names only ids is
+    /// a right of this access if it holds as much anywhere: it applies to each token that the
+    /// rule is used for ([`Access::in_any`] of both).
+    pub fn covers(&self, other: &Self) -> bool {
+        let plain = other.permissions.iter().all(|permission| {
+            // Rules cannot grant permissions that do not concern tokens.
+            let root = [Container::root()];
+            self.in_any(*permission, Target::unknown(&root)) >= other.plain(*permission)
+        });
+        let rule = |rule: &AccessRule| {
+            let by_id = rule.conditions.iter().any(|it| it.attribute == Attribute::Id)
+                && rule.container == Container::root();
+            let within = [rule.container.clone()];
+            rule.permissions.iter().all(|permission| {
+                let held = if by_id {
+                    self.highest(*permission)
+                } else {
+                    self.in_any(*permission, Target::unknown(&within))
+                };
+                held >= Some(rule.transform)
+            })
+        };
+        plain && other.rules.iter().all(rule)
     }
 
     /// The containers that the permission is held in, in order and without containers inside another
@@ -132,11 +177,31 @@ impl Access {
         self.rules.iter().filter(move |rule| rule.permissions.contains(&permission))
     }
 
+    /// The most that the permission shows in any container.
+    fn highest(&self, permission: Permission) -> Option<Transform> {
+        let rules = self.granting_rules(permission).map(|rule| rule.transform);
+        rules.chain(self.plain(permission)).max()
+    }
+
     /// A permission without a rule covers all containers.
     fn plain(&self, permission: Permission) -> Option<Transform> {
         let transform =
             if permission == Permission::TokenUse { Transform::Reveal } else { Transform::Mask };
         self.permissions.contains(&permission).then_some(transform)
+    }
+}
+
+impl AccessRule {
+    fn covers(&self, id: TargetId<'_>, container: &Container) -> bool {
+        self.container.covers(container) && self.conditions.iter().all(|it| it.holds(id, container))
+    }
+
+    /// True if the rule covers some token in the container.
+    fn may_cover(&self, container: &Container) -> bool {
+        let mut conditions = self.conditions.iter();
+        self.container.covers(container)
+            && conditions
+                .all(|it| it.attribute == Attribute::Id || it.holds(TargetId::Unknown, container))
     }
 }
 
@@ -149,9 +214,14 @@ mod tests {
             description: None,
             priority,
             container: Container::parse(path).unwrap(),
+            conditions: Vec::new(),
             transform,
             permissions: may.to_vec(),
         }
+    }
+
+    fn at(containers: &[Container]) -> Target<'_> {
+        Target::unknown(containers)
     }
 
     fn paths(texts: &[&str]) -> Vec<Container> {
@@ -171,28 +241,28 @@ mod tests {
                 rule(2, "/pci/", Reveal, &[TokenRead]),
             ],
         );
-        assert_eq!(access.in_any(TokenRead, &paths(&["/pci/high/"])), Some(Reveal));
-        assert_eq!(access.in_any(TokenRead, &paths(&["/bank/"])), Some(Redact));
-        assert_eq!(access.in_any(TokenCreate, &paths(&["/pci/"])), Some(Mask));
-        assert_eq!(access.in_any(TokenCreate, &paths(&["/bank/"])), None);
-        assert_eq!(access.in_any(TokenDelete, &paths(&["/pci/"])), None);
+        assert_eq!(access.in_any(TokenRead, at(&paths(&["/pci/high/"]))), Some(Reveal));
+        assert_eq!(access.in_any(TokenRead, at(&paths(&["/bank/"]))), Some(Redact));
+        assert_eq!(access.in_any(TokenCreate, at(&paths(&["/pci/"]))), Some(Mask));
+        assert_eq!(access.in_any(TokenCreate, at(&paths(&["/bank/"]))), None);
+        assert_eq!(access.in_any(TokenDelete, at(&paths(&["/pci/"]))), None);
     }
 
     #[test]
     fn plain_permissions_cover_all_containers_with_mask_and_use_reveals() {
         let access = Access::new(vec![TokenRead, TokenUse], vec![]);
-        assert_eq!(access.in_any(TokenRead, &paths(&["/x/"])), Some(Mask));
-        assert_eq!(access.in_any(TokenUse, &paths(&["/x/"])), Some(Reveal));
-        assert_eq!(access.in_all(TokenDelete, &paths(&["/x/"])), None);
+        assert_eq!(access.in_any(TokenRead, at(&paths(&["/x/"]))), Some(Mask));
+        assert_eq!(access.in_any(TokenUse, at(&paths(&["/x/"]))), Some(Reveal));
+        assert_eq!(access.in_all(TokenDelete, at(&paths(&["/x/"]))), None);
     }
 
     #[test]
     fn writing_needs_the_permission_in_all_containers_and_reading_in_any() {
         let access = Access::new(vec![], vec![rule(1, "/a/", Reveal, &[TokenRead, TokenCreate])]);
         let both = paths(&["/a/", "/b/"]);
-        assert_eq!(access.in_any(TokenRead, &both), Some(Reveal));
-        assert_eq!(access.in_all(TokenCreate, &both), None);
-        assert_eq!(access.in_all(TokenCreate, &paths(&["/a/", "/a/c/"])), Some(Reveal));
+        assert_eq!(access.in_any(TokenRead, at(&both)), Some(Reveal));
+        assert_eq!(access.in_all(TokenCreate, at(&both)), None);
+        assert_eq!(access.in_all(TokenCreate, at(&paths(&["/a/", "/a/c/"]))), Some(Reveal));
     }
 
     #[test]
@@ -235,7 +305,7 @@ mod tests {
     fn of_rules_with_the_same_priority_the_one_that_shows_less_decides() {
         let rules = vec![rule(1, "/", Reveal, &[TokenRead]), rule(1, "/a/", Redact, &[TokenRead])];
         let access = Access::new(vec![], rules);
-        assert_eq!(access.in_any(TokenRead, &paths(&["/a/"])), Some(Redact));
-        assert_eq!(access.in_any(TokenRead, &paths(&["/b/"])), Some(Reveal));
+        assert_eq!(access.in_any(TokenRead, at(&paths(&["/a/"]))), Some(Redact));
+        assert_eq!(access.in_any(TokenRead, at(&paths(&["/b/"]))), Some(Reveal));
     }
 }

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::domain::id::{
-    ApplicationId, KeyId, ProxyId, SessionId, TenantId, TokenId, TokenIntentId,
+    AccessSessionId, ApplicationId, KeyId, ProxyId, SessionId, TenantId, TokenId, TokenIntentId,
 };
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
@@ -96,6 +96,8 @@ words! {
         GrantReveal 17 "grant_reveal" "may see data in plain";
         /// A request went through a proxy. A proxy that is not stored has the id zero.
         Invoke 24 "invoke" "invoked";
+        /// A private application gave rights to a session.
+        Authorize 20 "authorize" "authorized";
     }
 }
 
@@ -114,15 +116,17 @@ words! {
         Vault 9 "vault" "Vault";
         MasterKey 10 "master_key" "Master key";
         Proxy 24 "proxy" "Proxy";
+        Session 14 "session" "Session";
     }
 }
 
 impl EntityKind {
     /// The kinds of a tenant's resources.
-    pub const OF_TENANTS: [Self; 7] = [
+    pub const OF_TENANTS: [Self; 8] = [
         Self::Application,
         Self::ApplicationKey,
         Self::Proxy,
+        Self::Session,
         Self::ThreedsSession,
         Self::Tenant,
         Self::Token,
@@ -168,6 +172,7 @@ macro_rules! from_ids {
 }
 
 from_ids! {
+    AccessSessionId Session;
     ApplicationId Application;
     KeyId ApplicationKey;
     ProxyId Proxy;

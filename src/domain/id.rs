@@ -39,6 +39,8 @@ macro_rules! ids {
 
 ids! {
     TenantId,
+    /// A session's of a public application, which is not one of 3-D Secure.
+    AccessSessionId,
     ApplicationId,
     /// An API key's id, which is not the key's text.
     KeyId,

@@ -1,5 +1,5 @@
-//! The texts of API keys: `key_{test|prod}_self_{pvt|pub|mgt}_{22 base58}`, and a further
-//! `.{32 hex}` for private ones.
+//! The texts of API keys: `key_{test|prod}_self_{pvt|pub|mgt|sess}_{22 base58}`, and a further
+//! `.{32 hex}` for private ones and for those of sessions.
 
 use crate::bounds::{KEY_TEXT_BYTES_MAX, KEY_TEXT_BYTES_MIN};
 use crate::domain::application::ApplicationKind;
@@ -11,6 +11,8 @@ use crate::secret::Secret;
 /// 22 base58 digits hold 128 bits.
 const DIGITS: usize = 22;
 
+const SESSION: &str = "sess";
+
 /// A key's text. It exists only while a key is made or presented. The store holds it only in a
 /// remembered answer, sealed under the key's seed.
 #[derive(Debug)]
@@ -18,19 +20,33 @@ pub struct KeyText(Secret<String>);
 
 impl KeyText {
     pub fn new(tenant: TenantKind, application: ApplicationKind, random: &[u8; 32]) -> Self {
-        let (front, back) = random.split_at(16);
-        let tenant = match tenant {
-            TenantKind::Production => "prod",
-            TenantKind::Test => "test",
-        };
         let kind = match application {
             ApplicationKind::Management => "mgt",
             ApplicationKind::Private => "pvt",
             ApplicationKind::Public => "pub",
         };
+        Self::of_kind(tenant, kind, application == ApplicationKind::Private, random)
+    }
+
+    /// The text of a session's key.
+    pub fn of_session(tenant: TenantKind, random: &[u8; 32]) -> Self {
+        Self::of_kind(tenant, SESSION, true, random)
+    }
+
+    /// True if the text has the form of a session's key. An imported key may have it too.
+    pub fn may_be_of_session(&self) -> bool {
+        self.expose().split('_').nth(3) == Some(SESSION)
+    }
+
+    fn of_kind(tenant: TenantKind, kind: &str, is_long: bool, random: &[u8; 32]) -> Self {
+        let (front, back) = random.split_at(16);
+        let tenant = match tenant {
+            TenantKind::Production => "prod",
+            TenantKind::Test => "test",
+        };
         let digits = base58::encode_padded(front, DIGITS);
         let mut text = format!("key_{tenant}_self_{kind}_{digits}");
-        if application == ApplicationKind::Private {
+        if is_long {
             text.push('.');
             text.push_str(&hex::encode(back));
         }
@@ -71,6 +87,16 @@ mod tests {
             KeyText::new(TenantKind::Test, ApplicationKind::Public, &[0; 32]).expose(),
             "key_test_self_pub_1111111111111111111111"
         );
+    }
+
+    #[test]
+    fn a_sessions_key_is_recognized_by_its_text() {
+        let key = KeyText::of_session(TenantKind::Test, &[0xab; 32]);
+        assert!(key.expose().starts_with("key_test_self_sess_"), "{}", key.expose());
+        assert_eq!(key.expose().len(), 19 + 22 + 33);
+        assert!(KeyText::parse(key.expose()).unwrap().may_be_of_session());
+        let other = KeyText::new(TenantKind::Test, ApplicationKind::Private, &[0xab; 32]);
+        assert!(!other.may_be_of_session());
     }
 
     #[test]

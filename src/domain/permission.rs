@@ -110,6 +110,12 @@ impl Permission {
         )
     }
 
+    /// True for the permissions of private applications on data. Those that management applications
+    /// can hold too are left out: a session acts for a page in a browser.
+    pub fn may_be_granted_to_sessions(self) -> bool {
+        self.may_be_held_by(Private) && !self.may_be_held_by(Management)
+    }
+
     pub fn may_be_held_by(self, kind: ApplicationKind) -> bool {
         self.kinds().contains(&kind)
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::bounds::{TOKEN_NAME_CHARS_MAX, TOKEN_NAME_CHARS_MIN};
 use crate::domain::answer_seed::AnswerSeed;
+use crate::domain::condition::{Target, TargetId};
 use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::id::{ApplicationId, TenantId, TokenId};
@@ -75,6 +76,13 @@ impl Token {
     /// The id that callers know it by.
     pub fn public_id(&self) -> String {
         self.name.as_ref().map_or_else(|| self.id.to_string(), |name| name.0.clone())
+    }
+
+    /// The token as rights see it.
+    pub fn target(&self) -> Target<'_> {
+        let assigned = TargetId::Assigned(self.id.uuid());
+        let id = self.name.as_ref().map_or(assigned, |name| TargetId::Name(name.as_str()));
+        Target { containers: &self.containers, id }
     }
 
     /// The data with the code, if there is one.

@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use crate::domain::answer_seed::AnswerSeed;
+use crate::domain::condition::{Target, TargetId};
+use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::id::{ApplicationId, TenantId, TokenIntentId};
 use crate::domain::time::Timestamp;
@@ -27,6 +29,11 @@ pub struct TokenIntent {
 }
 
 impl TokenIntent {
+    /// The intent as rights see it. It has no containers of its own.
+    pub const fn target<'a>(&self, containers: &'a [Container]) -> Target<'a> {
+        Target { containers, id: TargetId::Assigned(self.id.uuid()) }
+    }
+
     pub fn is_live(&self, now: Timestamp) -> bool {
         now < self.expires_at
     }

@@ -25,7 +25,14 @@ fn listed(header: &str) -> Vec<String> {
 #[test]
 fn a_preflight_allows_what_the_published_clients_send() {
     let vault = Vault::start();
-    for path in ["/tokens", "/tokens/x", "/applications/x/keys", "/no/such/path"] {
+    for path in [
+        "/tokens",
+        "/tokens/x",
+        "/sessions",
+        "/sessions/authorize",
+        "/applications/x/keys",
+        "/no/such/path",
+    ] {
         let request = options(path)
             .header("Origin", "https://shop.example")
             .header("Access-Control-Request-Method", "POST")

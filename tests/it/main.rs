@@ -71,6 +71,7 @@ mod replays;
 mod report;
 mod rules;
 mod service;
+mod sessions;
 mod slow;
 mod standby;
 mod start;

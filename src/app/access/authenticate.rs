@@ -5,25 +5,102 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::app::access::AccessControl;
-use crate::app::access::caller::Caller;
+use crate::app::access::caller::{Caller, SessionRights};
+use crate::app::access::sessions::{find_session, hash_of_key};
 use crate::app::error::{Error, Fault};
-use crate::crypto::{Identity, SystemKeys, TenantKeys};
-use crate::domain::application::{ApiKey, Application, KeyForm};
+use crate::crypto::{Identity, SystemKeys, TenantKeys, is_equal};
+use crate::domain::application::{ApiKey, Application, ApplicationKind, KeyForm};
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::key_text::KeyText;
+use crate::domain::session::Session;
 use crate::domain::tenant::Tenant;
 use crate::store::record::{KeyRecord, decode_api_key, decode_application, decode_tenant};
 use crate::store::{Snapshot, Table, tables};
 
 impl AccessControl<'_> {
     pub fn authenticate(self, text: &KeyText) -> Result<Arc<Caller>, Error> {
+        if text.may_be_of_session()
+            && let Some(caller) = self.find_session_caller(&hash_of_key(text))?
+        {
+            return Ok(caller);
+        }
         self.find_caller(&self.tag(text))
     }
 
     /// Looks an authenticated caller up again: its key may have been deleted or restricted since.
     /// The tag is known, so the text of the key is not hashed a second time.
     pub fn authenticate_again(self, caller: &Caller) -> Result<Arc<Caller>, Error> {
-        self.find_caller(&caller.tag)
+        match &caller.session {
+            None => self.find_caller(&caller.tag),
+            Some(session) => {
+                self.find_session_caller(&session.key_hash)?.ok_or(Error::Unauthenticated)
+            }
+        }
+    }
+
+    /// The caller of a session's key; `None` for a session that does not exist, is not authorized
+    /// or has ended, which a client cannot tell apart.
+    fn find_session_caller(self, hash: &[u8; 32]) -> Result<Option<Arc<Caller>>, Error> {
+        let now = self.vault.now();
+        loop {
+            let generation = self.vault.store.access_generation();
+            if let Some(caller) = self.vault.callers.find(hash, generation) {
+                return Ok(Some(caller).filter(|caller| caller.is_live(now)));
+            }
+            let system = self.vault.keys().system();
+            let snapshot = self.vault.snapshot()?;
+            let Some(found) = snapshot.value(Table::SessionKeys, &tables::session_keys(hash))?
+            else {
+                return Ok(None);
+            };
+            let found = tables::session_of_place(&found);
+            let (tenant, id) = found.ok_or(Error::Internal(Fault::BadRecord))?;
+            let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
+            let found = find_session(&snapshot, &keys, tenant, id)?;
+            let (session, _) = found.ok_or(Error::Internal(Fault::Dangling))?;
+            if !is_equal(&session.key_hash, hash) {
+                return Err(Error::Internal(Fault::BadRecord));
+            }
+            if !session.is_live(now) {
+                return Ok(None);
+            }
+            if let Some(caller) = self.session_caller(&snapshot, session)? {
+                let caller = Arc::new(caller);
+                self.vault.callers.remember(*hash, &caller, generation);
+                return Ok(Some(caller));
+            }
+            // As for API keys: a rotation may have moved the row of one of the two keys.
+            if Arc::ptr_eq(&system, &self.vault.keys().system()) {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// `None` for a session that is not authorized, or one of whose two API keys is gone. The cache
+    /// of callers stays right, because a change of keys and applications empties it.
+    fn session_caller(
+        self,
+        snapshot: &Snapshot,
+        session: Session,
+    ) -> Result<Option<Caller>, Error> {
+        let Session { id, tenant, application: owner, made_with, key_hash, expires_at, .. } =
+            session;
+        let Some(grant) = session.grant else { return Ok(None) };
+        let Some(made) = self.key_record(snapshot, &made_with)? else { return Ok(None) };
+        let Some(authorized) = self.key_record(snapshot, &grant.authorized_with)? else {
+            return Ok(None);
+        };
+        let mut caller = self.caller(snapshot, made)?;
+        let grantor = self.caller(snapshot, authorized)?;
+        let is_own = (caller.tenant.id, caller.application.id) == (tenant, owner)
+            && (grantor.tenant.id, grantor.application.id) == (tenant, grant.grantor);
+        let kinds = (caller.application.kind, grantor.application.kind);
+        if !is_own || kinds != (ApplicationKind::Public, ApplicationKind::Private) {
+            return Err(Error::Internal(Fault::BadRecord));
+        }
+        let (granted, grantor) = (grant.access, grantor.application.access);
+        caller.session = Some(SessionRights { id, expires_at, key_hash, granted, grantor });
+        Ok(Some(caller))
     }
 
     fn find_caller(self, tag: &[u8; 32]) -> Result<Arc<Caller>, Error> {
@@ -99,7 +176,8 @@ impl AccessControl<'_> {
         let (application, _) =
             application(snapshot, &keys, key.tenant, key.application)?.ok_or(dangling)?;
         let tenant = self.tenant(snapshot, key.tenant)?;
-        Ok(Caller { tenant, application, key, tag, keys, _epoch: snapshot.epoch() })
+        let session = None;
+        Ok(Caller { tenant, application, key, tag, session, keys, _epoch: snapshot.epoch() })
     }
 
     /// A caller with the rights of an application and without an API key of it. `tag` identifies
@@ -125,7 +203,8 @@ impl AccessControl<'_> {
             created_at: application.created_at,
         };
         let tenant = self.tenant(&snapshot, tenant)?;
-        Ok(Some(Caller { tenant, application, key, tag, keys, _epoch: snapshot.epoch() }))
+        let session = None;
+        Ok(Some(Caller { tenant, application, key, tag, session, keys, _epoch: snapshot.epoch() }))
     }
 
     pub(in crate::app) fn tenant(self, snapshot: &Snapshot, id: TenantId) -> Result<Tenant, Error> {

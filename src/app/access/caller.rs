@@ -1,13 +1,18 @@
-//! The caller of a request: its tenant, its application and the rights of its API key.
+//! The caller of a request: its tenant, its application and the rights of its API key or session.
+
+use std::cmp::min;
 
 use crate::app::error::Error;
 use crate::crypto::TenantKeys;
-use crate::domain::access::Transform;
-use crate::domain::application::{ApiKey, Application};
+use crate::domain::access::{Access, Transform};
+use crate::domain::application::{ApiKey, Application, ApplicationKind};
+use crate::domain::condition::Target;
 use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Grants, Right, ValueOrigin};
+use crate::domain::id::AccessSessionId;
 use crate::domain::permission::Permission;
 use crate::domain::tenant::Tenant;
+use crate::domain::time::Timestamp;
 use crate::store::EpochGuard;
 
 /// The tenant and application that an authenticated request acts for.
@@ -15,12 +20,27 @@ use crate::store::EpochGuard;
 pub struct Caller {
     pub tenant: Tenant,
     pub application: Application,
+    /// The key that the request has. For a session, the key that made the session.
     pub key: ApiKey,
     /// Identifies the key where its requests are counted; the text of the key is not kept.
     pub tag: [u8; 32],
+    /// Present if the request has the key of a session.
+    pub(in crate::app) session: Option<SessionRights>,
     pub(in crate::app) keys: TenantKeys,
     /// Makes a rotation wait until all holders of these keys have dropped them.
     pub(super) _epoch: EpochGuard,
+}
+
+/// The rights of a session, which replace those of its public application.
+#[derive(Debug)]
+pub(in crate::app) struct SessionRights {
+    pub(in crate::app) id: AccessSessionId,
+    pub(in crate::app) expires_at: Timestamp,
+    /// The hash that finds the session.
+    pub(in crate::app) key_hash: [u8; 32],
+    pub(in crate::app) granted: Access,
+    /// The rights that the application that authorized the session has today.
+    pub(in crate::app) grantor: Access,
 }
 
 impl Caller {
@@ -28,7 +48,8 @@ impl Caller {
     /// needs no body, so it runs before the body is read. An empty list is always granted.
     pub fn require_one_somewhere(&self, permissions: &[Permission]) -> Result<(), Error> {
         let held = |permission: &Permission| {
-            self.may_hold(*permission) && self.application.access.holds_somewhere(*permission)
+            self.may_hold(*permission)
+                && self.accesses().all(|access| access.holds_somewhere(*permission))
         };
         if permissions.is_empty() || permissions.iter().any(held) { Ok(()) } else { Err(lacks()) }
     }
@@ -36,25 +57,23 @@ impl Caller {
     pub fn require_in_all(
         &self,
         permission: Permission,
-        containers: &[Container],
+        target: Target<'_>,
     ) -> Result<Transform, Error> {
-        let granted = self.application.access.in_all(permission, containers);
-        granted.filter(|_| self.may_hold(permission)).ok_or_else(lacks)
+        self.held(permission, |access| access.in_all(permission, target)).ok_or_else(lacks)
     }
 
     pub fn require_in_any(
         &self,
         permission: Permission,
-        containers: &[Container],
+        target: Target<'_>,
     ) -> Result<Transform, Error> {
-        let granted = self.application.access.in_any(permission, containers);
-        granted.filter(|_| self.may_hold(permission)).ok_or_else(lacks)
+        self.held(permission, |access| access.in_any(permission, target)).ok_or_else(lacks)
     }
 
-    /// Everything that this caller holds on a token in these containers.
-    pub(in crate::app) fn grants(&self, containers: &[Container]) -> Grants {
-        let in_any = |permission| self.require_in_any(permission, containers).ok();
-        let in_all = |permission| self.require_in_all(permission, containers).ok();
+    /// Everything that this caller holds on a token.
+    pub(in crate::app) fn grants(&self, target: Target<'_>) -> Grants {
+        let in_any = |permission| self.require_in_any(permission, target).ok();
+        let in_all = |permission| self.require_in_all(permission, target).ok();
         Grants {
             create: in_all(Permission::TokenCreate),
             read: in_any(Permission::TokenRead),
@@ -64,27 +83,92 @@ impl Caller {
         }
     }
 
-    /// Decides how much of a token in these containers an answer shows to this caller.
+    /// Decides how much of a token an answer shows to this caller.
     pub(in crate::app) fn exposure(
         &self,
-        containers: &[Container],
+        target: Target<'_>,
         right: Right,
         origin: ValueOrigin,
     ) -> Result<Exposure, Error> {
-        self.grants(containers).exposure(right, origin).ok_or_else(lacks)
+        self.grants(target).exposure(right, origin).ok_or_else(lacks)
     }
 
     /// The outermost containers that the permission is held in, in order.
     pub(in crate::app) fn reach(&self, permission: Permission) -> Result<Vec<Container>, Error> {
         self.require_one_somewhere(&[permission])?;
-        Ok(self.application.access.reach(permission))
+        let mut accesses = self.accesses().map(|access| access.reach(permission));
+        let first = accesses.next().unwrap_or_default();
+        Ok(accesses.fold(first, |one, other| common(&one, &other)))
+    }
+
+    /// Requires that tokens in this container may be listed. The list checks each of them.
+    pub(in crate::app) fn require_list(
+        &self,
+        permission: Permission,
+        container: &Container,
+    ) -> Result<(), Error> {
+        let lists = self.accesses().all(|access| access.lists(permission, container));
+        if lists && self.may_hold(permission) { Ok(()) } else { Err(lacks()) }
+    }
+
+    /// True if containers do not decide which tokens the permission is held for.
+    pub(in crate::app) fn is_conditional(&self, permission: Permission) -> bool {
+        self.accesses().any(|access| access.is_conditional(permission))
+    }
+
+    pub(in crate::app) fn redacts_somewhere(&self, permission: Permission) -> bool {
+        self.accesses().any(|access| access.redacts_somewhere(permission))
+    }
+
+    /// False for a session that has ended. Keys of applications do not expire.
+    pub(in crate::app) fn is_live(&self, now: Timestamp) -> bool {
+        self.session.as_ref().is_none_or(|session| now < session.expires_at)
+    }
+
+    /// Requires the key of an application of this kind, and not of a session.
+    pub(in crate::app) fn require_key_of(&self, kind: ApplicationKind) -> Result<(), Error> {
+        if self.session.is_none() && self.application.kind == kind { Ok(()) } else { Err(lacks()) }
+    }
+
+    /// The rights that limit the caller. A right must be in all of them.
+    fn accesses(&self) -> impl Iterator<Item = &Access> {
+        let (first, second) = match &self.session {
+            None => (&self.application.access, None),
+            Some(session) => (&session.granted, Some(&session.grantor)),
+        };
+        std::iter::once(first).chain(second)
+    }
+
+    /// The transform of a permission that every access of the caller holds.
+    fn held(
+        &self,
+        permission: Permission,
+        look: impl Fn(&Access) -> Option<Transform>,
+    ) -> Option<Transform> {
+        let lowest = self.accesses().map(look).reduce(min).flatten();
+        lowest.filter(|_| self.may_hold(permission))
     }
 
     /// The kind of an application limits its permissions. That is also checked when the application
     /// is created; this check holds even if a stored record grants more.
     fn may_hold(&self, permission: Permission) -> bool {
-        permission.may_be_held_by(self.application.kind)
+        match &self.session {
+            None => permission.may_be_held_by(self.application.kind),
+            Some(_) => permission.may_be_granted_to_sessions(),
+        }
     }
+}
+
+/// The containers that are inside both sets of outermost containers, in order.
+fn common(one: &[Container], other: &[Container]) -> Vec<Container> {
+    let inside = |inner: &[Container], outer: &[Container]| {
+        let covered = |it: &&Container| outer.iter().any(|container| container.covers(it));
+        inner.iter().filter(covered).cloned().collect::<Vec<_>>()
+    };
+    let mut common = [inside(one, other), inside(other, one)].concat();
+    common.sort_unstable();
+    common.dedup();
+    common
 }
 
 pub(in crate::app) const fn lacks() -> Error {

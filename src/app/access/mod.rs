@@ -5,7 +5,9 @@ pub(in crate::app) mod applications;
 pub(in crate::app) mod authenticate;
 pub(in crate::app) mod caller;
 pub(in crate::app) mod callers;
+pub(in crate::app) mod sessions;
 pub(in crate::app) mod tenants;
+
 use crate::app::vault::Vault;
 
 /// Tenants, applications, their API keys, and the callers that the keys stand for.

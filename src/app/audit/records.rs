@@ -10,7 +10,9 @@ use crate::app::error::Error;
 use crate::app::upkeep::verify::Report;
 use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, AuditEntry, EntityKind};
-use crate::domain::id::{ApplicationId, ProxyId, SessionId, TenantId, TokenId, TokenIntentId};
+use crate::domain::id::{
+    AccessSessionId, ApplicationId, ProxyId, SessionId, TenantId, TokenId, TokenIntentId,
+};
 use crate::store::chain::{Checkpoint, RecordState};
 use crate::store::{DigestState, RecordDigests, Snapshot, StorageFailure, Table, tables};
 
@@ -58,6 +60,7 @@ impl<'a> Gone<'a> {
                 return Ok(());
             }
             Act::Authenticate
+            | Act::Authorize
             | Act::Backup
             | Act::ExpireCvc
             | Act::Export
@@ -102,6 +105,9 @@ impl<'a> Gone<'a> {
             }
             EntityKind::ApplicationKey => return Ok(self.keys.contains(&id)),
             EntityKind::Proxy => (Table::Proxies, tables::proxies(tenant, ProxyId::new(id))),
+            EntityKind::Session => {
+                (Table::Sessions, tables::sessions(tenant, AccessSessionId::new(id)))
+            }
             EntityKind::ThreedsSession => {
                 (Table::ThreedsSessions, tables::threeds_sessions(SessionId::new(id), tenant))
             }

@@ -375,6 +375,7 @@ fn rule(transform: Transform) -> AccessRule {
         description: None,
         priority: 1,
         container: Container::root(),
+        conditions: Vec::new(),
         transform,
         permissions: vec![Permission::TokenUse],
     }

@@ -180,6 +180,7 @@ pub(in crate::app) fn everything() -> ApplicationDraft {
         description: None,
         priority: 1,
         container: Container::root(),
+        conditions: Vec::new(),
         transform: Transform::Reveal,
         permissions: vec![TokenCreate, TokenDelete, TokenRead],
     };

@@ -14,6 +14,7 @@ use crate::app::tokens::rows;
 use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
 use crate::bounds::ALIAS_TRIES_MAX;
 use crate::domain::audit::{Act, AuditEntry};
+use crate::domain::condition::Target;
 use crate::domain::container::Container;
 use crate::domain::exposure::{Right, ValueOrigin};
 use crate::domain::id::TokenIntentId;
@@ -87,7 +88,8 @@ impl Tokens<'_> {
         let Some(containers) = draft.effective_containers() else {
             return Err(Error::Invalid(draft.mistakes_without_data(now)));
         };
-        self.caller.require_in_all(Permission::TokenCreate, &containers)?;
+        let target = Target { containers: &containers, id: draft.target_id() };
+        self.caller.require_in_all(Permission::TokenCreate, target)?;
         let origin = match &intent {
             Some(intent) if !self.caller.may_know(intent, &containers) => ValueOrigin::Collected,
             Some(_) | None => ValueOrigin::Own,
@@ -165,7 +167,7 @@ impl Tokens<'_> {
                             ValueOrigin::Duplicate
                         }
                     };
-                    let exposure = self.caller.exposure(containers, Right::Create, value)?;
+                    let exposure = self.caller.exposure(token.target(), Right::Create, value)?;
                     let shown = self.show(token, exposure, budget);
                     return Ok((change.and(update), WriteOutcome { shown, origin, value }));
                 }
@@ -173,7 +175,9 @@ impl Tokens<'_> {
         }
         change = change.and(self.settle_id(snapshot, &mut checked, now, budget)?);
         change = change.and(self.vault.token_rows().create(&checked.token, &self.caller.keys)?);
-        let exposure = self.caller.exposure(containers, Right::Create, *value)?;
+        // The id is settled now, so conditions on it are checked again.
+        let target = checked.token.target();
+        let exposure = self.caller.exposure(target, Right::Create, *value)?;
         let shown = self.show(checked.token, exposure, budget);
         Ok((change, WriteOutcome { shown, origin: TokenOrigin::New, value: *value }))
     }
@@ -251,7 +255,7 @@ impl Tokens<'_> {
         budget: &Budget,
     ) -> Result<TokenView, Error> {
         let exposure =
-            self.caller.exposure(&token.containers, Right::Create, ValueOrigin::Duplicate)?;
+            self.caller.exposure(token.target(), Right::Create, ValueOrigin::Duplicate)?;
         Ok(self.show(token, exposure, budget))
     }
 }

@@ -16,7 +16,7 @@ impl Tokens<'_> {
             .commit(Priority::Upkeep, |snapshot| {
                 let now = self.vault.now();
                 let found = live_token(snapshot, self.caller, id, now)?;
-                self.caller.require_in_all(Permission::TokenDelete, &found.token.containers)?;
+                self.caller.require_in_all(Permission::TokenDelete, found.token.target())?;
                 let record = tables::tokens(found.token.tenant, found.token.id);
                 let change = Change::new()
                     .expect_version(Table::Tokens, record, found.version)

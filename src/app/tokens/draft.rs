@@ -8,6 +8,7 @@ use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::bounds::{MASK_BYTES_MAX, TOKEN_DATA_BYTES_MAX};
 use crate::domain::answer_seed::AnswerSeed;
+use crate::domain::condition::TargetId;
 use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::expires_at::parse_expiry;
@@ -105,6 +106,12 @@ impl TokenDraft {
             || self.search_indexes.is_some()
             || self.fingerprint_expression.is_some()
             || self.id.as_deref().is_some_and(computed)
+    }
+
+    /// The id of the new token, if it is known before the token is made.
+    pub(in crate::app) fn target_id(&self) -> TargetId<'_> {
+        let constant = |id: &&str| Template::parse(id).is_ok_and(|id| id.is_constant());
+        self.id.as_deref().filter(constant).map_or(TargetId::Unknown, TargetId::Name)
     }
 
     /// The containers of the draft, that of its privacy, or the default of its type; `None` when none

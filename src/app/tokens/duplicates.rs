@@ -11,6 +11,7 @@ use crate::app::tokens::rows::{self, Filter, VersionedToken};
 use crate::bounds::DUPLICATES_READ_MAX;
 use crate::domain::access::Transform;
 use crate::domain::application::ApplicationKind;
+use crate::domain::condition::Target;
 use crate::domain::container::Container;
 use crate::domain::exposure::ValueOrigin;
 use crate::domain::time::Timestamp;
@@ -53,8 +54,9 @@ impl Caller {
         let made = intent.created_by == self.application.id
             && self.application.kind != ApplicationKind::Public;
         let home = Container::parse(intent.kind.default_container());
-        let home = home.is_ok_and(|home| self.grants(&[home]).usage == Some(Transform::Reveal));
-        made || home || self.grants(containers).shows_plain()
+        let home = home
+            .is_ok_and(|home| self.grants(intent.target(&[home])).usage == Some(Transform::Reveal));
+        made || home || self.grants(Target::unknown(containers)).shows_plain()
     }
 
     /// A merge needs a token with the same mask and search indexes as the draft, or a token and a
@@ -72,7 +74,7 @@ impl Caller {
     /// to update that token changes only members of the data that the fingerprint does not read,
     /// because the remaining members identify the token.
     pub(in crate::app) fn merge_into(&self, old: &Token, new: &Token) -> Result<TokenPatch, Error> {
-        if self.grants(&old.containers).update.is_some() {
+        if self.grants(old.target()).update.is_some() {
             return Ok(TokenPatch::from_new(new));
         }
         let fingerprint = Template::parse(old.effective_fingerprint_expression()).ok();

@@ -67,7 +67,7 @@ impl Tokens<'_> {
     ) -> Result<TokenView, Error> {
         let snapshot = self.vault.snapshot()?;
         let mut token = live_token(&snapshot, self.caller, id, now)?.token;
-        let exposure = self.caller.exposure(&token.containers, Right::Read, ValueOrigin::Stored)?;
+        let exposure = self.caller.exposure(token.target(), Right::Read, ValueOrigin::Stored)?;
         self.vault.cvcs().attach(&snapshot, &mut token, now)?;
         Ok(self.show(token, exposure, budget))
     }

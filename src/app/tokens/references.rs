@@ -11,6 +11,7 @@ use crate::app::tokens::rows;
 use crate::domain::access::Transform;
 use crate::domain::audit::Entity;
 use crate::domain::card::CardDetails;
+use crate::domain::condition::Target;
 use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
 use crate::domain::time::Timestamp;
@@ -70,7 +71,7 @@ impl Tokens<'_> {
             };
             let home = Container::parse(intent.kind.default_container()).into_iter();
             let home: Vec<_> = home.collect();
-            let exposure = self.usable(&home, usage)?;
+            let exposure = self.usable(intent.target(&home), usage)?;
             budget.spend_json(intent.data.json()).map_err(too_much_work)?;
             let entity = intent.id.into();
             return Ok(Some((self.whole_intent(intent, exposure), entity)));
@@ -79,7 +80,7 @@ impl Tokens<'_> {
         let found = rows::find(snapshot, keys, tenant, reference.id())?;
         let Some(found) = found.filter(|found| found.token.is_live(now)) else { return Ok(None) };
         let mut token = found.token;
-        let exposure = self.usable(&token.containers, usage)?;
+        let exposure = self.usable(token.target(), usage)?;
         self.vault.cvcs().attach(snapshot, &mut token, now)?;
         let shown = self.show(token, exposure, budget);
         // Charge for the parsing of the data below, and of the mask of a whole token.
@@ -93,8 +94,8 @@ impl Tokens<'_> {
         Ok(Some((value, Entity::token(&shown.token))))
     }
 
-    /// How much of a token in these containers an expression of this caller gets.
-    fn usable(self, containers: &[Container], usage: Usage) -> Result<Exposure, Error> {
+    /// How much of this token or intent an expression of this caller gets.
+    fn usable(self, target: Target<'_>, usage: Usage) -> Result<Exposure, Error> {
         const PLAIN: Exposure = Exposure {
             extent: Extent::Full,
             transform: Transform::Reveal,
@@ -103,7 +104,7 @@ impl Tokens<'_> {
         if usage == Usage::ByInvocation {
             return Ok(PLAIN);
         }
-        let exposure = self.caller.exposure(containers, Right::Use, ValueOrigin::Stored)?;
+        let exposure = self.caller.exposure(target, Right::Use, ValueOrigin::Stored)?;
         if usage == Usage::Plain && exposure.transform != Transform::Reveal {
             return Err(Error::Forbidden(NOT_PLAIN));
         }

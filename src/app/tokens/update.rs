@@ -16,6 +16,7 @@ use crate::app::tokens::read::live_token;
 use crate::app::tokens::rows::VersionedToken;
 use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
 use crate::domain::audit::{Act, Entity};
+use crate::domain::condition::Target;
 use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::exposure::{Right, ValueOrigin};
@@ -49,8 +50,8 @@ impl Tokens<'_> {
         let settled = self.vault.commit_evaluating(Work::Write, write, |snapshot, budget| {
             let found = live_token(snapshot, self.caller, id, now)?;
             let before = found.token.containers.clone();
-            self.caller.require_in_all(Permission::TokenUpdate, &before)?;
-            let grants = self.caller.grants(&before);
+            self.caller.require_in_all(Permission::TokenUpdate, found.token.target())?;
+            let grants = self.caller.grants(found.token.target());
             if patch.sets_appearance() && !grants.shows_plain() {
                 return Err(Error::Forbidden(APPEARANCE));
             }
@@ -60,11 +61,13 @@ impl Tokens<'_> {
             }
             let after = containers_after(&found.token, patch);
             let print = found.token.fingerprint.clone();
-            self.caller.require_in_all(Permission::TokenUpdate, &after)?;
-            if grants.learns_under(self.caller.grants(&after)) {
+            let target = Target { containers: &after, ..found.token.target() };
+            self.caller.require_in_all(Permission::TokenUpdate, target)?;
+            let grants_after = self.caller.grants(target);
+            if grants.learns_under(grants_after) {
                 return Err(Error::Forbidden(MOVED));
             }
-            let grants = grants.and(self.caller.grants(&after));
+            let grants = grants.and(grants_after);
             let shown = |token: Token, origin: ValueOrigin| {
                 let exposure = grants.exposure(Right::Update, origin).ok_or_else(lacks)?;
                 Ok::<_, Error>(self.show(token, exposure, budget))
@@ -193,7 +196,7 @@ impl Tokens<'_> {
         sort_for_expressions(&mut data);
         let mistakes = self.evaluate(&mut new, data.expose(), budget);
         // The failed expression and its error could reveal data that the caller may not see.
-        if !mistakes.is_empty() && !self.caller.grants(&old.containers).shows_plain() {
+        if !mistakes.is_empty() && !self.caller.grants(old.target()).shows_plain() {
             return Err(Error::invalid("data", String::from(UNEVALUATED)));
         }
         mistakes.into_result()?;

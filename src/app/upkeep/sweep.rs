@@ -17,7 +17,7 @@ use crate::app::upkeep::Upkeep;
 use crate::bounds::SWEEP_BATCH_MAX;
 use crate::crypto::TenantKeys;
 use crate::domain::audit::{Act, Actor, Entity};
-use crate::domain::id::{SessionId, TenantId, TokenId, TokenIntentId};
+use crate::domain::id::{AccessSessionId, SessionId, TenantId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::idempotency::live_half_days;
 use crate::store::tables::{CvcEntry, ExpiryEntry, ExpiryKind, KeyRange};
@@ -173,6 +173,10 @@ impl Upkeep<'_> {
         let keys = self.known_keys(snapshot, due.tenant, known)?;
         let change = Change::new().delete(Table::Expiries, key.to_vec());
         let removal = match due.kind {
+            ExpiryKind::Session => {
+                let id = AccessSessionId::new(due.id);
+                self.vault.access().expire_session(snapshot, keys, due.tenant, id, now)?
+            }
             ExpiryKind::ThreedsSession => {
                 let removal = remove_session(snapshot, keys, due.tenant, due.id)?;
                 let id = SessionId::new(due.id);

@@ -5,6 +5,7 @@ use crate::app::error::Error;
 use crate::app::upkeep::verify::{Report, Verification, unless_damaged};
 use crate::crypto::TenantKeys;
 use crate::domain::id::TenantId;
+use crate::store::tables::{self, CountKind};
 use crate::store::{Snapshot, Table};
 
 const SEALED: &[Table] = &[
@@ -31,13 +32,19 @@ impl Verification<'_> {
         report: &mut Report,
     ) -> Result<(), Error> {
         for table in SEALED {
+            let mut rows: i64 = 0;
             for entry in snapshot.range(&table.rows_of(tenant.bytes()))? {
                 let (key, sealed) = entry?;
+                rows = rows.saturating_add(1);
                 let opened = keys.open(table.number(), &key, &sealed).map_err(Error::from);
                 if unless_damaged(opened)?.is_none() {
                     let (name, id) = (table.name(), table.id_of_key(&key));
                     report.find(format!("tenant {tenant}: {id} of {name} does not open"));
                 }
+            }
+            let counted = snapshot.count(&tables::counts(tenant, CountKind::Sessions))?;
+            if *table == Table::Sessions && rows != counted {
+                report.find(format!("tenant {tenant}: {rows} sessions, but {counted} are counted"));
             }
         }
         Ok(())

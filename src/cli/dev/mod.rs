@@ -292,6 +292,7 @@ fn access(kind: ApplicationKind) -> Access {
                 description: Some(String::from("Everything in every container")),
                 priority: 1,
                 container: Container::root(),
+                conditions: Vec::new(),
                 transform: Transform::Reveal,
                 permissions: on_tokens.collect(),
             };

@@ -6,6 +6,7 @@ pub(in crate::http) mod lists;
 pub(in crate::http) mod logs;
 pub(in crate::http) mod proxies;
 pub(in crate::http) mod results;
+pub(in crate::http) mod sessions;
 pub(in crate::http) mod tenants;
 pub(in crate::http) mod threeds;
 pub(in crate::http) mod token_intents;

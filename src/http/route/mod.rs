@@ -187,7 +187,6 @@ const ELSEWHERE: &[&str] = &[
     "network-tokens",
     "reactors",
     "roles",
-    "sessions",
     "webhooks",
 ];
 

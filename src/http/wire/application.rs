@@ -16,6 +16,7 @@ use crate::http::wire::json::Object;
 use crate::http::wire::key;
 use crate::http::wire::page::OffsetPage;
 use crate::http::wire::query::Query;
+use crate::http::wire::session;
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer};
 use crate::secret::Secret;
 
@@ -23,7 +24,7 @@ pub(crate) fn parse_draft(body: &Value) -> Result<ApplicationDraft, Mistakes> {
     let mut fields = Fields::of_body(body);
     let name = fields.bounded_text("name", NAME_CHARS_MAX);
     let kind = kind(&mut fields);
-    let access = access(&mut fields, kind);
+    let access = access(&mut fields, Holder::Application(kind));
     let key = match fields.flag("create_key") {
         Some(false) => FirstKey::None,
         Some(true) | None => FirstKey::Made,
@@ -43,7 +44,7 @@ pub(crate) fn parse_update(
 ) -> Result<(String, Access), Mistakes> {
     let mut fields = Fields::of_body(body);
     let name = fields.bounded_text("name", NAME_CHARS_MAX).map(String::from);
-    let access = access(&mut fields, Some(kind));
+    let access = access(&mut fields, Holder::Application(Some(kind)));
     match name {
         Some(name) if fields.mistakes.is_empty() => Ok((name, access)),
         _ => Err(fields.mistakes),
@@ -59,12 +60,29 @@ fn kind(fields: &mut Fields<'_>) -> Option<ApplicationKind> {
     kind
 }
 
-fn access(fields: &mut Fields<'_>, kind: Option<ApplicationKind>) -> Access {
-    let permissions = permissions(fields, kind, Reach::Everything);
+/// The holder of permissions and rules.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holder {
+    /// The kind is absent if the body does not have it.
+    Application(Option<ApplicationKind>),
+    Session,
+}
+
+impl Holder {
+    fn may_hold(self, permission: Permission) -> bool {
+        match self {
+            Self::Application(kind) => kind.is_none_or(|kind| permission.may_be_held_by(kind)),
+            Self::Session => permission.may_be_granted_to_sessions(),
+        }
+    }
+}
+
+pub(super) fn access(fields: &mut Fields<'_>, holder: Holder) -> Access {
+    let permissions = permissions(fields, holder, Reach::Everything);
     let mut rules = Vec::new();
     for (at, value) in fields.list("rules", RULES_MAX).unwrap_or_default().iter().enumerate() {
         let mut inner = Fields::at(value, fields.path_of(&format!("rules[{at}]")));
-        rules.extend(rule(&mut inner, kind));
+        rules.extend(rule(&mut inner, holder));
         fields.mistakes.append(inner.mistakes);
     }
     let access = Access::new(permissions, rules);
@@ -74,17 +92,17 @@ fn access(fields: &mut Fields<'_>, kind: Option<ApplicationKind>) -> Access {
     access
 }
 
-fn rule(fields: &mut Fields<'_>, kind: Option<ApplicationKind>) -> Option<AccessRule> {
-    if kind == Some(ApplicationKind::Management) {
+fn rule(fields: &mut Fields<'_>, holder: Holder) -> Option<AccessRule> {
+    if holder == Holder::Application(Some(ApplicationKind::Management)) {
         fields.wrong("container", "A management application has permissions, not rules.");
     }
-    if fields.value("conditions").is_some() {
+    if holder != Holder::Session && fields.value("conditions").is_some() {
         fields.wrong("conditions", "Conditions are for sessions; a rule names its container.");
     }
-    let container = fields.required_text("container").map(Container::parse);
-    if let Some(Err(invalid)) = &container {
-        fields.wrong("container", invalid.to_string());
-    }
+    let scope = match holder {
+        Holder::Application(_) => container(fields).map(|container| (container, Vec::new())),
+        Holder::Session => session::scope(fields),
+    };
     let priority = fields.number("priority").and_then(|number| u32::try_from(number).ok());
     if priority.is_none_or(|priority| priority == 0) {
         fields.wrong("priority", "The priority is a whole number from 1.");
@@ -98,18 +116,30 @@ fn rule(fields: &mut Fields<'_>, kind: Option<ApplicationKind>) -> Option<Access
         let message = format!("The description has at most {DESCRIPTION_CHARS_MAX} characters.");
         fields.wrong("description", message);
     }
-    let permissions = permissions(fields, kind, Reach::Tokens);
+    let permissions = permissions(fields, holder, Reach::Tokens);
     if permissions.is_empty() {
         fields.wrong("permissions", "A rule must grant at least one permission.");
     }
+    let (container, conditions) = scope?;
     Some(AccessRule {
         description: description.map(String::from),
         priority: priority?,
-        container: container?.ok()?,
+        container,
+        conditions,
         transform: transform.flatten()?,
         permissions,
     })
 }
+
+pub(super) fn container(fields: &mut Fields<'_>) -> Option<Container> {
+    let container = fields.required_text("container").map(Container::parse);
+    if let Some(Err(invalid)) = &container {
+        fields.wrong("container", invalid.to_string());
+    }
+    container?.ok()
+}
+
+const NOT_OF_KIND: &str = "An application of this type cannot have this permission.";
 
 /// The permissions that a list may hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -118,11 +148,7 @@ enum Reach {
     Tokens,
 }
 
-fn permissions(
-    fields: &mut Fields<'_>,
-    kind: Option<ApplicationKind>,
-    reach: Reach,
-) -> Vec<Permission> {
+fn permissions(fields: &mut Fields<'_>, holder: Holder, reach: Reach) -> Vec<Permission> {
     let texts = fields.texts("permissions", PERMISSIONS_MAX).unwrap_or_default();
     let mut permissions = Vec::with_capacity(texts.len());
     for (at, text) in texts.into_iter().enumerate() {
@@ -132,8 +158,14 @@ fn permissions(
             Some(permission) if reach == Reach::Tokens && !permission.concerns_tokens() => {
                 fields.wrong(&path, "A rule grants permissions on tokens only.");
             }
-            Some(permission) if kind.is_some_and(|kind| !permission.may_be_held_by(kind)) => {
-                fields.wrong(&path, "An application of this type cannot have this permission.");
+            Some(permission) if !holder.may_hold(permission) => {
+                fields.wrong(
+                    &path,
+                    match holder {
+                        Holder::Application(_) => NOT_OF_KIND,
+                        Holder::Session => "A session cannot have this permission.",
+                    },
+                );
             }
             Some(permission) => permissions.push(permission),
         }

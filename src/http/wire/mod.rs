@@ -13,6 +13,7 @@ pub(crate) mod permission;
 mod privacy;
 pub(crate) mod proxy;
 pub(crate) mod query;
+pub(crate) mod session;
 pub(crate) mod template;
 pub(crate) mod tenant;
 pub(crate) mod threeds;

@@ -95,6 +95,7 @@ fn render(template: &Template) -> Secret<Vec<u8>> {
             description: None,
             priority: 1,
             container: Container::root(),
+            conditions: Vec::new(),
             transform: *transform,
             permissions: permissions.to_vec(),
         })

@@ -66,6 +66,10 @@ struct ApiKeyV1 {
 }
 
 pub fn encode_application(application: &Application) -> Result<Secret<Vec<u8>>, EncodeFailed> {
+    // Only sessions have rules with conditions. Without them such a rule would grant more.
+    if application.access.rules().iter().any(|rule| !rule.conditions.is_empty()) {
+        return Err(EncodeFailed);
+    }
     let rule = |rule: &AccessRule| RuleV1 {
         description: rule.description.clone(),
         priority: rule.priority,
@@ -99,6 +103,7 @@ pub fn decode_application(
             description: rule.description.clone(),
             priority: rule.priority,
             container: Container::parse(&rule.container).ok()?,
+            conditions: Vec::new(),
             transform: Transform::parse(&rule.transform)?,
             permissions: permissions(&rule.permissions)?,
         })
@@ -150,10 +155,10 @@ pub fn decode_api_key(bytes: &[u8]) -> Result<KeyRecord, BadRecord> {
     Ok(KeyRecord { key, tag: record.tag, answer_seed })
 }
 
-fn texts(permissions: &[Permission]) -> Vec<String> {
+pub(super) fn texts(permissions: &[Permission]) -> Vec<String> {
     permissions.iter().map(|permission| String::from(permission.as_str())).collect()
 }
 
-fn permissions(texts: &[String]) -> Option<Vec<Permission>> {
+pub(super) fn permissions(texts: &[String]) -> Option<Vec<Permission>> {
     texts.iter().map(|text| Permission::parse(text)).collect()
 }

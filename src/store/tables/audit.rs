@@ -12,6 +12,8 @@ const DIGESTS: u8 = 9;
 /// The kinds of rows that [`Table::Counts`] counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountKind {
+    /// Sessions of public applications.
+    Sessions,
     TokenIntents,
     Tokens,
 }
@@ -66,6 +68,7 @@ pub fn counts(tenant: TenantId, counted: CountKind) -> Vec<u8> {
     let code = match counted {
         CountKind::Tokens => 1,
         CountKind::TokenIntents => 2,
+        CountKind::Sessions => 4,
     };
     join(&[tenant.bytes(), &[code]])
 }

@@ -12,6 +12,8 @@ use crate::store::tables::table::{Table, join, micros, two_ids};
 /// The kind of an expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpiryKind {
+    /// A session of a public application.
+    Session,
     /// A 3DS session's record, at the end of its retention.
     ThreedsSession,
     /// The timeout of the step that a 3DS session waits for.
@@ -29,6 +31,7 @@ impl ExpiryKind {
             Self::TokenIntent => 3,
             Self::ThreedsSession => 5,
             Self::ThreedsWait => 6,
+            Self::Session => 8,
         }
     }
 
@@ -38,6 +41,7 @@ impl ExpiryKind {
             3 => Some(Self::TokenIntent),
             5 => Some(Self::ThreedsSession),
             6 => Some(Self::ThreedsWait),
+            8 => Some(Self::Session),
             _ => None,
         }
     }

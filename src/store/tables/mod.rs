@@ -9,6 +9,7 @@ mod idempotency;
 pub mod meta;
 mod proxies;
 mod range;
+mod sessions;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ pub use expiries::*;
 pub use idempotency::*;
 pub use proxies::*;
 pub use range::KeyRange;
+pub use sessions::*;
 pub use table::{SealedBy, Table, tenant_of_scope};
 pub use threeds::*;
 pub use tokens::*;

@@ -422,7 +422,8 @@ prop_compose! {
     ) -> Application {
         let transforms = [Transform::Redact, Transform::Mask, Transform::Reveal];
         let rule = |(description, priority, container, transform, permissions)| AccessRule {
-            description, priority, container, transform: transforms[transform], permissions,
+            description, priority, container, conditions: Vec::new(),
+            transform: transforms[transform], permissions,
         };
         Application {
             id: ApplicationId::new(ID),

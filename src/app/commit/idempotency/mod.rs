@@ -16,7 +16,7 @@ mod whole;
 
 use std::sync::Arc;
 
-use crate::app::access::caller::Caller;
+use crate::app::access::caller::{Caller, SessionRights};
 use crate::app::commit::idempotency::in_flight::InFlight;
 use crate::app::error::{Error, Fault};
 use crate::app::vault::Vault;
@@ -138,7 +138,14 @@ pub(in crate::app) fn is_found(snapshot: &Snapshot, answer: &[u8]) -> Result<boo
 fn blind(caller: &Caller, method: &str, path: &str, key: &str) -> [u8; 16] {
     let application = caller.application.id;
     let [method, path, key] = [method, path, key].map(str::as_bytes);
-    caller.keys.lasting().blind(&[b"idempotency", application.bytes(), method, path, key])
+    let blind = |parts: &[&[u8]]| caller.keys.lasting().blind(parts);
+    match &caller.session {
+        None => blind(&[b"idempotency", application.bytes(), method, path, key]),
+        // A session does not get the answers of the application's key or of another session.
+        Some(SessionRights { id, .. }) => {
+            blind(&[b"idempotency of session", id.bytes(), method, path, key])
+        }
+    }
 }
 
 impl Guard {

@@ -13,6 +13,8 @@
 //! A token record of an earlier program version has no seed. The first remembered answer that shows
 //! the token rewrites the record with a seed, in the same change.
 
+use uuid::Uuid;
+
 use crate::app::access::caller::Caller;
 use crate::app::commit::idempotency::Guard;
 use crate::app::commit::idempotency::Idempotency;
@@ -23,6 +25,7 @@ use crate::app::tokens::rows;
 use crate::crypto::{Identity, SealingKey};
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::audit::{Entity, EntityKind};
+use crate::domain::condition::{Target, TargetId};
 use crate::domain::container::Container;
 use crate::domain::id::TokenId;
 use crate::domain::time::Timestamp;
@@ -132,8 +135,9 @@ impl Idempotency<'_> {
         record: AnswerRecord,
         now: Timestamp,
     ) -> Result<Replay, Error> {
+        let ids = token_ids(&record.content);
         for disclosure in &record.disclosures {
-            caller.require_again(disclosure)?;
+            caller.require_again(disclosure, &ids)?;
         }
         let AnswerRecord { status, location, .. } = record;
         let (body, shown) = match record.content {
@@ -168,7 +172,8 @@ impl Idempotency<'_> {
             };
             let mut parts = Vec::new();
             if !sealed.is_empty() {
-                let Some(plain) = open_parts(caller, place, &live, &sealed, disclosures)? else {
+                let opened = open_parts(caller, place, &live, &id, &sealed, disclosures)?;
+                let Some(plain) = opened else {
                     hidden.push(None);
                     continue;
                 };
@@ -230,19 +235,26 @@ impl Caller {
     /// containers today.
     fn may_disclose<'d>(
         &self,
-        containers: &[Container],
+        target: Target<'_>,
         mut disclosures: impl Iterator<Item = &'d Disclosure>,
     ) -> bool {
         disclosures.all(|Disclosure { right, value, exposure, .. }| {
-            self.exposure(containers, *right, *value).is_ok_and(|today| today.covers(*exposure))
+            self.exposure(target, *right, *value).is_ok_and(|today| today.covers(*exposure))
         })
     }
 
-    /// Applies the rule that decided about the first answer again, with today's rights.
-    fn require_again(&self, disclosure: &Disclosure) -> Result<(), Error> {
+    /// Applies the rule that decided about the first answer again, with today's rights. A disclosure
+    /// does not name its token, so the rule must hold for each token of the answer.
+    fn require_again(&self, disclosure: &Disclosure, ids: &[TargetId<'_>]) -> Result<(), Error> {
         let Disclosure { right, value, containers, exposure } = disclosure;
-        let today = self.exposure(containers, *right, *value)?;
-        if today.covers(*exposure) { Ok(()) } else { Err(Error::Forbidden(SHOWS_MORE)) }
+        let unknown = [TargetId::Unknown];
+        for id in if ids.is_empty() { &unknown } else { ids } {
+            let today = self.exposure(Target { containers, id: *id }, *right, *value)?;
+            if !today.covers(*exposure) {
+                return Err(Error::Forbidden(SHOWS_MORE));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -287,6 +299,7 @@ fn open_parts(
     caller: &Caller,
     place: &[u8],
     live: &LiveSubject,
+    id: &SubjectId,
     sealed: &[u8],
     disclosures: &[Disclosure],
 ) -> Result<Option<Secret<Vec<u8>>>, Error> {
@@ -300,9 +313,36 @@ fn open_parts(
     for made in disclosures {
         let Ok(plain) = open(&made.containers) else { continue };
         let of_it = disclosures.iter().filter(|it| it.containers == made.containers);
-        return Ok(caller.may_disclose(&live.containers, of_it).then_some(plain));
+        let target = Target { containers: &live.containers, id: target_id(id) };
+        return Ok(caller.may_disclose(target, of_it).then_some(plain));
     }
     Err(bad_record())
+}
+
+/// The ids of the tokens of an answer, as rights see them.
+fn token_ids(content: &AnswerContent) -> Vec<TargetId<'_>> {
+    match content {
+        AnswerContent::Parts { subjects, .. } => {
+            let tokens = subjects.iter().map(|(id, _)| target_id(id));
+            tokens.filter(|id| *id != TargetId::Unknown).collect()
+        }
+        AnswerContent::Whole(whole) => {
+            whole.tokens.iter().map(|token| named_or(token.0, token.1.as_deref())).collect()
+        }
+    }
+}
+
+fn target_id(subject: &SubjectId) -> TargetId<'_> {
+    match subject {
+        SubjectId::Token { id, name } => named_or(id.uuid(), name.as_deref()),
+        SubjectId::ApiKey { .. } | SubjectId::Proxy(_) | SubjectId::TokenIntent(_) => {
+            TargetId::Unknown
+        }
+    }
+}
+
+fn named_or(id: Uuid, name: Option<&str>) -> TargetId<'_> {
+    name.map_or(TargetId::Assigned(id), TargetId::Name)
 }
 
 /// The key of a subject's parts. The seed alone would be enough; deriving the key from the tenant's

@@ -140,7 +140,7 @@ impl Tokens<'_> {
         let found = rows::find_by_id(snapshot, &self.caller.keys, self.caller.tenant.id, id)?;
         let missing = Error::Internal(Fault::Token(id, TokenFault::Missing));
         let mut token = found.ok_or(missing)?.token;
-        let exposure = self.caller.exposure(&token.containers, right, ValueOrigin::Stored);
+        let exposure = self.caller.exposure(token.target(), right, ValueOrigin::Stored);
         let Some(exposure) = exposure.ok().filter(|_| token.is_live(now)) else {
             return Ok(None);
         };

@@ -70,6 +70,10 @@ impl Tokens<'_> {
             let found = self.named(&snapshot, ids, &folded, now)?;
             return self.page_of(&snapshot, permission, found, stretch, now).await;
         }
+        // The total would count tokens that the caller may not see.
+        if self.caller.is_conditional(permission) {
+            return Err(Error::Forbidden(CONDITIONAL));
+        }
         let mut filters: Vec<_> =
             folded.iter().map(|(key, value)| Filter::Metadata(key, value)).collect();
         filters.extend(query.search_term.iter().map(|term| Filter::SearchTerm(term.expose())));
@@ -141,7 +145,7 @@ impl Tokens<'_> {
         stretch: PageRange,
         now: Timestamp,
     ) -> Result<LegacyTokenPage, Error> {
-        tokens.retain(|token| self.caller.require_in_any(permission, &token.containers).is_ok());
+        tokens.retain(|token| self.caller.require_in_any(permission, token.target()).is_ok());
         tokens.sort_by_key(|token| (Reverse(token.created_at), token.id));
         let total = tokens.len();
         let page = tokens.iter().skip(stretch.skip).take(stretch.take);
@@ -161,6 +165,8 @@ fn whole(page: TokenViewPage) -> Result<Vec<TokenView>, Error> {
     }
 }
 
+const CONDITIONAL: &str = "A session with conditions cannot use numbered pages; use GET /v2/tokens or \
+                           POST /v2/tokens/search.";
 const TOO_LARGE: &str = "The page would hold too much data; ask for fewer tokens at a time.";
 
 /// The tokens of a page and the total. Each pass yields at most `pass_max` tokens.

@@ -76,6 +76,7 @@ impl TestVault {
             description: None,
             priority,
             container: Container::parse(path).unwrap(),
+            conditions: Vec::new(),
             transform: *transform,
             permissions: on_tokens.clone(),
         });

@@ -1,0 +1,225 @@
+//! Sessions: a public application makes one, and a private application gives it rights.
+//!
+//! A session's rights are at every use those that it was given and that its grantor has today. It
+//! ends at its expiry, or before with either of the two API keys that it was made and authorized
+//! with: a key that is deleted because it leaked leaves no session behind.
+
+use crate::app::access::AccessControl;
+use crate::app::access::caller::Caller;
+use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
+use crate::app::error::{Error, Fault};
+use crate::bounds::{SESSION_LIFE, SESSION_LIFE_MAX, SESSIONS_MAX};
+use crate::crypto::{Sha256, TenantKeys, Version, version};
+use crate::domain::access::Access;
+use crate::domain::application::ApplicationKind;
+use crate::domain::audit::{Act, Actor};
+use crate::domain::base58;
+use crate::domain::expires_at::parse_expiry;
+use crate::domain::id::{AccessSessionId, TenantId};
+use crate::domain::key_text::KeyText;
+use crate::domain::mistakes::Mistakes;
+use crate::domain::session::{Session, SessionGrant};
+use crate::domain::time::Timestamp;
+use crate::secret::Secret;
+use crate::store::record::{decode_access_session, encode_access_session};
+use crate::store::tables::{CountKind, ExpiryKind};
+use crate::store::{Change, Snapshot, Table, tables};
+
+/// 22 base58 digits hold the nonce's 128 bits.
+const NONCE_DIGITS: usize = 22;
+
+/// A new session, with the two texts that only its answer shows.
+#[derive(Debug)]
+pub struct NewSession {
+    pub text: KeyText,
+    /// The private application names the session by it.
+    pub nonce: Secret<String>,
+    pub expires_at: Timestamp,
+}
+
+/// The rights that a private application gives to a session.
+#[derive(Debug)]
+pub struct SessionAuthorization {
+    pub nonce: Secret<String>,
+    pub access: Access,
+    pub expires_at: Option<String>,
+}
+
+impl AccessControl<'_> {
+    pub async fn create_session(self, caller: &Caller) -> Result<NewSession, Error> {
+        caller.require_key_of(ApplicationKind::Public)?;
+        let (now, tenant) = (self.vault.now(), caller.tenant.id);
+        let text = KeyText::of_session(caller.tenant.kind, &self.vault.random().bytes());
+        let nonce = self.vault.random().bytes::<16>();
+        let nonce = Secret::new(base58::encode_padded(&nonce, NONCE_DIGITS));
+        let session = Session {
+            id: id_of_nonce(nonce.expose()),
+            tenant,
+            application: caller.application.id,
+            made_with: caller.tag,
+            key_hash: hash_of_key(&text),
+            created_at: now,
+            expires_at: now.plus(SESSION_LIFE),
+            grant: None,
+        };
+        self.vault
+            .commit(Priority::Normal, |snapshot| {
+                let live = snapshot.count(&tables::counts(tenant, CountKind::Sessions))?;
+                // Unauthorized sessions vanish within minutes, so the caller may try again.
+                if usize::try_from(live).is_ok_and(|live| live >= SESSIONS_MAX) {
+                    return Err(Error::Busy);
+                }
+                let place = tables::sessions(tenant, session.id);
+                let finder = tables::session_keys(&session.key_hash);
+                let change = Change::new()
+                    .expect_absent(Table::Sessions, place)
+                    .expect_absent(Table::SessionKeys, finder.clone())
+                    .put(Table::SessionKeys, finder, tables::session_place(tenant, session.id))
+                    .put(Table::Expiries, due(&session), Vec::new())
+                    .count(tables::counts(tenant, CountKind::Sessions), 1)
+                    .and(self.keep_session(&caller.keys, &session)?)
+                    .and(self.vault.audit().caller_entry(caller, Act::Create, session.id, now));
+                Ok((change, ()))
+            })
+            .await?;
+        Ok(NewSession { text, nonce, expires_at: session.expires_at })
+    }
+
+    pub async fn authorize_session(
+        self,
+        caller: &Caller,
+        authorization: &SessionAuthorization,
+        write: &Write<'_, ()>,
+    ) -> Result<CommitOutcome<()>, Error> {
+        caller.require_key_of(ApplicationKind::Private)?;
+        let (now, tenant) = (self.vault.now(), caller.tenant.id);
+        let SessionAuthorization { nonce, access, expires_at } = authorization;
+        let wanted = expires_at.as_deref().map(|text| life(text, now)).transpose()?;
+        if !caller.application.access.covers(access) {
+            return Err(Error::Forbidden(BEYOND));
+        }
+        let id = id_of_nonce(nonce.expose());
+        let _turn = self.vault.lanes.take(id.bytes()).await?;
+        self.vault
+            .commit_write(Priority::Normal, write, |snapshot| {
+                let found = find_session(snapshot, &caller.keys, tenant, id)?;
+                let live = found.filter(|(session, _)| session.is_live(now));
+                let (before, version) = live.ok_or(Error::NotFound("session"))?;
+                if before.grant.is_some() {
+                    return Err(Error::Conflict("The session was authorized already."));
+                }
+                let mut session = before.clone();
+                session.expires_at = wanted.unwrap_or(before.expires_at);
+                session.grant = Some(SessionGrant {
+                    grantor: caller.application.id,
+                    authorized_with: caller.tag,
+                    authorized_at: now,
+                    access: access.clone(),
+                });
+                let mut change = Change::new()
+                    .expect_version(Table::Sessions, tables::sessions(tenant, id), version)
+                    .and(self.keep_session(&caller.keys, &session)?)
+                    .and(self.vault.audit().caller_entry(caller, Act::Authorize, id, now));
+                if due(&before) != due(&session) {
+                    change = change.delete(Table::Expiries, due(&before)).put(
+                        Table::Expiries,
+                        due(&session),
+                        Vec::new(),
+                    );
+                }
+                if access.reveals() {
+                    let audit = self.vault.audit();
+                    change = change.and(audit.caller_entry(caller, Act::GrantReveal, id, now));
+                }
+                Ok((change, ()))
+            })
+            .await
+    }
+
+    /// Removes a session whose time is over, with the row that finds it. An expiry entry that is out
+    /// of date removes nothing.
+    pub(in crate::app) fn expire_session(
+        self,
+        snapshot: &Snapshot,
+        keys: &TenantKeys,
+        tenant: TenantId,
+        id: AccessSessionId,
+        now: Timestamp,
+    ) -> Result<Option<Change>, Error> {
+        let Some((session, version)) = find_session(snapshot, keys, tenant, id)? else {
+            return Ok(None);
+        };
+        let place = tables::sessions(tenant, id);
+        let change = Change::new().expect_version(Table::Sessions, place.clone(), version);
+        if session.is_live(now) {
+            return Ok(Some(change));
+        }
+        let audit = self.vault.audit().entry(tenant, Actor::System, Act::Expire, id, now);
+        Ok(Some(
+            change
+                .delete(Table::Sessions, place)
+                .delete(Table::SessionKeys, tables::session_keys(&session.key_hash))
+                .count(tables::counts(tenant, CountKind::Sessions), -1)
+                .and(audit),
+        ))
+    }
+
+    fn keep_session(self, keys: &TenantKeys, session: &Session) -> Result<Change, Error> {
+        let key = tables::sessions(session.tenant, session.id);
+        let plain = encode_access_session(session)?;
+        let table = Table::Sessions.number();
+        let sealed = keys.seal(table, &key, plain.expose(), self.vault.random());
+        Ok(Change::new().put(Table::Sessions, key, sealed))
+    }
+}
+
+const BEYOND: &str =
+    "A session cannot get rights that the application of the API key does not have itself.";
+
+/// The end of a session that an authorization asks for.
+fn life(text: &str, now: Timestamp) -> Result<Timestamp, Error> {
+    let mistake = |message: &str| Error::Invalid(Mistakes::one("expires_at", message));
+    let at = parse_expiry(text, now).map_err(|invalid| mistake(invalid.message()))?;
+    if at > now.plus(SESSION_LIFE_MAX) {
+        return Err(mistake("A session lasts at most 24 hours."));
+    }
+    Ok(at)
+}
+
+/// The id of a session is a part of the hash of its nonce. The nonce then finds the session without
+/// a further row, and the id, which logs show, does not disclose the nonce.
+fn id_of_nonce(nonce: &str) -> AccessSessionId {
+    let hash = sha256(&[b"session nonce ", nonce.as_bytes()]);
+    let half = hash.first_chunk::<16>().copied().unwrap_or_default();
+    AccessSessionId::new(uuid::Builder::from_random_bytes(half).into_uuid())
+}
+
+pub(super) fn hash_of_key(text: &KeyText) -> [u8; 32] {
+    sha256(&[text.expose().as_bytes()])
+}
+
+fn sha256(parts: &[&[u8]]) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    parts.iter().for_each(|part| digest.update(part));
+    digest.finish()
+}
+
+/// The session, whether it is live or not, and the version of its record.
+pub(in crate::app) fn find_session(
+    snapshot: &Snapshot,
+    keys: &TenantKeys,
+    tenant: TenantId,
+    id: AccessSessionId,
+) -> Result<Option<(Session, Version)>, Error> {
+    let key = tables::sessions(tenant, id);
+    let Some(sealed) = snapshot.value(Table::Sessions, &key)? else { return Ok(None) };
+    let plain = keys.open(Table::Sessions.number(), &key, &sealed)?;
+    let version = version(&sealed).ok_or(Error::Internal(Fault::BadRecord))?;
+    Ok(Some((decode_access_session(tenant, id, plain.expose())?, version)))
+}
+
+/// The entry in [`Table::Expiries`] that belongs to a session.
+pub(in crate::app) fn due(session: &Session) -> Vec<u8> {
+    let Session { id, tenant, expires_at, .. } = session;
+    tables::expiries(*expires_at, ExpiryKind::Session, *tenant, id.uuid())
+}
