@@ -1,6 +1,7 @@
 //! The part of `strongroom verify` for proxies, sessions, webhooks and the keys of clients: every
 //! row opens, and every row that finds another one has it.
 
+use crate::app::access::sessions::{due, find_session};
 use crate::app::error::Error;
 use crate::app::upkeep::verify::{Report, Verification, unless_damaged};
 use crate::crypto::TenantKeys;
@@ -32,20 +33,49 @@ impl Verification<'_> {
         report: &mut Report,
     ) -> Result<(), Error> {
         for table in SEALED {
-            let mut rows: i64 = 0;
             for entry in snapshot.range(&table.rows_of(tenant.bytes()))? {
                 let (key, sealed) = entry?;
-                rows = rows.saturating_add(1);
                 let opened = keys.open(table.number(), &key, &sealed).map_err(Error::from);
                 if unless_damaged(opened)?.is_none() {
                     let (name, id) = (table.name(), table.id_of_key(&key));
                     report.find(format!("tenant {tenant}: {id} of {name} does not open"));
                 }
             }
-            let counted = snapshot.count(&tables::counts(tenant, CountKind::Sessions))?;
-            if *table == Table::Sessions && rows != counted {
-                report.find(format!("tenant {tenant}: {rows} sessions, but {counted} are counted"));
+        }
+        self.verify_sessions(snapshot, tenant, keys, report)
+    }
+
+    /// Every session has the row that finds it and the entry of its expiry.
+    fn verify_sessions(
+        self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+        keys: &TenantKeys,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let mut count: i64 = 0;
+        for entry in snapshot.range(&Table::Sessions.rows_of(tenant.bytes()))? {
+            let (key, _) = entry?;
+            count = count.saturating_add(1);
+            let Some((_, id)) = tables::session_of_place(&key) else {
+                report.find(format!("tenant {tenant}: the key of a session is no id"));
+                continue;
+            };
+            let found = find_session(snapshot, keys, tenant, id);
+            let Some((session, _)) = unless_damaged(found)?.flatten() else { continue };
+            report.index_entries = report.index_entries.saturating_add(1);
+            if snapshot.value(Table::Expiries, &due(&session))?.is_none() {
+                report.find(format!("session {id}: an entry of due is missing"));
             }
+            let finder = tables::session_keys(&session.key_hash);
+            let place = snapshot.value(Table::SessionKeys, &finder)?;
+            if place != Some(tables::session_place(tenant, id)) {
+                report.find(format!("session {id}: its key does not find it"));
+            }
+        }
+        let counted = snapshot.count(&tables::counts(tenant, CountKind::Sessions))?;
+        if count != counted {
+            report.find(format!("tenant {tenant}: {count} sessions, but {counted} counted"));
         }
         Ok(())
     }
