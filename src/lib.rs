@@ -24,7 +24,7 @@
 //! | [`log`] | one JSON line for each event, without text from outside | bounds, domain, metrics |
 //! | [`threeds`] | 3-D Secure: messages, rules, the session's states, the simulator; pure | bounds, domain, secret |
 //! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, domain, limits, log, secret, threeds |
-//! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring` | bounds, domain, secret |
+//! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring` and `x25519-dalek` | bounds, domain, secret |
 //! | [`store`] | tables, records, snapshots, backups, the audit chain, the one writer and the engines under it; alone in knowing `redb` | bounds, clock, crypto, domain, idempotency, metrics, secret, threeds |
 //! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, metrics, secret, store, threeds |
 //! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, metrics, secret, threeds |

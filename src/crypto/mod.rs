@@ -1,10 +1,13 @@
-//! Cryptography: keys, sealing, keyed hashes, randomness. No other module uses `ring`.
+//! Cryptography: keys, sealing, keyed hashes, randomness. No other module uses `ring` or
+//! `x25519-dalek`.
 //!
 //! Invariant: a key leaves this module only sealed under another key. The exceptions are the text
-//! of a new master key, which is written to its file, and its shares.
+//! of a new master key, which is written to its file, its shares, and the private halves of client
+//! encryption keys, which the app seals in their records.
 
 mod api_keys;
 mod chain;
+mod client_keys;
 mod constant_time;
 mod digest;
 mod index;
@@ -20,6 +23,7 @@ mod shares;
 mod uses;
 
 pub use chain::{Link, LinkedRow, SIGNATURE_BYTES, SigningKey, is_signed_by};
+pub use client_keys::{ClientKeyPair, ClientMessage};
 pub use constant_time::is_equal;
 pub use digest::{DigestKey, SetDigest};
 pub use index::IndexKey;

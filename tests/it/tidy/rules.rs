@@ -34,6 +34,7 @@ const CRATES: &[(&str, &[&str])] = &[
     // Tasks are started in one place, so that a drain waits for all of them.
     ("tokio_util", &["server"]),
     ("toml", &["config", "formulas"]),
+    ("x25519_dalek", &["crypto"]),
 ];
 
 /// Words that belong to some places alone, given as the beginnings of paths.
