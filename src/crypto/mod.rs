@@ -21,6 +21,7 @@ mod seal;
 mod sha256;
 mod shares;
 mod uses;
+mod webhook_key;
 
 pub use chain::{Link, LinkedRow, SIGNATURE_BYTES, SigningKey, is_signed_by};
 pub use client_keys::{ClientKeyPair, ClientMessage};
@@ -37,3 +38,4 @@ pub use seal::{Identity, OpenFailed, SEALED_KEY_BYTES, SealingKey, Version, vers
 pub use sha256::Sha256;
 pub use shares::{InvalidShare, Scheme, Share};
 pub use uses::{KeyUse, Uses};
+pub use webhook_key::WebhookKey;

@@ -25,6 +25,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rcgen", &["cli", "outbound", "server"]),
     ("redb", &["store"]),
     ("ring", &["crypto"]),
+    // Makes the key of webhooks.
+    ("rsa", &["crypto"]),
     // The free space of the disk; whether other processes may read our memory.
     ("rustix", &["cli", "store"]),
     ("rustls", &["directory", "outbound", "server"]),
