@@ -50,6 +50,9 @@ ids! {
     /// The id of a token's record. Callers may know the token by a name that they chose instead.
     TokenId,
     TokenIntentId,
+    WebhookId,
+    /// The id of an event that webhooks tell of.
+    EventId,
 }
 
 /// An id in the shape of UUID version 4, which published clients check, whose first 48 bits are

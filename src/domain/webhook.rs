@@ -1,0 +1,206 @@
+//! Webhooks: where events are sent, and the kinds of events.
+
+use crate::domain::id::{ApplicationId, TenantId, WebhookId};
+use crate::domain::time::Timestamp;
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct Webhook {
+    pub id: WebhookId,
+    pub tenant: TenantId,
+    pub status: WebhookStatus,
+    pub name: String,
+    /// An https URL. Whether the server may call it is decided at each delivery.
+    pub url: String,
+    /// In the order of [`EventKind`], without repetition, at least one.
+    pub events: Vec<EventKind>,
+    /// Kept and shown for the sake of set-up programs: this server sends no e-mail.
+    pub notify_email: Option<String>,
+    pub created_by: ApplicationId,
+    pub created_at: Timestamp,
+    pub modified_by: Option<ApplicationId>,
+    pub modified_at: Option<Timestamp>,
+    /// The first failure since the last successful delivery.
+    pub failing: Option<DeliveryFailure>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WebhookStatus {
+    Disabled,
+    Enabled,
+}
+
+/// A delivery that was not acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeliveryFailure {
+    pub at: Timestamp,
+    pub reason: FailureReason,
+}
+
+/// The reason why a delivery was not acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureReason {
+    /// The connection broke, or the answer was none of HTTP.
+    Broken,
+    /// The destination is not one that the server may call.
+    Refused,
+    /// The receiver answered with this status.
+    Status(u16),
+    TimedOut,
+    /// There was no connection.
+    Unreachable,
+}
+
+/// Prints no URL: its path may hold a token of the receiver.
+impl std::fmt::Debug for Webhook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Webhook({})", self.id)
+    }
+}
+
+impl WebhookStatus {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Enabled => "enabled",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Disabled, Self::Enabled].into_iter().find(|status| status.as_str() == text)
+    }
+}
+
+impl FailureReason {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Broken => "broken",
+            Self::Refused => "refused",
+            Self::Status(_) => "status",
+            Self::TimedOut => "timed_out",
+            Self::Unreachable => "unreachable",
+        }
+    }
+
+    pub const fn status(self) -> Option<u16> {
+        match self {
+            Self::Status(status) => Some(status),
+            Self::Broken | Self::Refused | Self::TimedOut | Self::Unreachable => None,
+        }
+    }
+
+    pub fn parse(name: &str, status: Option<u16>) -> Option<Self> {
+        match (name, status) {
+            ("broken", None) => Some(Self::Broken),
+            ("refused", None) => Some(Self::Refused),
+            ("status", Some(status)) => Some(Self::Status(status)),
+            ("timed_out", None) => Some(Self::TimedOut),
+            ("unreachable", None) => Some(Self::Unreachable),
+            _ => None,
+        }
+    }
+
+    /// True if the receiver did not answer at all, so that a delivery of another event would only
+    /// wait as well.
+    pub const fn is_silence(self) -> bool {
+        !matches!(self, Self::Status(_))
+    }
+}
+
+macro_rules! events {
+    ($($(#[$doc:meta])* $name:ident $text:literal;)+) => {
+        /// The kinds of events of the published interface. Some belong to features that this server
+        /// does not have: webhooks may name them, and they are never sent.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum EventKind { $($(#[$doc])* $name),+ }
+
+        impl EventKind {
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text),+ }
+            }
+
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { $($text => Some(Self::$name),)+ _ => None }
+            }
+        }
+    };
+}
+
+events! {
+    ThreedsSessionCreated "3ds.session.created";
+    ThreedsSessionAuthenticated "3ds.session.authenticated";
+    ThreedsMethodCompleted "3ds.session.method-completed";
+    ThreedsChallengeCompleted "3ds.session.challenge-completed";
+    ThreedsChallengeResultRetrieved "3ds.session.challenge-result-retrieved";
+    ThreedsDecoupledChallenge "3ds.session.decoupled-challenge-notification";
+    AccountUpdaterJobCreated "account-updater.job.created";
+    AccountUpdaterJobCompleted "account-updater.job.completed";
+    AccountUpdaterJobFailed "account-updater.job.failed";
+    ApplicationCreated "application.created";
+    ApplicationUpdated "application.updated";
+    ApplicationDeleted "application.deleted";
+    ApplicationKeyCreated "application.key.created";
+    ApplicationKeyDeleted "application.key.deleted";
+    GooglePayCreated "google-pay.created";
+    GooglePayRetrieved "google-pay.retrieved";
+    GooglePayDeleted "google-pay.deleted";
+    /// One event for each request would make every request a write, so it is not sent.
+    HttpRequest "http.request";
+    NetworkTokenCreated "network-token.created";
+    NetworkTokenUpdated "network-token.updated";
+    NetworkTokenDeleted "network-token.deleted";
+    ProxyCreated "proxy.created";
+    ProxyUpdated "proxy.updated";
+    ProxyDeleted "proxy.deleted";
+    ProxyInvoked "proxy.invoked";
+    ReactorCreated "reactor.created";
+    ReactorUpdated "reactor.updated";
+    ReactorDeleted "reactor.deleted";
+    ReactorInvoked "reactor.invoked";
+    ReactorCompleted "reactor.completed";
+    ReactorFailed "reactor.failed";
+    SessionCreated "session.created";
+    SessionAuthorized "session.authorized";
+    TenantCreated "tenant.created";
+    TenantUpdated "tenant.updated";
+    TenantDeleted "tenant.deleted";
+    TenantInvitationCreated "tenant.invitation.created";
+    TenantInvitationDeleted "tenant.invitation.deleted";
+    TenantInvitationResent "tenant.invitation.resent";
+    TenantInvitationAccepted "tenant.invitation.accepted";
+    TenantMemberCreated "tenant.member.created";
+    TenantMemberDeleted "tenant.member.deleted";
+    TokenCreated "token.created";
+    TokenRead "token.read";
+    TokenUpdated "token.updated";
+    TokenDeleted "token.deleted";
+    TokenExpired "token.expired";
+    TokenPropertyExpired "token.property.expired";
+    TokenIntentCreated "token-intent.created";
+    TokenIntentDeleted "token-intent.deleted";
+    TokenIntentConverted "token-intent.converted";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_event_and_every_reason_parses_back_from_its_text() {
+        for kind in EventKind::ALL {
+            assert_eq!(EventKind::parse(kind.as_str()), Some(*kind));
+        }
+        assert_eq!(EventKind::parse("token.exploded"), None);
+        for reason in [
+            FailureReason::Broken,
+            FailureReason::Refused,
+            FailureReason::Status(503),
+            FailureReason::TimedOut,
+            FailureReason::Unreachable,
+        ] {
+            assert_eq!(FailureReason::parse(reason.name(), reason.status()), Some(reason));
+        }
+        assert_eq!(FailureReason::parse("status", None), None);
+    }
+}
