@@ -17,8 +17,10 @@ mod proxy_calls;
 mod tests;
 mod threeds;
 mod tokens;
+mod trace;
 mod upkeep;
 mod vault;
+mod webhooks;
 
 pub use crate::store::backup::BackupFailure;
 pub use access::api_keys::NewKey;
@@ -66,5 +68,9 @@ pub use crate::crypto::KeyPurpose;
 
 /// The version of the format of the data file.
 pub use crate::store::FORMAT;
+pub use trace::traced;
 pub use upkeep::verify::Report;
 pub use vault::Vault;
+pub use webhooks::{
+    ListedWebhook, PendingEvent, WebhookChange, WebhookDraft, WebhookNews, WebhookPage,
+};

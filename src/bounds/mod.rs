@@ -18,6 +18,7 @@ mod requests;
 mod store;
 mod threeds;
 mod tokens;
+mod webhooks;
 
 pub use access::*;
 pub use archive::*;
@@ -35,3 +36,4 @@ pub use requests::*;
 pub use store::*;
 pub use threeds::*;
 pub use tokens::*;
+pub use webhooks::*;

@@ -27,10 +27,6 @@ const PEM_LINE_BYTES: usize = 64;
 pub struct WebhookKey(RsaKeyPair);
 
 impl WebhookKey {
-    /// The purpose code in the table of keys. It is no [`crate::crypto::KeyPurpose`]: those keys have
-    /// 32 bytes.
-    pub const PURPOSE: u8 = 10;
-
     /// Makes a key, as PKCS #8. This takes a second or more of a processor.
     pub fn generate(random: &Random) -> Option<Secret<Vec<u8>>> {
         let key = rsa::RsaPrivateKey::new(&mut Source(random), BITS).ok()?;

@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use crate::domain::id::{
     AccessSessionId, ApplicationId, KeyId, ProxyId, SessionId, TenantId, TokenId, TokenIntentId,
+    WebhookId,
 };
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
@@ -117,12 +118,13 @@ words! {
         MasterKey 10 "master_key" "Master key";
         Proxy 24 "proxy" "Proxy";
         Session 14 "session" "Session";
+        Webhook 15 "webhook" "Webhook";
     }
 }
 
 impl EntityKind {
     /// The kinds of a tenant's resources.
-    pub const OF_TENANTS: [Self; 8] = [
+    pub const OF_TENANTS: [Self; 9] = [
         Self::Application,
         Self::ApplicationKey,
         Self::Proxy,
@@ -131,6 +133,7 @@ impl EntityKind {
         Self::Tenant,
         Self::Token,
         Self::TokenIntent,
+        Self::Webhook,
     ];
 }
 
@@ -180,6 +183,7 @@ from_ids! {
     TenantId Tenant;
     TokenId Token;
     TokenIntentId TokenIntent;
+    WebhookId Webhook;
 }
 
 impl Actor {

@@ -103,7 +103,9 @@ fn place(digits: &str, exponent: i32) -> String {
             let sign = if exponent < 0 { '-' } else { '+' };
             let exponent = exponent.unsigned_abs();
             match split(1) {
-                Some((first, rest)) if !rest.is_empty() => format!("{first}.{rest}e{sign}{exponent}"),
+                Some((first, rest)) if !rest.is_empty() => {
+                    format!("{first}.{rest}e{sign}{exponent}")
+                }
                 _ => format!("{digits}e{sign}{exponent}"),
             }
         }

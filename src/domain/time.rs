@@ -11,6 +11,9 @@ use time::macros::format_description;
 const WIRE: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:7]+00:00");
 
+const ISO_MILLIS: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -78,6 +81,14 @@ impl Timestamp {
         push_number(&mut text, at.microsecond(), 100_000, '0');
         text.push_str("+00:00");
         text
+    }
+}
+
+impl Timestamp {
+    /// The form of JavaScript's `toISOString`, which events have: `2026-11-14T09:30:00.123Z`.
+    pub fn to_iso_millis(self) -> String {
+        let Some(at) = self.datetime() else { return String::new() };
+        at.format(ISO_MILLIS).unwrap_or_default()
     }
 }
 

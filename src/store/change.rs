@@ -163,4 +163,12 @@ impl Change {
             ),
         })
     }
+
+    /// Returns true if the change affects webhooks, so that cached subscriptions become invalid.
+    pub(super) fn concerns_webhooks(&self) -> bool {
+        self.writes.iter().any(|write| match write {
+            Write::Add(..) | Write::Audit(_) => false,
+            Write::Delete(table, _) | Write::Put(table, ..) => *table == Table::Webhooks,
+        })
+    }
 }

@@ -36,6 +36,7 @@ pub(super) struct Inner {
     pub(super) engine: Arc<dyn Engine>,
     jobs: SyncSender<Job>,
     access_generation: Arc<AtomicU64>,
+    webhook_generation: Arc<AtomicU64>,
     pub(super) alarm: Alarm,
     epochs: Epochs,
     pub(super) metrics: Arc<WriterMetrics>,
@@ -106,12 +107,14 @@ impl Store {
     pub(super) fn start(engine: Arc<dyn Engine>, alarm: Alarm) -> Self {
         let (jobs, queue) = sync_channel(QUEUE_CHANGES_MAX);
         let access_generation = Arc::new(AtomicU64::new(0));
+        let webhook_generation = Arc::new(AtomicU64::new(0));
         let metrics = Arc::new(WriterMetrics::new());
         let digests = SharedDigests::default();
         let writer = Writer {
             engine: Arc::clone(&engine),
             jobs: queue,
             access_generation: Arc::clone(&access_generation),
+            webhook_generation: Arc::clone(&webhook_generation),
             alarm: alarm.clone(),
             metrics: Arc::clone(&metrics),
             digests: Arc::clone(&digests),
@@ -123,6 +126,7 @@ impl Store {
             engine,
             jobs,
             access_generation,
+            webhook_generation,
             alarm,
             epochs,
             metrics,
@@ -267,6 +271,11 @@ impl Store {
     /// Changes with every commit that concerns tenants, applications or keys.
     pub fn access_generation(&self) -> u64 {
         self.0.access_generation.load(Ordering::Acquire)
+    }
+
+    /// Changes with every commit that concerns webhooks.
+    pub fn webhook_generation(&self) -> u64 {
+        self.0.webhook_generation.load(Ordering::Acquire)
     }
 
     /// Checks that the names of the open files still name them. A failure does not end the process.

@@ -31,6 +31,7 @@ pub(super) struct Writer {
     pub(super) engine: Arc<dyn Engine>,
     pub(super) jobs: Receiver<Job>,
     pub(super) access_generation: Arc<AtomicU64>,
+    pub(super) webhook_generation: Arc<AtomicU64>,
     pub(super) alarm: Alarm,
     pub(super) metrics: Arc<WriterMetrics>,
     pub(super) digests: SharedDigests,
@@ -81,7 +82,8 @@ impl Writer {
     fn commit(&self, jobs: Vec<(Change, Reply)>) -> Result<(), StorageFailure> {
         let begun = self.metrics.begin(jobs.len());
         let (changes, replies): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
-        let concerns: Vec<bool> = changes.iter().map(Change::concerns_access).collect();
+        let concerns = |change: &Change| (change.concerns_access(), change.concerns_webhooks());
+        let concerns: Vec<(bool, bool)> = changes.iter().map(concerns).collect();
         let mut digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
         let mut verdicts = Vec::new();
         // The engine of one host decides once. An engine that decides again needs the changes and
@@ -106,8 +108,17 @@ impl Writer {
             }
             Err(failure) => return Err(failure),
         }
-        let mut outcomes = concerns.iter().zip(&verdicts);
-        if outcomes.any(|(concerns, verdict)| *concerns && *verdict == Verdict::Applied) {
+        let outcomes = concerns.iter().zip(&verdicts);
+        let applied = outcomes.filter(|(_, verdict)| **verdict == Verdict::Applied);
+        let (mut access, mut webhooks) = (false, false);
+        for ((concerns_access, concerns_webhooks), _) in applied {
+            access |= concerns_access;
+            webhooks |= concerns_webhooks;
+        }
+        if webhooks {
+            self.webhook_generation.fetch_add(1, Ordering::Release);
+        }
+        if access {
             // Before the replies: after the deletion of a key is confirmed, the key must be
             // refused.
             self.access_generation.fetch_add(1, Ordering::Release);

@@ -11,7 +11,7 @@ use crate::app::upkeep::verify::Report;
 use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, AuditEntry, EntityKind};
 use crate::domain::id::{
-    AccessSessionId, ApplicationId, ProxyId, SessionId, TenantId, TokenId, TokenIntentId,
+    AccessSessionId, ApplicationId, ProxyId, SessionId, TenantId, TokenId, TokenIntentId, WebhookId,
 };
 use crate::store::chain::{Checkpoint, RecordState};
 use crate::store::{DigestState, RecordDigests, Snapshot, StorageFailure, Table, tables};
@@ -115,6 +115,7 @@ impl<'a> Gone<'a> {
             EntityKind::TokenIntent => {
                 (Table::TokenIntents, tables::token_intents(tenant, TokenIntentId::new(id)))
             }
+            EntityKind::Webhook => (Table::Webhooks, tables::webhooks(tenant, WebhookId::new(id))),
             EntityKind::AuditChain
             | EntityKind::EncryptionKey
             | EntityKind::MasterKey

@@ -146,6 +146,7 @@ impl Vault {
             swept_at,
             threeds: ThreedsState::default(),
             outbound: OnceLock::new(),
+            webhooks: crate::app::webhooks::WebhookState::default(),
             damage: crate::app::upkeep::damage::Damage::default(),
             archive: crate::app::upkeep::archive::ArchiveWatch::default(),
             scrubs: crate::app::upkeep::scrub::watch::ScrubWatch::default(),

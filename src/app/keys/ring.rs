@@ -109,8 +109,9 @@ pub(super) fn open_keys(
     let open = |(key, sealed): &(Vec<u8>, Vec<u8>)| {
         let plain = master.open(&identity(scope, key), sealed).ok()?;
         let (purpose, number) = tables::key_parts(key)?;
-        // Keys with other purpose codes are not used here.
-        let Some(purpose) = KeyPurpose::from_code(purpose) else { return Some(None) };
+        // Keys with other purpose codes are not used here, nor is the key of webhooks.
+        let purpose = KeyPurpose::from_code(purpose).filter(|it| *it != KeyPurpose::Webhook);
+        let Some(purpose) = purpose else { return Some(None) };
         let bytes = Secret::new(plain.expose().as_slice().try_into().ok()?);
         Some(Some(KeyMaterial { purpose, number, bytes }))
     };

@@ -35,6 +35,8 @@ pub enum KeyPurpose {
     Seal,
     /// Signs the audit chain's checkpoints.
     Sign,
+    /// Signs webhooks. It is an RSA key and not 32 bytes: see [`crate::crypto::WebhookKey`].
+    Webhook,
 }
 
 /// A key of the data file, opened.
@@ -89,6 +91,7 @@ impl KeyPurpose {
             Self::Audit => 4,
             Self::Sign => 5,
             Self::Digest => 8,
+            Self::Webhook => 10,
         }
     }
 
@@ -100,6 +103,7 @@ impl KeyPurpose {
             Self::Audit => "audit",
             Self::Sign => "sign",
             Self::Digest => "digest",
+            Self::Webhook => "webhook",
         }
     }
 
@@ -111,6 +115,7 @@ impl KeyPurpose {
             4 => Some(Self::Audit),
             5 => Some(Self::Sign),
             8 => Some(Self::Digest),
+            10 => Some(Self::Webhook),
             _ => None,
         }
     }

@@ -20,6 +20,7 @@ mod threeds_parts;
 mod threeds_ranges;
 mod token;
 mod token_intent;
+mod webhook;
 
 pub use access::{
     KeyRecord, decode_api_key, decode_application, encode_api_key, encode_application,
@@ -39,3 +40,4 @@ pub use threeds::{decode_session, encode_session};
 pub use threeds_ranges::{decode_known_ranges, decode_ranges, encode_known_ranges, encode_ranges};
 pub use token::{decode_token, encode_token};
 pub use token_intent::{decode_token_intent, encode_token_intent};
+pub use webhook::{EventRecord, decode_event, decode_webhook, encode_event, encode_webhook};

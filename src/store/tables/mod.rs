@@ -15,6 +15,7 @@ mod table;
 mod tests;
 mod threeds;
 mod tokens;
+mod webhooks;
 
 pub use access::*;
 pub use audit::*;
@@ -26,3 +27,4 @@ pub use sessions::*;
 pub use table::{SealedBy, Table, tenant_of_scope};
 pub use threeds::*;
 pub use tokens::*;
+pub use webhooks::*;

@@ -294,7 +294,8 @@ fn list_scope(
                 KeyPurpose::Digest
                 | KeyPurpose::Fingerprint
                 | KeyPurpose::Index
-                | KeyPurpose::Sign => None,
+                | KeyPurpose::Sign
+                | KeyPurpose::Webhook => None,
             }),
             index_entries: counted
                 .filter(|_| is(KeyPurpose::Index))

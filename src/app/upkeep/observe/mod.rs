@@ -85,6 +85,7 @@ impl Observe for Vault {
         self.upkeep().measure_archive(page);
         self.upkeep().measure_audit(page);
         self.upkeep().measure_damage(page);
+        self.webhooks().measure(page);
         if let Some(floor) = &self.floor {
             floor.measure(page);
         }

@@ -1,0 +1,145 @@
+//! Writing events: a row for each webhook that subscribes to them, in the change of the act.
+
+use serde_json::{Map, Value, json};
+
+use crate::app::access::authenticate::application;
+use crate::app::commit::disk::DiskState;
+use crate::app::error::Error;
+use crate::app::trace;
+use crate::app::webhooks::Webhooks;
+use crate::app::webhooks::state::WebhookNews;
+use crate::app::webhooks::subscriptions::Subscriber;
+use crate::bounds::{WEBHOOK_PENDING_ALL_MAX, WEBHOOK_PENDING_MAX};
+use crate::crypto::TenantKeys;
+use crate::domain::audit::Actor;
+use crate::domain::id::{EventId, TenantId};
+use crate::domain::time::Timestamp;
+use crate::domain::webhook::EventKind;
+use crate::store::record::{EventRecord, encode_event};
+use crate::store::tables::PendingDelivery;
+use crate::store::{Change, Snapshot, Table, tables};
+
+/// An event: its kind, and the members of its `data` besides the actor.
+#[derive(Debug)]
+pub(in crate::app) struct Happening {
+    pub(in crate::app) kind: EventKind,
+    pub(in crate::app) data: Map<String, Value>,
+}
+
+impl Webhooks<'_> {
+    /// The change that adds an event of this tenant to the queues of the webhooks that subscribe to
+    /// it. Join it to the change of the act that the event tells of.
+    pub(in crate::app) fn emit(
+        self,
+        tenant: TenantId,
+        actor: Actor,
+        kind: EventKind,
+        at: Timestamp,
+        data: impl FnOnce() -> Map<String, Value>,
+    ) -> Change {
+        self.emit_traced(tenant, actor, kind, at, trace::current().as_deref(), data)
+    }
+
+    /// As [`Webhooks::emit`], for an act of a request that was served before.
+    pub(in crate::app) fn emit_traced(
+        self,
+        tenant: TenantId,
+        actor: Actor,
+        kind: EventKind,
+        at: Timestamp,
+        trace: Option<&str>,
+        data: impl FnOnce() -> Map<String, Value>,
+    ) -> Change {
+        let added = self.subscribers(tenant).and_then(|subscribers| {
+            let wanted: Vec<_> =
+                subscribers.iter().filter(|it| it.events.contains(&kind)).collect();
+            if wanted.is_empty() {
+                return Ok(Change::new());
+            }
+            let happening = Happening { kind, data: data() };
+            self.add(tenant, actor, happening, at, trace, &wanted)
+        });
+        // Only a disk that fails or a tenant whose keys are damaged gets here.
+        added.unwrap_or_else(|_| Change::impossible("an event of webhooks cannot be written"))
+    }
+
+    fn add(
+        self,
+        tenant: TenantId,
+        actor: Actor,
+        happening: Happening,
+        at: Timestamp,
+        trace: Option<&str>,
+        wanted: &[&Subscriber],
+    ) -> Result<Change, Error> {
+        let snapshot = self.vault.snapshot()?;
+        let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
+        let Happening { kind, mut data } = happening;
+        data.insert(String::from("actor"), actor_value(&snapshot, &keys, tenant, actor)?);
+        let trace = trace.map(String::from);
+        let record = EventRecord { kind, at, trace, data: Value::Object(data).to_string() };
+        let plain = encode_event(&record)?;
+        let event = EventId::new(self.vault.next_id(at));
+        let mut change = Change::new();
+        for Subscriber { webhook, .. } in wanted {
+            let delivery = PendingDelivery { tenant, webhook: *webhook, event };
+            if !self.has_room(&snapshot, &delivery)? {
+                self.vault.webhooks.counts.dropped.add(1);
+                self.vault.webhooks.tell(WebhookNews::Dropped { tenant, webhook: *webhook });
+                continue;
+            }
+            let key = delivery.delivery_key();
+            let table = Table::WebhookDeliveries;
+            let sealed = keys.seal(table.number(), &key, plain.expose(), self.vault.random());
+            change = change
+                .put(table, key, sealed)
+                .put(Table::WebhookSchedule, delivery.schedule_key(at), tables::attempts_value(0))
+                .and(counted(&delivery, 1));
+        }
+        self.vault.webhooks.wake.notify_one();
+        Ok(change)
+    }
+
+    /// Without room the newest event is dropped: the act that it tells of must not fail, and the
+    /// receiver gets those before it without a gap. Below the floor of free space there is no room
+    /// at all, since deletions and reads, which go on there, must not use up the rest of the disk.
+    fn has_room(self, snapshot: &Snapshot, delivery: &PendingDelivery) -> Result<bool, Error> {
+        let PendingDelivery { tenant, webhook, .. } = *delivery;
+        Ok(self.vault.disk_state() == DiskState::Writable
+            && snapshot.count(&tables::webhook_counts(tenant, webhook))? < WEBHOOK_PENDING_MAX
+            && snapshot.count(&tables::all_webhook_counts())? < WEBHOOK_PENDING_ALL_MAX)
+    }
+}
+
+/// Adds to the numbers of events that wait.
+pub(super) fn counted(delivery: &PendingDelivery, by: i64) -> Change {
+    Change::new()
+        .count(tables::webhook_counts(delivery.tenant, delivery.webhook), by)
+        .count(tables::all_webhook_counts(), by)
+}
+
+fn actor_value(
+    snapshot: &Snapshot,
+    keys: &TenantKeys,
+    tenant: TenantId,
+    actor: Actor,
+) -> Result<Value, Error> {
+    let (kind, name) = match actor {
+        Actor::Application(id) => {
+            // An application that was created in this very change, or is damaged, has no name here.
+            let found = application(snapshot, keys, tenant, id);
+            let name = match found {
+                Ok(found) => found.map(|(application, _)| application.name),
+                Err(Error::Internal(_)) => None,
+                Err(error) => return Err(error),
+            };
+            let name = name.unwrap_or_default();
+            return Ok(json!({"id": id.to_string(), "type": "application", "name": name}));
+        }
+        Actor::Cardholder => ("user", "cardholder"),
+        Actor::DirectoryServer => ("system", "directory server"),
+        Actor::Operator => ("admin", "operator"),
+        Actor::System => ("system", "system"),
+    };
+    Ok(json!({"type": kind, "name": name}))
+}

@@ -1,0 +1,226 @@
+//! Creating, reading, changing and deleting webhooks.
+
+use crate::app::access::caller::Caller;
+use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
+use crate::app::error::{Error, Fault};
+use crate::app::webhooks::Webhooks;
+use crate::bounds::WEBHOOKS_MAX;
+use crate::crypto::{TenantKeys, Version, version};
+use crate::domain::audit::Act;
+use crate::domain::id::{TenantId, WebhookId};
+use crate::domain::webhook::{EventKind, Webhook, WebhookStatus};
+use crate::store::record::{decode_webhook, encode_webhook};
+use crate::store::{Change, Snapshot, Table, tables};
+
+#[derive(Debug)]
+pub struct WebhookDraft {
+    pub name: String,
+    pub url: String,
+    pub events: Vec<EventKind>,
+    pub notify_email: Option<String>,
+}
+
+/// A replacement of everything that a caller chooses. Without a status the webhook keeps its own.
+#[derive(Debug)]
+pub struct WebhookChange {
+    pub draft: WebhookDraft,
+    pub status: Option<WebhookStatus>,
+}
+
+#[derive(Debug)]
+pub struct WebhookPage {
+    /// In the order of creation.
+    pub webhooks: Vec<Webhook>,
+    /// The id of the last webhook, if there are more.
+    pub next: Option<WebhookId>,
+}
+
+impl Webhooks<'_> {
+    pub async fn create(
+        self,
+        caller: &Caller,
+        draft: &WebhookDraft,
+        write: &Write<'_, Webhook>,
+    ) -> Result<CommitOutcome<Webhook>, Error> {
+        let (tenant, keys) = (caller.tenant.id, &caller.keys);
+        if self.count(&self.vault.snapshot()?, tenant)? >= WEBHOOKS_MAX {
+            return Err(Error::Unprocessable(TOO_MANY));
+        }
+        // The receiver needs the public key before the first event comes.
+        self.make_key_once().await?;
+        let now = self.vault.now();
+        let new = Webhook {
+            id: WebhookId::new(self.vault.next_id(now)),
+            tenant,
+            status: WebhookStatus::Enabled,
+            name: draft.name.clone(),
+            url: draft.url.clone(),
+            events: draft.events.clone(),
+            notify_email: draft.notify_email.clone(),
+            created_by: caller.application.id,
+            created_at: now,
+            modified_by: None,
+            modified_at: None,
+            failing: None,
+        };
+        let _turn = self.vault.lanes.take(&lane(tenant)).await?;
+        self.vault
+            .commit_write(Priority::Normal, write, |snapshot| {
+                if self.count(snapshot, tenant)? >= WEBHOOKS_MAX {
+                    return Err(Error::Unprocessable(TOO_MANY));
+                }
+                let key = tables::webhooks(tenant, new.id);
+                let change = Change::new()
+                    .expect_absent(Table::Webhooks, key)
+                    .and(self.keep(keys, &new)?)
+                    .and(self.vault.audit().caller_entry(caller, Act::Create, new.id, now));
+                Ok((change, new.clone()))
+            })
+            .await
+    }
+
+    pub fn read(self, caller: &Caller, id: WebhookId) -> Result<Webhook, Error> {
+        let found = self.find(&self.vault.snapshot()?, &caller.keys, caller.tenant.id, id)?;
+        found.map(|(webhook, _)| webhook).ok_or(NOT_FOUND)
+    }
+
+    /// A page of at most `size` webhooks behind the webhook of this id.
+    pub fn list(
+        self,
+        caller: &Caller,
+        after: Option<WebhookId>,
+        size: usize,
+    ) -> Result<WebhookPage, Error> {
+        let mut all = self.all_of(&self.vault.snapshot()?, &caller.keys, caller.tenant.id)?;
+        all.retain(|webhook| after.is_none_or(|after| webhook.id > after));
+        let has_more = all.len() > size;
+        all.truncate(size);
+        let next = all.last().filter(|_| has_more).map(|webhook| webhook.id);
+        Ok(WebhookPage { webhooks: all, next })
+    }
+
+    pub async fn update(
+        self,
+        caller: &Caller,
+        id: WebhookId,
+        change: &WebhookChange,
+        write: &Write<'_, Webhook>,
+    ) -> Result<CommitOutcome<Webhook>, Error> {
+        let (now, tenant) = (self.vault.now(), caller.tenant.id);
+        let _turn = self.vault.lanes.take(id.bytes()).await?;
+        let changed = self
+            .vault
+            .commit_write(Priority::Normal, write, |snapshot| {
+                let found = self.find(snapshot, &caller.keys, tenant, id)?;
+                let (mut webhook, version) = found.ok_or(NOT_FOUND)?;
+                let WebhookChange { draft, status } = change;
+                webhook.name.clone_from(&draft.name);
+                webhook.url.clone_from(&draft.url);
+                webhook.events.clone_from(&draft.events);
+                webhook.notify_email.clone_from(&draft.notify_email);
+                webhook.status = status.unwrap_or(webhook.status);
+                // A new URL, or a receiver that was repaired, has three days again.
+                webhook.failing = None;
+                webhook.modified_by = Some(caller.application.id);
+                webhook.modified_at = Some(now);
+                let change = Change::new()
+                    .expect_version(Table::Webhooks, tables::webhooks(tenant, id), version)
+                    .and(self.keep(&caller.keys, &webhook)?)
+                    .and(self.vault.audit().caller_entry(caller, Act::Update, id, now));
+                Ok((change, webhook))
+            })
+            .await?;
+        match changed.outcome.status {
+            WebhookStatus::Disabled => self.vault.webhooks.purge(tenant, id),
+            WebhookStatus::Enabled => self.vault.webhooks.unblock(tenant, id),
+        }
+        Ok(changed)
+    }
+
+    pub async fn delete(self, caller: &Caller, id: WebhookId) -> Result<(), Error> {
+        let (now, tenant) = (self.vault.now(), caller.tenant.id);
+        let _turn = self.vault.lanes.take(id.bytes()).await?;
+        self.vault
+            .commit(Priority::Upkeep, |snapshot| {
+                let found = self.find(snapshot, &caller.keys, tenant, id)?;
+                let (_, version) = found.ok_or(NOT_FOUND)?;
+                let key = tables::webhooks(tenant, id);
+                let mut change = Change::new()
+                    .expect_version(Table::Webhooks, key.clone(), version)
+                    .delete(Table::Webhooks, key)
+                    .and(self.vault.audit().caller_entry(caller, Act::Delete, id, now));
+                let count = tables::webhook_counts(tenant, id);
+                if snapshot.count(&count)? == 0 {
+                    change = change.delete(Table::Counts, count);
+                }
+                Ok((change, ()))
+            })
+            .await?;
+        self.vault.webhooks.purge(tenant, id);
+        Ok(())
+    }
+
+    pub(super) fn find(
+        self,
+        snapshot: &Snapshot,
+        keys: &TenantKeys,
+        tenant: TenantId,
+        id: WebhookId,
+    ) -> Result<Option<(Webhook, Version)>, Error> {
+        let key = tables::webhooks(tenant, id);
+        let sealed = snapshot.value(Table::Webhooks, &key)?;
+        sealed.map(|sealed| self.open_webhook(keys, &key, &sealed)).transpose()
+    }
+
+    /// All webhooks of a tenant that are not damaged.
+    pub(super) fn all_of(
+        self,
+        snapshot: &Snapshot,
+        keys: &TenantKeys,
+        tenant: TenantId,
+    ) -> Result<Vec<Webhook>, Error> {
+        let mut all = Vec::new();
+        for (key, sealed) in snapshot.first(&tables::webhooks_of(tenant), WEBHOOKS_MAX)? {
+            match self.open_webhook(keys, &key, &sealed) {
+                Ok((webhook, _)) => all.push(webhook),
+                Err(error) => {
+                    let id = Table::Webhooks.id_of_key(&key);
+                    self.vault.damage.pass_over(Table::Webhooks, tenant, id, error)?;
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    pub(super) fn open_webhook(
+        self,
+        keys: &TenantKeys,
+        key: &[u8],
+        sealed: &[u8],
+    ) -> Result<(Webhook, Version), Error> {
+        let bad = || Error::Internal(Fault::BadRecord);
+        let (tenant, id) = tables::webhook_of_key(key).ok_or_else(bad)?;
+        let plain = keys.open(Table::Webhooks.number(), key, sealed)?;
+        let version = version(sealed).ok_or_else(bad)?;
+        Ok((decode_webhook(tenant, id, plain.expose())?, version))
+    }
+
+    pub(super) fn keep(self, keys: &TenantKeys, webhook: &Webhook) -> Result<Change, Error> {
+        let key = tables::webhooks(webhook.tenant, webhook.id);
+        let plain = encode_webhook(webhook)?;
+        let sealed = keys.seal(Table::Webhooks.number(), &key, plain.expose(), self.vault.random());
+        Ok(Change::new().put(Table::Webhooks, key, sealed))
+    }
+
+    fn count(self, snapshot: &Snapshot, tenant: TenantId) -> Result<usize, Error> {
+        Ok(snapshot.first(&tables::webhooks_of(tenant), WEBHOOKS_MAX)?.len())
+    }
+}
+
+/// The lane in which a tenant's webhooks are created, so that their number holds.
+fn lane(tenant: TenantId) -> Vec<u8> {
+    [b"webhooks ".as_slice(), tenant.bytes()].concat()
+}
+
+const TOO_MANY: &str = "The tenant has as many webhooks as it can; delete one first.";
+pub(super) const NOT_FOUND: Error = Error::NotFound("webhook");

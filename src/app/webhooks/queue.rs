@@ -1,0 +1,350 @@
+//! The queue of events in the data file: settling attempts, removing and moving events, listing.
+
+use std::time::Duration;
+
+use crate::app::commit::commit_loop::Priority;
+use crate::app::error::Error;
+use crate::app::webhooks::Webhooks;
+use crate::app::webhooks::emit::counted;
+use crate::app::webhooks::manage::NOT_FOUND;
+use crate::app::webhooks::state::WebhookNews;
+use crate::bounds::{
+    WEBHOOK_GIVE_UP_AFTER, WEBHOOK_LISTED_MAX, WEBHOOK_PAUSES, WEBHOOK_ROWS_AT_ONCE,
+};
+use crate::domain::audit::{Act, Actor};
+use crate::domain::id::{TenantId, WebhookId, assigned_at};
+use crate::domain::time::Timestamp;
+use crate::domain::webhook::{DeliveryFailure, EventKind, FailureReason, Webhook, WebhookStatus};
+use crate::store::record::decode_event;
+use crate::store::tables::PendingDelivery;
+use crate::store::{Change, Snapshot, Table, tables};
+
+/// A row of the schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Scheduled {
+    pub(super) at: Timestamp,
+    pub(super) delivery: PendingDelivery,
+    pub(super) attempts: u32,
+}
+
+/// The state of a webhook after an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AfterAttempt {
+    Delivered,
+    /// The webhook was deleted or disabled: its queue is to be removed.
+    Gone,
+    /// The time of the next attempt of this event, or `None` if it is not sent any more.
+    Waits(Option<Timestamp>),
+}
+
+/// A webhook for the operator.
+#[derive(Debug)]
+pub struct ListedWebhook {
+    pub webhook: Webhook,
+    pub pending: u64,
+    pub last_failure: Option<DeliveryFailure>,
+}
+
+/// An event that waits, for the operator.
+#[derive(Debug)]
+pub struct PendingEvent {
+    pub id: String,
+    /// `None` if its record is damaged.
+    pub kind: Option<EventKind>,
+    pub at: Timestamp,
+    pub attempts: u32,
+    pub next_attempt_at: Timestamp,
+}
+
+impl Scheduled {
+    pub(super) fn read(key: &[u8], value: &[u8]) -> Option<Self> {
+        let (at, delivery) = tables::scheduled_of_key(key)?;
+        Some(Self { at, delivery, attempts: tables::attempts_of_value(value)? })
+    }
+
+    fn key(&self) -> Vec<u8> {
+        self.delivery.schedule_key(self.at)
+    }
+
+    pub(super) fn exists(&self, snapshot: &Snapshot) -> Result<bool, Error> {
+        Ok(snapshot.value(Table::WebhookSchedule, &self.key())?.is_some())
+    }
+
+    /// The change that removes the event from the queue, if it is still there.
+    fn remove(&self) -> Change {
+        Change::new()
+            .expect_present(Table::WebhookSchedule, self.key())
+            .delete(Table::WebhookSchedule, self.key())
+            .delete(Table::WebhookDeliveries, self.delivery.delivery_key())
+            .and(counted(&self.delivery, -1))
+    }
+
+    fn reschedule(&self, at: Timestamp, attempts: u32) -> Change {
+        Change::new()
+            .expect_present(Table::WebhookSchedule, self.key())
+            .delete(Table::WebhookSchedule, self.key())
+            .put(
+                Table::WebhookSchedule,
+                self.delivery.schedule_key(at),
+                tables::attempts_value(attempts),
+            )
+    }
+}
+
+/// The pause after this many failed attempts.
+fn pause(attempts: u32) -> Duration {
+    let place = usize::try_from(attempts.saturating_sub(1)).unwrap_or(usize::MAX);
+    let [.., last] = WEBHOOK_PAUSES;
+    WEBHOOK_PAUSES.get(place).copied().unwrap_or(last)
+}
+
+impl Webhooks<'_> {
+    /// Writes the outcome of an attempt. The row may have been removed or moved meanwhile; then only
+    /// the webhook's state is written.
+    pub(super) async fn settle(
+        self,
+        row: Scheduled,
+        failure: Option<FailureReason>,
+    ) -> Result<AfterAttempt, Error> {
+        let PendingDelivery { tenant, webhook: id, .. } = row.delivery;
+        let after = self
+            .vault
+            .commit(Priority::Upkeep, |snapshot| {
+                let now = self.vault.now();
+                let keys = self.vault.keys().tenant_keys(snapshot, tenant)?;
+                let is_there = row.exists(snapshot)?;
+                let mut change = Change::new();
+                let found = self.find(snapshot, &keys, tenant, id)?;
+                let Some((mut webhook, version)) =
+                    found.filter(|(webhook, _)| webhook.status == WebhookStatus::Enabled)
+                else {
+                    return Ok((change, (AfterAttempt::Gone, None)));
+                };
+                let before = webhook.clone();
+                let after = if let Some(reason) = failure {
+                    let failing =
+                        *webhook.failing.get_or_insert(DeliveryFailure { at: now, reason });
+                    let next = next_attempt(&row, now);
+                    if is_there {
+                        change = match next {
+                            Some(at) => row.reschedule(at, row.attempts.saturating_add(1)),
+                            None => row.remove(),
+                        };
+                    }
+                    if failing.at.plus(WEBHOOK_GIVE_UP_AFTER) <= now {
+                        webhook.status = WebhookStatus::Disabled;
+                        change = change.and(self.vault.audit().entry(
+                            tenant,
+                            Actor::System,
+                            Act::Update,
+                            id,
+                            now,
+                        ));
+                    }
+                    AfterAttempt::Waits(next)
+                } else {
+                    if is_there {
+                        change = row.remove();
+                    }
+                    webhook.failing = None;
+                    AfterAttempt::Delivered
+                };
+                if webhook != before {
+                    change = change
+                        .expect_version(Table::Webhooks, tables::webhooks(tenant, id), version)
+                        .and(self.keep(&keys, &webhook)?);
+                }
+                Ok((change, (after, Some(webhook.status))))
+            })
+            .await;
+        let (after, status) = after?;
+        let state = &self.vault.webhooks;
+        let failed = |reason| DeliveryFailure { at: self.vault.now(), reason };
+        state.note_outcome(id, failure.map(failed));
+        match failure {
+            Some(reason) => state.counts.count_failure(reason),
+            None => state.counts.delivered.add(1),
+        }
+        if after == AfterAttempt::Waits(None) {
+            state.counts.dropped.add(1);
+        }
+        if status == Some(WebhookStatus::Disabled) {
+            state.counts.disabled.add(1);
+            let reason = failure.map_or("", FailureReason::name);
+            state.tell(WebhookNews::Disabled { tenant, webhook: id, reason });
+            return Ok(AfterAttempt::Gone);
+        }
+        Ok(after)
+    }
+
+    /// Moves an event whose record is damaged out of the way.
+    pub(super) async fn postpone(self, row: Scheduled) -> Result<(), Error> {
+        let [.., last] = WEBHOOK_PAUSES;
+        self.vault
+            .commit(Priority::Upkeep, |snapshot| {
+                let at = self.vault.now().plus(last);
+                let is_there = row.exists(snapshot)?;
+                let moved = || row.reschedule(at, row.attempts.saturating_add(1));
+                Ok((if is_there { moved() } else { Change::new() }, ()))
+            })
+            .await
+    }
+
+    /// Removes all events that wait for a webhook which is deleted or disabled.
+    pub(super) async fn purge(self, tenant: TenantId, webhook: WebhookId) -> Result<(), Error> {
+        let mut dropped: u64 = 0;
+        let mut from = Some(Vec::new());
+        while let Some(start) = from.take() {
+            let (next, removed) =
+                self.walk(tenant, webhook, &start, |change, row| change.and(row.remove())).await?;
+            from = next;
+            dropped = dropped.saturating_add(removed);
+        }
+        self.vault.webhooks.counts.dropped.add(dropped);
+        let count = tables::webhook_counts(tenant, webhook);
+        self.vault
+            .commit(Priority::Upkeep, |snapshot| {
+                let record = tables::webhooks(tenant, webhook);
+                let is_over = snapshot.value(Table::Webhooks, &record)?.is_none()
+                    && snapshot.count(&count)? == 0;
+                let change = Change::new().expect_counts_at_most(vec![count.clone()], 0);
+                let gone = || change.delete(Table::Counts, count.clone());
+                Ok((if is_over { gone() } else { Change::new() }, ()))
+            })
+            .await
+    }
+
+    /// Makes all events of a webhook due now. Returns their number.
+    pub async fn retry(self, tenant: TenantId, webhook: WebhookId) -> Result<u64, Error> {
+        self.find_for_operator(tenant, webhook)?;
+        let now = self.vault.now();
+        let mut moved: u64 = 0;
+        let mut from = Some(Vec::new());
+        while let Some(start) = from.take() {
+            let (next, count) = self
+                .walk(tenant, webhook, &start, |change, row| {
+                    let due = if row.at <= now {
+                        Change::new()
+                    } else {
+                        row.reschedule(now, row.attempts)
+                    };
+                    change.and(due)
+                })
+                .await?;
+            from = next;
+            moved = moved.saturating_add(count);
+        }
+        self.vault.webhooks.unblock(tenant, webhook);
+        Ok(moved)
+    }
+
+    /// Applies `act` to a batch of the rows of one webhook behind `start`, in one change. Returns the
+    /// key to go on behind, if there are more rows, and the number of rows of the webhook.
+    async fn walk(
+        self,
+        tenant: TenantId,
+        webhook: WebhookId,
+        start: &[u8],
+        act: impl Fn(Change, &Scheduled) -> Change,
+    ) -> Result<(Option<Vec<u8>>, u64), Error> {
+        self.vault
+            .commit(Priority::Upkeep, |snapshot| {
+                let (mut change, mut count): (_, u64) = (Change::new(), 0);
+                let range = Table::WebhookSchedule.whole().starting_after(start);
+                let most = u64::try_from(WEBHOOK_ROWS_AT_ONCE).unwrap_or(u64::MAX);
+                for row in snapshot.range(&range)? {
+                    let (key, value) = row?;
+                    let Some(row) = Scheduled::read(&key, &value) else { continue };
+                    if (row.delivery.tenant, row.delivery.webhook) != (tenant, webhook) {
+                        continue;
+                    }
+                    change = act(change, &row);
+                    count = count.saturating_add(1);
+                    if count >= most {
+                        return Ok((change, (Some(key), count)));
+                    }
+                }
+                Ok((change, (None, count)))
+            })
+            .await
+    }
+
+    /// The webhooks of a tenant, for the operator.
+    pub fn list_for_operator(self, tenant: TenantId) -> Result<Vec<ListedWebhook>, Error> {
+        let snapshot = self.vault.snapshot()?;
+        let (_, keys) = self.vault.access().tenant_with_keys(&snapshot, tenant)?;
+        let listed = |webhook: Webhook| {
+            let pending = snapshot.count(&tables::webhook_counts(tenant, webhook.id))?;
+            let last = self.vault.webhooks.last_failure(webhook.id).or(webhook.failing);
+            let pending = u64::try_from(pending).unwrap_or(0);
+            Ok(ListedWebhook { webhook, pending, last_failure: last })
+        };
+        self.all_of(&snapshot, &keys, tenant)?.into_iter().map(listed).collect()
+    }
+
+    /// The events that wait for a webhook, the next one first; at most [`WEBHOOK_LISTED_MAX`].
+    pub async fn pending(
+        self,
+        tenant: TenantId,
+        webhook: WebhookId,
+    ) -> Result<Vec<PendingEvent>, Error> {
+        self.find_for_operator(tenant, webhook)?;
+        let look = || {
+            let snapshot = self.vault.snapshot()?;
+            let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
+            let mut found = Vec::new();
+            for row in snapshot.range(&Table::WebhookSchedule.whole())? {
+                let (key, value) = row?;
+                let Some(row) = Scheduled::read(&key, &value) else { continue };
+                let of = (row.delivery.tenant, row.delivery.webhook);
+                if of != (tenant, webhook) {
+                    continue;
+                }
+                let key = row.delivery.delivery_key();
+                let sealed = snapshot.value(Table::WebhookDeliveries, &key)?;
+                let event = sealed
+                    .and_then(|it| keys.open(Table::WebhookDeliveries.number(), &key, &it).ok())
+                    .and_then(|plain| decode_event(plain.expose()).ok());
+                found.push(PendingEvent {
+                    id: row.delivery.event.to_string(),
+                    kind: event.as_ref().map(|event| event.kind),
+                    at: assigned_at(row.delivery.event.uuid()),
+                    attempts: row.attempts,
+                    next_attempt_at: row.at,
+                });
+                if found.len() >= WEBHOOK_LISTED_MAX {
+                    break;
+                }
+            }
+            Ok(found)
+        };
+        self.vault.operator_walks.run(look).await?
+    }
+
+    fn find_for_operator(self, tenant: TenantId, id: WebhookId) -> Result<Webhook, Error> {
+        let snapshot = self.vault.snapshot()?;
+        let (_, keys) = self.vault.access().tenant_with_keys(&snapshot, tenant)?;
+        let found = self.find(&snapshot, &keys, tenant, id)?;
+        found.map(|(webhook, _)| webhook).ok_or(NOT_FOUND)
+    }
+}
+
+/// `None` for an event that is too old for another attempt. An event that the receiver refuses while
+/// it takes others would otherwise come back for ever.
+fn next_attempt(row: &Scheduled, now: Timestamp) -> Option<Timestamp> {
+    let next = now.plus(pause(row.attempts.saturating_add(1)));
+    let last = assigned_at(row.delivery.event.uuid()).plus(WEBHOOK_GIVE_UP_AFTER);
+    // The last attempt is at the very end, so that every event is tried for three whole days.
+    if now >= last { None } else { Some(next.min(last)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_from_5_seconds_to_a_day() {
+        let pauses: Vec<u64> = (1..=9).map(|attempts| pause(attempts).as_secs()).collect();
+        assert_eq!(pauses, [5, 30, 120, 600, 3_600, 21_600, 86_400, 86_400, 86_400]);
+    }
+}

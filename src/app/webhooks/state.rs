@@ -1,0 +1,139 @@
+//! The state of webhooks in memory: who subscribes to events, the signing key, counters, news for the
+//! log, and the last failure of each webhook.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use tokio::sync::Notify;
+
+use crate::app::webhooks::Webhooks;
+use crate::app::webhooks::subscriptions::Subscriptions;
+use crate::bounds::WEBHOOK_NEWS_MAX;
+use crate::crypto::WebhookKey;
+use crate::domain::id::{TenantId, WebhookId};
+use crate::domain::webhook::{DeliveryFailure, FailureReason};
+use crate::metrics::Counter;
+
+#[derive(Debug, Default)]
+pub(in crate::app) struct WebhookState {
+    pub(super) subscriptions: Subscriptions,
+    pub(super) key: RwLock<Option<Arc<WebhookKey>>>,
+    pub(super) counts: DeliveryCounts,
+    /// Wakes the worker.
+    pub(super) wake: Notify,
+    pub(super) requests: Mutex<WorkerRequests>,
+    /// The last failure of each webhook whose last delivery failed.
+    last_failures: Mutex<HashMap<WebhookId, DeliveryFailure>>,
+    news: Mutex<News>,
+    has_news: Notify,
+}
+
+/// Work that operations ask the worker for.
+#[derive(Debug, Default)]
+pub(super) struct WorkerRequests {
+    /// Webhooks that were deleted or disabled: their events are removed.
+    pub(super) purge: HashSet<(TenantId, WebhookId)>,
+    /// Webhooks whose pause after a failure ends now.
+    pub(super) unblock: HashSet<(TenantId, WebhookId)>,
+}
+
+/// Counters for metrics.
+#[derive(Debug, Default)]
+pub(super) struct DeliveryCounts {
+    pub(super) delivered: Counter,
+    pub(super) broken: Counter,
+    pub(super) refused: Counter,
+    pub(super) status: Counter,
+    pub(super) timed_out: Counter,
+    pub(super) unreachable: Counter,
+    pub(super) dropped: Counter,
+    pub(super) disabled: Counter,
+}
+
+/// A thing that the operator has to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WebhookNews {
+    /// Every delivery of three days failed.
+    Disabled { tenant: TenantId, webhook: WebhookId, reason: &'static str },
+    /// Events were dropped, because too many wait. Told once for each webhook.
+    Dropped { tenant: TenantId, webhook: WebhookId },
+}
+
+#[derive(Debug, Default)]
+struct News {
+    waiting: VecDeque<WebhookNews>,
+    dropped: HashSet<WebhookId>,
+}
+
+impl DeliveryCounts {
+    pub(super) fn count_failure(&self, reason: FailureReason) {
+        match reason {
+            FailureReason::Broken => self.broken.add(1),
+            FailureReason::Refused => self.refused.add(1),
+            FailureReason::Status(_) => self.status.add(1),
+            FailureReason::TimedOut => self.timed_out.add(1),
+            FailureReason::Unreachable => self.unreachable.add(1),
+        }
+    }
+}
+
+impl WebhookState {
+    pub(super) fn tell(&self, news: WebhookNews) {
+        let mut known = lock(&self.news);
+        if let WebhookNews::Dropped { webhook, .. } = news {
+            if known.dropped.len() >= WEBHOOK_NEWS_MAX {
+                known.dropped.clear();
+            }
+            if !known.dropped.insert(webhook) {
+                return;
+            }
+        }
+        if known.waiting.len() < WEBHOOK_NEWS_MAX {
+            known.waiting.push_back(news);
+            self.has_news.notify_one();
+        }
+    }
+
+    pub(super) fn purge(&self, tenant: TenantId, webhook: WebhookId) {
+        lock(&self.requests).purge.insert((tenant, webhook));
+        self.wake.notify_one();
+    }
+
+    pub(super) fn unblock(&self, tenant: TenantId, webhook: WebhookId) {
+        lock(&self.requests).unblock.insert((tenant, webhook));
+        self.wake.notify_one();
+    }
+
+    /// `None` after a success. The map holds webhooks that exist or existed since the start, and
+    /// those of a vault are few.
+    pub(super) fn note_outcome(&self, webhook: WebhookId, failure: Option<DeliveryFailure>) {
+        let mut known = lock(&self.last_failures);
+        match failure {
+            Some(failure) if known.len() < WEBHOOK_NEWS_MAX || known.contains_key(&webhook) => {
+                known.insert(webhook, failure);
+            }
+            Some(_) => (),
+            None => drop(known.remove(&webhook)),
+        }
+    }
+
+    pub(super) fn last_failure(&self, webhook: WebhookId) -> Option<DeliveryFailure> {
+        lock(&self.last_failures).get(&webhook).copied()
+    }
+}
+
+impl Webhooks<'_> {
+    /// Waits for the next thing to log.
+    pub async fn news(self) -> WebhookNews {
+        loop {
+            if let Some(news) = lock(&self.vault.webhooks.news).waiting.pop_front() {
+                return news;
+            }
+            self.vault.webhooks.has_news.notified().await;
+        }
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

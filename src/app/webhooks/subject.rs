@@ -1,0 +1,314 @@
+//! The subjects of audit entries, and the events that tell of them. An entry of an act that has an
+//! event must come with everything that the event shows; without it the change is not written. So
+//! no operation can forget its event.
+
+use serde_json::{Map, Value, json};
+
+use crate::domain::access::AccessRule;
+use crate::domain::application::{ApiKey, Application};
+use crate::domain::audit::{Act, Entity, EntityKind};
+use crate::domain::container::Container;
+use crate::domain::id::ApplicationId;
+use crate::domain::permission::Permission;
+use crate::domain::tenant::Tenant;
+use crate::domain::time::Timestamp;
+use crate::domain::token::Token;
+use crate::domain::token_intent::TokenIntent;
+use crate::domain::token_type::TokenType;
+use crate::domain::webhook::EventKind;
+use crate::threeds::session::{CardSource, Session};
+
+/// The resource that was acted on, as far as its event shows it.
+#[derive(Debug, Clone)]
+pub(in crate::app) enum Subject<'a> {
+    ApiKey(&'a ApiKey),
+    Application(&'a Application),
+    /// An intent that became the token of this id and type.
+    Conversion {
+        entity: Entity,
+        kind: TokenType,
+        token: String,
+        token_kind: TokenType,
+    },
+    /// No more than its id.
+    Entity(Entity),
+    Intent(&'a TokenIntent),
+    Tenant(&'a Tenant),
+    /// A 3DS session, and the kind of the event if the act has one.
+    Threeds(&'a Session, Option<EventKind>),
+    Token(&'a Token),
+}
+
+/// The event of an act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::app) enum Told {
+    Event(EventKind),
+    /// The act has an event, and the subject lacks its content.
+    Lacking,
+    Nothing,
+}
+
+impl Subject<'_> {
+    pub(in crate::app) fn entity(&self) -> Entity {
+        match self {
+            Self::ApiKey(key) => key.id.into(),
+            Self::Application(application) => application.id.into(),
+            Self::Conversion { entity, .. } | Self::Entity(entity) => entity.clone(),
+            Self::Intent(intent) => intent.id.into(),
+            Self::Tenant(tenant) => tenant.id.into(),
+            Self::Threeds(session, _) => session.id.into(),
+            Self::Token(token) => Entity::token(token),
+        }
+    }
+
+    /// The event of an act on this subject.
+    pub(in crate::app) fn told(&self, act: Act) -> Told {
+        if let Self::Threeds(_, kind) = self {
+            return kind.map_or(Told::Nothing, Told::Event);
+        }
+        let Some(kind) = event_of(self.entity().kind, act) else { return Told::Nothing };
+        let is_whole = match kind {
+            EventKind::ApplicationKeyCreated | EventKind::ApplicationKeyDeleted => {
+                matches!(self, Self::ApiKey(_))
+            }
+            EventKind::ApplicationCreated | EventKind::ApplicationUpdated => {
+                matches!(self, Self::Application(_))
+            }
+            EventKind::TenantCreated | EventKind::TenantUpdated => matches!(self, Self::Tenant(_)),
+            EventKind::TokenCreated | EventKind::TokenUpdated => matches!(self, Self::Token(_)),
+            EventKind::TokenIntentCreated => matches!(self, Self::Intent(_)),
+            EventKind::TokenIntentConverted => matches!(self, Self::Conversion { .. }),
+            // The rest shows an id.
+            _ => true,
+        };
+        if is_whole { Told::Event(kind) } else { Told::Lacking }
+    }
+
+    /// The members of the event's `data`, without the actor. None of them is sensitive.
+    pub(in crate::app) fn data(&self, kind: EventKind) -> Map<String, Value> {
+        let mut data = Map::new();
+        let mut set = |name: &str, value: Value| drop(data.insert(String::from(name), value));
+        match self {
+            Self::ApiKey(key) if kind == EventKind::ApplicationKeyCreated => {
+                set("application_key", created_key(key));
+            }
+            Self::ApiKey(key) => {
+                let (id, owner) = (key.id.to_string(), key.application.to_string());
+                set("application_key", json!({"id": id, "application_id": owner}));
+            }
+            Self::Application(application) if kind != EventKind::ApplicationDeleted => {
+                set("application", application_value(application));
+            }
+            Self::Conversion { entity, kind, token, token_kind } => {
+                set("token_intent", json!({"id": entity.public_id(), "type": kind.as_str()}));
+                set("token", json!({"id": token, "type": token_kind.as_str()}));
+            }
+            Self::Intent(intent) if kind == EventKind::TokenIntentCreated => {
+                set("token_intent", intent_value(intent));
+            }
+            Self::Tenant(tenant) => set("tenant", tenant_value(tenant)),
+            Self::Threeds(session, _) => set("session", session_value(session, kind)),
+            Self::Token(token) if shows_token(kind) => set("token", token_value(token)),
+            Self::Application(_) | Self::Entity(_) | Self::Intent(_) | Self::Token(_) => {
+                let entity = self.entity();
+                let mut shown = json!({"id": entity.public_id()});
+                if kind == EventKind::TokenPropertyExpired {
+                    shown = json!({"id": entity.public_id(), "property_name": "cvc"});
+                }
+                set(entity.kind.as_str(), shown);
+            }
+        }
+        data
+    }
+}
+
+/// The data of `token.read`.
+pub(in crate::app) fn read_data(token: &Entity, kind: Option<TokenType>) -> Map<String, Value> {
+    let mut shown = Map::from_iter([(String::from("id"), Value::from(token.public_id()))]);
+    if let Some(kind) = kind {
+        shown.insert(String::from("type"), Value::from(kind.as_str()));
+    }
+    Map::from_iter([(String::from("token"), Value::Object(shown))])
+}
+
+/// The event of an act on a resource of this kind. 3DS sessions decide by their state instead.
+pub(in crate::app) fn event_of(entity: EntityKind, act: Act) -> Option<EventKind> {
+    Some(match (entity, act) {
+        (EntityKind::Application, Act::Create) => EventKind::ApplicationCreated,
+        (EntityKind::Application, Act::Update) => EventKind::ApplicationUpdated,
+        (EntityKind::Application, Act::Delete) => EventKind::ApplicationDeleted,
+        (EntityKind::ApplicationKey, Act::Create | Act::Import) => EventKind::ApplicationKeyCreated,
+        (EntityKind::ApplicationKey, Act::Delete) => EventKind::ApplicationKeyDeleted,
+        (EntityKind::Tenant, Act::Create) => EventKind::TenantCreated,
+        (EntityKind::Tenant, Act::Update) => EventKind::TenantUpdated,
+        (EntityKind::Token, Act::Create) => EventKind::TokenCreated,
+        (EntityKind::Token, Act::Update) => EventKind::TokenUpdated,
+        (EntityKind::Token, Act::Delete) => EventKind::TokenDeleted,
+        (EntityKind::Token, Act::Expire) => EventKind::TokenExpired,
+        (EntityKind::Token, Act::ExpireCvc) => EventKind::TokenPropertyExpired,
+        (EntityKind::TokenIntent, Act::Create) => EventKind::TokenIntentCreated,
+        (EntityKind::TokenIntent, Act::Delete) => EventKind::TokenIntentDeleted,
+        (EntityKind::TokenIntent, Act::Convert) => EventKind::TokenIntentConverted,
+        _ => return None,
+    })
+}
+
+const fn shows_token(kind: EventKind) -> bool {
+    matches!(kind, EventKind::TokenCreated | EventKind::TokenUpdated)
+}
+
+/// An object without its absent members.
+fn object(members: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Value {
+    let present = |(name, value): (&str, Option<Value>)| Some((String::from(name), value?));
+    Value::Object(members.into_iter().filter_map(present).collect())
+}
+
+fn time(at: Timestamp) -> Option<Value> {
+    Some(Value::from(at.to_iso_millis()))
+}
+
+fn id(id: impl std::fmt::Display) -> Option<Value> {
+    Some(Value::from(id.to_string()))
+}
+
+fn modified(
+    by: Option<ApplicationId>,
+    at: Option<Timestamp>,
+) -> [(&'static str, Option<Value>); 2] {
+    [("modified_by", by.and_then(id)), ("modified_at", at.and_then(time))]
+}
+
+fn token_value(token: &Token) -> Value {
+    let texts = |texts: Vec<&str>| Some(Value::from(texts));
+    let members = [
+        ("id", id(token.public_id())),
+        ("type", id(token.kind.as_str())),
+        ("metadata", Some(json!(token.metadata))),
+        ("containers", texts(token.containers.iter().map(Container::as_str).collect())),
+        ("fingerprint", id(&token.fingerprint)),
+        ("fingerprint_expression", id(token.effective_fingerprint_expression())),
+        ("search_indexes", texts(token.effective_search_indexes())),
+        ("created_by", id(token.created_by)),
+        ("created_at", time(token.created_at)),
+        ("expires_at", token.expires_at.and_then(time)),
+    ];
+    object(members.into_iter().chain(modified(token.modified_by, token.modified_at)))
+}
+
+fn intent_value(intent: &TokenIntent) -> Value {
+    object([
+        ("id", id(intent.id)),
+        ("type", id(intent.kind.as_str())),
+        ("fingerprint", id(&intent.fingerprint)),
+        ("created_by", id(intent.created_by)),
+        ("created_at", time(intent.created_at)),
+        ("expires_at", time(intent.expires_at)),
+    ])
+}
+
+pub(in crate::app) fn permission_texts(permissions: &[Permission]) -> Value {
+    Value::from(permissions.iter().map(|it| it.as_str()).collect::<Vec<_>>())
+}
+
+pub(in crate::app) fn rule_value(rule: &AccessRule) -> Value {
+    object([
+        ("description", rule.description.as_deref().map(Value::from)),
+        ("priority", Some(Value::from(rule.priority))),
+        ("container", id(rule.container.as_str())),
+        ("transform", id(rule.transform.as_str())),
+        ("permissions", Some(permission_texts(&rule.permissions))),
+    ])
+}
+
+fn application_value(application: &Application) -> Value {
+    let rules: Vec<_> = application.access.rules().iter().map(rule_value).collect();
+    let members = [
+        ("id", id(application.id)),
+        ("type", id(application.kind.as_str())),
+        ("name", id(&application.name)),
+        ("permissions", Some(permission_texts(application.access.permissions()))),
+        ("rules", Some(Value::from(rules))),
+        ("created_by", application.created_by.and_then(id)),
+        ("created_at", time(application.created_at)),
+    ];
+    object(members.into_iter().chain(modified(application.modified_by, application.modified_at)))
+}
+
+fn created_key(key: &ApiKey) -> Value {
+    object([
+        ("id", id(key.id)),
+        ("application_id", id(key.application)),
+        ("version", id("v1")),
+        ("created_by", key.created_by.and_then(id)),
+        ("created_at", time(key.created_at)),
+    ])
+}
+
+fn tenant_value(tenant: &Tenant) -> Value {
+    let members = [
+        ("id", id(tenant.id)),
+        ("name", id(&tenant.name)),
+        ("type", id(tenant.kind.as_str())),
+        ("created_at", time(tenant.created_at)),
+    ];
+    object(members.into_iter().chain(modified(tenant.modified_by, tenant.modified_at)))
+}
+
+fn session_value(session: &Session, kind: EventKind) -> Value {
+    let status = session.authentication.as_ref().and_then(|it| id(it.status.word()));
+    let tenant = ("tenant_id", id(session.tenant));
+    let is_short = matches!(
+        kind,
+        EventKind::ThreedsMethodCompleted
+            | EventKind::ThreedsDecoupledChallenge
+            | EventKind::ThreedsChallengeCompleted
+    );
+    let has_status = matches!(
+        kind,
+        EventKind::ThreedsChallengeCompleted | EventKind::ThreedsSessionAuthenticated
+    );
+    let first = [("id", id(session.id)), ("type", id(session.kind.as_str()))];
+    let status = ("authentication_status", status.filter(|_| has_status));
+    if is_short {
+        return object(first.into_iter().chain([tenant, status]));
+    }
+    let tenant = ("tenant_id", tenant.1.filter(|_| kind != EventKind::ThreedsSessionAuthenticated));
+    let card = match &session.card {
+        CardSource::Pan(token) | CardSource::Token(token) => ("token_id", id(token)),
+        CardSource::TokenIntent(intent) => ("token_intent_id", id(intent)),
+    };
+    object(first.into_iter().chain([
+        tenant,
+        status,
+        ("created_at", time(session.created_at)),
+        ("created_by", id(session.created_by)),
+        ("device", session.device.and_then(|device| id(device.as_str()))),
+        ("expires_at", time(session.expires_at)),
+        card,
+        ("card_brand", id(session.scheme.display_name())),
+    ]))
+}
+
+impl<T: Into<Entity>> From<T> for Subject<'_> {
+    fn from(entity: T) -> Self {
+        Self::Entity(entity.into())
+    }
+}
+
+macro_rules! subjects {
+    ($($resource:ident $variant:ident;)+) => {$(
+        impl<'a> From<&'a $resource> for Subject<'a> {
+            fn from(resource: &'a $resource) -> Self {
+                Self::$variant(resource)
+            }
+        }
+    )+};
+}
+
+subjects! {
+    ApiKey ApiKey;
+    Application Application;
+    Tenant Tenant;
+    Token Token;
+    TokenIntent Intent;
+}

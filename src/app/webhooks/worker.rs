@@ -1,0 +1,397 @@
+//! The worker that delivers events, for as long as the server runs.
+//!
+//! Every webhook has a lane of its own with at most two deliveries at a time, and all lanes take turns.
+//! A receiver that does not answer pauses its own lane only, and lanes whose last delivery failed
+//! share a part of the deliveries, so that nobody waits for a receiver of somebody else.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::future::poll_fn;
+use std::ops::Bound;
+use std::pin::Pin;
+use std::task::Poll;
+
+use tokio::time::{Interval, MissedTickBehavior, Sleep};
+
+use crate::app::blocking::run_blocking;
+use crate::app::error::{Error, Fault};
+use crate::app::outbound::{OutboundFailure, OutboundRequest};
+use crate::app::webhooks::Webhooks;
+use crate::app::webhooks::queue::{AfterAttempt, Scheduled};
+use crate::app::webhooks::state::lock;
+use crate::bounds::{
+    WEBHOOK_DELIVERIES_EACH_MAX, WEBHOOK_DELIVERIES_MAX, WEBHOOK_FAILING_DELIVERIES_MAX,
+    WEBHOOK_GATHER, WEBHOOK_LOOK_ROWS_MAX, WEBHOOK_OVERLAP, WEBHOOK_PERIOD, WEBHOOK_READY_EACH_MAX,
+    WEBHOOK_READY_MAX, WEBHOOK_WHOLE_LOOK_MAX, WEBHOOK_WHOLE_LOOK_MIN,
+};
+use crate::domain::https_url::HttpsUrl;
+use crate::domain::id::{TenantId, WebhookId};
+use crate::domain::time::Timestamp;
+use crate::domain::webhook::{FailureReason, WebhookStatus};
+use crate::store::record::decode_event;
+use crate::store::tables::PendingDelivery;
+use crate::store::{Table, tables};
+
+type LaneId = (TenantId, WebhookId);
+type Attempt<'a> = Pin<Box<dyn Future<Output = Ended> + Send + 'a>>;
+
+/// The worker's own state.
+struct Worker<'a> {
+    webhooks: Webhooks<'a>,
+    lanes: BTreeMap<LaneId, Lane>,
+    /// Deliveries that are ready or in flight.
+    known: HashSet<PendingDelivery>,
+    attempts: Vec<Attempt<'a>>,
+    looked_at: Option<Timestamp>,
+    /// The time of the last look at the whole schedule.
+    whole_at: Option<Timestamp>,
+    /// The last look did not see all of its rows.
+    is_behind: bool,
+    /// The lane that was served last.
+    last: Option<LaneId>,
+    period: Interval,
+    /// Runs from the first event after a look until the next look.
+    gathering: Option<Pin<Box<Sleep>>>,
+}
+
+/// The deliveries of one webhook.
+#[derive(Debug, Default)]
+struct Lane {
+    ready: VecDeque<Scheduled>,
+    in_flight: usize,
+    /// True if the last delivery failed.
+    is_failing: bool,
+    /// No delivery starts before this time.
+    paused_until: Option<Timestamp>,
+    /// More events are due than `ready` holds.
+    has_more: bool,
+}
+
+/// An attempt that ended.
+struct Ended {
+    row: Scheduled,
+    after: Result<AttemptOutcome, Error>,
+}
+
+/// The beginning of an attempt.
+enum Prepared {
+    /// The webhook is deleted or disabled.
+    Gone,
+    /// The event is no longer in the queue, or at another time.
+    Moved,
+    /// The webhook's URL is none that can be called.
+    NoUrl,
+    Request(Box<OutboundRequest>),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct AttemptOutcome {
+    after: AfterAttempt,
+    failure: Option<FailureReason>,
+}
+
+impl<'a> Webhooks<'a> {
+    /// Delivers events until the store fails or closes.
+    pub async fn deliver(self) {
+        let mut worker = Worker::new(self);
+        while worker.turn().await.is_ok() {}
+    }
+
+    /// One attempt to deliver an event.
+    async fn attempt(self, row: Scheduled) -> Result<AttemptOutcome, Error> {
+        let nothing = |after| AttemptOutcome { after, failure: None };
+        let request = match self.prepare(&row) {
+            Ok(Prepared::Request(request)) => Some(request),
+            Ok(Prepared::NoUrl) => None,
+            Ok(Prepared::Gone) => return Ok(nothing(AfterAttempt::Gone)),
+            Ok(Prepared::Moved) => return Ok(nothing(AfterAttempt::Waits(None))),
+            Err(Error::Internal(fault)) => {
+                let PendingDelivery { tenant, event, .. } = row.delivery;
+                let table = Table::WebhookDeliveries;
+                let error = Error::Internal(fault);
+                self.vault.damage.pass_over(table, tenant, event.uuid(), error)?;
+                self.postpone(row).await?;
+                return Ok(nothing(AfterAttempt::Waits(None)));
+            }
+            Err(error) => return Err(error),
+        };
+        let sent = match (self.vault.outbound.get(), request) {
+            (Some(outbound), Some(request)) => outbound.send(*request).await,
+            // A vault without a network client, or a URL that no client accepts.
+            (None, _) | (_, None) => Err(OutboundFailure::Refused("no client")),
+        };
+        let failure = match sent {
+            Ok(response) if (200..300).contains(&response.status) => None,
+            Ok(response) => Some(FailureReason::Status(response.status)),
+            Err(OutboundFailure::Broken(_)) => Some(FailureReason::Broken),
+            Err(OutboundFailure::Refused(_)) => Some(FailureReason::Refused),
+            Err(OutboundFailure::TimedOut) => Some(FailureReason::TimedOut),
+            Err(OutboundFailure::Unreachable(_)) => Some(FailureReason::Unreachable),
+        };
+        let after = self.settle(row, failure).await?;
+        Ok(AttemptOutcome { after, failure })
+    }
+
+    fn prepare(self, row: &Scheduled) -> Result<Prepared, Error> {
+        let PendingDelivery { tenant, webhook, .. } = row.delivery;
+        let snapshot = self.vault.snapshot()?;
+        let key = row.delivery.delivery_key();
+        let sealed = snapshot.value(Table::WebhookDeliveries, &key)?;
+        let Some(sealed) = sealed.filter(|_| row.exists(&snapshot).is_ok_and(|it| it)) else {
+            return Ok(Prepared::Moved);
+        };
+        let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
+        let found = self.find(&snapshot, &keys, tenant, webhook)?;
+        let enabled = found.filter(|(webhook, _)| webhook.status == WebhookStatus::Enabled);
+        let Some((webhook, _)) = enabled else { return Ok(Prepared::Gone) };
+        let plain = keys.open(Table::WebhookDeliveries.number(), &key, &sealed)?;
+        let event = decode_event(plain.expose())?;
+        let Some(url) = HttpsUrl::parse_with_query(&webhook.url) else {
+            return Ok(Prepared::NoUrl);
+        };
+        Ok(Prepared::Request(Box::new(self.request(url, &row.delivery, &event)?)))
+    }
+}
+
+impl<'a> Worker<'a> {
+    fn new(webhooks: Webhooks<'a>) -> Self {
+        let mut period = tokio::time::interval(WEBHOOK_PERIOD);
+        period.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self {
+            webhooks,
+            lanes: BTreeMap::new(),
+            known: HashSet::new(),
+            attempts: Vec::new(),
+            looked_at: None,
+            whole_at: None,
+            is_behind: false,
+            last: None,
+            period,
+            gathering: None,
+        }
+    }
+
+    /// Waits for the next thing to do and does it. An error ends the worker.
+    async fn turn(&mut self) -> Result<(), Error> {
+        let gathered = async {
+            match &mut self.gathering {
+                Some(gathering) => gathering.as_mut().await,
+                None => std::future::pending().await,
+            }
+        };
+        let is_due = tokio::select! {
+            ended = next_ended(&mut self.attempts) => {
+                self.end(ended).await?;
+                self.is_hungry()
+            }
+            () = self.webhooks.vault.webhooks.wake.notified() => {
+                let gathering = || Box::pin(tokio::time::sleep(WEBHOOK_GATHER));
+                self.gathering.get_or_insert_with(gathering);
+                false
+            }
+            () = gathered => true,
+            _ = self.period.tick() => true,
+        };
+        if is_due {
+            self.gathering = None;
+            self.take_requests().await?;
+            run_blocking(|| self.look()).or_else(unless_final)?;
+        }
+        self.start();
+        Ok(())
+    }
+
+    /// True if a lane has used up what the last looks found, and more is due.
+    fn is_hungry(&self) -> bool {
+        self.is_behind || self.lanes.values().any(|lane| lane.has_more && lane.ready.is_empty())
+    }
+
+    /// Does what operations have asked for.
+    async fn take_requests(&mut self) -> Result<(), Error> {
+        let webhooks = self.webhooks;
+        let requests = std::mem::take(&mut *lock(&webhooks.vault.webhooks.requests));
+        for lane in requests.unblock {
+            if let Some(lane) = self.lanes.get_mut(&lane) {
+                lane.paused_until = None;
+            }
+        }
+        for (tenant, webhook) in requests.purge {
+            webhooks.purge(tenant, webhook).await.or_else(unless_final)?;
+            self.forget_ready((tenant, webhook));
+        }
+        Ok(())
+    }
+
+    /// The next look finds again what is still there.
+    fn forget_ready(&mut self, id: LaneId) {
+        let Some(lane) = self.lanes.get_mut(&id) else { return };
+        for row in lane.ready.drain(..) {
+            self.known.remove(&row.delivery);
+        }
+        lane.has_more = true;
+    }
+
+    /// Reads due events from the schedule: those of the last minutes, or all of them if this is the
+    /// first look or a lane has used up what the last one found.
+    fn look(&mut self) -> Result<(), Error> {
+        let now = self.webhooks.vault.now();
+        let patience =
+            if self.is_hungry() { WEBHOOK_WHOLE_LOOK_MIN } else { WEBHOOK_WHOLE_LOOK_MAX };
+        let whole = self.whole_at.is_none_or(|at| now < at || now.since(at) >= patience);
+        let from = match self.looked_at {
+            Some(at) if !whole => {
+                Timestamp::from_micros(at.min(now).micros().saturating_sub(micros(WEBHOOK_OVERLAP)))
+            }
+            Some(_) | None => Timestamp::from_micros(0),
+        };
+        if whole {
+            self.whole_at = Some(now);
+            self.is_behind = false;
+            self.lanes.values_mut().for_each(|lane| lane.has_more = false);
+        }
+        let snapshot = self.webhooks.vault.snapshot()?;
+        for (count, row) in snapshot.range(&tables::webhook_schedule(from, now))?.enumerate() {
+            if !whole && count >= WEBHOOK_LOOK_ROWS_MAX {
+                self.is_behind = true;
+                break;
+            }
+            let (key, value) = row?;
+            let row = Scheduled::read(&key, &value).ok_or(Error::Internal(Fault::BadRecord))?;
+            self.add(row);
+        }
+        self.looked_at = Some(now);
+        Ok(())
+    }
+
+    fn add(&mut self, row: Scheduled) {
+        if self.known.contains(&row.delivery) {
+            return;
+        }
+        let has_room = self.known.len() < WEBHOOK_READY_MAX;
+        let lane = self.lanes.entry((row.delivery.tenant, row.delivery.webhook)).or_default();
+        if has_room && lane.ready.len() < WEBHOOK_READY_EACH_MAX {
+            lane.ready.push_back(row);
+            self.known.insert(row.delivery);
+        } else {
+            lane.has_more = true;
+        }
+    }
+
+    /// Starts deliveries, one of each lane in turn, until none may start.
+    fn start(&mut self) {
+        let webhooks = self.webhooks;
+        let now = webhooks.vault.now();
+        while self.attempts.len() < WEBHOOK_DELIVERIES_MAX {
+            let failing: usize =
+                self.lanes.values().filter(|lane| lane.is_failing).map(|lane| lane.in_flight).sum();
+            let may_start = |lane: &Lane| {
+                let each = if lane.is_failing { 1 } else { WEBHOOK_DELIVERIES_EACH_MAX };
+                !lane.ready.is_empty()
+                    && lane.in_flight < each
+                    && lane.paused_until.is_none_or(|until| until <= now)
+                    && (!lane.is_failing || failing < WEBHOOK_FAILING_DELIVERIES_MAX)
+            };
+            let behind = self.last.map_or(Bound::Unbounded, Bound::Excluded);
+            let turn = self.lanes.range((behind, Bound::Unbounded)).chain(self.lanes.iter());
+            let next = turn.map(|(id, lane)| (*id, lane)).find(|(_, lane)| may_start(lane));
+            let Some((id, _)) = next else { break };
+            let Some(lane) = self.lanes.get_mut(&id) else { break };
+            let Some(row) = lane.ready.pop_front() else { break };
+            lane.in_flight = lane.in_flight.saturating_add(1);
+            self.last = Some(id);
+            self.attempts.push(Box::pin(async move {
+                let after = webhooks.attempt(row).await;
+                Ended { row, after }
+            }));
+        }
+    }
+
+    async fn end(&mut self, ended: Ended) -> Result<(), Error> {
+        let webhooks = self.webhooks;
+        let Ended { row, after } = ended;
+        self.known.remove(&row.delivery);
+        let id = (row.delivery.tenant, row.delivery.webhook);
+        let lane = self.lanes.entry(id).or_default();
+        lane.in_flight = lane.in_flight.saturating_sub(1);
+        let outcome = match after {
+            Ok(outcome) => outcome,
+            // The outcome could not be written. The lane waits for a while, then the event is sent
+            // again.
+            Err(error) => {
+                lane.paused_until = Some(webhooks.vault.now().plus(WEBHOOK_WHOLE_LOOK_MIN));
+                lane.has_more = true;
+                return unless_final(error);
+            }
+        };
+        lane.is_failing = outcome.failure.is_some();
+        match outcome.after {
+            AfterAttempt::Delivered => lane.paused_until = None,
+            AfterAttempt::Waits(Some(at))
+                if outcome.failure.is_some_and(FailureReason::is_silence) =>
+            {
+                lane.paused_until = Some(at);
+            }
+            AfterAttempt::Waits(_) => (),
+            AfterAttempt::Gone => {
+                webhooks.purge_unless_enabled(id).await.or_else(unless_final)?;
+                self.forget_ready(id);
+            }
+        }
+        // A lane without events has no state worth keeping, except a pause.
+        let now = webhooks.vault.now();
+        self.lanes.retain(|_, lane| {
+            !lane.ready.is_empty()
+                || lane.in_flight > 0
+                || lane.has_more
+                || lane.paused_until.is_some_and(|until| now < until)
+        });
+        Ok(())
+    }
+}
+
+impl Webhooks<'_> {
+    /// Removes the events of a webhook that is deleted or disabled. An attempt whose event was gone
+    /// says nothing about its webhook.
+    async fn purge_unless_enabled(self, (tenant, webhook): LaneId) -> Result<(), Error> {
+        let snapshot = self.vault.snapshot()?;
+        let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
+        let found = self.find(&snapshot, &keys, tenant, webhook)?;
+        drop(snapshot);
+        if found.is_some_and(|(webhook, _)| webhook.status == WebhookStatus::Enabled) {
+            return Ok(());
+        }
+        self.purge(tenant, webhook).await
+    }
+}
+
+/// Waits for ever when there are no attempts.
+async fn next_ended(attempts: &mut Vec<Attempt<'_>>) -> Ended {
+    poll_fn(|context| {
+        let mut ended = None;
+        for (at, attempt) in attempts.iter_mut().enumerate() {
+            if let Poll::Ready(outcome) = attempt.as_mut().poll(context) {
+                ended = Some((at, outcome));
+                break;
+            }
+        }
+        match ended {
+            Some((at, outcome)) => {
+                drop(attempts.swap_remove(at));
+                Poll::Ready(outcome)
+            }
+            None => Poll::Pending,
+        }
+    })
+    .await
+}
+
+/// Errors that pass do not end the worker: it comes back to the event at its next look.
+fn unless_final(error: Error) -> Result<(), Error> {
+    match error {
+        Error::Stopped | Error::Storage(_) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn micros(duration: std::time::Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
+}

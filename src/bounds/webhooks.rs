@@ -1,0 +1,65 @@
+//! Webhooks: their number, their queues and their deliveries.
+
+use std::time::Duration;
+
+use super::access::TENANTS_MAX;
+
+/// Webhooks of one tenant, as published.
+pub const WEBHOOKS_MAX: usize = 5;
+/// Names of events in one body; there are fewer kinds.
+pub const WEBHOOK_EVENTS_MAX: usize = 100;
+/// An e-mail address by RFC 5321.
+pub const EMAIL_CHARS_MAX: usize = 254;
+/// Events that wait for one webhook: three days of one event in three seconds. An event has one or
+/// two kilobytes, so this is about 200 MB.
+pub const WEBHOOK_PENDING_MAX: i64 = 100_000;
+/// Events that wait for all webhooks of a vault: about 2 GB.
+pub const WEBHOOK_PENDING_ALL_MAX: i64 = 1_000_000;
+/// A receiver acknowledges first and works later.
+pub const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
+/// The receiver's answer is read for its status alone.
+pub const WEBHOOK_ANSWER_BYTES_MAX: usize = 64 * 1024;
+/// Pauses after the first failed attempt, the second, and so on; the last one repeats.
+pub const WEBHOOK_PAUSES: [Duration; 7] = [
+    Duration::from_secs(5),
+    Duration::from_secs(30),
+    Duration::from_mins(2),
+    Duration::from_mins(10),
+    Duration::from_hours(1),
+    Duration::from_hours(6),
+    Duration::from_hours(24),
+];
+/// A webhook whose deliveries all failed for this long is disabled. An event that the receiver
+/// refuses is not sent any more when it is this old.
+pub const WEBHOOK_GIVE_UP_AFTER: Duration = Duration::from_hours(3 * 24);
+/// Deliveries at a time.
+pub const WEBHOOK_DELIVERIES_MAX: usize = 32;
+/// Deliveries at a time to webhooks whose last delivery failed: they may take the whole timeout, and
+/// the rest of the deliveries is for those that answer.
+pub const WEBHOOK_FAILING_DELIVERIES_MAX: usize = 16;
+/// Deliveries at a time to one webhook.
+pub const WEBHOOK_DELIVERIES_EACH_MAX: usize = 2;
+/// Due events of one webhook, and of all, that the worker holds in memory between two looks at the
+/// schedule: ids and times, some hundred bytes each.
+pub const WEBHOOK_READY_EACH_MAX: usize = 64;
+pub const WEBHOOK_READY_MAX: usize = 8_192;
+/// The time between two looks at the schedule.
+pub const WEBHOOK_PERIOD: Duration = Duration::from_millis(500);
+/// The time for which events are gathered after one was written, until their change is durable.
+pub const WEBHOOK_GATHER: Duration = Duration::from_millis(30);
+/// The shortest and the longest time between two looks at the whole schedule, which may be long.
+pub const WEBHOOK_WHOLE_LOOK_MIN: Duration = Duration::from_secs(2);
+pub const WEBHOOK_WHOLE_LOOK_MAX: Duration = Duration::from_mins(1);
+/// The other looks go back this far, since a change becomes durable a while after its time, and see
+/// this many rows. A look at the whole schedule finds what they miss.
+pub const WEBHOOK_OVERLAP: Duration = Duration::from_secs(30);
+pub const WEBHOOK_LOOK_ROWS_MAX: usize = 10_000;
+/// Rows of the queue that one change removes or moves.
+pub const WEBHOOK_ROWS_AT_ONCE: usize = 500;
+/// News for the log that wait, and webhooks whose last failure is remembered.
+pub const WEBHOOK_NEWS_MAX: usize = TENANTS_MAX * WEBHOOKS_MAX;
+/// Events that `strongroom webhook events` lists.
+pub const WEBHOOK_LISTED_MAX: usize = 1_000;
+
+const _: () = assert!(WEBHOOK_FAILING_DELIVERIES_MAX < WEBHOOK_DELIVERIES_MAX);
+const _: () = assert!(WEBHOOK_READY_EACH_MAX <= WEBHOOK_READY_MAX);
