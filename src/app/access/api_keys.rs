@@ -63,7 +63,7 @@ impl AccessControl<'_> {
                 let change = Change::new()
                     .expect_present(Table::Applications, tables::applications(tenant, id))
                     .and(self.keep_key(&keys, &new)?)
-                    .and(self.vault.audit().entry(tenant, actor_of(caller), act, new.key.id, now))
+                    .and(self.vault.audit().entry(tenant, actor_of(caller), act, &new.key, now))
                     .and(self.audit_reveal(&owner, actor_of(caller), new.key.id, now));
                 Ok((change, new))
             })
@@ -93,8 +93,13 @@ impl AccessControl<'_> {
                 let record = record.ok_or(Error::NotFound("key"))?;
                 let place = tables::application_keys(tenant, id, key);
                 let change = Change::new().expect_present(Table::ApplicationKeys, place);
-                let audit =
-                    self.vault.audit().entry(tenant, actor_of(caller), Act::Delete, key, now);
+                let audit = self.vault.audit().entry(
+                    tenant,
+                    actor_of(caller),
+                    Act::Delete,
+                    &record.key,
+                    now,
+                );
                 Ok((change.and(self.forget_key(&record)).and(audit), ()))
             })
             .await

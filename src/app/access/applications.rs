@@ -81,13 +81,7 @@ impl AccessControl<'_> {
                 let change = Change::new()
                     .expect_present(Table::Tenants, tables::tenants(tenant))
                     .and(self.keep_application(&keys, &new)?)
-                    .and(self.vault.audit().entry(
-                        tenant,
-                        actor_of(caller),
-                        Act::Create,
-                        new.id,
-                        now,
-                    ))
+                    .and(self.vault.audit().entry(tenant, actor_of(caller), Act::Create, &new, now))
                     .and(self.audit_reveal(&new, actor_of(caller), new.id, now));
                 if draft.key == FirstKey::None {
                     return Ok((change, (new.clone(), None)));
@@ -96,7 +90,7 @@ impl AccessControl<'_> {
                 let actor = actor_of(caller);
                 let change = change
                     .and(self.keep_key(&keys, &key)?)
-                    .and(self.vault.audit().entry(tenant, actor, Act::Create, key.key.id, now))
+                    .and(self.vault.audit().entry(tenant, actor, Act::Create, &key.key, now))
                     .and(self.audit_reveal(&new, actor, key.key.id, now));
                 Ok((change, (new.clone(), Some(key))))
             })
@@ -171,7 +165,7 @@ impl AccessControl<'_> {
                 let change = Change::new()
                     .expect_version(Table::Applications, tables::applications(tenant, id), version)
                     .and(self.keep_application(keys, &changed)?)
-                    .and(self.vault.audit().caller_entry(caller, Act::Update, id, now))
+                    .and(self.vault.audit().caller_entry(caller, Act::Update, &changed, now))
                     .and(self.audit_reveal(&changed, caller.actor(), id, now));
                 Ok((change, (changed, api_keys)))
             })
@@ -193,7 +187,7 @@ impl AccessControl<'_> {
                     .and(self.vault.audit().caller_entry(caller, Act::Delete, id, now));
                 for record in key_records_of(snapshot, &caller.keys, &gone)? {
                     change = change.and(self.forget_key(&record)).and(
-                        self.vault.audit().caller_entry(caller, Act::Delete, record.key.id, now),
+                        self.vault.audit().caller_entry(caller, Act::Delete, &record.key, now),
                     );
                 }
                 // The change is refused if a key was added meanwhile: it would outlive its

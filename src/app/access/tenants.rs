@@ -67,7 +67,7 @@ impl AccessControl<'_> {
                         tenant.id,
                         Actor::Operator,
                         Act::Create,
-                        tenant.id,
+                        &tenant,
                         now,
                     ));
                 Ok((change, ()))
@@ -102,7 +102,7 @@ impl AccessControl<'_> {
                 let write = Change::new()
                     .expect_version(Table::Tenants, tables::tenants(id), version)
                     .and(self.keep_tenant(&tenant)?)
-                    .and(self.vault.audit().entry(id, actor_of(caller), Act::Update, id, now));
+                    .and(self.vault.audit().entry(id, actor_of(caller), Act::Update, &tenant, now));
                 Ok((write, tenant))
             })
             .await

@@ -1,7 +1,8 @@
-//! Constructors of audit entries.
+//! Audit entries and the acts that they tell of.
 
 use crate::app::access::caller::Caller;
-use crate::domain::audit::{Act, Actor, AuditEntry, Entity};
+use crate::app::webhooks::subject::Subject;
+use crate::domain::audit::{Act, Actor, AuditEntry};
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 
@@ -10,8 +11,28 @@ impl Caller {
         Actor::Application(self.application.id)
     }
 
-    pub(in crate::app) const fn did(&self, act: Act, entity: Entity, at: Timestamp) -> AuditEntry {
-        AuditEntry { at, actor: self.actor(), act, entity }
+    pub(in crate::app) fn did<'s>(
+        &self,
+        act: Act,
+        subject: impl Into<Subject<'s>>,
+        at: Timestamp,
+    ) -> Deed<'s> {
+        Deed { at, actor: self.actor(), act, subject: subject.into() }
+    }
+}
+
+/// An act on a tenant's resource: its audit entry, and its event if webhooks tell of it.
+#[derive(Debug, Clone)]
+pub(in crate::app) struct Deed<'a> {
+    pub(in crate::app) at: Timestamp,
+    pub(in crate::app) actor: Actor,
+    pub(in crate::app) act: Act,
+    pub(in crate::app) subject: Subject<'a>,
+}
+
+impl Deed<'_> {
+    pub(in crate::app) fn entry(&self) -> AuditEntry {
+        AuditEntry { at: self.at, actor: self.actor, act: self.act, entity: self.subject.entity() }
     }
 }
 
@@ -20,7 +41,7 @@ pub(in crate::app) fn actor_of(caller: Option<&Caller>) -> Actor {
     caller.map_or(Actor::Operator, Caller::actor)
 }
 
-/// The entry of a token that expired.
-pub(in crate::app) fn expired(token: &Token, at: Timestamp) -> AuditEntry {
-    AuditEntry { at, actor: Actor::System, act: Act::Expire, entity: Entity::token(token) }
+/// The expiry of a token.
+pub(in crate::app) fn expired(token: &Token, at: Timestamp) -> Deed<'_> {
+    Deed { at, actor: Actor::System, act: Act::Expire, subject: token.into() }
 }

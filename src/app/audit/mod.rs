@@ -14,10 +14,12 @@ pub(in crate::app) mod scope;
 pub(in crate::app) mod watch;
 
 use crate::app::access::caller::Caller;
+use crate::app::audit::entry::Deed;
 use crate::app::audit::read_queue::ReadQueue;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
 use crate::app::vault::Vault;
+use crate::app::webhooks::subject::{Subject, Told, event_of};
 use crate::bounds::{AUDIT_RETENTION_DAYS, AUDIT_ROW_ENTRIES_MAX};
 use crate::crypto::Identity;
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
@@ -103,8 +105,36 @@ impl Audit<'_> {
         self.entries(AuditScope::Server, &[entry])
     }
 
-    /// The change that adds these entries, to be combined with the change that has their effect.
+    /// The change that adds these entries, to be combined with the change that has their effect. An
+    /// entry of an act that webhooks tell of is refused: [`Audit::deeds`] is for those.
     pub(super) fn entries(self, scope: AuditScope, entries: &[AuditEntry]) -> Change {
+        let is_told = |entry: &AuditEntry| event_of(entry.entity.kind, entry.act).is_some();
+        if entries.iter().any(is_told) {
+            return Change::impossible("an act is audited without its event");
+        }
+        self.rows(scope, entries)
+    }
+
+    /// The change that adds the entries of a tenant, and the events of webhooks that tell of them.
+    pub(super) fn deeds(self, tenant: TenantId, deeds: &[Deed<'_>]) -> Change {
+        let entries: Vec<_> = deeds.iter().map(Deed::entry).collect();
+        let rows = self.rows(AuditScope::Tenant(tenant), &entries);
+        deeds.iter().fold(rows, |change, deed| change.and(self.event(tenant, deed)))
+    }
+
+    fn event(self, tenant: TenantId, deed: &Deed<'_>) -> Change {
+        match deed.subject.told(deed.act) {
+            Told::Event(kind) => {
+                self.vault
+                    .webhooks()
+                    .emit(tenant, deed.actor, kind, deed.at, || deed.subject.data(kind))
+            }
+            Told::Lacking => Change::impossible("an event of webhooks lacks its content"),
+            Told::Nothing => Change::new(),
+        }
+    }
+
+    pub(super) fn rows(self, scope: AuditScope, entries: &[AuditEntry]) -> Change {
         let scope = scope.bytes();
         let mut change = Change::new();
         for entries in entries.chunks(AUDIT_ROW_ENTRIES_MAX) {
@@ -116,28 +146,27 @@ impl Audit<'_> {
         change
     }
 
-    /// The change that adds one entry of a tenant.
-    pub(super) fn entry(
+    /// The change that adds one entry of a tenant, and its event.
+    pub(super) fn entry<'s>(
         self,
         tenant: TenantId,
         actor: Actor,
         act: Act,
-        entity: impl Into<Entity>,
+        subject: impl Into<Subject<'s>>,
         at: Timestamp,
     ) -> Change {
-        let entry = AuditEntry { at, actor, act, entity: entity.into() };
-        self.entries(AuditScope::Tenant(tenant), &[entry])
+        self.deeds(tenant, &[Deed { at, actor, act, subject: subject.into() }])
     }
 
-    /// The change that adds one entry for an act of this caller.
-    pub(super) fn caller_entry(
+    /// The change that adds one entry for an act of this caller, and its event.
+    pub(super) fn caller_entry<'s>(
         self,
         caller: &Caller,
         act: Act,
-        entity: impl Into<Entity>,
+        subject: impl Into<Subject<'s>>,
         at: Timestamp,
     ) -> Change {
-        self.entry(caller.tenant.id, caller.actor(), act, entity, at)
+        self.entry(caller.tenant.id, caller.actor(), act, subject, at)
     }
 
     /// Opens a row. A row that does not hold as many entries as its count says is damaged.

@@ -4,17 +4,22 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
+use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use crate::app::access::caller::Caller;
 use crate::app::audit::Audit;
-use crate::app::audit::read_queue::{AuditReads, ReadNote, SubmittedReads};
+use crate::app::audit::read_queue::{AuditReads, ReadEvent, ReadNote, SubmittedReads};
 use crate::app::audit::scope::AuditScope;
 use crate::app::error::Error;
+use crate::app::tokens::rows;
+use crate::app::trace;
+use crate::app::webhooks::subject::read_data;
 use crate::bounds::{AUDIT_CHANGE_ENTRIES_MAX, AUDIT_READS_WAIT, AUDIT_RETRY};
-use crate::domain::audit::{Act, AuditEntry, Entity};
-use crate::domain::id::TenantId;
+use crate::domain::audit::{Act, AuditEntry, Entity, EntityKind};
+use crate::domain::id::{TenantId, TokenId};
 use crate::domain::time::Timestamp;
+use crate::domain::webhook::EventKind;
 use crate::store::{Change, CommitFailure};
 
 impl Audit<'_> {
@@ -27,8 +32,9 @@ impl Audit<'_> {
         at: Timestamp,
     ) -> Result<(), Error> {
         let (written, wait) = self.vault.reads.waiter();
-        let entry = caller.did(Act::Read, entity, at);
-        let noted = ReadNote { tenant: caller.tenant.id, entry, written };
+        let event = self.read_event(caller.tenant.id)?;
+        let entry = read_entry(caller, entity, at);
+        let noted = ReadNote { tenant: caller.tenant.id, entry, event, written };
         self.vault.reads.sender.send(noted).await.map_err(|closed| stopped(&closed))?;
         self.vault.reads.announce();
         until(wait).await
@@ -42,7 +48,7 @@ impl Audit<'_> {
         entities: impl ExactSizeIterator<Item = Entity>,
         at: Timestamp,
     ) -> Result<(), Error> {
-        let entries = entities.map(|entity| caller.did(Act::Read, entity, at)).collect();
+        let entries = entities.map(|entity| read_entry(caller, entity, at)).collect();
         self.note_acts(caller.tenant.id, entries).await
     }
 
@@ -57,13 +63,15 @@ impl Audit<'_> {
         if count == 0 {
             return Ok(());
         }
+        let event = self.read_event(tenant)?;
         let places = self.vault.reads.sender.reserve_many(count).await;
         let places = places.map_err(|closed| stopped(&closed))?;
         let (mut written, wait) = self.vault.reads.waiter();
         for (number, (place, entry)) in places.zip(entries).enumerate() {
             // Entries are written in order: when the last one is durable, all are.
             let is_last = number.saturating_add(1) == count;
-            place.send(ReadNote { tenant, entry, written: written.take_if(|_| is_last) });
+            let (event, written) = (event.clone(), written.take_if(|_| is_last));
+            place.send(ReadNote { tenant, entry, event, written });
         }
         self.vault.reads.announce();
         until(wait).await
@@ -100,6 +108,9 @@ impl Audit<'_> {
                 return Ok(());
             }
             let count = outbox.taken.len();
+            // Events are sealed under a tenant's key, which a rotation must not destroy before they
+            // are queued.
+            let _epoch = self.vault.snapshot()?.epoch();
             let change = self.rows_of(&outbox.taken);
             match self.vault.store.submit(change) {
                 Ok(verdict) => {
@@ -123,15 +134,45 @@ impl Audit<'_> {
         Ok(())
     }
 
+    /// `None` if no webhook of the tenant wants to know of reads.
+    fn read_event(self, tenant: TenantId) -> Result<Option<ReadEvent>, Error> {
+        let wanted = self.vault.webhooks().wants(tenant, EventKind::TokenRead)?;
+        Ok(wanted.then(|| ReadEvent { trace: trace::current() }))
+    }
+
     fn rows_of(self, noted: &[ReadNote]) -> Change {
+        let events = noted.iter().filter_map(|note| Some((note, note.event.as_ref()?)));
+        let events = events.filter(|(note, _)| note.entry.entity.kind == EntityKind::Token);
+        let events = events.fold(Change::new(), |change, (note, event)| {
+            let AuditEntry { at, actor, entity, .. } = &note.entry;
+            let data = || self.read_data(note.tenant, entity);
+            let (kind, trace) = (EventKind::TokenRead, event.trace.as_deref());
+            let webhooks = self.vault.webhooks();
+            change.and(webhooks.emit_traced(note.tenant, *actor, kind, *at, trace, data))
+        });
         let mut by_tenant: BTreeMap<TenantId, Vec<AuditEntry>> = BTreeMap::new();
         for ReadNote { tenant, entry, .. } in noted {
             by_tenant.entry(*tenant).or_default().push(entry.clone());
         }
-        by_tenant.iter().fold(Change::new(), |change, (tenant, entries)| {
-            change.and(self.entries(AuditScope::Tenant(*tenant), entries))
+        by_tenant.iter().fold(events, |change, (tenant, entries)| {
+            change.and(self.rows(AuditScope::Tenant(*tenant), entries))
         })
     }
+
+    /// The data of a token's `token.read`. A token that was deleted since has no type any more.
+    fn read_data(self, tenant: TenantId, entity: &Entity) -> Map<String, Value> {
+        let kind = || {
+            let snapshot = self.vault.snapshot().ok()?;
+            let keys = self.vault.keys().tenant_keys(&snapshot, tenant).ok()?;
+            let found = rows::find_by_id(&snapshot, &keys, tenant, TokenId::new(entity.id)).ok()?;
+            Some(found?.token.kind)
+        };
+        read_data(entity, kind())
+    }
+}
+
+const fn read_entry(caller: &Caller, entity: Entity, at: Timestamp) -> AuditEntry {
+    AuditEntry { at, actor: caller.actor(), act: Act::Read, entity }
 }
 
 async fn until(written: Option<oneshot::Receiver<()>>) -> Result<(), Error> {

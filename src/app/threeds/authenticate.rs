@@ -8,20 +8,22 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::app::access::caller::Caller;
-use crate::app::audit::scope::AuditScope;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::{Error, Upstream};
 use crate::app::threeds::ThreedsSessions;
 use crate::app::threeds::advance;
 use crate::app::threeds::create::Client;
 use crate::app::threeds::directory_servers::{ResponseKind, not_configured};
+use crate::app::webhooks::subject::Subject;
 use crate::bounds::{
     THREEDS_ANSWER_MAX, THREEDS_CHALLENGE_MAX, THREEDS_DECOUPLED_GRACE, THREEDS_SIMULATED_DECOUPLED,
 };
 use crate::domain::audit::Act;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
+use crate::domain::webhook::EventKind;
 use crate::secret::Secret;
+use crate::store::Change;
 use crate::threeds::codes::TransactionStatus;
 use crate::threeds::mapping::{ServerIdentity, areq};
 use crate::threeds::message::{self, Ares, Component, Erro, Rejection};
@@ -112,13 +114,13 @@ impl ThreedsSessions<'_> {
                 session.waits_until = Some(now.plus(THREEDS_ANSWER_MAX));
                 session.modified_at = Some(now);
                 session.modified_by = Some(caller.application.id);
-                let entries = [
+                let deeds = [
                     caller.did(Act::Use, held.entity, now),
-                    caller.did(Act::Authenticate, session.id.into(), now),
+                    caller.did(Act::Authenticate, session.id, now),
                 ];
                 let change = self
                     .replace_session(&caller.keys, &before, &session, version)?
-                    .and(self.vault.audit().entries(AuditScope::Tenant(session.tenant), &entries));
+                    .and(self.vault.audit().deeds(session.tenant, &deeds));
                 Ok((change, (message::render(&areq), sent)))
             })
             .await
@@ -143,12 +145,24 @@ impl ThreedsSessions<'_> {
                 session.waits_until = waits_until;
                 session.authentication = Some(authentication.clone());
                 session.simulated = simulated;
-                let change = self
+                let told = Some(EventKind::ThreedsSessionAuthenticated);
+                let subject = Subject::Threeds(&session, told);
+                let mut change = self
                     .replace_session(&caller.keys, &before, &session, version)?
-                    .and(self.vault.audit().caller_entry(caller, Act::Update, session.id, now));
+                    .and(self.vault.audit().caller_entry(caller, Act::Update, subject, now));
+                if status == TransactionStatus::DecoupledChallenge {
+                    change = change.and(self.tell_decoupled(caller, &session, now));
+                }
                 Ok((change, session))
             })
             .await
+    }
+
+    /// The event that a decoupled challenge has begun, besides that of the authentication.
+    fn tell_decoupled(self, caller: &Caller, session: &Session, at: Timestamp) -> Change {
+        let kind = EventKind::ThreedsDecoupledChallenge;
+        let data = || Subject::Threeds(session, Some(kind)).data(kind);
+        self.vault.webhooks().emit(session.tenant, caller.actor(), kind, at, data)
     }
 
     async fn mark_failed(self, caller: &Caller, id: &str) -> Result<(), Error> {

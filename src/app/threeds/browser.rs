@@ -4,7 +4,8 @@
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::Error;
 use crate::app::threeds::ThreedsSessions;
-use crate::app::threeds::result::{damaged, take_result};
+use crate::app::threeds::result::{damaged, take_result, told};
+use crate::app::webhooks::subject::Subject;
 use crate::crypto::{TenantKeys, Version};
 use crate::domain::audit::{Act, Actor};
 use crate::domain::id::SessionId;
@@ -166,8 +167,9 @@ impl ThreedsSessions<'_> {
                     return Ok((Change::new(), outcome));
                 }
                 let (actor, now) = (Actor::Cardholder, self.vault.now());
+                let subject = Subject::Threeds(&session, told(&before, &session));
                 let change = self.replace_session(&keys, &before, &session, version)?.and(
-                    self.vault.audit().entry(session.tenant, actor, Act::Update, session.id, now),
+                    self.vault.audit().entry(session.tenant, actor, Act::Update, subject, now),
                 );
                 Ok((change, outcome))
             })

@@ -5,16 +5,17 @@ use std::net::IpAddr;
 use serde_json::{Map, Value};
 
 use crate::app::access::caller::Caller;
-use crate::app::audit::scope::AuditScope;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::{Error, Upstream};
 use crate::app::threeds::ThreedsSessions;
+use crate::app::webhooks::subject::Subject;
 use crate::bounds::THREEDS_SESSION_MAX;
 use crate::domain::audit::Act;
 use crate::domain::card::iin::TestCard;
 use crate::domain::id::SessionId;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::tenant::TenantKind;
+use crate::domain::webhook::EventKind;
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{
     CardSource, Device, DeviceInfo, Enrolment, Session, SessionKind, WebChallengeMode,
@@ -101,13 +102,12 @@ impl ThreedsSessions<'_> {
                     authentication: None,
                     simulated: None,
                 };
-                let entries = [
-                    caller.did(Act::Use, held.entity, now),
-                    caller.did(Act::Create, session.id.into(), now),
-                ];
+                let created = Subject::Threeds(&session, Some(EventKind::ThreedsSessionCreated));
+                let deeds =
+                    [caller.did(Act::Use, held.entity, now), caller.did(Act::Create, created, now)];
                 let change = self
                     .create_session_rows(&caller.keys, &session)?
-                    .and(self.vault.audit().entries(AuditScope::Tenant(session.tenant), &entries));
+                    .and(self.vault.audit().deeds(session.tenant, &deeds));
                 Ok((change, session))
             })
             .await

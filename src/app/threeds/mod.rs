@@ -30,11 +30,13 @@ use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
 use crate::app::threeds::state::TestTenant;
 use crate::app::vault::Vault;
+use crate::app::webhooks::subject::Subject;
 use crate::bounds::THREEDS_RETENTION;
 use crate::domain::audit::Act;
 use crate::domain::id::SessionId;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::time::Timestamp;
+use crate::domain::webhook::EventKind;
 use crate::store::Snapshot;
 use crate::threeds::session::{DeviceInfo, Session};
 use crate::threeds::state::{SessionEvent, TransitionError, next};
@@ -125,7 +127,24 @@ impl ThreedsSessions<'_> {
         if session.authentication.is_none() {
             return Err(Error::Conflict("The session has not been authenticated."));
         }
+        self.tell_retrieved(caller, &session).await?;
         Ok(session)
+    }
+
+    /// Adds the event that a result was read. The read itself has no effect, so the event alone is
+    /// written, and only if a webhook wants it.
+    async fn tell_retrieved(self, caller: &Caller, session: &Session) -> Result<(), Error> {
+        let kind = EventKind::ThreedsChallengeResultRetrieved;
+        if !self.vault.webhooks().wants(caller.tenant.id, kind)? {
+            return Ok(());
+        }
+        let data = || Subject::Threeds(session, Some(kind)).data(kind);
+        self.vault
+            .commit(Priority::Upkeep, |_| {
+                let (webhooks, now) = (self.vault.webhooks(), self.vault.now());
+                Ok((webhooks.emit(caller.tenant.id, caller.actor(), kind, now, data), ()))
+            })
+            .await
     }
 
     fn find_session(

@@ -5,10 +5,12 @@ use serde_json::Value;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::app::threeds::ThreedsSessions;
+use crate::app::webhooks::subject::Subject;
 use crate::crypto::TenantKeys;
 use crate::domain::audit::{Act, Actor};
 use crate::domain::id::{SessionId, TenantId};
 use crate::domain::time::Timestamp;
+use crate::domain::webhook::EventKind;
 use crate::secret::Secret;
 use crate::store::{Change, Snapshot};
 use crate::threeds::message::{self, Component, Erro, ErrorCode, Rejection, Rreq};
@@ -16,7 +18,7 @@ use crate::threeds::receive::{check_rreq, concerns, rres};
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::Session;
 use crate::threeds::simulator::acs::ChallengeResult;
-use crate::threeds::state::{SessionEvent, SessionState, TransitionError, next};
+use crate::threeds::state::{MethodState, SessionEvent, SessionState, TransitionError, next};
 
 impl ThreedsSessions<'_> {
     /// Handles a message from a directory server. The listener has authenticated the sender as the
@@ -74,8 +76,9 @@ impl ThreedsSessions<'_> {
                     return Ok((Change::new(), told));
                 }
                 let actor = Actor::DirectoryServer;
+                let subject = Subject::Threeds(&session, self::told(&before, &session));
                 let change = self.replace_session(&keys, &before, &session, version)?.and(
-                    self.vault.audit().entry(session.tenant, actor, Act::Update, session.id, now),
+                    self.vault.audit().entry(session.tenant, actor, Act::Update, subject, now),
                 );
                 Ok((change, told))
             })
@@ -125,7 +128,8 @@ impl ThreedsSessions<'_> {
         session.waits_until = None;
         session.simulated = None;
         session.modified_at = Some(now);
-        let audit = self.vault.audit().entry(tenant, Actor::System, Act::Update, session.id, now);
+        let subject = Subject::Threeds(&session, told(&before, &session));
+        let audit = self.vault.audit().entry(tenant, Actor::System, Act::Update, subject, now);
         Ok(self.replace_session(keys, &before, &session, version)?.and(audit))
     }
 
@@ -212,6 +216,20 @@ fn give_up(session: &mut Session, erro: &Erro, now: Timestamp) -> bool {
     session.waits_until = None;
     session.modified_at = Some(now);
     true
+}
+
+/// The event that tells of a change of a session's state.
+pub(super) fn told(before: &Session, after: &Session) -> Option<EventKind> {
+    let was_challenged =
+        matches!(before.state, SessionState::Challenged { .. } | SessionState::Decoupled { .. });
+    match (before.state, after.state) {
+        (
+            SessionState::Created { method: MethodState::Pending, .. },
+            SessionState::Created { method: MethodState::Completed, .. },
+        ) => Some(EventKind::ThreedsMethodCompleted),
+        (_, SessionState::Decided) if was_challenged => Some(EventKind::ThreedsChallengeCompleted),
+        _ => None,
+    }
 }
 
 /// The error for a record that contradicts its own state.

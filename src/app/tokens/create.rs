@@ -1,8 +1,7 @@
 //! `POST /tokens`: creates a token, converts an intent, or returns an existing token.
 
 use crate::app::access::caller::Caller;
-use crate::app::audit::entry::expired;
-use crate::app::audit::scope::AuditScope;
+use crate::app::audit::entry::{Deed, expired};
 use crate::app::commit::commit_loop::{CommitOutcome, Write};
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
@@ -12,8 +11,9 @@ use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::read::TokenView;
 use crate::app::tokens::rows;
 use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
+use crate::app::webhooks::subject::Subject;
 use crate::bounds::ALIAS_TRIES_MAX;
-use crate::domain::audit::{Act, AuditEntry};
+use crate::domain::audit::Act;
 use crate::domain::condition::Target;
 use crate::domain::container::Container;
 use crate::domain::exposure::{Right, ValueOrigin};
@@ -46,17 +46,13 @@ impl Tokens<'_> {
             let (change, written) = self.plan_token(snapshot, &admitted, &[], now, budget)?;
             let change = change.and(self.plan_consumption(snapshot, &admitted, now)?);
             let change = self.caller.within_token_limit(snapshot, change)?;
-            let entries: Vec<_> = admitted
-                .conversion(self.caller, now)
+            let deeds: Vec<_> = admitted
+                .conversion(self.caller, &written.shown.token, now)
                 .into_iter()
-                .chain(written.entry(self.caller, now))
+                .chain(written.deed(self.caller, now))
                 .collect();
-            Ok((
-                change.and(
-                    self.vault.audit().entries(AuditScope::Tenant(self.caller.tenant.id), &entries),
-                ),
-                written,
-            ))
+            let audit = self.vault.audit().deeds(self.caller.tenant.id, &deeds);
+            Ok((change.and(audit), written))
         });
         let written = settled.await?;
         self.vault.audit().note_found(self.caller, std::iter::once(&written.outcome)).await?;
@@ -237,11 +233,7 @@ impl Tokens<'_> {
                 Change::new()
                     .expect_version(Table::Tokens, record, gone.version)
                     .and(rows::delete(&gone.token, keys))
-                    .and(
-                        self.vault
-                            .audit()
-                            .entries(AuditScope::Tenant(tenant), &[expired(&gone.token, now)]),
-                    )
+                    .and(self.vault.audit().deeds(tenant, &[expired(&gone.token, now)]))
             }
             // An assigned id cannot be equal: a chosen name never has the form of an assigned id.
             None => Change::new().expect_absent(Table::TokenNames, place),
@@ -280,9 +272,21 @@ impl AdmittedDraft {
         self.intent.as_ref().map(|intent| intent.id)
     }
 
-    /// The audit entry for the conversion of the intent.
-    pub(in crate::app) fn conversion(&self, caller: &Caller, at: Timestamp) -> Option<AuditEntry> {
-        self.intent().map(|id| caller.did(Act::Convert, id.into(), at))
+    /// The conversion of the intent to this token.
+    pub(in crate::app) fn conversion(
+        &self,
+        caller: &Caller,
+        token: &Token,
+        at: Timestamp,
+    ) -> Option<Deed<'static>> {
+        let intent = self.intent.as_ref()?;
+        let subject = Subject::Conversion {
+            entity: intent.id.into(),
+            kind: intent.kind,
+            token: token.public_id(),
+            token_kind: token.kind,
+        };
+        Some(caller.did(Act::Convert, subject, at))
     }
 
     pub(in crate::app) fn existing(&self, caller: &Caller) -> DuplicatePolicy {

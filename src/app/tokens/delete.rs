@@ -5,7 +5,7 @@ use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::read::live_token;
 use crate::app::tokens::rows;
-use crate::domain::audit::{Act, Entity};
+use crate::domain::audit::Act;
 use crate::domain::permission::Permission;
 use crate::store::{Change, Table, tables};
 
@@ -24,7 +24,7 @@ impl Tokens<'_> {
                     .and(self.vault.audit().caller_entry(
                         self.caller,
                         Act::Delete,
-                        Entity::token(&found.token),
+                        &found.token,
                         now,
                     ));
                 Ok((change, ()))

@@ -68,7 +68,7 @@ impl TokenIntents<'_> {
                 let change = change.and(self.vault.audit().caller_entry(
                     self.caller,
                     Act::Create,
-                    intent.id,
+                    &intent,
                     now,
                 ));
                 Ok((change, self.show_intent(intent)))

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::app::access::caller::Caller;
-use crate::app::audit::scope::AuditScope;
+use crate::app::audit::entry::Deed;
 use crate::app::commit::commit_loop::{CommitOutcome, Write};
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
@@ -16,7 +16,6 @@ use crate::app::tokens::duplicates::DuplicatePolicy;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::patch::TokenPatch;
 use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
-use crate::domain::audit::AuditEntry;
 use crate::domain::exposure::ValueOrigin;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
@@ -105,11 +104,11 @@ impl Tokens<'_> {
             }
             mistakes.into_result()?;
             let change = self.caller.within_token_limit(snapshot, change)?;
-            let converted =
-                admitted.iter().filter_map(|(draft, ..)| draft.conversion(self.caller, now));
-            let entries: Vec<_> = converted.chain(entries(&written, self.caller, now)).collect();
-            let audit =
-                self.vault.audit().entries(AuditScope::Tenant(self.caller.tenant.id), &entries);
+            let converted = admitted.iter().enumerate().filter_map(|(at, (draft, ..))| {
+                draft.conversion(self.caller, token_of(&written, at)?, now)
+            });
+            let deeds: Vec<_> = converted.chain(deeds(&written, self.caller, now)).collect();
+            let audit = self.vault.audit().deeds(self.caller.tenant.id, &deeds);
             Ok((change.and(audit), TokenizeOutcome { written }))
         });
         let tokenized = settled.await?;
@@ -160,16 +159,28 @@ impl Tokens<'_> {
     }
 }
 
-/// The audit entries for the tokens of the call. A token in several places has one entry.
-fn entries(
-    written: &[(Piece, Place)],
+/// The acts on the tokens of the call. A token in several places has one.
+fn deeds<'w>(
+    written: &'w [(Piece, Place)],
     caller: &Caller,
     at: Timestamp,
-) -> impl Iterator<Item = AuditEntry> {
+) -> impl Iterator<Item = Deed<'w>> {
     written.iter().filter_map(move |(piece, _)| match piece {
         Piece::SameAs(_) => None,
-        Piece::Written(written) => written.entry(caller, at),
+        Piece::Written(written) => written.deed(caller, at),
     })
+}
+
+/// The token that a part of the call became. No piece refers to one that refers to another.
+fn token_of(written: &[(Piece, Place)], at: usize) -> Option<&Token> {
+    let at = match written.get(at)? {
+        (Piece::SameAs(earlier), _) => *earlier,
+        (Piece::Written(_), _) => at,
+    };
+    match written.get(at)? {
+        (Piece::Written(written), _) => Some(&written.shown.token),
+        (Piece::SameAs(_), _) => None,
+    }
 }
 
 /// Adds the mistakes of one part to those of all parts. Other errors are returned.

@@ -15,7 +15,7 @@ use crate::app::tokens::patch::TokenPatch;
 use crate::app::tokens::read::live_token;
 use crate::app::tokens::rows::VersionedToken;
 use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
-use crate::domain::audit::{Act, Entity};
+use crate::domain::audit::Act;
 use crate::domain::condition::Target;
 use crate::domain::container::Container;
 use crate::domain::data::Data;
@@ -104,7 +104,7 @@ impl Tokens<'_> {
     }
 
     fn audit_update(self, token: &Token, now: Timestamp) -> Change {
-        self.vault.audit().caller_entry(self.caller, Act::Update, Entity::token(token), now)
+        self.vault.audit().caller_entry(self.caller, Act::Update, token, now)
     }
 
     /// The patched token, and the change that stores it.

@@ -1,8 +1,9 @@
 //! The token in the answer to a write, and its origin.
 
 use crate::app::access::caller::Caller;
+use crate::app::audit::entry::Deed;
 use crate::app::tokens::read::TokenView;
-use crate::domain::audit::{Act, AuditEntry, Entity};
+use crate::domain::audit::Act;
 use crate::domain::exposure::ValueOrigin;
 use crate::domain::time::Timestamp;
 
@@ -26,13 +27,13 @@ pub enum TokenOrigin {
 }
 
 impl WriteOutcome {
-    /// The audit entry for the write; `None` when it changed nothing.
-    pub(in crate::app) fn entry(&self, caller: &Caller, at: Timestamp) -> Option<AuditEntry> {
+    /// The act of the write; `None` when it changed nothing.
+    pub(in crate::app) fn deed(&self, caller: &Caller, at: Timestamp) -> Option<Deed<'_>> {
         let act = match self.origin {
             TokenOrigin::New => Act::Create,
             TokenOrigin::Read => return None,
             TokenOrigin::Updated => Act::Update,
         };
-        Some(caller.did(act, Entity::token(&self.shown.token), at))
+        Some(caller.did(act, &self.shown.token, at))
     }
 }

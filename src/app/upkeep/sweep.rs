@@ -6,7 +6,6 @@ use std::collections::hash_map::Entry;
 use uuid::Uuid;
 
 use crate::app::audit::entry::expired;
-use crate::app::audit::scope::AuditScope;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::commit::disk::DiskState;
 use crate::app::error::{Error, Fault};
@@ -228,8 +227,7 @@ impl Upkeep<'_> {
         if found.token.is_live(now) {
             return Ok(Some(change));
         }
-        let scope = AuditScope::Tenant(due.tenant);
-        let audit = self.vault.audit().entries(scope, &[expired(&found.token, now)]);
+        let audit = self.vault.audit().deeds(due.tenant, &[expired(&found.token, now)]);
         Ok(Some(change.and(rows::delete(&found.token, keys)).and(audit)))
     }
 
