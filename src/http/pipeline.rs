@@ -10,7 +10,7 @@ use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use serde_json::Value;
 
-use crate::app::{Caller, Error, Guard};
+use crate::app::{Caller, Error, Guard, traced};
 use crate::bounds::BODY_BYTES_MAX;
 use crate::domain::key_text::KeyText;
 use crate::http::body;
@@ -55,12 +55,15 @@ impl Http {
         let (parts, body) = request.into_parts();
         let context = self.context(&parts);
         let mut summary = RequestSummary::default();
-        let response = self.respond(&context, &parts, body, peer, &mut summary).await;
+        // The id that is logged: one that looks like a card number is withheld.
+        let trace = Trace::from_client(&context.trace);
+        let respond = self.respond(&context, &parts, body, peer, &mut summary);
+        let response = traced(trace.as_str(), respond).await;
         let route = summary.route.map_or(NO_ROUTE, |route| route.name);
         let (status, duration) = (response.status().as_u16(), started.elapsed());
         self.requests.count(route, status, duration);
         self.log.request(RequestLine {
-            trace: Trace::from_client(&context.trace),
+            trace,
             route,
             tenant: summary.caller.as_ref().map(|caller| caller.tenant.id.uuid()),
             application: summary.caller.as_ref().map(|caller| caller.application.id.uuid()),

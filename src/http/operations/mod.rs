@@ -11,3 +11,4 @@ pub(in crate::http) mod tenants;
 pub(in crate::http) mod threeds;
 pub(in crate::http) mod token_intents;
 pub(in crate::http) mod tokens;
+pub(in crate::http) mod webhooks;

@@ -187,7 +187,6 @@ const ELSEWHERE: &[&str] = &[
     "network-tokens",
     "reactors",
     "roles",
-    "webhooks",
 ];
 
 /// Finds the route of a request to the API listener.
@@ -279,7 +278,7 @@ impl From<NoMatch> for Problem {
             NoMatch::Elsewhere => Self::new(
                 404,
                 "This server does not have this operation: it keeps tokens, token intents and 3-D \
-                 Secure sessions, and has no reactors, webhooks or account updater.",
+                 Secure sessions, and has no reactors or account updater.",
             ),
             NoMatch::Method { allow, .. } => Self::method_not_allowed(allow),
             NoMatch::Path => Self::new(404, "There is no such path."),

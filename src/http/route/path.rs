@@ -2,7 +2,7 @@
 //! those that its path names: one that the path lacks does not compile.
 
 use crate::app::Error;
-use crate::domain::id::{ApplicationId, KeyId, ProxyId};
+use crate::domain::id::{ApplicationId, KeyId, ProxyId, WebhookId};
 use crate::http::wire::query::{PlusSign, decode};
 
 /// A segment of a path that names a resource.
@@ -60,6 +60,13 @@ impl PathParameter for ProxyId {
     fn from_segment(segment: &str) -> Option<Result<Self, Error>> {
         let text = decoded(segment)?;
         Some(Self::parse(&text).ok_or(Error::NotFound("proxy")))
+    }
+}
+
+impl PathParameter for WebhookId {
+    fn from_segment(segment: &str) -> Option<Result<Self, Error>> {
+        let text = decoded(segment)?;
+        Some(Self::parse(&text).ok_or(Error::NotFound("webhook")))
     }
 }
 

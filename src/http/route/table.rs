@@ -4,10 +4,10 @@ use hyper::Method;
 
 #[cfg(test)]
 use crate::app::Error;
-use crate::domain::id::{ApplicationId, KeyId, ProxyId};
+use crate::domain::id::{ApplicationId, KeyId, ProxyId, WebhookId};
 use crate::domain::permission::Permission;
 use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
-use crate::http::operations::{applications, logs, results};
+use crate::http::operations::{applications, logs, results, webhooks};
 use crate::http::pages::{PageCall, PageContent, PageRequest};
 use crate::http::probes;
 use crate::http::problem::Problem;
@@ -191,6 +191,12 @@ pub static ROUTES: &[Route] = &[
     operation!(PatchProxy PATCH "/proxies/" {id: ProxyId} [ProxyUpdate] MergePatch Ignored Other => patch_proxy(id).await),
     operation!(DeleteProxy DELETE "/proxies/" {id: ProxyId} [ProxyDelete] Nothing Ignored Other => delete_proxy(id).await),
     operation!(SetProxyHostname PUT "/proxies/" {id: ProxyId} "/hostname" [ProxyUpdate] Json Ignored Other => set_proxy_hostname(id)),
+    operation!(CreateWebhook POST "/webhooks" [WebhooksCreate] Json Once Other => create_webhook().await),
+    operation!(ListWebhooks GET "/webhooks" [WebhooksRead] Nothing Ignored Other => list_webhooks()),
+    operation!(ListWebhookEventTypes GET "/webhooks/event-types" [WebhooksRead WebhookRead] Nothing Ignored Other => fn webhooks::list_event_types()),
+    operation!(ReadWebhook GET "/webhooks/" {id: WebhookId} [WebhooksRead] Nothing Ignored Other => read_webhook(id)),
+    operation!(UpdateWebhook PUT "/webhooks/" {id: WebhookId} [WebhooksUpdate] Json Once Other => update_webhook(id).await),
+    operation!(DeleteWebhook DELETE "/webhooks/" {id: WebhookId} [WebhooksDelete] Nothing Ignored Other => delete_webhook(id).await),
     operation!(ListFormulas GET|POST "/orchestration/connection_formulas" [ConnectionFormulas] Nothing Ignored Other => list_formulas()),
     operation!(ReadFormula GET|POST "/orchestration/connection_formulas/" {id: FormulaName} [ConnectionFormulas] Nothing Ignored Other => read_formula(id)),
     operation!(ListFormulas GET|POST "/orchestration/connection/formulas" [ConnectionFormulas] Nothing Ignored Other => list_formulas()),
@@ -204,6 +210,8 @@ pub static ROUTES: &[Route] = &[
     page!(SimulatedChallenge POST "/3ds/sim/acs/challenge" WithTestTenant => simulated_challenge().await),
     probe!(Probe Healthz "/healthz" => probes::healthz),
     probe!(Probe Readyz "/readyz" => probes::readyz),
+    probe!(Probe WebhookKey "/keys/webhooks.v1.key" => webhooks::public_key),
+    probe!(Probe WebhookKey "/keys/webhooks.v1-test.key" => webhooks::public_key),
     Route { name: "Preflight", methods: &[Method::OPTIONS], path: "*", body: BodyKind::Nothing, handler: Handler::Preflight },
     probe!(Operator Healthz "/healthz" => probes::healthz),
     probe!(Operator Readyz "/readyz" => probes::readyz),

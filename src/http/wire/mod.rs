@@ -21,3 +21,4 @@ pub(crate) mod token;
 pub(crate) mod token_intent;
 pub(crate) mod token_query;
 pub(crate) mod tokenize;
+pub(crate) mod webhook;
