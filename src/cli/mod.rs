@@ -96,5 +96,6 @@ fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
             say(concat!("strongroom ", env!("CARGO_PKG_VERSION")));
             Ok(())
         }
+        Subcommand::Webhook(command) => operate::webhook::webhook(command),
     }
 }

@@ -10,7 +10,7 @@ use crate::app::{BackupFailure, Error, Vault, encode_receipt};
 use crate::bounds::CLOCK_ADVANCE_MAX;
 use crate::operator::compliance_report::{self, ComplianceReportSettings};
 use crate::operator::vault_keys::{self, KeyScope};
-use crate::operator::{access, audit};
+use crate::operator::{access, audit, webhooks};
 
 /// A command of the operator; on the socket it is one line of JSON.
 #[derive(Serialize, Deserialize)]
@@ -107,6 +107,21 @@ pub enum Command {
     VaultKeyRotate {
         scope: String,
     },
+    /// Lists the events that wait for a webhook.
+    WebhookEvents {
+        tenant: String,
+        webhook: String,
+    },
+    WebhookList {
+        tenant: String,
+    },
+    /// Makes the events that wait for a webhook due now.
+    WebhookRetry {
+        tenant: String,
+        webhook: String,
+    },
+    /// Replaces the key that signs webhooks.
+    WebhookRotateKey,
 }
 
 /// Prints no members: `KeyImport` holds the text of a key.
@@ -208,6 +223,14 @@ impl Command {
             Self::VaultKeyRotate { scope } => {
                 Ok(vault_keys::rotate(vault, &KeyScope::parse(&scope)?).await?)
             }
+            Self::WebhookEvents { tenant, webhook } => {
+                Ok(webhooks::events(vault, &tenant, &webhook).await?)
+            }
+            Self::WebhookList { tenant } => Ok(webhooks::list(vault, &tenant)?),
+            Self::WebhookRetry { tenant, webhook } => {
+                Ok(webhooks::retry(vault, &tenant, &webhook).await?)
+            }
+            Self::WebhookRotateKey => Ok(webhooks::rotate_key(vault).await?),
         }
     }
 }

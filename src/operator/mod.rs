@@ -11,6 +11,7 @@ mod command;
 mod compliance_report;
 mod socket;
 mod vault_keys;
+mod webhooks;
 
 pub use audit::render_report;
 pub use client::{CommandExchange, ask};

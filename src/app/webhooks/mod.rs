@@ -14,8 +14,6 @@ mod queue;
 mod state;
 pub(in crate::app) mod subject;
 mod subscriptions;
-#[cfg(test)]
-mod tests;
 mod worker;
 
 pub use manage::{WebhookChange, WebhookDraft, WebhookPage};

@@ -8,6 +8,7 @@ mod key;
 mod standby;
 mod status;
 mod tenant;
+mod webhook;
 
 use std::path::PathBuf;
 
@@ -21,6 +22,7 @@ pub(super) use key::*;
 pub(super) use standby::*;
 pub(super) use status::*;
 pub(super) use tenant::*;
+pub(super) use webhook::*;
 
 /// A vault for card and personal data: programs send sensitive values over HTTPS and get tokens.
 /// Try it with `strongroom dev`; run it with `strongroom init` and `strongroom serve`.
@@ -56,6 +58,7 @@ pub(super) enum Subcommand {
     Tenant(TenantCommand),
     Verify(VerifyCommand),
     Version(VersionCommand),
+    Webhook(WebhookCommand),
 }
 
 /// Create a new vault: its data directory, its master key unless one exists, its data file.

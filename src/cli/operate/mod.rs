@@ -7,6 +7,7 @@ pub(in crate::cli) mod key;
 pub(in crate::cli) mod master_key;
 pub(in crate::cli) mod report;
 pub(in crate::cli) mod status;
+pub(in crate::cli) mod webhook;
 
 use std::io::Read as _;
 use std::path::Path;

@@ -10,6 +10,7 @@ pub(in crate::cli) mod schedule;
 pub(in crate::cli) mod service_manager;
 pub(in crate::cli) mod upkeep;
 pub(in crate::cli) mod watch;
+pub(in crate::cli) mod webhooks;
 
 use std::path::Path;
 

@@ -13,6 +13,7 @@ use crate::cli::serve::bins;
 use crate::cli::serve::rotation::rotate;
 use crate::cli::serve::schedule;
 use crate::cli::serve::watch;
+use crate::cli::serve::webhooks;
 use crate::cli::support::failure::Failure;
 use crate::config::Config;
 use crate::log::{Event, Log, Value};
@@ -34,6 +35,7 @@ pub(in crate::cli) fn begin(
     tasks.spawn(sweep(vault(), log.clone()));
     tasks.spawn(scrub(vault()));
     tasks.spawn(log_damage(vault(), log.clone()));
+    webhooks::begin(&vault(), tasks, log);
     let reader = vault();
     tasks.spawn(async move { reader.audit().write_reads().await });
     tasks.spawn(rotate(vault(), config.reencrypt_per_second, log.clone()));
