@@ -18,6 +18,7 @@ mod row_counts;
 mod scrub;
 mod sweep;
 mod threeds;
+mod webhooks;
 mod workload;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,479 @@
+//! Webhooks: every act has its event, and every event arrives, however the receiver behaves.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::app::outbound::{Outbound, OutboundFailure, OutboundRequest, OutboundResponse, Sending};
+use crate::app::tests::{TestVault, card, draft, expiring, master, prepared};
+use crate::app::{Vault, WebhookChange, WebhookDraft, WebhookNews, Write};
+use crate::bounds::{WEBHOOK_PENDING_MAX, WEBHOOKS_MAX};
+use crate::clock::Clock;
+use crate::domain::id::{TenantId, WebhookId};
+use crate::domain::time::Timestamp;
+use crate::domain::webhook::{EventKind, FailureReason, WebhookStatus};
+use crate::secret::Secret;
+use crate::store::tests::block_on;
+use crate::store::tests::disk::{Image, TestDisk};
+use crate::store::{Change, Table, tables};
+use crate::waiting::{wait_until, within};
+
+const HOST: &str = "one.example";
+
+/// The behaviour of a receiver.
+#[derive(Clone, Copy)]
+enum Behaviour {
+    Hang,
+    Fail(OutboundFailure),
+    Answer(u16),
+}
+
+/// Receivers by their host; those that are not named answer with 204.
+#[derive(Debug, Default)]
+struct Receivers {
+    state: Mutex<ReceiverState>,
+    clock: Clock,
+}
+
+#[derive(Default)]
+struct ReceiverState {
+    behaviours: HashMap<String, Behaviour>,
+    got: Vec<Delivery>,
+}
+
+impl std::fmt::Debug for ReceiverState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ReceiverState")
+    }
+}
+
+#[derive(Clone)]
+struct Delivery {
+    host: String,
+    at: Timestamp,
+    headers: Vec<String>,
+    body: Value,
+    text: String,
+}
+
+impl Receivers {
+    fn new(clock: &Clock) -> Arc<Self> {
+        Arc::new(Self { state: Mutex::default(), clock: clock.clone() })
+    }
+
+    fn set(&self, host: &str, behaviour: Behaviour) {
+        self.state.lock().unwrap().behaviours.insert(String::from(host), behaviour);
+    }
+
+    fn got(&self, host: &str) -> Vec<Delivery> {
+        let state = self.state.lock().unwrap();
+        state.got.iter().filter(|it| it.host == host).cloned().collect()
+    }
+
+    fn kinds(&self, host: &str) -> Vec<String> {
+        let kind = |it: &Delivery| String::from(it.body["event"]["type"].as_str().unwrap());
+        self.got(host).iter().map(kind).collect()
+    }
+}
+
+impl Outbound for Receivers {
+    fn send(&self, request: OutboundRequest) -> Sending<'_> {
+        let text = String::from_utf8(request.body.expose().clone()).unwrap();
+        let behaviour = {
+            let mut state = self.state.lock().unwrap();
+            state.got.push(Delivery {
+                host: request.url.host.clone(),
+                at: self.clock.now(),
+                headers: request.headers.iter().map(|(name, _)| name.clone()).collect(),
+                body: serde_json::from_str(&text).unwrap(),
+                text,
+            });
+            state.behaviours.get(&request.url.host).copied()
+        };
+        Box::pin(async move {
+            match behaviour.unwrap_or(Behaviour::Answer(204)) {
+                Behaviour::Hang => std::future::pending().await,
+                Behaviour::Fail(failure) => Err(failure),
+                Behaviour::Answer(status) => Ok(OutboundResponse {
+                    status,
+                    headers: Vec::new(),
+                    body: Secret::new(Vec::new()),
+                }),
+            }
+        })
+    }
+}
+
+/// The prepared vault, with a webhook to [`HOST`] for every kind of event, so that the key is made
+/// once for all tests.
+fn with_webhook() -> &'static (Image, WebhookId) {
+    static MADE: OnceLock<(Image, WebhookId)> = OnceLock::new();
+    let make = || {
+        let disk = TestDisk::holding(prepared().0.clone());
+        let vault = TestVault::on(disk, Clock::new()).unwrap();
+        let id = block_on(webhook(&vault, HOST, EventKind::ALL));
+        vault.app.close();
+        (vault.disk.durable(), id)
+    };
+    MADE.get_or_init(|| std::thread::spawn(make).join().unwrap())
+}
+
+struct Setting {
+    vault: TestVault,
+    receivers: Arc<Receivers>,
+    clock: Clock,
+    webhook: WebhookId,
+}
+
+fn setting() -> Setting {
+    let (image, webhook) = with_webhook();
+    on(TestDisk::holding(image.clone()), Clock::new(), *webhook)
+}
+
+fn on(disk: TestDisk, clock: Clock, webhook: WebhookId) -> Setting {
+    let vault = TestVault::on(disk, clock.clone()).unwrap();
+    let receivers = Receivers::new(&clock);
+    let outbound: Arc<dyn Outbound> = Arc::clone(&receivers) as Arc<dyn Outbound>;
+    vault.app.configure_outbound(outbound);
+    Setting { vault, receivers, clock, webhook }
+}
+
+async fn webhook(vault: &TestVault, host: &str, events: &[EventKind]) -> WebhookId {
+    let draft = webhook_draft(host, events);
+    let made = vault.app.webhooks().create(&vault.caller, &draft, &Write::plain()).await;
+    made.unwrap().outcome.id
+}
+
+fn webhook_draft(host: &str, events: &[EventKind]) -> WebhookDraft {
+    WebhookDraft {
+        name: String::from(host),
+        url: format!("https://{host}/hook"),
+        events: events.to_vec(),
+        notify_email: None,
+    }
+}
+
+impl Setting {
+    fn tenant(&self) -> TenantId {
+        self.vault.caller.tenant.id
+    }
+
+    fn rows(&self, table: Table) -> u64 {
+        self.vault.app.store().snapshot().unwrap().len(table).unwrap()
+    }
+
+    fn status(&self) -> WebhookStatus {
+        self.vault.app.webhooks().read(&self.vault.caller, self.webhook).unwrap().status
+    }
+
+    /// Runs the worker until the condition holds.
+    async fn deliver_until(&self, what: &str, mut condition: impl FnMut() -> bool) {
+        tokio::select! {
+            () = self.vault.app.webhooks().deliver() => panic!("the worker ended"),
+            () = wait_until(what, async || condition()) => (),
+        }
+    }
+
+    async fn pending(&self) -> Vec<&'static str> {
+        let webhooks = self.vault.app.webhooks();
+        let found = webhooks.pending(self.tenant(), self.webhook).await.unwrap();
+        found.iter().map(|event| event.kind.unwrap().as_str()).collect()
+    }
+}
+
+#[tokio::test]
+async fn an_event_is_delivered_with_what_the_interface_shows_and_no_data() {
+    let it = setting();
+    let created = crate::app::traced("trace-7", it.vault.create(draft("secret value"))).await;
+    let id = created.unwrap().shown.token.public_id();
+    it.deliver_until("the event", || it.rows(Table::WebhookDeliveries) == 0).await;
+    let [delivery] = it.receivers.got(HOST).try_into().ok().unwrap();
+    let event = &delivery.body["event"];
+    assert_eq!(event["type"], "token.created");
+    assert_eq!(event["tenant_id"], it.tenant().to_string());
+    assert_eq!(event["trace_id"], "trace-7");
+    let token = &event["data"]["token"];
+    assert_eq!((&token["id"], &token["type"]), (&json!(id), &json!("token")));
+    assert_eq!(token["metadata"], json!({"Key": "secret value"}));
+    assert_eq!(token["containers"], json!(["/a/", "/b/c/"]));
+    assert_eq!(token["search_indexes"], json!(["{{ data.value }}"]));
+    let members: Vec<_> = token.as_object().unwrap().keys().map(String::as_str).collect();
+    let expected = [
+        "containers",
+        "created_at",
+        "created_by",
+        "fingerprint",
+        "fingerprint_expression",
+        "id",
+        "metadata",
+        "search_indexes",
+        "type",
+    ];
+    assert_eq!(members, expected, "nothing of the data, and no mask");
+    let actor = json!({
+        "id": it.vault.caller.application.id.to_string(), "type": "application",
+        "name": "everything",
+    });
+    assert_eq!(event["data"]["actor"], actor);
+    for member in ["id", "type", "tenant_id", "data"] {
+        assert_eq!(delivery.body[member], event[member]);
+    }
+    let names = ["content-type", "user-agent", "bt-signature", "bt-signature-version"];
+    assert_eq!(delivery.headers, names);
+    assert_eq!(crate::domain::canonical_json::canonical(&delivery.body), delivery.text);
+    it.vault.assert_clean();
+}
+
+#[tokio::test]
+async fn every_act_of_a_token_has_its_event() {
+    let it = setting();
+    let first = it.vault.create_id(card("123")).await;
+    let tokens = it.vault.app.tokens(&it.vault.caller);
+    tokens.read(&first).await.unwrap();
+    it.vault.app.audit().flush_reads().await.unwrap();
+    it.vault.delete(&first).await.unwrap();
+    it.vault.create(expiring("x", &it.vault.in_an_hour())).await.unwrap();
+    it.vault.create(card("456")).await.unwrap();
+    it.clock.advance(Duration::from_hours(2));
+    it.vault.app.upkeep().sweep_all().await.unwrap();
+    let mut found = it.pending().await;
+    found.sort_unstable();
+    let expected = [
+        "token.created",
+        "token.created",
+        "token.created",
+        "token.deleted",
+        "token.expired",
+        "token.property.expired",
+        "token.read",
+    ];
+    assert_eq!(found, expected);
+    it.vault.assert_clean();
+}
+
+#[tokio::test]
+async fn a_webhook_hears_only_of_what_it_subscribed_to_and_others_write_nothing() {
+    let it = setting();
+    let draft_of = |status| WebhookChange {
+        draft: webhook_draft(HOST, &[EventKind::TokenDeleted]),
+        status: Some(status),
+    };
+    let webhooks = it.vault.app.webhooks();
+    let change = async |status| {
+        let (caller, id) = (&it.vault.caller, it.webhook);
+        webhooks.update(caller, id, &draft_of(status), &Write::plain()).await.unwrap();
+    };
+    change(WebhookStatus::Enabled).await;
+    let first = it.vault.create_id(draft("a")).await;
+    assert_eq!(it.rows(Table::WebhookDeliveries), 0);
+    it.vault.delete(&first).await.unwrap();
+    assert_eq!(it.pending().await, ["token.deleted"]);
+    change(WebhookStatus::Disabled).await;
+    let second = it.vault.create_id(draft("b")).await;
+    it.vault.delete(&second).await.unwrap();
+    assert_eq!(it.rows(Table::WebhookDeliveries), 1, "a disabled webhook gets no more events");
+    it.deliver_until("the queue is discarded", || it.rows(Table::WebhookSchedule) == 0).await;
+    assert!(it.receivers.got(HOST).is_empty(), "a disabled webhook is not called");
+    it.vault.assert_clean();
+}
+
+#[tokio::test]
+async fn a_failed_delivery_is_repeated_on_schedule_and_three_days_of_failures_disable() {
+    let (image, id) = with_webhook();
+    let clock = Clock::stopped_at(Clock::new().now());
+    let it = on(TestDisk::holding(image.clone()), clock, *id);
+    it.receivers.set(HOST, Behaviour::Answer(500));
+    it.vault.create(draft("x")).await.unwrap();
+    let begun = it.vault.app.now();
+    let mut after = Vec::new();
+    for pause in [0, 5, 30, 120, 600, 3_600, 21_600, 86_400, 86_400, 60_445] {
+        it.clock.advance(Duration::from_secs(pause));
+        after.push(it.vault.app.now().since(begun).as_secs());
+        let count = after.len();
+        it.deliver_until("an attempt is settled", || {
+            let settled = it.status() == WebhookStatus::Disabled
+                || it.vault.app.store().snapshot().is_ok_and(|snapshot| {
+                    let range =
+                        tables::webhook_schedule(Timestamp::from_micros(0), it.vault.app.now());
+                    snapshot.first(&range, 1).unwrap().is_empty()
+                });
+            it.receivers.got(HOST).len() == count && settled
+        })
+        .await;
+    }
+    let attempts: Vec<_> =
+        it.receivers.got(HOST).iter().map(|got| got.at.since(begun).as_secs()).collect();
+    assert_eq!(attempts, after);
+    assert_eq!(after.last(), Some(&(3 * 86_400)));
+    let ids: Vec<_> = it.receivers.got(HOST).iter().map(|got| got.body["id"].clone()).collect();
+    assert!(ids.iter().all(|id| *id == ids[0]), "the event keeps its id");
+    assert_eq!(it.status(), WebhookStatus::Disabled);
+    let news = within("the news", it.vault.app.webhooks().news()).await;
+    let (tenant, webhook) = (it.tenant(), it.webhook);
+    assert_eq!(news, WebhookNews::Disabled { tenant, webhook, reason: "status" });
+    let listed = it.vault.app.webhooks().list_for_operator(tenant).unwrap();
+    assert_eq!(listed[0].last_failure.unwrap().reason, FailureReason::Status(500));
+    assert_eq!((listed[0].pending, it.rows(Table::WebhookDeliveries)), (0, 0));
+    it.vault.assert_clean();
+}
+
+#[tokio::test]
+async fn a_success_ends_the_count_of_days_of_failures() {
+    let it = setting();
+    it.receivers.set(HOST, Behaviour::Answer(500));
+    it.vault.create(draft("x")).await.unwrap();
+    let failing = || {
+        let listed = it.vault.app.webhooks().list_for_operator(it.tenant()).unwrap();
+        listed[0].webhook.failing.is_some()
+    };
+    it.deliver_until("a failure", failing).await;
+    it.receivers.set(HOST, Behaviour::Answer(200));
+    it.clock.advance(Duration::from_secs(6));
+    it.deliver_until("a success", || it.rows(Table::WebhookSchedule) == 0).await;
+    assert!(!failing());
+    assert_eq!(it.receivers.got(HOST).len(), 2);
+}
+
+#[tokio::test]
+async fn neither_a_restart_nor_a_crash_after_the_request_loses_an_event() {
+    let it = setting();
+    let id = it.vault.create_id(draft("x")).await;
+    it.receivers.set(HOST, Behaviour::Hang);
+    it.deliver_until("the request", || it.receivers.got(HOST).len() == 1).await;
+    // The process is killed here: only what is durable remains.
+    let again = on(TestDisk::holding(it.vault.disk.durable()), Clock::new(), it.webhook);
+    again.deliver_until("the second request", || again.rows(Table::WebhookSchedule) == 0).await;
+    let (first, second) = (it.receivers.got(HOST), again.receivers.got(HOST));
+    assert_eq!(second[0].body["event"]["data"]["token"]["id"], id);
+    assert_eq!(first[0].body["id"], second[0].body["id"]);
+    again.vault.assert_clean();
+}
+
+#[tokio::test]
+async fn receivers_that_hang_delay_nobody_else() {
+    let it = setting();
+    it.receivers.set(HOST, Behaviour::Hang);
+    it.receivers.set("two.example", Behaviour::Hang);
+    webhook(&it.vault, "two.example", EventKind::ALL).await;
+    webhook(&it.vault, "three.example", &[EventKind::TokenCreated]).await;
+    for number in 0..100 {
+        it.vault.create(draft(&number.to_string())).await.unwrap();
+    }
+    let all = || it.receivers.got("three.example").len() == 100;
+    it.deliver_until("all events at the receiver that answers", all).await;
+    assert!(it.receivers.got(HOST).len() <= 2, "at most two requests at a time");
+}
+
+#[tokio::test]
+async fn a_receiver_that_is_silent_is_left_alone_until_its_time() {
+    let it = setting();
+    it.receivers.set(HOST, Behaviour::Fail(OutboundFailure::TimedOut));
+    for number in 0..20 {
+        it.vault.create(draft(&number.to_string())).await.unwrap();
+    }
+    webhook(&it.vault, "two.example", &[EventKind::TokenDeleted]).await;
+    it.deliver_until("a failure", || !it.receivers.got(HOST).is_empty()).await;
+    let id = it.vault.create_id(draft("last")).await;
+    it.vault.delete(&id).await.unwrap();
+    it.deliver_until("the other webhook", || {
+        it.receivers.kinds("two.example") == ["token.deleted"]
+    })
+    .await;
+    // Each run of the worker begins without a pause and tries at most two at a time.
+    assert!(it.receivers.got(HOST).len() <= 4, "{}", it.receivers.got(HOST).len());
+    // The operator's retry makes everything due, and the receiver is well again.
+    it.receivers.set(HOST, Behaviour::Answer(200));
+    it.vault.app.webhooks().retry(it.tenant(), it.webhook).await.unwrap();
+    it.deliver_until("everything", || it.rows(Table::WebhookSchedule) == 0).await;
+    it.vault.assert_clean();
+}
+
+#[tokio::test]
+async fn an_event_that_is_refused_for_three_days_is_dropped_while_others_arrive() {
+    let it = setting();
+    it.receivers.set(HOST, Behaviour::Answer(400));
+    it.vault.create(draft("x")).await.unwrap();
+    it.deliver_until("a refusal", || !it.receivers.got(HOST).is_empty()).await;
+    it.receivers.set(HOST, Behaviour::Answer(200));
+    it.vault.create(draft("y")).await.unwrap();
+    it.deliver_until("a success", || it.rows(Table::WebhookSchedule) == 1).await;
+    it.clock.advance(Duration::from_hours(73));
+    it.receivers.set(HOST, Behaviour::Answer(400));
+    it.deliver_until("the event is given up", || it.rows(Table::WebhookSchedule) == 0).await;
+    assert_eq!(it.status(), WebhookStatus::Enabled);
+}
+
+#[tokio::test]
+async fn without_room_the_event_is_dropped_and_the_act_is_not() {
+    let it = setting();
+    let full = tables::webhook_counts(it.tenant(), it.webhook);
+    let change = Change::new().count(full, WEBHOOK_PENDING_MAX);
+    it.vault.app.store().commit(change).await.unwrap();
+    let id = it.vault.create_id(draft("x")).await;
+    assert!(it.vault.data(&id).is_some());
+    assert_eq!(it.rows(Table::WebhookDeliveries), 0);
+    let (tenant, webhook) = (it.tenant(), it.webhook);
+    let news = within("the news", it.vault.app.webhooks().news()).await;
+    assert_eq!(news, WebhookNews::Dropped { tenant, webhook });
+}
+
+#[tokio::test]
+async fn a_deleted_webhook_leaves_nothing_behind() {
+    let it = setting();
+    for number in 0..1_200 {
+        it.vault.create(draft(&number.to_string())).await.unwrap();
+    }
+    assert_eq!(it.rows(Table::WebhookSchedule), 1_200);
+    it.vault.app.webhooks().delete(&it.vault.caller, it.webhook).await.unwrap();
+    it.deliver_until("its events are removed", || it.rows(Table::WebhookSchedule) == 0).await;
+    assert!(it.receivers.got(HOST).is_empty());
+    assert_eq!(it.rows(Table::WebhookDeliveries), 0);
+    let missing = it.vault.app.webhooks().read(&it.vault.caller, it.webhook);
+    assert!(missing.is_err());
+    let count = tables::webhook_counts(it.tenant(), it.webhook);
+    let left = || it.vault.app.store().snapshot().unwrap().value(Table::Counts, &count).unwrap();
+    it.deliver_until("its count is removed", || left().is_none()).await;
+    it.vault.assert_clean();
+}
+
+#[tokio::test]
+async fn a_tenant_has_at_most_five_webhooks_also_when_they_come_at_once() {
+    let it = setting();
+    let (webhooks, caller) = (it.vault.app.webhooks(), &it.vault.caller);
+    let draft = webhook_draft("more.example", &[EventKind::TokenRead]);
+    let write = Write::plain();
+    let (a, b, c, d, e) = tokio::join!(
+        webhooks.create(caller, &draft, &write),
+        webhooks.create(caller, &draft, &write),
+        webhooks.create(caller, &draft, &write),
+        webhooks.create(caller, &draft, &write),
+        webhooks.create(caller, &draft, &write),
+    );
+    let made = [a, b, c, d, e].iter().filter(|it| it.is_ok()).count();
+    assert_eq!(made, WEBHOOKS_MAX - 1);
+    let first = webhooks.list(caller, None, 3).unwrap();
+    assert_eq!((first.webhooks.len(), first.next.is_some()), (3, true));
+    let second = webhooks.list(caller, first.next, 3).unwrap();
+    assert_eq!((second.webhooks.len(), second.next), (2, None));
+}
+
+#[tokio::test]
+async fn the_signing_key_survives_a_new_master_key_and_can_be_replaced() {
+    let it = setting();
+    let before = it.vault.app.webhooks().public_key().unwrap().unwrap();
+    let other = crate::crypto::MasterKey::parse(&Secret::new(b"43".repeat(32))).unwrap();
+    it.vault.app.rotation().rotate_master(other).await.unwrap();
+    it.vault.app.close();
+    let disk = TestDisk::holding(it.vault.disk.durable());
+    assert!(Vault::on_disk(&disk, master(), Clock::new()).is_err(), "the old master key");
+    let other = crate::crypto::MasterKey::parse(&Secret::new(b"43".repeat(32))).unwrap();
+    let app = Vault::on_disk(&disk, other, Clock::new()).unwrap();
+    assert_eq!(app.webhooks().public_key().unwrap().unwrap(), before);
+    let after = app.webhooks().rotate_key().await.unwrap();
+    assert_ne!(after, before);
+    assert_eq!(app.webhooks().public_key().unwrap().unwrap(), after);
+    let report = app.verification().verify().unwrap();
+    assert!(report.is_clean(), "{:?}", report.findings);
+}
