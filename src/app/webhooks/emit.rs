@@ -139,6 +139,7 @@ fn actor_value(
         Actor::Cardholder => ("user", "cardholder"),
         Actor::DirectoryServer => ("system", "directory server"),
         Actor::Operator => ("admin", "operator"),
+        Actor::ProxyCaller => ("user", "caller of a proxy"),
         Actor::System => ("system", "system"),
     };
     Ok(json!({"type": kind, "name": name}))
