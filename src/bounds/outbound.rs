@@ -11,6 +11,9 @@ pub const OUTBOUND_REQUESTS_MAX: usize = 2_048;
 /// The same for one destination (host, port and client certificate): a slow one takes no more than
 /// an eighth of all places.
 pub const OUTBOUND_REQUESTS_PER_DESTINATION_MAX: usize = 256;
+/// The same for all destinations of one site (the last two labels of the host), since whoever has a
+/// domain has as many names in it as they like: a single one leaves half of all places.
+pub const OUTBOUND_REQUESTS_PER_SITE_MAX: usize = 1_024;
 /// The time for which a request waits for a place. Longer waits would only move the queue of a slow
 /// destination into this process.
 pub const OUTBOUND_WAIT_MAX: Duration = Duration::from_secs(3);
@@ -18,6 +21,8 @@ pub const OUTBOUND_WAIT_MAX: Duration = Duration::from_secs(3);
 pub const OUTBOUND_CONNECT_MAX: Duration = Duration::from_secs(5);
 /// From the request to the head of its answer, for callers that allow more time for the whole answer.
 pub const OUTBOUND_FIRST_BYTE_MAX: Duration = Duration::from_mins(1);
+/// The time in which a connection without requests may write its last bytes before it is dropped.
+pub const OUTBOUND_CLOSE_MAX: Duration = Duration::from_secs(2);
 /// Idle connections that are kept, in total and for each destination.
 pub const OUTBOUND_IDLE_MAX: usize = 256;
 pub const OUTBOUND_IDLE_PER_DESTINATION_MAX: usize = 32;
@@ -55,5 +60,6 @@ const _: () = assert!(
         <= MEMORY_OUTBOUND_MAX
 );
 const _: () = assert!(OUTBOUND_REQUESTS_PER_DESTINATION_MAX * 8 <= OUTBOUND_REQUESTS_MAX);
+const _: () = assert!(OUTBOUND_REQUESTS_PER_SITE_MAX * 2 <= OUTBOUND_REQUESTS_MAX);
 const _: () = assert!(OUTBOUND_IDLE_PER_DESTINATION_MAX * 8 <= OUTBOUND_IDLE_MAX);
 const _: () = assert!(NAME_LOOKUP_MAX.as_secs() < OUTBOUND_CONNECT_MAX.as_secs());

@@ -7,21 +7,21 @@ use std::time::Duration;
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
-use hyper::client::conn::{TrySendError, http1, http2};
+use hyper::client::conn::{http1, http2};
 use hyper::rt::Executor;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 use tokio_rustls::client::TlsStream;
 
 use crate::app::{OutboundFailure, OutboundResponse};
 use crate::bounds::{
     H1_BUFFER_BYTES_MAX, H2_CONNECTION_WINDOW_BYTES, H2_FRAME_BYTES_MAX, H2_HEADER_TABLE_BYTES,
     H2_PING_AFTER, H2_PING_MAX, H2_SEND_BYTES_MAX, H2_STREAM_WINDOW_BYTES,
-    OUTBOUND_ANSWER_BYTES_FREE, OUTBOUND_FIRST_BYTE_MAX, OUTBOUND_HEADER_BYTES_MAX,
-    OUTBOUND_HEADERS_COUNT_MAX, OUTBOUND_STREAMS_MAX,
+    OUTBOUND_ANSWER_BYTES_FREE, OUTBOUND_CLOSE_MAX, OUTBOUND_FIRST_BYTE_MAX,
+    OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_HEADERS_COUNT_MAX, OUTBOUND_STREAMS_MAX,
 };
 use crate::metrics::Gauge;
 use crate::outbound::dial::{DialFailure, explain};
@@ -51,6 +51,7 @@ pub struct Limits<'a> {
 pub struct Channel {
     sender: Sender,
     attempts: WriteAttempts,
+    lease: Arc<Lease>,
 }
 
 #[derive(Debug)]
@@ -83,13 +84,39 @@ impl Drop for InFlight {
     }
 }
 
-/// Starts the tasks of HTTP/2.
-#[derive(Debug, Clone)]
-struct TaskExecutor(Tasks);
+/// Tells the tasks of a connection that its last handle is gone.
+#[derive(Debug)]
+struct Lease(Arc<Semaphore>);
 
-impl<F: Future<Output = ()> + Send + 'static> Executor<F> for TaskExecutor {
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Starts the tasks of a connection. They end soon after its last handle: a peer that does not read
+/// would hold the last bytes, and so the connection, for ever.
+#[derive(Debug, Clone)]
+struct ConnectionTasks {
+    tasks: Tasks,
+    /// Closed with the lease.
+    lease: Arc<Semaphore>,
+}
+
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for ConnectionTasks {
     fn execute(&self, future: F) {
-        self.0.spawn(future);
+        let lease = Arc::clone(&self.lease);
+        let expired = async move {
+            // It has no permits, so that this resolves when it is closed.
+            drop(lease.acquire().await);
+            sleep(OUTBOUND_CLOSE_MAX).await;
+        };
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = future => (),
+                () = expired => (),
+            }
+        });
     }
 }
 
@@ -103,15 +130,18 @@ impl Channel {
         const NOT_HTTP: &str = "the server does not speak HTTP";
         let is_h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let attempts = WriteAttempts::default();
+        let lease = Arc::new(Semaphore::new(0));
+        let tasks = ConnectionTasks { tasks: tasks.clone(), lease: Arc::clone(&lease) };
+        let lease = Arc::new(Lease(lease));
         let io = TokioIo::new(Watched::new(stream, attempts.clone(), Arc::clone(open)));
         let sender = if is_h2 {
-            let builder = http2_builder(tasks);
+            let builder = http2_builder(tasks.clone());
             let (sender, connection) = builder.handshake(io).await.ok().ok_or(NOT_HTTP)?;
             let most = AtomicUsize::new(OUTBOUND_STREAMS_MAX);
             let streams = Arc::new(Streams { in_flight: AtomicUsize::new(0), most });
             let seen = Arc::clone(&streams);
             let mut connection = Box::pin(connection);
-            tasks.spawn(poll_fn(move |cx| {
+            tasks.execute(poll_fn(move |cx| {
                 let polled = connection.as_mut().poll(cx).map(drop);
                 seen.most.store(connection.current_max_send_streams(), Ordering::Relaxed);
                 polled
@@ -124,10 +154,10 @@ impl Channel {
                 .max_headers(OUTBOUND_HEADERS_COUNT_MAX)
                 .max_header_size(OUTBOUND_HEADER_BYTES_MAX);
             let (sender, connection) = builder.handshake(io).await.ok().ok_or(NOT_HTTP)?;
-            tasks.spawn(async move { drop(connection.await) });
+            tasks.execute(async move { drop(connection.await) });
             Sender::Http1(sender)
         };
-        Ok(Self { sender, attempts })
+        Ok(Self { sender, attempts, lease })
     }
 
     /// The same connection for a further request at the same time. `None` if it takes only one.
@@ -136,7 +166,8 @@ impl Channel {
             Sender::Http1(_) => None,
             Sender::Http2(sender, streams) => {
                 let sender = Sender::Http2(sender.clone(), Arc::clone(streams));
-                Some(Self { sender, attempts: self.attempts.clone() })
+                let lease = Arc::clone(&self.lease);
+                Some(Self { sender, attempts: self.attempts.clone(), lease })
             }
         }
     }
@@ -179,6 +210,16 @@ impl Channel {
         }
     }
 
+    /// Returns whether nothing was written since `before`, and then sees to it that nothing will be:
+    /// the task of the connection may be about to write. A connection of HTTP/2 serves other requests
+    /// too, so that this is known only of HTTP/1.1.
+    fn is_unsent(&self, before: u64) -> bool {
+        match &self.sender {
+            Sender::Http1(_) => self.attempts.seal(before),
+            Sender::Http2(..) => false,
+        }
+    }
+
     /// Sends the message and reads the whole answer. A caller that drops this ends the exchange, and
     /// on HTTP/1.1 the connection.
     pub async fn exchange(
@@ -202,11 +243,17 @@ impl Channel {
                 (timeout_at(head_until, sending).await, Some(in_flight))
             }
         };
-        let nothing_left = self.attempts.get() == before;
         let answer = match answer {
             Ok(Ok(answer)) => answer,
-            Ok(Err(failed)) => return Err(failure(&failed, nothing_left)),
-            Err(_) if nothing_left => {
+            // hyper returns the request if it has not begun to write it.
+            Ok(Err(failed)) if failed.message().is_some() || self.is_unsent(before) => {
+                return Err(unsent(broken(failed.error())));
+            }
+            Ok(Err(failed)) => {
+                let why = broken(failed.error());
+                return Err(ExchangeFailure::Sent(OutboundFailure::Broken(why)));
+            }
+            Err(_) if self.is_unsent(before) => {
                 return Err(unsent("the server did not take the request in time"));
             }
             Err(_) => return Err(ExchangeFailure::Sent(OutboundFailure::TimedOut)),
@@ -216,8 +263,8 @@ impl Channel {
     }
 }
 
-fn http2_builder(tasks: &Tasks) -> http2::Builder<TaskExecutor> {
-    let mut builder = http2::Builder::new(TaskExecutor(tasks.clone()));
+fn http2_builder(tasks: ConnectionTasks) -> http2::Builder<ConnectionTasks> {
+    let mut builder = http2::Builder::new(tasks);
     builder
         .timer(TokioTimer::new())
         .initial_stream_window_size(H2_STREAM_WINDOW_BYTES)
@@ -232,16 +279,6 @@ fn http2_builder(tasks: &Tasks) -> http2::Builder<TaskExecutor> {
         .keep_alive_interval(H2_PING_AFTER)
         .keep_alive_timeout(H2_PING_MAX);
     builder
-}
-
-/// hyper returns the request if it has not begun to write it. On HTTP/1.1 no attempt to write means
-/// the same; on HTTP/2 other requests write too, so that there only the absence of an attempt counts.
-fn failure(failed: &TrySendError<Request<SecretBody>>, nothing_left: bool) -> ExchangeFailure {
-    let why = broken(failed.error());
-    if failed.message().is_some() || nothing_left {
-        return ExchangeFailure::Unsent(why);
-    }
-    ExchangeFailure::Sent(OutboundFailure::Broken(why))
 }
 
 fn broken(error: &hyper::Error) -> &'static str {

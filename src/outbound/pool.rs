@@ -15,8 +15,8 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use crate::bounds::{
     OUTBOUND_IDLE_MARGIN, OUTBOUND_IDLE_MAX, OUTBOUND_IDLE_PER_DESTINATION_MAX,
     OUTBOUND_IDLE_TIME_MAX, OUTBOUND_READY_MAX, OUTBOUND_REQUESTS_MAX,
-    OUTBOUND_REQUESTS_PER_DESTINATION_MAX, OUTBOUND_SHARED_MAX, OUTBOUND_SWEEP_PERIOD,
-    OUTBOUND_WAIT_MAX,
+    OUTBOUND_REQUESTS_PER_DESTINATION_MAX, OUTBOUND_REQUESTS_PER_SITE_MAX, OUTBOUND_SHARED_MAX,
+    OUTBOUND_SWEEP_PERIOD, OUTBOUND_WAIT_MAX,
 };
 use crate::metrics::Counter;
 use crate::outbound::channel::Channel;
@@ -31,10 +31,19 @@ pub(super) struct Destination {
     pub(super) identity: Option<[u8; 32]>,
 }
 
+impl Destination {
+    /// The last two labels of a name; of an address no more than a part, which bounds it as well.
+    fn site(&self) -> &str {
+        let mut dots = self.host.rmatch_indices('.').map(|(at, _)| at.saturating_add(1));
+        dots.nth(1).and_then(|at| self.host.get(at..)).unwrap_or(&self.host)
+    }
+}
+
 /// The maxima of a pool; tests have smaller ones.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PoolSizes {
     pub(super) requests: usize,
+    pub(super) requests_per_site: usize,
     pub(super) requests_per_destination: usize,
     pub(super) wait: Duration,
     pub(super) idle_time: Duration,
@@ -44,6 +53,7 @@ impl Default for PoolSizes {
     fn default() -> Self {
         Self {
             requests: OUTBOUND_REQUESTS_MAX,
+            requests_per_site: OUTBOUND_REQUESTS_PER_SITE_MAX,
             requests_per_destination: OUTBOUND_REQUESTS_PER_DESTINATION_MAX,
             wait: OUTBOUND_WAIT_MAX,
             idle_time: OUTBOUND_IDLE_TIME_MAX,
@@ -55,8 +65,21 @@ impl Default for PoolSizes {
 pub(super) struct Pool {
     sizes: PoolSizes,
     places: Arc<Semaphore>,
-    destinations: Mutex<HashMap<Destination, DestinationState>>,
+    state: Mutex<PoolState>,
     waits: Counter,
+}
+
+/// The destinations and sites that requests use now, and destinations with kept connections.
+#[derive(Debug, Default)]
+struct PoolState {
+    destinations: HashMap<Destination, DestinationState>,
+    sites: HashMap<String, SiteState>,
+}
+
+#[derive(Debug)]
+struct SiteState {
+    places: Arc<Semaphore>,
+    users: usize,
 }
 
 #[derive(Debug)]
@@ -86,7 +109,8 @@ impl KeptChannel {
 pub(super) struct Place {
     user: DestinationUser,
     pub(super) tls: Arc<ClientConfig>,
-    _permits: [OwnedSemaphorePermit; 2],
+    /// Of the destination, of its site, and of all.
+    _permits: [OwnedSemaphorePermit; 3],
 }
 
 /// Holds the state of a destination while a request uses it.
@@ -98,11 +122,19 @@ struct DestinationUser {
 
 impl Drop for DestinationUser {
     fn drop(&mut self) {
-        let mut destinations = self.pool.lock();
-        if let Some(state) = destinations.get_mut(&self.destination) {
-            state.users = state.users.saturating_sub(1);
-            if state.users == 0 && state.kept.is_empty() {
+        let mut state = self.pool.lock();
+        let PoolState { destinations, sites } = &mut *state;
+        if let Some(known) = destinations.get_mut(&self.destination) {
+            known.users = known.users.saturating_sub(1);
+            if known.users == 0 && known.kept.is_empty() {
                 destinations.remove(&self.destination);
+            }
+        }
+        let site = self.destination.site();
+        if let Some(known) = sites.get_mut(site) {
+            known.users = known.users.saturating_sub(1);
+            if known.users == 0 {
+                sites.remove(site);
             }
         }
     }
@@ -113,7 +145,7 @@ impl Pool {
         Self {
             sizes,
             places: Arc::new(Semaphore::new(sizes.requests)),
-            destinations: Mutex::default(),
+            state: Mutex::default(),
             waits: Counter::default(),
         }
     }
@@ -126,18 +158,20 @@ impl Pool {
         deadline: Instant,
         tls: impl FnOnce() -> Result<Arc<ClientConfig>, E>,
     ) -> Result<Option<Place>, E> {
-        let (user, own, tls) = self.begin(destination, tls)?;
+        let (user, [own, site], tls) = self.begin(destination, tls)?;
         let taken = async {
             let all = Arc::clone(&self.places);
             if let Ok(own) = Arc::clone(&own).try_acquire_owned()
+                && let Ok(site) = Arc::clone(&site).try_acquire_owned()
                 && let Ok(all) = Arc::clone(&all).try_acquire_owned()
             {
-                return Some([own, all]);
+                return Some([own, site, all]);
             }
             self.waits.add(1);
             // First its own place: a request that waits for its destination takes no other place.
             let own = own.acquire_owned().await.ok()?;
-            Some([own, all.acquire_owned().await.ok()?])
+            let site = site.acquire_owned().await.ok()?;
+            Some([own, site, all.acquire_owned().await.ok()?])
         };
         let until = Instant::now().checked_add(self.sizes.wait).unwrap_or(deadline);
         let permits = timeout_at(until.min(deadline), taken).await.ok().flatten();
@@ -148,9 +182,10 @@ impl Pool {
         self: &Arc<Self>,
         destination: Destination,
         tls: impl FnOnce() -> Result<Arc<ClientConfig>, E>,
-    ) -> Result<(DestinationUser, Arc<Semaphore>, Arc<ClientConfig>), E> {
-        let mut destinations = self.lock();
-        let state = match destinations.entry(destination.clone()) {
+    ) -> Result<(DestinationUser, [Arc<Semaphore>; 2], Arc<ClientConfig>), E> {
+        let mut state = self.lock();
+        let PoolState { destinations, sites } = &mut *state;
+        let known = match destinations.entry(destination.clone()) {
             std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::hash_map::Entry::Vacant(new) => new.insert(DestinationState {
                 places: Arc::new(Semaphore::new(self.sizes.requests_per_destination)),
@@ -159,8 +194,14 @@ impl Pool {
                 users: 0,
             }),
         };
-        state.users = state.users.saturating_add(1);
-        let (places, tls) = (Arc::clone(&state.places), Arc::clone(&state.tls));
+        known.users = known.users.saturating_add(1);
+        let site = sites.entry(String::from(destination.site())).or_insert_with(|| SiteState {
+            places: Arc::new(Semaphore::new(self.sizes.requests_per_site)),
+            users: 0,
+        });
+        site.users = site.users.saturating_add(1);
+        let places = [Arc::clone(&known.places), Arc::clone(&site.places)];
+        let tls = Arc::clone(&known.tls);
         Ok((DestinationUser { pool: Arc::clone(self), destination }, places, tls))
     }
 
@@ -174,7 +215,7 @@ impl Pool {
 
     pub(super) fn close_expired(&self) {
         let now = Instant::now();
-        self.lock().retain(|_, state| {
+        self.lock().destinations.retain(|_, state| {
             state.kept.retain(|kept| kept.is_usable(now));
             state.users > 0 || !state.kept.is_empty()
         });
@@ -182,7 +223,7 @@ impl Pool {
 
     /// The connections that are kept.
     pub(super) fn kept(&self) -> u64 {
-        let kept = self.lock().values().map(|state| state.kept.len()).sum::<usize>();
+        let kept = self.lock().destinations.values().map(|state| state.kept.len()).sum::<usize>();
         u64::try_from(kept).unwrap_or(u64::MAX)
     }
 
@@ -193,12 +234,23 @@ impl Pool {
 
     #[cfg(test)]
     pub(super) fn destinations(&self) -> usize {
-        self.lock().len()
+        self.lock().destinations.len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Destination, DestinationState>> {
+    /// As if all kept connections had been idle for too long.
+    #[cfg(test)]
+    pub(super) fn close_all(&self) {
+        self.lock().destinations.clear();
+    }
+
+    #[cfg(test)]
+    pub(super) fn sites(&self) -> usize {
+        self.lock().sites.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         // No code panics while it holds the lock, so poisoned data is still valid.
-        self.destinations.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -216,8 +268,8 @@ impl Place {
     /// The newest one of HTTP/1.1, which it removes, or a share of one of HTTP/2.
     fn take(&self) -> Option<Channel> {
         let now = Instant::now();
-        let mut destinations = self.user.pool.lock();
-        let state = destinations.get_mut(&self.user.destination)?;
+        let mut state = self.user.pool.lock();
+        let state = state.destinations.get_mut(&self.user.destination)?;
         state.kept.retain(|kept| kept.is_usable(now));
         let at = state.kept.iter().rposition(|kept| kept.channel.has_room())?;
         match state.kept.get(at)?.channel.share() {
@@ -244,7 +296,9 @@ impl Place {
         }
         if channel.share().is_none() {
             self.insert(channel, time, OUTBOUND_IDLE_PER_DESTINATION_MAX);
-        } else if let Some(state) = self.user.pool.lock().get_mut(&self.user.destination) {
+        } else if let Some(state) =
+            self.user.pool.lock().destinations.get_mut(&self.user.destination)
+        {
             let until = Instant::now().checked_add(time);
             let same = state.kept.iter_mut().find(|kept| kept.channel.is_same(&channel));
             if let (Some(kept), Some(until)) = (same, until) {
@@ -255,10 +309,10 @@ impl Place {
 
     fn insert(&self, channel: Channel, time: Duration, most: usize) {
         let Some(until) = Instant::now().checked_add(time) else { return };
-        let mut destinations = self.user.pool.lock();
+        let destinations = &mut self.user.pool.lock().destinations;
         let kept = destinations.values().map(|state| state.kept.len()).sum::<usize>();
         if kept >= OUTBOUND_IDLE_MAX {
-            close_oldest(&mut destinations);
+            close_oldest(destinations);
         }
         let state = destinations.get_mut(&self.user.destination);
         if let Some(state) = state.filter(|state| state.kept.len() < most) {

@@ -13,7 +13,7 @@ use crate::metrics::Gauge;
 
 /// The attempts to write on a connection so far. TLS may have sent a part of an attempt that failed,
 /// so the attempt is counted before it is made. As long as the number stays the same, nothing of what
-/// HTTP was given has left.
+/// HTTP was given has left; [`WriteAttempts::seal`] makes sure that nothing will.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WriteAttempts(Arc<AtomicU64>);
 
@@ -26,10 +26,20 @@ impl WriteAttempts {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    fn count(&self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
+    /// Forbids all further writes, if there was none since `before`. False if there was one.
+    pub(super) fn seal(&self, before: u64) -> bool {
+        let sealed = before | SEALED;
+        self.0.compare_exchange(before, sealed, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+
+    fn count(&self) -> io::Result<()> {
+        let next = |count: u64| (count & SEALED == 0).then(|| count.saturating_add(1));
+        let counted = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next);
+        counted.map(drop).map_err(|_sealed| io::ErrorKind::BrokenPipe.into())
     }
 }
+
+const SEALED: u64 = 1 << 63;
 
 #[derive(Debug)]
 pub(super) struct Watched<T> {
@@ -67,7 +77,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.attempts.count();
+        self.attempts.count()?;
         Pin::new(&mut self.inner).poll_write(cx, bytes)
     }
 
@@ -76,7 +86,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.attempts.count();
+        self.attempts.count()?;
         Pin::new(&mut self.inner).poll_write_vectored(cx, slices)
     }
 
@@ -90,5 +100,23 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seal_holds_only_before_a_write_and_forbids_all_after_it() {
+        let attempts = WriteAttempts::default();
+        let before = attempts.get();
+        attempts.count().unwrap();
+        assert!(!attempts.seal(before));
+        attempts.count().unwrap();
+        let before = attempts.get();
+        assert!(attempts.seal(before));
+        assert!(attempts.count().is_err());
+        assert!(!attempts.seal(attempts.get() + 1));
     }
 }

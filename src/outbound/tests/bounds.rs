@@ -113,6 +113,54 @@ async fn the_places_of_all_destinations_are_bounded_together() {
 }
 
 #[tokio::test]
+async fn many_names_of_one_site_leave_places_for_other_sites() {
+    let ca = Ca::new();
+    let silent = Server::start(&ca, HTTP1, None, |_| Act::Silence).await;
+    let lively = Server::start(&ca, HTTP1, None, |_| Act::Write(ok("x"))).await;
+    let wait = Duration::from_millis(50);
+    let sizes = PoolSizes { requests: 2, requests_per_site: 1, wait, ..PoolSizes::default() };
+    let scene = client_with(Scope::Development, &ca, &[&["127.0.0.1"]], sizes);
+    let at = |host: &str, port| {
+        let mut request = request(port, "/");
+        request.url.host = String::from(host);
+        scene.client.send(request)
+    };
+    let others = async {
+        wait_until("the place is taken", async || silent.asked().len() == 1).await;
+        let full = OutboundFailure::Unreachable(NO_PLACE);
+        assert_eq!(at("other.psp.example", lively.port).await.unwrap_err(), full);
+        assert!(at("localhost", lively.port).await.is_ok());
+    };
+    tokio::select! {
+        biased;
+        answer = at("psp.example", silent.port) => panic!("{answer:?}"),
+        () = others => (),
+    }
+    assert_eq!(scene.client.pool.sites(), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_reads_nothing_does_not_hold_a_connection_after_its_request() {
+    let ca = Ca::new();
+    for alpn in [HTTP1, HTTP2] {
+        let server = Server::start(&ca, alpn, None, |_| Act::Deaf).await;
+        let scene = client(&ca);
+        let sent = scene.send(OutboundRequest {
+            body: Secret::new(vec![b'x'; 32 * 1024 * 1024]),
+            timeout: Duration::from_secs(1),
+            ..request(server.port, "/")
+        });
+        sent.await.unwrap_err();
+        wait_until("the connection is gone", async || {
+            // That of HTTP/2 is kept for others until its time is over.
+            scene.client.pool.close_all();
+            scene.client.open.get() == 0
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
 async fn idle_connections_are_bounded_and_closed_in_time() {
     let ca = Ca::new();
     let count = OUTBOUND_IDLE_PER_DESTINATION_MAX + 5;

@@ -70,6 +70,8 @@ pub(super) enum Act {
     ReadAndClose(usize),
     /// Reads the request whole and says nothing.
     Silence,
+    /// Reads nothing.
+    Deaf,
 }
 
 /// An answer with a body of known length.
@@ -193,6 +195,9 @@ async fn serve_http1(
 ) -> Option<()> {
     for number in 0.. {
         let act = (state.acting)(&Asked { connection, number, text: String::new() });
+        if matches!(act, Act::Deaf) {
+            std::future::pending::<()>().await;
+        }
         let most = if let Act::ReadAndClose(most) = act { most } else { usize::MAX };
         let mut text = Vec::new();
         while text.len() < most && !is_whole(&text) {
@@ -212,7 +217,7 @@ async fn serve_http1(
                 return stream.shutdown().await.ok();
             }
             Act::ReadAndClose(_) => return None,
-            Act::Silence => std::future::pending().await,
+            Act::Silence | Act::Deaf => std::future::pending().await,
         }
         stream.flush().await.ok()?;
     }
@@ -233,6 +238,10 @@ async fn serve_http2(
     state: Arc<State>,
     tasks: Tasks,
 ) {
+    let act = (state.acting)(&Asked { connection, number: 0, text: String::new() });
+    if matches!(act, Act::Deaf) {
+        std::future::pending::<()>().await;
+    }
     let service = service_fn(move |request: Request<Incoming>| {
         let state = Arc::clone(&state);
         async move {
@@ -247,7 +256,7 @@ async fn serve_http2(
                     let body = text.split_once("\r\n\r\n").unwrap().1.to_owned();
                     Ok(Response::new(Full::new(Bytes::from(body))))
                 }
-                Act::Silence => std::future::pending().await,
+                Act::Silence | Act::Deaf => std::future::pending().await,
                 Act::ReadAndClose(_) => Err(std::io::Error::other("closed")),
             }
         }
