@@ -11,8 +11,8 @@ pub const OUTBOUND_REQUESTS_MAX: usize = 2_048;
 /// The same for one destination (host, port and client certificate): a slow one takes no more than
 /// an eighth of all places.
 pub const OUTBOUND_REQUESTS_PER_DESTINATION_MAX: usize = 256;
-/// The same for all destinations of one site (the last two labels of the host), since whoever has a
-/// domain has as many names in it as they like: a single one leaves half of all places.
+/// The same for all destinations of one site (the last two labels of the host), since the owner of a
+/// domain can make any number of names in it: a single domain leaves half of all places.
 pub const OUTBOUND_REQUESTS_PER_SITE_MAX: usize = 1_024;
 /// The time for which a request waits for a place. Longer waits would only move the queue of a slow
 /// destination into this process.

@@ -84,7 +84,7 @@ impl Drop for InFlight {
     }
 }
 
-/// Tells the tasks of a connection that its last handle is gone.
+/// Held by every handle of a connection. The tasks of the connection see when the last one is gone.
 #[derive(Debug)]
 struct Lease(Arc<Semaphore>);
 

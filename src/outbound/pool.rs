@@ -120,6 +120,13 @@ struct DestinationUser {
     destination: Destination,
 }
 
+/// A request that may take places: of its destination and of its site.
+struct BegunUse {
+    user: DestinationUser,
+    places: [Arc<Semaphore>; 2],
+    tls: Arc<ClientConfig>,
+}
+
 impl Drop for DestinationUser {
     fn drop(&mut self) {
         let mut state = self.pool.lock();
@@ -158,7 +165,7 @@ impl Pool {
         deadline: Instant,
         tls: impl FnOnce() -> Result<Arc<ClientConfig>, E>,
     ) -> Result<Option<Place>, E> {
-        let (user, [own, site], tls) = self.begin(destination, tls)?;
+        let BegunUse { user, places: [own, site], tls } = self.begin(destination, tls)?;
         let taken = async {
             let all = Arc::clone(&self.places);
             if let Ok(own) = Arc::clone(&own).try_acquire_owned()
@@ -182,7 +189,7 @@ impl Pool {
         self: &Arc<Self>,
         destination: Destination,
         tls: impl FnOnce() -> Result<Arc<ClientConfig>, E>,
-    ) -> Result<(DestinationUser, [Arc<Semaphore>; 2], Arc<ClientConfig>), E> {
+    ) -> Result<BegunUse, E> {
         let mut state = self.lock();
         let PoolState { destinations, sites } = &mut *state;
         let known = match destinations.entry(destination.clone()) {
@@ -202,7 +209,8 @@ impl Pool {
         site.users = site.users.saturating_add(1);
         let places = [Arc::clone(&known.places), Arc::clone(&site.places)];
         let tls = Arc::clone(&known.tls);
-        Ok((DestinationUser { pool: Arc::clone(self), destination }, places, tls))
+        let user = DestinationUser { pool: Arc::clone(self), destination };
+        Ok(BegunUse { user, places, tls })
     }
 
     /// Closes connections that were idle for too long, for as long as the server runs.

@@ -155,8 +155,8 @@ async fn results_are_counted_and_no_host_stands_among_them() {
     let mut literal = request(443, "/");
     literal.url.host = String::from("10.0.0.1");
     scene.send(literal).await.unwrap_err();
-    let observed: Vec<Arc<dyn crate::metrics::Observe>> = vec![scene.client.clone()];
-    let page = crate::metrics::Registry::new(observed).page();
+    let client = Arc::<OutboundClient>::clone(&scene.client);
+    let page = crate::metrics::Registry::new(vec![client]).page();
     for line in [
         "strongroom_outbound_requests_total{result=\"answered\"} 2",
         "strongroom_outbound_requests_total{result=\"refused\"} 1",
