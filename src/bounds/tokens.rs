@@ -10,7 +10,9 @@ pub const MASK_BYTES_MAX: usize = 16 * 1024;
 /// Metadata entries of one token; each costs a listing entry.
 pub const METADATA_COUNT_MAX: usize = 50;
 pub const METADATA_KEY_BYTES_MAX: usize = 100;
-pub const METADATA_VALUE_BYTES_MAX: usize = 1_000;
+/// All keys and values of the metadata of one token. Index entries hold hashes of them, so the length
+/// of a value costs only its place in the record and in answers.
+pub const METADATA_BYTES_MAX: usize = 16 * 1024;
 /// An idempotency key; clients send UUIDs, some with a mark before them.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 /// A predefined token id, as published.
@@ -57,6 +59,9 @@ pub const NUMBERED_PASS_MAX: usize = 64 * 1024;
 /// Containers that a deprecated list walks, each by a seek: about half a second. Beyond them the
 /// list is refused, and the answer names the lists with cursors.
 pub const NUMBERED_CONTAINERS_MAX: usize = 100_000;
+/// Tokens that a usage report counts by type, in a walk of a fraction of a second with 20 MiB. A
+/// tenant with more gets the total alone, which is kept.
+pub const USAGE_TOKENS_MAX: u64 = 250_000;
 /// A search query, as published.
 pub const SEARCH_QUERY_CHARS_MAX: usize = 200;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault, get, post};
+use crate::harness::{Answer, Request, Vault, get, post};
 
 fn create(vault: &Vault, body: Value) -> Answer {
     vault.post("/tokens", &vault.keys.private, body)
@@ -325,4 +325,27 @@ fn a_trace_id_is_echoed_or_made() {
         let answer = vault.send(&request).with_status(200);
         assert!(uuid::Uuid::parse_str(answer.header("BT-TRACE-ID").unwrap()).is_ok());
     }
+}
+
+#[test]
+fn metadata_is_bounded_as_a_whole_and_long_values_are_found() {
+    let vault = Vault::start();
+    let key = &vault.keys.private;
+    let create = |metadata: Value| {
+        vault.post("/tokens", key, json!({"type": "token", "data": 1, "metadata": metadata}))
+    };
+    let note = "n".repeat(3_000);
+    let made = create(json!({"note": note, "k": "v"})).with_status(201);
+    assert_eq!(made.json["metadata"]["note"], note);
+    let found = vault.get(&format!("/v2/tokens?metadata.note={note}"), key).with_status(200);
+    assert_eq!(found.json["data"][0]["id"], made.id());
+    create(json!({"a": "x".repeat(8 * 1024), "b": "x".repeat(8 * 1024 - 2)})).with_status(201);
+    create(json!({"a": "x".repeat(8 * 1024), "b": "x".repeat(8 * 1024 - 1)}))
+        .invalid(&["metadata"]);
+    // A patch is bounded by its result.
+    let patch = Request::new("PATCH", &format!("/tokens/{}", made.id()))
+        .header("Content-Type", "application/merge-patch+json")
+        .key(key)
+        .body(json!({"metadata": {"more": "x".repeat(14_000)}}).to_string());
+    vault.send(&patch).invalid(&["metadata"]);
 }
