@@ -185,6 +185,7 @@ const ELSEWHERE: &[&str] = &[
     "google-pay",
     "keys",
     "network-tokens",
+    "reactor-formulas",
     "reactors",
     "roles",
 ];
@@ -212,6 +213,7 @@ pub(in crate::http) fn find_api(
     });
     found.map_err(|no_match| match (no_match, path.split('/').nth(1)) {
         (NoMatch::Path, Some(first)) if ELSEWHERE.contains(&first) => NoMatch::Elsewhere,
+        (NoMatch::Path, Some("tenants")) if is_elsewhere_in_tenants(path) => NoMatch::Elsewhere,
         (no_match, _) => no_match,
     })
 }
@@ -220,6 +222,23 @@ pub(in crate::http) fn find_api(
 pub(in crate::http) fn proxy_rest(path: &str) -> Option<&str> {
     let rest = path.strip_prefix(PROXY_PATH)?;
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
+}
+
+/// Parts of a tenant that the published interface has and this server does not.
+fn is_elsewhere_in_tenants(path: &str) -> bool {
+    let part = path.split('/').nth(3);
+    part.is_some_and(|part| {
+        matches!(
+            part,
+            "connections"
+                | "invitations"
+                | "members"
+                | "merchants"
+                | "owner"
+                | "reports"
+                | "security-contact"
+        )
+    })
 }
 
 /// Finds the route of a request to the operator's listeners.
@@ -277,8 +296,7 @@ impl From<NoMatch> for Problem {
         match no_match {
             NoMatch::Elsewhere => Self::new(
                 404,
-                "This server does not have this operation: it keeps tokens, token intents and 3-D \
-                 Secure sessions, and has no reactors or account updater.",
+                "The published interface has this feature, but it is not part of this server.",
             ),
             NoMatch::Method { allow, .. } => Self::method_not_allowed(allow),
             NoMatch::Path => Self::new(404, "There is no such path."),
