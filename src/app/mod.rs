@@ -58,6 +58,7 @@ pub use tokens::lists::numbered::PageRange;
 pub use tokens::patch::TokenPatch;
 pub use tokens::read::{DataView, TokenView};
 pub use tokens::tokenize::{Part, Piece, Place, TokenizeDraft, TokenizeOutcome, leaf};
+pub use tokens::usage::TokenUsage;
 pub use tokens::written::{TokenOrigin, WriteOutcome};
 pub use upkeep::archive::{ArchiveCondition, ArchiveState, Archiver};
 pub use upkeep::backups::{ProofFailure, clear_leftovers, prove};

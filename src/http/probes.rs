@@ -41,6 +41,11 @@ pub(in crate::http) fn healthz(_: &Http, _: ProbeDetail) -> Reply {
     Reply::ok(json!({"status": "alive"}).to_string())
 }
 
+/// For clients of the published interface. It says no more than that the server answers.
+pub(in crate::http) fn ping(_: &Http, _: ProbeDetail) -> Reply {
+    Reply::ok(json!({"status": "ok"}).to_string())
+}
+
 pub(in crate::http) fn readyz(http: &Http, detail: ProbeDetail) -> Reply {
     let checks = http.registry.checks();
     let text = match detail {

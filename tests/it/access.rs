@@ -56,6 +56,8 @@ fn examples() -> Vec<Example> {
     let proxy = json!({"name": "n", "destination_url": "https://psp.example"});
     // A predefined id, since the body cannot know an assigned one.
     let session = json!({"token_id": "card-of-access", "device": "browser"});
+    // A token that is not there is a mistake of the body.
+    let account = json!({"token_id": "no-such-token"});
     let device = json!({"device_info": {"browser_language": "en"}});
     let entries = [
         ("POST", "/3ds/sessions", Some(session), 201, Nothing),
@@ -128,6 +130,13 @@ fn examples() -> Vec<Example> {
         ("GET", "/logs/entity-types", None, 200, Nothing),
         ("GET", "/tenants/self", None, 200, Nothing),
         ("PUT", "/tenants/self", Some(tenant), 200, Nothing),
+        ("GET", "/tenants/self/reports/usage", None, 200, Nothing),
+        ("GET", "/tenants/self/members", None, 200, Nothing),
+        ("GET", "/tenants/self/invitations", None, 200, Nothing),
+        ("GET", "/roles", None, 200, Nothing),
+        // The example has no query.
+        ("GET", "/enrichments/card-details", None, 400, Nothing),
+        ("POST", "/enrichments/bank-account-verify", Some(account), 400, Nothing),
     ];
     let keyed = entries.map(|entry| (Listener::Api, entry));
     let all = keyed.into_iter().chain(examples_without_key());
@@ -158,6 +167,8 @@ fn examples_without_key() -> impl Iterator<Item = (Listener, Entry)> {
         entry("HEAD", "/healthz", 200),
         entry("GET", "/readyz", 200),
         entry("HEAD", "/readyz", 200),
+        entry("GET", "/ping", 200),
+        entry("HEAD", "/ping", 200),
         entry("OPTIONS", "*", 204),
     ];
     let operator = ["/healthz", "/readyz", "/metrics", "/status"]

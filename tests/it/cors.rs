@@ -5,13 +5,14 @@ use serde_json::json;
 use crate::harness::{Vault, delete, get, options, post};
 
 /// Headers that the published browser clients send.
-const SENT: [&str; 10] = [
+const SENT: [&str; 11] = [
     "BT-API-KEY",
     "Content-Type",
     "BT-CLIENT-USER-AGENT",
     "BT-TRACE-ID",
     "BT-IDEMPOTENCY-KEY",
     "BT-DEVICE-INFO",
+    "BT-ENCRYPTED",
     "X-Fern-Language",
     "X-Fern-SDK-Name",
     "X-Fern-SDK-Version",

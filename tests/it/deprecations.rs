@@ -22,14 +22,9 @@ fn regenerating_a_key_is_gone_and_names_what_replaces_it() {
 fn what_this_server_does_not_have_says_so() {
     let vault = Vault::start();
     let paths = [
-        "/proxy",
-        "/proxy/any/path",
         "/reactors",
         "/reactors/x/react",
         "/reactors/x/react-async",
-        "/webhooks",
-        "/webhooks/",
-        "/webhooks/event-types",
         "/account-updater/jobs",
         "/account-updater/real-time",
         "/network-tokens",

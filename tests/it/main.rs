@@ -73,6 +73,7 @@ mod rules;
 mod service;
 mod sessions;
 mod slow;
+mod small_reads;
 mod standby;
 mod start;
 mod strict;

@@ -1,5 +1,6 @@
 //! Tokens and token intents: create, read, update, delete, tokenize, detokenize and lists.
 
+pub(in crate::app) mod bank_check;
 pub(in crate::app) mod create;
 pub(in crate::app) mod delete;
 pub(in crate::app) mod detokenize;
@@ -17,6 +18,7 @@ pub(in crate::app) mod references;
 pub(in crate::app) mod rows;
 pub(in crate::app) mod tokenize;
 pub(in crate::app) mod update;
+pub(in crate::app) mod usage;
 pub(in crate::app) mod written;
 use crate::app::access::caller::Caller;
 use crate::app::vault::Vault;

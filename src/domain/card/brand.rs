@@ -77,6 +77,25 @@ impl Brand {
             Self::Visa => "VISA",
         }
     }
+
+    /// The name that people read.
+    pub const fn display_name(self) -> &'static str {
+        match self {
+            Self::AmericanExpress => "American Express",
+            Self::DinersClub => "Diners Club",
+            Self::Discover => "Discover",
+            Self::Ebt => "EBT",
+            Self::Elo => "Elo",
+            Self::Hipercard => "Hipercard",
+            Self::Jcb => "JCB",
+            Self::Mastercard => "Mastercard",
+            Self::Mir => "Mir",
+            Self::PrivateLabel => "Private Label",
+            Self::Proprietary => "Proprietary",
+            Self::UnionPay => "UnionPay",
+            Self::Visa => "Visa",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -96,6 +115,15 @@ impl Funding {
             Self::Credit => "credit",
             Self::Debit => "debit",
             Self::Prepaid => "prepaid",
+        }
+    }
+
+    /// The name that people read.
+    pub const fn display_name(self) -> &'static str {
+        match self {
+            Self::Credit => "Credit",
+            Self::Debit => "Debit",
+            Self::Prepaid => "Prepaid",
         }
     }
 

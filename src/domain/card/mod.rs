@@ -12,7 +12,7 @@ pub mod iin;
 mod span;
 #[cfg(test)]
 mod tests;
-mod value;
+pub mod value;
 
 use std::sync::Arc;
 

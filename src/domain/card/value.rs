@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::card::CardDetails;
-use crate::domain::card::bin_table::AdditionalDetails;
+use crate::domain::card::bin_table::{AdditionalDetails, BinTable};
 use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
+use crate::domain::card::iin::brand_of;
 
 impl CardDetails {
     /// The `card` object. Brand, funding and authentication are always present, `null` if unknown, as
@@ -69,6 +70,37 @@ impl CardDetails {
     }
 }
 
+/// The digits that name an issuer. A longer part would hold more of the number than PCI DSS lets be
+/// shown, and belongs in a token.
+const BIN_DIGITS: std::ops::RangeInclusive<usize> = 6..=11;
+/// The lengths of card numbers, the common ones first: a brand's ranges hold for its own lengths.
+const NUMBER_DIGITS: [usize; 7] = [16, 15, 14, 19, 18, 17, 13];
+
+/// The details of the cards that begin with these digits, in the display case of the published
+/// interface. Unknown details are left out. `None` if the text is no BIN.
+pub fn details_of_bin(bin: &str, table: &BinTable) -> Option<Value> {
+    if !BIN_DIGITS.contains(&bin.len()) || !bin.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let first = |digits: usize| format!("{bin:0<digits$}");
+    let mut details = Map::new();
+    let mut additional = Vec::new();
+    if let Some(known) = table.find(&first(16)) {
+        set(&mut details, "brand", Some(known.brand.display_name()));
+        set(&mut details, "funding", known.funding.map(Funding::display_name));
+        set(&mut details, "issuer", issuer(known.issuer.as_deref(), known.country));
+        set(&mut details, "segment", known.segment.map(Segment::as_str));
+        additional = known.additional.iter().map(additional_value).collect();
+    } else {
+        let brand = NUMBER_DIGITS.into_iter().find_map(|digits| brand_of(&first(digits)));
+        set(&mut details, "brand", brand.map(Brand::display_name));
+    }
+    // Mobile clients read a list here.
+    details.insert("binRange".into(), Value::Array(Vec::new()));
+    details.insert("additional".into(), Value::Array(additional));
+    Some(Value::Object(details))
+}
+
 /// Absent values are left out.
 fn set(object: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
     if let Some(value) = value {
@@ -105,4 +137,34 @@ fn issuer(name: Option<&str>, country: Option<Country>) -> Option<Value> {
 
 fn country(country: Country) -> Value {
     json!({ "alpha2": country.alpha2(), "name": country.name(), "numeric": country.numeric() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(bin: &str, table: &BinTable, expected: Option<Value>) {
+        assert_eq!(details_of_bin(bin, table), expected, "{bin}");
+    }
+
+    #[test]
+    fn a_bin_names_brand_and_issuer() {
+        let none = BinTable::default();
+        let brand = |name: &str| Some(json!({ "brand": name, "binRange": [], "additional": [] }));
+        check("424242", &none, brand("Visa"));
+        check("37828224", &none, brand("American Express"));
+        check("300000", &none, brand("Diners Club"));
+        check("000000", &none, Some(json!({ "binRange": [], "additional": [] })));
+        for no_bin in ["", "42424", "424242424242", "42424x", " 424242", "\u{664}24242"] {
+            check(no_bin, &none, None);
+        }
+        let file = "first,last,brand,funding,issuer,country,segment\n\
+                    424242,,visa,prepaid,Bank,FR,Consumer\n";
+        let known = json!({
+            "brand": "Visa", "funding": "Prepaid", "issuer": { "country": "FR", "name": "Bank" },
+            "segment": "Consumer", "binRange": [], "additional": [],
+        });
+        check("42424242", &BinTable::parse(file).unwrap(), Some(known));
+    }
 }

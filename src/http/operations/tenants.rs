@@ -1,8 +1,13 @@
 //! The caller's own tenant over HTTP.
 
+use serde_json::{Value, json};
+
+use crate::domain::mistakes::Mistakes;
 use crate::domain::tenant::Tenant;
 use crate::http::exchange::{Exchange, OperationFailure};
+use crate::http::problem::Problem;
 use crate::http::reply::Reply;
+use crate::http::wire::page::OffsetPage;
 use crate::http::wire::tenant;
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
@@ -19,4 +24,23 @@ impl Exchange<'_> {
         let changed = self.app.access().change_tenant(id, &change, caller, &write).await?;
         Ok(Reply::from(changed.answer))
     }
+}
+
+/// The roles of members in the published interface.
+pub(in crate::http) fn list_roles() -> Reply {
+    let names = ["OWNER", "ADMIN", "READ_ONLY"].map(|name| json!({ "name": name }));
+    Reply::ok(Value::from(names.to_vec()).to_string())
+}
+
+pub(in crate::http) async fn read_tenant_usage(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+    let usage = exchange.app.tokens(exchange.caller).usage().await?;
+    Ok(Reply::ok(tenant::render_usage(&usage)))
+}
+
+/// Members and invitations: this server has no users, so both lists are empty.
+pub(in crate::http) fn list_no_people(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+    let mut mistakes = Mistakes::new();
+    let page = OffsetPage::parse(&exchange.query, &mut mistakes);
+    mistakes.into_result()?;
+    Ok(Reply::ok(page.render(0, &[])))
 }

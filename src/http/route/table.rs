@@ -7,7 +7,7 @@ use crate::app::Error;
 use crate::domain::id::{ApplicationId, KeyId, ProxyId, WebhookId};
 use crate::domain::permission::Permission;
 use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
-use crate::http::operations::{applications, logs, results, webhooks};
+use crate::http::operations::{applications, enrichments, logs, results, tenants, webhooks};
 use crate::http::pages::{PageCall, PageContent, PageRequest};
 use crate::http::probes;
 use crate::http::problem::Problem;
@@ -36,7 +36,7 @@ const SEARCH_TOKENS: Successor = Successor {
 
 /// A row of an operation: name, methods, path, permissions, body, idempotency, rate limit, and the
 /// method of [`Exchange`] with the path parameters that it takes. A function that needs nothing else
-/// of the request has `fn` before it.
+/// of the request has `fn` before it, and a function that takes the exchange has `with` before it.
 macro_rules! operation {
     (
         $name:ident $($method:ident)|+ $($literal:literal $({$parameter:ident: $kind:ty})?)+
@@ -129,6 +129,9 @@ macro_rules! call {
         let _ = $exchange;
         $($function)::+($(&$argument),*).into_result()
     }};
+    ($exchange:ident, with $($function:ident)::+($($argument:ident),*) $(.$wait:tt)?) => {
+        $($function)::+($exchange $(, &$argument)*)$(.$wait)?.into_result()
+    };
     ($exchange:ident, $function:ident($($argument:ident),*) $(.$wait:tt)?) => {
         $exchange.$function($(&$argument),*)$(.$wait)?.into_result()
     };
@@ -178,6 +181,12 @@ pub static ROUTES: &[Route] = &[
     operation!(ListLogEntityTypes GET "/logs/entity-types" [LogRead] Nothing Ignored Other => fn logs::list_log_entity_types()),
     operation!(ReadTenant GET "/tenants/self" [TenantRead] Nothing Ignored Other => read_tenant()),
     operation!(UpdateTenant PUT "/tenants/self" [TenantUpdate] Json Once Other => update_tenant().await),
+    operation!(ReadTenantUsage GET "/tenants/self/reports/usage" [ReportRead] Nothing Ignored Other => with tenants::read_tenant_usage().await),
+    operation!(ListTenantMembers GET "/tenants/self/members" [TenantMemberRead] Nothing Ignored Other => with tenants::list_no_people()),
+    operation!(ListTenantInvitations GET "/tenants/self/invitations" [TenantInvitationRead] Nothing Ignored Other => with tenants::list_no_people()),
+    operation!(ListRoles GET "/roles" [] Nothing Ignored Other => fn tenants::list_roles()),
+    operation!(ReadCardDetails GET "/enrichments/card-details" [] Nothing Ignored Other => with enrichments::read_card_details()),
+    operation!(VerifyBankAccount POST "/enrichments/bank-account-verify" [TokenUse] Json Ignored Other => with enrichments::verify_bank_account().await),
     operation!(CreateThreedsSession POST "/3ds/sessions" [ThreedsSessionCreate] Json Once Other => create_threeds_session().await),
     operation!(ReadThreedsSession GET "/3ds/sessions/" {id: SessionName} [ThreedsSessionRead] Nothing Ignored Other => read_threeds_session(id).await),
     // The mobile SDK describes its device with the key that made the session.
@@ -212,6 +221,7 @@ pub static ROUTES: &[Route] = &[
     probe!(Probe Readyz "/readyz" => probes::readyz),
     probe!(Probe WebhookKey "/keys/webhooks.v1.key" => webhooks::public_key),
     probe!(Probe WebhookKey "/keys/webhooks.v1-test.key" => webhooks::public_key),
+    probe!(Probe Ping "/ping" => probes::ping),
     Route { name: "Preflight", methods: &[Method::OPTIONS], path: "*", body: BodyKind::Nothing, handler: Handler::Preflight },
     probe!(Operator Healthz "/healthz" => probes::healthz),
     probe!(Operator Readyz "/readyz" => probes::readyz),

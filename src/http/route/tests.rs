@@ -37,6 +37,12 @@ fn routes() {
     check(&Method::PUT, "/tokens/abc", Err("GET, PATCH, DELETE"));
     check(&Method::DELETE, "/orchestration/connection/formulas", Err("GET, POST"));
     check(&Method::GET, "/webhooks/a", Err("elsewhere"));
+    check(&Method::GET, "/reactor-formulas", Err("elsewhere"));
+    check(&Method::PUT, "/tenants/self/owner", Err("elsewhere"));
+    check(&Method::GET, "/tenants/self/other", Err("path"));
+    check(&Method::GET, "/tenants/self/members", Ok("ListTenantMembers"));
+    check(&Method::DELETE, "/tenants/self/members/a", Err("elsewhere"));
+    check(&Method::GET, "/enrichments/card-details", Ok("ReadCardDetails"));
     for path in ["/", "", "/token", "/tokens//", "/tokens/a/b", "/tokens/%ff", "/tokens/%"] {
         check(&Method::GET, path, Err("path"));
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::app::TenantChange;
+use crate::app::{TenantChange, TokenUsage};
 use crate::bounds::{NAME_CHARS_MAX, SETTING_BYTES_MAX, SETTINGS_MAX};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::tenant::{Tenant, Threeds};
@@ -91,6 +91,24 @@ pub(crate) fn render_for_operator(tenant: &Tenant) -> Secret<Vec<u8>> {
             quotas.text(name, &value);
         }
     });
+    object.close()
+}
+
+/// In the shape of older clients, and with the total where newer ones read it.
+pub(crate) fn render_usage(usage: &TokenUsage) -> Secret<Vec<u8>> {
+    let mut object = Object::new();
+    object.object("token_report", |report| {
+        report.object("metrics_by_type", |types| {
+            for found in &usage.by_type {
+                types.object(found.kind.as_str(), |metrics| {
+                    metrics.number("count", found.count);
+                    metrics.time("last_created_at", found.last_created_at);
+                });
+            }
+        });
+        report.number("total_tokens", usage.total);
+    });
+    object.number("total_tokens", usage.total);
     object.close()
 }
 
