@@ -49,8 +49,8 @@ fn members_keep_their_order_and_numbers_their_digits() {
     let made = send(&vault, "POST", "/tokenize", key, r#"{"y":null,"b":{"x":null,"a":null}}"#);
     assert_eq!(made.with_status(200).text(), r#"{"y":null,"b":{"x":null,"a":null}}"#);
 
-    let patch = r#"{"data":{"new":0,"z":null,"a":{"b":7}},"mask":{"a":2,"n":null}}"#;
-    let patched = send(&vault, "PATCH", &path, key, patch).with_status(200);
+    let changes = r#"{"data":{"new":0,"z":null,"a":{"b":7}},"mask":{"a":2,"n":null}}"#;
+    let patched = send(&vault, "PATCH", &path, key, changes).with_status(200);
     check_contains(&patched, r#""data":{"a":{"y":2.0,"b":7},"m":100.50,"new":0}"#);
     check_contains(&patched, r#""mask":{"c":1,"a":2}"#);
 

@@ -36,7 +36,7 @@ impl Expiry {
 /// Text of a month has one or two digits.
 pub fn parse_month(value: &Value) -> Result<u8, BadExpiry> {
     let month = parse(value, 1..=2, 1..=12)?;
-    u8::try_from(month).map_err(|_| BadExpiry::OutOfRange)
+    u8::try_from(month).ok().ok_or(BadExpiry::OutOfRange)
 }
 
 /// Text of a year has four digits.

@@ -144,18 +144,18 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(bin: &str, table: &BinTable, expected: Option<Value>) {
-        assert_eq!(details_of_bin(bin, table), expected, "{bin}");
+    fn check(bin: &str, table: &BinTable, expected: Option<&Value>) {
+        assert_eq!(details_of_bin(bin, table).as_ref(), expected, "{bin}");
     }
 
     #[test]
     fn a_bin_names_brand_and_issuer() {
         let none = BinTable::default();
-        let brand = |name: &str| Some(json!({ "brand": name, "binRange": [], "additional": [] }));
-        check("424242", &none, brand("Visa"));
-        check("37828224", &none, brand("American Express"));
-        check("300000", &none, brand("Diners Club"));
-        check("000000", &none, Some(json!({ "binRange": [], "additional": [] })));
+        let brand = |name: &str| json!({ "brand": name, "binRange": [], "additional": [] });
+        check("424242", &none, Some(&brand("Visa")));
+        check("37828224", &none, Some(&brand("American Express")));
+        check("300000", &none, Some(&brand("Diners Club")));
+        check("000000", &none, Some(&json!({ "binRange": [], "additional": [] })));
         for no_bin in ["", "42424", "424242424242", "42424x", " 424242", "\u{664}24242"] {
             check(no_bin, &none, None);
         }
@@ -165,6 +165,6 @@ mod tests {
             "brand": "Visa", "funding": "Prepaid", "issuer": { "country": "FR", "name": "Bank" },
             "segment": "Consumer", "binRange": [], "additional": [],
         });
-        check("42424242", &BinTable::parse(file).unwrap(), Some(known));
+        check("42424242", &BinTable::parse(file).unwrap(), Some(&known));
     }
 }
