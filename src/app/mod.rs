@@ -46,6 +46,7 @@ pub use outbound::{
 };
 pub use proxies::expressions::check_expressions;
 pub use proxies::manage::ProxyQuery;
+pub use proxies::transforms::TransformFailure;
 pub use proxy_calls::{ChosenProxy, ProxyCall, ProxyFailure};
 pub use threeds::{
     Asking, ChallengeReply, Client, DirectoryFailure, DirectoryServers, Introduction,

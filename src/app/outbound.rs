@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::https_url::HttpsUrl;
+use crate::domain::proxy::certificate::ClientCertificate;
 use crate::secret::Secret;
 
 pub trait Outbound: Debug + Send + Sync {
@@ -42,6 +43,13 @@ pub struct OutboundRequest {
 /// A client certificate chain with its private key, as PEM.
 pub struct ClientIdentity {
     pub pem: Secret<String>,
+}
+
+impl ClientCertificate {
+    /// The certificate as the client takes it.
+    pub(in crate::app) fn identity(&self) -> ClientIdentity {
+        ClientIdentity { pem: Secret::new(self.pem().expose().clone()) }
+    }
 }
 
 pub struct OutboundResponse {

@@ -345,6 +345,70 @@ fn expressions_are_plain_text_where_detokenization_is_disabled() {
     assert_eq!(scene.psp.received_once().text(), scene.field("number"));
 }
 
+// Transforms.
+
+#[test]
+fn transforms_of_requests_run_after_detokenizing_and_see_plain_values() {
+    let scene = Scene::start();
+    let proxy = scene.proxy(json!({
+        "configuration": {"MERCHANT": "m-1"},
+        "request_transforms": [
+            {"type": "append_json", "options": {"value": "{{ config: MERCHANT }}", "location": "$.merchant"}},
+            {"type": "append_header", "options": {"value": "{{ proxy.request.body }}", "location": "X-Body"}},
+        ],
+    }));
+    let call = post("/proxy").key(&scene.vault.keys.private);
+    let call = call.header("BT-PROXY-KEY", &proxy.member("key"));
+    scene.send(&call.json(json!({"cvc": scene.field("cvc")}))).with_status(200);
+    let received = scene.psp.received_once();
+    let body: Value = serde_json::from_slice(&received.body).unwrap();
+    assert_eq!(body, json!({"cvc": "917", "merchant": "m-1"}));
+    assert_eq!(received.header("x-body"), Some(r#"{"cvc":"917"}"#));
+}
+
+#[test]
+fn transforms_of_answers_run_on_2xx_only_and_a_failed_one_hides_the_answer() {
+    let scene = Scene::start();
+    let own = |received: &crate::harness::Received| {
+        let status: u16 = received.header("x-status")?.parse().ok()?;
+        let kind =
+            if received.header("x-kind").is_some() { "text/plain" } else { "application/json" };
+        Some((status, kind, format!("{{\"pan\":\"{CARD}\"}}")))
+    };
+    scene.psp.answer(own);
+    let application = scene.vault.application("private", &["token:create"], &json!([]));
+    let masking = scene.proxy(json!({
+        "application": {"id": application.id()},
+        "response_transforms": [
+            {"type": "tokenize", "options": {
+                "token": {"type": "card_number", "data": "{{ res.pan }}"}, "identifier": "card",
+            }},
+            {"type": "mask", "matcher": "regex", "expression": "([0-9]{12})[0-9]{4}", "replacement": "*"},
+            {"type": "append_json", "options": {
+                "value": "{{ transform_identifier: 'card' | json: '$.id' }}", "location": "$.token",
+            }},
+        ],
+    }));
+    let call = |status: &str| {
+        let call = post("/proxy").key(&scene.vault.keys.private).header("Accept-Encoding", "gzip");
+        call.header("BT-PROXY-KEY", &masking.member("key")).header("X-Status", status)
+    };
+    let answer = scene.send(&call("200")).with_status(200);
+    assert_eq!(answer.json["pan"], "************4242");
+    let made =
+        scene.vault.get(&format!("/tokens/{}", answer.member("token")), &scene.vault.keys.private);
+    assert_eq!(made.with_status(200).json["data"], CARD);
+    assert_eq!(scene.psp.received_once().header("accept-encoding"), Some("identity"));
+    let failed = scene.send(&call("402")).with_status(402);
+    assert_eq!(failed.json["pan"], CARD, "only 2xx is changed");
+    scene.psp.received();
+    // The answer has no member to tokenize: nothing of it is passed on, and it is no 4xx.
+    scene.psp.answer(|_| Some((200, "application/json", String::from("{\"other\":\"mARK\"}"))));
+    let refused = scene.send(&call("200")).proxy_error(502);
+    assert!(!refused.text().contains("mARK"));
+    assert_eq!(scene.psp.received().len(), 1);
+}
+
 // Headers.
 
 #[test]

@@ -144,31 +144,6 @@ impl AccessControl<'_> {
         Ok(None)
     }
 
-    /// A caller with the rights of an application, for requests that the application answers for
-    /// though they carry none of its keys. `None` if there is no such application.
-    pub(in crate::app) fn stand_in(
-        self,
-        snapshot: &Snapshot,
-        tenant: TenantId,
-        application_id: ApplicationId,
-    ) -> Result<Option<Caller>, Error> {
-        let keys = self.vault.keys().tenant_keys(snapshot, tenant)?;
-        let Some((found, _)) = application(snapshot, &keys, tenant, application_id)? else {
-            return Ok(None);
-        };
-        let key = ApiKey {
-            id: KeyId::new(uuid::Uuid::nil()),
-            tenant,
-            application: application_id,
-            form: KeyForm::Current,
-            created_by: None,
-            created_at: found.created_at,
-        };
-        // No key has this tag, so that nobody can be looked up again with it.
-        let record = KeyRecord { key, tag: [0; 32], answer_seed: None };
-        self.caller(snapshot, record).map(Some)
-    }
-
     fn caller(self, snapshot: &Snapshot, record: KeyRecord) -> Result<Caller, Error> {
         let KeyRecord { key, tag, .. } = record;
         let keys = self.vault.keys().tenant_keys(snapshot, key.tenant)?;

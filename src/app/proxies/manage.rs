@@ -179,6 +179,7 @@ impl Proxies<'_> {
     }
 
     fn keep(self, keys: &TenantKeys, proxy: &Proxy) -> Result<Change, Error> {
+        self.check_certificate(&proxy.settings)?;
         let key = tables::proxies(proxy.tenant, proxy.id);
         let plain = encode_proxy(proxy)?;
         let sealed = keys.seal(Table::Proxies.number(), &key, plain.expose(), self.vault.random());
@@ -187,6 +188,14 @@ impl Proxies<'_> {
 
     /// Checks the application of a proxy. If callers without an API key get its right to see data
     /// in plain, an entry says so: auditors find these by one act, as they do for API keys.
+    /// The client that will show the certificate must be able to read it.
+    fn check_certificate(self, settings: &ProxySettings) -> Result<(), Error> {
+        let Some(certificate) = &settings.client_certificate else { return Ok(()) };
+        let Some(outbound) = self.vault.outbound.get() else { return Ok(()) };
+        let checked = outbound.check_identity(&certificate.identity());
+        checked.map_err(|why| Error::invalid("client_certificate", why))
+    }
+
     fn grants(
         self,
         snapshot: &Snapshot,

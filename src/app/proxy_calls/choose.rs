@@ -13,7 +13,8 @@ use crate::domain::quota::RateLimit;
 #[derive(Debug)]
 pub struct ChosenProxy {
     pub(super) proxy: Proxy,
-    /// The proxy's own application, if calls need no API key.
+    /// The proxy's own application. It makes the tokens of transforms, and answers for calls
+    /// without an API key.
     pub application: Option<Arc<Caller>>,
     /// The tenant's scale of the rate limits.
     pub rate_limit: RateLimit,
@@ -41,12 +42,7 @@ impl ProxyCalls<'_> {
         let Some(proxy) = self.vault.proxies().find_by_key(key)? else { return Ok(None) };
         let snapshot = self.vault.snapshot()?;
         let access = self.vault.access();
-        let application = match proxy.settings.application {
-            Some(id) if !proxy.settings.require_auth => {
-                access.stand_in(&snapshot, proxy.tenant, id)?.map(Arc::new)
-            }
-            Some(_) | None => None,
-        };
+        let application = self.vault.proxies().application_caller(&proxy)?.map(Arc::new);
         let rate_limit = access.tenant(&snapshot, proxy.tenant)?.quotas.rate_limit;
         Ok(Some(ChosenProxy { proxy, application, rate_limit }))
     }

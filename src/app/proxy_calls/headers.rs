@@ -33,6 +33,10 @@ impl<'a> HeaderSlots<'a> {
         Ok(Self(slots))
     }
 
+    pub(super) const fn none() -> Self {
+        Self(Vec::new())
+    }
+
     pub(super) fn references(&self) -> impl Iterator<Item = &Reference> {
         self.0.iter().flat_map(|slot| slot.expressions.references())
     }

@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use crate::app::access::caller::Caller;
 use crate::app::error::Error;
-use crate::app::outbound::{ClientIdentity, OutboundFailure, OutboundRequest, OutboundResponse};
+use crate::app::outbound::{OutboundFailure, OutboundRequest, OutboundResponse};
+use crate::app::proxies::transforms::{Message, Surroundings, TransformFailure};
 use crate::app::proxy_calls::body::BodySlots;
 use crate::app::proxy_calls::choose::ChosenProxy;
 use crate::app::proxy_calls::fill::{Filling, Unfilled};
@@ -16,6 +17,7 @@ use crate::app::proxy_calls::headers::HeaderSlots;
 use crate::app::proxy_calls::scope::ProxyScope;
 use crate::app::proxy_calls::target;
 use crate::app::proxy_calls::{ProxyCall, ProxyCalls, ProxyFailure};
+use crate::app::tokens::draft::TokenDraft;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::references::{NamedReferences, Usage};
 use crate::app::vault::Vault;
@@ -35,17 +37,19 @@ const NO_APPLICATION: &str =
 const NO_SUCH_PROXY: Error = Error::NotFound("proxy");
 const SWITCHED_OFF: &str =
     "The tenant's setting disable_ephemeral_proxy allows pre-configured proxies only.";
+const ACCEPT_ENCODING: &str = "accept-encoding";
 /// The tenant's setting that switches ephemeral proxies off.
 const DISABLE_EPHEMERAL: &str = "disable_ephemeral_proxy";
 
 /// A call with its values, and the tokens that it uses.
-#[derive(Default)]
 struct Prepared {
     /// `None` if the body goes on as it came.
     body: Option<Secret<Vec<u8>>>,
     /// New values of headers, with their places.
     headers: Vec<(usize, Secret<Vec<u8>>)>,
     used: BTreeMap<Uuid, Entity>,
+    /// The values that transforms name; absent if the proxy has none.
+    scope: Option<ProxyScope>,
 }
 
 /// The parties of one call.
@@ -56,8 +60,20 @@ struct Invocation<'a> {
     caller: Option<&'a Caller>,
     tenant: TenantId,
     /// `None` for an ephemeral proxy.
-    proxy: Option<&'a Proxy>,
+    stored: Option<Stored<'a>>,
 }
+
+/// A stored proxy, with all that its transforms need.
+#[derive(Clone, Copy)]
+struct Stored<'a> {
+    proxy: &'a Proxy,
+    /// The caller that makes tokens.
+    maker: Option<&'a Caller>,
+    draft: DraftParser<'a>,
+}
+
+/// Parses the body of a create request, which a transform may make. Its shape belongs to `http`.
+pub type DraftParser<'a> = &'a (dyn Fn(&Value) -> TokenDraft + Sync);
 
 impl<'a> ProxyCalls<'a> {
     /// Sends the call to the URL that the caller names.
@@ -73,7 +89,7 @@ impl<'a> ProxyCalls<'a> {
         }
         let tenant = caller.tenant.id;
         let invocation =
-            Invocation { vault: self.vault, caller: Some(caller), tenant, proxy: None };
+            Invocation { vault: self.vault, caller: Some(caller), tenant, stored: None };
         let url = target::join(url, &call.rest, call.query.as_deref())?;
         invocation.run(url, call).await
     }
@@ -85,6 +101,7 @@ impl<'a> ProxyCalls<'a> {
         caller: Option<&'a Caller>,
         chosen: &'a ChosenProxy,
         call: ProxyCall,
+        draft: DraftParser<'a>,
     ) -> Result<OutboundResponse, ProxyFailure> {
         let proxy = &chosen.proxy;
         let caller = if chosen.requires_key() {
@@ -96,25 +113,28 @@ impl<'a> ProxyCalls<'a> {
             chosen.application.as_deref()
         };
         let tenant = proxy.tenant;
-        let invocation = Invocation { vault: self.vault, caller, tenant, proxy: Some(proxy) };
+        let stored = Stored { proxy, maker: chosen.application.as_deref().or(caller), draft };
+        let invocation = Invocation { vault: self.vault, caller, tenant, stored: Some(stored) };
         let base = proxy.settings.destination.as_str();
         let url = target::join(base, &call.rest, call.query.as_deref())?;
         invocation.run(url, call).await
     }
 }
 
+impl<'a> Stored<'a> {
+    fn around(self, scope: &'a ProxyScope) -> Surroundings<'a> {
+        Surroundings { scope, caller: self.maker, draft: self.draft }
+    }
+}
+
 impl Invocation<'_> {
     async fn run(self, url: HttpsUrl, call: ProxyCall) -> Result<OutboundResponse, ProxyFailure> {
         let now = self.vault.now();
-        let prepared = if self.proxy.is_some_and(|proxy| proxy.settings.disable_detokenization) {
-            Prepared::default()
-        } else {
-            let prepare = |budget: &Budget| match self.prepare(&call, now, budget) {
-                Err(ProxyFailure::App(error)) => Err(error),
-                prepared => Ok(prepared),
-            };
-            self.vault.evaluating(Work::Page, prepare).await??
+        let prepare = |budget: &Budget| match self.prepare(&call, now, budget) {
+            Err(ProxyFailure::App(error)) => Err(error),
+            prepared => Ok(prepared),
         };
+        let prepared = self.vault.evaluating(Work::Page, prepare).await??;
         self.note(prepared.used, now).await?;
         let mut headers = call.headers;
         for (number, value) in prepared.headers {
@@ -122,28 +142,69 @@ impl Invocation<'_> {
                 *old = value;
             }
         }
-        let certificate = self.proxy.and_then(|it| it.settings.client_certificate.as_ref());
-        let identity = certificate.map(|certificate| {
-            Arc::new(ClientIdentity { pem: Secret::new(certificate.pem().expose().clone()) })
-        });
+        let message = Message { headers, body: prepared.body.unwrap_or(call.body) };
+        let Message { headers, body } = self.change_request(message, &prepared.scope).await?;
+        let certificate = self.proxy().and_then(|it| it.settings.client_certificate.as_ref());
+        let identity = certificate.map(|certificate| Arc::new(certificate.identity()));
         let request = OutboundRequest {
             method: call.method,
             url,
             headers,
-            body: prepared.body.unwrap_or(call.body),
+            body,
             timeout: PROXY_TIMEOUT,
             response_bytes_max: PROXY_ANSWER_BYTES_MAX,
             identity,
         };
-        self.send(request).await
+        let answer = self.send(request).await?;
+        self.change_answer(answer, &prepared.scope).await
+    }
+
+    fn proxy(&self) -> Option<&Proxy> {
+        self.stored.map(|stored| stored.proxy)
+    }
+
+    /// Runs the transforms of the request. Nothing is sent if one fails.
+    async fn change_request(
+        self,
+        mut message: Message,
+        scope: &Option<ProxyScope>,
+    ) -> Result<Message, ProxyFailure> {
+        let (Some(stored), Some(scope)) = (self.stored, scope) else { return Ok(message) };
+        if !stored.proxy.settings.response_transforms.is_empty() {
+            // A transform cannot read a compressed answer.
+            message.headers.retain(|(name, _)| name != ACCEPT_ENCODING);
+            let identity = Secret::new(b"identity".to_vec());
+            message.headers.push((String::from(ACCEPT_ENCODING), identity));
+        }
+        let around = stored.around(scope);
+        let changed = self.vault.proxies().transform_request(stored.proxy, message, around).await;
+        changed.map_err(|failure| match failure {
+            TransformFailure::App(error) => ProxyFailure::App(error),
+            TransformFailure::Failed(why) => ProxyFailure::invalid(why),
+        })
+    }
+
+    /// Runs the transforms of the answer. An answer that cannot be changed is not passed on.
+    async fn change_answer(
+        self,
+        answer: OutboundResponse,
+        scope: &Option<ProxyScope>,
+    ) -> Result<OutboundResponse, ProxyFailure> {
+        let (Some(stored), Some(scope)) = (self.stored, scope) else { return Ok(answer) };
+        let OutboundResponse { status, headers, body } = answer;
+        let message = Message { headers, body };
+        let (proxies, around) = (self.vault.proxies(), stored.around(scope));
+        let changed = proxies.transform_response(stored.proxy, status, message, around).await;
+        let Message { headers, body } = changed.map_err(ProxyFailure::Answer)?;
+        Ok(OutboundResponse { status, headers, body })
     }
 
     /// Queues the entries of the call: the call itself, and each token that it uses.
     async fn note(self, used: BTreeMap<Uuid, Entity>, at: Timestamp) -> Result<(), Error> {
         let actor = self.caller.map_or(Actor::ProxyCaller, Caller::actor);
         // A proxy that is not stored has no id.
-        let proxy =
-            self.proxy.map_or(Entity::new(EntityKind::Proxy, Uuid::nil()), |it| it.id.into());
+        let none = Entity::new(EntityKind::Proxy, Uuid::nil());
+        let proxy = self.proxy().map_or(none, |proxy| proxy.id.into());
         let acts = std::iter::once((Act::Invoke, proxy))
             .chain(used.into_values().map(|token| (Act::Use, token)));
         let entries = acts.map(|(act, entity)| AuditEntry { at, actor, act, entity }).collect();
@@ -169,8 +230,15 @@ impl Invocation<'_> {
         now: Timestamp,
         budget: &Budget,
     ) -> Result<Prepared, ProxyFailure> {
-        let body = BodySlots::find(call, budget)?;
-        let headers = HeaderSlots::find(call, budget)?;
+        let settings = self.proxy().map(|proxy| &proxy.settings);
+        let has_transforms = settings.is_some_and(|settings| {
+            !settings.request_transforms.is_empty() || !settings.response_transforms.is_empty()
+        });
+        let (body, headers) = if settings.is_some_and(|it| it.disable_detokenization) {
+            (BodySlots::Unchanged, HeaderSlots::none())
+        } else {
+            (BodySlots::find(call, budget)?, HeaderSlots::find(call, budget)?)
+        };
         let references = body.references().into_iter().chain(headers.references());
         let (named, used) = self.open(references, now, budget)?;
         let mut scope = ProxyScope::new(named, self.configuration(), call.encrypted.as_ref());
@@ -178,16 +246,17 @@ impl Invocation<'_> {
             scope.describe(call, None);
         }
         let filled = body.fill(Filling { scope: &scope, vault: self.vault, budget })?;
-        if headers.names("proxy") {
+        if headers.names("proxy") || has_transforms {
             let body = filled.as_ref().unwrap_or(&call.body);
             scope.describe(call, Some(body.expose()));
         }
         let headers = headers.fill(Filling { scope: &scope, vault: self.vault, budget })?;
-        Ok(Prepared { body: filled, headers, used })
+        let scope = has_transforms.then(|| scope.without_tokens());
+        Ok(Prepared { body: filled, headers, used, scope })
     }
 
     fn configuration(self) -> Secret<Value> {
-        let entries = self.proxy.iter().flat_map(|proxy| &proxy.settings.configuration.0);
+        let entries = self.proxy().into_iter().flat_map(|proxy| &proxy.settings.configuration.0);
         let entry = |(name, value): &(String, Secret<String>)| {
             (name.clone(), Value::from(value.expose().as_str()))
         };
@@ -206,7 +275,7 @@ impl Invocation<'_> {
         let is_free = application.kind == ApplicationKind::Private
             && application.access.rules().is_empty()
             && may_invoke;
-        if self.proxy.is_some() && is_free { Usage::ByInvocation } else { Usage::Plain }
+        if self.stored.is_some() && is_free { Usage::ByInvocation } else { Usage::Plain }
     }
 
     /// Opens the tokens and intents that the expressions name, each once.

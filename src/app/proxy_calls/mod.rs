@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use crate::app::error::Error;
 use crate::app::outbound::OutboundFailure;
+use crate::app::proxies::transforms::TransformFailure;
 use crate::app::vault::Vault;
 use crate::secret::Secret;
 
@@ -57,6 +58,8 @@ pub struct ProxyCall {
 pub enum ProxyFailure {
     /// Nothing was sent.
     App(Error),
+    /// The destination has answered, and the transforms of its answer failed.
+    Answer(TransformFailure),
     /// The call itself is wrong, by this sentence. Nothing was sent.
     Invalid(String),
     Outbound(OutboundFailure),

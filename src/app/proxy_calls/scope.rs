@@ -1,5 +1,7 @@
 //! The values that the expressions of a call can name.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 use crate::app::proxy_calls::ProxyCall;
@@ -25,6 +27,12 @@ impl ProxyScope {
     ) -> Self {
         let encrypted = encrypted.map(|value| Secret::new(value.expose().clone()));
         Self { named, config, encrypted, proxy: Secret::new(Value::Null) }
+    }
+
+    /// Forgets the tokens: transforms name none, and run while the destination works.
+    pub(super) fn without_tokens(mut self) -> Self {
+        self.named = NamedReferences(HashMap::new());
+        self
     }
 
     /// Describes the request. The body is known once its own expressions are evaluated; before, it

@@ -150,7 +150,8 @@ impl Scene {
         chosen: &ChosenProxy,
         call: ProxyCall,
     ) -> Result<OutboundResponse, ProxyFailure> {
-        block_on(self.vault.app.proxy_calls().invoke_chosen(caller, chosen, call))
+        let draft = |_: &Value| TokenDraft::default();
+        block_on(self.vault.app.proxy_calls().invoke_chosen(caller, chosen, call, &draft))
     }
 }
 

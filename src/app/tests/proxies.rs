@@ -75,7 +75,7 @@ fn respond(
             headers: headers.iter().map(header).collect(),
             body: Secret::new(body.as_bytes().to_vec()),
         };
-        let around = Surroundings { scope: &scope, caller: &vault.caller, draft: &token };
+        let around = Surroundings { scope: &scope, caller: Some(&vault.caller), draft: &token };
         vault.app.proxies().transform_response(&proxy, status, message, around).await
     })
 }

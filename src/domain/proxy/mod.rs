@@ -55,12 +55,6 @@ pub struct ProxySettings {
 #[derive(Debug, Default)]
 pub struct Configuration(pub Vec<(String, Secret<String>)>);
 
-impl Configuration {
-    pub fn get(&self, name: &str) -> Option<&Secret<String>> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
-    }
-}
-
 /// The destination as it was given, and in its parts.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Destination {
@@ -80,6 +74,7 @@ impl Destination {
         &self.text
     }
 
+    #[cfg(test)]
     pub const fn url(&self) -> &HttpsUrl {
         &self.url
     }

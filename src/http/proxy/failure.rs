@@ -1,7 +1,7 @@
 //! Failures of calls through proxies, in the shape that sets them apart from the destination's
 //! answers: `{"proxy_error": {...}}`.
 
-use crate::app::{Error, OutboundFailure, ProxyFailure};
+use crate::app::{Error, OutboundFailure, ProxyFailure, TransformFailure};
 use crate::http::problem::Problem;
 use crate::http::wire::json::Object;
 use crate::limits::RateLimitRefusal;
@@ -10,6 +10,7 @@ use crate::secret::Secret;
 const INVALID: &str = "Invalid proxy request";
 const NO_KEY: &str = "The BT-API-KEY header is required";
 const MAY_BE_SENT: &str = "It may have received the request.";
+const NOT_PASSED_ON: &str = "The destination has answered, and a transform of the answer failed.";
 const TIMED_OUT: &str = "The destination did not answer in time. It may have received the request.";
 
 /// A problem with the texts that only calls through proxies have.
@@ -86,6 +87,16 @@ impl From<ProxyFailure> for ProxyProblem {
     fn from(failure: ProxyFailure) -> Self {
         match failure {
             ProxyFailure::App(error) => error.into(),
+            ProxyFailure::Answer(TransformFailure::Failed(why)) => {
+                Self::with_detail(Problem::new(502, ""), format!("{NOT_PASSED_ON} {why}"))
+            }
+            ProxyFailure::Answer(TransformFailure::App(error)) => {
+                let problem = Problem::from(error);
+                if problem.status < 500 {
+                    return Problem::new(502, NOT_PASSED_ON).into();
+                }
+                problem.into()
+            }
             ProxyFailure::Invalid(detail) => Self::invalid(detail),
             ProxyFailure::Outbound(OutboundFailure::Refused(why)) => {
                 Self::invalid(format!("The destination is refused: {why}."))

@@ -26,6 +26,7 @@ use crate::http::reply::RequestContext;
 use crate::http::route::{self, PROXY_PERMISSIONS};
 use crate::http::state::Http;
 use crate::http::wire::query::{PlusSign, decode};
+use crate::http::wire::token;
 use crate::limits::{self, KeyHash, ProxyKind, ProxyRequest};
 use crate::secret::{Secret, SecretBody};
 
@@ -88,7 +89,9 @@ impl Http {
         let call = call_of(context, parts, body);
         let (calls, caller) = (self.app.proxy_calls(), caller.as_deref());
         let answer = match (proxy, choice, caller) {
-            (Some(proxy), _, caller) => calls.invoke_chosen(caller, &proxy, call).await?,
+            (Some(proxy), _, caller) => {
+                calls.invoke_chosen(caller, &proxy, call, &token::parse_draft).await?
+            }
             (None, Choice::Url(url), Some(caller)) => {
                 calls.invoke_ephemeral(caller, &url, call).await?
             }

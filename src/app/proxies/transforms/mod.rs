@@ -32,8 +32,9 @@ const TOO_MUCH_MASKING: &str = "A mask of the proxy takes too long for this answ
 pub(in crate::app) struct Surroundings<'a> {
     /// `config`, `proxy` and `encrypted`.
     pub(in crate::app) scope: &'a (dyn Scope + Sync),
-    /// The caller that makes tokens: the proxy's application if it has one.
-    pub(in crate::app) caller: &'a Caller,
+    /// The caller that makes tokens: the proxy's application if it has one. A call without an API
+    /// key may have none.
+    pub(in crate::app) caller: Option<&'a Caller>,
     /// Parses the body of a create request. Its shape belongs to `http`.
     pub(in crate::app) draft: &'a (dyn Fn(&Value) -> TokenDraft + Sync),
 }

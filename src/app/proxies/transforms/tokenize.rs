@@ -9,6 +9,7 @@ use crate::app::proxies::Proxies;
 use crate::app::proxies::transforms::{Surroundings, TransformFailure};
 use crate::app::tokens::references::whole_token;
 
+const NO_APPLICATION: &str = "The proxy has no application that could make a token.";
 const INVALID: &str = "The token that a transform of the proxy makes has mistakes.";
 
 impl Proxies<'_> {
@@ -20,7 +21,8 @@ impl Proxies<'_> {
         body: &Value,
     ) -> Result<Value, TransformFailure> {
         let draft = (around.draft)(body);
-        let made = self.vault.tokens(around.caller).create(draft, &Write::plain()).await;
+        let caller = around.caller.ok_or(TransformFailure::Failed(NO_APPLICATION))?;
+        let made = self.vault.tokens(caller).create(draft, &Write::plain()).await;
         let made = made.map_err(|error| match error {
             // The mistakes name members of the destination's answer.
             Error::Invalid(_) => TransformFailure::Failed(INVALID),
