@@ -53,7 +53,6 @@ fn examples() -> Vec<Example> {
     let application = json!({"name": "n", "type": "private", "permissions": ["token:create"]});
     let update = json!({"name": "n", "permissions": ["token:create"]});
     let tenant = json!({"name": "n"});
-    let proxy = json!({"name": "n", "destination_url": "https://psp.example"});
     // A predefined id, since the body cannot know an assigned one.
     let session = json!({"token_id": "card-of-access", "device": "browser"});
     let device = json!({"device_info": {"browser_language": "en"}});
@@ -103,14 +102,6 @@ fn examples() -> Vec<Example> {
         ("GET", "/applications/{id}/keys", None, 200, Resource),
         ("GET", "/applications/{id}/keys/{key}", None, 200, Resource),
         ("DELETE", "/applications/{id}/keys/{key}", None, 204, Resource),
-        ("POST", "/proxies", Some(proxy.clone()), 201, Nothing),
-        ("GET", "/proxies", None, 200, Nothing),
-        ("GET", "/proxies/{id}", None, 200, Resource),
-        ("PUT", "/proxies/{id}", Some(proxy), 200, Resource),
-        ("PATCH", "/proxies/{id}", Some(json!({})), 204, Resource),
-        ("DELETE", "/proxies/{id}", None, 204, Resource),
-        // Not offered, for every caller; a proxy that is not there comes first.
-        ("PUT", "/proxies/{id}/hostname", Some(json!({})), 422, Resource),
         ("POST", "/sessions", None, 201, Nothing),
         // `request` adds the nonce of a new session.
         (
@@ -129,7 +120,8 @@ fn examples() -> Vec<Example> {
         ("GET", "/tenants/self", None, 200, Nothing),
         ("PUT", "/tenants/self", Some(tenant), 200, Nothing),
     ];
-    let keyed = entries.into_iter().chain(small_reads()).map(|entry| (Listener::Api, entry));
+    let others = small_reads().into_iter().chain(proxy_examples());
+    let keyed = entries.into_iter().chain(others).map(|entry| (Listener::Api, entry));
     let all = keyed.chain(examples_without_key());
     let example = |(listener, (method, path, body, status, names))| Example {
         listener,
@@ -157,6 +149,21 @@ fn small_reads() -> [Entry; 6] {
 }
 
 type Entry = (&'static str, &'static str, Option<Value>, u16, Names);
+
+fn proxy_examples() -> [Entry; 7] {
+    use Names::{Nothing, Resource};
+    let proxy = json!({"name": "n", "destination_url": "https://psp.example"});
+    [
+        ("POST", "/proxies", Some(proxy.clone()), 201, Nothing),
+        ("GET", "/proxies", None, 200, Nothing),
+        ("GET", "/proxies/{id}", None, 200, Resource),
+        ("PUT", "/proxies/{id}", Some(proxy), 200, Resource),
+        ("PATCH", "/proxies/{id}", Some(json!({})), 204, Resource),
+        ("DELETE", "/proxies/{id}", None, 204, Resource),
+        // Not offered, for every caller; a proxy that is not there comes first.
+        ("PUT", "/proxies/{id}/hostname", Some(json!({})), 422, Resource),
+    ]
+}
 
 /// The routes for anyone, whose forms are in `request`, and those of the other listeners.
 fn examples_without_key() -> impl Iterator<Item = (Listener, Entry)> {

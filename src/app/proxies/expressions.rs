@@ -152,10 +152,14 @@ impl Filling<'_> {
             return Err(NO_TOKENS);
         }
         let value = template.evaluate(self.scope, self.host, self.budget);
-        value.map(Secret::new).map_err(|failed| match failed {
-            Failed::TooLarge => TOO_LARGE,
-            Failed::TooMuchWork => TOO_MUCH,
-            _ => UNKNOWN,
+        value.map(Secret::new).map_err(|failed| {
+            if failed == Failed::TooLarge {
+                TOO_LARGE
+            } else if failed == Failed::TooMuchWork {
+                TOO_MUCH
+            } else {
+                UNKNOWN
+            }
         })
     }
 }

@@ -101,6 +101,7 @@ fn masks() -> Value {
     json!([{"type": "mask", "matcher": "regex", "expression": expression, "replacement": "*"}])
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "values are written where they are used")]
 fn append(kind: &str, location: &str, value: Value) -> Value {
     json!({"type": kind, "options": {"location": location, "value": value}})
 }

@@ -146,8 +146,8 @@ impl Parser<'_> {
             Some('^') => Ok(Node::Assertion(Assertion::Start)),
             Some('$') => Ok(Node::Assertion(Assertion::End)),
             Some('\\') => match self.rest.peek() {
-                Some('b') => self.assertion(Assertion::WordBoundary),
-                Some('B') => self.assertion(Assertion::NoWordBoundary),
+                Some('b') => Ok(self.assertion(Assertion::WordBoundary)),
+                Some('B') => Ok(self.assertion(Assertion::NoWordBoundary)),
                 _ => {
                     let item = self.escape()?;
                     Ok(Node::Class(Class { negated: false, items: vec![item] }))
@@ -158,9 +158,10 @@ impl Parser<'_> {
         }
     }
 
-    fn assertion(&mut self, assertion: Assertion) -> Result<Node, InvalidPattern> {
+    /// An assertion before its letter.
+    fn assertion(&mut self, assertion: Assertion) -> Node {
         self.rest.next();
-        Ok(Node::Assertion(assertion))
+        Node::Assertion(assertion)
     }
 
     /// A group after its parenthesis: `(a)`, `(?:a)`, `(?<name>a)` or `(?P<name>a)`.

@@ -99,7 +99,9 @@ impl Program {
         }
         self.node(last)?;
         let end = self.states.len();
-        ends.into_iter().for_each(|at| self.set(at, State::Jump(end)));
+        for at in ends {
+            self.set(at, State::Jump(end));
+        }
         Ok(())
     }
 
@@ -128,7 +130,9 @@ impl Program {
             self.node(node)?;
         }
         let out = self.states.len();
-        splits.into_iter().for_each(|at| self.set(at, ways(at.saturating_add(1), out)));
+        for at in splits {
+            self.set(at, ways(at.saturating_add(1), out));
+        }
         Ok(())
     }
 

@@ -11,7 +11,7 @@ fn all(pattern: &Pattern, text: &str) -> Vec<Match> {
     let mut at = 0;
     while let Some(one) = pattern.find_at(text, at, &mut steps).unwrap() {
         let (from, to) = one.whole;
-        let next = text[to..].chars().next().map_or(1, char::len_utf8);
+        let next = text.get(to..).unwrap().chars().next().map_or(1, char::len_utf8);
         at = if to > from { to } else { to + next };
         found.push(one);
         if at > text.len() {
@@ -24,7 +24,7 @@ fn all(pattern: &Pattern, text: &str) -> Vec<Match> {
 #[track_caller]
 fn check(pattern: &str, text: &str, expected: &[(&str, &[&str])]) {
     let found = all(&Pattern::parse(pattern).unwrap(), text);
-    let slice = |(from, to): (usize, usize)| &text[from..to];
+    let slice = |(from, to): (usize, usize)| text.get(from..to).unwrap();
     let found: Vec<_> = found
         .iter()
         .map(|it| {
@@ -139,7 +139,9 @@ proptest! {
     fn no_text_panics(source in "[ab()|*+?{},1-3\\\\dws.^$\\[\\]]{0,20}", text in "\\PC{0,20}") {
         if let Ok(pattern) = Pattern::parse(&source) {
             let mut steps = Steps::new(100_000);
-            let _ = pattern.find_at(&text, 0, &mut steps);
+            if let Ok(Some(found)) = pattern.find_at(&text, 0, &mut steps) {
+                prop_assert!(text.get(found.whole.0..found.whole.1).is_some());
+            }
         }
     }
 }

@@ -61,9 +61,7 @@ fn labels(text: &str) -> Option<Vec<&str>> {
                 labels.push(label);
                 open = None;
             }
-            (None, None, Some(_)) | (Some(_), Some(_), _) | (Some(_), None, Some(_)) => {
-                return None;
-            }
+            (_, None, Some(_)) | (Some(_), Some(_), _) => return None,
             (_, None, None) => (),
         }
     }

@@ -86,6 +86,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "bodies are written where they are used")]
     fn check(location: &str, mut body: Value, expected: Result<Value, NoPlace>) {
         let location = Location::parse(location).unwrap();
         let set = location.set(&mut body, json!("new"));

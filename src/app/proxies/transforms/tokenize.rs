@@ -23,10 +23,13 @@ impl Proxies<'_> {
         let draft = (around.draft)(body);
         let caller = around.caller.ok_or(TransformFailure::Failed(NO_APPLICATION))?;
         let made = self.vault.tokens(caller).create(draft, &Write::plain()).await;
-        let made = made.map_err(|error| match error {
-            // The mistakes name members of the destination's answer.
-            Error::Invalid(_) => TransformFailure::Failed(INVALID),
-            other => TransformFailure::App(other),
+        // The mistakes may name members of the destination's answer.
+        let made = made.map_err(|error| {
+            if matches!(error, Error::Invalid(_)) {
+                TransformFailure::Failed(INVALID)
+            } else {
+                TransformFailure::App(error)
+            }
         })?;
         let mut token = whole_token(&made.outcome.shown);
         if let Some(members) = token.as_object_mut() {
