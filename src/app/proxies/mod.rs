@@ -26,7 +26,7 @@ impl Vault {
 }
 
 impl Proxies<'_> {
-    /// The proxy that a caller chooses with this text; `None` if there is none. The tenant is not
+    /// The proxy that a caller chooses with this text; `None` if no proxy has it. The tenant is not
     /// known before: the key alone leads to it.
     pub fn find_by_key(self, text: &str) -> Result<Option<Proxy>, Error> {
         let Some(presented) = ProxyKey::parse(text) else { return Ok(None) };

@@ -39,7 +39,7 @@ pub struct Steps(usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManySteps;
 
-/// Where a match and its groups are, in bytes. A group that took no part is absent.
+/// The places of a match and of its groups, in bytes. A group that took no part is absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Match {
     pub whole: (usize, usize),

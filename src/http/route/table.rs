@@ -7,7 +7,9 @@ use crate::app::Error;
 use crate::domain::id::{ApplicationId, KeyId, ProxyId, WebhookId};
 use crate::domain::permission::Permission;
 use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
-use crate::http::operations::{applications, enrichments, logs, results, tenants, webhooks};
+use crate::http::operations::{
+    applications, enrichments, logs, proxies, results, tenants, webhooks,
+};
 use crate::http::pages::{PageCall, PageContent, PageRequest};
 use crate::http::probes;
 use crate::http::problem::Problem;
@@ -193,13 +195,13 @@ pub static ROUTES: &[Route] = &[
     operation!(UpdateThreedsSession PUT "/3ds/sessions/" {id: SessionName} [ThreedsSessionCreate] Json Once Other => update_threeds_session(id).await),
     operation!(AuthenticateThreedsSession POST "/3ds/sessions/" {id: SessionName} "/authenticate" [ThreedsSessionAuthenticate] Json Once Other => authenticate_threeds_session(id).await),
     operation!(ReadChallengeResult GET "/3ds/sessions/" {id: SessionName} "/challenge-result" [ThreedsSessionAuthenticate] Nothing Ignored Other => read_challenge_result(id).await),
-    operation!(CreateProxy POST "/proxies" [ProxyCreate] Json Once Other => create_proxy().await),
-    operation!(ListProxies GET "/proxies" [ProxyRead] Nothing Ignored Other => list_proxies().await),
-    operation!(ReadProxy GET "/proxies/" {id: ProxyId} [ProxyRead] Nothing Ignored Other => read_proxy(id).await),
-    operation!(ReplaceProxy PUT "/proxies/" {id: ProxyId} [ProxyUpdate] Json Once Other => replace_proxy(id).await),
-    operation!(PatchProxy PATCH "/proxies/" {id: ProxyId} [ProxyUpdate] MergePatch Ignored Other => patch_proxy(id).await),
-    operation!(DeleteProxy DELETE "/proxies/" {id: ProxyId} [ProxyDelete] Nothing Ignored Other => delete_proxy(id).await),
-    operation!(SetProxyHostname PUT "/proxies/" {id: ProxyId} "/hostname" [ProxyUpdate] Json Ignored Other => set_proxy_hostname(id)),
+    operation!(CreateProxy POST "/proxies" [ProxyCreate] Json Once Other => with proxies::create_proxy().await),
+    operation!(ListProxies GET "/proxies" [ProxyRead] Nothing Ignored Other => with proxies::list_proxies().await),
+    operation!(ReadProxy GET "/proxies/" {id: ProxyId} [ProxyRead] Nothing Ignored Other => with proxies::read_proxy(id).await),
+    operation!(ReplaceProxy PUT "/proxies/" {id: ProxyId} [ProxyUpdate] Json Once Other => with proxies::replace_proxy(id).await),
+    operation!(PatchProxy PATCH "/proxies/" {id: ProxyId} [ProxyUpdate] MergePatch Ignored Other => with proxies::patch_proxy(id).await),
+    operation!(DeleteProxy DELETE "/proxies/" {id: ProxyId} [ProxyDelete] Nothing Ignored Other => with proxies::delete_proxy(id).await),
+    operation!(SetProxyHostname PUT "/proxies/" {id: ProxyId} "/hostname" [ProxyUpdate] Json Ignored Other => with proxies::set_proxy_hostname(id)),
     operation!(CreateWebhook POST "/webhooks" [WebhooksCreate] Json Once Other => create_webhook().await),
     operation!(ListWebhooks GET "/webhooks" [WebhooksRead] Nothing Ignored Other => list_webhooks()),
     operation!(ListWebhookEventTypes GET "/webhooks/event-types" [WebhooksRead WebhookRead] Nothing Ignored Other => fn webhooks::list_event_types()),
