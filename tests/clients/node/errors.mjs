@@ -115,7 +115,7 @@ check("a trace id comes back", async () => {
 });
 
 check("what this server does not have is not found, with a reason", async () => {
-  const error = await privateClient.proxies.list().then(assert.fail, (it) => it);
+  const error = await privateClient.reactors.list().then(assert.fail, (it) => it);
   assert.ok(error instanceof sdk.BasisTheoryError, error.stack);
   assert.ok(error.statusCode === 404 && error.body.detail, error.message);
 });
