@@ -7,6 +7,7 @@
 mod access;
 mod audit;
 mod blocking;
+mod client_keys;
 mod commit;
 mod error;
 mod keys;
@@ -32,6 +33,7 @@ pub use audit::{
     AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, ExportQuery, ExportedEntry,
     LogPage, LogQuery, LogStart, Receipt, TrustAnchors, decode_receipt, encode_receipt,
 };
+pub use client_keys::ClientKeyView;
 pub use commit::commit_loop::Write;
 pub use commit::disk::{DiskEvent, DiskState};
 pub use commit::idempotency::Guard;

@@ -25,6 +25,19 @@ pub const SESSIONS_MAX: usize = 10_000;
 pub const SESSION_LIFE: Duration = Duration::from_mins(3);
 /// The longest life that an authorization may give to a session: a working day and its night.
 pub const SESSION_LIFE_MAX: Duration = Duration::from_hours(24);
+/// Client encryption keys of one tenant; a list shows all of them.
+pub const CLIENT_KEYS_MAX: usize = 1_000;
+/// A client encryption key without an expiry of its own.
+pub const CLIENT_KEY_LIFE: Duration = Duration::from_hours(365 * 24);
+/// The longest life of a client encryption key: a year, as published, also one with a leap day.
+pub const CLIENT_KEY_LIFE_MAX: Duration = Duration::from_hours(366 * 24);
+/// The header of an encrypted value as JSON: an algorithm, a key's id and a public key.
+pub const JWE_HEADER_BYTES_MAX: usize = 1_024;
+/// Values in the plain text of an encrypted value, names of members included. A record about a
+/// person has hundreds. They are not in the budget of the request's body.
+pub const ENCRYPTED_VALUES_MAX: usize = 1_000;
+/// Encrypted values in the header of one proxy request.
+pub const ENCRYPTED_COUNT_MAX: usize = 20;
 /// The name of a tenant or an application, as published.
 pub const NAME_CHARS_MAX: usize = 200;
 /// A rule's description.

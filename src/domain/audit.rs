@@ -3,8 +3,8 @@
 use uuid::Uuid;
 
 use crate::domain::id::{
-    AccessSessionId, ApplicationId, KeyId, ProxyId, SessionId, TenantId, TokenId, TokenIntentId,
-    WebhookId,
+    AccessSessionId, ApplicationId, ClientKeyId, KeyId, ProxyId, SessionId, TenantId, TokenId,
+    TokenIntentId, WebhookId,
 };
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
@@ -118,15 +118,17 @@ words! {
         MasterKey 10 "master_key" "Master key";
         Proxy 24 "proxy" "Proxy";
         Session 14 "session" "Session";
-        Webhook 15 "webhook" "Webhook";
+        Webhook 16 "webhook" "Webhook";
+        ClientKey 15 "client_key" "Client encryption key";
     }
 }
 
 impl EntityKind {
     /// The kinds of a tenant's resources.
-    pub const OF_TENANTS: [Self; 9] = [
+    pub const OF_TENANTS: [Self; 10] = [
         Self::Application,
         Self::ApplicationKey,
+        Self::ClientKey,
         Self::Proxy,
         Self::Session,
         Self::ThreedsSession,
@@ -176,6 +178,7 @@ macro_rules! from_ids {
 
 from_ids! {
     AccessSessionId Session;
+    ClientKeyId ClientKey;
     ApplicationId Application;
     KeyId ApplicationKey;
     ProxyId Proxy;

@@ -11,6 +11,7 @@ pub mod backup;
 pub mod base58;
 pub mod canonical_json;
 pub mod card;
+pub mod client_key;
 pub mod condition;
 pub mod container;
 pub mod data;

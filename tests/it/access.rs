@@ -102,6 +102,10 @@ fn examples() -> Vec<Example> {
         ("GET", "/applications/{id}/keys", None, 200, Resource),
         ("GET", "/applications/{id}/keys/{key}", None, 200, Resource),
         ("DELETE", "/applications/{id}/keys/{key}", None, 204, Resource),
+        ("POST", "/keys", Some(json!({})), 201, Nothing),
+        ("GET", "/keys", None, 200, Nothing),
+        ("GET", "/keys/{id}", None, 200, Resource),
+        ("DELETE", "/keys/{id}", None, 204, Resource),
         ("POST", "/sessions", None, 201, Nothing),
         // `request` adds the nonce of a new session.
         (
@@ -587,6 +591,10 @@ fn path(vault: &Vault, call: Call) -> String {
         return route
             .path
             .replace("{id}", &vault.post("/proxies", &key, proxy).with_status(201).id());
+    }
+    if route.path == "/keys/{id}" {
+        let made = vault.post("/keys", &vault.keys.management, json!({})).with_status(201);
+        return route.path.replace("{id}", &made.id());
     }
     if route.path == "/application-templates/{id}" {
         let all = vault.get("/application-templates", &vault.keys.private);

@@ -21,6 +21,7 @@ mod bad_containers;
 mod bodies;
 mod bulk;
 mod cli;
+mod client_keys;
 mod clock;
 mod compact;
 mod cors;

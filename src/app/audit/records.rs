@@ -11,7 +11,8 @@ use crate::app::upkeep::verify::Report;
 use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, AuditEntry, EntityKind};
 use crate::domain::id::{
-    AccessSessionId, ApplicationId, ProxyId, SessionId, TenantId, TokenId, TokenIntentId, WebhookId,
+    AccessSessionId, ApplicationId, ClientKeyId, ProxyId, SessionId, TenantId, TokenId,
+    TokenIntentId, WebhookId,
 };
 use crate::store::chain::{Checkpoint, RecordState};
 use crate::store::{DigestState, RecordDigests, Snapshot, StorageFailure, Table, tables};
@@ -104,6 +105,9 @@ impl<'a> Gone<'a> {
                 (Table::Applications, tables::applications(tenant, ApplicationId::new(id)))
             }
             EntityKind::ApplicationKey => return Ok(self.keys.contains(&id)),
+            EntityKind::ClientKey => {
+                (Table::ClientKeys, tables::client_keys(tenant, ClientKeyId::new(id)))
+            }
             EntityKind::Proxy => (Table::Proxies, tables::proxies(tenant, ProxyId::new(id))),
             EntityKind::Session => {
                 (Table::Sessions, tables::sessions(tenant, AccessSessionId::new(id)))

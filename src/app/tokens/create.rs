@@ -86,6 +86,15 @@ impl Tokens<'_> {
         };
         let target = Target { containers: &containers, id: draft.target_id() };
         self.caller.require_in_all(Permission::TokenCreate, target)?;
+        if let Some(text) = draft.encrypted.take() {
+            let snapshot = self.vault.snapshot()?;
+            let opened = self.vault.client_keys().open(&snapshot, self.caller, &text, now);
+            match opened {
+                Ok(data) => draft.data = Some(data),
+                Err(Error::Invalid(mistakes)) => draft.mistakes.append(mistakes),
+                Err(error) => return Err(error),
+            }
+        }
         let origin = match &intent {
             Some(intent) if !self.caller.may_know(intent, &containers) => ValueOrigin::Collected,
             Some(_) | None => ValueOrigin::Own,

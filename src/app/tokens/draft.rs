@@ -32,6 +32,8 @@ pub struct TokenDraft {
     pub token_intent_id: Option<String>,
     pub kind: Option<TokenType>,
     pub data: Option<Secret<Value>>,
+    /// Data that the client encrypted, in place of `data`.
+    pub encrypted: Option<String>,
     pub mask: Option<Value>,
     pub containers: Option<Vec<Container>>,
     /// Places a token without containers.

@@ -16,7 +16,9 @@ use crate::app::upkeep::Upkeep;
 use crate::bounds::SWEEP_BATCH_MAX;
 use crate::crypto::TenantKeys;
 use crate::domain::audit::{Act, Actor, Entity};
-use crate::domain::id::{AccessSessionId, SessionId, TenantId, TokenId, TokenIntentId};
+use crate::domain::id::{
+    AccessSessionId, ClientKeyId, SessionId, TenantId, TokenId, TokenIntentId,
+};
 use crate::domain::time::Timestamp;
 use crate::idempotency::live_half_days;
 use crate::store::tables::{CvcEntry, ExpiryEntry, ExpiryKind, KeyRange};
@@ -172,6 +174,10 @@ impl Upkeep<'_> {
         let keys = self.known_keys(snapshot, due.tenant, known)?;
         let change = Change::new().delete(Table::Expiries, key.to_vec());
         let removal = match due.kind {
+            ExpiryKind::ClientKey => {
+                let id = ClientKeyId::new(due.id);
+                self.vault.client_keys().expire(snapshot, keys, due.tenant, id, now)?
+            }
             ExpiryKind::Session => {
                 let id = AccessSessionId::new(due.id);
                 self.vault.access().expire_session(snapshot, keys, due.tenant, id, now)?

@@ -2,6 +2,7 @@
 //! row opens, and every row that finds another one has it.
 
 use crate::app::access::sessions::{due, find_session};
+use crate::app::client_keys::{self, find_client_key};
 use crate::app::error::Error;
 use crate::app::upkeep::verify::{Report, Verification, unless_damaged};
 use crate::crypto::TenantKeys;
@@ -42,7 +43,32 @@ impl Verification<'_> {
                 }
             }
         }
+        self.verify_client_keys(snapshot, tenant, keys, report)?;
         self.verify_sessions(snapshot, tenant, keys, report)
+    }
+
+    /// Every client encryption key has the entry of its expiry.
+    fn verify_client_keys(
+        self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+        keys: &TenantKeys,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        for entry in snapshot.range(&tables::client_keys_of(tenant))? {
+            let (key, _) = entry?;
+            let Some((_, id)) = tables::client_key_of_key(&key) else {
+                report.find(format!("tenant {tenant}: the key of a client key is no id"));
+                continue;
+            };
+            let found = find_client_key(snapshot, keys, tenant, id);
+            let Some((key, _)) = unless_damaged(found)?.flatten() else { continue };
+            report.index_entries = report.index_entries.saturating_add(1);
+            if snapshot.value(Table::Expiries, &client_keys::due(&key))?.is_none() {
+                report.find(format!("client key {id}: an entry of due is missing"));
+            }
+        }
+        Ok(())
     }
 
     /// Every session has the row that finds it and the entry of its expiry.

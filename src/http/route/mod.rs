@@ -183,7 +183,6 @@ const ELSEWHERE: &[&str] = &[
     "enrichments",
     "events",
     "google-pay",
-    "keys",
     "network-tokens",
     "reactor-formulas",
     "reactors",

@@ -2,7 +2,7 @@
 //! those that its path names: one that the path lacks does not compile.
 
 use crate::app::Error;
-use crate::domain::id::{ApplicationId, KeyId, ProxyId, WebhookId};
+use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, WebhookId};
 use crate::http::wire::query::{PlusSign, decode};
 
 /// A segment of a path that names a resource.
@@ -50,6 +50,13 @@ impl PathParameter for ApplicationId {
 }
 
 impl PathParameter for KeyId {
+    fn from_segment(segment: &str) -> Option<Result<Self, Error>> {
+        let text = decoded(segment)?;
+        Some(Self::parse(&text).ok_or(Error::NotFound("key")))
+    }
+}
+
+impl PathParameter for ClientKeyId {
     fn from_segment(segment: &str) -> Option<Result<Self, Error>> {
         let text = decoded(segment)?;
         Some(Self::parse(&text).ok_or(Error::NotFound("key")))

@@ -4,7 +4,7 @@ use hyper::Method;
 
 #[cfg(test)]
 use crate::app::Error;
-use crate::domain::id::{ApplicationId, KeyId, ProxyId, WebhookId};
+use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, WebhookId};
 use crate::domain::permission::Permission;
 use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
 use crate::http::operations::{
@@ -174,6 +174,10 @@ pub static ROUTES: &[Route] = &[
     operation!(ListApplicationKeys GET "/applications/" {id: ApplicationId} "/keys" [ApplicationRead] Nothing Ignored Other => list_application_keys(id)),
     operation!(ReadApplicationKey GET "/applications/" {id: ApplicationId} "/keys/" {key: KeyId} [ApplicationRead] Nothing Ignored Other => read_application_key(id, key)),
     operation!(DeleteApplicationKey DELETE "/applications/" {id: ApplicationId} "/keys/" {key: KeyId} [ApplicationDelete] Nothing Ignored Other => delete_application_key(id, key).await),
+    operation!(CreateClientKey POST "/keys" [KeysCreate] Json Once Other => create_client_key().await),
+    operation!(ListClientKeys GET "/keys" [KeysRead] Nothing Ignored Other => list_client_keys()),
+    operation!(ReadClientKey GET "/keys/" {id: ClientKeyId} [KeysRead] Nothing Ignored Other => read_client_key(id)),
+    operation!(DeleteClientKey DELETE "/keys/" {id: ClientKeyId} [KeysDelete] Nothing Ignored Other => delete_client_key(id).await),
     operation!(CreateSession POST "/sessions" [] Nothing Ignored Other => create_session().await),
     operation!(AuthorizeSession POST "/sessions/authorize" [] Json Once Other => authorize_session().await),
     operation!(ListPermissions GET "/permissions" [] Nothing Ignored Other => list_permissions()),

@@ -24,8 +24,9 @@ use crate::secret::Secret;
 pub(crate) fn parse_draft(body: &Value) -> TokenDraft {
     let mut fields = Fields::of_body(body);
     let token_intent_id = fields.text("token_intent_id").map(String::from);
+    let mut encrypted = None;
     let (kind, data) = if token_intent_id.is_some() {
-        for name in ["type", "data"] {
+        for name in ["type", "data", "encrypted"] {
             if fields.value(name).is_some() {
                 fields.wrong(name, "A conversion takes this from the token intent.");
             }
@@ -33,8 +34,13 @@ pub(crate) fn parse_draft(body: &Value) -> TokenDraft {
         (None, None)
     } else {
         let data = fields.value("data").cloned().map(Secret::new);
-        if data.is_none() {
-            fields.wrong("data", "The data is required.");
+        encrypted = fields.text("encrypted").map(String::from);
+        match (&data, fields.value("encrypted")) {
+            (Some(_), Some(_)) => {
+                fields.wrong("encrypted", "A token has data or an encrypted value, not both.");
+            }
+            (None, None) => fields.wrong("data", "The data is required."),
+            (Some(_), None) | (None, Some(_)) => (),
         }
         (kind(&mut fields), data)
     };
@@ -47,6 +53,7 @@ pub(crate) fn parse_draft(body: &Value) -> TokenDraft {
         token_intent_id,
         kind,
         data,
+        encrypted,
         mask: fields.value("mask").cloned(),
         containers,
         privacy,

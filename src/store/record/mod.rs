@@ -7,6 +7,7 @@ mod access;
 mod answer;
 mod audit;
 mod backups;
+mod client_key;
 pub(in crate::store) mod encoding;
 mod hidden_parts;
 mod phrases;
@@ -30,6 +31,7 @@ pub use answer::{
 };
 pub use audit::{decode_audit, encode_audit};
 pub use backups::{decode_backups, encode_backups};
+pub use client_key::{decode_client_key, encode_client_key};
 pub use encoding::{BadRecord, EncodeFailed};
 pub use hidden_parts::{HiddenPart, decode_hidden, encode_hidden};
 pub use proxy::{decode_proxy, encode_proxy};

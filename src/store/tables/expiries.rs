@@ -12,6 +12,8 @@ use crate::store::tables::table::{Table, join, micros, two_ids};
 /// The kind of an expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpiryKind {
+    /// A client encryption key.
+    ClientKey,
     /// A session of a public application.
     Session,
     /// A 3DS session's record, at the end of its retention.
@@ -31,6 +33,7 @@ impl ExpiryKind {
             Self::TokenIntent => 3,
             Self::ThreedsSession => 5,
             Self::ThreedsWait => 6,
+            Self::ClientKey => 7,
             Self::Session => 8,
         }
     }
@@ -41,6 +44,7 @@ impl ExpiryKind {
             3 => Some(Self::TokenIntent),
             5 => Some(Self::ThreedsSession),
             6 => Some(Self::ThreedsWait),
+            7 => Some(Self::ClientKey),
             8 => Some(Self::Session),
             _ => None,
         }

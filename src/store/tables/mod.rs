@@ -4,6 +4,7 @@
 
 mod access;
 mod audit;
+mod client_keys;
 mod expiries;
 mod idempotency;
 pub mod meta;
@@ -19,6 +20,7 @@ mod webhooks;
 
 pub use access::*;
 pub use audit::*;
+pub use client_keys::*;
 pub use expiries::*;
 pub use idempotency::*;
 pub use proxies::*;

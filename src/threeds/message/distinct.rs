@@ -15,7 +15,7 @@ enum Level {
 }
 
 /// Returns the path of the first repeated member. The text must be valid JSON.
-pub(super) fn repeated(text: &[u8]) -> Option<String> {
+pub fn repeated(text: &[u8]) -> Option<String> {
     let mut levels: Vec<Level> = Vec::new();
     let mut at = 0_usize;
     while let Some(byte) = text.get(at) {

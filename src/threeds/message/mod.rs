@@ -29,6 +29,7 @@ pub use challenge::{Creq, Cres};
 #[cfg(test)]
 pub use codec::{Message, parse};
 pub use codec::{members, read, render, type_of};
+pub use distinct::repeated;
 pub use erro::{Component, Erro};
 pub use extension::{Extension, Extensions};
 pub use preq::{ActionIndicator, CardRange, Preq, Pres};

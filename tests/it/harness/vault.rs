@@ -260,6 +260,7 @@ impl Vault {
             .into_iter()
             .flatten()
             .chain(["read", "update"].map(|verb| format!("tenant:{verb}")))
+            .chain(["create", "read", "delete"].map(|verb| format!("keys:{verb}")))
             .flat_map(|permission| [String::from("--permission"), permission])
             .collect();
         let management: Vec<_> = management.iter().map(String::as_str).collect();

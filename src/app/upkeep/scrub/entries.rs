@@ -8,7 +8,9 @@ use crate::app::error::Error;
 use crate::app::tokens::intents;
 use crate::app::tokens::rows;
 use crate::crypto::TenantKeys;
-use crate::domain::id::{AccessSessionId, SessionId, TenantId, TokenId, TokenIntentId};
+use crate::domain::id::{
+    AccessSessionId, ClientKeyId, SessionId, TenantId, TokenId, TokenIntentId,
+};
 use crate::domain::token::Token;
 use crate::domain::token_intent::TokenIntent;
 use crate::store::tables::{CvcEntry, ExpiryKind, ListKey};
@@ -98,6 +100,10 @@ impl Look<'_> {
             },
             ExpiryKind::TokenIntent => {
                 self.is_of_intent(keys, tenant, id, |intent| intents::due(intent) == *key)?
+            }
+            ExpiryKind::ClientKey => {
+                let place = tables::client_keys(tenant, ClientKeyId::new(id));
+                self.snapshot.value(Table::ClientKeys, &place)?.is_some()
             }
             ExpiryKind::Session => {
                 let place = tables::sessions(tenant, AccessSessionId::new(id));

@@ -1,0 +1,131 @@
+//! Opening values that clients encrypted. Every failure has the same text, so that an answer does
+//! not say how far a forged message got.
+
+use base64::Engine as _;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use serde_json::{Map, Value};
+
+use crate::app::access::caller::Caller;
+use crate::app::client_keys::{ClientKeys, find_client_key, jwe};
+use crate::app::error::{Error, Fault};
+use crate::bounds::{ENCRYPTED_COUNT_MAX, ENCRYPTED_VALUES_MAX, JSON_DEPTH_MAX};
+use crate::crypto::ClientKeyPair;
+use crate::domain::merge_patch::is_within;
+use crate::domain::time::Timestamp;
+use crate::secret::Secret;
+use crate::store::Snapshot;
+
+const UNOPENED: &str =
+    "The encrypted value does not open with a client encryption key of this tenant.";
+const NO_HEADER: &str = "The BT-ENCRYPTED header must be the base64 form of an encrypted value, or of \
+                         an object of up to 20 of them.";
+
+impl ClientKeys<'_> {
+    /// The data that a client encrypted.
+    pub(in crate::app) fn open(
+        self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<Secret<Value>, Error> {
+        let Some((id, message)) = jwe::parse(text) else { return Err(unopened()) };
+        let found = find_client_key(snapshot, &caller.keys, caller.tenant.id, id)?;
+        let live = found.filter(|(key, _)| key.is_live(now));
+        let (key, _) = live.ok_or_else(unopened)?;
+        let opened = ClientKeyPair::from_private(&key.private).open(message);
+        let plain = opened.ok().ok_or_else(unopened)?;
+        parse_plain(plain.expose()).ok_or_else(unopened)
+    }
+
+    /// The values of a `BT-ENCRYPTED` header, for the variable `encrypted` of expressions: an object
+    /// with `type` and `data`, or an object of such objects under the names that the client chose.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only proxies have this header"))]
+    pub fn open_header(self, caller: &Caller, text: &str) -> Result<Secret<Value>, Error> {
+        let decoded = ANY_PADDING.decode(text.trim()).ok();
+        let parsed = decoded.and_then(|json| serde_json::from_slice::<Value>(&json).ok());
+        let Some(Value::Object(members)) = parsed else { return Err(no_header()) };
+        let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
+        let one = |members: &Map<String, Value>| {
+            let encrypted = members.get("encrypted").and_then(Value::as_str);
+            let mut data = self.open(&snapshot, caller, encrypted.ok_or_else(no_header)?, now)?;
+            let mut opened = Map::new();
+            if let Some(kind) = members.get("type") {
+                opened.insert(String::from("type"), kind.clone());
+            }
+            opened.insert(String::from("data"), std::mem::take(data.expose_mut()));
+            Ok::<_, Error>(Value::Object(opened))
+        };
+        if members.get("encrypted").is_some_and(Value::is_string) {
+            return one(&members).map(Secret::new);
+        }
+        if members.is_empty() || members.len() > ENCRYPTED_COUNT_MAX {
+            return Err(no_header());
+        }
+        let mut all = Secret::new(Value::Object(Map::new()));
+        for (name, value) in &members {
+            let opened = one(value.as_object().ok_or_else(no_header)?)?;
+            let impossible = Error::Internal(Fault::Impossible("an object is not an object"));
+            all.expose_mut().as_object_mut().ok_or(impossible)?.insert(name.clone(), opened);
+        }
+        Ok(all)
+    }
+}
+
+/// Headers come with and without padding.
+const ANY_PADDING: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// `None` for text that is not JSON, or that has too many values or levels.
+fn parse_plain(json: &[u8]) -> Option<Secret<Value>> {
+    if count_values(json) > ENCRYPTED_VALUES_MAX {
+        return None;
+    }
+    let value = serde_json::from_slice(json).ok().map(Secret::new)?;
+    is_within(value.expose(), JSON_DEPTH_MAX).then_some(value)
+}
+
+/// Counts values and names before anything is parsed. Each follows one of four characters, which do
+/// not count within a text.
+fn count_values(json: &[u8]) -> usize {
+    let (mut marks, mut in_text, mut escaped) = (1_usize, false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'"' => in_text = !in_text,
+            b'\\' => escaped = in_text,
+            b',' | b':' | b'[' | b'{' if !in_text => marks = marks.saturating_add(1),
+            _ => (),
+        }
+    }
+    marks
+}
+
+fn unopened() -> Error {
+    Error::invalid("encrypted", UNOPENED)
+}
+
+fn no_header() -> Error {
+    Error::invalid("BT-ENCRYPTED", NO_HEADER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_text_is_bounded_in_values_and_levels() {
+        let list = |values: usize| format!("[{}1]", "1,".repeat(values));
+        assert!(parse_plain(list(ENCRYPTED_VALUES_MAX - 3).as_bytes()).is_some());
+        assert!(parse_plain(list(ENCRYPTED_VALUES_MAX).as_bytes()).is_none());
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert!(parse_plain(nested(JSON_DEPTH_MAX).as_bytes()).is_some());
+        assert!(parse_plain(nested(JSON_DEPTH_MAX + 1).as_bytes()).is_none());
+        let text = serde_json::json!(r#",:[{"\"#.repeat(ENCRYPTED_VALUES_MAX)).to_string();
+        assert!(parse_plain(text.as_bytes()).is_some(), "these are no values");
+        assert!(parse_plain(b"not JSON").is_none());
+    }
+}

@@ -1,0 +1,45 @@
+//! Client encryption keys on the wire. The documentation and the published clients have different
+//! names for two members, so both names are there.
+
+use serde_json::Value;
+
+use crate::app::ClientKeyView;
+use crate::domain::mistakes::Mistakes;
+use crate::http::wire::fields::Fields;
+use crate::http::wire::json::Object;
+use crate::idempotency::{AnswerStatus, RememberedAnswer};
+use crate::secret::Secret;
+use crate::threeds::base64;
+
+/// The expiry that the body asks for.
+pub(crate) fn parse_expires_at(body: &Value) -> Result<Option<String>, Mistakes> {
+    let mut fields = Fields::of_body(body);
+    let expires_at = fields.text("expires_at").map(String::from);
+    fields.mistakes.into_result()?;
+    Ok(expires_at)
+}
+
+pub(crate) fn answer(key: &ClientKeyView) -> RememberedAnswer {
+    let mut object = members(key);
+    // The text between the labels is the key itself, not a structure that describes it: published
+    // clients read it so.
+    let pem = format!(
+        "-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n",
+        base64::encode(&key.public)
+    );
+    object.text("public_key_pem", &pem);
+    object.text("publicKeyPEM", &pem);
+    RememberedAnswer::new(AnswerStatus::Created, object.close()).at(format!("/keys/{}", key.id))
+}
+
+pub(crate) fn render(key: &ClientKeyView) -> Secret<Vec<u8>> {
+    members(key).close()
+}
+
+fn members(key: &ClientKeyView) -> Object {
+    let mut object = Object::new();
+    object.display("key_id", key.id);
+    object.display("id", key.id);
+    object.time("expires_at", key.expires_at);
+    object
+}

@@ -1,0 +1,258 @@
+//! Client encryption keys, and tokens from values that clients encrypted.
+
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use ring::agreement::{EphemeralPrivateKey, UnparsedPublicKey, X25519, agree_ephemeral};
+use ring::digest::{SHA256, digest};
+use ring::rand::SystemRandom;
+use serde_json::{Value, json};
+use strongroom::testing::base64;
+
+use crate::harness::{Answer, Vault, post};
+
+const CARD: &str = "4242424242424242";
+
+fn create(vault: &Vault, body: Value) -> Answer {
+    vault.post("/keys", &vault.keys.management, body)
+}
+
+/// A client encryption key as a client sees it.
+struct Key {
+    id: String,
+    public: Vec<u8>,
+}
+
+fn new_key(vault: &Vault) -> Key {
+    let made = create(vault, json!({})).with_status(201);
+    let pem = made.member("public_key_pem");
+    let text = pem.strip_prefix("-----BEGIN PUBLIC KEY-----\n").unwrap();
+    let text = text.strip_suffix("\n-----END PUBLIC KEY-----\n").unwrap();
+    let text = text.replace('+', "-").replace('/', "_");
+    Key { id: made.member("key_id"), public: base64::decode_url(&text).unwrap() }
+}
+
+/// A client's side of the encryption, by the contract and not by the vault's code.
+#[expect(clippy::disallowed_methods, reason = "a client chooses its own randomness and nonce")]
+fn encrypt(key: &Key, data: &Value) -> String {
+    let own = EphemeralPrivateKey::generate(&X25519, &SystemRandom::new()).unwrap();
+    let x = base64::encode_url(own.compute_public_key().unwrap().as_ref());
+    let header = json!({
+        "alg": "ECDH-ES", "kid": key.id, "enc": "A256GCM",
+        "epk": {"kty": "OKP", "crv": "X25519", "x": x},
+    });
+    let header = base64::encode_url(header.to_string().as_bytes());
+    let peer = UnparsedPublicKey::new(&X25519, &key.public);
+    let content_key = agree_ephemeral(own, &peer, |shared| {
+        let info = b"\x00\x00\x00\x07A256GCM\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00";
+        digest(&SHA256, &[b"\x00\x00\x00\x01", shared, info.as_slice()].concat())
+    });
+    let content_key = UnboundKey::new(&AES_256_GCM, content_key.unwrap().as_ref()).unwrap();
+    let mut sealed = data.to_string().into_bytes();
+    LessSafeKey::new(content_key)
+        .seal_in_place_append_tag(
+            Nonce::assume_unique_for_key([9; 12]),
+            Aad::from(header.as_bytes()),
+            &mut sealed,
+        )
+        .unwrap();
+    let (text, tag) = sealed.split_at(sealed.len() - 16);
+    let [iv, text, tag] = [[9; 12].as_slice(), text, tag].map(base64::encode_url);
+    format!("{header}..{iv}.{text}.{tag}")
+}
+
+fn card() -> Value {
+    json!({"number": CARD, "expiration_month": 12, "expiration_year": 2030, "cvc": "123"})
+}
+
+fn tokenize(vault: &Vault, encrypted: &str) -> Answer {
+    let body = json!({"type": "card", "encrypted": encrypted});
+    vault.post("/tokens", &vault.keys.private, body)
+}
+
+#[test]
+fn a_key_is_created_listed_read_and_deleted() {
+    let vault = Vault::start();
+    let management = &vault.keys.management;
+    let made = create(&vault, json!({})).with_status(201);
+    let id = made.member("key_id");
+    assert_eq!(
+        (made.member("id"), &made.json["publicKeyPEM"]),
+        (id.clone(), &made.json["public_key_pem"])
+    );
+    assert_eq!(made.header("location").map(|it| it.ends_with(&format!("/keys/{id}"))), Some(true));
+    let metadata = json!({"key_id": id, "id": id, "expires_at": made.json["expires_at"]});
+    let path = format!("/keys/{id}");
+    assert_eq!(vault.get(&path, management).with_status(200).json, metadata);
+    let second = create(&vault, json!({})).with_status(201).member("key_id");
+    let listed = vault.get("/keys", management).with_status(200).json;
+    let ids: Vec<_> = listed.as_array().unwrap().iter().map(|key| &key["key_id"]).collect();
+    assert_eq!(ids.len(), 2);
+    assert!(ids.contains(&&json!(id)) && ids.contains(&&json!(second)));
+    assert!(vault.delete(&path, management).with_status(204).bytes.is_empty());
+    vault.get(&path, management).problem(404);
+    vault.delete(&path, management).problem(404);
+}
+
+#[test]
+fn a_key_lasts_a_year_unless_the_request_says_less() {
+    let vault = Vault::start_with(&["--stop-clock"]);
+    let format = time::format_description::well_known::Rfc3339;
+    let now = vault.advance(0)["now"].as_str().map(String::from).unwrap();
+    let now = time::OffsetDateTime::parse(&now, &format).unwrap();
+    let at = |days: i64| (now + time::Duration::days(days)).format(&format).unwrap();
+    let made = create(&vault, json!({})).with_status(201);
+    assert_eq!(
+        time::OffsetDateTime::parse(&made.member("expires_at"), &format).unwrap(),
+        now + time::Duration::days(365)
+    );
+    create(&vault, json!({"expires_at": at(366)})).with_status(201);
+    for wrong in [at(367), at(-1), String::from("soon")] {
+        create(&vault, json!({"expires_at": wrong})).invalid(&["expires_at"]);
+    }
+    create(&vault, json!({"expires_at": 1})).invalid(&["expires_at"]);
+    // The type that published clients send.
+    let request = post("/keys").key(&vault.keys.management).body("{}");
+    let request = request.header("Content-Type", "application/json-patch+json");
+    vault.send(&request).with_status(201);
+}
+
+#[test]
+fn data_that_a_client_encrypted_goes_the_way_of_other_data() {
+    let vault = Vault::start();
+    let key = new_key(&vault);
+    let made = tokenize(&vault, &encrypt(&key, &card())).with_status(201);
+    assert_eq!(
+        (&made.json["data"]["number"], &made.json["card"]["last4"]),
+        (&json!(CARD), &json!("4242"))
+    );
+    assert_eq!(made.json.get("encrypted"), None);
+    let plain = json!({"type": "card", "data": card()});
+    let plain = vault.post("/tokens", &vault.keys.private, plain).with_status(201);
+    assert_eq!(made.json["fingerprint"], plain.json["fingerprint"]);
+    // A public key needs no right to read what it sends.
+    let body = json!({"type": "card", "encrypted": encrypt(&key, &card())});
+    let masked = vault.post("/tokens", &vault.keys.public, body).with_status(201);
+    assert_eq!(masked.json["data"]["number"], "XXXXXXXXXXXX4242");
+    // The content is checked like any other.
+    let wrong = json!({"number": "4242424242424241", "expiration_month": 13});
+    tokenize(&vault, &encrypt(&key, &wrong)).invalid(&["data.expiration_month", "data.number"]);
+    let body = json!({
+        "card": {"type": "card", "encrypted": encrypt(&key, &card())},
+        "name": {"type": "token", "encrypted": encrypt(&key, &json!("A. Name")), "metadata": {"a": "b"}},
+        "other": "plain",
+    });
+    let done = vault.post("/tokenize", &vault.keys.private, body).with_status(200);
+    assert_eq!(done.json["card"]["data"]["number"], CARD);
+    assert_eq!(
+        (&done.json["name"]["data"], &done.json["name"]["metadata"]["a"]),
+        (&json!("A. Name"), &json!("b"))
+    );
+    assert!(done.json["other"].is_string());
+}
+
+#[test]
+fn a_token_has_data_or_an_encrypted_value() {
+    let vault = Vault::start();
+    let encrypted = encrypt(&new_key(&vault), &json!("x"));
+    let send = |body: Value| vault.post("/tokens", &vault.keys.private, body);
+    send(json!({"type": "token", "data": "x", "encrypted": encrypted})).invalid(&["encrypted"]);
+    send(json!({"type": "token"})).invalid(&["data"]);
+    send(json!({"encrypted": encrypted})).invalid(&["type"]);
+    send(json!({"type": "token", "encrypted": 1})).problem(400);
+    send(json!({"token_intent_id": "x", "encrypted": encrypted}))
+        .invalid(&["encrypted", "token_intent_id"]);
+    let body = json!({"a": {"type": "token", "encrypted": "none"}});
+    vault.post("/tokenize", &vault.keys.private, body).invalid(&["$.a.encrypted"]);
+}
+
+#[test]
+fn every_failure_to_open_has_the_same_answer() {
+    let vault = Vault::start_with(&["--stop-clock"]);
+    let key = new_key(&vault);
+    let good = encrypt(&key, &card());
+    let parts: Vec<_> = good.split('.').collect();
+    let with = |at: usize, part: &str| {
+        let mut parts = parts.clone();
+        parts[at] = part;
+        parts.join(".")
+    };
+    let flipped = |at: usize| {
+        let mut bytes = base64::decode_url(parts[at]).unwrap();
+        bytes[0] ^= 1;
+        with(at, &base64::encode_url(&bytes))
+    };
+    let no_json =
+        encrypt(&key, &json!("x")).split('.').next().map(|head| good.replace(parts[0], head));
+    let strange = Key { id: key.id.clone(), public: vec![9; 32] };
+    let unknown = Key {
+        id: String::from("0190a1b2-c3d4-4e5f-8a6b-7c8d9e0f1a2b"),
+        public: key.public.clone(),
+    };
+    let deleted = new_key(&vault);
+    let deleted_value = encrypt(&deleted, &card());
+    vault.delete(&format!("/keys/{}", deleted.id), &vault.keys.management).with_status(204);
+    let first = tokenize(&vault, "no message at all").invalid(&["encrypted"]);
+    let wrong = [
+        flipped(2),
+        flipped(3),
+        flipped(4),
+        no_json.unwrap(),
+        encrypt(&strange, &card()),
+        encrypt(&unknown, &card()),
+        deleted_value,
+        with(1, "AA"),
+        with(3, ""),
+    ];
+    for text in wrong {
+        let refused = tokenize(&vault, &text).invalid(&["encrypted"]);
+        assert_eq!(refused.without_trace(), first.without_trace(), "{text}");
+    }
+    tokenize(&vault, &good).with_status(201);
+    // A key of another tenant does not exist here.
+    let other = vault.tenant("test");
+    let body = json!({"type": "card", "encrypted": good});
+    let refused = vault.post("/tokens", &other.keys.private, body).invalid(&["encrypted"]);
+    assert_eq!(refused.without_trace(), first.without_trace());
+    // From its expiry on, the key opens nothing.
+    vault.advance(366 * 24 * 3_600);
+    let refused = tokenize(&vault, &good).invalid(&["encrypted"]);
+    assert_eq!(refused.without_trace(), first.without_trace());
+}
+
+#[test]
+fn a_caller_without_the_right_learns_nothing_about_the_encrypted_value() {
+    let vault = Vault::start();
+    let rule = json!([{"priority": 1, "container": "/a/", "transform": "reveal", "permissions": ["token:create"]}]);
+    let key = vault.key_with("private", &[], &rule);
+    let send = |encrypted: &str| {
+        vault.post("/tokens", &key, json!({"type": "card", "encrypted": encrypted})).problem(403)
+    };
+    let good = send(&encrypt(&new_key(&vault), &card()));
+    assert_eq!(good.without_trace(), send("none").without_trace());
+}
+
+#[test]
+fn an_expired_key_leaves_nothing_and_the_file_is_sound() {
+    let mut vault = Vault::start_with(&["--stop-clock"]);
+    let key = new_key(&vault);
+    create(&vault, json!({})).with_status(201);
+    vault.delete(&format!("/keys/{}", key.id), &vault.keys.management).with_status(204);
+    vault.stop();
+    vault.verify().with_code(0);
+    vault.restart();
+    assert_eq!(vault.advance(365 * 24 * 3_600)["removed"], 1);
+    assert_eq!(vault.get("/keys", &vault.keys.management).with_status(200).json, json!([]));
+    vault.stop();
+    vault.verify().with_code(0);
+}
+
+#[test]
+fn creating_and_deleting_a_key_is_in_the_log() {
+    let vault = Vault::start();
+    let id = new_key(&vault).id;
+    vault.delete(&format!("/keys/{id}"), &vault.keys.management).with_status(204);
+    let logs =
+        vault.get(&format!("/logs?entity_type=client_key&entity_id={id}"), &vault.keys.management);
+    let logs = logs.with_status(200).json;
+    let acts: Vec<_> = logs["data"].as_array().unwrap().iter().map(|it| &it["operation"]).collect();
+    assert_eq!(acts, [&json!("delete"), &json!("create")]);
+}
