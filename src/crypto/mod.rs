@@ -24,6 +24,8 @@ mod uses;
 mod webhook_key;
 
 pub use chain::{Link, LinkedRow, SIGNATURE_BYTES, SigningKey, is_signed_by};
+#[cfg(test)]
+pub use client_keys::seal_for_client_key;
 pub use client_keys::{ClientKeyPair, ClientMessage};
 pub use constant_time::is_equal;
 pub use digest::{DigestKey, SetDigest};

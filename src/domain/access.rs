@@ -130,9 +130,9 @@ impl Access {
     }
 
     /// True if every right of `other` is a right of this access too, with at least its transform. A
-    /// rule of `other` counts as the container that its conditions name. One that names only ids is
-    /// a right of this access if it holds as much anywhere: it applies to each token that the
-    /// rule is used for ([`Access::in_any`] of both).
+    /// rule of `other` is compared in the container that its conditions name. A rule whose conditions
+    /// name only ids needs a right with its transform in any container. For each token of such a rule
+    /// the caller compares both accesses again.
     pub fn covers(&self, other: &Self) -> bool {
         let plain = other.permissions.iter().all(|permission| {
             // Rules cannot grant permissions that do not concern tokens.
@@ -208,6 +208,7 @@ impl AccessRule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::condition::Operator;
 
     fn rule(priority: u32, path: &str, transform: Transform, may: &[Permission]) -> AccessRule {
         AccessRule {
@@ -307,5 +308,55 @@ mod tests {
         let access = Access::new(vec![], rules);
         assert_eq!(access.in_any(TokenRead, at(&paths(&["/a/"]))), Some(Redact));
         assert_eq!(access.in_any(TokenRead, at(&paths(&["/b/"]))), Some(Reveal));
+    }
+
+    #[test]
+    fn an_access_covers_rights_that_it_has_with_at_least_their_transform() {
+        let grantor = Access::new(vec![TokenUse], vec![rule(1, "/a/", Mask, &[TokenRead])]);
+        let check = |other: Access, expected: bool| {
+            assert_eq!(grantor.covers(&other), expected, "{other:?}");
+        };
+        let one = |path: &str, transform, may: &[Permission]| {
+            Access::new(vec![], vec![rule(1, path, transform, may)])
+        };
+        check(Access::default(), true);
+        check(one("/a/b/", Mask, &[TokenRead]), true);
+        check(one("/a/", Redact, &[TokenRead]), true);
+        check(one("/", Reveal, &[TokenUse]), true);
+        check(Access::new(vec![TokenUse], vec![]), true);
+        check(one("/a/", Reveal, &[TokenRead]), false);
+        check(one("/", Redact, &[TokenRead]), false);
+        check(one("/a/", Redact, &[TokenRead, TokenDelete]), false);
+        check(Access::new(vec![TokenRead], vec![]), false);
+        check(Access::new(vec![TokenUse, TokenDelete], vec![]), false);
+    }
+
+    #[test]
+    fn a_rule_with_conditions_grants_nothing_where_one_of_them_does_not_hold() {
+        let condition = |attribute, operator, value: &str| Condition {
+            attribute,
+            operator,
+            value: String::from(value),
+        };
+        let by_id = condition(Attribute::Id, Operator::Equals, "x");
+        let exact = condition(Attribute::Container, Operator::Equals, "/a/");
+        let conditions = vec![by_id, exact];
+        let conditional = AccessRule { conditions, ..rule(1, "/a/", Reveal, &[TokenRead]) };
+        let access = Access::new(vec![], vec![conditional, rule(2, "/b/", Mask, &[TokenRead])]);
+        let read = |id: TargetId<'_>, path: &str| {
+            access.in_any(TokenRead, Target { containers: &paths(&[path]), id })
+        };
+        assert_eq!(read(TargetId::Name("x"), "/a/"), Some(Reveal));
+        assert_eq!(read(TargetId::Name("y"), "/a/"), None);
+        assert_eq!(read(TargetId::Name("x"), "/a/b/"), None);
+        assert_eq!(read(TargetId::Unknown, "/a/"), None);
+        assert_eq!(read(TargetId::Unknown, "/b/c/"), Some(Mask));
+        assert!(access.is_conditional(TokenRead) && !access.is_conditional(TokenUse));
+        assert!(access.lists(TokenRead, &paths(&["/a/"])[0]));
+        assert!(!access.lists(TokenRead, &paths(&["/a/b/"])[0]));
+        assert_eq!(access.reach(TokenRead), paths(&["/a/", "/b/"]));
+        // Both containers must be granted, by any rule.
+        let all = |id| access.in_all(TokenRead, Target { containers: &paths(&["/a/", "/b/"]), id });
+        assert_eq!((all(TargetId::Name("x")), all(TargetId::Name("y"))), (Some(Reveal), None));
     }
 }

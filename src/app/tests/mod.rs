@@ -16,6 +16,7 @@ mod proxies;
 mod records;
 mod row_counts;
 mod scrub;
+mod sessions;
 mod sweep;
 mod threeds;
 mod webhooks;

@@ -9,29 +9,32 @@ use crate::http::wire::client_key;
 use crate::http::wire::json::list;
 use crate::idempotency::RememberedAnswer;
 
-impl Exchange<'_> {
-    pub(in crate::http) async fn create_client_key(&self) -> Result<Reply, OperationFailure> {
-        let expires_at = client_key::parse_expires_at(self.body.expose())?;
-        let answer: fn(&ClientKeyView) -> RememberedAnswer = client_key::answer;
-        let (keys, write) = (self.app.client_keys(), self.write(&answer));
-        let new = keys.create(self.caller, expires_at.as_deref(), &write).await?;
-        Ok(Reply::from(new.answer))
-    }
+pub(in crate::http) async fn create_client_key(
+    exchange: &Exchange<'_>,
+) -> Result<Reply, OperationFailure> {
+    let expires_at = client_key::parse_expires_at(exchange.body.expose())?;
+    let answer: fn(&ClientKeyView) -> RememberedAnswer = client_key::answer;
+    let (keys, write) = (exchange.app.client_keys(), exchange.write(&answer));
+    let new = keys.create(exchange.caller, expires_at.as_deref(), &write).await?;
+    Ok(Reply::from(new.answer))
+}
 
-    pub(in crate::http) fn list_client_keys(&self) -> Result<Reply, Problem> {
-        let keys = self.app.client_keys().list(self.caller)?;
-        Ok(Reply::ok(list(&keys.iter().map(client_key::render).collect::<Vec<_>>())))
-    }
+pub(in crate::http) fn list_client_keys(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+    let keys = exchange.app.client_keys().list(exchange.caller)?;
+    Ok(Reply::ok(list(&keys.iter().map(client_key::render).collect::<Vec<_>>())))
+}
 
-    pub(in crate::http) fn read_client_key(&self, id: &ClientKeyId) -> Result<Reply, Problem> {
-        Ok(Reply::ok(client_key::render(&self.app.client_keys().read(self.caller, *id)?)))
-    }
+pub(in crate::http) fn read_client_key(
+    exchange: &Exchange<'_>,
+    id: &ClientKeyId,
+) -> Result<Reply, Problem> {
+    Ok(Reply::ok(client_key::render(&exchange.app.client_keys().read(exchange.caller, *id)?)))
+}
 
-    pub(in crate::http) async fn delete_client_key(
-        &self,
-        id: &ClientKeyId,
-    ) -> Result<Reply, Problem> {
-        self.app.client_keys().delete(self.caller, *id).await?;
-        Ok(Reply::nothing())
-    }
+pub(in crate::http) async fn delete_client_key(
+    exchange: &Exchange<'_>,
+    id: &ClientKeyId,
+) -> Result<Reply, Problem> {
+    exchange.app.client_keys().delete(exchange.caller, *id).await?;
+    Ok(Reply::nothing())
 }

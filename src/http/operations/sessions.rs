@@ -8,18 +8,18 @@ use crate::http::reply::Reply;
 use crate::http::wire::session;
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
-impl Exchange<'_> {
-    /// The answer is not remembered for an idempotency key, because it holds the session's key.
-    pub(in crate::http) async fn create_session(&self) -> Result<Reply, Problem> {
-        let new = self.app.access().create_session(self.caller).await?;
-        Ok(Reply::with_status(StatusCode::CREATED, session::render(&new).into()))
-    }
+/// The answer is not remembered for an idempotency key, because it holds the session's key.
+pub(in crate::http) async fn create_session(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+    let new = exchange.app.access().create_session(exchange.caller).await?;
+    Ok(Reply::with_status(StatusCode::CREATED, session::render(&new).into()))
+}
 
-    pub(in crate::http) async fn authorize_session(&self) -> Result<Reply, OperationFailure> {
-        let authorization = session::parse_authorization(self.body.expose())?;
-        let answer = |(): &()| RememberedAnswer::empty(AnswerStatus::Ok);
-        let write = self.write(&answer);
-        let done = self.app.access().authorize_session(self.caller, &authorization, &write).await?;
-        Ok(Reply::from(done.answer))
-    }
+pub(in crate::http) async fn authorize_session(
+    exchange: &Exchange<'_>,
+) -> Result<Reply, OperationFailure> {
+    let authorization = session::parse_authorization(exchange.body.expose())?;
+    let answer = |(): &()| RememberedAnswer::empty(AnswerStatus::Ok);
+    let (access, write) = (exchange.app.access(), exchange.write(&answer));
+    let done = access.authorize_session(exchange.caller, &authorization, &write).await?;
+    Ok(Reply::from(done.answer))
 }

@@ -8,7 +8,7 @@ use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, WebhookId};
 use crate::domain::permission::Permission;
 use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
 use crate::http::operations::{
-    applications, enrichments, logs, proxies, results, tenants, webhooks,
+    applications, client_keys, enrichments, logs, proxies, results, sessions, tenants, webhooks,
 };
 use crate::http::pages::{PageCall, PageContent, PageRequest};
 use crate::http::probes;
@@ -174,12 +174,12 @@ pub static ROUTES: &[Route] = &[
     operation!(ListApplicationKeys GET "/applications/" {id: ApplicationId} "/keys" [ApplicationRead] Nothing Ignored Other => list_application_keys(id)),
     operation!(ReadApplicationKey GET "/applications/" {id: ApplicationId} "/keys/" {key: KeyId} [ApplicationRead] Nothing Ignored Other => read_application_key(id, key)),
     operation!(DeleteApplicationKey DELETE "/applications/" {id: ApplicationId} "/keys/" {key: KeyId} [ApplicationDelete] Nothing Ignored Other => delete_application_key(id, key).await),
-    operation!(CreateClientKey POST "/keys" [KeysCreate] Json Once Other => create_client_key().await),
-    operation!(ListClientKeys GET "/keys" [KeysRead] Nothing Ignored Other => list_client_keys()),
-    operation!(ReadClientKey GET "/keys/" {id: ClientKeyId} [KeysRead] Nothing Ignored Other => read_client_key(id)),
-    operation!(DeleteClientKey DELETE "/keys/" {id: ClientKeyId} [KeysDelete] Nothing Ignored Other => delete_client_key(id).await),
-    operation!(CreateSession POST "/sessions" [] Nothing Ignored Other => create_session().await),
-    operation!(AuthorizeSession POST "/sessions/authorize" [] Json Once Other => authorize_session().await),
+    operation!(CreateClientKey POST "/keys" [KeysCreate] Json Once Other => with client_keys::create_client_key().await),
+    operation!(ListClientKeys GET "/keys" [KeysRead] Nothing Ignored Other => with client_keys::list_client_keys()),
+    operation!(ReadClientKey GET "/keys/" {id: ClientKeyId} [KeysRead] Nothing Ignored Other => with client_keys::read_client_key(id)),
+    operation!(DeleteClientKey DELETE "/keys/" {id: ClientKeyId} [KeysDelete] Nothing Ignored Other => with client_keys::delete_client_key(id).await),
+    operation!(CreateSession POST "/sessions" [] Nothing Ignored Other => with sessions::create_session().await),
+    operation!(AuthorizeSession POST "/sessions/authorize" [] Json Once Other => with sessions::authorize_session().await),
     operation!(ListPermissions GET "/permissions" [] Nothing Ignored Other => list_permissions()),
     operation!(ListApplicationTemplates GET "/application-templates" [] Nothing Ignored Other => fn applications::list_application_templates()),
     operation!(ReadApplicationTemplate GET "/application-templates/" {id: TemplateName} [] Nothing Ignored Other => fn applications::read_application_template(id)),

@@ -10,6 +10,7 @@ mod migrations;
 mod proxies;
 mod queue;
 mod records;
+mod session_records;
 mod unwritten;
 
 use std::fs;

@@ -55,7 +55,7 @@ fn vectors(file: &str) -> Vec<Vector> {
 
 /// What the file's bytes decode to is what it says; and it is still what is written.
 #[track_caller]
-fn check_vectors<T>(
+pub(super) fn check_vectors<T>(
     file: &str,
     decode: impl Fn(&[u8]) -> Result<T, BadRecord>,
     tell: impl Fn(&T) -> Value,
