@@ -14,6 +14,7 @@ import management  # noqa: E402, F401
 import masks  # noqa: E402, F401
 import proxies  # noqa: E402, F401
 import repeats  # noqa: E402, F401
+import sessions  # noqa: E402, F401
 import tokenize_detokenize  # noqa: E402, F401
 import tokens  # noqa: E402, F401
 
