@@ -67,8 +67,9 @@
 //! 8. `http::wire` parses the body into a [`app::TokenDraft`] and collects all mistakes.
 //! 9. `app::tokens::Tokens::create` checks access, evaluates expressions and decides on a
 //!    [`store::Snapshot`]. The decision is one [`store::Change`]: the sealed token, its index
-//!    entries, its audit entry, and the expectations that the decision rests on. Expressions that
-//!    take long run once more from the start, on a thread that no other request shares.
+//!    entries, its audit entry, the events of webhooks that tell of it, and the expectations that
+//!    the decision rests on. Expressions that take long run once more from the start, on a thread
+//!    that no other request shares.
 //! 10. The commit loop calls the decision. It renders the answer with the function that `http`
 //!     gave it, also when there is no idempotency key, since a remembered answer is part of the
 //!     change. This is the one place where the app calls back into the wire format.

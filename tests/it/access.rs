@@ -124,7 +124,16 @@ fn examples() -> Vec<Example> {
         ("GET", "/tenants/self", None, 200, Nothing),
         ("PUT", "/tenants/self", Some(tenant), 200, Nothing),
     ];
-    let others = small_reads().into_iter().chain(proxy_examples());
+    let webhook = json!({"name": "n", "url": "https://a.example", "events": ["token.read"]});
+    let webhooks = [
+        ("POST", "/webhooks", Some(webhook.clone()), 201, Nothing),
+        ("GET", "/webhooks", None, 200, Nothing),
+        ("GET", "/webhooks/event-types", None, 200, Nothing),
+        ("GET", "/webhooks/{id}", None, 200, Resource),
+        ("PUT", "/webhooks/{id}", Some(webhook), 200, Resource),
+        ("DELETE", "/webhooks/{id}", None, 204, Resource),
+    ];
+    let others = small_reads().into_iter().chain(proxy_examples()).chain(webhooks);
     let keyed = entries.into_iter().chain(others).map(|entry| (Listener::Api, entry));
     let all = keyed.chain(examples_without_key());
     let example = |(listener, (method, path, body, status, names))| Example {
@@ -185,6 +194,11 @@ fn examples_without_key() -> impl Iterator<Item = (Listener, Entry)> {
         entry("HEAD", "/readyz", 200),
         entry("GET", "/ping", 200),
         entry("HEAD", "/ping", 200),
+        // Before there is a webhook there is no key.
+        entry("GET", "/keys/webhooks.v1.key", 404),
+        entry("HEAD", "/keys/webhooks.v1.key", 404),
+        entry("GET", "/keys/webhooks.v1-test.key", 404),
+        entry("HEAD", "/keys/webhooks.v1-test.key", 404),
         entry("OPTIONS", "*", 204),
     ];
     let operator = ["/healthz", "/readyz", "/metrics", "/status"]
@@ -595,6 +609,18 @@ fn path(vault: &Vault, call: Call) -> String {
     if route.path == "/keys/{id}" {
         let made = vault.post("/keys", &vault.keys.management, json!({})).with_status(201);
         return route.path.replace("{id}", &made.id());
+    }
+    if route.path.starts_with("/webhooks/{id}") {
+        let key = &vault.keys.management;
+        // A tenant has at most five.
+        let known = vault.get("/webhooks", key).with_status(200);
+        let id = known.json["data"][0]["id"].as_str().map(String::from);
+        let id = id.unwrap_or_else(|| {
+            let webhook =
+                json!({"name": "n", "url": "https://a.example", "events": ["token.read"]});
+            vault.post("/webhooks", key, webhook).with_status(201).id()
+        });
+        return route.path.replace("{id}", &id);
     }
     if route.path == "/application-templates/{id}" {
         let all = vault.get("/application-templates", &vault.keys.private);

@@ -85,3 +85,4 @@ mod tidy;
 mod tokens;
 mod types;
 mod watch;
+mod webhooks;

@@ -115,5 +115,10 @@ pub(super) fn verify_pairs(snapshot: &Snapshot, report: &mut Report) -> Result<(
             report.find(format!("{finders} rows of {finder}, but {rows} of {found}"));
         }
     }
+    let waiting = snapshot.len(Table::WebhookSchedule)?;
+    let counted = snapshot.count(&tables::all_webhook_counts())?;
+    if i64::try_from(waiting) != Ok(counted) {
+        report.find(format!("{waiting} events wait for webhooks, but {counted} counted"));
+    }
     Ok(())
 }

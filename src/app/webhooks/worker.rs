@@ -13,6 +13,7 @@ use std::task::Poll;
 use tokio::time::{Interval, MissedTickBehavior, Sleep};
 
 use crate::app::blocking::run_blocking;
+use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::app::outbound::{OutboundFailure, OutboundRequest};
 use crate::app::webhooks::Webhooks;
@@ -279,6 +280,10 @@ impl<'a> Worker<'a> {
     /// Starts deliveries, one of each lane in turn, until none may start.
     fn start(&mut self) {
         let webhooks = self.webhooks;
+        // Without space for the outcome, the same events would be sent again and again.
+        if webhooks.vault.require_space(Priority::Upkeep).is_err() {
+            return;
+        }
         let now = webhooks.vault.now();
         while self.attempts.len() < WEBHOOK_DELIVERIES_MAX {
             let failing: usize =

@@ -36,13 +36,16 @@ fn routes() {
     check(&Method::GET, "/applications/a/keys/b", Ok("ReadApplicationKey"));
     check(&Method::PUT, "/tokens/abc", Err("GET, PATCH, DELETE"));
     check(&Method::DELETE, "/orchestration/connection/formulas", Err("GET, POST"));
-    check(&Method::GET, "/webhooks/a", Err("elsewhere"));
     check(&Method::GET, "/reactor-formulas", Err("elsewhere"));
     check(&Method::PUT, "/tenants/self/owner", Err("elsewhere"));
     check(&Method::GET, "/tenants/self/other", Err("path"));
     check(&Method::GET, "/tenants/self/members", Ok("ListTenantMembers"));
     check(&Method::DELETE, "/tenants/self/members/a", Err("elsewhere"));
     check(&Method::GET, "/enrichments/card-details", Ok("ReadCardDetails"));
+    check(&Method::GET, "/webhooks/event-types", Ok("ListWebhookEventTypes"));
+    check(&Method::GET, "/webhooks/a", Ok("ReadWebhook"));
+    check(&Method::GET, "/keys/webhooks.v1.key", Ok("WebhookKey"));
+    check(&Method::GET, "/documents/a", Err("elsewhere"));
     for path in ["/", "", "/token", "/tokens//", "/tokens/a/b", "/tokens/%ff", "/tokens/%"] {
         check(&Method::GET, path, Err("path"));
     }

@@ -16,17 +16,20 @@ use crate::domain::audit::AuditEntry;
 use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::hex;
-use crate::domain::id::{ApplicationId, KeyId, SessionId, TenantId, TokenId};
+use crate::domain::id::{ApplicationId, KeyId, SessionId, TenantId, TokenId, WebhookId};
 use crate::domain::permission::Permission;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{Tenant, TenantKind, Threeds};
 use crate::domain::time::Timestamp;
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::TokenType;
+use crate::domain::webhook::Webhook;
 use crate::store::record::{
-    BadRecord, KeyRecord, decode_api_key, decode_application, decode_audit, decode_known_ranges,
-    decode_ranges, decode_session, decode_tenant, decode_token, encode_api_key, encode_application,
-    encode_audit, encode_known_ranges, encode_ranges, encode_session, encode_tenant, encode_token,
+    BadRecord, EventRecord, KeyRecord, decode_api_key, decode_application, decode_audit,
+    decode_event, decode_known_ranges, decode_ranges, decode_session, decode_tenant, decode_token,
+    decode_webhook, encode_api_key, encode_application, encode_audit, encode_event,
+    encode_known_ranges, encode_ranges, encode_session, encode_tenant, encode_token,
+    encode_webhook,
 };
 use crate::threeds::codes::{MethodOutcome, Reason};
 use crate::threeds::ranges::AccountRange;
@@ -122,6 +125,59 @@ fn audit_rows_of_version_1_are_read_and_written_as_ever() {
         assert_eq!(decode_audit(&[&[2], &bytes[1..]].concat()), Err(BadRecord));
         assert_eq!(decode_audit(&bytes[..bytes.len() - 1]), Err(BadRecord));
     }
+}
+
+#[test]
+fn webhooks_of_version_1_are_read_and_written_as_ever() {
+    check_vectors(
+        include_str!("../../../tests/vectors/webhook-v1.json"),
+        |bytes| decode_webhook(TenantId::new(TENANT), WebhookId::new(ID), bytes),
+        tell_webhook,
+        |webhook| encode_webhook(webhook).unwrap().expose().clone(),
+    );
+}
+
+fn tell_webhook(webhook: &Webhook) -> Value {
+    let mut told = json!({
+        "status": webhook.status.as_str(),
+        "name": webhook.name,
+        "url": webhook.url,
+        "events": webhook.events.iter().map(|kind| kind.as_str()).collect::<Vec<_>>(),
+        "created_by": webhook.created_by.to_string(),
+        "created_at": webhook.created_at.micros(),
+    });
+    if let Some(email) = &webhook.notify_email {
+        told["notify_email"] = json!(email);
+    }
+    if let (Some(by), Some(at)) = (webhook.modified_by, webhook.modified_at) {
+        told["modified_by"] = json!(by.to_string());
+        told["modified_at"] = json!(at.micros());
+    }
+    if let Some(failing) = webhook.failing {
+        told["failing"] = json!({"at": failing.at.micros(), "reason": failing.reason.name()});
+        if let Some(status) = failing.reason.status() {
+            told["failing"]["status"] = json!(status);
+        }
+    }
+    told
+}
+
+#[test]
+fn events_of_version_1_are_read_and_written_as_ever() {
+    let tell = |event: &EventRecord| {
+        let data: Value = serde_json::from_str(&event.data).unwrap();
+        let mut told = json!({"type": event.kind.as_str(), "at": event.at.micros(), "data": data});
+        if let Some(trace) = &event.trace {
+            told["trace"] = json!(trace);
+        }
+        told
+    };
+    check_vectors(
+        include_str!("../../../tests/vectors/webhook-event-v1.json"),
+        decode_event,
+        tell,
+        |event| encode_event(event).unwrap().expose().clone(),
+    );
 }
 
 fn tell_entry(entry: &AuditEntry) -> Value {

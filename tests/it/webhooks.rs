@@ -1,0 +1,306 @@
+//! Webhooks with the real binary and a receiver of the tests' own.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::signature::{RSA_PSS_2048_8192_SHA256, UnparsedPublicKey};
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Psp, Received, Vault, get, output_of, post, wait_until};
+
+const MISSING: &str = "0190a1b2-c3d4-4e5f-8a6b-7c8d9e0f1a2b";
+
+fn start(psp: &Psp) -> Vault {
+    Vault::start_with(&["--outbound-ca", psp.ca().to_str().unwrap()])
+}
+
+fn body(url: &str, events: &[&str]) -> Value {
+    json!({"name": "Shop", "url": url, "events": events})
+}
+
+fn create(vault: &Vault, body: Value) -> Answer {
+    vault.post("/webhooks", &vault.keys.management, body)
+}
+
+/// Waits for this many deliveries.
+#[track_caller]
+fn deliveries(psp: &Psp, count: usize) -> Vec<Received> {
+    let mut got = Vec::new();
+    wait_until("deliveries of webhooks", || {
+        got.extend(psp.received());
+        got.len() >= count
+    });
+    got
+}
+
+fn json_of(received: &Received) -> Value {
+    serde_json::from_slice(&received.body).unwrap()
+}
+
+fn public_key(vault: &Vault) -> String {
+    let answer = vault.send(&get("/keys/webhooks.v1.key")).with_status(200);
+    assert_eq!(answer.header("content-type"), Some("application/x-pem-file"));
+    answer.text()
+}
+
+/// The published way: RSA-PSS with SHA-256 over the raw body.
+fn is_signed(received: &Received, pem: &str) -> bool {
+    let text: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
+    let spki = STANDARD.decode(text).unwrap();
+    // The key itself comes behind the names of the algorithm, which always have this length.
+    let key = UnparsedPublicKey::new(&RSA_PSS_2048_8192_SHA256, spki[24..].to_vec());
+    assert_eq!(received.header("bt-signature-version"), Some("v1"));
+    let signature = STANDARD.decode(received.header("bt-signature").unwrap()).unwrap();
+    key.verify(&received.body, &signature).is_ok()
+}
+
+#[test]
+fn a_webhook_is_created_listed_changed_and_deleted() {
+    let vault = Vault::start();
+    let key = &vault.keys.management;
+    vault.send(&get("/keys/webhooks.v1.key")).with_status(404);
+    let mut wanted =
+        body("https://receiver.example/hook?a=b", &["token.created", "reactor.failed"]);
+    wanted["notify_email"] = json!("ops@receiver.example");
+    let made = create(&vault, wanted.clone()).with_status(201);
+    let path = format!("/webhooks/{}", made.id());
+    let location = format!("https://{}{path}", vault.address);
+    assert_eq!(made.header("location"), Some(location.as_str()));
+    assert_eq!(made.json["status"], "enabled");
+    assert_eq!(made.json["tenant_id"], json!(vault.tenant_id));
+    let kinds = |answer: &Answer| -> BTreeSet<String> {
+        let all = answer.json["events"].as_array().unwrap().iter();
+        all.map(|kind| String::from(kind.as_str().unwrap())).collect()
+    };
+    assert_eq!(kinds(&made), ["reactor.failed", "token.created"].map(String::from).into());
+    for member in ["name", "url", "notify_email"] {
+        assert_eq!(made.json[member], wanted[member]);
+    }
+    for member in ["created_by", "created_at"] {
+        assert!(made.json[member].is_string());
+    }
+    assert_eq!(vault.get(&path, key).with_status(200).json, made.json);
+    let list = vault.get("/webhooks", key).with_status(200).json;
+    assert_eq!(list, json!({"pagination": {"page_size": 20}, "data": [made.json]}));
+    // A change without notify_email removes it, and one without a status keeps the status.
+    let mut change = body("https://receiver.example/other", &["token.deleted"]);
+    change["status"] = json!("disabled");
+    let changed = vault.put(&path, key, change.clone()).with_status(200);
+    assert_eq!(
+        (&changed.json["status"], &changed.json["url"]),
+        (&json!("disabled"), &change["url"])
+    );
+    assert!(changed.json.get("notify_email").is_none());
+    assert!(changed.json["modified_by"].is_string() && changed.json["modified_at"].is_string());
+    change.as_object_mut().unwrap().remove("status");
+    assert_eq!(vault.put(&path, key, change).with_status(200).json["status"], "disabled");
+    vault.delete(&path, key).with_status(204);
+    vault.get(&path, key).problem(404);
+    vault.delete(&path, key).problem(404);
+    vault.get(&format!("/webhooks/{MISSING}"), key).problem(404);
+    let acts = vault.get("/logs?entity_type=webhook", key).with_status(200).json;
+    let acts: Vec<_> = acts["data"].as_array().unwrap().iter().map(|it| &it["operation"]).collect();
+    assert_eq!(acts, ["delete", "update", "update", "create"]);
+}
+
+#[test]
+fn mistakes_and_a_sixth_webhook_are_refused_and_pages_lead_to_the_end() {
+    let vault = Vault::start();
+    let key = &vault.keys.management;
+    create(&vault, body("http://a.example", &["token.created"])).invalid(&["url"]);
+    create(&vault, body("https://a.example", &["token.exploded"])).invalid(&["events[0]"]);
+    create(&vault, body("https://a.example", &[])).invalid(&["events"]);
+    create(&vault, json!({})).invalid(&["name", "url"]);
+    let mut ids = BTreeSet::new();
+    for _ in 0..5 {
+        ids.insert(
+            create(&vault, body("https://a.example", &["token.read"])).with_status(201).id(),
+        );
+    }
+    create(&vault, body("https://a.example", &["token.read"])).problem(422);
+    let (mut found, mut next) = (BTreeSet::new(), Some(String::new()));
+    while let Some(start) = next.take() {
+        let page = vault.get(&format!("/webhooks?size=2&start={start}"), key).with_status(200).json;
+        for webhook in page["data"].as_array().unwrap() {
+            assert!(found.insert(String::from(webhook["id"].as_str().unwrap())));
+        }
+        next = page["pagination"]["next"].as_str().map(String::from);
+    }
+    assert_eq!(found, ids);
+    let types = vault.get("/webhooks/event-types", key).with_status(200).json;
+    let types: Vec<_> = types.as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    for kind in ["token.created", "token-intent.converted", "account-updater.job.failed"] {
+        assert!(types.contains(&kind), "{kind}");
+    }
+}
+
+#[test]
+fn a_repeated_request_with_an_idempotency_key_makes_one_webhook() {
+    let vault = Vault::start();
+    let send = || {
+        let request = post("/webhooks").key(&vault.keys.management);
+        let request = request.header("BT-IDEMPOTENCY-KEY", "once");
+        vault.send(&request.json(body("https://a.example", &["token.read"]))).with_status(201)
+    };
+    assert_eq!(send().json, send().json);
+    let all = vault.get("/webhooks", &vault.keys.management).json;
+    assert_eq!(all["data"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn events_arrive_signed_with_their_trace_and_without_data() {
+    let psp = Psp::start();
+    let vault = start(&psp);
+    let all = ["token.created", "token.updated", "token.read", "token.deleted"];
+    create(&vault, body(&psp.url("/status/204"), &all)).with_status(201);
+    let card = json!({
+        "type": "card", "data": {"number": "4242424242424242", "expiration_month": 12,
+        "expiration_year": 2030, "cvc": "123"}, "metadata": {"order": "7"},
+    });
+    let request = post("/tokens").key(&vault.keys.private).header("BT-TRACE-ID", "my-trace");
+    let id = vault.send(&request.json(card)).with_status(201).id();
+    let path = format!("/tokens/{id}");
+    vault.get(&path, &vault.keys.private).with_status(200);
+    vault.delete(&path, &vault.keys.private).with_status(204);
+    let got = deliveries(&psp, 3);
+    let pem = public_key(&vault);
+    assert_eq!(vault.send(&get("/keys/webhooks.v1-test.key")).with_status(200).text(), pem);
+    let mut kinds = BTreeSet::new();
+    for received in &got {
+        assert_eq!((received.method.as_str(), received.path()), ("POST", "/status/204"));
+        assert_eq!(received.header("content-type"), Some("application/json"));
+        assert!(is_signed(received, &pem));
+        let mut other = received.clone();
+        other.body.push(b' ');
+        assert!(!is_signed(&other, &pem));
+        for secret in ["4242424242424242", "424242424242", "\"123\"", "2030"] {
+            assert!(!received.text().contains(secret), "{}", received.text());
+        }
+        let body = json_of(received);
+        let event = &body["event"];
+        assert_eq!(event["data"]["token"]["id"], json!(id));
+        assert_eq!(event["tenant_id"], json!(vault.tenant_id));
+        assert_eq!(event["data"]["actor"]["type"], "application");
+        assert!(body["delivered_at"].as_str().unwrap().ends_with('Z'));
+        if event["type"] == "token.created" {
+            assert_eq!(event["trace_id"], "my-trace");
+            assert_eq!(event["data"]["token"]["metadata"], json!({"order": "7"}));
+        }
+        kinds.insert(String::from(event["type"].as_str().unwrap()));
+    }
+    assert_eq!(kinds, ["token.created", "token.deleted", "token.read"].map(String::from).into());
+}
+
+#[test]
+fn a_killed_server_delivers_after_its_restart_what_it_had_promised() {
+    let psp = Psp::start();
+    let mut vault = start(&psp);
+    psp.answer(|_| Some((503, "application/json", String::from("{}"))));
+    create(&vault, body(&psp.url("/echo"), &["token.created"])).with_status(201);
+    let ids: BTreeSet<String> =
+        (0..20).map(|n| vault.token(json!({"type": "token", "data": n}))).collect();
+    vault.kill();
+    vault.restart();
+    psp.answer(|_| Some((200, "application/json", String::from("{}"))));
+    vault.advance(60);
+    let mut arrived = BTreeSet::new();
+    wait_until("every event", || {
+        for received in psp.received() {
+            let body = json_of(&received);
+            let id = &body["event"]["data"]["token"]["id"];
+            arrived.insert(String::from(id.as_str().unwrap()));
+        }
+        ids.is_subset(&arrived)
+    });
+    wait_until("an empty queue", || {
+        let listed = vault.operator(&["webhook", "list", "--tenant", &vault.tenant_id]);
+        serde_json::from_str::<Value>(&listed.stdout).unwrap()[0]["pending"] == 0
+    });
+    vault.stop();
+    assert_eq!(vault.verify().code, Some(0));
+}
+
+#[test]
+fn the_operator_sees_failures_retries_and_replaces_the_key() {
+    let psp = Psp::start();
+    let mut vault = start(&psp);
+    let made = create(&vault, body(&psp.url("/status/500"), &["token.created"])).with_status(201);
+    let (tenant, webhook) = (vault.tenant_id.clone(), made.id());
+    vault.token(json!({"type": "token", "data": 1}));
+    let first = deliveries(&psp, 1);
+    let list = |vault: &Vault| -> Value {
+        let listed = vault.operator(&["webhook", "list", "--tenant", &tenant]);
+        serde_json::from_str(&listed.stdout).unwrap()
+    };
+    wait_until("the failure in the list", || list(&vault)[0]["last_failure"].is_object());
+    let listed = list(&vault);
+    assert_eq!(listed[0]["last_failure"]["reason"], "status");
+    assert_eq!(listed[0]["last_failure"]["status"], 500);
+    assert_eq!((&listed[0]["status"], &listed[0]["pending"]), (&json!("enabled"), &json!(1)));
+    let named = ["--tenant", &tenant, "--webhook", &webhook];
+    let events = vault.operator(&[&["webhook", "events"][..], &named].concat());
+    let events: Value = serde_json::from_str(&events.stdout).unwrap();
+    assert_eq!(events[0]["id"], json_of(&first[0])["id"]);
+    assert_eq!(events[0]["type"], "token.created");
+    vault.operator(&[&["webhook", "retry"][..], &named].concat());
+    deliveries(&psp, 1);
+    let before = public_key(&vault);
+    let rotated = vault.operator(&["webhook", "rotate-key"]);
+    let rotated: Value = serde_json::from_str(&rotated.stdout).unwrap();
+    let after = public_key(&vault);
+    assert_eq!(rotated["public_key_pem"], json!(after));
+    assert_ne!(before, after);
+    psp.answer(|_| Some((200, "text/plain", String::new())));
+    vault.operator(&[&["webhook", "retry"][..], &named].concat());
+    assert!(is_signed(deliveries(&psp, 1).last().unwrap(), &after));
+    // Without a server the commands give the same answers.
+    vault.stop();
+    assert_eq!(list(&vault)[0]["id"], json!(webhook));
+    assert_eq!(vault.verify().code, Some(0));
+}
+
+#[test]
+fn the_programs_of_the_readme_verify_a_webhook() {
+    let psp = Psp::start();
+    let vault = start(&psp);
+    create(&vault, body(&psp.url("/status/200"), &["token.created"])).with_status(201);
+    vault.token(json!({"type": "token", "data": 1, "metadata": {"\u{e9}\u{1f600}": "a/b\n\"c\""}}));
+    let received = deliveries(&psp, 1).remove(0);
+    let directory = vault.directory();
+    directory.write("body", &received.body, 0o600);
+    directory.write("key.pem", public_key(&vault), 0o600);
+    let signature = received.header("bt-signature").unwrap();
+    let python = "import sys\nbody = open('body', 'rb').read()\nkey = open('key.pem', 'rb').read()\n\
+                  assert verify(body, sys.argv[1], key)\nassert not verify(body + b' ', sys.argv[1], key)\n";
+    let node = "const fs = require('node:fs');\nconst body = fs.readFileSync('body');\n\
+                const key = fs.readFileSync('key.pem');\n\
+                if (!verify(body, process.argv[2], key)) throw new Error('refused');\n\
+                if (verify(Buffer.concat([body, Buffer.from(' ')]), process.argv[2], key)) throw 1;\n";
+    let programs = [
+        ("python3", "-c", "import cryptography", "python", python),
+        ("node", "-e", "0", "js", node),
+    ];
+    for (program, flag, probe, language, driver) in programs {
+        let text = format!("{}\n{driver}", readme_block(language));
+        directory.write("program", text, 0o600);
+        // Both are there wherever the published clients are tested.
+        let probed = Command::new(program).args([flag, probe]).output();
+        if !probed.is_ok_and(|it| it.status.success()) {
+            continue;
+        }
+        let mut command = Command::new(program);
+        command.current_dir(directory.join("")).args(["program", signature]);
+        let ended = output_of(&mut command);
+        assert!(ended.status.success(), "{program}: {}", String::from_utf8_lossy(&ended.stderr));
+    }
+}
+
+/// The first block of code of a language in the chapter on webhooks.
+fn readme_block(language: &str) -> String {
+    let readme = include_str!("../../README.md");
+    let (_, chapter) = readme.split_once("\n## Webhooks\n").unwrap();
+    let (_, block) = chapter.split_once(&format!("```{language}\n")).unwrap();
+    String::from(block.split_once("```").unwrap().0)
+}
