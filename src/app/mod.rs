@@ -75,6 +75,4 @@ pub use crate::store::FORMAT;
 pub use trace::traced;
 pub use upkeep::verify::Report;
 pub use vault::Vault;
-pub use webhooks::{
-    ListedWebhook, PendingEvent, WebhookChange, WebhookDraft, WebhookNews, WebhookPage,
-};
+pub use webhooks::{ListedWebhook, PendingEvent, WebhookChange, WebhookDraft, WebhookNews};

@@ -44,7 +44,7 @@ pub struct Vault {
     pub(in crate::app) swept_at: AtomicI64,
     pub(in crate::app) threeds: crate::app::threeds::state::ThreedsState,
     pub(in crate::app) outbound: OnceLock<Arc<dyn crate::app::outbound::Outbound>>,
-    pub(in crate::app) webhooks: crate::app::webhooks::WebhookState,
+    pub(in crate::app) webhooks: crate::app::webhooks::state::WebhookState,
     /// The known damaged rows.
     pub(in crate::app) damage: crate::app::upkeep::damage::Damage,
     pub(in crate::app) archive: crate::app::upkeep::archive::ArchiveWatch,

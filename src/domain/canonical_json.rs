@@ -78,7 +78,7 @@ fn number_text(number: &Number) -> String {
     if double == 0.0 {
         return String::from("0");
     }
-    // The shortest digits that read back as the same double, as `d.ddde±x`.
+    // The shortest digits that read back as the same double, with an exponent.
     let scientific = format!("{:e}", double.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let digits: String = mantissa.chars().filter(|letter| *letter != '.').collect();

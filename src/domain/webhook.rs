@@ -9,7 +9,7 @@ pub struct Webhook {
     pub tenant: TenantId,
     pub status: WebhookStatus,
     pub name: String,
-    /// An https URL. Whether the server may call it is decided at each delivery.
+    /// An https URL. Each delivery decides if the server may call it.
     pub url: String,
     /// In the order of [`EventKind`], without repetition, at least one.
     pub events: Vec<EventKind>,

@@ -19,7 +19,7 @@ use crate::app::audit::read_queue::ReadQueue;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
 use crate::app::vault::Vault;
-use crate::app::webhooks::subject::{Subject, Told, event_of};
+use crate::app::webhooks::subject::{Subject, event_of};
 use crate::bounds::{AUDIT_RETENTION_DAYS, AUDIT_ROW_ENTRIES_MAX};
 use crate::crypto::Identity;
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
@@ -112,38 +112,15 @@ impl Audit<'_> {
         if entries.iter().any(is_told) {
             return Change::impossible("an act is audited without its event");
         }
-        self.rows(scope, entries)
+        rows(self.vault, scope, entries)
     }
 
     /// The change that adds the entries of a tenant, and the events of webhooks that tell of them.
     pub(super) fn deeds(self, tenant: TenantId, deeds: &[Deed<'_>]) -> Change {
         let entries: Vec<_> = deeds.iter().map(Deed::entry).collect();
-        let rows = self.rows(AuditScope::Tenant(tenant), &entries);
-        deeds.iter().fold(rows, |change, deed| change.and(self.event(tenant, deed)))
-    }
-
-    fn event(self, tenant: TenantId, deed: &Deed<'_>) -> Change {
-        match deed.subject.told(deed.act) {
-            Told::Event(kind) => {
-                self.vault
-                    .webhooks()
-                    .emit(tenant, deed.actor, kind, deed.at, || deed.subject.data(kind))
-            }
-            Told::Lacking => Change::impossible("an event of webhooks lacks its content"),
-            Told::Nothing => Change::new(),
-        }
-    }
-
-    pub(super) fn rows(self, scope: AuditScope, entries: &[AuditEntry]) -> Change {
-        let scope = scope.bytes();
-        let mut change = Change::new();
-        for entries in entries.chunks(AUDIT_ROW_ENTRIES_MAX) {
-            change = match sealed_row(self.vault, scope, entries) {
-                Some(row) => change.audit(row),
-                None => change.and(Change::impossible("audit entries do not encode")),
-            };
-        }
-        change
+        let rows = rows(self.vault, AuditScope::Tenant(tenant), &entries);
+        let event = |deed: &Deed<'_>| self.vault.webhooks().event(tenant, deed);
+        deeds.iter().fold(rows, |change, deed| change.and(event(deed)))
     }
 
     /// The change that adds one entry of a tenant, and its event.
@@ -202,6 +179,19 @@ impl Audit<'_> {
 /// known only when the row is written, and the chain itself fixes it.
 const fn place(scope: &[u8; 16]) -> Identity<'_> {
     Identity { tenant: scope, table: Table::Audit.number(), key: &[] }
+}
+
+/// The change that adds rows with these entries to the chain.
+fn rows(vault: &Vault, scope: AuditScope, entries: &[AuditEntry]) -> Change {
+    let scope = scope.bytes();
+    let mut change = Change::new();
+    for entries in entries.chunks(AUDIT_ROW_ENTRIES_MAX) {
+        change = match sealed_row(vault, scope, entries) {
+            Some(row) => change.audit(row),
+            None => change.and(Change::impossible("audit entries do not encode")),
+        };
+    }
+    change
 }
 
 /// `None` when the entries cannot be encoded.

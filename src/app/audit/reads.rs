@@ -4,20 +4,18 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use crate::app::access::caller::Caller;
-use crate::app::audit::Audit;
 use crate::app::audit::read_queue::{AuditReads, ReadEvent, ReadNote, SubmittedReads};
 use crate::app::audit::scope::AuditScope;
+use crate::app::audit::{Audit, rows};
 use crate::app::error::Error;
-use crate::app::tokens::rows;
 use crate::app::trace;
-use crate::app::webhooks::subject::read_data;
+use crate::app::vault::Vault;
 use crate::bounds::{AUDIT_CHANGE_ENTRIES_MAX, AUDIT_READS_WAIT, AUDIT_RETRY};
-use crate::domain::audit::{Act, AuditEntry, Entity, EntityKind};
-use crate::domain::id::{TenantId, TokenId};
+use crate::domain::audit::{Act, AuditEntry, Entity};
+use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
 use crate::store::{Change, CommitFailure};
@@ -32,7 +30,7 @@ impl Audit<'_> {
         at: Timestamp,
     ) -> Result<(), Error> {
         let (written, wait) = self.vault.reads.waiter();
-        let event = self.read_event(caller.tenant.id)?;
+        let event = read_event(self.vault, caller.tenant.id)?;
         let entry = read_entry(caller, entity, at);
         let noted = ReadNote { tenant: caller.tenant.id, entry, event, written };
         self.vault.reads.sender.send(noted).await.map_err(|closed| stopped(&closed))?;
@@ -63,7 +61,7 @@ impl Audit<'_> {
         if count == 0 {
             return Ok(());
         }
-        let event = self.read_event(tenant)?;
+        let event = read_event(self.vault, tenant)?;
         let places = self.vault.reads.sender.reserve_many(count).await;
         let places = places.map_err(|closed| stopped(&closed))?;
         let (mut written, wait) = self.vault.reads.waiter();
@@ -111,7 +109,7 @@ impl Audit<'_> {
             // Events are sealed under a tenant's key, which a rotation must not destroy before they
             // are queued.
             let _epoch = self.vault.snapshot()?.epoch();
-            let change = self.rows_of(&outbox.taken);
+            let change = rows_of(self.vault, &outbox.taken);
             match self.vault.store.submit(change) {
                 Ok(verdict) => {
                     let written = outbox.taken.drain(..).filter_map(|noted| noted.written);
@@ -133,42 +131,28 @@ impl Audit<'_> {
         }
         Ok(())
     }
+}
 
-    /// `None` if no webhook of the tenant wants to know of reads.
-    fn read_event(self, tenant: TenantId) -> Result<Option<ReadEvent>, Error> {
-        let wanted = self.vault.webhooks().wants(tenant, EventKind::TokenRead)?;
-        Ok(wanted.then(|| ReadEvent { trace: trace::current() }))
+/// The entries of reads by tenant, and the events of those that webhooks want to know of.
+fn rows_of(vault: &Vault, noted: &[ReadNote]) -> Change {
+    let events = noted.iter().filter_map(|note| Some((note, note.event.as_ref()?)));
+    let events = events.fold(Change::new(), |change, (note, event)| {
+        let trace = event.trace.as_deref();
+        change.and(vault.webhooks().read_event(note.tenant, &note.entry, trace))
+    });
+    let mut by_tenant: BTreeMap<TenantId, Vec<AuditEntry>> = BTreeMap::new();
+    for ReadNote { tenant, entry, .. } in noted {
+        by_tenant.entry(*tenant).or_default().push(entry.clone());
     }
+    by_tenant.iter().fold(events, |change, (tenant, entries)| {
+        change.and(rows(vault, AuditScope::Tenant(*tenant), entries))
+    })
+}
 
-    fn rows_of(self, noted: &[ReadNote]) -> Change {
-        let events = noted.iter().filter_map(|note| Some((note, note.event.as_ref()?)));
-        let events = events.filter(|(note, _)| note.entry.entity.kind == EntityKind::Token);
-        let events = events.fold(Change::new(), |change, (note, event)| {
-            let AuditEntry { at, actor, entity, .. } = &note.entry;
-            let data = || self.read_data(note.tenant, entity);
-            let (kind, trace) = (EventKind::TokenRead, event.trace.as_deref());
-            let webhooks = self.vault.webhooks();
-            change.and(webhooks.emit_traced(note.tenant, *actor, kind, *at, trace, data))
-        });
-        let mut by_tenant: BTreeMap<TenantId, Vec<AuditEntry>> = BTreeMap::new();
-        for ReadNote { tenant, entry, .. } in noted {
-            by_tenant.entry(*tenant).or_default().push(entry.clone());
-        }
-        by_tenant.iter().fold(events, |change, (tenant, entries)| {
-            change.and(self.rows(AuditScope::Tenant(*tenant), entries))
-        })
-    }
-
-    /// The data of a token's `token.read`. A token that was deleted since has no type any more.
-    fn read_data(self, tenant: TenantId, entity: &Entity) -> Map<String, Value> {
-        let kind = || {
-            let snapshot = self.vault.snapshot().ok()?;
-            let keys = self.vault.keys().tenant_keys(&snapshot, tenant).ok()?;
-            let found = rows::find_by_id(&snapshot, &keys, tenant, TokenId::new(entity.id)).ok()?;
-            Some(found?.token.kind)
-        };
-        read_data(entity, kind())
-    }
+/// `None` if no webhook of the tenant wants to know of reads.
+fn read_event(vault: &Vault, tenant: TenantId) -> Result<Option<ReadEvent>, Error> {
+    let wanted = vault.webhooks().wants(tenant, EventKind::TokenRead)?;
+    Ok(wanted.then(|| ReadEvent { trace: trace::current() }))
 }
 
 const fn read_entry(caller: &Caller, entity: Entity, at: Timestamp) -> AuditEntry {

@@ -146,7 +146,7 @@ impl Vault {
             swept_at,
             threeds: ThreedsState::default(),
             outbound: OnceLock::new(),
-            webhooks: crate::app::webhooks::WebhookState::default(),
+            webhooks: crate::app::webhooks::state::WebhookState::default(),
             damage: crate::app::upkeep::damage::Damage::default(),
             archive: crate::app::upkeep::archive::ArchiveWatch::default(),
             scrubs: crate::app::upkeep::scrub::watch::ScrubWatch::default(),

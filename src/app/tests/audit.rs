@@ -189,7 +189,7 @@ fn a_page_that_would_look_at_too_many_rows_is_short_or_refused() {
             change = change.and(app.audit().caller_entry(
                 caller,
                 Act::Update,
-                caller.tenant.id,
+                &caller.tenant,
                 app.now(),
             ));
         }

@@ -135,8 +135,7 @@ fn setting() -> Setting {
 fn on(disk: TestDisk, clock: Clock, webhook: WebhookId) -> Setting {
     let vault = TestVault::on(disk, clock.clone()).unwrap();
     let receivers = Receivers::new(&clock);
-    let outbound: Arc<dyn Outbound> = Arc::clone(&receivers) as Arc<dyn Outbound>;
-    vault.app.configure_outbound(outbound);
+    vault.app.configure_outbound(Arc::<Receivers>::clone(&receivers));
     Setting { vault, receivers, clock, webhook }
 }
 

@@ -218,7 +218,7 @@ fn give_up(session: &mut Session, erro: &Erro, now: Timestamp) -> bool {
     true
 }
 
-/// The event that tells of a change of a session's state.
+/// The event of a change of a session's state.
 pub(super) fn told(before: &Session, after: &Session) -> Option<EventKind> {
     let was_challenged =
         matches!(before.state, SessionState::Challenged { .. } | SessionState::Decoupled { .. });

@@ -3,16 +3,19 @@
 use serde_json::{Map, Value, json};
 
 use crate::app::access::authenticate::application;
+use crate::app::audit::entry::Deed;
 use crate::app::commit::disk::DiskState;
 use crate::app::error::Error;
+use crate::app::tokens::rows;
 use crate::app::trace;
 use crate::app::webhooks::Webhooks;
 use crate::app::webhooks::state::WebhookNews;
-use crate::app::webhooks::subscriptions::Subscriber;
+use crate::app::webhooks::subject::{Told, read_data};
+use crate::app::webhooks::subscription_cache::Subscriber;
 use crate::bounds::{WEBHOOK_PENDING_ALL_MAX, WEBHOOK_PENDING_MAX};
 use crate::crypto::TenantKeys;
-use crate::domain::audit::Actor;
-use crate::domain::id::{EventId, TenantId};
+use crate::domain::audit::{Actor, AuditEntry, EntityKind};
+use crate::domain::id::{EventId, TenantId, TokenId};
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
 use crate::store::record::{EventRecord, encode_event};
@@ -27,8 +30,20 @@ pub(in crate::app) struct Happening {
 }
 
 impl Webhooks<'_> {
+    /// The change that adds the event of an act, if it has one.
+    pub(in crate::app) fn event(self, tenant: TenantId, deed: &Deed<'_>) -> Change {
+        match deed.subject.told(deed.act) {
+            Told::Event(kind) => {
+                let data = || deed.subject.data(kind);
+                self.emit(tenant, deed.actor, kind, deed.at, data)
+            }
+            Told::Lacking => Change::impossible("an event of webhooks lacks its content"),
+            Told::Nothing => Change::new(),
+        }
+    }
+
     /// The change that adds an event of this tenant to the queues of the webhooks that subscribe to
-    /// it. Join it to the change of the act that the event tells of.
+    /// it. Join it to the change of the act.
     pub(in crate::app) fn emit(
         self,
         tenant: TenantId,
@@ -61,6 +76,28 @@ impl Webhooks<'_> {
         });
         // Only a disk that fails or a tenant whose keys are damaged gets here.
         added.unwrap_or_else(|_| Change::impossible("an event of webhooks cannot be written"))
+    }
+
+    /// The change that adds `token.read`, if a token was read. A token that was deleted since has no
+    /// type any more.
+    pub(in crate::app) fn read_event(
+        self,
+        tenant: TenantId,
+        read: &AuditEntry,
+        trace: Option<&str>,
+    ) -> Change {
+        let AuditEntry { at, actor, entity, .. } = read;
+        if entity.kind != EntityKind::Token {
+            return Change::new();
+        }
+        let kind = || {
+            let snapshot = self.vault.snapshot().ok()?;
+            let keys = self.vault.keys().tenant_keys(&snapshot, tenant).ok()?;
+            let found = rows::find_by_id(&snapshot, &keys, tenant, TokenId::new(entity.id)).ok()?;
+            Some(found?.token.kind)
+        };
+        let data = || read_data(entity, kind());
+        self.emit_traced(tenant, *actor, EventKind::TokenRead, *at, trace, data)
     }
 
     fn add(
@@ -100,8 +137,8 @@ impl Webhooks<'_> {
         Ok(change)
     }
 
-    /// Without room the newest event is dropped: the act that it tells of must not fail, and the
-    /// receiver gets those before it without a gap. Below the floor of free space there is no room
+    /// Without room the newest event is dropped: its act must not fail, and the receiver
+    /// gets those before it without a gap. Below the floor of free space there is no room
     /// at all, since deletions and reads, which go on there, must not use up the rest of the disk.
     fn has_room(self, snapshot: &Snapshot, delivery: &PendingDelivery) -> Result<bool, Error> {
         let PendingDelivery { tenant, webhook, .. } = *delivery;

@@ -63,7 +63,8 @@ impl Webhooks<'_> {
             modified_at: None,
             failing: None,
         };
-        let _turn = self.vault.lanes.take(&lane(tenant)).await?;
+        // In the lane of the tenant, so that the number of its webhooks holds.
+        let _turn = self.vault.lanes.take(tenant.bytes()).await?;
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
                 if self.count(snapshot, tenant)? >= WEBHOOKS_MAX {
@@ -215,11 +216,6 @@ impl Webhooks<'_> {
     fn count(self, snapshot: &Snapshot, tenant: TenantId) -> Result<usize, Error> {
         Ok(snapshot.first(&tables::webhooks_of(tenant), WEBHOOKS_MAX)?.len())
     }
-}
-
-/// The lane in which a tenant's webhooks are created, so that their number holds.
-fn lane(tenant: TenantId) -> Vec<u8> {
-    [b"webhooks ".as_slice(), tenant.bytes()].concat()
 }
 
 const TOO_MANY: &str = "The tenant has as many webhooks as it can; delete one first.";

@@ -1,6 +1,6 @@
-//! Webhooks: a tenant's programs are told of events by requests to URLs that they chose.
+//! Webhooks: a tenant's programs hear of events by requests to URLs that they chose.
 //!
-//! An event is written in the same change as the act that it tells of ([`subject`], [`emit`]): every
+//! An event is written in the same change as its act ([`subject`], [`emit`]): every
 //! audit entry of a tenant passes through one function, which adds the event. The events wait in the
 //! data file, so that neither a crash nor a restart loses one. A worker of the server sends them
 //! ([`worker`]) until the receiver acknowledges them or the limits of [`queue`] are reached.
@@ -11,15 +11,15 @@ mod manage;
 mod message;
 mod observe;
 mod queue;
-mod state;
+pub(in crate::app) mod state;
 pub(in crate::app) mod subject;
+mod subscription_cache;
 mod subscriptions;
 mod worker;
 
-pub use manage::{WebhookChange, WebhookDraft, WebhookPage};
+pub use manage::{WebhookChange, WebhookDraft};
 pub use queue::{ListedWebhook, PendingEvent};
 pub use state::WebhookNews;
-pub(in crate::app) use state::WebhookState;
 
 use crate::app::vault::Vault;
 

@@ -1,14 +1,20 @@
-//! Metrics and status lines of webhooks.
+//! News, metrics and status lines of webhooks.
 
 use std::time::Duration;
 
 use crate::app::error::Error;
 use crate::app::webhooks::Webhooks;
+use crate::app::webhooks::state::WebhookNews;
 use crate::domain::id::assigned_at;
 use crate::metrics::{FamilyKind, Label, Page};
 use crate::store::{Table, tables};
 
 impl Webhooks<'_> {
+    /// Waits for the next thing to log.
+    pub async fn news(self) -> WebhookNews {
+        self.vault.webhooks.next_news().await
+    }
+
     pub(in crate::app) fn measure(self, page: &mut Page) {
         // The checks report a file that cannot be read.
         if let Ok((pending, oldest)) = self.waiting() {

@@ -107,57 +107,8 @@ impl Webhooks<'_> {
         failure: Option<FailureReason>,
     ) -> Result<AfterAttempt, Error> {
         let PendingDelivery { tenant, webhook: id, .. } = row.delivery;
-        let after = self
-            .vault
-            .commit(Priority::Upkeep, |snapshot| {
-                let now = self.vault.now();
-                let keys = self.vault.keys().tenant_keys(snapshot, tenant)?;
-                let is_there = row.exists(snapshot)?;
-                let mut change = Change::new();
-                let found = self.find(snapshot, &keys, tenant, id)?;
-                let Some((mut webhook, version)) =
-                    found.filter(|(webhook, _)| webhook.status == WebhookStatus::Enabled)
-                else {
-                    return Ok((change, (AfterAttempt::Gone, None)));
-                };
-                let before = webhook.clone();
-                let after = if let Some(reason) = failure {
-                    let failing =
-                        *webhook.failing.get_or_insert(DeliveryFailure { at: now, reason });
-                    let next = next_attempt(&row, now);
-                    if is_there {
-                        change = match next {
-                            Some(at) => row.reschedule(at, row.attempts.saturating_add(1)),
-                            None => row.remove(),
-                        };
-                    }
-                    if failing.at.plus(WEBHOOK_GIVE_UP_AFTER) <= now {
-                        webhook.status = WebhookStatus::Disabled;
-                        change = change.and(self.vault.audit().entry(
-                            tenant,
-                            Actor::System,
-                            Act::Update,
-                            id,
-                            now,
-                        ));
-                    }
-                    AfterAttempt::Waits(next)
-                } else {
-                    if is_there {
-                        change = row.remove();
-                    }
-                    webhook.failing = None;
-                    AfterAttempt::Delivered
-                };
-                if webhook != before {
-                    change = change
-                        .expect_version(Table::Webhooks, tables::webhooks(tenant, id), version)
-                        .and(self.keep(&keys, &webhook)?);
-                }
-                Ok((change, (after, Some(webhook.status))))
-            })
-            .await;
-        let (after, status) = after?;
+        let settle = |snapshot: &Snapshot| self.plan_outcome(snapshot, &row, failure);
+        let (after, status) = self.vault.commit(Priority::Upkeep, settle).await?;
         let state = &self.vault.webhooks;
         let failed = |reason| DeliveryFailure { at: self.vault.now(), reason };
         state.note_outcome(id, failure.map(failed));
@@ -175,6 +126,55 @@ impl Webhooks<'_> {
             return Ok(AfterAttempt::Gone);
         }
         Ok(after)
+    }
+
+    /// The change of an attempt's outcome, and the status of the webhook after it; `None` if it is
+    /// deleted or disabled already.
+    fn plan_outcome(
+        self,
+        snapshot: &Snapshot,
+        row: &Scheduled,
+        failure: Option<FailureReason>,
+    ) -> Result<(Change, (AfterAttempt, Option<WebhookStatus>)), Error> {
+        let PendingDelivery { tenant, webhook: id, .. } = row.delivery;
+        let now = self.vault.now();
+        let keys = self.vault.keys().tenant_keys(snapshot, tenant)?;
+        let found = self.find(snapshot, &keys, tenant, id)?;
+        let enabled = found.filter(|(webhook, _)| webhook.status == WebhookStatus::Enabled);
+        let Some((mut webhook, version)) = enabled else {
+            return Ok((Change::new(), (AfterAttempt::Gone, None)));
+        };
+        let before = webhook.clone();
+        let is_there = row.exists(snapshot)?;
+        let mut change = Change::new();
+        let after = if let Some(reason) = failure {
+            let failing = *webhook.failing.get_or_insert(DeliveryFailure { at: now, reason });
+            let next = next_attempt(row, now);
+            if is_there {
+                change = match next {
+                    Some(at) => row.reschedule(at, row.attempts.saturating_add(1)),
+                    None => row.remove(),
+                };
+            }
+            if failing.at.plus(WEBHOOK_GIVE_UP_AFTER) <= now {
+                webhook.status = WebhookStatus::Disabled;
+                let audit = self.vault.audit();
+                change = change.and(audit.entry(tenant, Actor::System, Act::Update, id, now));
+            }
+            AfterAttempt::Waits(next)
+        } else {
+            if is_there {
+                change = row.remove();
+            }
+            webhook.failing = None;
+            AfterAttempt::Delivered
+        };
+        if webhook != before {
+            change = change
+                .expect_version(Table::Webhooks, tables::webhooks(tenant, id), version)
+                .and(self.keep(&keys, &webhook)?);
+        }
+        Ok((change, (after, Some(webhook.status))))
     }
 
     /// Moves an event whose record is damaged out of the way.

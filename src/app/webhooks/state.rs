@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use tokio::sync::Notify;
 
-use crate::app::webhooks::Webhooks;
-use crate::app::webhooks::subscriptions::Subscriptions;
+use crate::app::webhooks::subscription_cache::Subscriptions;
 use crate::bounds::WEBHOOK_NEWS_MAX;
 use crate::crypto::WebhookKey;
 use crate::domain::id::{TenantId, WebhookId};
@@ -55,7 +54,7 @@ pub(super) struct DeliveryCounts {
 pub enum WebhookNews {
     /// Every delivery of three days failed.
     Disabled { tenant: TenantId, webhook: WebhookId, reason: &'static str },
-    /// Events were dropped, because too many wait. Told once for each webhook.
+    /// Events were dropped, because too many wait. Logged once for each webhook.
     Dropped { tenant: TenantId, webhook: WebhookId },
 }
 
@@ -117,20 +116,18 @@ impl WebhookState {
         }
     }
 
-    pub(super) fn last_failure(&self, webhook: WebhookId) -> Option<DeliveryFailure> {
-        lock(&self.last_failures).get(&webhook).copied()
-    }
-}
-
-impl Webhooks<'_> {
     /// Waits for the next thing to log.
-    pub async fn news(self) -> WebhookNews {
+    pub(super) async fn next_news(&self) -> WebhookNews {
         loop {
-            if let Some(news) = lock(&self.vault.webhooks.news).waiting.pop_front() {
+            if let Some(news) = lock(&self.news).waiting.pop_front() {
                 return news;
             }
-            self.vault.webhooks.has_news.notified().await;
+            self.has_news.notified().await;
         }
+    }
+
+    pub(super) fn last_failure(&self, webhook: WebhookId) -> Option<DeliveryFailure> {
+        lock(&self.last_failures).get(&webhook).copied()
     }
 }
 

@@ -61,27 +61,45 @@ impl Subject<'_> {
         }
     }
 
+    const fn kind(&self) -> EntityKind {
+        match self {
+            Self::ApiKey(_) => EntityKind::ApplicationKey,
+            Self::Application(_) => EntityKind::Application,
+            Self::Conversion { entity, .. } | Self::Entity(entity) => entity.kind,
+            Self::Intent(_) => EntityKind::TokenIntent,
+            Self::Tenant(_) => EntityKind::Tenant,
+            Self::Threeds(..) => EntityKind::ThreedsSession,
+            Self::Token(_) => EntityKind::Token,
+        }
+    }
+
     /// The event of an act on this subject.
     pub(in crate::app) fn told(&self, act: Act) -> Told {
         if let Self::Threeds(_, kind) = self {
             return kind.map_or(Told::Nothing, Told::Event);
         }
-        let Some(kind) = event_of(self.entity().kind, act) else { return Told::Nothing };
-        let is_whole = match kind {
-            EventKind::ApplicationKeyCreated | EventKind::ApplicationKeyDeleted => {
-                matches!(self, Self::ApiKey(_))
-            }
-            EventKind::ApplicationCreated | EventKind::ApplicationUpdated => {
-                matches!(self, Self::Application(_))
-            }
-            EventKind::TenantCreated | EventKind::TenantUpdated => matches!(self, Self::Tenant(_)),
-            EventKind::TokenCreated | EventKind::TokenUpdated => matches!(self, Self::Token(_)),
-            EventKind::TokenIntentCreated => matches!(self, Self::Intent(_)),
-            EventKind::TokenIntentConverted => matches!(self, Self::Conversion { .. }),
-            // The rest shows an id.
-            _ => true,
-        };
-        if is_whole { Told::Event(kind) } else { Told::Lacking }
+        let Some(kind) = event_of(self.kind(), act) else { return Told::Nothing };
+        if self.is_whole(kind) { Told::Event(kind) } else { Told::Lacking }
+    }
+
+    /// False if an event of this kind shows more than the subject has. Those that are not named here
+    /// show an id.
+    const fn is_whole(&self, kind: EventKind) -> bool {
+        if matches!(kind, EventKind::ApplicationKeyCreated | EventKind::ApplicationKeyDeleted) {
+            matches!(self, Self::ApiKey(_))
+        } else if matches!(kind, EventKind::ApplicationCreated | EventKind::ApplicationUpdated) {
+            matches!(self, Self::Application(_))
+        } else if matches!(kind, EventKind::TenantCreated | EventKind::TenantUpdated) {
+            matches!(self, Self::Tenant(_))
+        } else if shows_token(kind) {
+            matches!(self, Self::Token(_))
+        } else if matches!(kind, EventKind::TokenIntentCreated) {
+            matches!(self, Self::Intent(_))
+        } else if matches!(kind, EventKind::TokenIntentConverted) {
+            matches!(self, Self::Conversion { .. })
+        } else {
+            true
+        }
     }
 
     /// The members of the event's `data`, without the actor. None of them is sensitive.

@@ -1,50 +1,14 @@
-//! The enabled webhooks of each tenant and their events, cached, so that a request of a tenant
-//! without webhooks reads nothing for them.
+//! The enabled webhooks of a tenant and their events.
 
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use crate::app::error::Error;
 use crate::app::webhooks::Webhooks;
-use crate::bounds::{TENANTS_MAX, WEBHOOKS_MAX};
-use crate::domain::id::{TenantId, WebhookId};
+use crate::app::webhooks::subscription_cache::Subscriber;
+use crate::bounds::WEBHOOKS_MAX;
+use crate::domain::id::TenantId;
 use crate::domain::webhook::{EventKind, WebhookStatus};
 use crate::store::{Table, tables};
-
-#[derive(Debug, Default)]
-pub(super) struct Subscriptions(RwLock<Known>);
-
-#[derive(Debug, Default)]
-struct Known {
-    generation: u64,
-    by_tenant: HashMap<TenantId, Arc<[Subscriber]>>,
-}
-
-/// An enabled webhook.
-#[derive(Debug)]
-pub(super) struct Subscriber {
-    pub(super) webhook: WebhookId,
-    pub(super) events: Vec<EventKind>,
-}
-
-impl Subscriptions {
-    fn find(&self, tenant: TenantId, generation: u64) -> Option<Arc<[Subscriber]>> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let found = || known.by_tenant.get(&tenant).map(Arc::clone);
-        (known.generation == generation).then(found).flatten()
-    }
-
-    fn remember(&self, tenant: TenantId, found: &Arc<[Subscriber]>, generation: u64) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if known.generation < generation || known.by_tenant.len() >= TENANTS_MAX {
-            known.by_tenant.clear();
-            known.generation = known.generation.max(generation);
-        }
-        if known.generation == generation {
-            known.by_tenant.insert(tenant, Arc::clone(found));
-        }
-    }
-}
 
 impl Webhooks<'_> {
     /// True if an enabled webhook of the tenant subscribes to this kind of event.

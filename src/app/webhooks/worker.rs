@@ -2,7 +2,7 @@
 //!
 //! Every webhook has a lane of its own with at most two deliveries at a time, and all lanes take turns.
 //! A receiver that does not answer pauses its own lane only, and lanes whose last delivery failed
-//! share a part of the deliveries, so that nobody waits for a receiver of somebody else.
+//! share a part of the deliveries, so that no webhook waits for the receiver of another.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::future::poll_fn;
@@ -79,7 +79,7 @@ enum Prepared {
     Gone,
     /// The event is no longer in the queue, or at another time.
     Moved,
-    /// The webhook's URL is none that can be called.
+    /// The webhook's URL cannot be called.
     NoUrl,
     Request(Box<OutboundRequest>),
 }
@@ -391,10 +391,7 @@ async fn next_ended(attempts: &mut Vec<Attempt<'_>>) -> Ended {
 
 /// Errors that pass do not end the worker: it comes back to the event at its next look.
 fn unless_final(error: Error) -> Result<(), Error> {
-    match error {
-        Error::Stopped | Error::Storage(_) => Err(error),
-        _ => Ok(()),
-    }
+    if matches!(error, Error::Stopped | Error::Storage(_)) { Err(error) } else { Ok(()) }
 }
 
 fn micros(duration: std::time::Duration) -> i64 {

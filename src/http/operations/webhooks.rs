@@ -16,43 +16,44 @@ use crate::http::wire::webhook;
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::secret::SecretBody;
 
-impl Exchange<'_> {
-    pub(in crate::http) async fn create_webhook(&self) -> Result<Reply, OperationFailure> {
-        let draft = webhook::parse_draft(self.body.expose())?;
-        let answer: fn(&Webhook) -> RememberedAnswer = webhook::answer;
-        let write = self.write(&answer);
-        let made = self.app.webhooks().create(self.caller, &draft, &write).await?;
-        Ok(Reply::from(made.answer))
-    }
+pub(in crate::http) async fn create(exchange: &Exchange<'_>) -> Result<Reply, OperationFailure> {
+    let draft = webhook::parse_draft(exchange.body.expose())?;
+    let answer: fn(&Webhook) -> RememberedAnswer = webhook::answer;
+    let write = exchange.write(&answer);
+    let made = exchange.app.webhooks().create(exchange.caller, &draft, &write).await?;
+    Ok(Reply::from(made.answer))
+}
 
-    pub(in crate::http) fn list_webhooks(&self) -> Result<Reply, Problem> {
-        let (after, size) = webhook::parse_list(&self.query)?;
-        let page = self.app.webhooks().list(self.caller, after, size)?;
-        let items: Vec<_> = page.webhooks.iter().map(webhook::render).collect();
-        let next = page.next.as_ref().map(|id| id.bytes().as_slice());
-        Ok(Reply::ok(render_page(size, next, &items)))
-    }
+pub(in crate::http) fn list(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+    let (after, size) = webhook::parse_list(&exchange.query)?;
+    let page = exchange.app.webhooks().list(exchange.caller, after, size)?;
+    let items: Vec<_> = page.webhooks.iter().map(webhook::render).collect();
+    let next = page.next.as_ref().map(|id| id.bytes().as_slice());
+    Ok(Reply::ok(render_page(size, next, &items)))
+}
 
-    pub(in crate::http) fn read_webhook(&self, id: &WebhookId) -> Result<Reply, Problem> {
-        Ok(Reply::ok(webhook::render(&self.app.webhooks().read(self.caller, *id)?)))
-    }
+pub(in crate::http) fn read(exchange: &Exchange<'_>, id: &WebhookId) -> Result<Reply, Problem> {
+    Ok(Reply::ok(webhook::render(&exchange.app.webhooks().read(exchange.caller, *id)?)))
+}
 
-    pub(in crate::http) async fn update_webhook(
-        &self,
-        id: &WebhookId,
-    ) -> Result<Reply, OperationFailure> {
-        let change = webhook::parse_change(self.body.expose())?;
-        let answer =
-            |changed: &Webhook| RememberedAnswer::new(AnswerStatus::Ok, webhook::render(changed));
-        let write = self.write(&answer);
-        let changed = self.app.webhooks().update(self.caller, *id, &change, &write).await?;
-        Ok(Reply::from(changed.answer))
-    }
+pub(in crate::http) async fn update(
+    exchange: &Exchange<'_>,
+    id: &WebhookId,
+) -> Result<Reply, OperationFailure> {
+    let change = webhook::parse_change(exchange.body.expose())?;
+    let answer =
+        |changed: &Webhook| RememberedAnswer::new(AnswerStatus::Ok, webhook::render(changed));
+    let write = exchange.write(&answer);
+    let changed = exchange.app.webhooks().update(exchange.caller, *id, &change, &write).await?;
+    Ok(Reply::from(changed.answer))
+}
 
-    pub(in crate::http) async fn delete_webhook(&self, id: &WebhookId) -> Result<Reply, Problem> {
-        self.app.webhooks().delete(self.caller, *id).await?;
-        Ok(Reply::nothing())
-    }
+pub(in crate::http) async fn delete(
+    exchange: &Exchange<'_>,
+    id: &WebhookId,
+) -> Result<Reply, Problem> {
+    exchange.app.webhooks().delete(exchange.caller, *id).await?;
+    Ok(Reply::nothing())
 }
 
 pub(in crate::http) fn list_event_types() -> Reply {

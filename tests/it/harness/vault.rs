@@ -261,6 +261,7 @@ impl Vault {
             .flatten()
             .chain(["read", "update"].map(|verb| format!("tenant:{verb}")))
             .chain(["create", "read", "delete"].map(|verb| format!("keys:{verb}")))
+            .chain(["create", "read", "update", "delete"].map(|verb| format!("webhooks:{verb}")))
             .flat_map(|permission| [String::from("--permission"), permission])
             .collect();
         let management: Vec<_> = management.iter().map(String::as_str).collect();
