@@ -50,7 +50,7 @@ impl Tokens<'_> {
         let found = rows::find(&snapshot, &self.caller.keys, self.caller.tenant.id, id)?;
         let found = found.filter(|found| found.token.is_live(now));
         let token = found.ok_or_else(|| Error::invalid("token_id", NO_TOKEN))?.token;
-        if self.caller.grants(&token.containers).usage.is_none() {
+        if self.caller.grants(token.target()).usage.is_none() {
             return Err(lacks());
         }
         let data = token.data.value();

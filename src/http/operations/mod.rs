@@ -1,8 +1,8 @@
 //! The operations of the interface, by resource: from the wire to `app` and back.
 
 pub(in crate::http) mod applications;
-pub(in crate::http) mod enrichments;
 pub(in crate::http) mod client_keys;
+pub(in crate::http) mod enrichments;
 pub(in crate::http) mod formulas;
 pub(in crate::http) mod lists;
 pub(in crate::http) mod logs;
