@@ -102,6 +102,36 @@ fn examples() -> Vec<Example> {
         ("GET", "/applications/{id}/keys", None, 200, Resource),
         ("GET", "/applications/{id}/keys/{key}", None, 200, Resource),
         ("DELETE", "/applications/{id}/keys/{key}", None, 204, Resource),
+        ("GET", "/permissions", None, 200, Nothing),
+        ("GET", "/application-templates", None, 200, Nothing),
+        // The same for every tenant.
+        ("GET", "/application-templates/{id}", None, 200, Nothing),
+        ("GET", "/logs", None, 200, Nothing),
+        ("GET", "/logs/entity-types", None, 200, Nothing),
+        ("GET", "/tenants/self", None, 200, Nothing),
+        ("PUT", "/tenants/self", Some(tenant), 200, Nothing),
+    ];
+    let further = examples_of_keys_and_sessions().into_iter().chain(small_reads());
+    let further = further.chain(proxy_examples()).chain(webhook_examples());
+    let keyed = entries.into_iter().chain(further).map(|entry| (Listener::Api, entry));
+    let all = keyed.chain(examples_without_key());
+    let example = |(listener, (method, path, body, status, names))| Example {
+        listener,
+        method,
+        path,
+        body,
+        status,
+        names,
+    };
+    all.map(example).collect()
+}
+
+type Entry = (&'static str, &'static str, Option<Value>, u16, Names);
+
+/// Client encryption keys, and sessions of public applications.
+fn examples_of_keys_and_sessions() -> [Entry; 6] {
+    use Names::{Nothing, Resource};
+    [
         ("POST", "/keys", Some(json!({})), 201, Nothing),
         ("GET", "/keys", None, 200, Nothing),
         ("GET", "/keys/{id}", None, 200, Resource),
@@ -115,36 +145,20 @@ fn examples() -> Vec<Example> {
             200,
             Nothing,
         ),
-        ("GET", "/permissions", None, 200, Nothing),
-        ("GET", "/application-templates", None, 200, Nothing),
-        // The same for every tenant.
-        ("GET", "/application-templates/{id}", None, 200, Nothing),
-        ("GET", "/logs", None, 200, Nothing),
-        ("GET", "/logs/entity-types", None, 200, Nothing),
-        ("GET", "/tenants/self", None, 200, Nothing),
-        ("PUT", "/tenants/self", Some(tenant), 200, Nothing),
-    ];
+    ]
+}
+
+fn webhook_examples() -> [Entry; 6] {
+    use Names::{Nothing, Resource};
     let webhook = json!({"name": "n", "url": "https://a.example", "events": ["token.read"]});
-    let webhooks = [
+    [
         ("POST", "/webhooks", Some(webhook.clone()), 201, Nothing),
         ("GET", "/webhooks", None, 200, Nothing),
         ("GET", "/webhooks/event-types", None, 200, Nothing),
         ("GET", "/webhooks/{id}", None, 200, Resource),
         ("PUT", "/webhooks/{id}", Some(webhook), 200, Resource),
         ("DELETE", "/webhooks/{id}", None, 204, Resource),
-    ];
-    let others = small_reads().into_iter().chain(proxy_examples()).chain(webhooks);
-    let keyed = entries.into_iter().chain(others).map(|entry| (Listener::Api, entry));
-    let all = keyed.chain(examples_without_key());
-    let example = |(listener, (method, path, body, status, names))| Example {
-        listener,
-        method,
-        path,
-        body,
-        status,
-        names,
-    };
-    all.map(example).collect()
+    ]
 }
 
 fn small_reads() -> [Entry; 6] {
@@ -160,8 +174,6 @@ fn small_reads() -> [Entry; 6] {
         ("POST", "/enrichments/bank-account-verify", Some(account), 400, Names::Nothing),
     ]
 }
-
-type Entry = (&'static str, &'static str, Option<Value>, u16, Names);
 
 fn proxy_examples() -> [Entry; 7] {
     use Names::{Nothing, Resource};

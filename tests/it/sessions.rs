@@ -466,7 +466,7 @@ fn an_assigned_id_and_an_intents_id_can_be_conditions() {
     let key = session(&vault, rules(&[("id", "equals", &assigned)], READ));
     read(&vault, &assigned, &key).with_status(200);
     let card = json!({"type": "card", "data": {"number": "4242424242424242"}});
-    let intent = |_| vault.post("/token-intents", &vault.keys.private, card.clone()).id();
+    let intent = |()| vault.post("/token-intents", &vault.keys.private, card.clone()).id();
     let [mine, other] = [(), ()].map(intent);
     let key = session(&vault, rules(&[("id", "equals", &mine)], &["token:use"]));
     let number = |id: &str| {

@@ -200,7 +200,9 @@ pub(super) fn hash_of_key(text: &KeyText) -> [u8; 32] {
 
 fn sha256(parts: &[&[u8]]) -> [u8; 32] {
     let mut digest = Sha256::new();
-    parts.iter().for_each(|part| digest.update(part));
+    for part in parts {
+        digest.update(part);
+    }
     digest.finish()
 }
 

@@ -2,7 +2,7 @@
 //! encrypted under them.
 
 mod jwe;
-mod open;
+pub(in crate::app) mod open;
 
 use crate::app::access::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};

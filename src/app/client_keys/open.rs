@@ -21,24 +21,23 @@ const UNOPENED: &str =
 const NO_HEADER: &str = "The BT-ENCRYPTED header must be the base64 form of an encrypted value, or of \
                          an object of up to 20 of them.";
 
-impl ClientKeys<'_> {
-    /// The data that a client encrypted.
-    pub(in crate::app) fn open(
-        self,
-        snapshot: &Snapshot,
-        caller: &Caller,
-        text: &str,
-        now: Timestamp,
-    ) -> Result<Secret<Value>, Error> {
-        let Some((id, message)) = jwe::parse(text) else { return Err(unopened()) };
-        let found = find_client_key(snapshot, &caller.keys, caller.tenant.id, id)?;
-        let live = found.filter(|(key, _)| key.is_live(now));
-        let (key, _) = live.ok_or_else(unopened)?;
-        let opened = ClientKeyPair::from_private(&key.private).open(message);
-        let plain = opened.ok().ok_or_else(unopened)?;
-        parse_plain(plain.expose()).ok_or_else(unopened)
-    }
+/// The data that a client encrypted.
+pub(in crate::app) fn open_encrypted(
+    snapshot: &Snapshot,
+    caller: &Caller,
+    text: &str,
+    now: Timestamp,
+) -> Result<Secret<Value>, Error> {
+    let Some((id, message)) = jwe::parse(text) else { return Err(unopened()) };
+    let found = find_client_key(snapshot, &caller.keys, caller.tenant.id, id)?;
+    let live = found.filter(|(key, _)| key.is_live(now));
+    let (key, _) = live.ok_or_else(unopened)?;
+    let opened = ClientKeyPair::from_private(&key.private).open(message);
+    let plain = opened.ok().ok_or_else(unopened)?;
+    parse_plain(plain.expose()).ok_or_else(unopened)
+}
 
+impl ClientKeys<'_> {
     /// The values of a `BT-ENCRYPTED` header, for the variable `encrypted` of expressions: an object
     /// with `type` and `data`, or an object of such objects under the names that the client chose.
     #[cfg_attr(not(test), expect(dead_code, reason = "only proxies have this header"))]
@@ -49,7 +48,8 @@ impl ClientKeys<'_> {
         let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
         let one = |members: &Map<String, Value>| {
             let encrypted = members.get("encrypted").and_then(Value::as_str);
-            let mut data = self.open(&snapshot, caller, encrypted.ok_or_else(no_header)?, now)?;
+            let mut data =
+                open_encrypted(&snapshot, caller, encrypted.ok_or_else(no_header)?, now)?;
             let mut opened = Map::new();
             if let Some(kind) = members.get("type") {
                 opened.insert(String::from("type"), kind.clone());

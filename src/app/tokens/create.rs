@@ -2,6 +2,7 @@
 
 use crate::app::access::caller::Caller;
 use crate::app::audit::entry::{Deed, expired};
+use crate::app::client_keys::open::open_encrypted;
 use crate::app::commit::commit_loop::{CommitOutcome, Write};
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
@@ -88,8 +89,7 @@ impl Tokens<'_> {
         self.caller.require_in_all(Permission::TokenCreate, target)?;
         if let Some(text) = draft.encrypted.take() {
             let snapshot = self.vault.snapshot()?;
-            let opened = self.vault.client_keys().open(&snapshot, self.caller, &text, now);
-            match opened {
+            match open_encrypted(&snapshot, self.caller, &text, now) {
                 Ok(data) => draft.data = Some(data),
                 Err(Error::Invalid(mistakes)) => draft.mistakes.append(mistakes),
                 Err(error) => return Err(error),

@@ -13,7 +13,7 @@ use crate::app::commit::idempotency;
 use crate::app::error::Error;
 use crate::app::tokens::intents;
 use crate::app::tokens::rows;
-use crate::app::upkeep::verify_sealed::verify_pairs;
+use crate::app::upkeep::verify_sealed::{verify_pairs, verify_sealed};
 use crate::app::vault::Vault;
 use crate::bounds::{APPLICATIONS_MAX, VERIFY_FINDINGS_MAX};
 use crate::crypto::{Phase, SealingKey, SystemKeys, TenantKeys};
@@ -98,7 +98,7 @@ impl Verification<'_> {
                 listed.extend(found);
                 self.verify_tokens(&snapshot, tenant, &keys, &mut report)?;
                 self.verify_intents(&snapshot, tenant, &keys, &mut report)?;
-                self.verify_sealed(&snapshot, tenant, &keys, &mut report)?;
+                verify_sealed(&snapshot, tenant, &keys, &mut report)?;
             } else {
                 report.find(format!("tenant {tenant}: its keys do not open"));
             }

@@ -4,7 +4,7 @@
 use crate::app::access::sessions::{due, find_session};
 use crate::app::client_keys::{self, find_client_key};
 use crate::app::error::Error;
-use crate::app::upkeep::verify::{Report, Verification, unless_damaged};
+use crate::app::upkeep::verify::{Report, unless_damaged};
 use crate::crypto::TenantKeys;
 use crate::domain::id::TenantId;
 use crate::store::tables::{self, CountKind};
@@ -25,86 +25,81 @@ const PAIRS: &[(Table, Table)] = &[
     (Table::WebhookSchedule, Table::WebhookDeliveries),
 ];
 
-impl Verification<'_> {
-    pub(super) fn verify_sealed(
-        self,
-        snapshot: &Snapshot,
-        tenant: TenantId,
-        keys: &TenantKeys,
-        report: &mut Report,
-    ) -> Result<(), Error> {
-        for table in SEALED {
-            for entry in snapshot.range(&table.rows_of(tenant.bytes()))? {
-                let (key, sealed) = entry?;
-                let opened = keys.open(table.number(), &key, &sealed).map_err(Error::from);
-                if unless_damaged(opened)?.is_none() {
-                    let (name, id) = (table.name(), table.id_of_key(&key));
-                    report.find(format!("tenant {tenant}: {id} of {name} does not open"));
-                }
+pub(super) fn verify_sealed(
+    snapshot: &Snapshot,
+    tenant: TenantId,
+    keys: &TenantKeys,
+    report: &mut Report,
+) -> Result<(), Error> {
+    for table in SEALED {
+        for entry in snapshot.range(&table.rows_of(tenant.bytes()))? {
+            let (key, sealed) = entry?;
+            let opened = keys.open(table.number(), &key, &sealed).map_err(Error::from);
+            if unless_damaged(opened)?.is_none() {
+                let (name, id) = (table.name(), table.id_of_key(&key));
+                report.find(format!("tenant {tenant}: {id} of {name} does not open"));
             }
         }
-        self.verify_client_keys(snapshot, tenant, keys, report)?;
-        self.verify_sessions(snapshot, tenant, keys, report)
     }
+    verify_client_keys(snapshot, tenant, keys, report)?;
+    verify_sessions(snapshot, tenant, keys, report)
+}
 
-    /// Every client encryption key has the entry of its expiry.
-    fn verify_client_keys(
-        self,
-        snapshot: &Snapshot,
-        tenant: TenantId,
-        keys: &TenantKeys,
-        report: &mut Report,
-    ) -> Result<(), Error> {
-        for entry in snapshot.range(&tables::client_keys_of(tenant))? {
-            let (key, _) = entry?;
-            let Some((_, id)) = tables::client_key_of_key(&key) else {
-                report.find(format!("tenant {tenant}: the key of a client key is no id"));
-                continue;
-            };
-            let found = find_client_key(snapshot, keys, tenant, id);
-            let Some((key, _)) = unless_damaged(found)?.flatten() else { continue };
-            report.index_entries = report.index_entries.saturating_add(1);
-            if snapshot.value(Table::Expiries, &client_keys::due(&key))?.is_none() {
-                report.find(format!("client key {id}: an entry of due is missing"));
-            }
+/// Every client encryption key has the entry of its expiry.
+fn verify_client_keys(
+    snapshot: &Snapshot,
+    tenant: TenantId,
+    keys: &TenantKeys,
+    report: &mut Report,
+) -> Result<(), Error> {
+    for entry in snapshot.range(&tables::client_keys_of(tenant))? {
+        let (key, _) = entry?;
+        let Some((_, id)) = tables::client_key_of_key(&key) else {
+            report.find(format!("tenant {tenant}: the key of a client key is no id"));
+            continue;
+        };
+        let found = find_client_key(snapshot, keys, tenant, id);
+        let Some((key, _)) = unless_damaged(found)?.flatten() else { continue };
+        report.index_entries = report.index_entries.saturating_add(1);
+        if snapshot.value(Table::Expiries, &client_keys::due(&key))?.is_none() {
+            report.find(format!("client key {id}: an entry of due is missing"));
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Every session has the row that finds it and the entry of its expiry.
-    fn verify_sessions(
-        self,
-        snapshot: &Snapshot,
-        tenant: TenantId,
-        keys: &TenantKeys,
-        report: &mut Report,
-    ) -> Result<(), Error> {
-        let mut count: i64 = 0;
-        for entry in snapshot.range(&Table::Sessions.rows_of(tenant.bytes()))? {
-            let (key, _) = entry?;
-            count = count.saturating_add(1);
-            let Some((_, id)) = tables::session_of_place(&key) else {
-                report.find(format!("tenant {tenant}: the key of a session is no id"));
-                continue;
-            };
-            let found = find_session(snapshot, keys, tenant, id);
-            let Some((session, _)) = unless_damaged(found)?.flatten() else { continue };
-            report.index_entries = report.index_entries.saturating_add(1);
-            if snapshot.value(Table::Expiries, &due(&session))?.is_none() {
-                report.find(format!("session {id}: an entry of due is missing"));
-            }
-            let finder = tables::session_keys(&session.key_hash);
-            let place = snapshot.value(Table::SessionKeys, &finder)?;
-            if place != Some(tables::session_place(tenant, id)) {
-                report.find(format!("session {id}: its key does not find it"));
-            }
+/// Every session has the row that finds it and the entry of its expiry.
+fn verify_sessions(
+    snapshot: &Snapshot,
+    tenant: TenantId,
+    keys: &TenantKeys,
+    report: &mut Report,
+) -> Result<(), Error> {
+    let mut count: i64 = 0;
+    for entry in snapshot.range(&Table::Sessions.rows_of(tenant.bytes()))? {
+        let (key, _) = entry?;
+        count = count.saturating_add(1);
+        let Some((_, id)) = tables::session_of_place(&key) else {
+            report.find(format!("tenant {tenant}: the key of a session is no id"));
+            continue;
+        };
+        let found = find_session(snapshot, keys, tenant, id);
+        let Some((session, _)) = unless_damaged(found)?.flatten() else { continue };
+        report.index_entries = report.index_entries.saturating_add(1);
+        if snapshot.value(Table::Expiries, &due(&session))?.is_none() {
+            report.find(format!("session {id}: an entry of due is missing"));
         }
-        let counted = snapshot.count(&tables::counts(tenant, CountKind::Sessions))?;
-        if count != counted {
-            report.find(format!("tenant {tenant}: {count} sessions, but {counted} counted"));
+        let finder = tables::session_keys(&session.key_hash);
+        let place = snapshot.value(Table::SessionKeys, &finder)?;
+        if place != Some(tables::session_place(tenant, id)) {
+            report.find(format!("session {id}: its key does not find it"));
         }
-        Ok(())
     }
+    let counted = snapshot.count(&tables::counts(tenant, CountKind::Sessions))?;
+    if count != counted {
+        report.find(format!("tenant {tenant}: {count} sessions, but {counted} counted"));
+    }
+    Ok(())
 }
 
 pub(super) fn verify_pairs(snapshot: &Snapshot, report: &mut Report) -> Result<(), Error> {
