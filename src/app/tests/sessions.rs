@@ -6,17 +6,20 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
-use super::{TestVault, everything, prepared_key};
+use super::{TestVault, draft, everything, named, prepared_key};
 use crate::app::{
-    ApplicationDraft, Caller, Error, FirstKey, NewSession, SessionAuthorization, Step, Vault, Walk,
-    Write,
+    ApplicationDraft, Caller, CursorStart, Error, FirstKey, NewSession, SessionAuthorization, Step,
+    Vault, Walk, Write,
 };
-use crate::bounds::{CLIENT_KEYS_MAX, ENCRYPTED_COUNT_MAX, SESSIONS_MAX};
+use crate::bounds::{CLIENT_KEYS_MAX, ENCRYPTED_COUNT_MAX, LIST_HIDDEN_MAX, SESSIONS_MAX};
 use crate::crypto::seal_for_client_key;
-use crate::domain::access::Access;
+use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
+use crate::domain::condition::{Attribute, Condition, Operator};
+use crate::domain::container::Container;
 use crate::domain::key_text::KeyText;
 use crate::domain::permission::Permission;
+use crate::domain::token_query::TokenQuery;
 use crate::secret::Secret;
 use crate::store::tables::{self, CountKind};
 use crate::store::{Change, Verdict};
@@ -36,11 +39,16 @@ async fn public(vault: &TestVault) -> Arc<Caller> {
 }
 
 async fn authorize(vault: &TestVault, session: &NewSession) -> Result<(), Error> {
-    let authorization = SessionAuthorization {
-        nonce: Secret::new(session.nonce.expose().clone()),
-        access: Access::new(vec![Permission::TokenRead], vec![]),
-        expires_at: None,
-    };
+    authorize_for(vault, session, Access::new(vec![Permission::TokenRead], vec![])).await
+}
+
+async fn authorize_for(
+    vault: &TestVault,
+    session: &NewSession,
+    access: Access,
+) -> Result<(), Error> {
+    let nonce = Secret::new(session.nonce.expose().clone());
+    let authorization = SessionAuthorization { nonce, access, expires_at: None };
     let access = vault.app.access();
     access.authorize_session(&vault.caller, &authorization, &Write::plain()).await.map(|_| ())
 }
@@ -70,6 +78,39 @@ async fn a_tenant_has_no_more_live_sessions_than_it_may() {
     assert_eq!(vault.app.store().commit(emptier).await.unwrap(), Verdict::Applied);
     vault.app.access().create_session(&page).await.unwrap();
     vault.assert_clean();
+}
+
+#[tokio::test]
+async fn a_page_passes_over_a_bounded_number_of_hidden_tokens() {
+    let vault = TestVault::new();
+    let visible = vault.create_id(named("visible", "x")).await;
+    for _ in 0..=LIST_HIDDEN_MAX {
+        vault.create(draft("y")).await.unwrap();
+    }
+    let page = public(&vault).await;
+    let session = vault.app.access().create_session(&page).await.unwrap();
+    let by_id =
+        Condition { attribute: Attribute::Id, operator: Operator::Equals, value: visible.clone() };
+    let rule = AccessRule {
+        description: None,
+        priority: 1,
+        container: Container::root(),
+        conditions: vec![by_id],
+        transform: Transform::Reveal,
+        permissions: vec![Permission::TokenRead],
+    };
+    authorize_for(&vault, &session, Access::new(vec![], vec![rule])).await.unwrap();
+    let caller = vault.app.access().authenticate(&session.text).unwrap();
+    let page = |after| async {
+        let (query, start) = (TokenQuery::default(), CursorStart { after, size: 10 });
+        vault.app.tokens(&caller).list(Permission::TokenRead, &query, &start).await.unwrap()
+    };
+    // The newest come first, so the visible token is behind all of the hidden ones.
+    let first = page(None).await;
+    assert!(first.tokens.is_empty() && first.next.is_some());
+    let second = page(first.next).await;
+    let found: Vec<_> = second.tokens.iter().map(|it| it.token.public_id()).collect();
+    assert_eq!(found, [visible]);
 }
 
 #[tokio::test]
