@@ -5,9 +5,11 @@
 //! with: a key that is deleted because it leaked leaves no session behind.
 
 use crate::app::access::AccessControl;
+use crate::app::access::authenticate::application;
 use crate::app::access::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::{Error, Fault};
+use crate::app::webhooks::subject::Subject;
 use crate::bounds::{SESSION_LIFE, SESSION_LIFE_MAX, SESSIONS_MAX};
 use crate::crypto::{Sha256, TenantKeys, Version, version};
 use crate::domain::access::Access;
@@ -62,6 +64,7 @@ impl AccessControl<'_> {
             expires_at: now.plus(SESSION_LIFE),
             grant: None,
         };
+        let created = || Subject::Session(&session, &caller.application.name);
         self.vault
             .commit(Priority::Normal, |snapshot| {
                 let live = snapshot.count(&tables::counts(tenant, CountKind::Sessions))?;
@@ -78,7 +81,7 @@ impl AccessControl<'_> {
                     .put(Table::Expiries, due(&session), Vec::new())
                     .count(tables::counts(tenant, CountKind::Sessions), 1)
                     .and(self.keep_session(&caller.keys, &session)?)
-                    .and(self.vault.audit().caller_entry(caller, Act::Create, session.id, now));
+                    .and(self.vault.audit().caller_entry(caller, Act::Create, created(), now));
                 Ok((change, ()))
             })
             .await?;
@@ -116,10 +119,13 @@ impl AccessControl<'_> {
                     authorized_at: now,
                     access: access.clone(),
                 });
+                let owner = application(snapshot, &caller.keys, tenant, session.application)?;
+                let name = owner.map(|(owner, _)| owner.name).unwrap_or_default();
+                let subject = Subject::Session(&session, &name);
                 let mut change = Change::new()
                     .expect_version(Table::Sessions, tables::sessions(tenant, id), version)
                     .and(self.keep_session(&caller.keys, &session)?)
-                    .and(self.vault.audit().caller_entry(caller, Act::Authorize, id, now));
+                    .and(self.vault.audit().caller_entry(caller, Act::Authorize, subject, now));
                 if due(&before) != due(&session) {
                     change = change.delete(Table::Expiries, due(&before)).put(
                         Table::Expiries,

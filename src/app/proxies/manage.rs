@@ -73,7 +73,7 @@ impl Proxies<'_> {
                     .expect_absent(Table::ProxyKeys, finder.clone())
                     .put(Table::ProxyKeys, finder, row)
                     .and(self.keep(&caller.keys, &new)?)
-                    .and(self.vault.audit().caller_entry(caller, Act::Create, id, now))
+                    .and(self.vault.audit().caller_entry(caller, Act::Create, &new, now))
                     .and(self.grants(snapshot, caller, &new, now)?);
                 Ok((change, new))
             })
@@ -145,7 +145,7 @@ impl Proxies<'_> {
                 let change = Change::new()
                     .expect_version(Table::Proxies, tables::proxies(tenant, id), version)
                     .and(self.keep(&caller.keys, &changed)?)
-                    .and(self.vault.audit().caller_entry(caller, Act::Update, id, now))
+                    .and(self.vault.audit().caller_entry(caller, Act::Update, &changed, now))
                     .and(self.grants(snapshot, caller, &changed, now)?);
                 Ok((change, changed))
             })

@@ -4,12 +4,15 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::access::AccessRule;
+use crate::domain::access::{Access, AccessRule};
 use crate::domain::application::{ApiKey, Application};
 use crate::domain::audit::{Act, Entity, EntityKind};
+use crate::domain::condition::Condition;
 use crate::domain::container::Container;
 use crate::domain::id::ApplicationId;
 use crate::domain::permission::Permission;
+use crate::domain::proxy::Proxy;
+use crate::domain::session as access;
 use crate::domain::tenant::Tenant;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
@@ -33,6 +36,9 @@ pub(in crate::app) enum Subject<'a> {
     /// No more than its id.
     Entity(Entity),
     Intent(&'a TokenIntent),
+    Proxy(&'a Proxy),
+    /// A session, and the name of the public application that it acts for.
+    Session(&'a access::Session, &'a str),
     Tenant(&'a Tenant),
     /// A 3DS session, and the kind of the event if the act has one.
     Threeds(&'a Session, Option<EventKind>),
@@ -55,6 +61,8 @@ impl Subject<'_> {
             Self::Application(application) => application.id.into(),
             Self::Conversion { entity, .. } | Self::Entity(entity) => entity.clone(),
             Self::Intent(intent) => intent.id.into(),
+            Self::Proxy(proxy) => proxy.id.into(),
+            Self::Session(session, _) => session.id.into(),
             Self::Tenant(tenant) => tenant.id.into(),
             Self::Threeds(session, _) => session.id.into(),
             Self::Token(token) => Entity::token(token),
@@ -67,6 +75,8 @@ impl Subject<'_> {
             Self::Application(_) => EntityKind::Application,
             Self::Conversion { entity, .. } | Self::Entity(entity) => entity.kind,
             Self::Intent(_) => EntityKind::TokenIntent,
+            Self::Proxy(_) => EntityKind::Proxy,
+            Self::Session(..) => EntityKind::Session,
             Self::Tenant(_) => EntityKind::Tenant,
             Self::Threeds(..) => EntityKind::ThreedsSession,
             Self::Token(_) => EntityKind::Token,
@@ -91,6 +101,10 @@ impl Subject<'_> {
             matches!(self, Self::Application(_))
         } else if matches!(kind, EventKind::TenantCreated | EventKind::TenantUpdated) {
             matches!(self, Self::Tenant(_))
+        } else if matches!(kind, EventKind::ProxyCreated | EventKind::ProxyUpdated) {
+            matches!(self, Self::Proxy(_))
+        } else if matches!(kind, EventKind::SessionCreated | EventKind::SessionAuthorized) {
+            matches!(self, Self::Session(..))
         } else if shows_token(kind) {
             matches!(self, Self::Token(_))
         } else if matches!(kind, EventKind::TokenIntentCreated) {
@@ -124,10 +138,18 @@ impl Subject<'_> {
             Self::Intent(intent) if kind == EventKind::TokenIntentCreated => {
                 set("token_intent", intent_value(intent));
             }
+            Self::Proxy(proxy) if kind != EventKind::ProxyDeleted => {
+                set("proxy", proxy_value(proxy));
+            }
+            Self::Session(session, name) => set("session", access_session_value(session, name)),
             Self::Tenant(tenant) => set("tenant", tenant_value(tenant)),
             Self::Threeds(session, _) => set("session", session_value(session, kind)),
             Self::Token(token) if shows_token(kind) => set("token", token_value(token)),
-            Self::Application(_) | Self::Entity(_) | Self::Intent(_) | Self::Token(_) => {
+            Self::Application(_)
+            | Self::Entity(_)
+            | Self::Intent(_)
+            | Self::Proxy(_)
+            | Self::Token(_) => {
                 let entity = self.entity();
                 let mut shown = json!({"id": entity.public_id()});
                 if kind == EventKind::TokenPropertyExpired {
@@ -157,6 +179,11 @@ pub(in crate::app) fn event_of(entity: EntityKind, act: Act) -> Option<EventKind
         (EntityKind::Application, Act::Delete) => EventKind::ApplicationDeleted,
         (EntityKind::ApplicationKey, Act::Create | Act::Import) => EventKind::ApplicationKeyCreated,
         (EntityKind::ApplicationKey, Act::Delete) => EventKind::ApplicationKeyDeleted,
+        (EntityKind::Proxy, Act::Create) => EventKind::ProxyCreated,
+        (EntityKind::Proxy, Act::Update) => EventKind::ProxyUpdated,
+        (EntityKind::Proxy, Act::Delete) => EventKind::ProxyDeleted,
+        (EntityKind::Session, Act::Create) => EventKind::SessionCreated,
+        (EntityKind::Session, Act::Authorize) => EventKind::SessionAuthorized,
         (EntityKind::Tenant, Act::Create) => EventKind::TenantCreated,
         (EntityKind::Tenant, Act::Update) => EventKind::TenantUpdated,
         (EntityKind::Token, Act::Create) => EventKind::TokenCreated,
@@ -224,18 +251,25 @@ fn intent_value(intent: &TokenIntent) -> Value {
     ])
 }
 
-pub(in crate::app) fn permission_texts(permissions: &[Permission]) -> Value {
+fn permission_texts(permissions: &[Permission]) -> Value {
     Value::from(permissions.iter().map(|it| it.as_str()).collect::<Vec<_>>())
 }
 
-pub(in crate::app) fn rule_value(rule: &AccessRule) -> Value {
+fn rule_value(rule: &AccessRule) -> Value {
+    let conditions: Vec<_> = rule.conditions.iter().map(condition_value).collect();
     object([
         ("description", rule.description.as_deref().map(Value::from)),
         ("priority", Some(Value::from(rule.priority))),
         ("container", id(rule.container.as_str())),
+        ("conditions", (!conditions.is_empty()).then(|| Value::from(conditions))),
         ("transform", id(rule.transform.as_str())),
         ("permissions", Some(permission_texts(&rule.permissions))),
     ])
+}
+
+fn condition_value(it: &Condition) -> Value {
+    let (attribute, operator) = (it.attribute.as_str(), it.operator.as_str());
+    json!({"attribute": attribute, "operator": operator, "value": it.value})
 }
 
 fn application_value(application: &Application) -> Value {
@@ -259,6 +293,38 @@ fn created_key(key: &ApiKey) -> Value {
         ("version", id("v1")),
         ("created_by", key.created_by.and_then(id)),
         ("created_at", time(key.created_at)),
+    ])
+}
+
+fn proxy_value(proxy: &Proxy) -> Value {
+    let settings = &proxy.settings;
+    let members = [
+        ("id", id(proxy.id)),
+        ("name", id(&settings.name)),
+        ("application_id", settings.application.and_then(id)),
+        ("destination_url", id(settings.destination.as_str())),
+        ("require_authentication", Some(Value::from(settings.require_auth))),
+        ("created_by", id(proxy.created_by)),
+        ("created_at", time(proxy.created_at)),
+    ];
+    object(members.into_iter().chain(modified(proxy.modified_by, proxy.modified_at)))
+}
+
+/// With the rights that the session was given, after it was authorized.
+fn access_session_value(session: &access::Session, name: &str) -> Value {
+    let rights = session.grant.as_ref().map(|grant| &grant.access);
+    let rules = |access: &Access| access.rules().iter().map(rule_value).collect::<Vec<_>>();
+    object([
+        ("id", id(session.id)),
+        ("created_by", id(session.application)),
+        ("created_at", time(session.created_at)),
+        ("expires_at", time(session.expires_at)),
+        (
+            "issued_to_application",
+            Some(json!({"id": session.application.to_string(), "name": name})),
+        ),
+        ("permissions", rights.map(|access| permission_texts(access.permissions()))),
+        ("rules", rights.map(|access| Value::from(rules(access)))),
     ])
 }
 
@@ -326,6 +392,7 @@ macro_rules! subjects {
 subjects! {
     ApiKey ApiKey;
     Application Application;
+    Proxy Proxy;
     Tenant Tenant;
     Token Token;
     TokenIntent Intent;
