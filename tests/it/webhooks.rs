@@ -194,6 +194,54 @@ fn events_arrive_signed_with_their_trace_and_without_data() {
 }
 
 #[test]
+fn proxies_and_sessions_have_their_events() {
+    let psp = Psp::start();
+    let vault = start(&psp);
+    let all = [
+        "proxy.created",
+        "proxy.updated",
+        "proxy.deleted",
+        "session.created",
+        "session.authorized",
+    ];
+    create(&vault, body(&psp.url("/status/204"), &all)).with_status(201);
+    let rights = ["proxy:create", "proxy:update", "proxy:delete"];
+    let key = vault.key_with("management", &rights, &json!([]));
+    let proxy = json!({
+        "name": "Charge", "destination_url": "https://psp.example/v1",
+        "configuration": {"secret": "sk_live_1"},
+    });
+    let path =
+        format!("/proxies/{}", vault.post("/proxies", &key, proxy.clone()).with_status(201).id());
+    vault.put(&path, &key, proxy).with_status(200);
+    vault.delete(&path, &key).with_status(204);
+    let session = vault.send(&post("/sessions").key(&vault.keys.public)).with_status(201);
+    let private = vault.key_with("private", &["token:create"], &json!([]));
+    let grant = json!({"nonce": session.member("nonce"), "permissions": ["token:create"]});
+    vault.post("/sessions/authorize", &private, grant).with_status(200);
+    let mut kinds = BTreeSet::new();
+    for received in deliveries(&psp, all.len()) {
+        for secret in ["sk_live_1", &session.member("nonce"), &session.member("session_key")] {
+            assert!(!received.text().contains(secret), "{}", received.text());
+        }
+        let event = json_of(&received)["event"].take();
+        let kind = String::from(event["type"].as_str().unwrap());
+        let (proxy, session) = (&event["data"]["proxy"], &event["data"]["session"]);
+        match kind.as_str() {
+            "proxy.created" | "proxy.updated" => {
+                assert_eq!(proxy["destination_url"], "https://psp.example/v1");
+                assert_eq!(proxy["require_authentication"], true);
+            }
+            "proxy.deleted" => assert_eq!(proxy.as_object().unwrap().len(), 1),
+            "session.created" => assert!(session.get("permissions").is_none()),
+            _ => assert_eq!(session["permissions"], json!(["token:create"])),
+        }
+        kinds.insert(kind);
+    }
+    assert_eq!(kinds, all.map(String::from).into());
+}
+
+#[test]
 fn a_killed_server_delivers_after_its_restart_what_it_had_promised() {
     let psp = Psp::start();
     let mut vault = start(&psp);
