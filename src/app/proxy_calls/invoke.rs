@@ -272,7 +272,8 @@ impl Invocation<'_> {
     fn usage(self, caller: &Caller) -> Usage {
         let may_invoke = caller.require_one_somewhere(&[Permission::ProxyInvoke]).is_ok();
         let application = &caller.application;
-        let is_free = application.kind == ApplicationKind::Private
+        let is_free = caller.session.is_none()
+            && application.kind == ApplicationKind::Private
             && application.access.rules().is_empty()
             && may_invoke;
         if self.stored.is_some() && is_free { Usage::ByInvocation } else { Usage::Plain }
