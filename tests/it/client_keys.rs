@@ -16,12 +16,12 @@ fn create(vault: &Vault, body: Value) -> Answer {
 }
 
 /// A client encryption key as a client sees it.
-struct Key {
+pub(crate) struct Key {
     id: String,
     public: Vec<u8>,
 }
 
-fn new_key(vault: &Vault) -> Key {
+pub(crate) fn new_key(vault: &Vault) -> Key {
     let made = create(vault, json!({})).with_status(201);
     let pem = made.member("public_key_pem");
     let text = pem.strip_prefix("-----BEGIN PUBLIC KEY-----\n").unwrap();
@@ -32,7 +32,7 @@ fn new_key(vault: &Vault) -> Key {
 
 /// A client's side of the encryption, by the contract and not by the vault's code.
 #[expect(clippy::disallowed_methods, reason = "a client chooses its own randomness and nonce")]
-fn encrypt(key: &Key, data: &Value) -> String {
+pub(crate) fn encrypt(key: &Key, data: &Value) -> String {
     let own = EphemeralPrivateKey::generate(&X25519, &SystemRandom::new()).unwrap();
     let x = base64::encode_url(own.compute_public_key().unwrap().as_ref());
     let header = json!({

@@ -4,7 +4,9 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use strongroom::testing::base64;
 
+use crate::client_keys::{encrypt, new_key};
 use crate::harness::{
     Answer, Clients, Cut, Offer, Psp, Request, Vault, get, options, post, wait_until,
 };
@@ -323,6 +325,29 @@ fn headers_are_evaluated_with_tokens_configuration_and_the_body_as_it_is_sent() 
     assert_eq!(received.header("x-body"), Some("917"));
     assert_eq!(received.header("x-cvc"), Some("917"));
     assert_eq!(received.header("x-signature").map(str::len), Some(64));
+}
+
+#[test]
+fn values_that_a_client_encrypted_go_to_the_destination_and_never_into_a_token() {
+    let scene = Scene::start();
+    let key = new_key(&scene.vault);
+    let encrypted = encrypt(&key, &json!({"number": CARD}));
+    let header = |value: &Value| {
+        let text = base64::encode_url(value.to_string().as_bytes());
+        text.replace('-', "+").replace('_', "/")
+    };
+    let value = json!({"type": "card", "encrypted": encrypted});
+    let body = |path: &str| format!("{{{{ encrypted | json: '{path}' }}}}");
+    let one = scene.call("/echo").header("BT-ENCRYPTED", &header(&value));
+    scene.send(&one.body(body("$.data.number"))).with_status(200);
+    let received = scene.psp.received_once();
+    assert_eq!((received.text().as_str(), received.header("bt-encrypted")), (CARD, None));
+    let several = scene.call("/echo").header("BT-ENCRYPTED", &header(&json!({"card": value})));
+    scene.send(&several.body(body("$.card.data.number"))).with_status(200);
+    assert_eq!(scene.psp.received_once().text(), CARD);
+    let broken = scene.call("/echo").header("BT-ENCRYPTED", "bm90aGluZw");
+    scene.check_refused(&broken.clone().body(body("$.data.number")), 400);
+    scene.send(&broken.body("no expression needs it")).with_status(200);
 }
 
 #[test]

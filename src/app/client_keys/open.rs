@@ -40,7 +40,6 @@ pub(in crate::app) fn open_encrypted(
 impl ClientKeys<'_> {
     /// The values of a `BT-ENCRYPTED` header, for the variable `encrypted` of expressions: an object
     /// with `type` and `data`, or an object of such objects under the names that the client chose.
-    #[cfg_attr(not(test), expect(dead_code, reason = "only proxies have this header"))]
     pub fn open_header(self, caller: &Caller, text: &str) -> Result<Secret<Value>, Error> {
         let decoded = ANY_PADDING.decode(text.trim()).ok();
         let parsed = decoded.and_then(|json| serde_json::from_slice::<Value>(&json).ok());

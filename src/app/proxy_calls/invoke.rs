@@ -241,7 +241,10 @@ impl Invocation<'_> {
         };
         let references = body.references().into_iter().chain(headers.references());
         let (named, used) = self.open(references, now, budget)?;
-        let mut scope = ProxyScope::new(named, self.configuration(), call.encrypted.as_ref());
+        let needs_encrypted =
+            body.names("encrypted") || headers.names("encrypted") || has_transforms;
+        let encrypted = if needs_encrypted { self.decrypt(call)? } else { None };
+        let mut scope = ProxyScope::new(named, self.configuration(), encrypted);
         if body.names("proxy") {
             scope.describe(call, None);
         }
@@ -253,6 +256,13 @@ impl Invocation<'_> {
         let headers = headers.fill(Filling { scope: &scope, vault: self.vault, budget })?;
         let scope = has_transforms.then(|| scope.without_tokens());
         Ok(Prepared { body: filled, headers, used, scope })
+    }
+
+    /// The content of `BT-ENCRYPTED`.
+    fn decrypt(self, call: &ProxyCall) -> Result<Option<Secret<Value>>, Error> {
+        let Some(text) = &call.encrypted else { return Ok(None) };
+        let caller = self.caller.ok_or(Error::Forbidden(NO_APPLICATION))?;
+        self.vault.client_keys().open_header(caller, text.expose()).map(Some)
     }
 
     fn configuration(self) -> Secret<Value> {

@@ -17,8 +17,6 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use serde_json::Value;
-
 use crate::app::error::Error;
 use crate::app::outbound::OutboundFailure;
 use crate::app::proxies::transforms::TransformFailure;
@@ -49,8 +47,8 @@ pub struct ProxyCall {
     /// Names in lower case.
     pub headers: Vec<(String, Secret<Vec<u8>>)>,
     pub body: Secret<Vec<u8>>,
-    /// The decrypted content of `BT-ENCRYPTED`.
-    pub encrypted: Option<Secret<Value>>,
+    /// The header `BT-ENCRYPTED` as it came.
+    pub encrypted: Option<Secret<String>>,
 }
 
 /// The reason for which a call has no answer of the destination.

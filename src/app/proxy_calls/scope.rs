@@ -23,9 +23,8 @@ impl ProxyScope {
     pub(super) fn new(
         named: NamedReferences,
         config: Secret<Value>,
-        encrypted: Option<&Secret<Value>>,
+        encrypted: Option<Secret<Value>>,
     ) -> Self {
-        let encrypted = encrypted.map(|value| Secret::new(value.expose().clone()));
         Self { named, config, encrypted, proxy: Secret::new(Value::Null) }
     }
 

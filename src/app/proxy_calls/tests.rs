@@ -362,15 +362,6 @@ fn a_header_that_would_get_a_line_break_or_too_many_bytes_is_refused() {
     }
 }
 
-#[test]
-fn the_value_of_bt_encrypted_is_a_variable() {
-    let scene = Scene::new();
-    let mut call =
-        call(&[("content-type", JSON)], br#"{"n":"{{ encrypted | json: '$.data.number' }}"}"#);
-    call.encrypted = Some(Secret::new(json!({"data": {"number": "4"}})));
-    assert_eq!(scene.invoke(call).unwrap().body.expose(), br#"{"n":"4"}"#);
-}
-
 fn rule(transform: Transform) -> AccessRule {
     AccessRule {
         description: None,

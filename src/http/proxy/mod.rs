@@ -32,6 +32,7 @@ use crate::secret::{Secret, SecretBody};
 
 /// The name of the header, and of a parameter of the query that does the same.
 const PROXY_KEY: &str = "bt-proxy-key";
+const ENCRYPTED: &str = "bt-encrypted";
 const PROXY_URL: &str = "bt-proxy-url";
 const NO_SUCH_PROXY: &str = "There is no proxy with this key.";
 const DESTINATION_STATUS: HeaderName = HeaderName::from_static("bt-proxy-destination-status");
@@ -209,13 +210,16 @@ fn require_permission(caller: &Caller) -> Result<(), Problem> {
 }
 
 fn call_of(context: &RequestContext, parts: &Parts, body: Secret<Vec<u8>>) -> ProxyCall {
+    let encrypted = parts.headers.get(ENCRYPTED);
     ProxyCall {
         method: String::from(parts.method.as_str()),
         rest: String::from(route::proxy_rest(parts.uri.path()).unwrap_or_default()),
         query: parts.uri.query().map(String::from),
         headers: headers::for_destination(&parts.headers, &context.trace),
         body,
-        encrypted: None,
+        encrypted: encrypted
+            .and_then(|it| it.to_str().ok())
+            .map(|it| Secret::new(String::from(it))),
     }
 }
 
