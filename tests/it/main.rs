@@ -61,6 +61,7 @@ mod patch;
 mod problems;
 mod proxies;
 mod proxy;
+mod proxy_failures;
 mod psp;
 mod quotas;
 mod quotas_as_settings;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::app::access::caller::Caller;
 use crate::app::error::Error;
-use crate::app::proxy_calls::ProxyCalls;
+use crate::app::proxies::Proxies;
 use crate::domain::id::TenantId;
 use crate::domain::proxy::Proxy;
 use crate::domain::quota::RateLimit;
@@ -36,7 +36,7 @@ impl ChosenProxy {
     }
 }
 
-impl ProxyCalls<'_> {
+impl Proxies<'_> {
     /// `None` if no proxy has this key.
     pub fn choose(self, key: &str) -> Result<Option<ChosenProxy>, Error> {
         let Some(proxy) = self.vault.proxies().find_by_key(key)? else { return Ok(None) };

@@ -82,7 +82,7 @@ impl Expressions {
                 Value::Null => (),
                 value
                 @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
-                    output.json(value)?
+                    output.json(value)?;
                 }
             }
             at = range.end;

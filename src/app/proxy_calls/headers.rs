@@ -9,6 +9,9 @@ use crate::secret::Secret;
 const NOT_A_VALUE: &str = "A header would have a line break, another control character or too many bytes with the \
      values in it.";
 
+/// The place of a header, and its new value.
+pub(super) type FilledHeader = (usize, Secret<Vec<u8>>);
+
 /// The headers whose values have expressions.
 pub(super) struct HeaderSlots<'a>(Vec<Slot<'a>>);
 
@@ -46,10 +49,7 @@ impl<'a> HeaderSlots<'a> {
     }
 
     /// The new values, with the places of their headers.
-    pub(super) fn fill(
-        &self,
-        filling: Filling<'_>,
-    ) -> Result<Vec<(usize, Secret<Vec<u8>>)>, Unfilled> {
+    pub(super) fn fill(&self, filling: Filling<'_>) -> Result<Vec<FilledHeader>, Unfilled> {
         let fill = |slot: &Slot<'_>| {
             let mut output = Output::new();
             slot.expressions.write(slot.text, filling, &mut output)?;

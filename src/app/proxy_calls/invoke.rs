@@ -9,14 +9,15 @@ use uuid::Uuid;
 use crate::app::access::caller::Caller;
 use crate::app::error::Error;
 use crate::app::outbound::{OutboundFailure, OutboundRequest, OutboundResponse};
+use crate::app::proxies::Proxies;
 use crate::app::proxies::transforms::{Message, Surroundings, TransformFailure};
 use crate::app::proxy_calls::body::BodySlots;
 use crate::app::proxy_calls::choose::ChosenProxy;
 use crate::app::proxy_calls::fill::{Filling, Unfilled};
-use crate::app::proxy_calls::headers::HeaderSlots;
+use crate::app::proxy_calls::headers::{FilledHeader, HeaderSlots};
 use crate::app::proxy_calls::scope::ProxyScope;
 use crate::app::proxy_calls::target;
-use crate::app::proxy_calls::{ProxyCall, ProxyCalls, ProxyFailure};
+use crate::app::proxy_calls::{ProxyCall, ProxyFailure};
 use crate::app::tokens::draft::TokenDraft;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::references::{NamedReferences, Usage};
@@ -46,7 +47,7 @@ struct Prepared {
     /// `None` if the body goes on as it came.
     body: Option<Secret<Vec<u8>>>,
     /// New values of headers, with their places.
-    headers: Vec<(usize, Secret<Vec<u8>>)>,
+    headers: Vec<FilledHeader>,
     used: BTreeMap<Uuid, Entity>,
     /// The values that transforms name; absent if the proxy has none.
     scope: Option<ProxyScope>,
@@ -75,7 +76,7 @@ struct Stored<'a> {
 /// Parses the body of a create request, which a transform may make. Its shape belongs to `http`.
 pub type DraftParser<'a> = &'a (dyn Fn(&Value) -> TokenDraft + Sync);
 
-impl<'a> ProxyCalls<'a> {
+impl<'a> Proxies<'a> {
     /// Sends the call to the URL that the caller names.
     pub async fn invoke_ephemeral(
         self,
@@ -143,7 +144,8 @@ impl Invocation<'_> {
             }
         }
         let message = Message { headers, body: prepared.body.unwrap_or(call.body) };
-        let Message { headers, body } = self.change_request(message, &prepared.scope).await?;
+        let Message { headers, body } =
+            self.change_request(message, prepared.scope.as_ref()).await?;
         let certificate = self.proxy().and_then(|it| it.settings.client_certificate.as_ref());
         let identity = certificate.map(|certificate| Arc::new(certificate.identity()));
         let request = OutboundRequest {
@@ -156,7 +158,7 @@ impl Invocation<'_> {
             identity,
         };
         let answer = self.send(request).await?;
-        self.change_answer(answer, &prepared.scope).await
+        self.change_answer(answer, prepared.scope.as_ref()).await
     }
 
     fn proxy(&self) -> Option<&Proxy> {
@@ -167,7 +169,7 @@ impl Invocation<'_> {
     async fn change_request(
         self,
         mut message: Message,
-        scope: &Option<ProxyScope>,
+        scope: Option<&ProxyScope>,
     ) -> Result<Message, ProxyFailure> {
         let (Some(stored), Some(scope)) = (self.stored, scope) else { return Ok(message) };
         if !stored.proxy.settings.response_transforms.is_empty() {
@@ -188,7 +190,7 @@ impl Invocation<'_> {
     async fn change_answer(
         self,
         answer: OutboundResponse,
-        scope: &Option<ProxyScope>,
+        scope: Option<&ProxyScope>,
     ) -> Result<OutboundResponse, ProxyFailure> {
         let (Some(stored), Some(scope)) = (self.stored, scope) else { return Ok(answer) };
         let OutboundResponse { status, headers, body } = answer;

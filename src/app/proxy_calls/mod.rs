@@ -20,22 +20,9 @@ mod tests;
 use crate::app::error::Error;
 use crate::app::outbound::OutboundFailure;
 use crate::app::proxies::transforms::TransformFailure;
-use crate::app::vault::Vault;
 use crate::secret::Secret;
 
 pub use choose::ChosenProxy;
-
-/// Calls through proxies.
-#[derive(Debug, Clone, Copy)]
-pub struct ProxyCalls<'a> {
-    pub(in crate::app) vault: &'a Vault,
-}
-
-impl Vault {
-    pub const fn proxy_calls(&self) -> ProxyCalls<'_> {
-        ProxyCalls { vault: self }
-    }
-}
 
 /// The request of a caller, without the parts that are meant for the vault.
 #[derive(Debug)]

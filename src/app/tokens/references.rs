@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::app::access::caller::Caller;
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::read::{DataView, TokenView};
@@ -71,7 +72,7 @@ impl Tokens<'_> {
             };
             let home = Container::parse(intent.kind.default_container()).into_iter();
             let home: Vec<_> = home.collect();
-            let exposure = self.usable(intent.target(&home), usage)?;
+            let exposure = usable(self.caller, intent.target(&home), usage)?;
             budget.spend_json(intent.data.json()).map_err(too_much_work)?;
             let entity = intent.id.into();
             return Ok(Some((self.whole_intent(intent, exposure), entity)));
@@ -80,7 +81,7 @@ impl Tokens<'_> {
         let found = rows::find(snapshot, keys, tenant, reference.id())?;
         let Some(found) = found.filter(|found| found.token.is_live(now)) else { return Ok(None) };
         let mut token = found.token;
-        let exposure = self.usable(token.target(), usage)?;
+        let exposure = usable(self.caller, token.target(), usage)?;
         self.vault.cvcs().attach(snapshot, &mut token, now)?;
         let shown = self.show(token, exposure, budget);
         // Charge for the parsing of the data below, and of the mask of a whole token.
@@ -92,23 +93,6 @@ impl Tokens<'_> {
         }
         let value = if whole { whole_token(&shown) } else { data_of(&shown) };
         Ok(Some((value, Entity::token(&shown.token))))
-    }
-
-    /// How much of this token or intent an expression of this caller gets.
-    fn usable(self, target: Target<'_>, usage: Usage) -> Result<Exposure, Error> {
-        const PLAIN: Exposure = Exposure {
-            extent: Extent::Full,
-            transform: Transform::Reveal,
-            fingerprint: Fingerprint::Shown,
-        };
-        if usage == Usage::ByInvocation {
-            return Ok(PLAIN);
-        }
-        let exposure = self.caller.exposure(target, Right::Use, ValueOrigin::Stored)?;
-        if usage == Usage::Plain && exposure.transform != Transform::Reveal {
-            return Err(Error::Forbidden(NOT_PLAIN));
-        }
-        Ok(exposure)
     }
 
     fn whole_intent(self, intent: TokenIntent, exposure: Exposure) -> Value {
@@ -137,6 +121,23 @@ impl Tokens<'_> {
         }
         whole
     }
+}
+
+/// The part of this token or intent that an expression of this caller gets.
+fn usable(caller: &Caller, target: Target<'_>, usage: Usage) -> Result<Exposure, Error> {
+    const PLAIN: Exposure = Exposure {
+        extent: Extent::Full,
+        transform: Transform::Reveal,
+        fingerprint: Fingerprint::Shown,
+    };
+    if usage == Usage::ByInvocation {
+        return Ok(PLAIN);
+    }
+    let exposure = caller.exposure(target, Right::Use, ValueOrigin::Stored)?;
+    if usage == Usage::Plain && exposure.transform != Transform::Reveal {
+        return Err(Error::Forbidden(NOT_PLAIN));
+    }
+    Ok(exposure)
 }
 
 pub(in crate::app) fn too_much_work(failed: Failed) -> Error {

@@ -2,6 +2,7 @@
 //! answers: `{"proxy_error": {...}}`.
 
 use crate::app::{Error, OutboundFailure, ProxyFailure, TransformFailure};
+use crate::domain::mistakes::Mistakes;
 use crate::http::problem::Problem;
 use crate::http::wire::json::Object;
 use crate::limits::RateLimitRefusal;
@@ -16,7 +17,7 @@ const TIMED_OUT: &str = "The destination did not answer in time. It may have rec
 /// A problem with the texts that only calls through proxies have.
 #[derive(Debug)]
 pub(in crate::http) struct ProxyProblem {
-    pub(super) problem: Problem,
+    pub(super) problem: Box<Problem>,
     title: Option<&'static str>,
     detail: Option<String>,
 }
@@ -24,18 +25,18 @@ pub(in crate::http) struct ProxyProblem {
 impl ProxyProblem {
     fn invalid(detail: String) -> Self {
         let problem = Problem::new(400, INVALID);
-        Self { problem, title: Some(INVALID), detail: Some(detail) }
+        Self { problem: Box::new(problem), title: Some(INVALID), detail: Some(detail) }
     }
 
-    const fn with_detail(problem: Problem, detail: String) -> Self {
-        Self { problem, title: None, detail: Some(detail) }
+    fn with_detail(problem: Problem, detail: String) -> Self {
+        Self { problem: Box::new(problem), title: None, detail: Some(detail) }
     }
 
     pub(super) fn to_json(&self) -> Secret<Vec<u8>> {
         let mut body = Object::new();
         body.object("proxy_error", |error| {
             error.object("errors", |errors| {
-                for (path, messages) in self.problem.mistakes.iter().flat_map(|it| it.by_path()) {
+                for (path, messages) in self.problem.mistakes.iter().flat_map(Mistakes::by_path) {
                     errors.texts(path, messages.iter().map(String::as_str));
                 }
             });
@@ -49,7 +50,7 @@ impl ProxyProblem {
 
 impl From<Problem> for ProxyProblem {
     fn from(problem: Problem) -> Self {
-        Self { problem, title: None, detail: None }
+        Self { problem: Box::new(problem), title: None, detail: None }
     }
 }
 

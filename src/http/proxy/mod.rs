@@ -88,7 +88,7 @@ impl Http {
         // The body may have taken half a minute, in which keys and proxies may have changed.
         let Admitted { caller, proxy } = self.admit_again(&choice, admitted)?;
         let call = call_of(context, parts, body);
-        let (calls, caller) = (self.app.proxy_calls(), caller.as_deref());
+        let (calls, caller) = (self.app.proxies(), caller.as_deref());
         let answer = match (proxy, choice, caller) {
             (Some(proxy), _, caller) => {
                 calls.invoke_chosen(caller, &proxy, call, &token::parse_draft).await?
@@ -159,7 +159,7 @@ impl Http {
 
     fn chosen(&self, choice: &Choice) -> Result<Option<ChosenProxy>, Error> {
         match choice {
-            Choice::Key(key) => self.app.proxy_calls().choose(key),
+            Choice::Key(key) => self.app.proxies().choose(key),
             Choice::Nothing | Choice::Url(_) => Ok(None),
         }
     }
