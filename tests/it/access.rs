@@ -84,7 +84,6 @@ fn examples() -> Vec<Example> {
         ("POST", "/orchestration/connection/formulas", None, 200, Nothing),
         ("GET", "/orchestration/connection/formulas/{id}", None, 200, Nothing),
         ("POST", "/orchestration/connection/formulas/{id}", None, 200, Nothing),
-        // Without a destination.
         ("GET", "/proxy", None, 400, Nothing),
         ("POST", "/proxy", None, 400, Nothing),
         ("PUT", "/proxy", None, 400, Nothing),

@@ -13,6 +13,7 @@ use crate::app::commit::commit_loop::Priority;
 use crate::app::commit::lanes::LaneGuard;
 use crate::app::error::{Error, Fault};
 use crate::app::upkeep::verify::Report;
+use crate::app::vault::Vault;
 use crate::bounds::{AUDIT_CHECKPOINT_PERIOD, AUDIT_ROWS_AT_ONCE, SWEEP_BATCH_MAX};
 use crate::crypto::SigningKey;
 use crate::domain::time::Timestamp;
@@ -48,6 +49,16 @@ impl<'a> Audit<'a> {
     pub(in crate::app) async fn checkpoints_turn(self) -> Result<LaneGuard<'a>, Error> {
         self.vault.lanes.take(CHECKPOINTS).await
     }
+}
+
+/// A clock that was ahead and was set back leaves a checkpoint with a time in the future. The
+/// chain is then signed at once, instead of when the clock has caught up. The last condition
+/// also counts monotonic time.
+fn is_due_after(vault: &Vault, newest: &Checkpoint) -> bool {
+    let now = vault.now();
+    newest.at > now
+        || newest.at.plus(AUDIT_CHECKPOINT_PERIOD) <= now
+        || vault.audit_watch.since_signed(now) >= AUDIT_CHECKPOINT_PERIOD
 }
 
 impl Audit<'_> {
@@ -164,17 +175,7 @@ impl Audit<'_> {
         if !self.may_sign()? {
             return Ok(());
         }
-        self.sign_end(|newest| self.is_due_after(newest)).await
-    }
-
-    /// A clock that was ahead and was set back leaves a checkpoint with a time in the future. The
-    /// chain is then signed at once, instead of when the clock has caught up. The last condition
-    /// also counts monotonic time.
-    fn is_due_after(self, newest: &Checkpoint) -> bool {
-        let now = self.vault.now();
-        newest.at > now
-            || newest.at.plus(AUDIT_CHECKPOINT_PERIOD) <= now
-            || self.vault.audit_watch.since_signed(now) >= AUDIT_CHECKPOINT_PERIOD
+        self.sign_end(|newest| is_due_after(self.vault, newest)).await
     }
 
     /// Signs the end of the chain, unless it is signed already or the newest checkpoint is recent.
