@@ -19,7 +19,7 @@ use crate::app::audit::read_queue::ReadQueue;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
 use crate::app::vault::Vault;
-use crate::app::webhooks::subject::{Subject, event_of};
+use crate::app::webhooks::subject::Subject;
 use crate::bounds::{AUDIT_RETENTION_DAYS, AUDIT_ROW_ENTRIES_MAX};
 use crate::crypto::Identity;
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
@@ -102,17 +102,7 @@ impl Audit<'_> {
     /// The change that adds one entry that belongs to no tenant.
     pub(super) fn server_entry(self, actor: Actor, act: Act, entity: Entity) -> Change {
         let entry = AuditEntry { at: self.vault.now(), actor, act, entity };
-        self.entries(AuditScope::Server, &[entry])
-    }
-
-    /// The change that adds these entries, to be combined with the change that has their effect. An
-    /// entry of an act that webhooks tell of is refused: [`Audit::deeds`] is for those.
-    pub(super) fn entries(self, scope: AuditScope, entries: &[AuditEntry]) -> Change {
-        let is_told = |entry: &AuditEntry| event_of(entry.entity.kind, entry.act).is_some();
-        if entries.iter().any(is_told) {
-            return Change::impossible("an act is audited without its event");
-        }
-        rows(self.vault, scope, entries)
+        rows(self.vault, AuditScope::Server, &[entry])
     }
 
     /// The change that adds the entries of a tenant, and the events of webhooks that tell of them.
@@ -181,8 +171,9 @@ const fn place(scope: &[u8; 16]) -> Identity<'_> {
     Identity { tenant: scope, table: Table::Audit.number(), key: &[] }
 }
 
-/// The change that adds rows with these entries to the chain.
-fn rows(vault: &Vault, scope: AuditScope, entries: &[AuditEntry]) -> Change {
+/// The change that adds rows with these entries to the chain, to be combined with the change that has
+/// their effect. Entries of tenants go through [`Audit::deeds`], which adds their events.
+pub(in crate::app) fn rows(vault: &Vault, scope: AuditScope, entries: &[AuditEntry]) -> Change {
     let scope = scope.bytes();
     let mut change = Change::new();
     for entries in entries.chunks(AUDIT_ROW_ENTRIES_MAX) {

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 use crate::app::access::callers::Callers;
 use crate::app::audit::AuditPolicy;
 use crate::app::audit::read_queue::ReadQueue;
+use crate::app::audit::rows;
 use crate::app::audit::scope::AuditScope;
 use crate::app::audit::watch::{AuditFinding, ChainWatch};
 use crate::app::blocking::BlockingPool;
@@ -192,7 +193,7 @@ fn note_restore(vault: &Vault) -> Result<(), StorageFailure> {
     let Some(at) = meta::restored_at(&vault.store.snapshot()?)? else { return Ok(()) };
     let entity = Entity::of_server(EntityKind::Vault);
     let entry = AuditEntry { at, actor: Actor::Operator, act: Act::Restore, entity };
-    let audit = vault.audit().entries(AuditScope::Server, &[entry]);
+    let audit = rows(vault, AuditScope::Server, &[entry]);
     vault.store.amend(meta::forget_restored().and(audit))?;
     Ok(())
 }

@@ -444,14 +444,14 @@ async fn a_tenant_has_at_most_five_webhooks_also_when_they_come_at_once() {
     let (webhooks, caller) = (it.vault.app.webhooks(), &it.vault.caller);
     let draft = webhook_draft("more.example", &[EventKind::TokenRead]);
     let write = Write::plain();
-    let (a, b, c, d, e) = tokio::join!(
+    let (first, second, third, fourth, fifth) = tokio::join!(
         webhooks.create(caller, &draft, &write),
         webhooks.create(caller, &draft, &write),
         webhooks.create(caller, &draft, &write),
         webhooks.create(caller, &draft, &write),
         webhooks.create(caller, &draft, &write),
     );
-    let made = [a, b, c, d, e].iter().filter(|it| it.is_ok()).count();
+    let made = [first, second, third, fourth, fifth].iter().filter(|it| it.is_ok()).count();
     assert_eq!(made, WEBHOOKS_MAX - 1);
     let first = webhooks.list(caller, None, 3).unwrap();
     assert_eq!((first.webhooks.len(), first.next.is_some()), (3, true));

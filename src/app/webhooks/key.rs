@@ -46,7 +46,7 @@ impl Webhooks<'_> {
             return Ok(known);
         }
         let snapshot = self.vault.snapshot()?;
-        let Some((place, sealed)) = self.stored(&snapshot)?.pop() else { return Ok(None) };
+        let Some((place, sealed)) = stored(&snapshot)?.pop() else { return Ok(None) };
         let master = self.vault.masters.of(&snapshot)?;
         let der = master.open(&identity(&SCOPE, &place), &sealed)?;
         Ok(Some(self.remember(&der)?))
@@ -60,12 +60,6 @@ impl Webhooks<'_> {
         Ok(key)
     }
 
-    /// The rows of the keys, oldest first. There is one at most.
-    fn stored(self, snapshot: &Snapshot) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Error> {
-        let range = tables::keys_of_purpose(&SCOPE, KeyPurpose::Webhook.code());
-        Ok(snapshot.first(&range, usize::MAX)?)
-    }
-
     /// Writes a new key in the place of the old one. The caller holds the lane.
     async fn write_new_key(self, actor: Actor, act: Act) -> Result<Arc<WebhookKey>, Error> {
         let _permit = self.vault.operator_walks.permit().await?;
@@ -75,7 +69,7 @@ impl Webhooks<'_> {
         self.vault
             .commit(Priority::Normal, |snapshot| {
                 let master = self.vault.masters.of(snapshot)?;
-                let old = self.stored(snapshot)?;
+                let old = stored(snapshot)?;
                 let newest = old.last().and_then(|(place, _)| tables::key_parts(place));
                 let number = newest.map_or(0, |(_, number)| number).saturating_add(1);
                 let place = tables::keys(&SCOPE, KeyPurpose::Webhook.code(), number);
@@ -102,4 +96,10 @@ impl Webhooks<'_> {
             .await?;
         self.remember(&der)
     }
+}
+
+/// The rows of the keys, oldest first. There is one at most.
+fn stored(snapshot: &Snapshot) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Error> {
+    let range = tables::keys_of_purpose(&SCOPE, KeyPurpose::Webhook.code());
+    Ok(snapshot.first(&range, usize::MAX)?)
 }

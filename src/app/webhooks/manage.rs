@@ -43,7 +43,7 @@ impl Webhooks<'_> {
         write: &Write<'_, Webhook>,
     ) -> Result<CommitOutcome<Webhook>, Error> {
         let (tenant, keys) = (caller.tenant.id, &caller.keys);
-        if self.count(&self.vault.snapshot()?, tenant)? >= WEBHOOKS_MAX {
+        if count(&self.vault.snapshot()?, tenant)? >= WEBHOOKS_MAX {
             return Err(Error::Unprocessable(TOO_MANY));
         }
         // The receiver needs the public key before the first event comes.
@@ -67,7 +67,7 @@ impl Webhooks<'_> {
         let _turn = self.vault.lanes.take(tenant.bytes()).await?;
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                if self.count(snapshot, tenant)? >= WEBHOOKS_MAX {
+                if count(snapshot, tenant)? >= WEBHOOKS_MAX {
                     return Err(Error::Unprocessable(TOO_MANY));
                 }
                 let key = tables::webhooks(tenant, new.id);
@@ -170,7 +170,7 @@ impl Webhooks<'_> {
     ) -> Result<Option<(Webhook, Version)>, Error> {
         let key = tables::webhooks(tenant, id);
         let sealed = snapshot.value(Table::Webhooks, &key)?;
-        sealed.map(|sealed| self.open_webhook(keys, &key, &sealed)).transpose()
+        sealed.map(|sealed| open_webhook(keys, &key, &sealed)).transpose()
     }
 
     /// All webhooks of a tenant that are not damaged.
@@ -182,7 +182,7 @@ impl Webhooks<'_> {
     ) -> Result<Vec<Webhook>, Error> {
         let mut all = Vec::new();
         for (key, sealed) in snapshot.first(&tables::webhooks_of(tenant), WEBHOOKS_MAX)? {
-            match self.open_webhook(keys, &key, &sealed) {
+            match open_webhook(keys, &key, &sealed) {
                 Ok((webhook, _)) => all.push(webhook),
                 Err(error) => {
                     let id = Table::Webhooks.id_of_key(&key);
@@ -193,29 +193,28 @@ impl Webhooks<'_> {
         Ok(all)
     }
 
-    pub(super) fn open_webhook(
-        self,
-        keys: &TenantKeys,
-        key: &[u8],
-        sealed: &[u8],
-    ) -> Result<(Webhook, Version), Error> {
-        let bad = || Error::Internal(Fault::BadRecord);
-        let (tenant, id) = tables::webhook_of_key(key).ok_or_else(bad)?;
-        let plain = keys.open(Table::Webhooks.number(), key, sealed)?;
-        let version = version(sealed).ok_or_else(bad)?;
-        Ok((decode_webhook(tenant, id, plain.expose())?, version))
-    }
-
     pub(super) fn keep(self, keys: &TenantKeys, webhook: &Webhook) -> Result<Change, Error> {
         let key = tables::webhooks(webhook.tenant, webhook.id);
         let plain = encode_webhook(webhook)?;
         let sealed = keys.seal(Table::Webhooks.number(), &key, plain.expose(), self.vault.random());
         Ok(Change::new().put(Table::Webhooks, key, sealed))
     }
+}
 
-    fn count(self, snapshot: &Snapshot, tenant: TenantId) -> Result<usize, Error> {
-        Ok(snapshot.first(&tables::webhooks_of(tenant), WEBHOOKS_MAX)?.len())
-    }
+pub(super) fn open_webhook(
+    keys: &TenantKeys,
+    key: &[u8],
+    sealed: &[u8],
+) -> Result<(Webhook, Version), Error> {
+    let bad = || Error::Internal(Fault::BadRecord);
+    let (tenant, id) = tables::webhook_of_key(key).ok_or_else(bad)?;
+    let plain = keys.open(Table::Webhooks.number(), key, sealed)?;
+    let version = version(sealed).ok_or_else(bad)?;
+    Ok((decode_webhook(tenant, id, plain.expose())?, version))
+}
+
+fn count(snapshot: &Snapshot, tenant: TenantId) -> Result<usize, Error> {
+    Ok(snapshot.first(&tables::webhooks_of(tenant), WEBHOOKS_MAX)?.len())
 }
 
 const TOO_MANY: &str = "The tenant has as many webhooks as it can; delete one first.";

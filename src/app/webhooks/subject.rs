@@ -172,7 +172,7 @@ pub(in crate::app) fn read_data(token: &Entity, kind: Option<TokenType>) -> Map<
 }
 
 /// The event of an act on a resource of this kind. 3DS sessions decide by their state instead.
-pub(in crate::app) fn event_of(entity: EntityKind, act: Act) -> Option<EventKind> {
+fn event_of(entity: EntityKind, act: Act) -> Option<EventKind> {
     Some(match (entity, act) {
         (EntityKind::Application, Act::Create) => EventKind::ApplicationCreated,
         (EntityKind::Application, Act::Update) => EventKind::ApplicationUpdated,

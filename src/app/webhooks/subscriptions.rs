@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::app::error::Error;
 use crate::app::webhooks::Webhooks;
+use crate::app::webhooks::manage::open_webhook;
 use crate::app::webhooks::subscription_cache::Subscriber;
 use crate::bounds::WEBHOOKS_MAX;
 use crate::domain::id::TenantId;
@@ -30,7 +31,7 @@ impl Webhooks<'_> {
         if !stored.is_empty() {
             let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
             for (key, sealed) in &stored {
-                match self.open_webhook(&keys, key, sealed) {
+                match open_webhook(&keys, key, sealed) {
                     Ok((webhook, _)) if webhook.status == WebhookStatus::Enabled => {
                         found.push(Subscriber { webhook: webhook.id, events: webhook.events });
                     }
