@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::app::{Error, ListedWebhook, PendingEvent, Vault};
 use crate::domain::id::{TenantId, WebhookId};
 use crate::domain::time::Timestamp;
+use crate::domain::webhook::EventKind;
 
 pub(super) fn list(vault: &Vault, tenant: &str) -> Result<Vec<u8>, Error> {
     let found = vault.webhooks().list_for_operator(tenant_id(tenant)?)?;
@@ -51,7 +52,7 @@ fn listed(it: &ListedWebhook) -> Value {
 fn event(it: &PendingEvent) -> Value {
     json!({
         "id": it.id,
-        "type": it.kind.map(|kind| kind.as_str()),
+        "type": it.kind.map(EventKind::as_str),
         "created_at": Timestamp::to_wire(it.at),
         "attempts": it.attempts,
         "next_attempt_at": it.next_attempt_at.to_wire(),

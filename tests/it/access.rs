@@ -84,11 +84,6 @@ fn examples() -> Vec<Example> {
         ("POST", "/orchestration/connection/formulas", None, 200, Nothing),
         ("GET", "/orchestration/connection/formulas/{id}", None, 200, Nothing),
         ("POST", "/orchestration/connection/formulas/{id}", None, 200, Nothing),
-        ("GET", "/proxy", None, 400, Nothing),
-        ("POST", "/proxy", None, 400, Nothing),
-        ("PUT", "/proxy", None, 400, Nothing),
-        ("PATCH", "/proxy", None, 400, Nothing),
-        ("DELETE", "/proxy", None, 400, Nothing),
         ("POST", "/applications", Some(application), 201, Nothing),
         ("GET", "/applications", None, 200, Nothing),
         ("GET", "/applications/key", None, 200, Nothing),
@@ -174,7 +169,7 @@ fn small_reads() -> [Entry; 6] {
     ]
 }
 
-fn proxy_examples() -> [Entry; 7] {
+fn proxy_examples() -> [Entry; 12] {
     use Names::{Nothing, Resource};
     let proxy = json!({"name": "n", "destination_url": "https://psp.example"});
     [
@@ -186,6 +181,12 @@ fn proxy_examples() -> [Entry; 7] {
         ("DELETE", "/proxies/{id}", None, 204, Resource),
         // Not offered, for every caller; a proxy that is not there comes first.
         ("PUT", "/proxies/{id}/hostname", Some(json!({})), 422, Resource),
+        // Without a destination.
+        ("GET", "/proxy", None, 400, Nothing),
+        ("POST", "/proxy", None, 400, Nothing),
+        ("PUT", "/proxy", None, 400, Nothing),
+        ("PATCH", "/proxy", None, 400, Nothing),
+        ("DELETE", "/proxy", None, 400, Nothing),
     ]
 }
 

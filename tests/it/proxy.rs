@@ -53,12 +53,11 @@ impl Scene {
 
     /// Makes a pre-configured proxy to `/echo` and returns its answer.
     #[track_caller]
-    pub(crate) fn proxy(&self, members: Value) -> Answer {
+    pub(crate) fn proxy(&self, mut members: Value) -> Answer {
         let management =
             self.vault.key_with("management", &["proxy:create", "proxy:delete"], &json!([]));
         let mut body = json!({"name": "PSP", "destination_url": self.psp.url("/echo")});
-        let members = members.as_object().unwrap().clone();
-        body.as_object_mut().unwrap().extend(members);
+        body.as_object_mut().unwrap().append(members.as_object_mut().unwrap());
         self.vault.post("/proxies", &management, body).with_status(201)
     }
 

@@ -54,7 +54,7 @@ impl Vault {
         priority: Priority,
         decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
     ) -> Result<T, Error> {
-        self.commit_loop(priority, None, decide, |_| None).await
+        commit_loop(self, priority, None, decide, |_| None).await
     }
 
     /// Like `commit`, but also renders the answer. If the write has a guard, the answer is
@@ -70,53 +70,53 @@ impl Vault {
             let answer = (write.render)(&outcome);
             Ok((change, CommitOutcome { outcome, answer }))
         };
-        self.commit_loop(priority, write.guard, decide, |committed| Some(&committed.answer)).await
+        commit_loop(self, priority, write.guard, decide, |committed| Some(&committed.answer)).await
     }
+}
 
-    async fn commit_loop<T>(
-        &self,
-        priority: Priority,
-        guard: Option<&Guard>,
-        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
-        answer: impl Fn(&T) -> Option<&RememberedAnswer>,
-    ) -> Result<T, Error> {
-        self.require_space(priority)?;
-        let mut refused: usize = 0;
-        while refused < DECISIONS_MAX {
-            let snapshot = self.snapshot()?;
-            // The look-up and the stored answer must use the same time, since it selects the
-            // half-day that the answer is stored in.
-            let now = self.now();
-            let expected = match guard {
-                // The first attempt reuses the look-up that was made before the body was read.
-                Some(guard) if refused == 0 && guard.is_current(now) => Some(guard.expected()),
-                Some(guard) => Some(self.idempotency().look_up(&snapshot, guard, now)?),
-                None => None,
+async fn commit_loop<T>(
+    vault: &Vault,
+    priority: Priority,
+    guard: Option<&Guard>,
+    mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+    answer: impl Fn(&T) -> Option<&RememberedAnswer>,
+) -> Result<T, Error> {
+    vault.require_space(priority)?;
+    let mut refused: usize = 0;
+    while refused < DECISIONS_MAX {
+        let snapshot = vault.snapshot()?;
+        // The look-up and the stored answer must use the same time, since it selects the
+        // half-day that the answer is stored in.
+        let now = vault.now();
+        let expected = match guard {
+            // The first attempt reuses the look-up that was made before the body was read.
+            Some(guard) if refused == 0 && guard.is_current(now) => Some(guard.expected()),
+            Some(guard) => Some(vault.idempotency().look_up(&snapshot, guard, now)?),
+            None => None,
+        };
+        let decided = decide(&snapshot).and_then(|(change, outcome)| {
+            let (Some(guard), Some(expected)) = (guard, expected) else {
+                return Ok((change, outcome));
             };
-            let decided = decide(&snapshot).and_then(|(change, outcome)| {
-                let (Some(guard), Some(expected)) = (guard, expected) else {
-                    return Ok((change, outcome));
-                };
-                let answer = answer(&outcome).ok_or(Error::Internal(Fault::BadAnswer))?;
-                let remembered = self.idempotency().remember(&snapshot, guard, answer, now)?;
-                Ok((change.and(expected).and(remembered), outcome))
-            });
-            // The epoch makes a rotation of keys wait until the change is queued. The snapshot is
-            // not needed for that long.
-            let _epoch = snapshot.epoch();
-            drop(snapshot);
-            let (change, outcome) = match decided {
-                Err(Error::NeedsCvcKey(name)) => {
-                    self.cvcs().make_key(name).await?;
-                    continue;
-                }
-                decided => decided?,
-            };
-            match self.store.commit(change).await? {
-                Verdict::Applied => return Ok(outcome),
-                Verdict::Refused => refused = refused.saturating_add(1),
+            let answer = answer(&outcome).ok_or(Error::Internal(Fault::BadAnswer))?;
+            let remembered = vault.idempotency().remember(&snapshot, guard, answer, now)?;
+            Ok((change.and(expected).and(remembered), outcome))
+        });
+        // The epoch makes a rotation of keys wait until the change is queued. The snapshot is
+        // not needed for that long.
+        let _epoch = snapshot.epoch();
+        drop(snapshot);
+        let (change, outcome) = match decided {
+            Err(Error::NeedsCvcKey(name)) => {
+                vault.cvcs().make_key(name).await?;
+                continue;
             }
+            decided => decided?,
+        };
+        match vault.store.commit(change).await? {
+            Verdict::Applied => return Ok(outcome),
+            Verdict::Refused => refused = refused.saturating_add(1),
         }
-        Err(Error::Busy)
     }
+    Err(Error::Busy)
 }

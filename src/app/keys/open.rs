@@ -28,8 +28,8 @@ use crate::domain::time::Timestamp;
 use crate::store::backup::BackupFailure;
 use crate::store::chain::{Checkpoint, Signers};
 use crate::store::{
-    Change, Cleanliness, CvcKeys, MigrationFailure, MigrationSummary, OpenFailure, Snapshot,
-    StorageFailure, Store, Table, Verdict, meta, tables,
+    Change, Cleanliness, CvcKeys, MigrationFailure, OpenFailure, Snapshot, StorageFailure, Store,
+    Table, Verdict, meta, tables,
 };
 
 /// The reason that a vault could not be created or opened. Nothing was changed.
@@ -51,7 +51,7 @@ impl Vault {
         let random = Random::new();
         let first = first_change(&master, &random, clock.now());
         let store = Store::create(directory, &clock, first).map_err(VaultFailure::File)?;
-        Self::start(store, CvcKeys::open(directory), master, clock, random)
+        start(store, CvcKeys::open(directory), master, clock, random)
     }
 
     pub fn open(directory: &Path, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
@@ -63,7 +63,7 @@ impl Vault {
             opened => (opened, None),
         };
         let (store, cvc_keys) = (store.map_err(VaultFailure::File)?, CvcKeys::open(directory));
-        let opened = Self::start(store, cvc_keys, master, clock, Random::new())?;
+        let opened = start(store, cvc_keys, master, clock, Random::new())?;
         if let Err(failure) = note_restore(&opened) {
             opened.close();
             return Err(failed(failure));
@@ -80,7 +80,7 @@ impl Vault {
         let opened = Store::open_unwritten(directory, &clock, Some(&master));
         let (store, cleanliness) = opened.map_err(VaultFailure::File)?;
         let cvc_keys = CvcKeys::open_unwritten(directory);
-        Ok((Self::start(store, cvc_keys, master, clock, Random::new())?, cleanliness))
+        Ok((start(store, cvc_keys, master, clock, Random::new())?, cleanliness))
     }
 
     /// Creates a vault on the given disk, for tests of failing disks.
@@ -93,98 +93,86 @@ impl Vault {
         let random = Random::new();
         let first = first_change(&master, &random, clock.now());
         let store = Store::on_disk(disk, first).map_err(VaultFailure::File)?;
-        Self::start(store, CvcKeys::on_volume(disk), master, clock, random)
-    }
-
-    pub(in crate::app) fn start(
-        store: Store,
-        cvc_keys: Result<CvcKeys, StorageFailure>,
-        master: MasterKey,
-        clock: Clock,
-        random: Random,
-    ) -> Result<Self, VaultFailure> {
-        let cvc_keys =
-            cvc_keys.map_err(|failure| VaultFailure::File(OpenFailure::Storage(failure)));
-        let uses = Uses::default();
-        let opened = cvc_keys.and_then(|keys| {
-            let snapshot = unlock(&store, &master, &random, clock.now())?;
-            let system = open_system_keys(&snapshot, &master, &uses)?;
-            let fault = store.keep_digests(system.digests()).map_err(failed)?;
-            Ok((keys, system, fault))
-        });
-        let (cvc_keys, system, fault) = match opened {
-            Ok(opened) => opened,
-            Err(failure) => {
-                store.close();
-                return Err(failure);
-            }
-        };
-        let policy = AuditPolicy::default();
-        let swept_at = AtomicI64::new(clock.now().micros());
-        let audit_watch = ChainWatch::new(clock.now());
-        let app = Self {
-            store,
-            masters: Masters::new(master),
-            system: RwLock::new(Arc::new(system)),
-            uses,
-            rotations: crate::app::keys::rotation::state::Rotations::default(),
-            clock,
-            random,
-            callers: Callers::new(),
-            walks: BlockingPool::new(WALKS_MAX, WALKS_WAITING_MAX),
-            operator_walks: BlockingPool::new(WALKS_MAX, WALKS_WAITING_MAX),
-            evaluations: Evaluations::new(),
-            lanes: Lanes::new(),
-            in_flight: Arc::default(),
-            cvc_keys: Arc::new(cvc_keys),
-            open_cvc_keys: OpenCvcKeys::default(),
-            bins: RwLock::default(),
-            reads: ReadQueue::new(policy.reads),
-            audit_retention: policy.retention,
-            audit_watch,
-            migrated: None,
-            floor: None,
-            swept_at,
-            threeds: ThreedsState::default(),
-            outbound: OnceLock::new(),
-            webhooks: crate::app::webhooks::state::WebhookState::default(),
-            damage: crate::app::upkeep::damage::Damage::default(),
-            archive: crate::app::upkeep::archive::ArchiveWatch::default(),
-            scrubs: crate::app::upkeep::scrub::watch::ScrubWatch::default(),
-        };
-        match app.snapshot().and_then(|snapshot| app.audit().records_are_current(&snapshot)) {
-            Ok(true) if fault.is_none() => Ok(app),
-            // The vault is still served, and the finding is reported.
-            Ok(_) => {
-                app.audit_watch.find(AuditFinding::ForeignRecords);
-                Ok(app)
-            }
-            Err(Error::Storage(failure)) => {
-                app.close();
-                Err(failed(failure))
-            }
-            Err(_) => {
-                app.close();
-                Err(VaultFailure::KeysDamaged)
-            }
-        }
-    }
-
-    /// The summary of the migration, if opening the vault migrated a file of an older format.
-    pub const fn migrated(&self) -> Option<&MigrationSummary> {
-        self.migrated.as_ref()
-    }
-
-    /// Checks that the data file and the file of CVC keys are still the ones in the data directory.
-    /// If one was moved or replaced, everything written since would be lost, so the store fails.
-    pub fn look_at_files(&self) -> Result<(), Error> {
-        let looked = self.store.check_place().and_then(|()| self.cvc_keys.check_place());
-        Ok(looked.map_err(|failure| self.store.fail(failure))?)
+        start(store, CvcKeys::on_volume(disk), master, clock, random)
     }
 
     /// Writes the queued changes and closes the file.
     pub fn close(&self) {
         self.store.clone().close();
+    }
+}
+
+/// Unlocks an open store with the master key.
+pub(in crate::app) fn start(
+    store: Store,
+    cvc_keys: Result<CvcKeys, StorageFailure>,
+    master: MasterKey,
+    clock: Clock,
+    random: Random,
+) -> Result<Vault, VaultFailure> {
+    let cvc_keys = cvc_keys.map_err(|failure| VaultFailure::File(OpenFailure::Storage(failure)));
+    let uses = Uses::default();
+    let opened = cvc_keys.and_then(|keys| {
+        let snapshot = unlock(&store, &master, &random, clock.now())?;
+        let system = open_system_keys(&snapshot, &master, &uses)?;
+        let fault = store.keep_digests(system.digests()).map_err(failed)?;
+        Ok((keys, system, fault))
+    });
+    let (cvc_keys, system, fault) = match opened {
+        Ok(opened) => opened,
+        Err(failure) => {
+            store.close();
+            return Err(failure);
+        }
+    };
+    let policy = AuditPolicy::default();
+    let swept_at = AtomicI64::new(clock.now().micros());
+    let audit_watch = ChainWatch::new(clock.now());
+    let app = Vault {
+        store,
+        masters: Masters::new(master),
+        system: RwLock::new(Arc::new(system)),
+        uses,
+        rotations: crate::app::keys::rotation::state::Rotations::default(),
+        clock,
+        random,
+        callers: Callers::new(),
+        walks: BlockingPool::new(WALKS_MAX, WALKS_WAITING_MAX),
+        operator_walks: BlockingPool::new(WALKS_MAX, WALKS_WAITING_MAX),
+        evaluations: Evaluations::new(),
+        lanes: Lanes::new(),
+        in_flight: Arc::default(),
+        cvc_keys: Arc::new(cvc_keys),
+        open_cvc_keys: OpenCvcKeys::default(),
+        bins: RwLock::default(),
+        reads: ReadQueue::new(policy.reads),
+        audit_retention: policy.retention,
+        audit_watch,
+        migrated: None,
+        floor: None,
+        swept_at,
+        threeds: ThreedsState::default(),
+        outbound: OnceLock::new(),
+        webhooks: crate::app::webhooks::state::WebhookState::default(),
+        damage: crate::app::upkeep::damage::Damage::default(),
+        archive: crate::app::upkeep::archive::ArchiveWatch::default(),
+        scrubs: crate::app::upkeep::scrub::watch::ScrubWatch::default(),
+    };
+    match app.snapshot().and_then(|snapshot| app.audit().records_are_current(&snapshot)) {
+        Ok(true) if fault.is_none() => Ok(app),
+        // The vault is still served, and the finding is reported.
+        Ok(_) => {
+            app.audit_watch.find(AuditFinding::ForeignRecords);
+            Ok(app)
+        }
+        Err(Error::Storage(failure)) => {
+            app.close();
+            Err(failed(failure))
+        }
+        Err(_) => {
+            app.close();
+            Err(VaultFailure::KeysDamaged)
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::container::Container;
 use crate::domain::id::ProxyId;
 use crate::domain::permission::Permission;
+use crate::domain::proxy::transform::Transforms;
 use crate::domain::proxy::{Configuration, Destination, Proxy, ProxyKey, ProxySettings};
 use crate::domain::quota::RateLimit;
 use crate::domain::token_type::TokenType;
@@ -126,8 +127,8 @@ impl Scene {
             application: None,
             configuration: Configuration(vec![secret]),
             disable_detokenization: false,
-            request_transforms: Default::default(),
-            response_transforms: Default::default(),
+            request_transforms: Transforms::default(),
+            response_transforms: Transforms::default(),
             client_certificate: None,
         };
         change(&mut settings);
@@ -294,7 +295,10 @@ fn unknown_tokens_are_named_as_the_caller_wrote_them() {
 fn twenty_tokens_may_be_used_any_number_of_times_and_not_one_more() {
     let scene = Scene::new();
     let ids: Vec<_> = (0..=PROXY_TOKENS_MAX).map(|at| scene.token(json!(at))).collect();
-    let body = |ids: &[String]| ids.iter().map(|id| format!("{{{{ {id} }}}}")).collect::<String>();
+    let body = |ids: &[String]| {
+        let expressions: Vec<_> = ids.iter().map(|id| format!("{{{{ {id} }}}}")).collect();
+        expressions.concat()
+    };
     let twenty = body(&ids[..PROXY_TOKENS_MAX]);
     let answer = scene.invoke(call(&[], twenty.repeat(2).as_bytes())).unwrap();
     let digits: String = (0..PROXY_TOKENS_MAX).map(|at| at.to_string()).collect();

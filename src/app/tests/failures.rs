@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::app::keys::open::start;
 use crate::app::tests::workload::{Done, Told, work};
 use crate::app::tests::{TestVault, deduplicating, draft, named, prepared};
 use crate::app::tokens::evaluations::Work;
@@ -108,7 +109,7 @@ fn a_storage_that_cannot_be_reached_is_busy_and_then_goes_on() {
     let (store, reach) = copy_in_memory(&TestDisk::holding(prepared().0.clone()));
     let disk = TestDisk::new();
     let keys = CvcKeys::on_volume(&disk);
-    let app = Vault::start(store, keys, crate::app::tests::master(), Clock::new(), Random::new());
+    let app = start(store, keys, crate::app::tests::master(), Clock::new(), Random::new());
     let vault = TestVault::made_of(app, disk).unwrap();
     let id = block_on(vault.create_id(draft("before")));
     reach(false);

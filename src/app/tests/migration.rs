@@ -103,7 +103,7 @@ fn check_clean(app: &Vault) -> crate::app::Report {
 fn a_migrated_file_has_every_token_under_every_filter() {
     let directory = TestDirectory::new();
     let app = Vault::open(&restored(&directory), master(), Clock::stopped_at(NOW)).unwrap();
-    assert_eq!(app.migrated().unwrap().from, 3);
+    assert_eq!(app.upkeep().migrated().unwrap().from, 3);
     let report = check_clean(&app);
     assert_eq!((report.tokens, report.token_intents, report.answers), (6, 2, 2));
     let everything = [ANSWERED, CARD, NAMED, EXPIRING, SEVERAL, ONE];

@@ -28,6 +28,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::app::keys::open::start;
 use crate::app::tokens::evaluations::Work;
 use crate::app::{
     ApplicationDraft, Caller, Deduplicate, Error, FirstKey, TenantDraft, TokenDraft, Vault,
@@ -71,14 +72,14 @@ impl TestVault {
     fn with_small_log(disk: TestDisk, clock: Clock) -> Self {
         let keys = CvcKeys::on_volume(disk.volume().as_ref());
         let store = open_with_small_log(&disk, &clock);
-        Self::made_of(Vault::start(store, keys, master(), clock, Random::new()), disk).unwrap()
+        Self::made_of(start(store, keys, master(), clock, Random::new()), disk).unwrap()
     }
 
     /// The same, and it reads everything from the disk again and again.
     fn without_cache(disk: TestDisk) -> Result<Self, Error> {
         let store = open_without_cache(&disk);
         Self::made_of(
-            Vault::start(
+            start(
                 store,
                 CvcKeys::on_volume(disk.volume().as_ref()),
                 master(),

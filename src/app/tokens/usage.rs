@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::app::access::caller::Caller;
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::rows::Filter;
@@ -39,28 +40,28 @@ impl Tokens<'_> {
         let count = || -> Result<Vec<TypeUsage>, Error> {
             let mut found = Vec::new();
             for kind in TokenType::ALL {
-                found.extend(self.usage_of_type(&snapshot, kind)?);
+                found.extend(usage_of_type(self.caller, &snapshot, kind)?);
             }
             Ok(found)
         };
         let by_type = self.vault.walks.run(count).await??;
         Ok(TokenUsage { total, by_type })
     }
+}
 
-    fn usage_of_type(
-        self,
-        snapshot: &Snapshot,
-        kind: TokenType,
-    ) -> Result<Option<TypeUsage>, Error> {
-        let list = Filter::Type(kind).list(self.caller.keys.index(), self.caller.tenant.id);
-        // A token has an entry for each of its containers.
-        let mut tokens = HashSet::new();
-        for row in snapshot.range(&list.inside(&Container::root(), None))? {
-            let (key, _) = row?;
-            tokens.extend(tables::token_of_list_key(&key));
-        }
-        let newest = tokens.iter().map(|id| assigned_at(id.uuid())).max();
-        let count = u64::try_from(tokens.len()).unwrap_or(u64::MAX);
-        Ok(newest.map(|last_created_at| TypeUsage { kind, count, last_created_at }))
+fn usage_of_type(
+    caller: &Caller,
+    snapshot: &Snapshot,
+    kind: TokenType,
+) -> Result<Option<TypeUsage>, Error> {
+    let list = Filter::Type(kind).list(caller.keys.index(), caller.tenant.id);
+    // A token has an entry for each of its containers.
+    let mut tokens = HashSet::new();
+    for row in snapshot.range(&list.inside(&Container::root(), None))? {
+        let (key, _) = row?;
+        tokens.extend(tables::token_of_list_key(&key));
     }
+    let newest = tokens.iter().map(|id| assigned_at(id.uuid())).max();
+    let count = u64::try_from(tokens.len()).unwrap_or(u64::MAX);
+    Ok(newest.map(|last_created_at| TypeUsage { kind, count, last_created_at }))
 }

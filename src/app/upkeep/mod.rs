@@ -13,9 +13,10 @@ mod verify_sealed;
 use std::sync::atomic::Ordering;
 
 use crate::app::commit::disk::{DiskEvent, DiskFloor, DiskState};
+use crate::app::error::Error;
 use crate::app::vault::Vault;
 use crate::domain::time::Timestamp;
-use crate::store;
+use crate::store::{self, MigrationSummary};
 
 /// Removes expired records, looks for damage, and counts records.
 #[derive(Debug, Clone, Copy)]
@@ -29,10 +30,23 @@ impl Vault {
     }
 }
 
-impl Upkeep<'_> {
+impl<'a> Upkeep<'a> {
     /// Waits for the next damaged row that has not been logged.
     pub async fn damage_found(self) -> damage::DamagedRow {
         self.vault.damage.next_found().await
+    }
+
+    /// The summary of the migration, if opening the vault migrated a file of an older format.
+    pub const fn migrated(self) -> Option<&'a MigrationSummary> {
+        self.vault.migrated.as_ref()
+    }
+
+    /// Checks that the data file and the file of CVC keys are still the ones in the data directory.
+    /// If one was moved or replaced, everything written since would be lost, so the store fails.
+    pub fn look_at_files(self) -> Result<(), Error> {
+        let vault = self.vault;
+        let looked = vault.store.check_place().and_then(|()| vault.cvc_keys.check_place());
+        Ok(looked.map_err(|failure| vault.store.fail(failure))?)
     }
 
     /// To be called again and again. `None` when nothing has changed.

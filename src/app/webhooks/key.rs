@@ -12,7 +12,7 @@ use crate::app::webhooks::Webhooks;
 use crate::crypto::{KeyPurpose, SystemKeys, WebhookKey};
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::secret::Secret;
-use crate::store::{Change, Snapshot, Table, tables};
+use crate::store::{Change, Row, Snapshot, Table, tables};
 
 const SCOPE: [u8; 16] = SystemKeys::SCOPE;
 const LANE: &[u8] = b"webhook key";
@@ -99,7 +99,7 @@ impl Webhooks<'_> {
 }
 
 /// The rows of the keys, oldest first. There is one at most.
-fn stored(snapshot: &Snapshot) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Error> {
+fn stored(snapshot: &Snapshot) -> Result<Vec<Row>, Error> {
     let range = tables::keys_of_purpose(&SCOPE, KeyPurpose::Webhook.code());
     Ok(snapshot.first(&range, usize::MAX)?)
 }

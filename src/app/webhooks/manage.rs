@@ -81,7 +81,7 @@ impl Webhooks<'_> {
     }
 
     pub fn read(self, caller: &Caller, id: WebhookId) -> Result<Webhook, Error> {
-        let found = self.find(&self.vault.snapshot()?, &caller.keys, caller.tenant.id, id)?;
+        let found = find_webhook(&self.vault.snapshot()?, &caller.keys, caller.tenant.id, id)?;
         found.map(|(webhook, _)| webhook).ok_or(NOT_FOUND)
     }
 
@@ -112,7 +112,7 @@ impl Webhooks<'_> {
         let changed = self
             .vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                let found = self.find(snapshot, &caller.keys, tenant, id)?;
+                let found = find_webhook(snapshot, &caller.keys, tenant, id)?;
                 let (mut webhook, version) = found.ok_or(NOT_FOUND)?;
                 let WebhookChange { draft, status } = change;
                 webhook.name.clone_from(&draft.name);
@@ -143,7 +143,7 @@ impl Webhooks<'_> {
         let _turn = self.vault.lanes.take(id.bytes()).await?;
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
-                let found = self.find(snapshot, &caller.keys, tenant, id)?;
+                let found = find_webhook(snapshot, &caller.keys, tenant, id)?;
                 let (_, version) = found.ok_or(NOT_FOUND)?;
                 let key = tables::webhooks(tenant, id);
                 let mut change = Change::new()
@@ -159,18 +159,6 @@ impl Webhooks<'_> {
             .await?;
         self.vault.webhooks.purge(tenant, id);
         Ok(())
-    }
-
-    pub(super) fn find(
-        self,
-        snapshot: &Snapshot,
-        keys: &TenantKeys,
-        tenant: TenantId,
-        id: WebhookId,
-    ) -> Result<Option<(Webhook, Version)>, Error> {
-        let key = tables::webhooks(tenant, id);
-        let sealed = snapshot.value(Table::Webhooks, &key)?;
-        sealed.map(|sealed| open_webhook(keys, &key, &sealed)).transpose()
     }
 
     /// All webhooks of a tenant that are not damaged.
@@ -219,3 +207,14 @@ fn count(snapshot: &Snapshot, tenant: TenantId) -> Result<usize, Error> {
 
 const TOO_MANY: &str = "The tenant has as many webhooks as it can; delete one first.";
 pub(super) const NOT_FOUND: Error = Error::NotFound("webhook");
+
+pub(super) fn find_webhook(
+    snapshot: &Snapshot,
+    keys: &TenantKeys,
+    tenant: TenantId,
+    id: WebhookId,
+) -> Result<Option<(Webhook, Version)>, Error> {
+    let key = tables::webhooks(tenant, id);
+    let sealed = snapshot.value(Table::Webhooks, &key)?;
+    sealed.map(|sealed| open_webhook(keys, &key, &sealed)).transpose()
+}

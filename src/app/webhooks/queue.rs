@@ -7,6 +7,7 @@ use crate::app::error::Error;
 use crate::app::webhooks::Webhooks;
 use crate::app::webhooks::emit::counted;
 use crate::app::webhooks::manage::NOT_FOUND;
+use crate::app::webhooks::manage::find_webhook;
 use crate::app::webhooks::state::WebhookNews;
 use crate::bounds::{
     WEBHOOK_GIVE_UP_AFTER, WEBHOOK_LISTED_MAX, WEBHOOK_PAUSES, WEBHOOK_ROWS_AT_ONCE,
@@ -139,7 +140,7 @@ impl Webhooks<'_> {
         let PendingDelivery { tenant, webhook: id, .. } = row.delivery;
         let now = self.vault.now();
         let keys = self.vault.keys().tenant_keys(snapshot, tenant)?;
-        let found = self.find(snapshot, &keys, tenant, id)?;
+        let found = find_webhook(snapshot, &keys, tenant, id)?;
         let enabled = found.filter(|(webhook, _)| webhook.status == WebhookStatus::Enabled);
         let Some((mut webhook, version)) = enabled else {
             return Ok((Change::new(), (AfterAttempt::Gone, None)));
@@ -324,7 +325,7 @@ impl Webhooks<'_> {
     fn find_for_operator(self, tenant: TenantId, id: WebhookId) -> Result<Webhook, Error> {
         let snapshot = self.vault.snapshot()?;
         let (_, keys) = self.vault.access().tenant_with_keys(&snapshot, tenant)?;
-        let found = self.find(&snapshot, &keys, tenant, id)?;
+        let found = find_webhook(&snapshot, &keys, tenant, id)?;
         found.map(|(webhook, _)| webhook).ok_or(NOT_FOUND)
     }
 }

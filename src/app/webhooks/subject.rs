@@ -208,46 +208,46 @@ fn object(members: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> V
     Value::Object(members.into_iter().filter_map(present).collect())
 }
 
-fn time(at: Timestamp) -> Option<Value> {
-    Some(Value::from(at.to_iso_millis()))
+fn time(at: Timestamp) -> Value {
+    Value::from(at.to_iso_millis())
 }
 
-fn id(id: impl std::fmt::Display) -> Option<Value> {
-    Some(Value::from(id.to_string()))
+fn id(id: impl std::fmt::Display) -> Value {
+    Value::from(id.to_string())
 }
 
 fn modified(
     by: Option<ApplicationId>,
     at: Option<Timestamp>,
 ) -> [(&'static str, Option<Value>); 2] {
-    [("modified_by", by.and_then(id)), ("modified_at", at.and_then(time))]
+    [("modified_by", by.map(id)), ("modified_at", at.map(time))]
 }
 
 fn token_value(token: &Token) -> Value {
     let texts = |texts: Vec<&str>| Some(Value::from(texts));
     let members = [
-        ("id", id(token.public_id())),
-        ("type", id(token.kind.as_str())),
+        ("id", Some(id(token.public_id()))),
+        ("type", Some(id(token.kind.as_str()))),
         ("metadata", Some(json!(token.metadata))),
         ("containers", texts(token.containers.iter().map(Container::as_str).collect())),
-        ("fingerprint", id(&token.fingerprint)),
-        ("fingerprint_expression", id(token.effective_fingerprint_expression())),
+        ("fingerprint", Some(id(&token.fingerprint))),
+        ("fingerprint_expression", Some(id(token.effective_fingerprint_expression()))),
         ("search_indexes", texts(token.effective_search_indexes())),
-        ("created_by", id(token.created_by)),
-        ("created_at", time(token.created_at)),
-        ("expires_at", token.expires_at.and_then(time)),
+        ("created_by", Some(id(token.created_by))),
+        ("created_at", Some(time(token.created_at))),
+        ("expires_at", token.expires_at.map(time)),
     ];
     object(members.into_iter().chain(modified(token.modified_by, token.modified_at)))
 }
 
 fn intent_value(intent: &TokenIntent) -> Value {
     object([
-        ("id", id(intent.id)),
-        ("type", id(intent.kind.as_str())),
-        ("fingerprint", id(&intent.fingerprint)),
-        ("created_by", id(intent.created_by)),
-        ("created_at", time(intent.created_at)),
-        ("expires_at", time(intent.expires_at)),
+        ("id", Some(id(intent.id))),
+        ("type", Some(id(intent.kind.as_str()))),
+        ("fingerprint", Some(id(&intent.fingerprint))),
+        ("created_by", Some(id(intent.created_by))),
+        ("created_at", Some(time(intent.created_at))),
+        ("expires_at", Some(time(intent.expires_at))),
     ])
 }
 
@@ -260,9 +260,9 @@ fn rule_value(rule: &AccessRule) -> Value {
     object([
         ("description", rule.description.as_deref().map(Value::from)),
         ("priority", Some(Value::from(rule.priority))),
-        ("container", id(rule.container.as_str())),
+        ("container", Some(id(rule.container.as_str()))),
         ("conditions", (!conditions.is_empty()).then(|| Value::from(conditions))),
-        ("transform", id(rule.transform.as_str())),
+        ("transform", Some(id(rule.transform.as_str()))),
         ("permissions", Some(permission_texts(&rule.permissions))),
     ])
 }
@@ -275,37 +275,37 @@ fn condition_value(it: &Condition) -> Value {
 fn application_value(application: &Application) -> Value {
     let rules: Vec<_> = application.access.rules().iter().map(rule_value).collect();
     let members = [
-        ("id", id(application.id)),
-        ("type", id(application.kind.as_str())),
-        ("name", id(&application.name)),
+        ("id", Some(id(application.id))),
+        ("type", Some(id(application.kind.as_str()))),
+        ("name", Some(id(&application.name))),
         ("permissions", Some(permission_texts(application.access.permissions()))),
         ("rules", Some(Value::from(rules))),
-        ("created_by", application.created_by.and_then(id)),
-        ("created_at", time(application.created_at)),
+        ("created_by", application.created_by.map(id)),
+        ("created_at", Some(time(application.created_at))),
     ];
     object(members.into_iter().chain(modified(application.modified_by, application.modified_at)))
 }
 
 fn created_key(key: &ApiKey) -> Value {
     object([
-        ("id", id(key.id)),
-        ("application_id", id(key.application)),
-        ("version", id("v1")),
-        ("created_by", key.created_by.and_then(id)),
-        ("created_at", time(key.created_at)),
+        ("id", Some(id(key.id))),
+        ("application_id", Some(id(key.application))),
+        ("version", Some(id("v1"))),
+        ("created_by", key.created_by.map(id)),
+        ("created_at", Some(time(key.created_at))),
     ])
 }
 
 fn proxy_value(proxy: &Proxy) -> Value {
     let settings = &proxy.settings;
     let members = [
-        ("id", id(proxy.id)),
-        ("name", id(&settings.name)),
-        ("application_id", settings.application.and_then(id)),
-        ("destination_url", id(settings.destination.as_str())),
+        ("id", Some(id(proxy.id))),
+        ("name", Some(id(&settings.name))),
+        ("application_id", settings.application.map(id)),
+        ("destination_url", Some(id(settings.destination.as_str()))),
         ("require_authentication", Some(Value::from(settings.require_auth))),
-        ("created_by", id(proxy.created_by)),
-        ("created_at", time(proxy.created_at)),
+        ("created_by", Some(id(proxy.created_by))),
+        ("created_at", Some(time(proxy.created_at))),
     ];
     object(members.into_iter().chain(modified(proxy.modified_by, proxy.modified_at)))
 }
@@ -315,10 +315,10 @@ fn access_session_value(session: &access::Session, name: &str) -> Value {
     let rights = session.grant.as_ref().map(|grant| &grant.access);
     let rules = |access: &Access| access.rules().iter().map(rule_value).collect::<Vec<_>>();
     object([
-        ("id", id(session.id)),
-        ("created_by", id(session.application)),
-        ("created_at", time(session.created_at)),
-        ("expires_at", time(session.expires_at)),
+        ("id", Some(id(session.id))),
+        ("created_by", Some(id(session.application))),
+        ("created_at", Some(time(session.created_at))),
+        ("expires_at", Some(time(session.expires_at))),
         (
             "issued_to_application",
             Some(json!({"id": session.application.to_string(), "name": name})),
@@ -330,17 +330,17 @@ fn access_session_value(session: &access::Session, name: &str) -> Value {
 
 fn tenant_value(tenant: &Tenant) -> Value {
     let members = [
-        ("id", id(tenant.id)),
-        ("name", id(&tenant.name)),
-        ("type", id(tenant.kind.as_str())),
-        ("created_at", time(tenant.created_at)),
+        ("id", Some(id(tenant.id))),
+        ("name", Some(id(&tenant.name))),
+        ("type", Some(id(tenant.kind.as_str()))),
+        ("created_at", Some(time(tenant.created_at))),
     ];
     object(members.into_iter().chain(modified(tenant.modified_by, tenant.modified_at)))
 }
 
 fn session_value(session: &Session, kind: EventKind) -> Value {
-    let status = session.authentication.as_ref().and_then(|it| id(it.status.word()));
-    let tenant = ("tenant_id", id(session.tenant));
+    let status = session.authentication.as_ref().map(|it| id(it.status.word()));
+    let tenant = ("tenant_id", Some(id(session.tenant)));
     let is_short = matches!(
         kind,
         EventKind::ThreedsMethodCompleted
@@ -351,25 +351,25 @@ fn session_value(session: &Session, kind: EventKind) -> Value {
         kind,
         EventKind::ThreedsChallengeCompleted | EventKind::ThreedsSessionAuthenticated
     );
-    let first = [("id", id(session.id)), ("type", id(session.kind.as_str()))];
+    let first = [("id", Some(id(session.id))), ("type", Some(id(session.kind.as_str())))];
     let status = ("authentication_status", status.filter(|_| has_status));
     if is_short {
         return object(first.into_iter().chain([tenant, status]));
     }
     let tenant = ("tenant_id", tenant.1.filter(|_| kind != EventKind::ThreedsSessionAuthenticated));
     let card = match &session.card {
-        CardSource::Pan(token) | CardSource::Token(token) => ("token_id", id(token)),
-        CardSource::TokenIntent(intent) => ("token_intent_id", id(intent)),
+        CardSource::Pan(token) | CardSource::Token(token) => ("token_id", Some(id(token))),
+        CardSource::TokenIntent(intent) => ("token_intent_id", Some(id(intent))),
     };
     object(first.into_iter().chain([
         tenant,
         status,
-        ("created_at", time(session.created_at)),
-        ("created_by", id(session.created_by)),
-        ("device", session.device.and_then(|device| id(device.as_str()))),
-        ("expires_at", time(session.expires_at)),
+        ("created_at", Some(time(session.created_at))),
+        ("created_by", Some(id(session.created_by))),
+        ("device", session.device.map(|device| id(device.as_str()))),
+        ("expires_at", Some(time(session.expires_at))),
         card,
-        ("card_brand", id(session.scheme.display_name())),
+        ("card_brand", Some(id(session.scheme.display_name()))),
     ]))
 }
 

@@ -17,6 +17,7 @@ use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::app::outbound::{OutboundFailure, OutboundRequest};
 use crate::app::webhooks::Webhooks;
+use crate::app::webhooks::manage::find_webhook;
 use crate::app::webhooks::queue::{AfterAttempt, Scheduled};
 use crate::app::webhooks::state::lock;
 use crate::bounds::{
@@ -90,7 +91,7 @@ struct AttemptOutcome {
     failure: Option<FailureReason>,
 }
 
-impl<'a> Webhooks<'a> {
+impl Webhooks<'_> {
     /// Delivers events until the store fails or closes.
     pub async fn deliver(self) {
         let mut worker = Worker::new(self);
@@ -141,7 +142,7 @@ impl<'a> Webhooks<'a> {
             return Ok(Prepared::Moved);
         };
         let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
-        let found = self.find(&snapshot, &keys, tenant, webhook)?;
+        let found = find_webhook(&snapshot, &keys, tenant, webhook)?;
         let enabled = found.filter(|(webhook, _)| webhook.status == WebhookStatus::Enabled);
         let Some((webhook, _)) = enabled else { return Ok(Prepared::Gone) };
         let plain = keys.open(Table::WebhookDeliveries.number(), &key, &sealed)?;
@@ -359,7 +360,7 @@ impl Webhooks<'_> {
     async fn purge_unless_enabled(self, (tenant, webhook): LaneId) -> Result<(), Error> {
         let snapshot = self.vault.snapshot()?;
         let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
-        let found = self.find(&snapshot, &keys, tenant, webhook)?;
+        let found = find_webhook(&snapshot, &keys, tenant, webhook)?;
         drop(snapshot);
         if found.is_some_and(|(webhook, _)| webhook.status == WebhookStatus::Enabled) {
             return Ok(());

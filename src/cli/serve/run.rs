@@ -230,7 +230,7 @@ async fn finish(
     // The file may have been removed since the last check. Writes after that are lost, so this is
     // not a clean stop.
     if ended.is_ok()
-        && let Err(Error::Storage(failure)) = vault.look_at_files()
+        && let Err(Error::Storage(failure)) = vault.upkeep().look_at_files()
     {
         log.event(Event::error("data_file_removed"));
         ended = Err(storage(&failure));
@@ -268,7 +268,7 @@ fn end(fatal: &Fatal) -> Failure {
 }
 
 fn log_opening(vault: &Vault, log: &Log) {
-    if let Some(migrated) = vault.migrated() {
+    if let Some(migrated) = vault.upkeep().migrated() {
         let from = Value::Count(u64::from(migrated.from));
         log.event(Event::info("migrated").with("from_format", from));
     }

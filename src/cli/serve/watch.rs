@@ -151,7 +151,9 @@ pub(in crate::cli) async fn files(vault: Arc<Vault>) {
     loop {
         tokio::time::sleep(FILES_CHECK_EVERY).await;
         let looking = Arc::clone(&vault);
-        if let Ok(Err(_)) = tokio::task::spawn_blocking(move || looking.look_at_files()).await {
+        if let Ok(Err(_)) =
+            tokio::task::spawn_blocking(move || looking.upkeep().look_at_files()).await
+        {
             return;
         }
     }

@@ -61,12 +61,11 @@ fn events(fields: &mut Fields<'_>) -> Vec<EventKind> {
     let texts = fields.texts("events", WEBHOOK_EVENTS_MAX).unwrap_or_default();
     let mut events = Vec::with_capacity(texts.len());
     for (at, text) in texts.into_iter().enumerate() {
-        match EventKind::parse(text) {
-            Some(kind) => events.push(kind),
-            None => {
-                let message = "There is no such event: see GET /webhooks/event-types.";
-                fields.wrong(&format!("events[{at}]"), message);
-            }
+        if let Some(kind) = EventKind::parse(text) {
+            events.push(kind);
+        } else {
+            let message = "There is no such event: see GET /webhooks/event-types.";
+            fields.wrong(&format!("events[{at}]"), message);
         }
     }
     if events.is_empty() && fields.mistakes.is_empty() {
