@@ -614,9 +614,8 @@ fn path(vault: &Vault, call: Call) -> String {
     if route.path.starts_with("/proxies/{id}") {
         let proxy = json!({"name": "n", "destination_url": "https://psp.example"});
         let key = vault.key_with("management", &["proxy:create"], &json!([]));
-        return route
-            .path
-            .replace("{id}", &vault.post("/proxies", &key, proxy).with_status(201).id());
+        let made = vault.post("/proxies", &key, proxy).with_status(201);
+        return route.path.replace("{id}", &made.id());
     }
     if route.path == "/keys/{id}" {
         let made = vault.post("/keys", &vault.keys.management, json!({})).with_status(201);

@@ -5,8 +5,12 @@ use serde_json::{Value, json};
 use crate::harness::{Answer, Request, Vault, post};
 
 const MISSING: &str = "0190a1b2-c3d4-4e5f-8a6b-7c8d9e0f1a2b";
-const CHAIN: &str = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMARKEROFAKEY\n-----END PRIVATE KEY-----\n";
+/// A certificate and its private key, as PEM.
+fn certificate() -> (String, String) {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let parameters = rcgen::CertificateParams::new(vec![String::from("shop.example")]).unwrap();
+    (parameters.self_signed(&key).unwrap().pem(), key.serialize_pem())
+}
 
 /// A vault, and a key that may do everything with proxies.
 struct Scene {
@@ -330,19 +334,19 @@ fn the_application_of_a_proxy_is_a_public_or_private_one_of_the_same_tenant() {
 #[test]
 fn the_private_key_of_a_client_certificate_is_never_shown() {
     let scene = Scene::start();
-    let pem = [CHAIN, KEY].concat();
-    let made = scene.made(&json!({ "client_certificate": pem }));
+    let (chain, key) = certificate();
+    let made = scene.made(&json!({ "client_certificate": format!("{chain}{key}") }));
     let id = made.id();
-    assert_eq!(made.json["client_certificate"], CHAIN);
+    assert_eq!(made.json["client_certificate"], chain);
     for answer in [&made, &scene.read(&id), &scene.list("")] {
-        assert!(!answer.text().contains("MARKEROFAKEY"));
+        assert!(!answer.text().contains(key.lines().nth(1).unwrap()));
     }
     // A client that sends back the object that it read keeps the key; another chain needs its own.
-    let same = json!({ "client_certificate": CHAIN });
-    assert_eq!(scene.put(&id, proxy(&same)).with_status(200).json["client_certificate"], CHAIN);
+    let same = json!({ "client_certificate": chain });
+    assert_eq!(scene.put(&id, proxy(&same)).with_status(200).json["client_certificate"], chain);
     scene.create(proxy(&same)).invalid(&["client_certificate"]);
     scene.patch(&id, &json!({"name": "x"})).with_status(204);
-    assert_eq!(scene.read(&id).json["client_certificate"], CHAIN);
+    assert_eq!(scene.read(&id).json["client_certificate"], chain);
     scene.patch(&id, &json!({"client_certificate": null})).with_status(204);
     scene.put(&id, proxy(&same)).invalid(&["client_certificate"]);
 }
@@ -405,17 +409,17 @@ fn every_act_on_a_proxy_is_in_the_log_and_so_is_the_right_it_passes_on() {
 #[test]
 fn proxies_survive_a_restart_and_leave_nothing_in_clear_in_the_file() {
     let mut scene = Scene::start();
-    let pem = [CHAIN, KEY].concat();
+    let (chain, key) = certificate();
     let made = scene.made(&json!({
         "name": "markerofaname", "configuration": {"secret": "markerofavalue"},
-        "client_certificate": pem,
+        "client_certificate": format!("{chain}{key}"),
     }));
     scene.vault.stop();
     scene.vault.verify().with_code(0);
     for entry in std::fs::read_dir(scene.vault.data()).unwrap() {
         let path = entry.unwrap().path();
         let Ok(bytes) = std::fs::read(&path) else { continue };
-        for marker in ["markerofa", "MARKEROFAKEY", &made.member("key")] {
+        for marker in ["markerofa", key.lines().nth(1).unwrap(), &made.member("key")] {
             let found = bytes.windows(marker.len()).any(|part| part == marker.as_bytes());
             assert!(!found, "{marker} in {}", path.display());
         }

@@ -242,6 +242,46 @@ fn proxies_and_sessions_have_their_events() {
 }
 
 #[test]
+fn a_call_through_a_proxy_has_an_event_without_its_content() {
+    let psp = Psp::start();
+    let vault = start(&psp);
+    create(&vault, body(&psp.url("/hook"), &["proxy.invoked"])).with_status(201);
+    let card = vault.token(json!({
+        "type": "card", "data": {"number": "4242424242424242", "expiration_month": 12, "expiration_year": 2030}
+    }));
+    let call = post("/proxy/secret-path?secret=query").key(&vault.keys.private);
+    let call = call.header("bt-proxy-url", &psp.url("/echo")).header("x-secret", "header");
+    let call = call.json(json!({"number": format!("{{{{ {card} | json: '$.number' }}}}")}));
+    vault.send(&call).with_status(200);
+    let nowhere = post("/proxy").key(&vault.keys.private);
+    let nowhere = nowhere.header("bt-proxy-url", "https://127.0.0.1:1/").json(json!({}));
+    vault.send(&nowhere).with_status(502);
+    let hooks = |received: Vec<Received>| -> Vec<Received> {
+        received.into_iter().filter(|it| it.header("bt-signature").is_some()).collect()
+    };
+    let mut got = Vec::new();
+    wait_until("the events of two calls", || {
+        got.extend(hooks(psp.received()));
+        got.len() >= 2
+    });
+    let mut outcomes = BTreeSet::new();
+    for received in got {
+        for secret in ["secret", "4242424242424242", "header"] {
+            assert!(!received.text().contains(secret), "{}", received.text());
+        }
+        let data = json_of(&received)["event"]["data"].take();
+        assert_eq!(data["proxy"]["type"], "ephemeral");
+        assert_eq!(data["destination"]["request"]["method"], "POST");
+        assert_eq!(data["actor"]["type"], "application");
+        outcomes.insert((
+            data["destination"]["response"]["status"].as_u64(),
+            data["proxy"]["response"]["error"].is_string(),
+        ));
+    }
+    assert_eq!(outcomes, [(None, true), (Some(200), false)].into());
+}
+
+#[test]
 fn a_killed_server_delivers_after_its_restart_what_it_had_promised() {
     let psp = Psp::start();
     let mut vault = start(&psp);

@@ -55,11 +55,11 @@ struct Prepared {
 
 /// The parties of one call.
 #[derive(Clone, Copy)]
-struct Invocation<'a> {
-    vault: &'a Vault,
+pub(super) struct Invocation<'a> {
+    pub(super) vault: &'a Vault,
     /// The application whose tokens may be used. A call without an API key may have none.
     caller: Option<&'a Caller>,
-    tenant: TenantId,
+    pub(super) tenant: TenantId,
     /// `None` for an ephemeral proxy.
     stored: Option<Stored<'a>>,
 }
@@ -148,6 +148,8 @@ impl Invocation<'_> {
             self.change_request(message, prepared.scope.as_ref()).await?;
         let certificate = self.proxy().and_then(|it| it.settings.client_certificate.as_ref());
         let identity = certificate.map(|certificate| Arc::new(certificate.identity()));
+        let event = self.event(&url, &call.method)?;
+        let _place = self.vault.proxy_calls.begin(self.tenant)?;
         let request = OutboundRequest {
             method: call.method,
             url,
@@ -157,11 +159,21 @@ impl Invocation<'_> {
             response_bytes_max: PROXY_ANSWER_BYTES_MAX,
             identity,
         };
-        let answer = self.send(request).await?;
-        self.change_answer(answer, prepared.scope.as_ref()).await
+        let answered = match self.send(request).await {
+            Ok(answer) => self.change_answer(answer, prepared.scope.as_ref()).await,
+            Err(failure) => Err(failure),
+        };
+        if let Some(event) = event {
+            self.tell(event, answered.as_ref()).await;
+        }
+        answered
     }
 
-    fn proxy(&self) -> Option<&Proxy> {
+    pub(super) fn actor(self) -> Actor {
+        self.caller.map_or(Actor::ProxyCaller, Caller::actor)
+    }
+
+    pub(super) fn proxy(&self) -> Option<&Proxy> {
         self.stored.map(|stored| stored.proxy)
     }
 
@@ -203,7 +215,7 @@ impl Invocation<'_> {
 
     /// Queues the entries of the call: the call itself, and each token that it uses.
     async fn note(self, used: BTreeMap<Uuid, Entity>, at: Timestamp) -> Result<(), Error> {
-        let actor = self.caller.map_or(Actor::ProxyCaller, Caller::actor);
+        let actor = self.actor();
         // A proxy that is not stored has no id.
         let none = Entity::new(EntityKind::Proxy, Uuid::nil());
         let proxy = self.proxy().map_or(none, |proxy| proxy.id.into());

@@ -7,9 +7,11 @@
 
 mod body;
 mod choose;
+mod event;
 mod fill;
 mod form;
 mod headers;
+pub(in crate::app) mod in_flight;
 mod invoke;
 mod json;
 mod scope;

@@ -17,6 +17,7 @@ import repeats  # noqa: E402, F401
 import sessions  # noqa: E402, F401
 import tokenize_detokenize  # noqa: E402, F401
 import tokens  # noqa: E402, F401
+import webhooks  # noqa: E402, F401
 
 import harness  # noqa: E402
 
