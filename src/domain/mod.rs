@@ -13,6 +13,7 @@ pub mod canonical_json;
 pub mod card;
 pub mod client_key;
 pub mod condition;
+pub mod connection_headers;
 pub mod container;
 pub mod data;
 pub mod duration;

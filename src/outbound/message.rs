@@ -1,13 +1,11 @@
 //! A request in the form in which hyper takes it, for either protocol, and as often as needed while
 //! nothing of it was sent.
 
-use hyper::header::{
-    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE, TRAILER,
-    TRANSFER_ENCODING, UPGRADE,
-};
+use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::uri::{Authority, PathAndQuery, Scheme};
 use hyper::{Method, Request, Uri};
 
+use crate::domain::connection_headers::is_of_connection;
 use crate::domain::https_url::HttpsUrl;
 use crate::secret::{Secret, SecretBody};
 
@@ -48,7 +46,7 @@ impl Message {
         let mut map = HeaderMap::with_capacity(headers.len().saturating_add(1));
         for (name, value) in headers {
             let name = HeaderName::from_bytes(name.as_bytes()).ok().ok_or(NOT_SENDABLE)?;
-            if is_of_the_connection(&name) {
+            if is_of_connection(name.as_str()) {
                 continue;
             }
             let mut value = HeaderValue::from_bytes(value.expose()).ok().ok_or(NOT_SENDABLE)?;
@@ -78,10 +76,4 @@ impl Message {
         *request.uri_mut() = Uri::from_parts(uri).ok().ok_or(NOT_SENDABLE)?;
         Ok(request)
     }
-}
-
-fn is_of_the_connection(name: &HeaderName) -> bool {
-    [HOST, CONTENT_LENGTH, CONNECTION, TRANSFER_ENCODING, TE, TRAILER, UPGRADE, EXPECT]
-        .contains(name)
-        || ["keep-alive", "proxy-connection", "http2-settings"].contains(&name.as_str())
 }

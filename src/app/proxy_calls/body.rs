@@ -1,17 +1,16 @@
 //! The body of a call by its media type: JSON, a form, any other text, or bytes that pass as they
 //! are.
 
-use crate::app::proxy_calls::ProxyCall;
 use crate::app::proxy_calls::fill::{Expressions, Filling, Output, Unfilled};
-use crate::app::proxy_calls::form::FormSlots;
-use crate::app::proxy_calls::json::JsonSlots;
+use crate::app::proxy_calls::slots::Slots;
+use crate::app::proxy_calls::{ProxyCall, form, json};
 use crate::expressions::{Budget, Reference};
 use crate::secret::Secret;
 
 /// The expressions of a body.
 pub(super) enum BodySlots<'a> {
-    Form(&'a str, FormSlots),
-    Json(&'a str, JsonSlots),
+    Form(&'a str, Slots),
+    Json(&'a str, Slots),
     Text(&'a str, Expressions),
     /// It goes on as it came.
     Unchanged,
@@ -25,12 +24,12 @@ impl<'a> BodySlots<'a> {
         // A body without the opening braces, in any spelling, is not examined further: not even
         // whether it is JSON.
         let slots = match media_type(call).as_str() {
-            "application/x-www-form-urlencoded" => Self::Form(text, FormSlots::find(text, budget)?),
+            "application/x-www-form-urlencoded" => Self::Form(text, form::find(text, budget)?),
             kind if is_json(kind) => {
                 if !text.contains("{{") && !text.contains("\\u00") {
                     return Ok(Self::Unchanged);
                 }
-                Self::Json(text, JsonSlots::find(text, budget)?)
+                Self::Json(text, json::find(text, budget)?)
             }
             _ => Self::Text(text, Expressions::find(text, budget)?),
         };
@@ -39,8 +38,7 @@ impl<'a> BodySlots<'a> {
 
     fn is_empty(&self) -> bool {
         match self {
-            Self::Form(_, slots) => slots.is_empty(),
-            Self::Json(_, slots) => slots.is_empty(),
+            Self::Form(_, slots) | Self::Json(_, slots) => slots.is_empty(),
             Self::Text(_, expressions) => expressions.is_empty(),
             Self::Unchanged => true,
         }
@@ -48,8 +46,7 @@ impl<'a> BodySlots<'a> {
 
     pub(super) fn references(&self) -> Vec<&Reference> {
         match self {
-            Self::Form(_, slots) => slots.references().collect(),
-            Self::Json(_, slots) => slots.references().collect(),
+            Self::Form(_, slots) | Self::Json(_, slots) => slots.references().collect(),
             Self::Text(_, expressions) => expressions.references().collect(),
             Self::Unchanged => Vec::new(),
         }
@@ -57,8 +54,7 @@ impl<'a> BodySlots<'a> {
 
     pub(super) fn names(&self, variable: &str) -> bool {
         match self {
-            Self::Form(_, slots) => slots.names(variable),
-            Self::Json(_, slots) => slots.names(variable),
+            Self::Form(_, slots) | Self::Json(_, slots) => slots.names(variable),
             Self::Text(_, expressions) => expressions.names(variable),
             Self::Unchanged => false,
         }
@@ -68,8 +64,12 @@ impl<'a> BodySlots<'a> {
     pub(super) fn fill(&self, filling: Filling<'_>) -> Result<Option<Secret<Vec<u8>>>, Unfilled> {
         let mut output = Output::new();
         match self {
-            Self::Form(text, slots) => slots.fill(text, filling, &mut output)?,
-            Self::Json(text, slots) => slots.fill(text, filling, &mut output)?,
+            Self::Form(text, slots) => {
+                slots.fill(text, &mut output, |slot, output| form::write(slot, filling, output))?;
+            }
+            Self::Json(text, slots) => {
+                slots.fill(text, &mut output, |slot, output| json::write(slot, filling, output))?;
+            }
             Self::Text(text, expressions) => expressions.write(text, filling, &mut output)?,
             Self::Unchanged => return Ok(None),
         }

@@ -5,70 +5,31 @@ use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-use crate::app::proxy_calls::fill::{Expressions, Filling, Output, Unfilled};
+use crate::app::proxy_calls::fill::{Filling, Output, Unfilled};
+use crate::app::proxy_calls::slots::{Slot, Slots};
 use crate::bounds::JSON_DEPTH_MAX;
-use crate::expressions::{Budget, Reference};
+use crate::expressions::Budget;
 use crate::secret::Secret;
 
 const NOT_JSON: &str = "The body is not valid JSON, though its Content-Type says so.";
 const TOO_DEEP: &str = "The body is nested too deeply.";
 
 /// The strings of a document that have expressions.
-pub(super) struct JsonSlots(Vec<Slot>);
-
-struct Slot {
-    /// Its place in the document, with its quotes.
-    at: Range<usize>,
-    /// Its content, without escapes.
-    text: Secret<String>,
-    expressions: Expressions,
+pub(super) fn find(document: &str, budget: &Budget) -> Result<Slots, Unfilled> {
+    Scanner { document, at: 0, depth: 0 }.slots(budget).map(Slots)
 }
 
-impl JsonSlots {
-    pub(super) fn find(document: &str, budget: &Budget) -> Result<Self, Unfilled> {
-        let slots = Scanner { document, at: 0, depth: 0 }.slots(budget)?;
-        Ok(Self(slots))
+/// Writes a string with its quotes. One that is exactly one expression takes the type of its value;
+/// any other one stays a string.
+pub(super) fn write(
+    slot: &Slot,
+    filling: Filling<'_>,
+    output: &mut Output,
+) -> Result<(), Unfilled> {
+    if let Some(value) = slot.expressions.lone_value(slot.text.expose(), filling) {
+        return output.json(value?.expose());
     }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn references(&self) -> impl Iterator<Item = &Reference> {
-        self.0.iter().flat_map(|slot| slot.expressions.references())
-    }
-
-    pub(super) fn names(&self, variable: &str) -> bool {
-        self.0.iter().any(|slot| slot.expressions.names(variable))
-    }
-
-    pub(super) fn fill(
-        &self,
-        document: &str,
-        filling: Filling<'_>,
-        output: &mut Output,
-    ) -> Result<(), Unfilled> {
-        let mut at = 0_usize;
-        for slot in &self.0 {
-            output.write(document.get(at..slot.at.start).unwrap_or_default().as_bytes())?;
-            slot.fill(filling, output)?;
-            at = slot.at.end;
-        }
-        output.write(document.get(at..).unwrap_or_default().as_bytes())
-    }
-}
-
-impl Slot {
-    /// A string that is one expression takes the type of its value; any other one stays a string.
-    fn fill(&self, filling: Filling<'_>, output: &mut Output) -> Result<(), Unfilled> {
-        let text = self.text.expose();
-        if let Some(value) = self.expressions.lone_value(text, filling) {
-            return output.json(value?.expose());
-        }
-        let mut filled = Output::new();
-        self.expressions.write(text, filling, &mut filled)?;
-        output.json_text(filled.finish_text().expose())
-    }
+    output.json_text(slot.filled(filling)?.finish_text().expose())
 }
 
 /// Walks over a document that is known to be JSON.
@@ -134,7 +95,6 @@ impl Scanner<'_> {
         }
         let text = serde_json::from_str::<String>(written).ok().map(Secret::new);
         let text = text.ok_or_else(|| Unfilled::new(NOT_JSON))?;
-        let expressions = Expressions::find(text.expose(), budget)?;
-        Ok((!expressions.is_empty()).then_some(Slot { at, text, expressions }))
+        Slot::find(at, text, budget)
     }
 }

@@ -15,6 +15,7 @@ pub(in crate::app) mod in_flight;
 mod invoke;
 mod json;
 mod scope;
+mod slots;
 mod target;
 #[cfg(test)]
 mod tests;

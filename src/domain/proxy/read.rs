@@ -8,6 +8,7 @@ use crate::bounds::{
     PROXY_HEADER_NAME_CHARS_MAX, PROXY_IDENTIFIER_CHARS_MAX, PROXY_TRANSFORMS_BYTES_MAX,
     PROXY_TRANSFORMS_MAX,
 };
+use crate::domain::connection_headers::is_of_connection;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::pattern::{InvalidPattern, Pattern};
 use crate::domain::proxy::location::Location;
@@ -22,21 +23,6 @@ const BOTH: &str = "Give one transform or a list of transforms, not both.";
 const REQUEST_MASK: &str = "A mask is for the answers of the destination.";
 const IDENTIFIER: &str = "Identifiers are different texts of 1 to 100 characters.";
 const TOO_LONG: &str = "The transforms of one side have at most 32768 bytes as JSON.";
-
-/// Headers that belong to the connection, or that this server sets itself.
-const OWN_HEADERS: &[&str] = &[
-    "connection",
-    "content-length",
-    "host",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
 
 /// Reads the members of one side. `null`, an absent member and an empty list are no transforms.
 pub fn read_transforms(
@@ -257,7 +243,7 @@ impl<'a> Reader<'a, '_> {
                 "location",
                 "The location is the name of a header: letters, digits, - and _.",
             );
-        } else if lower.starts_with("bt-") || OWN_HEADERS.contains(&lower.as_str()) {
+        } else if lower.starts_with("bt-") || is_of_connection(&lower) {
             self.wrong("location", "A transform cannot set this header.");
         }
         Some(Transform::AppendHeader { name: String::from(name), value: value? })

@@ -2,26 +2,9 @@
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
+use crate::domain::connection_headers::is_of_connection;
 use crate::secret::Secret;
 
-/// Headers of one connection, by RFC 9110, and those that each side sets for its own. The
-/// connections to destinations are the vault's and serve many callers, so `BT-PROXY-CONNECTION` and
-/// `BT-PROXY-KEEP-ALIVE` have no effect.
-const OF_CONNECTIONS: [&str; 13] = [
-    "connection",
-    "content-length",
-    "expect",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
 /// Headers that are meant for the vault.
 const OF_VAULT: [&str; 6] = [
     "bt-api-key",
@@ -54,7 +37,7 @@ pub(super) fn for_destination(headers: &HeaderMap, trace: &str) -> Vec<(String, 
 fn is_for_destination(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     name.bytes().all(is_plain)
-        && !OF_CONNECTIONS.contains(&name)
+        && !is_of_connection(name)
         && !OF_VAULT.contains(&name)
         && !name.starts_with("bt-proxy-")
         && !name.starts_with("x-fern-")
@@ -69,7 +52,7 @@ pub(super) fn for_caller(headers: &[(String, Secret<Vec<u8>>)]) -> HeaderMap {
     let mut passed = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers {
         let name = name.to_ascii_lowercase();
-        let is_own = OF_CONNECTIONS.contains(&name.as_str())
+        let is_own = is_of_connection(name.as_str())
             || OF_ANSWERS.contains(&name.as_str())
             || name.starts_with("access-control-")
             || listed.contains(&name);
