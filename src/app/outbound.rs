@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::https_url::HttpsUrl;
+use crate::domain::id::TenantId;
 use crate::domain::proxy::certificate::ClientCertificate;
 use crate::secret::Secret;
 
@@ -27,6 +28,9 @@ pub type Sending<'a> =
     Pin<Box<dyn Future<Output = Result<OutboundResponse, OutboundFailure>> + Send + 'a>>;
 
 pub struct OutboundRequest {
+    /// The tenant that it is sent for. Connections of one tenant never serve another: a destination
+    /// that misreads one request could give its answer to the next one.
+    pub tenant: TenantId,
     pub method: String,
     pub url: HttpsUrl,
     /// All headers except `Host` and `Content-Length`, which the client sets.

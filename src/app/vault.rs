@@ -43,7 +43,6 @@ pub struct Vault {
     /// The last time at which a sweep had removed everything that was due, in microseconds.
     pub(in crate::app) swept_at: AtomicI64,
     pub(in crate::app) threeds: crate::app::threeds::state::ThreedsState,
-    pub(in crate::app) proxy_calls: crate::app::proxy_calls::in_flight::CallsInFlight,
     pub(in crate::app) outbound: OnceLock<Arc<dyn crate::app::outbound::Outbound>>,
     pub(in crate::app) webhooks: crate::app::webhooks::state::WebhookState,
     /// The known damaged rows.

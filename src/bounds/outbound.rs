@@ -8,12 +8,12 @@ use super::names::NAME_LOOKUP_MAX;
 /// Requests to destinations in flight at a time. A destination may take half a minute to answer, so a
 /// thousand slow ones must leave room for others.
 pub const OUTBOUND_REQUESTS_MAX: usize = 2_048;
-/// The same for one destination (host, port and client certificate): a slow one takes no more than
-/// an eighth of all places.
+/// The same for one destination (tenant, host, port and client certificate): a slow one takes no more
+/// than an eighth of all places.
 pub const OUTBOUND_REQUESTS_PER_DESTINATION_MAX: usize = 256;
-/// The same for all destinations of one site (the last two labels of the host), since the owner of a
-/// domain can make any number of names in it: a single domain leaves half of all places.
-pub const OUTBOUND_REQUESTS_PER_SITE_MAX: usize = 1_024;
+/// The same for all destinations of one tenant, which may have any number of names: a tenant with
+/// slow destinations leaves half of all places.
+pub const OUTBOUND_REQUESTS_PER_TENANT_MAX: usize = 1_024;
 /// The time for which a request waits for a place. Longer waits would only move the queue of a slow
 /// destination into this process.
 pub const OUTBOUND_WAIT_MAX: Duration = Duration::from_secs(3);
@@ -43,10 +43,15 @@ pub const OUTBOUND_SHARED_MAX: usize = 8;
 /// The head of an answer, and its header lines.
 pub const OUTBOUND_HEADER_BYTES_MAX: usize = 32 * 1024;
 pub const OUTBOUND_HEADERS_COUNT_MAX: usize = 128;
+/// Bytes that are read on HTTP/1.1 before the head of an answer is complete. Interim answers (1xx) are
+/// among them, which a server could send without end.
+pub const OUTBOUND_BEFORE_HEAD_BYTES_MAX: u64 = 128 * 1024;
 /// Memory of an answer that every request has outside of the budget.
 pub const OUTBOUND_ANSWER_BYTES_FREE: usize = 16 * 1024;
 /// The budget of all larger answers while they arrive.
 pub const OUTBOUND_ANSWERS_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The part of it that one tenant may take, so that its slow and large answers cut off no others.
+pub const OUTBOUND_TENANT_ANSWERS_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Entries of `outbound.allow`.
 pub const OUTBOUND_ALLOWED_MAX: usize = 256;
 /// Memory of all connections to destinations and of their answers, at most. It is beside
@@ -60,6 +65,10 @@ const _: () = assert!(
         <= MEMORY_OUTBOUND_MAX
 );
 const _: () = assert!(OUTBOUND_REQUESTS_PER_DESTINATION_MAX * 8 <= OUTBOUND_REQUESTS_MAX);
-const _: () = assert!(OUTBOUND_REQUESTS_PER_SITE_MAX * 2 <= OUTBOUND_REQUESTS_MAX);
+const _: () = assert!(OUTBOUND_REQUESTS_PER_TENANT_MAX * 2 <= OUTBOUND_REQUESTS_MAX);
+const _: () = assert!(OUTBOUND_TENANT_ANSWERS_BYTES_MAX * 4 <= OUTBOUND_ANSWERS_BYTES_MAX);
+const _: () = assert!(
+    OUTBOUND_BEFORE_HEAD_BYTES_MAX >= 4 * 32 * 1024 && OUTBOUND_HEADER_BYTES_MAX <= 32 * 1024
+);
 const _: () = assert!(OUTBOUND_IDLE_PER_DESTINATION_MAX * 8 <= OUTBOUND_IDLE_MAX);
 const _: () = assert!(NAME_LOOKUP_MAX.as_secs() < OUTBOUND_CONNECT_MAX.as_secs());

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::connections::{ANSWERS_BYTES_MAX, H2_STREAM_MAX, HEADER_BYTES_MAX};
-use super::outbound::OUTBOUND_REQUESTS_MAX;
 use super::proxies::{PROXY_HEADER_BYTES_MAX, PROXY_TRANSFORMED_BYTES_MAX};
 use super::requests::{BODIES_BYTES_MAX, BODY_BYTES_MAX, DRAIN_BODY_BYTES_MAX};
 use super::tokens::TOKEN_NAME_CHARS_MAX;
@@ -16,9 +15,6 @@ pub const PROXY_BODY_BYTES_MAX: usize = 1024 * 1024;
 pub const PROXY_BODY_COPIES: usize = 3;
 /// The answer of a destination. A page of a PSP's report has a few hundred kilobytes.
 pub const PROXY_ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Calls of one tenant under way at a time: half of all requests to destinations, whatever names the
-/// tenant's destinations have.
-pub const PROXY_CALLS_PER_TENANT_MAX: usize = OUTBOUND_REQUESTS_MAX / 2;
 /// The published limit of distinct tokens in one call.
 pub const PROXY_TOKENS_MAX: usize = 20;
 /// The published time for a destination: name, connection, request and answer together.

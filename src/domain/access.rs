@@ -70,10 +70,12 @@ impl Access {
         &self.rules
     }
 
-    /// True if any right shows data in plain: a rule that reveals, or the permission without a rule to
-    /// use tokens in expressions.
+    /// True if any right shows data in plain, or sends it to a destination: a rule that reveals, or the
+    /// permission without a rule to use tokens in expressions or to invoke proxies.
     pub fn reveals(&self) -> bool {
-        self.rules.iter().any(|rule| rule.transform == Transform::Reveal)
+        let sends = self.rules.is_empty() && self.permissions.contains(&Permission::ProxyInvoke);
+        sends
+            || self.rules.iter().any(|rule| rule.transform == Transform::Reveal)
             || self.permissions.iter().any(|it| self.plain(*it) == Some(Transform::Reveal))
     }
 

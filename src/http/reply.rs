@@ -192,9 +192,7 @@ impl RequestContext {
         let mut response = self.response(status, body);
         let own = std::mem::replace(response.headers_mut(), headers);
         for (name, value) in &own {
-            if name != header::CACHE_CONTROL || !response.headers().contains_key(name) {
-                response.headers_mut().insert(name, value.clone());
-            }
+            response.headers_mut().insert(name, value.clone());
         }
         response
     }

@@ -20,13 +20,14 @@ use crate::app::{OutboundFailure, OutboundResponse};
 use crate::bounds::{
     H1_BUFFER_BYTES_MAX, H2_CONNECTION_WINDOW_BYTES, H2_FRAME_BYTES_MAX, H2_HEADER_TABLE_BYTES,
     H2_PING_AFTER, H2_PING_MAX, H2_SEND_BYTES_MAX, H2_STREAM_WINDOW_BYTES,
-    OUTBOUND_ANSWER_BYTES_FREE, OUTBOUND_CLOSE_MAX, OUTBOUND_FIRST_BYTE_MAX,
-    OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_HEADERS_COUNT_MAX, OUTBOUND_STREAMS_MAX,
+    OUTBOUND_ANSWER_BYTES_FREE, OUTBOUND_BEFORE_HEAD_BYTES_MAX, OUTBOUND_CLOSE_MAX,
+    OUTBOUND_FIRST_BYTE_MAX, OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_HEADERS_COUNT_MAX,
+    OUTBOUND_STREAMS_MAX,
 };
 use crate::metrics::Gauge;
 use crate::outbound::dial::{DialFailure, explain};
 use crate::outbound::message::{Message, Protocol};
-use crate::outbound::watched::{Watched, WriteAttempts};
+use crate::outbound::watched::{ReadAllowance, Watched, WriteAttempts};
 use crate::secret::{Secret, SecretBody, SecretBuffer};
 use crate::server::tasks::Tasks;
 
@@ -42,8 +43,15 @@ pub enum ExchangeFailure {
 pub struct Limits<'a> {
     pub deadline: Instant,
     pub response_bytes_max: usize,
-    /// The memory of all large answers together.
-    pub budget: Option<&'a Semaphore>,
+    /// The memory of large answers.
+    pub budget: Option<AnswerBudget<'a>>,
+}
+
+/// The memory of the large answers of one tenant, and of all tenants, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct AnswerBudget<'a> {
+    pub tenant: &'a Semaphore,
+    pub all: &'a Semaphore,
 }
 
 /// A connection that is ready for a request.
@@ -51,6 +59,7 @@ pub struct Limits<'a> {
 pub struct Channel {
     sender: Sender,
     attempts: WriteAttempts,
+    reads: ReadAllowance,
     lease: Arc<Lease>,
 }
 
@@ -133,7 +142,9 @@ impl Channel {
         let lease = Arc::new(Semaphore::new(0));
         let tasks = ConnectionTasks { tasks: tasks.clone(), lease: Arc::clone(&lease) };
         let lease = Arc::new(Lease(lease));
-        let io = TokioIo::new(Watched::new(stream, attempts.clone(), Arc::clone(open)));
+        let reads = ReadAllowance::default();
+        let watched = Watched::new(stream, attempts.clone(), reads.clone(), Arc::clone(open));
+        let io = TokioIo::new(watched);
         let sender = if is_h2 {
             let builder = http2_builder(tasks.clone());
             let (sender, connection) = builder.handshake(io).await.ok().ok_or(NOT_HTTP)?;
@@ -157,7 +168,7 @@ impl Channel {
             tasks.execute(async move { drop(connection.await) });
             Sender::Http1(sender)
         };
-        Ok(Self { sender, attempts, lease })
+        Ok(Self { sender, attempts, reads, lease })
     }
 
     /// The same connection for a further request at the same time. `None` if it takes only one.
@@ -167,7 +178,8 @@ impl Channel {
             Sender::Http2(sender, streams) => {
                 let sender = Sender::Http2(sender.clone(), Arc::clone(streams));
                 let lease = Arc::clone(&self.lease);
-                Some(Self { sender, attempts: self.attempts.clone(), lease })
+                let (attempts, reads) = (self.attempts.clone(), self.reads.clone());
+                Some(Self { sender, attempts, reads, lease })
             }
         }
     }
@@ -234,6 +246,7 @@ impl Channel {
         let (answer, _in_flight) = match &mut self.sender {
             Sender::Http1(sender) => {
                 let request = message.request(Protocol::Http1).map_err(unsent)?;
+                self.reads.allow(OUTBOUND_BEFORE_HEAD_BYTES_MAX);
                 (timeout_at(head_until, sender.try_send_request(request)).await, None)
             }
             Sender::Http2(sender, streams) => {
@@ -258,6 +271,7 @@ impl Channel {
             }
             Err(_) => return Err(ExchangeFailure::Sent(OutboundFailure::TimedOut)),
         };
+        self.reads.allow_all();
         let read = timeout_at(limits.deadline, read(answer, limits)).await;
         read.unwrap_or(Err(OutboundFailure::TimedOut)).map_err(ExchangeFailure::Sent)
     }
@@ -311,7 +325,7 @@ async fn read(
     if announced > limits.response_bytes_max {
         return Err(TOO_LARGE);
     }
-    let mut share: Option<SemaphorePermit<'_>> = None;
+    let mut shares: [Option<SemaphorePermit<'_>>; 2] = [None, None];
     let mut bytes = SecretBuffer::with_capacity(announced.min(OUTBOUND_ANSWER_BYTES_FREE));
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| OutboundFailure::Broken(broken(&error)))?;
@@ -322,10 +336,12 @@ async fn read(
         }
         if let Some(budget) = limits.budget.filter(|_| length > OUTBOUND_ANSWER_BYTES_FREE) {
             let more = u32::try_from(data.len()).ok().ok_or(NO_ROOM)?;
-            let more = budget.try_acquire_many(more).ok().ok_or(NO_ROOM)?;
-            match &mut share {
-                Some(share) => share.merge(more),
-                None => share = Some(more),
+            for (budget, share) in [budget.tenant, budget.all].into_iter().zip(&mut shares) {
+                let more = budget.try_acquire_many(more).ok().ok_or(NO_ROOM)?;
+                match share {
+                    Some(share) => share.merge(more),
+                    None => *share = Some(more),
+                }
             }
         }
         bytes.extend(data);

@@ -57,6 +57,13 @@ impl Message {
         Ok(Self { method, path, authority, headers: map, body: SecretBody::new(body) })
     }
 
+    /// True for a body with a method that has none by custom. Some servers do not read it and take it
+    /// for the next request, so that the connection must not be used again.
+    pub(super) fn is_unusual(&self) -> bool {
+        let has_body = hyper::body::Body::size_hint(&self.body).lower() > 0;
+        has_body && ![Method::POST, Method::PUT, Method::PATCH].contains(&self.method)
+    }
+
     pub(super) fn request(&self, protocol: Protocol) -> Result<Request<SecretBody>, &'static str> {
         let mut request = Request::new(self.body.again());
         *request.method_mut() = self.method.clone();

@@ -61,6 +61,7 @@ use crate::server::CertificateProblem;
 use crate::server::tasks::Tasks;
 
 pub use self::addresses::Addresses;
+use self::channel::AnswerBudget;
 pub use self::channel::{Channel, ExchangeFailure, Limits};
 pub use self::dial::{DialFailure, dial};
 pub use self::guard::Scope;
@@ -141,7 +142,7 @@ impl OutboundClient {
     async fn attempt(&self, sent: OutboundRequest) -> Result<OutboundResponse, OutboundFailure> {
         let begun = Instant::now();
         let deadline = begun.checked_add(sent.timeout).unwrap_or(begun);
-        let OutboundRequest { method, url, headers, body, response_bytes_max, identity, .. } = sent;
+        let OutboundRequest { tenant, method, url, headers, body, identity, .. } = sent;
         let refused = OutboundFailure::Refused;
         let admission = self.guard.admit(&url.host, url.port).map_err(refused)?;
         let message = Message::new(&method, &url, &headers, body).map_err(refused)?;
@@ -150,13 +151,15 @@ impl OutboundClient {
         let trusted = self.tls.as_ref().ok_or(OutboundFailure::Unreachable(NO_AUTHORITIES))?;
         let identity = identity.as_deref();
         let destination = Destination {
+            tenant,
             host: url.host.to_ascii_lowercase(),
             port: url.port,
             identity: identity.map(fingerprint),
         };
         let place = self.pool.enter(destination, deadline, || trusted.connector(identity)).await;
         let place = place.map_err(refused)?.ok_or(OutboundFailure::Unreachable(NO_PLACE))?;
-        let budget = Some(&self.budget);
+        let budget = Some(AnswerBudget { tenant: &place.answers, all: &self.budget });
+        let response_bytes_max = sent.response_bytes_max;
         let limits = Limits { deadline, response_bytes_max, budget };
         if let Some(channel) = place.kept_channel().await {
             match exchange(&place, channel, &message, limits).await {
@@ -211,7 +214,9 @@ async fn exchange(
     limits: Limits<'_>,
 ) -> Result<OutboundResponse, ExchangeFailure> {
     let answer = channel.exchange(message, limits).await?;
-    place.keep(channel, channel::announced_idle(&answer));
+    if !message.is_unusual() {
+        place.keep(channel, channel::announced_idle(&answer));
+    }
     Ok(answer)
 }
 

@@ -15,15 +15,17 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use crate::bounds::{
     OUTBOUND_IDLE_MARGIN, OUTBOUND_IDLE_MAX, OUTBOUND_IDLE_PER_DESTINATION_MAX,
     OUTBOUND_IDLE_TIME_MAX, OUTBOUND_READY_MAX, OUTBOUND_REQUESTS_MAX,
-    OUTBOUND_REQUESTS_PER_DESTINATION_MAX, OUTBOUND_REQUESTS_PER_SITE_MAX, OUTBOUND_SHARED_MAX,
-    OUTBOUND_SWEEP_PERIOD, OUTBOUND_WAIT_MAX,
+    OUTBOUND_REQUESTS_PER_DESTINATION_MAX, OUTBOUND_REQUESTS_PER_TENANT_MAX, OUTBOUND_SHARED_MAX,
+    OUTBOUND_SWEEP_PERIOD, OUTBOUND_TENANT_ANSWERS_BYTES_MAX, OUTBOUND_WAIT_MAX,
 };
+use crate::domain::id::TenantId;
 use crate::metrics::Counter;
 use crate::outbound::channel::Channel;
 
 /// A destination. Its connections serve no other.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Destination {
+    pub(super) tenant: TenantId,
     /// In lower case.
     pub(super) host: String,
     pub(super) port: u16,
@@ -31,19 +33,11 @@ pub(super) struct Destination {
     pub(super) identity: Option<[u8; 32]>,
 }
 
-impl Destination {
-    /// The last two labels of a name; of an address no more than a part, which bounds it as well.
-    fn site(&self) -> &str {
-        let mut dots = self.host.rmatch_indices('.').map(|(at, _)| at.saturating_add(1));
-        dots.nth(1).and_then(|at| self.host.get(at..)).unwrap_or(&self.host)
-    }
-}
-
 /// The maxima of a pool; tests have smaller ones.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PoolSizes {
     pub(super) requests: usize,
-    pub(super) requests_per_site: usize,
+    pub(super) requests_per_tenant: usize,
     pub(super) requests_per_destination: usize,
     pub(super) wait: Duration,
     pub(super) idle_time: Duration,
@@ -53,7 +47,7 @@ impl Default for PoolSizes {
     fn default() -> Self {
         Self {
             requests: OUTBOUND_REQUESTS_MAX,
-            requests_per_site: OUTBOUND_REQUESTS_PER_SITE_MAX,
+            requests_per_tenant: OUTBOUND_REQUESTS_PER_TENANT_MAX,
             requests_per_destination: OUTBOUND_REQUESTS_PER_DESTINATION_MAX,
             wait: OUTBOUND_WAIT_MAX,
             idle_time: OUTBOUND_IDLE_TIME_MAX,
@@ -69,16 +63,18 @@ pub(super) struct Pool {
     waits: Counter,
 }
 
-/// The destinations and sites that requests use now, and destinations with kept connections.
+/// The destinations and tenants of the requests under way, and destinations with kept connections.
 #[derive(Debug, Default)]
 struct PoolState {
     destinations: HashMap<Destination, DestinationState>,
-    sites: HashMap<String, SiteState>,
+    tenants: HashMap<TenantId, TenantState>,
 }
 
 #[derive(Debug)]
-struct SiteState {
+struct TenantState {
     places: Arc<Semaphore>,
+    /// The tenant's share of the memory of answers, in bytes.
+    answers: Arc<Semaphore>,
     users: usize,
 }
 
@@ -109,7 +105,9 @@ impl KeptChannel {
 pub(super) struct Place {
     user: DestinationUser,
     pub(super) tls: Arc<ClientConfig>,
-    /// Of the destination, of its site, and of all.
+    /// The tenant's share of the memory of answers.
+    pub(super) answers: Arc<Semaphore>,
+    /// Of the destination, of its tenant, and of all.
     _permits: [OwnedSemaphorePermit; 3],
 }
 
@@ -120,28 +118,29 @@ struct DestinationUser {
     destination: Destination,
 }
 
-/// A request that may take places: of its destination and of its site.
+/// A request that may take places: of its destination and of its tenant.
 struct BegunUse {
     user: DestinationUser,
     places: [Arc<Semaphore>; 2],
+    answers: Arc<Semaphore>,
     tls: Arc<ClientConfig>,
 }
 
 impl Drop for DestinationUser {
     fn drop(&mut self) {
         let mut state = self.pool.lock();
-        let PoolState { destinations, sites } = &mut *state;
+        let PoolState { destinations, tenants } = &mut *state;
         if let Some(known) = destinations.get_mut(&self.destination) {
             known.users = known.users.saturating_sub(1);
             if known.users == 0 && known.kept.is_empty() {
                 destinations.remove(&self.destination);
             }
         }
-        let site = self.destination.site();
-        if let Some(known) = sites.get_mut(site) {
+        let tenant = self.destination.tenant;
+        if let Some(known) = tenants.get_mut(&tenant) {
             known.users = known.users.saturating_sub(1);
             if known.users == 0 {
-                sites.remove(site);
+                tenants.remove(&tenant);
             }
         }
     }
@@ -165,24 +164,25 @@ impl Pool {
         deadline: Instant,
         tls: impl FnOnce() -> Result<Arc<ClientConfig>, E>,
     ) -> Result<Option<Place>, E> {
-        let BegunUse { user, places: [own, site], tls } = self.begin(destination, tls)?;
+        let BegunUse { user, places: [own, tenant], answers, tls } =
+            self.begin(destination, tls)?;
         let taken = async {
             let all = Arc::clone(&self.places);
             if let Ok(own) = Arc::clone(&own).try_acquire_owned()
-                && let Ok(site) = Arc::clone(&site).try_acquire_owned()
+                && let Ok(tenant) = Arc::clone(&tenant).try_acquire_owned()
                 && let Ok(all) = Arc::clone(&all).try_acquire_owned()
             {
-                return Some([own, site, all]);
+                return Some([own, tenant, all]);
             }
             self.waits.add(1);
             // First its own place: a request that waits for its destination takes no other place.
             let own = own.acquire_owned().await.ok()?;
-            let site = site.acquire_owned().await.ok()?;
-            Some([own, site, all.acquire_owned().await.ok()?])
+            let tenant = tenant.acquire_owned().await.ok()?;
+            Some([own, tenant, all.acquire_owned().await.ok()?])
         };
         let until = Instant::now().checked_add(self.sizes.wait).unwrap_or(deadline);
         let permits = timeout_at(until.min(deadline), taken).await.ok().flatten();
-        Ok(permits.map(|permits| Place { user, tls, _permits: permits }))
+        Ok(permits.map(|permits| Place { user, tls, answers, _permits: permits }))
     }
 
     fn begin<E>(
@@ -191,7 +191,7 @@ impl Pool {
         tls: impl FnOnce() -> Result<Arc<ClientConfig>, E>,
     ) -> Result<BegunUse, E> {
         let mut state = self.lock();
-        let PoolState { destinations, sites } = &mut *state;
+        let PoolState { destinations, tenants } = &mut *state;
         let known = match destinations.entry(destination.clone()) {
             std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::hash_map::Entry::Vacant(new) => new.insert(DestinationState {
@@ -202,15 +202,17 @@ impl Pool {
             }),
         };
         known.users = known.users.saturating_add(1);
-        let site = sites.entry(String::from(destination.site())).or_insert_with(|| SiteState {
-            places: Arc::new(Semaphore::new(self.sizes.requests_per_site)),
+        let tenant = tenants.entry(destination.tenant).or_insert_with(|| TenantState {
+            places: Arc::new(Semaphore::new(self.sizes.requests_per_tenant)),
+            answers: Arc::new(Semaphore::new(OUTBOUND_TENANT_ANSWERS_BYTES_MAX)),
             users: 0,
         });
-        site.users = site.users.saturating_add(1);
-        let places = [Arc::clone(&known.places), Arc::clone(&site.places)];
+        tenant.users = tenant.users.saturating_add(1);
+        let places = [Arc::clone(&known.places), Arc::clone(&tenant.places)];
+        let answers = Arc::clone(&tenant.answers);
         let tls = Arc::clone(&known.tls);
         let user = DestinationUser { pool: Arc::clone(self), destination };
-        Ok(BegunUse { user, places, tls })
+        Ok(BegunUse { user, places, answers, tls })
     }
 
     /// Closes connections that were idle for too long, for as long as the server runs.
@@ -252,8 +254,8 @@ impl Pool {
     }
 
     #[cfg(test)]
-    pub(super) fn sites(&self) -> usize {
-        self.lock().sites.len()
+    pub(super) fn tenants(&self) -> usize {
+        self.lock().tenants.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, PoolState> {

@@ -41,17 +41,50 @@ impl WriteAttempts {
 
 const SEALED: u64 = 1 << 63;
 
+/// The bytes that may still be read on a connection before it breaks.
+#[derive(Debug, Clone)]
+pub(super) struct ReadAllowance(Arc<AtomicU64>);
+
+impl ReadAllowance {
+    pub(super) fn allow(&self, bytes: u64) {
+        self.0.store(bytes, Ordering::SeqCst);
+    }
+
+    pub(super) fn allow_all(&self) {
+        self.allow(u64::MAX);
+    }
+
+    fn spend(&self, bytes: usize) -> io::Result<()> {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let left = |left: u64| if left == u64::MAX { Some(left) } else { left.checked_sub(bytes) };
+        let spent = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, left);
+        spent.map(drop).map_err(|_none_left| io::ErrorKind::FileTooLarge.into())
+    }
+}
+
+impl Default for ReadAllowance {
+    fn default() -> Self {
+        Self(Arc::new(AtomicU64::new(u64::MAX)))
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Watched<T> {
     inner: T,
     attempts: WriteAttempts,
+    reads: ReadAllowance,
     open: Arc<Gauge>,
 }
 
 impl<T> Watched<T> {
-    pub(super) fn new(inner: T, attempts: WriteAttempts, open: Arc<Gauge>) -> Self {
+    pub(super) fn new(
+        inner: T,
+        attempts: WriteAttempts,
+        reads: ReadAllowance,
+        open: Arc<Gauge>,
+    ) -> Self {
         open.add(1);
-        Self { inner, attempts, open }
+        Self { inner, attempts, reads, open }
     }
 }
 
@@ -67,7 +100,10 @@ impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.inner).poll_read(cx, buffer);
+        self.reads.spend(buffer.filled().len().saturating_sub(before))?;
+        polled
     }
 }
 

@@ -11,6 +11,7 @@ use crate::app::client_keys::{ClientKeys, find_client_key, jwe};
 use crate::app::error::{Error, Fault};
 use crate::bounds::{ENCRYPTED_COUNT_MAX, ENCRYPTED_VALUES_MAX, JSON_DEPTH_MAX};
 use crate::crypto::ClientKeyPair;
+use crate::domain::id::ClientKeyId;
 use crate::domain::merge_patch::is_within;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
@@ -40,15 +41,22 @@ pub(in crate::app) fn open_encrypted(
 impl ClientKeys<'_> {
     /// The values of a `BT-ENCRYPTED` header, for the variable `encrypted` of expressions: an object
     /// with `type` and `data`, or an object of such objects under the names that the client chose.
-    pub fn open_header(self, caller: &Caller, text: &str) -> Result<Secret<Value>, Error> {
+    /// Returns the keys that opened them, too.
+    pub fn open_header(
+        self,
+        caller: &Caller,
+        text: &str,
+    ) -> Result<(Secret<Value>, Vec<ClientKeyId>), Error> {
         let decoded = ANY_PADDING.decode(text.trim()).ok();
         let parsed = decoded.and_then(|json| serde_json::from_slice::<Value>(&json).ok());
         let Some(Value::Object(members)) = parsed else { return Err(no_header()) };
         let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
-        let one = |members: &Map<String, Value>| {
+        let mut keys = Vec::new();
+        let mut one = |members: &Map<String, Value>| {
             let encrypted = members.get("encrypted").and_then(Value::as_str);
-            let mut data =
-                open_encrypted(&snapshot, caller, encrypted.ok_or_else(no_header)?, now)?;
+            let encrypted = encrypted.ok_or_else(no_header)?;
+            let mut data = open_encrypted(&snapshot, caller, encrypted, now)?;
+            keys.extend(jwe::parse(encrypted).map(|(key, _)| key));
             let mut opened = Map::new();
             if let Some(kind) = members.get("type") {
                 opened.insert(String::from("type"), kind.clone());
@@ -57,7 +65,8 @@ impl ClientKeys<'_> {
             Ok::<_, Error>(Value::Object(opened))
         };
         if members.get("encrypted").is_some_and(Value::is_string) {
-            return one(&members).map(Secret::new);
+            let opened = one(&members).map(Secret::new)?;
+            return Ok((opened, keys));
         }
         if members.is_empty() || members.len() > ENCRYPTED_COUNT_MAX {
             return Err(no_header());
@@ -68,7 +77,7 @@ impl ClientKeys<'_> {
             let impossible = Error::Internal(Fault::Impossible("an object is not an object"));
             all.expose_mut().as_object_mut().ok_or(impossible)?.insert(name.clone(), opened);
         }
-        Ok(all)
+        Ok((all, keys))
     }
 }
 

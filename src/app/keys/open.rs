@@ -17,7 +17,6 @@ use crate::app::keys::masters::Masters;
 use crate::app::keys::open_cvc_keys::OpenCvcKeys;
 use crate::app::keys::ring::{new_keys, open_keys, phase_of};
 use crate::app::keys::rotation::facts;
-use crate::app::proxy_calls::in_flight::CallsInFlight;
 use crate::app::threeds::state::ThreedsState;
 use crate::app::tokens::evaluations::Evaluations;
 use crate::app::vault::Vault;
@@ -153,7 +152,6 @@ pub(in crate::app) fn start(
         floor: None,
         swept_at,
         threeds: ThreedsState::default(),
-        proxy_calls: CallsInFlight::default(),
         outbound: OnceLock::new(),
         webhooks: crate::app::webhooks::state::WebhookState::default(),
         damage: crate::app::upkeep::damage::Damage::default(),

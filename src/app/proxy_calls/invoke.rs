@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::app::access::caller::Caller;
@@ -23,8 +23,11 @@ use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::references::{NamedReferences, Usage};
 use crate::app::vault::Vault;
 use crate::bounds::{PROXY_ANSWER_BYTES_MAX, PROXY_TIMEOUT, PROXY_TOKENS_MAX};
+use crate::domain::access::Transform;
 use crate::domain::application::ApplicationKind;
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
+use crate::domain::condition::{Target, TargetId};
+use crate::domain::container::Container;
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::TenantId;
 use crate::domain::permission::Permission;
@@ -35,6 +38,8 @@ use crate::secret::Secret;
 
 const NO_APPLICATION: &str =
     "This proxy needs no API key and has no application, so its calls may not use tokens.";
+const NO_CONFIGURATION: &str = "The configuration of a proxy is for the headers of calls without an API key, not for their bodies.";
+const NOT_ENCRYPTED: &str = "To open values that clients encrypted, the API key needs token:use in plain for all containers.";
 const NO_SUCH_PROXY: Error = Error::NotFound("proxy");
 const SWITCHED_OFF: &str =
     "The tenant's setting disable_ephemeral_proxy allows pre-configured proxies only.";
@@ -149,8 +154,8 @@ impl Invocation<'_> {
         let certificate = self.proxy().and_then(|it| it.settings.client_certificate.as_ref());
         let identity = certificate.map(|certificate| Arc::new(certificate.identity()));
         let event = self.event(&url, &call.method)?;
-        let _place = self.vault.proxy_calls.begin(self.tenant)?;
         let request = OutboundRequest {
+            tenant: self.tenant,
             method: call.method,
             url,
             headers,
@@ -254,15 +259,21 @@ impl Invocation<'_> {
             (BodySlots::find(call, budget)?, HeaderSlots::find(call, budget)?)
         };
         let references = body.references().into_iter().chain(headers.references());
-        let (named, used) = self.open(references, now, budget)?;
+        let (named, mut used) = self.open(references, now, budget)?;
         let needs_encrypted =
             body.names("encrypted") || headers.names("encrypted") || has_transforms;
-        let encrypted = if needs_encrypted { self.decrypt(call)? } else { None };
-        let mut scope = ProxyScope::new(named, self.configuration(), encrypted);
+        let encrypted = if needs_encrypted { self.decrypt(call, &mut used)? } else { None };
+        if body.names("config") && !self.is_known() {
+            return Err(Error::Forbidden(NO_CONFIGURATION).into());
+        }
+        let nothing = Secret::new(Value::Object(Map::new()));
+        let config = if self.is_known() { self.configuration() } else { nothing };
+        let mut scope = ProxyScope::new(named, config, encrypted);
         if body.names("proxy") {
             scope.describe(call, None);
         }
         let filled = body.fill(Filling { scope: &scope, vault: self.vault, budget })?;
+        scope.config = self.configuration();
         if headers.names("proxy") || has_transforms {
             let body = filled.as_ref().unwrap_or(&call.body);
             scope.describe(call, Some(body.expose()));
@@ -272,11 +283,34 @@ impl Invocation<'_> {
         Ok(Prepared { body: filled, headers, used, scope })
     }
 
-    /// The content of `BT-ENCRYPTED`.
-    fn decrypt(self, call: &ProxyCall) -> Result<Option<Secret<Value>>, Error> {
+    /// The content of `BT-ENCRYPTED`. A caller that chooses the destination could send the value to
+    /// itself, so it needs the right to use all tokens in plain: the encrypted value is in no
+    /// container, and the type beside it is the caller's word.
+    fn decrypt(
+        self,
+        call: &ProxyCall,
+        used: &mut BTreeMap<Uuid, Entity>,
+    ) -> Result<Option<Secret<Value>>, Error> {
         let Some(text) = &call.encrypted else { return Ok(None) };
         let caller = self.caller.ok_or(Error::Forbidden(NO_APPLICATION))?;
-        self.vault.client_keys().open_header(caller, text.expose()).map(Some)
+        if self.stored.is_none() {
+            let all = Target { containers: &[Container::root()], id: TargetId::Unknown };
+            let right = caller.require_in_all(Permission::TokenUse, all)?;
+            if right != Transform::Reveal {
+                return Err(Error::Forbidden(NOT_ENCRYPTED));
+            }
+        }
+        let (value, keys) = self.vault.client_keys().open_header(caller, text.expose())?;
+        used.extend(keys.into_iter().map(|key| (key.uuid(), Entity::from(key))));
+        Ok(Some(value))
+    }
+
+    /// True if the caller is known by an API key of its own. Anybody can have a session, or the key
+    /// of a proxy that needs no other. Such a caller cannot put the configuration into a body, since
+    /// a destination may send parts of it back.
+    fn is_known(self) -> bool {
+        self.caller.is_some_and(|caller| caller.session.is_none())
+            && self.proxy().is_none_or(|proxy| proxy.settings.require_auth)
     }
 
     fn configuration(self) -> Secret<Value> {

@@ -11,7 +11,6 @@ mod event;
 mod fill;
 mod form;
 mod headers;
-pub(in crate::app) mod in_flight;
 mod invoke;
 mod json;
 mod scope;

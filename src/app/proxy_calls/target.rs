@@ -13,7 +13,10 @@ use crate::domain::https_url::HttpsUrl;
 
 const NOT_HTTPS: &str = "The URL of the destination must be https://, a host name, and optionally a port, a path and \
      a query.";
-const DOT_SEGMENTS: &str = "The path must not hold the segments . and .. in any spelling.";
+const DOT_SEGMENTS: &str =
+    "The path must not hold the segments . and .. in any spelling, nor control characters.";
+/// A path that is escaped more often is refused.
+const DECODINGS_MAX: usize = 4;
 const NOT_JOINED: &str = "The URL of the destination with the path and the query of the request is not a valid URL, \
      or it is too long.";
 
@@ -24,7 +27,7 @@ const KEY_PARAMETER: &str = "bt-proxy-key";
 pub(super) fn join(base: &str, rest: &str, query: Option<&str>) -> Result<HttpsUrl, ProxyFailure> {
     let host = HttpsUrl::parse_with_query(base);
     let host = host.ok_or_else(|| ProxyFailure::invalid(NOT_HTTPS))?;
-    if has_dot_segments(rest) {
+    if is_ambiguous(rest) {
         return Err(ProxyFailure::invalid(DOT_SEGMENTS));
     }
     let (path, own_query) = match base.split_once('?') {
@@ -55,24 +58,32 @@ fn without_key(query: &str) -> Cow<'_, str> {
     }
 }
 
-/// True if a segment is `.` or `..` once escapes are decoded. A semicolon starts parameters of a
-/// segment, which some servers drop before they resolve it. Escapes of escapes are decoded too.
-fn has_dot_segments(path: &str) -> bool {
+/// True if some server may find a segment `.` or `..` in the path, or may cut the path where we do not:
+/// after any number of decodings, at a semicolon, at an escaped `#` or `?`, at a control character, or
+/// in bytes that are no UTF-8.
+fn is_ambiguous(path: &str) -> bool {
     let mut path = Cow::Borrowed(path.as_bytes());
-    // Twice: a server behind a server may decode again.
-    for _ in 0..2 {
-        if path.split(|byte| matches!(byte, b'/' | b'\\')).any(is_dots) {
+    for _ in 0..DECODINGS_MAX {
+        let decoded: Vec<u8> = percent_encoding::percent_decode(&path).collect();
+        if is_unsafe(&decoded) {
             return true;
         }
-        let decoded: Vec<u8> = percent_encoding::percent_decode(&path).collect();
+        if decoded == *path {
+            return false;
+        }
         path = Cow::Owned(decoded);
     }
-    path.split(|byte| matches!(byte, b'/' | b'\\')).any(is_dots)
+    true
 }
 
-fn is_dots(segment: &[u8]) -> bool {
-    let name = segment.split(|byte| *byte == b';').next().unwrap_or_default();
-    matches!(name, b"." | b"..")
+fn is_unsafe(path: &[u8]) -> bool {
+    // C0 and C1 begin the long spellings of ASCII characters, which are no UTF-8.
+    let is_odd = |byte: &u8| byte.is_ascii_control() || matches!(byte, 0xc0 | 0xc1);
+    let is_dots = |segment: &[u8]| {
+        let name = segment.split(|byte| matches!(byte, b';' | b'#' | b'?')).next();
+        matches!(name.unwrap_or_default(), b"." | b"..")
+    };
+    path.iter().any(is_odd) || path.split(|byte| matches!(byte, b'/' | b'\\')).any(is_dots)
 }
 
 #[cfg(test)]

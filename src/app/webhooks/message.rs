@@ -30,6 +30,7 @@ impl Webhooks<'_> {
         let header =
             |name: &str, value: &str| (String::from(name), Secret::new(value.as_bytes().to_vec()));
         Ok(OutboundRequest {
+            tenant: delivery.tenant,
             method: String::from("POST"),
             url,
             headers: vec![

@@ -15,10 +15,21 @@ const OF_VAULT: [&str; 6] = [
     TRACE,
 ];
 const TRACE: &str = "bt-trace-id";
-/// Headers of an answer that would speak for the vault: where else it can be reached, who may read
-/// the answer, and whose answer it is.
-const OF_ANSWERS: [&str; 4] =
-    ["alt-svc", "bt-proxy-destination-status", "strict-transport-security", TRACE];
+/// Headers of an answer that would speak for the vault: where else it can be reached, what browsers
+/// keep or report for its origin, and whose answer it is.
+const OF_ANSWERS: [&str; 11] = [
+    "alt-svc",
+    "bt-proxy-destination-status",
+    "clear-site-data",
+    "nel",
+    "report-to",
+    "reporting-endpoints",
+    "service-worker-allowed",
+    "set-cookie",
+    "set-cookie2",
+    "strict-transport-security",
+    TRACE,
+];
 
 /// The caller's headers without those for the vault and for the connection, and the trace id.
 pub(super) fn for_destination(headers: &HeaderMap, trace: &str) -> Vec<(String, Secret<Vec<u8>>)> {
@@ -37,7 +48,8 @@ pub(super) fn for_destination(headers: &HeaderMap, trace: &str) -> Vec<(String, 
 fn is_for_destination(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     name.bytes().all(is_plain)
-        && !is_of_connection(name)
+        // Servers with CGI variables do not tell an underscore from a hyphen.
+        && !is_of_connection(&name.replace('_', "-"))
         && !OF_VAULT.contains(&name)
         && !name.starts_with("bt-proxy-")
         && !name.starts_with("x-fern-")

@@ -217,9 +217,9 @@ fn call_of(context: &RequestContext, parts: &Parts, body: Secret<Vec<u8>>) -> Pr
         query: parts.uri.query().map(String::from),
         headers: headers::for_destination(&parts.headers, &context.trace),
         body,
+        // Other bytes than those of base64 are refused where the text is decoded.
         encrypted: encrypted
-            .and_then(|it| it.to_str().ok())
-            .map(|it| Secret::new(String::from(it))),
+            .map(|it| Secret::new(String::from_utf8_lossy(it.as_bytes()).into_owned())),
     }
 }
 

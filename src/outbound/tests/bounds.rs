@@ -113,30 +113,67 @@ async fn the_places_of_all_destinations_are_bounded_together() {
 }
 
 #[tokio::test]
-async fn many_names_of_one_site_leave_places_for_other_sites() {
+async fn the_slow_destinations_of_one_tenant_leave_places_for_others() {
     let ca = Ca::new();
     let silent = Server::start(&ca, HTTP1, None, |_| Act::Silence).await;
     let lively = Server::start(&ca, HTTP1, None, |_| Act::Write(ok("x"))).await;
     let wait = Duration::from_millis(50);
-    let sizes = PoolSizes { requests: 2, requests_per_site: 1, wait, ..PoolSizes::default() };
+    let sizes = PoolSizes { requests: 2, requests_per_tenant: 1, wait, ..PoolSizes::default() };
     let scene = client_with(Scope::Development, &ca, &[&["127.0.0.1"]], sizes);
-    let at = |host: &str, port| {
-        let mut request = request(port, "/");
-        request.url.host = String::from(host);
-        scene.client.send(request)
+    let of = |id: u128, port| {
+        scene.client.send(OutboundRequest { tenant: tenant(id), ..request(port, "/") })
     };
     let others = async {
         wait_until("the place is taken", async || silent.asked().len() == 1).await;
         let full = OutboundFailure::Unreachable(NO_PLACE);
-        assert_eq!(at("other.psp.example", lively.port).await.unwrap_err(), full);
-        assert!(at("localhost", lively.port).await.is_ok());
+        assert_eq!(of(1, lively.port).await.unwrap_err(), full);
+        assert!(of(2, lively.port).await.is_ok());
     };
     tokio::select! {
         biased;
-        answer = at("psp.example", silent.port) => panic!("{answer:?}"),
+        answer = of(1, silent.port) => panic!("{answer:?}"),
         () = others => (),
     }
-    assert_eq!(scene.client.pool.sites(), 0);
+    assert_eq!(scene.client.pool.tenants(), 0);
+}
+
+#[tokio::test]
+async fn a_connection_serves_one_tenant_only() {
+    let ca = Ca::new();
+    let server = Server::start(&ca, HTTP1, None, |_| Act::Write(ok("x"))).await;
+    let scene = client(&ca);
+    for (id, connections) in [(1, 1), (1, 1), (2, 2), (1, 2), (2, 2)] {
+        let sent = OutboundRequest { tenant: tenant(id), ..request(server.port, "/") };
+        scene.send(sent).await.unwrap();
+        assert_eq!(server.connections(), connections);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_is_not_used_again_after_a_body_that_servers_may_take_for_a_request() {
+    let ca = Ca::new();
+    let server = Server::start(&ca, HTTP1, None, |_| Act::Write(ok("x"))).await;
+    let scene = client(&ca);
+    let with = |method: &str, body: &str| OutboundRequest {
+        method: String::from(method),
+        body: Secret::new(body.as_bytes().to_vec()),
+        ..request(server.port, "/")
+    };
+    for (method, body, connections) in
+        [("GET", "", 1), ("GET", "x", 1), ("GET", "", 2), ("DELETE", "x", 2), ("POST", "x", 3)]
+    {
+        scene.send(with(method, body)).await.unwrap();
+        assert_eq!(server.connections(), connections, "{method} {body}");
+    }
+}
+
+#[tokio::test]
+async fn interim_answers_without_end_are_cut_off() {
+    let ca = Ca::new();
+    let interim = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(8_192);
+    let server = Server::start(&ca, HTTP1, None, move |_| Act::Write(interim.clone())).await;
+    let failed = client(&ca).ask(server.port).await.unwrap_err();
+    assert!(matches!(failed, OutboundFailure::Broken(_)), "{failed:?}");
 }
 
 #[tokio::test]

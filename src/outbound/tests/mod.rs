@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::addresses::{LookingUp, Lookup};
 use super::*;
 use crate::domain::https_url::HttpsUrl;
+use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::log::RequestLines;
 use crate::secret::Secret;
@@ -67,8 +68,13 @@ fn client(ca: &Ca) -> Scene {
     client_with(Scope::Development, ca, &[&["127.0.0.1"]], PoolSizes::default())
 }
 
+fn tenant(id: u128) -> TenantId {
+    TenantId::new(uuid::Uuid::from_u128(id))
+}
+
 fn request(port: u16, path: &str) -> OutboundRequest {
     OutboundRequest {
+        tenant: tenant(1),
         method: String::from("POST"),
         url: HttpsUrl::parse_with_query(&format!("https://psp.example:{port}{path}")).unwrap(),
         headers: vec![(String::from("X-Secret"), Secret::new(b"4242".to_vec()))],
