@@ -62,6 +62,7 @@ mod problems;
 mod proxies;
 mod proxy;
 mod proxy_failures;
+mod proxy_rights;
 mod psp;
 mod quotas;
 mod quotas_as_settings;

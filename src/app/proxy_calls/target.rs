@@ -143,6 +143,14 @@ mod tests {
             "/a%5c..%5cb",
             "/..;x=1/admin",
             "/%252e%252e/admin",
+            "/%25252e%25252e/admin",
+            "/..%00",
+            "/.%00.",
+            "/..%09",
+            "/..%23x",
+            "/..%3fx",
+            "/%c0%ae%c0%ae/admin",
+            "/%2525252525252e",
         ] {
             assert!(join("https://psp.example/v1", rest, None).is_err(), "{rest}");
         }
