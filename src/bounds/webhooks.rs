@@ -10,9 +10,15 @@ pub const WEBHOOKS_MAX: usize = 5;
 pub const WEBHOOK_EVENTS_MAX: usize = 100;
 /// An e-mail address by RFC 5321.
 pub const EMAIL_CHARS_MAX: usize = 254;
-/// Events that wait for one webhook: three days of one event in three seconds. An event has one or
-/// two kilobytes, so this is about 200 MB.
-pub const WEBHOOK_PENDING_MAX: i64 = 100_000;
+/// Events that wait for one webhook: three days of one event in five seconds. An event has one or
+/// two kilobytes, so this is about 100 MB.
+pub const WEBHOOK_PENDING_MAX: i64 = 50_000;
+/// Events that wait for all webhooks of one tenant. Ten tenants whose receivers do not answer fill the
+/// vault's bound, one cannot; and one receiver that does not answer leaves room for the tenant's others.
+pub const WEBHOOK_PENDING_TENANT_MAX: i64 = 100_000;
+/// Queues of a tenant that are counted for this bound: those of its webhooks, and those of deleted
+/// webhooks until the worker has removed them. A tenant that has more gets no events until then.
+pub const WEBHOOK_QUEUES_MAX: usize = 4 * WEBHOOKS_MAX;
 /// Events that wait for all webhooks of a vault: about 2 GB.
 pub const WEBHOOK_PENDING_ALL_MAX: i64 = 1_000_000;
 /// A receiver acknowledges first and works later.
@@ -61,5 +67,8 @@ pub const WEBHOOK_NEWS_MAX: usize = TENANTS_MAX * WEBHOOKS_MAX;
 /// Events that `strongroom webhook events` lists.
 pub const WEBHOOK_LISTED_MAX: usize = 1_000;
 
+const _: () = assert!(WEBHOOK_PENDING_MAX < WEBHOOK_PENDING_TENANT_MAX);
+const _: () = assert!(10 * WEBHOOK_PENDING_TENANT_MAX <= WEBHOOK_PENDING_ALL_MAX);
+const _: () = assert!(WEBHOOKS_MAX < WEBHOOK_QUEUES_MAX);
 const _: () = assert!(WEBHOOK_FAILING_DELIVERIES_MAX < WEBHOOK_DELIVERIES_MAX);
 const _: () = assert!(WEBHOOK_READY_EACH_MAX <= WEBHOOK_READY_MAX);

@@ -90,6 +90,16 @@ impl Snapshot {
         rows.try_fold(0_u64, |count, row| row.map(|_| count.saturating_add(1)))
     }
 
+    /// The sum of the numbers in a range of [`Table::Counts`], or `None` if it has `max` rows or more.
+    pub fn sum(&self, range: &KeyRange, max: usize) -> Result<Option<i64>, StorageFailure> {
+        let rows = self.first(range, max)?;
+        let is_whole = rows.len() < max;
+        let sum = rows.into_iter().try_fold(0_i64, |sum, (_, value)| {
+            decode_count(Some(value)).map(|count| sum.saturating_add(count))
+        })?;
+        Ok(is_whole.then_some(sum))
+    }
+
     /// A number in [`Table::Counts`].
     pub fn count(&self, key: &[u8]) -> Result<i64, StorageFailure> {
         decode_count(self.value(Table::Counts, key)?)

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use crate::app::outbound::{Outbound, OutboundFailure, OutboundRequest, OutboundResponse, Sending};
 use crate::app::tests::{TestVault, card, draft, expiring, master, prepared};
 use crate::app::{Vault, WebhookChange, WebhookDraft, WebhookNews, Write};
-use crate::bounds::{WEBHOOK_PENDING_MAX, WEBHOOKS_MAX};
+use crate::bounds::{
+    WEBHOOK_PENDING_MAX, WEBHOOK_PENDING_TENANT_MAX, WEBHOOK_QUEUES_MAX, WEBHOOKS_MAX,
+};
 use crate::clock::Clock;
 use crate::domain::id::{TenantId, WebhookId};
 use crate::domain::time::Timestamp;
@@ -417,6 +419,79 @@ async fn without_room_the_event_is_dropped_and_the_act_is_not() {
     let (tenant, webhook) = (it.tenant(), it.webhook);
     let news = within("the news", it.vault.app.webhooks().news()).await;
     assert_eq!(news, WebhookNews::Dropped { tenant, webhook });
+}
+
+#[tokio::test]
+async fn the_queues_of_one_tenant_share_a_bound_below_that_of_the_vault() {
+    let it = setting();
+    let second = webhook(&it.vault, "two.example", &[EventKind::TokenCreated]).await;
+    // The queues of deleted webhooks count until they are removed.
+    let gone = WebhookId::new(uuid::Uuid::from_u128(7));
+    let half = WEBHOOK_PENDING_TENANT_MAX / 2;
+    let before = it.rows(Table::WebhookDeliveries);
+    for (webhook, count) in [(second, half - 1), (gone, half)] {
+        let count = Change::new().count(tables::webhook_counts(it.tenant(), webhook), count);
+        it.vault.app.store().commit(count).await.unwrap();
+    }
+    it.vault.create(draft("x")).await.unwrap();
+    assert_eq!(it.rows(Table::WebhookDeliveries), before + 2, "there was room before the change");
+    it.vault.create(draft("y")).await.unwrap();
+    assert_eq!(it.rows(Table::WebhookDeliveries), before + 2);
+}
+
+#[tokio::test]
+async fn a_tenant_with_too_many_queues_to_count_gets_no_events() {
+    let it = setting();
+    for number in 1..u128::try_from(WEBHOOK_QUEUES_MAX).unwrap() {
+        let gone = WebhookId::new(uuid::Uuid::from_u128(number));
+        let count = Change::new().count(tables::webhook_counts(it.tenant(), gone), 1);
+        it.vault.app.store().commit(count).await.unwrap();
+    }
+    it.vault.create(draft("x")).await.unwrap();
+    assert_eq!(it.rows(Table::WebhookDeliveries), 1);
+    it.vault.create(draft("y")).await.unwrap();
+    assert_eq!(it.rows(Table::WebhookDeliveries), 1);
+}
+
+#[tokio::test]
+async fn the_queue_of_a_deleted_webhook_is_removed_after_a_crash() {
+    let it = setting();
+    it.vault.create(draft("x")).await.unwrap();
+    // Not due for a long time, so that only the start of the worker finds it.
+    let range = tables::webhook_schedule(Timestamp::from_micros(0), it.vault.app.now());
+    let snapshot = it.vault.app.store().snapshot().unwrap();
+    let rows = snapshot.first(&range, 9).unwrap();
+    for (key, value) in rows {
+        let (_, delivery) = tables::scheduled_of_key(&key).unwrap();
+        let later = delivery.schedule_key(it.vault.app.now().plus(Duration::from_hours(20)));
+        let moved = Change::new().delete(Table::WebhookSchedule, key).put(
+            Table::WebhookSchedule,
+            later,
+            value,
+        );
+        it.vault.app.store().commit(moved).await.unwrap();
+    }
+    // A second webhook whose events are gone, but not their count.
+    let second = webhook(&it.vault, "two.example", &[EventKind::TokenDeleted]).await;
+    it.vault.app.webhooks().delete(&it.vault.caller, it.webhook).await.unwrap();
+    it.vault.app.webhooks().delete(&it.vault.caller, second).await.unwrap();
+    let counts = [it.webhook, second].map(|id| tables::webhook_counts(it.tenant(), id));
+    let left = Change::new().count(counts[1].clone(), 1);
+    it.vault.app.store().commit(left).await.unwrap();
+    let left = Change::new().count(counts[1].clone(), -1);
+    it.vault.app.store().commit(left).await.unwrap();
+    // The process is killed here, before the worker has removed anything.
+    let again = on(TestDisk::holding(it.vault.disk.durable()), Clock::new(), it.webhook);
+    assert_eq!(again.rows(Table::WebhookSchedule), 1);
+    let is_gone = |count: &Vec<u8>| {
+        let snapshot = again.vault.app.store().snapshot().unwrap();
+        snapshot.value(Table::Counts, count).unwrap().is_none()
+    };
+    assert!(!counts.iter().any(is_gone));
+    again.deliver_until("everything is removed", || counts.iter().all(is_gone)).await;
+    assert_eq!(again.rows(Table::WebhookSchedule), 0);
+    assert_eq!(again.rows(Table::WebhookDeliveries), 0);
+    again.vault.assert_clean();
 }
 
 #[tokio::test]

@@ -12,7 +12,9 @@ use crate::app::webhooks::Webhooks;
 use crate::app::webhooks::state::WebhookNews;
 use crate::app::webhooks::subject::{Told, read_data};
 use crate::app::webhooks::subscription_cache::Subscriber;
-use crate::bounds::{WEBHOOK_PENDING_ALL_MAX, WEBHOOK_PENDING_MAX};
+use crate::bounds::{
+    WEBHOOK_PENDING_ALL_MAX, WEBHOOK_PENDING_MAX, WEBHOOK_PENDING_TENANT_MAX, WEBHOOK_QUEUES_MAX,
+};
 use crate::crypto::TenantKeys;
 use crate::domain::audit::{Actor, AuditEntry, EntityKind};
 use crate::domain::id::{EventId, TenantId, TokenId};
@@ -138,12 +140,16 @@ impl Webhooks<'_> {
     }
 
     /// Without room the newest event is dropped: its act must not fail, and the receiver
-    /// gets those before it without a gap. Below the floor of free space there is no room
+    /// gets those before it without a gap. The bound of the tenant keeps room in that of the vault
+    /// for other tenants. Below the floor of free space there is no room
     /// at all, since deletions and reads, which go on there, must not use up the rest of the disk.
     fn has_room(self, snapshot: &Snapshot, delivery: &PendingDelivery) -> Result<bool, Error> {
         let PendingDelivery { tenant, webhook, .. } = *delivery;
         Ok(self.vault.disk_state() == DiskState::Writable
             && snapshot.count(&tables::webhook_counts(tenant, webhook))? < WEBHOOK_PENDING_MAX
+            && snapshot
+                .sum(&tables::webhook_counts_of(tenant), WEBHOOK_QUEUES_MAX)?
+                .is_some_and(|pending| pending < WEBHOOK_PENDING_TENANT_MAX)
             && snapshot.count(&tables::all_webhook_counts())? < WEBHOOK_PENDING_ALL_MAX)
     }
 }

@@ -7,6 +7,7 @@
 
 mod emit;
 mod key;
+mod leftovers;
 mod manage;
 mod message;
 mod observe;

@@ -94,6 +94,7 @@ struct AttemptOutcome {
 impl Webhooks<'_> {
     /// Delivers events until the store fails or closes.
     pub async fn deliver(self) {
+        self.find_leftovers();
         let mut worker = Worker::new(self);
         while worker.turn().await.is_ok() {}
     }
@@ -351,21 +352,6 @@ impl<'a> Worker<'a> {
                 || lane.paused_until.is_some_and(|until| now < until)
         });
         Ok(())
-    }
-}
-
-impl Webhooks<'_> {
-    /// Removes the events of a webhook that is deleted or disabled. An attempt whose event was gone
-    /// says nothing about its webhook.
-    async fn purge_unless_enabled(self, (tenant, webhook): LaneId) -> Result<(), Error> {
-        let snapshot = self.vault.snapshot()?;
-        let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
-        let found = find_webhook(&snapshot, &keys, tenant, webhook)?;
-        drop(snapshot);
-        if found.is_some_and(|(webhook, _)| webhook.status == WebhookStatus::Enabled) {
-            return Ok(());
-        }
-        self.purge(tenant, webhook).await
     }
 }
 

@@ -86,6 +86,19 @@ pub fn webhook_counts(tenant: TenantId, webhook: WebhookId) -> Vec<u8> {
     join(&[tenant.bytes(), &[PENDING], webhook.bytes()])
 }
 
+/// The numbers of events that wait for the webhooks of a tenant.
+pub fn webhook_counts_of(tenant: TenantId) -> KeyRange {
+    KeyRange::prefix(Table::Counts, join(&[tenant.bytes(), &[PENDING]]))
+}
+
+/// The tenant and the webhook of a key of [`webhook_counts`]; `None` for other keys.
+pub fn webhook_of_count_key(key: &[u8]) -> Option<(TenantId, WebhookId)> {
+    let (tenant, rest) = key.split_first_chunk::<16>()?;
+    let (&PENDING, webhook) = rest.split_first()? else { return None };
+    let webhook = Uuid::from_slice(webhook).ok()?;
+    Some((TenantId::new(Uuid::from_bytes(*tenant)), WebhookId::new(webhook)))
+}
+
 /// The number of events that wait for any webhook of the vault.
 pub fn all_webhook_counts() -> Vec<u8> {
     join(&[&[0; 16], &[PENDING]])

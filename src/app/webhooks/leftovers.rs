@@ -1,0 +1,63 @@
+//! The queues of webhooks that are deleted or disabled.
+
+use crate::app::blocking::run_blocking;
+use crate::app::error::Error;
+use crate::app::webhooks::Webhooks;
+use crate::app::webhooks::manage::find_webhook;
+use crate::domain::id::{TenantId, WebhookId};
+use crate::domain::webhook::WebhookStatus;
+use crate::store::{Snapshot, Table, tables};
+
+impl Webhooks<'_> {
+    /// Asks the worker to remove the queues that a crash has kept it from removing. The requests of
+    /// operations are in memory only.
+    pub(super) fn find_leftovers(self) {
+        // The worker meets a disk that fails by itself.
+        let found = run_blocking(|| leftovers(self)).unwrap_or_default();
+        for (tenant, webhook) in found {
+            self.vault.webhooks.purge(tenant, webhook);
+        }
+    }
+
+    /// Removes the events of a webhook that is deleted or disabled. An attempt whose event was gone
+    /// says nothing about its webhook.
+    pub(super) async fn purge_unless_enabled(
+        self,
+        (tenant, webhook): (TenantId, WebhookId),
+    ) -> Result<(), Error> {
+        let is_enabled = is_enabled(self, &self.vault.snapshot()?, tenant, webhook)?;
+        if is_enabled { Ok(()) } else { self.purge(tenant, webhook).await }
+    }
+}
+
+/// Walks over the counts, which are few for each tenant, and not over the events.
+fn leftovers(webhooks: Webhooks<'_>) -> Result<Vec<(TenantId, WebhookId)>, Error> {
+    let snapshot = webhooks.vault.snapshot()?;
+    let mut found = Vec::new();
+    for row in snapshot.range(&Table::Counts.whole())? {
+        let (key, _) = row?;
+        let Some((tenant, webhook)) = tables::webhook_of_count_key(&key) else { continue };
+        let record = tables::webhooks(tenant, webhook);
+        let is_deleted = snapshot.value(Table::Webhooks, &record)?.is_none();
+        // A webhook that does not open keeps its events: it may be repaired.
+        let is_disabled = || {
+            let enabled = is_enabled(webhooks, &snapshot, tenant, webhook);
+            snapshot.count(&key).is_ok_and(|count| count > 0) && enabled.is_ok_and(|it| !it)
+        };
+        if is_deleted || is_disabled() {
+            found.push((tenant, webhook));
+        }
+    }
+    Ok(found)
+}
+
+fn is_enabled(
+    webhooks: Webhooks<'_>,
+    snapshot: &Snapshot,
+    tenant: TenantId,
+    webhook: WebhookId,
+) -> Result<bool, Error> {
+    let keys = webhooks.vault.keys().tenant_keys(snapshot, tenant)?;
+    let found = find_webhook(snapshot, &keys, tenant, webhook)?;
+    Ok(found.is_some_and(|(webhook, _)| webhook.status == WebhookStatus::Enabled))
+}
