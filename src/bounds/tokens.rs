@@ -47,8 +47,9 @@ pub const LIST_SKIPPED_MAX: usize = 5_000;
 pub const LIST_HIDDEN_MAX: usize = 1_000;
 /// The part of a listing key behind its path, which a cursor holds: a zero, the time and the id.
 pub const LIST_KEY_TAIL_BYTES: usize = 1 + 8 + 16;
-/// The tag that authenticates a cursor: 128 bits, because each guess costs a request.
-pub const CURSOR_TAG_BYTES: usize = 16;
+/// The position in a cursor, filled up to its longest form, so that the length of a cursor does not
+/// show the length of a path. One byte ends the position.
+pub const CURSOR_POSITION_BYTES: usize = CONTAINER_BYTES_MAX + LIST_KEY_TAIL_BYTES + 1;
 /// Ids that one deprecated list may name; each costs a look-up.
 pub const LIST_IDS_MAX: usize = 100;
 /// Entries of a list that a deprecated list reads at a time.
@@ -65,7 +66,5 @@ pub const USAGE_TOKENS_MAX: u64 = 250_000;
 /// A search query, as published.
 pub const SEARCH_QUERY_CHARS_MAX: usize = 200;
 
-const _: () =
-    assert!(2 * (CONTAINER_BYTES_MAX + LIST_KEY_TAIL_BYTES + CURSOR_TAG_BYTES) <= CURSOR_CHARS_MAX);
 const _: () = assert!(LIST_SKIPPED_MAX > PAGE_SIZE_MAX && LIST_HIDDEN_MAX > PAGE_SIZE_MAX);
 const _: () = assert!(NUMBERED_PASS_MAX > PAGE_SIZE_MAX);

@@ -36,7 +36,9 @@ pub use mac::{hmac_sha1, hmac_sha256, hmac_sha512};
 pub use master::{BackupKey, MasterKey};
 pub use phase::Phase;
 pub use random::Random;
-pub use seal::{Identity, OpenFailed, SEALED_KEY_BYTES, SealingKey, Version, version};
+pub use seal::{
+    Identity, OpenFailed, SEAL_OVERHEAD_BYTES, SEALED_KEY_BYTES, SealingKey, Version, version,
+};
 pub use sha256::Sha256;
 pub use shares::{InvalidShare, Scheme, Share};
 pub use uses::{KeyUse, Uses};

@@ -69,6 +69,7 @@ pub struct TenantKeys {
     sealing: SealingKeys,
     index: IndexKeys,
     lasting: IndexKey,
+    lasting_seal: SealingKey,
     fingerprint: FingerprintKey,
 }
 
@@ -222,6 +223,10 @@ impl TenantKeys {
             sealing: SealingKeys::new(&tenant, keys, phase, uses)?,
             index: IndexKeys::new(keys, phase)?,
             lasting: IndexKey::derived(&never_rotated, b"strongroom lasting index 1"),
+            lasting_seal: SealingKey::new(
+                1,
+                &Secret::new(first(&hmac::sign(&never_rotated, b"strongroom lasting seal 1"))),
+            ),
             fingerprint: FingerprintKey(never_rotated),
         })
     }
@@ -261,9 +266,24 @@ impl TenantKeys {
     }
 
     /// An index key that no rotation changes, for short-lived values that must be found across a
-    /// rotation: cursors and idempotency keys.
+    /// rotation: the lists of cursors, and idempotency keys.
     pub const fn lasting(&self) -> &IndexKey {
         &self.lasting
+    }
+
+    /// Seals a value that leaves the vault and comes back, under a key that no rotation changes. It
+    /// opens in the same place only.
+    pub fn seal_lasting(&self, table: u8, key: &[u8], plain: &[u8], random: &Random) -> Vec<u8> {
+        self.lasting_seal.seal(&self.identity(table, key), plain, random)
+    }
+
+    pub fn open_lasting(
+        &self,
+        table: u8,
+        key: &[u8],
+        sealed: &[u8],
+    ) -> Result<Secret<Vec<u8>>, OpenFailed> {
+        self.lasting_seal.open(&self.identity(table, key), sealed)
     }
 
     /// The number that values are sealed under now.

@@ -1,7 +1,10 @@
-//! Pages by cursor. A cursor is hexadecimal text: opaque to clients, safe in a URL as it is.
+//! Pages by cursor. A cursor is base64 text of the alphabet for URLs: opaque to clients, safe in a URL
+//! as it is.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::bounds::CURSOR_CHARS_MAX;
-use crate::domain::hex;
 use crate::domain::mistakes::Mistakes;
 use crate::http::wire::json::Object;
 use crate::secret::Secret;
@@ -9,11 +12,17 @@ use crate::secret::Secret;
 /// The bytes of a cursor, which are not authenticated yet.
 pub(crate) fn parse(text: Option<&str>, mistakes: &mut Mistakes) -> Option<Vec<u8>> {
     let text = text.filter(|text| !text.is_empty())?;
-    let bytes = Some(text).filter(|text| text.len() <= CURSOR_CHARS_MAX).and_then(hex::decode_all);
+    let text = Some(text).filter(|text| text.len() <= CURSOR_CHARS_MAX);
+    let bytes = text.and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
     if bytes.is_none() {
         mistakes.add("start", "The start is the next of an earlier page, unchanged.");
     }
     bytes
+}
+
+/// The text of a cursor, which [`parse`] takes.
+pub(crate) fn render(cursor: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(cursor)
 }
 
 /// `next` is absent on the last page: some published clients loop forever when it is empty.
@@ -25,7 +34,7 @@ pub(crate) fn render_page(
     let mut object = Object::new();
     object.object("pagination", |pagination| {
         pagination.number("page_size", u64::try_from(size).unwrap_or(u64::MAX));
-        pagination.optional_text("next", next.map(hex::encode).as_deref());
+        pagination.optional_text("next", next.map(render).as_deref());
     });
     object.list("data", items);
     object.close()

@@ -10,18 +10,25 @@ use crate::app::access::caller::Caller;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::lists::entry::ListEntry;
 use crate::app::tokens::rows::{self, Filter};
-use crate::bounds::{CURSOR_TAG_BYTES, LIST_HIDDEN_MAX};
-use crate::crypto;
+use crate::bounds::{CURSOR_CHARS_MAX, CURSOR_POSITION_BYTES, LIST_HIDDEN_MAX};
+use crate::crypto::{Random, SEAL_OVERHEAD_BYTES};
 use crate::domain::container::Container;
 use crate::domain::id::TokenId;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token_query::{TokenFilter, TokenQuery};
-use crate::store::Snapshot;
 use crate::store::tables::{self, ListKey, TokenList};
+use crate::store::{Snapshot, Table};
 
 const HIDDEN_FINGERPRINT: &str =
     "An API key that sees tokens redacted cannot ask for those of a fingerprint.";
+
+/// Ends the position in a cursor; zeros follow it.
+const END: u8 = 0x80;
+
+// A cursor is sealed, and written as base64.
+const _: () =
+    assert!((CURSOR_POSITION_BYTES + SEAL_OVERHEAD_BYTES).div_ceil(3) * 4 <= CURSOR_CHARS_MAX);
 
 /// The parameters of one list. They are the same for every page of it.
 pub(in crate::app) struct Scan<'a> {
@@ -132,30 +139,36 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// The position with a tag that proves its origin: this list of this tenant.
-    pub(in crate::app) fn cursor(&self, mut position: Vec<u8>) -> Vec<u8> {
-        let tag = self.tag(&position);
-        position.extend(tag);
-        position
+    /// The position, sealed: it may be that of a token which a condition hides from the caller. The
+    /// seal also proves its origin, this list of this tenant.
+    pub(in crate::app) fn cursor(&self, mut position: Vec<u8>, random: &Random) -> Vec<u8> {
+        position.push(END);
+        position.resize(position.len().max(CURSOR_POSITION_BYTES), 0);
+        let keys = &self.caller.keys;
+        keys.seal_lasting(Table::TokenLists.number(), &self.list(), &position, random)
     }
 
-    /// The position in a cursor of this list, after a check of its tag.
-    pub(in crate::app) fn position<'c>(&self, cursor: &'c [u8]) -> Result<&'c [u8], Error> {
-        let parts = cursor.split_last_chunk::<CURSOR_TAG_BYTES>();
-        let genuine = parts.filter(|(position, tag)| crypto::is_equal(&self.tag(position), *tag));
+    /// The position in a cursor of this list.
+    pub(in crate::app) fn position(&self, cursor: &[u8]) -> Result<Vec<u8>, Error> {
+        let keys = &self.caller.keys;
+        let opened = keys.open_lasting(Table::TokenLists.number(), &self.list(), cursor).ok();
+        let position = opened.and_then(|plain| {
+            let end = plain.expose().iter().rposition(|byte| *byte == END)?;
+            plain.expose().get(..end).map(<[u8]>::to_vec)
+        });
         let refused = "The cursor does not come from this list, or was changed.";
-        genuine.map(|(position, _)| position).ok_or_else(|| Error::invalid("start", refused))
+        position.ok_or_else(|| Error::invalid("start", refused))
     }
 
-    fn tag(&self, position: &[u8]) -> [u8; CURSOR_TAG_BYTES] {
+    /// Distinguishes the cursors of this list from those of others.
+    fn list(&self) -> [u8; 32] {
         let container = self.query.container.as_ref().map_or("", Container::as_str);
-        self.caller.keys.lasting().blind(&[
+        self.caller.keys.lasting().tag(&[
             b"cursor",
             self.caller.tenant.id.bytes(),
             self.permission.as_str().as_bytes(),
             container.as_bytes(),
             &self.lasting_filter,
-            position,
         ])
     }
 }

@@ -73,6 +73,7 @@ impl Tokens<'_> {
     ) -> Result<TokenPage, Error> {
         let scan = Scan::new(self.caller, permission, query)?;
         let after = start.after.as_deref().map(|cursor| scan.position(cursor)).transpose()?;
+        let after = after.as_deref();
         let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
         let scanned = scan.page(&snapshot, after, start.size, LIST_SKIPPED_MAX, now)?;
         for (token, fault) in &scanned.damaged {
@@ -84,7 +85,7 @@ impl Tokens<'_> {
             Some(taken) => scan.page(&snapshot, after, taken, LIST_SKIPPED_MAX, now)?.next,
             None => scanned.next,
         };
-        let next = next.map(|position| scan.cursor(position));
+        let next = next.map(|position| scan.cursor(position, self.vault.random()));
         Ok(TokenPage { tokens: listed.tokens, next })
     }
 

@@ -67,6 +67,31 @@ async fn a_cursor_that_this_list_did_not_give_is_refused() {
 }
 
 #[tokio::test]
+async fn a_cursor_shows_neither_the_token_nor_the_container_that_it_leads_to() {
+    let vault = TestVault::new().await;
+    let mut lengths = BTreeSet::new();
+    for path in ["/a/", "/a/container-with-a-name/"] {
+        let ids = [vault.create("1", &[path]).await, vault.create("2", &[path]).await];
+        let owner = vault.owner().await;
+        let page = vault
+            .app
+            .tokens(&owner)
+            .token_page(Permission::TokenRead, &within(path), &first(1), &budget())
+            .unwrap();
+        let cursor = page.next.unwrap();
+        let contains = |part: &[u8]| cursor.windows(part.len()).any(|window| window == part);
+        for id in ids {
+            let id = TokenId::parse(&id).unwrap();
+            // The first six bytes of an id are a time.
+            assert!(!contains(&id.bytes()[..6]) && !contains(&id.bytes()[6..]));
+        }
+        assert!(!contains(path.as_bytes()));
+        lengths.insert(cursor.len());
+    }
+    assert_eq!(lengths.len(), 1, "the length shows the length of the path");
+}
+
+#[tokio::test]
 async fn a_page_that_passes_over_too_much_ends_early_and_the_next_goes_on() {
     let vault = TestVault::new().await;
     for text in ["1", "2", "3", "4", "5"] {
