@@ -101,6 +101,12 @@ impl Access {
         self.granting_rules(permission).any(|rule| !rule.conditions.is_empty())
     }
 
+    /// True if the permission may be held for a token of this id, in some container.
+    pub fn may_name(&self, permission: Permission, id: TargetId<'_>) -> bool {
+        self.plain(permission).is_some()
+            || self.granting_rules(permission).any(|rule| rule.may_name(id))
+    }
+
     /// For reading, searching and using: one granted container of the token suffices.
     pub fn in_any(&self, permission: Permission, target: Target<'_>) -> Option<Transform> {
         self.granting_rules(permission)
@@ -196,6 +202,12 @@ impl Access {
 impl AccessRule {
     fn covers(&self, id: TargetId<'_>, container: &Container) -> bool {
         self.container.covers(container) && self.conditions.iter().all(|it| it.holds(id, container))
+    }
+
+    /// True if the rule covers a token of this id in some container.
+    fn may_name(&self, id: TargetId<'_>) -> bool {
+        let mut conditions = self.conditions.iter();
+        conditions.all(|it| it.attribute == Attribute::Container || it.holds(id, &self.container))
     }
 
     /// True if the rule covers some token in the container.
@@ -354,6 +366,11 @@ mod tests {
         assert_eq!(read(TargetId::Unknown, "/a/"), None);
         assert_eq!(read(TargetId::Unknown, "/b/c/"), Some(Mask));
         assert!(access.is_conditional(TokenRead) && !access.is_conditional(TokenUse));
+        // The second rule has no condition on ids.
+        assert!(access.may_name(TokenRead, TargetId::Name("y")));
+        let first = Access::new(vec![], access.rules[..1].to_vec());
+        let named = ["x", "y"].map(|id| first.may_name(TokenRead, TargetId::Name(id)));
+        assert_eq!((named, first.may_name(TokenUse, TargetId::Name("x"))), ([true, false], false));
         assert!(access.lists(TokenRead, &paths(&["/a/"])[0]));
         assert!(!access.lists(TokenRead, &paths(&["/a/b/"])[0]));
         assert_eq!(access.reach(TokenRead), paths(&["/a/", "/b/"]));

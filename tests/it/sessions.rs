@@ -386,6 +386,33 @@ fn a_condition_on_the_id_holds_in_every_operation() {
 }
 
 #[test]
+fn conditions_on_ids_hide_which_tokens_exist() {
+    let vault = Vault::start();
+    let named = token(&vault, "other-1", &["/a/"]);
+    let assigned = vault.token(json!({"type": "token", "data": 1}));
+    let all = &["token:read", "token:update", "token:delete", "token:use"];
+    let key = session(&vault, rules(&[("id", "starts_with", "mine-")], all));
+    let missing = "01a1dd38-4eda-4df5-855c-ecae962e987a";
+    let expression = |id: &str| json!({"a": format!("{{{{ {id} }}}}")});
+    let answers = |id: &str| {
+        [
+            read(&vault, id, &key).problem(403),
+            vault.send(&patch(id, &key, &json!({"metadata": {}}))).problem(403),
+            vault.post("/detokenize", &key, expression(id)).problem(403),
+            vault.delete(&format!("/tokens/{id}"), &key).problem(403),
+        ]
+        .map(|answer| answer.json["detail"].clone())
+    };
+    let upper = assigned.to_uppercase();
+    for hidden in [named.as_str(), &assigned, &upper, "other-2", missing, &missing.to_uppercase()] {
+        assert_eq!(answers(hidden), answers("other-3"), "{hidden}");
+    }
+    // An id that the session may name is not found, as for everybody.
+    read(&vault, "mine-1", &key).problem(404);
+    vault.delete("/tokens/mine-1", &key).problem(404);
+}
+
+#[test]
 fn lists_and_searches_show_only_tokens_that_fulfil_the_conditions() {
     let vault = Vault::start();
     for (id, path) in

@@ -2,11 +2,13 @@
 
 use std::cmp::min;
 
+use uuid::Uuid;
+
 use crate::app::error::Error;
 use crate::crypto::TenantKeys;
 use crate::domain::access::{Access, Transform};
 use crate::domain::application::{ApiKey, Application, ApplicationKind};
-use crate::domain::condition::Target;
+use crate::domain::condition::{Target, TargetId};
 use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Grants, Right, ValueOrigin};
 use crate::domain::id::AccessSessionId;
@@ -114,6 +116,21 @@ impl Caller {
     /// True if containers do not decide which tokens the permission is held for.
     pub(in crate::app) fn is_conditional(&self, permission: Permission) -> bool {
         self.accesses().any(|access| access.is_conditional(permission))
+    }
+
+    /// Refuses an id that names no token, if conditions on ids would hide every token of this id for
+    /// each of these permissions. The answer is then that for a hidden token, so that the caller
+    /// does not learn which ids exist.
+    pub(in crate::app) fn require_may_name(
+        &self,
+        permissions: &[Permission],
+        id: &str,
+    ) -> Result<(), Error> {
+        let id = Uuid::parse_str(id).map_or(TargetId::Name(id), TargetId::Assigned);
+        let may_name = |permission: &Permission| {
+            self.accesses().all(|access| access.may_name(*permission, id))
+        };
+        if permissions.iter().any(may_name) { Ok(()) } else { Err(lacks()) }
     }
 
     pub(in crate::app) fn redacts_somewhere(&self, permission: Permission) -> bool {

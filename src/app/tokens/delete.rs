@@ -15,7 +15,7 @@ impl Tokens<'_> {
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
                 let now = self.vault.now();
-                let found = live_token(snapshot, self.caller, id, now)?;
+                let found = live_token(snapshot, self.caller, Permission::TokenDelete, id, now)?;
                 self.caller.require_in_all(Permission::TokenDelete, found.token.target())?;
                 let record = tables::tokens(found.token.tenant, found.token.id);
                 let change = Change::new()

@@ -11,6 +11,7 @@ use crate::domain::access::Transform;
 use crate::domain::audit::Entity;
 use crate::domain::card::CardDetails;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
+use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 use crate::domain::token_type::{BankDetails, TokenType};
@@ -66,7 +67,7 @@ impl Tokens<'_> {
         budget: &Budget,
     ) -> Result<TokenView, Error> {
         let snapshot = self.vault.snapshot()?;
-        let mut token = live_token(&snapshot, self.caller, id, now)?.token;
+        let mut token = live_token(&snapshot, self.caller, Permission::TokenRead, id, now)?.token;
         let exposure = self.caller.exposure(token.target(), Right::Read, ValueOrigin::Stored)?;
         self.vault.cvcs().attach(&snapshot, &mut token, now)?;
         Ok(self.show(token, exposure, budget))
@@ -117,15 +118,19 @@ impl Tokens<'_> {
     }
 }
 
-/// The live token of this tenant. Tokens of other tenants, expired tokens and tokens that never
-/// existed give the same error.
+/// The live token of this tenant, for an act that needs this permission. Tokens of other tenants,
+/// expired tokens and tokens that never existed give the same error.
 pub(in crate::app) fn live_token(
     snapshot: &Snapshot,
     caller: &Caller,
+    permission: Permission,
     id: &str,
     now: Timestamp,
 ) -> Result<VersionedToken, Error> {
-    rows::find(snapshot, &caller.keys, caller.tenant.id, id)?
-        .filter(|found| found.token.is_live(now))
-        .ok_or(Error::NotFound("token"))
+    let found = rows::find(snapshot, &caller.keys, caller.tenant.id, id)?;
+    let Some(live) = found.filter(|found| found.token.is_live(now)) else {
+        caller.require_may_name(&[permission], id)?;
+        return Err(Error::NotFound("token"));
+    };
+    Ok(live)
 }

@@ -15,6 +15,7 @@ use crate::domain::card::CardDetails;
 use crate::domain::condition::Target;
 use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
+use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
 use crate::domain::token_type::BankDetails;
@@ -68,7 +69,7 @@ impl Tokens<'_> {
             let Some((intent, _)) =
                 self.vault.token_intents(self.caller).find(snapshot, id, now)?
             else {
-                return Ok(None);
+                return require_may_name(self.caller, id, usage).map(|()| None);
             };
             let home = Container::parse(intent.kind.default_container()).into_iter();
             let home: Vec<_> = home.collect();
@@ -79,7 +80,9 @@ impl Tokens<'_> {
         }
         let (tenant, keys) = (self.caller.tenant.id, &self.caller.keys);
         let found = rows::find(snapshot, keys, tenant, reference.id())?;
-        let Some(found) = found.filter(|found| found.token.is_live(now)) else { return Ok(None) };
+        let Some(found) = found.filter(|found| found.token.is_live(now)) else {
+            return require_may_name(self.caller, reference.id(), usage).map(|()| None);
+        };
         let mut token = found.token;
         let exposure = usable(self.caller, token.target(), usage)?;
         self.vault.cvcs().attach(snapshot, &mut token, now)?;
@@ -138,6 +141,16 @@ fn usable(caller: &Caller, target: Target<'_>, usage: Usage) -> Result<Exposure,
         return Err(Error::Forbidden(NOT_PLAIN));
     }
     Ok(exposure)
+}
+
+/// As for reading, an id that conditions hide is refused, whether it exists or not.
+fn require_may_name(caller: &Caller, id: &str, usage: Usage) -> Result<(), Error> {
+    match usage {
+        Usage::ByInvocation => Ok(()),
+        Usage::AsShown | Usage::Plain => {
+            caller.require_may_name(&[Permission::TokenUse, Permission::TokenRead], id)
+        }
+    }
 }
 
 pub(in crate::app) fn too_much_work(failed: Failed) -> Error {

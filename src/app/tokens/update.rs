@@ -48,7 +48,7 @@ impl Tokens<'_> {
         let now = self.vault.now();
         let _turn = self.vault.lanes.take(id.as_bytes()).await?;
         let settled = self.vault.commit_evaluating(Work::Write, write, |snapshot, budget| {
-            let found = live_token(snapshot, self.caller, id, now)?;
+            let found = live_token(snapshot, self.caller, Permission::TokenUpdate, id, now)?;
             let before = found.token.containers.clone();
             self.caller.require_in_all(Permission::TokenUpdate, found.token.target())?;
             let grants = self.caller.grants(found.token.target());
