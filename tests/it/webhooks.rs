@@ -356,16 +356,27 @@ fn the_programs_of_the_readme_verify_a_webhook() {
     create(&vault, body(&psp.url("/status/200"), &["token.created"])).with_status(201);
     vault.token(json!({"type": "token", "data": 1, "metadata": {"\u{e9}\u{1f600}": "a/b\n\"c\""}}));
     let received = deliveries(&psp, 1).remove(0);
+    // The clock of the server is wrong by an hour, so this body is from another time.
+    vault.advance(3600);
+    vault.token(json!({"type": "token", "data": 2}));
+    let other = deliveries(&psp, 1).remove(0);
     let directory = vault.directory();
     directory.write("body", &received.body, 0o600);
+    directory.write("other", &other.body, 0o600);
     directory.write("key.pem", public_key(&vault), 0o600);
-    let signature = received.header("bt-signature").unwrap();
-    let python = "import sys\nbody = open('body', 'rb').read()\nkey = open('key.pem', 'rb').read()\n\
-                  assert verify(body, sys.argv[1], key)\nassert not verify(body + b' ', sys.argv[1], key)\n";
-    let node = "const fs = require('node:fs');\nconst body = fs.readFileSync('body');\n\
-                const key = fs.readFileSync('key.pem');\n\
-                if (!verify(body, process.argv[2], key)) throw new Error('refused');\n\
-                if (verify(Buffer.concat([body, Buffer.from(' ')]), process.argv[2], key)) throw 1;\n";
+    let signatures = [&received, &other].map(|it| it.header("bt-signature").unwrap());
+    let python = "import sys\n_, sign, other_sign, tenant = sys.argv\n\
+                  body, other, key = (open(it, 'rb').read() for it in ('body', 'other', 'key.pem'))\n\
+                  assert verify(body, sign, key, tenant)\n\
+                  assert not verify(body + b' ', sign, key, tenant)\n\
+                  assert not verify(body, sign, key, tenant[::-1])\n\
+                  assert not verify(other, other_sign, key, tenant)\n";
+    let node = "const fs = require('node:fs');\nconst [sign, otherSign, tenant] = process.argv.slice(2);\n\
+                const [body, other, key] = ['body', 'other', 'key.pem'].map((it) => fs.readFileSync(it));\n\
+                if (!verify(body, sign, key, tenant)) throw new Error('refused');\n\
+                if (verify(Buffer.concat([body, Buffer.from(' ')]), sign, key, tenant)) throw 1;\n\
+                if (verify(body, sign, key, 'other')) throw 2;\n\
+                if (verify(other, otherSign, key, tenant)) throw 3;\n";
     let programs = [
         ("python3", "-c", "import cryptography", "python", python),
         ("node", "-e", "0", "js", node),
@@ -379,7 +390,8 @@ fn the_programs_of_the_readme_verify_a_webhook() {
             continue;
         }
         let mut command = Command::new(program);
-        command.current_dir(directory.join("")).args(["program", signature]);
+        command.current_dir(directory.join("")).arg("program").args(signatures);
+        command.arg(&vault.tenant_id);
         let ended = output_of(&mut command);
         assert!(ended.status.success(), "{program}: {}", String::from_utf8_lossy(&ended.stderr));
     }
