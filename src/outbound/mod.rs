@@ -17,9 +17,9 @@
 //!   lines; `addresses` remembers what it found.
 //!
 //! A request goes this way: the guard admits host and port; the request gets a place (`pool`); a kept
-//! connection of the same destination and identity is used if there is one. Otherwise the name is
-//! looked up once, every address is judged, one of them is connected to (`dial`), and TLS proves the
-//! name. A kept connection that fails before any attempt to write is replaced once by a new one.
+//! connection of the same tenant, destination and identity is used if there is one. Otherwise the name
+//! is looked up once, every address is judged, one of them is connected to (`dial`), and TLS proves
+//! the name. A kept connection that fails before any attempt to write is replaced once by a new one.
 //! Nothing else is ever repeated. Redirects are not followed, and bodies are not decompressed.
 //!
 //! Directory servers are named by the operator, so no guard applies to them. They use the same code
