@@ -23,6 +23,7 @@ pub mod hex;
 pub mod html;
 pub mod https_url;
 pub mod id;
+pub mod json_count;
 pub mod key_text;
 pub mod luhn;
 pub mod merge_patch;

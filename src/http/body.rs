@@ -10,6 +10,7 @@ use crate::bounds::{
     BODY_BYTES_FREE, BODY_BYTES_MAX, BODY_MAX, BODY_RETRY_AFTER_S, DRAIN_BODY_BYTES_MAX,
     DRAIN_BODY_MAX, FORM_BYTES_MAX, JSON_DEPTH_MAX, JSON_VALUES_MAX,
 };
+use crate::domain::json_count::count_values;
 use crate::domain::merge_patch::is_within;
 use crate::http::bodies::{Bodies, BodyShare, BudgetExhausted, parsed_bytes};
 use crate::http::problem::Problem;
@@ -167,24 +168,9 @@ impl From<BudgetExhausted> for Problem {
     }
 }
 
-/// Counts values before anything is parsed. Each value and each member name follows one of four
-/// characters, which do not count within a text.
 fn has_too_many_values(json: &[u8]) -> bool {
     // The shortest value and its separator are two bytes.
-    if json.len() <= 2 * JSON_VALUES_MAX {
-        return false;
-    }
-    let (mut marks, mut in_text, mut escaped) = (0_usize, false, false);
-    for byte in json {
-        match byte {
-            _ if escaped => escaped = false,
-            b'"' => in_text = !in_text,
-            b'\\' => escaped = in_text,
-            b',' | b':' | b'[' | b'{' if !in_text => marks = marks.saturating_add(1),
-            _ => (),
-        }
-    }
-    marks >= JSON_VALUES_MAX
+    json.len() > 2 * JSON_VALUES_MAX && count_values(json) > JSON_VALUES_MAX
 }
 
 /// A request without a Content-Type counts as JSON: the API takes nothing else.

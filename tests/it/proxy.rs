@@ -121,7 +121,7 @@ fn a_stored_proxy_needs_an_api_key_unless_it_says_otherwise() {
     let closed = scene.proxy(json!({}));
     let refused = scene.check_refused(&call(&closed), 401);
     assert_eq!(refused.member("detail"), "The BT-API-KEY header is required");
-    // Without a key, an unknown proxy is not told apart.
+    // A stranger cannot find out which proxy keys exist: the answers are equal.
     let unknown = scene.check_refused(&post("/proxy").header("BT-PROXY-KEY", "nosuchkey"), 401);
     assert_eq!(unknown.json, refused.json);
     let open = scene.proxy(json!({"require_auth": false}));

@@ -1,5 +1,5 @@
-//! Failures of calls through proxies: what is refused before anything is sent, and what is told when
-//! something may have been. Audit entries and leaks.
+//! Failures of calls through proxies: a refusal means that nothing was sent, every other failure that
+//! the request may have been. Also the audit entries of calls, and that no value leaks.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -61,7 +61,7 @@ fn a_destination_that_cannot_be_reached_is_502_without_its_header() {
         |url: &str| post("/proxy").key(&scene.vault.keys.private).header("BT-PROXY-URL", url);
     let detail = scene.send(&call("https://localhost:1")).proxy_error(502).member("detail");
     assert!(detail.contains("nothing was sent"), "{detail}");
-    // A certificate of an authority that nobody trusts.
+    // The vault does not know the authority of this server's certificate.
     let stranger = Psp::start();
     scene.send(&call(&stranger.url("/echo"))).proxy_error(502);
     assert!(stranger.received().is_empty());

@@ -12,6 +12,7 @@ use crate::app::error::{Error, Fault};
 use crate::bounds::{ENCRYPTED_COUNT_MAX, ENCRYPTED_VALUES_MAX, JSON_DEPTH_MAX};
 use crate::crypto::ClientKeyPair;
 use crate::domain::id::ClientKeyId;
+use crate::domain::json_count::count_values;
 use crate::domain::merge_patch::is_within;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
@@ -94,22 +95,6 @@ fn parse_plain(json: &[u8]) -> Option<Secret<Value>> {
     }
     let value = serde_json::from_slice(json).ok().map(Secret::new)?;
     is_within(value.expose(), JSON_DEPTH_MAX).then_some(value)
-}
-
-/// Counts values and names before anything is parsed. Each follows one of four characters, which do
-/// not count within a text.
-fn count_values(json: &[u8]) -> usize {
-    let (mut marks, mut in_text, mut escaped) = (1_usize, false, false);
-    for byte in json {
-        match byte {
-            _ if escaped => escaped = false,
-            b'"' => in_text = !in_text,
-            b'\\' => escaped = in_text,
-            b',' | b':' | b'[' | b'{' if !in_text => marks = marks.saturating_add(1),
-            _ => (),
-        }
-    }
-    marks
 }
 
 fn unopened() -> Error {

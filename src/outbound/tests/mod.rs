@@ -193,7 +193,7 @@ async fn a_client_certificate_is_shown_and_its_connections_are_its_own() {
             scene.send(as_identity(pem)).await.unwrap();
             assert_eq!(server.connections(), connections);
         }
-        // Without a certificate, or with one of nobody, nothing is answered.
+        // The server answers neither a client without a certificate nor one of another authority.
         let stranger = Ca::new().issue(&["one"]);
         let asked = server.asked().len();
         assert!(scene.ask(server.port).await.is_err());

@@ -59,7 +59,7 @@ impl Ca {
     }
 }
 
-/// What the server does with a request of HTTP/1.1.
+/// The reaction of the server to a request over HTTP/1.1.
 #[derive(Debug, Clone)]
 pub(super) enum Act {
     /// Reads the request whole, writes these bytes and waits for the next one.

@@ -69,7 +69,7 @@ pub(crate) enum Offer {
     Http2,
 }
 
-/// Whether clients need a certificate of its authority.
+/// The clients that the PSP serves: anyone, or those that show a certificate of its authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clients {
     Anyone,

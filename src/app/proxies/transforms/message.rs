@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::app::proxies::transforms::TransformFailure;
 use crate::bounds::{JSON_VALUES_MAX, PROXY_HEADER_BYTES_MAX, PROXY_TRANSFORMED_BYTES_MAX};
+use crate::domain::json_count::count_values;
 use crate::domain::proxy::location::Location;
 use crate::secret::{Secret, SecretBuffer};
 
@@ -41,9 +42,7 @@ impl Message {
     /// The body as JSON; `None` if it is another text.
     pub(super) fn readable_json(&self) -> Result<Option<Secret<Value>>, TransformFailure> {
         let text = self.text()?;
-        // Every value but the first, and every name of a member, follows one of these characters.
-        let marks = text.bytes().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{')).count();
-        if marks > JSON_VALUES_MAX {
+        if count_values(text.as_bytes()) > JSON_VALUES_MAX {
             return Err(TransformFailure::Failed(TOO_LARGE));
         }
         Ok(serde_json::from_str(text).ok().map(Secret::new))
