@@ -243,7 +243,7 @@ mod tests {
         texts.iter().map(|text| Container::parse(text).unwrap()).collect()
     }
 
-    use Permission::{TokenCreate, TokenDelete, TokenRead, TokenUse};
+    use Permission::{ProxyInvoke, TokenCreate, TokenDelete, TokenRead, TokenUse};
     use Transform::{Mask, Redact, Reveal};
 
     #[test]
@@ -312,6 +312,10 @@ mod tests {
     fn a_rule_that_reveals_and_the_plain_right_to_use_show_data_in_plain() {
         assert!(Access::new(vec![], vec![rule(1, "/a/", Reveal, &[TokenCreate])]).reveals());
         assert!(Access::new(vec![TokenUse], vec![]).reveals());
+        // A stored proxy sends any token in plain for it, but not for an application with rules.
+        assert!(Access::new(vec![ProxyInvoke], vec![]).reveals());
+        let limited = vec![rule(1, "/a/", Mask, &[TokenRead])];
+        assert!(!Access::new(vec![ProxyInvoke], limited).reveals());
         let masked = vec![rule(1, "/a/", Mask, &[TokenRead])];
         assert!(!Access::new(vec![TokenRead, TokenCreate], masked).reveals());
     }

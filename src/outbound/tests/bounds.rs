@@ -3,7 +3,7 @@
 use super::*;
 use crate::bounds::{
     NAMES_KEPT_MAX, OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_HEADERS_COUNT_MAX,
-    OUTBOUND_IDLE_PER_DESTINATION_MAX, OUTBOUND_STREAMS_MAX,
+    OUTBOUND_IDLE_PER_DESTINATION_MAX, OUTBOUND_STREAMS_MAX, OUTBOUND_TENANT_ANSWERS_BYTES_MAX,
 };
 use crate::waiting::wait_until;
 
@@ -41,6 +41,19 @@ async fn the_memory_of_all_answers_is_bounded() {
     drop(held);
     assert_eq!(scene.ask(server.port).await.unwrap().len(), 100_000);
     assert_eq!(scene.client.budget.available_permits(), all);
+}
+
+#[tokio::test]
+async fn one_tenant_takes_only_its_share_of_the_memory_of_answers() {
+    let ca = Ca::new();
+    let large = ok(&"x".repeat(OUTBOUND_TENANT_ANSWERS_BYTES_MAX + 100_000));
+    let server = Server::start(&ca, HTTP1, None, move |_| Act::Write(large.clone())).await;
+    let sent = OutboundRequest {
+        response_bytes_max: 2 * OUTBOUND_TENANT_ANSWERS_BYTES_MAX,
+        ..request(server.port, "/")
+    };
+    let failed = client(&ca).send(sent).await.unwrap_err();
+    assert_eq!(failed, OutboundFailure::Broken("no memory is left for the answer"));
 }
 
 #[tokio::test]
