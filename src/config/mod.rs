@@ -4,6 +4,7 @@
 //! holds no secrets, only paths of files that do.
 
 mod outbound;
+mod pages;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use crate::bounds::{
 };
 use crate::domain::archive::ArchivePlan;
 use crate::domain::backup::BackupPlan;
+use crate::domain::page_group::PageGroups;
 use crate::limits::Network;
 use crate::log::RequestLines;
 
@@ -54,6 +56,8 @@ pub struct Config {
     /// The address on which metrics and probes are served without TLS.
     pub operator_listen: Option<SocketAddr>,
     pub outbound: OutboundSettings,
+    /// The pages for people.
+    pub pages: PageGroups,
     pub threeds: ThreedsSettings,
 }
 
@@ -113,6 +117,7 @@ impl Config {
             disk_floor_bytes: reader.bytes("disk.floor", DISK_FLOOR_BYTES),
             operator_listen: reader.operator_listen(),
             outbound: reader.outbound(),
+            pages: reader.pages(),
             threeds: reader.threeds(),
         };
         reader.refuse_own_archive(&config);

@@ -29,6 +29,7 @@ const SECTIONS: &[&str] = &[
     "master_key",
     "operator",
     "outbound",
+    "pages",
     "threeds",
     "tls",
 ];

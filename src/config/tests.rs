@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::bounds::ARCHIVE_EVERY;
+use crate::domain::page_group::PageGroup;
 
 const SHIPPED: &str = include_str!("../../packaging/strongroom.toml");
 
@@ -51,6 +52,9 @@ fn every_setting_stands_in_the_shipped_file() {
         "beyond_this_machine",
         "allow",
         "ca_file",
+        "console",
+        "fields",
+        "reference",
         "server_reference",
         "public_url",
         "results_url",
@@ -70,6 +74,24 @@ fn every_setting_stands_in_the_shipped_file() {
         });
         assert!(stands, "{name}");
     }
+}
+
+#[test]
+fn a_page_is_off_until_its_setting_is_on() {
+    let with = |pages: &str| {
+        let text = format!(
+            "data_directory = \"/d\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/p\"\n\
+             [master_key]\nfile = \"/k\"\n[pages]\n{pages}"
+        );
+        Config::parse(&text).map(|config| config.pages)
+    };
+    assert_eq!(with("").unwrap(), PageGroups::default());
+    let fields = with("fields = true\nconsole = false").unwrap();
+    assert!(fields.has(PageGroup::Fields));
+    for other in [PageGroup::Console, PageGroup::Examples, PageGroup::Reference] {
+        assert!(!fields.has(other), "{other:?}");
+    }
+    assert_eq!(with("examples = true").unwrap_err().0, ["pages.examples: is not a setting"]);
 }
 
 #[test]

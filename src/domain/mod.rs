@@ -30,6 +30,7 @@ pub mod merge_patch;
 pub mod metadata;
 pub mod mistakes;
 pub mod name_filter;
+pub mod page_group;
 pub mod pattern;
 pub mod permission;
 pub mod privacy;

@@ -8,6 +8,7 @@ mod answers;
 mod bodies;
 mod body;
 mod exchange;
+mod front;
 mod operations;
 mod origin;
 mod pages;

@@ -20,7 +20,9 @@ use crate::http::probes::ProbeDetail;
 use crate::http::problem::Problem;
 use crate::http::reply::{self, Reply, RequestContext};
 use crate::http::request_counts::NO_ROUTE;
-use crate::http::route::{self, ApiCall, BodyKind, Idempotency, NoMatch, OperationRoute, Route};
+use crate::http::route::{
+    self, ApiCall, BodyKind, Idempotency, NoMatch, OperationRoute, Presence, Route,
+};
 use crate::http::state::{DeprecatedOperations, Http};
 use crate::http::wire::query::Query;
 use crate::idempotency::{Replay, is_key};
@@ -123,6 +125,15 @@ impl Http {
         response
     }
 
+    /// True if this server has the routes with this presence.
+    fn has(&self, presence: Presence) -> bool {
+        match presence {
+            Presence::All => true,
+            Presence::With(groups) => groups.iter().any(|group| self.pages.has(*group)),
+            Presence::WithTestTenant => self.app.threeds().has_test_tenant(),
+        }
+    }
+
     /// Every request counts for its address, also one that has no route.
     async fn respond(
         &self,
@@ -132,8 +143,8 @@ impl Http {
         peer: SocketAddr,
         summary: &mut RequestSummary,
     ) -> Response<SecretBody> {
-        let has_test_tenant = || self.app.threeds().has_test_tenant();
-        let found = route::find_api(&parts.method, parts.uri.path(), has_test_tenant);
+        let is_here = |presence| self.has(presence);
+        let found = route::find_api(&parts.method, parts.uri.path(), is_here);
         let is_page = match &found {
             Ok((route, _)) | Err(NoMatch::Method { route, .. }) => route.is_page(),
             Err(NoMatch::Elsewhere | NoMatch::Path) => false,
@@ -156,6 +167,10 @@ impl Http {
         };
         summary.route = Some(route);
         match call {
+            ApiCall::Asset(asset) => {
+                body::drain(body).await;
+                context.success(asset.reply(&parts.headers))
+            }
             ApiCall::Operation(operation, call) => {
                 let invocation = Invocation { route, operation, call };
                 self.operate(context, parts, body, address, invocation, summary).await

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hyper::http::request::Parts;
 
 use crate::app::Vault;
+use crate::domain::page_group::PageGroups;
 use crate::formulas::Catalog;
 use crate::http::answers::Answers;
 use crate::http::bodies::Bodies;
@@ -27,6 +28,7 @@ pub struct Http {
     /// The operator's `threeds.public_url`, if it is set: `https://host`.
     pub public_url: Option<String>,
     pub deprecated: DeprecatedOperations,
+    pub pages: PageGroups,
     pub requests: Arc<Requests>,
     pub bodies: Bodies,
     pub answers: Answers,

@@ -12,6 +12,7 @@
 )]
 
 mod access;
+mod access_examples;
 mod applications;
 mod archive;
 mod audit;

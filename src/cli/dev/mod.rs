@@ -36,6 +36,7 @@ use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
 use crate::domain::container::Container;
 use crate::domain::id::TenantId;
+use crate::domain::page_group::PageGroups;
 use crate::domain::permission::Permission;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
@@ -146,6 +147,7 @@ fn settings(
         disk_floor_bytes: DISK_FLOOR_BYTES,
         operator_listen: None,
         outbound: OutboundSettings::default(),
+        pages: PageGroups::all(),
         threeds: threeds
             .unwrap_or(config::ThreedsSettings { retention: THREEDS_RETENTION, directory: None }),
     }

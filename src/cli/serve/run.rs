@@ -161,6 +161,7 @@ async fn serve(
         trusted_proxies: config.trusted_proxies,
         public_url: config.threeds.directory.map(|it| it.public_url),
         deprecated: deprecated(config.deprecated_operations),
+        pages: config.pages,
         requests,
         bodies: Bodies::new(),
         answers: Answers::default(),

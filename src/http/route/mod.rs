@@ -6,8 +6,10 @@ mod table;
 
 use hyper::Method;
 
+use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
 use crate::http::exchange::OperationCall;
+use crate::http::front::Asset;
 use crate::http::operations::results::ResultsFunction;
 use crate::http::pages::PageCall;
 use crate::http::probes::ProbeFunction;
@@ -26,6 +28,7 @@ pub struct Route {
     pub methods: &'static [Method],
     /// Names in braces stand for parameters. `*` is every path.
     pub path: &'static str,
+    pub(in crate::http) presence: Presence,
     pub body: BodyKind,
     pub(in crate::http) handler: Handler,
 }
@@ -64,6 +67,7 @@ pub enum BodyKind {
 /// call: a function that takes a caller cannot stand in a row that anyone may call.
 #[derive(Debug)]
 pub(in crate::http) enum Handler {
+    Asset(&'static Asset),
     Operation(OperationRoute),
     Operator(ProbeFunction),
     Page(PageRoute),
@@ -98,15 +102,16 @@ pub(in crate::http) struct OperationRoute {
 /// A page for browsers, which have no key.
 #[derive(Debug)]
 pub(in crate::http) struct PageRoute {
-    pub(in crate::http) presence: Presence,
     /// Parses the path. `None` if it is not this route's.
     pub(in crate::http) bind: fn(&str) -> Option<PageCall>,
 }
 
-/// The servers that have a page.
+/// The servers that have a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Presence {
     All,
+    /// Those whose operator has switched one of these groups of pages on.
+    With(&'static [PageGroup]),
     /// Those with a test tenant: the page is the simulator's, which serves no production tenant.
     WithTestTenant,
 }
@@ -133,7 +138,9 @@ impl Route {
         match &self.handler {
             Handler::Operation(operation) => Access::Key(operation.permissions),
             Handler::Operator(_) => Access::OperatorListener,
-            Handler::Page(_) | Handler::Preflight | Handler::Probe(_) => Access::Anyone,
+            Handler::Asset(_) | Handler::Page(_) | Handler::Preflight | Handler::Probe(_) => {
+                Access::Anyone
+            }
             // A proxy may be configured to need no key.
             Handler::Proxy => Access::Key(PROXY_PERMISSIONS),
             Handler::Results(_) => Access::MutualTls,
@@ -153,6 +160,7 @@ impl Route {
 
 /// The function for a request to the API listener, with its path parameters.
 pub(in crate::http) enum ApiCall {
+    Asset(&'static Asset),
     Operation(&'static OperationRoute, OperationCall),
     Page(PageCall),
     Preflight,
@@ -193,23 +201,21 @@ const ELSEWHERE: &[&str] = &[
 pub(in crate::http) fn find_api(
     method: &Method,
     path: &str,
-    has_test_tenant: impl Fn() -> bool,
+    is_here: impl Fn(Presence) -> bool,
 ) -> Result<(&'static Route, ApiCall), NoMatch> {
-    let found = find(method, |route| match &route.handler {
+    let bind = |route: &'static Route| match &route.handler {
+        Handler::Asset(asset) => route.is_at(path).then_some(ApiCall::Asset(asset)),
         Handler::Operation(operation) => {
             (operation.bind)(path).map(|call| ApiCall::Operation(operation, call))
         }
-        Handler::Page(page) => {
-            let call = (page.bind)(path)?;
-            let is_here = page.presence == Presence::All || has_test_tenant();
-            is_here.then_some(ApiCall::Page(call))
-        }
+        Handler::Page(page) => (page.bind)(path).map(ApiCall::Page),
         // Browsers ask about paths that do not exist, too. `Allow` does not list the method.
         Handler::Preflight => (*method == Method::OPTIONS).then_some(ApiCall::Preflight),
         Handler::Probe(probe) => route.is_at(path).then_some(ApiCall::Probe(*probe)),
         Handler::Proxy => proxy_rest(path).map(|_| ApiCall::Proxy),
         Handler::Operator(_) | Handler::Results(_) => None,
-    });
+    };
+    let found = find(method, |route| bind(route).filter(|_| is_here(route.presence)));
     found.map_err(|no_match| match (no_match, path.split('/').nth(1)) {
         (NoMatch::Path, Some(first)) if ELSEWHERE.contains(&first) => NoMatch::Elsewhere,
         (NoMatch::Path, Some("tenants")) if is_elsewhere_in_tenants(path) => NoMatch::Elsewhere,
@@ -247,7 +253,8 @@ pub(in crate::http) fn find_operator(
 ) -> Result<(&'static Route, ProbeFunction), NoMatch> {
     find(method, |route| match route.handler {
         Handler::Operator(function) => route.is_at(path).then_some(function),
-        Handler::Operation(_)
+        Handler::Asset(_)
+        | Handler::Operation(_)
         | Handler::Page(_)
         | Handler::Preflight
         | Handler::Probe(_)
@@ -263,7 +270,8 @@ pub(in crate::http) fn find_results(
 ) -> Result<(&'static Route, ResultsFunction), NoMatch> {
     find(method, |route| match route.handler {
         Handler::Results(function) => route.is_at(path).then_some(function),
-        Handler::Operation(_)
+        Handler::Asset(_)
+        | Handler::Operation(_)
         | Handler::Operator(_)
         | Handler::Page(_)
         | Handler::Preflight

@@ -5,8 +5,10 @@ use hyper::Method;
 #[cfg(test)]
 use crate::app::Error;
 use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, WebhookId};
+use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
 use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
+use crate::http::front::base;
 use crate::http::operations::{
     applications, client_keys, enrichments, logs, proxies, results, sessions, tenants, webhooks,
 };
@@ -39,16 +41,18 @@ const SEARCH_TOKENS: Successor = Successor {
 /// A row of an operation: name, methods, path, permissions, body, idempotency, rate limit, and the
 /// method of [`Exchange`] with the path parameters that it takes. A function that needs nothing else
 /// of the request has `fn` before it, and a function that takes the exchange has `with` before it.
+/// `on` names the group of pages without which a server does not have the row.
 macro_rules! operation {
     (
         $name:ident $($method:ident)|+ $($literal:literal $({$parameter:ident: $kind:ty})?)+
         [$($permission:ident)*] $body:ident $idempotency:ident $limit:ident $(successor $successor:ident)?
-        => $($call:tt)+
+        $(on $group:ident)? => $($call:tt)+
     ) => {
         Route {
             name: stringify!($name),
             methods: &[$(Method::$method),+],
             path: concat!($($literal $(, "{", stringify!($parameter), "}")?),+),
+            presence: presence!($($group)?),
             body: BodyKind::$body,
             handler: Handler::Operation(OperationRoute {
                 permissions: &[$(Permission::$permission),*],
@@ -92,9 +96,9 @@ macro_rules! page {
             name: stringify!($name),
             methods: &[Method::$method],
             path: concat!($($literal $(, "{", stringify!($parameter), "}")?),+),
+            presence: Presence::$presence,
             body: BodyKind::Form,
             handler: Handler::Page(PageRoute {
-                presence: Presence::$presence,
                 bind: |path| {
                     let mut reader = PathReader::new(path);
                     $(
@@ -119,9 +123,33 @@ macro_rules! probe {
             name: stringify!($name),
             methods: &[Method::GET, Method::HEAD],
             path: $path,
+            presence: Presence::All,
             body: BodyKind::Nothing,
             handler: Handler::$handler($function),
         }
+    };
+}
+
+/// A row of a file for browsers: the groups of pages that need it, name, path and file.
+macro_rules! asset {
+    ([$($group:ident)+] $name:ident $path:literal => $asset:path) => {
+        Route {
+            name: stringify!($name),
+            methods: &[Method::GET, Method::HEAD],
+            path: $path,
+            presence: presence!($($group)+),
+            body: BodyKind::Nothing,
+            handler: Handler::Asset(&$asset),
+        }
+    };
+}
+
+macro_rules! presence {
+    () => {
+        Presence::All
+    };
+    ($($group:ident)+) => {
+        Presence::With(&[$(PageGroup::$group),+])
     };
 }
 
@@ -218,22 +246,23 @@ pub static ROUTES: &[Route] = &[
     operation!(ReadFormula GET|POST "/orchestration/connection_formulas/" {id: FormulaName} [ConnectionFormulas] Nothing Ignored Other => read_formula(id)),
     operation!(ListFormulas GET|POST "/orchestration/connection/formulas" [ConnectionFormulas] Nothing Ignored Other => list_formulas()),
     operation!(ReadFormula GET|POST "/orchestration/connection/formulas/" {id: FormulaName} [ConnectionFormulas] Nothing Ignored Other => read_formula(id)),
-    Route { name: "InvokeProxy", methods: &[Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE], path: PROXY_PATH, body: BodyKind::Raw, handler: Handler::Proxy },
+    Route { name: "InvokeProxy", methods: &[Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE], path: PROXY_PATH, presence: Presence::All, body: BodyKind::Raw, handler: Handler::Proxy },
     page!(MethodPage GET "/pages/method.html" All => method_page()),
     page!(ChallengePage GET "/pages/challenge.html" All => challenge_page()),
     page!(MethodNotification POST "/3ds/sessions/" {id: VisitedSession} "/method-notification" All => method_notification(id).await),
     page!(ChallengeNotification POST "/3ds/sessions/" {id: VisitedSession} "/challenge-notification" All => challenge_notification(id)),
     page!(SimulatedMethod POST "/3ds/sim/acs/method" WithTestTenant => simulated_method()),
     page!(SimulatedChallenge POST "/3ds/sim/acs/challenge" WithTestTenant => simulated_challenge().await),
+    asset!([Console Examples Reference] BaseStyle "/pages/base.css" => base::STYLE),
     probe!(Probe Healthz "/healthz" => probes::healthz),
     probe!(Probe Readyz "/readyz" => probes::readyz),
     probe!(Probe Ping "/ping" => probes::ping),
-    Route { name: "Preflight", methods: &[Method::OPTIONS], path: "*", body: BodyKind::Nothing, handler: Handler::Preflight },
+    Route { name: "Preflight", methods: &[Method::OPTIONS], path: "*", presence: Presence::All, body: BodyKind::Nothing, handler: Handler::Preflight },
     probe!(Operator Healthz "/healthz" => probes::healthz),
     probe!(Operator Readyz "/readyz" => probes::readyz),
     probe!(Operator Metrics "/metrics" => probes::metrics),
     probe!(Operator Status "/status" => probes::status),
-    Route { name: "ThreedsResults", methods: &[Method::POST], path: RESULTS_PATH, body: BodyKind::Message, handler: Handler::Results(results::take_message) },
+    Route { name: "ThreedsResults", methods: &[Method::POST], path: RESULTS_PATH, presence: Presence::All, body: BodyKind::Message, handler: Handler::Results(results::take_message) },
 ];
 
 /// The result of a function, in the one form that the pipeline takes from functions of its kind.
