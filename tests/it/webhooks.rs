@@ -351,7 +351,7 @@ fn the_operator_sees_failures_retries_and_replaces_the_key() {
 }
 
 #[test]
-fn the_programs_of_the_readme_verify_a_webhook() {
+fn the_programs_of_the_chapter_verify_a_webhook() {
     let psp = Psp::start();
     let vault = start(&psp);
     create(&vault, body(&psp.url("/status/200"), &["token.created"])).with_status(201);
@@ -386,13 +386,13 @@ fn the_programs_of_the_readme_verify_a_webhook() {
         ("node", "-e", "0", "js", node),
     ];
     for (program, flag, probe, language, driver) in programs {
-        let text = format!("{}\n{driver}", readme_block(language));
+        let text = format!("{}\n{driver}", chapter_block(language));
         directory.write("program", text, 0o600);
         let probed = Command::new(program).args([flag, probe]).output();
         if !probed.is_ok_and(|it| it.status.success()) {
             let is_required = std::env::var_os("STRONGROOM_CLIENTS_REQUIRED").is_some();
             assert!(!is_required, "{program} cannot run the receiver: tests/clients/install");
-            eprintln!("skipped: {program} cannot run the receiver of the README");
+            eprintln!("skipped: {program} cannot run the receiver of the chapter");
             continue;
         }
         let mut command = Command::new(program);
@@ -404,9 +404,8 @@ fn the_programs_of_the_readme_verify_a_webhook() {
 }
 
 /// The first block of code of a language in the chapter on webhooks.
-fn readme_block(language: &str) -> String {
-    let readme = include_str!("../../README.md");
-    let (_, chapter) = readme.split_once("\n## Webhooks\n").unwrap();
+fn chapter_block(language: &str) -> String {
+    let chapter = include_str!("../../src/http/front/chapters/webhooks.md");
     let (_, block) = chapter.split_once(&format!("```{language}\n")).unwrap();
     String::from(block.split_once("```").unwrap().0)
 }

@@ -1,4 +1,4 @@
-//! README, manual page and CONTRIBUTING.md agree with the program and its sources.
+//! README, chapters, manual page and CONTRIBUTING.md agree with the program and its sources.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -9,9 +9,9 @@ use crate::harness::output_of;
 use crate::tidy::sources::{has_word, is_part_of_a_name, read_rust, root};
 
 #[test]
-fn the_readme_lists_every_operation_with_its_permission_and_no_other() {
-    let readme = include_str!("../../../README.md");
-    let listed: BTreeSet<String> = readme.lines().filter_map(listed_operation).collect();
+fn the_chapter_on_operations_lists_every_operation_with_its_permission_and_no_other() {
+    let chapter = include_str!("../../../src/http/front/chapters/operations.md");
+    let listed: BTreeSet<String> = chapter.lines().filter_map(listed_operation).collect();
     let known: BTreeSet<String> = ROUTES
         .iter()
         .filter_map(|route| match route.access() {
