@@ -65,6 +65,7 @@ mod proxy;
 mod proxy_failures;
 mod proxy_rights;
 mod psp;
+mod quickstarts;
 mod quotas;
 mod quotas_as_settings;
 mod race;

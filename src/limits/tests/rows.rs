@@ -287,3 +287,56 @@ fn a_request_that_counts_as_several_takes_them_together_or_none() {
     assert_eq!(limiter.admit_more(&search, huge, full), Ok(()));
     assert!(limiter.admit(&search, full).is_err());
 }
+
+/// The rate and the consequence of a row, as the documents write them.
+fn in_words(row: &Row) -> (String, String) {
+    let text = row.requests.to_string();
+    let (thousands, rest) = text.split_at(text.len().saturating_sub(3));
+    let requests = if thousands.is_empty() { text } else { format!("{thousands},{rest}") };
+    let beyond = match row.action {
+        RowAction::Block { for_s } => format!("blocked for {for_s} s"),
+        RowAction::Throttle => String::from("wait"),
+    };
+    (format!("{requests} in {} s", row.period_s), beyond)
+}
+
+#[test]
+fn the_chapter_on_rate_limits_has_every_row_in_its_order() {
+    let chapter = include_str!("../../http/front/chapters/rate-limits.md");
+    let cells = |line: &str| -> Vec<String> {
+        line.split('|').map(|cell| String::from(cell.trim())).collect()
+    };
+    let listed: Vec<(String, String)> = chapter
+        .lines()
+        .map(cells)
+        .filter(|cells| cells.get(3).is_some_and(|cell| cell.ends_with(" s")))
+        .map(|cells| (cells[3].clone(), cells[4].clone()))
+        .collect();
+    // This server has no account updater and no proxies with hostnames.
+    let has = |row: &&Row| {
+        let left_out = [
+            RowScope::Operations(&[Operation::AccountUpdater]),
+            RowScope::Proxy(ProxyKind::Hostname),
+        ];
+        !left_out.contains(&row.scope)
+    };
+    let rows: Vec<_> = ROWS.iter().filter(has).map(in_words).collect();
+    assert_eq!(listed, rows);
+}
+
+#[test]
+fn the_readme_has_no_rate_that_is_not_a_row() {
+    let (_, section) = include_str!("../../../README.md").split_once("\n## Rate limits\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let rates: Vec<String> = ROWS.iter().map(|row| in_words(row).0).collect();
+    let shown: Vec<&str> = section
+        .lines()
+        .filter_map(|line| line.strip_suffix(" |")?.rsplit_once("| "))
+        .map(|it| it.1)
+        .collect();
+    let shown: Vec<&str> = shown.into_iter().filter(|cell| cell.contains(" in ")).collect();
+    assert_eq!(shown.len(), 8);
+    for cell in shown {
+        assert!(rates.iter().any(|rate| cell.starts_with(rate)), "{cell}");
+    }
+}
