@@ -1,0 +1,86 @@
+// Using a page with the keyboard alone.
+import assert from 'node:assert/strict';
+import { until } from './wait.js';
+
+/** The element that has the focus, also inside frames and shadow roots; null for none. */
+const focused = async (frame) => {
+  const handle = await frame.evaluateHandle(() => {
+    let found = document.activeElement;
+    while (found?.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
+    return found === document.body ? null : found;
+  });
+  const element = handle.asElement();
+  if (element === null) return null;
+  const inner = await element.contentFrame();
+  return inner === null ? { element, frame } : ((await focused(inner)) ?? { element, frame });
+};
+
+/** Name and role of the focused element as assistive software has them, and whether focus shows. */
+export const focus = async (page) => {
+  const found = await focused(page.mainFrame());
+  if (found === null) return null;
+  const { element, frame } = found;
+  const node = await frame.accessibility.snapshot({ root: element, interestingOnly: false });
+  const seen = await element.evaluate((it) => {
+    const { outlineStyle, outlineWidth } = getComputedStyle(it);
+    const box = it.getBoundingClientRect();
+    return { ring: outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2, shown: box.width > 1 && box.height > 1 };
+  });
+  return { name: node?.name ?? '', role: node?.role ?? '', framed: frame !== page.mainFrame(), ...seen };
+};
+
+const mark = (found) => found.element.evaluate((it) => {
+  const isKnown = it.dataset.tabStop !== undefined;
+  it.dataset.tabStop = 'known';
+  return isKnown;
+});
+
+/** Every place that Tab reaches from where the focus is, until one comes again, each as `focus` has it. */
+export const tabStops = async (page, max = 200) => {
+  const stops = [];
+  for (let pressed = 0; pressed <= max; pressed += 1) {
+    await page.keyboard.press('Tab');
+    const found = await focused(page.mainFrame());
+    if (found === null || (await mark(found))) {
+      await clearMarks(page);
+      return stops;
+    }
+    stops.push(await focus(page));
+  }
+  throw new Error(`Tab reached more than ${max} places.`);
+};
+
+const clearMarks = async (page) => {
+  for (const frame of page.frames()) {
+    await frame.evaluate(() => {
+      for (const it of document.querySelectorAll('[data-tab-stop]')) delete it.dataset.tabStop;
+    });
+  }
+};
+
+/** The names of the places that Tab reaches, in order. */
+export const tabOrder = async (page, max) => (await tabStops(page, max)).map((stop) => stop.name);
+
+/** Presses Tab until the element with this name has the focus. */
+export const tabTo = async (page, name, max = 200) => {
+  for (let pressed = 0; pressed < max; pressed += 1) {
+    await page.keyboard.press('Tab');
+    const found = await focus(page);
+    if (found !== null && (name instanceof RegExp ? name.test(found.name) : found.name === name)) return found;
+  }
+  throw new Error(`Tab does not reach ${name}.`);
+};
+
+/** Waits until the element with this name has the focus. */
+export const focusReaches = (page, name) =>
+  until(`the focus on ${name}`, async () => (await focus(page))?.name === name);
+
+/** Fails unless every place that Tab reaches has a name, is shown, and has a visible focus. */
+export const checkTabStops = async (page) => {
+  const stops = await tabStops(page);
+  for (const stop of stops) {
+    assert.notEqual(stop.name, '', `${page.url()} has a place without a name: ${JSON.stringify(stop)}`);
+    assert.ok(stop.shown && stop.ring, `${page.url()} hides its focus: ${JSON.stringify(stop)}`);
+  }
+  return stops;
+};
