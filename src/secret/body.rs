@@ -3,7 +3,7 @@
 //!
 //! hyper queues the bytes without a copy, because the stream below it accepts several slices at
 //! once; rustls encrypts them into records of its own. Neither wipes the small pieces that it does
-//! copy (HTTP/2 copies frames of less than 256 bytes). The README documents this.
+//! copy (HTTP/2 copies frames of less than 256 bytes). The chapter `promises.md` documents this.
 
 use std::convert::Infallible;
 use std::fmt;

@@ -44,7 +44,7 @@ check("a session is made, authorized and used", async () => {
   await refuses(ForbiddenError, 403, () => privateClient.sessions.create());
 });
 
-// The function that the README shows.
+// The function that the chapter on client encryption keys shows.
 function encrypt(keyId, pem, data) {
   const x = Buffer.from(pem.replace(/-----.*?-----/g, ""), "base64").toString("base64url");
   const vault = createPublicKey({ key: { kty: "OKP", crv: "X25519", x }, format: "jwk" });
