@@ -35,6 +35,8 @@ pub struct Access {
 }
 
 impl Transform {
+    pub const ALL: [Self; 3] = [Self::Redact, Self::Mask, Self::Reveal];
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Redact => "redact",
@@ -44,12 +46,7 @@ impl Transform {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "redact" => Some(Self::Redact),
-            "mask" => Some(Self::Mask),
-            "reveal" => Some(Self::Reveal),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|transform| transform.as_str() == text)
     }
 }
 

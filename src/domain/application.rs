@@ -44,6 +44,8 @@ pub enum KeyForm {
 }
 
 impl ApplicationKind {
+    pub const ALL: [Self; 3] = [Self::Management, Self::Private, Self::Public];
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Management => "management",
@@ -53,12 +55,7 @@ impl ApplicationKind {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "management" => Some(Self::Management),
-            "private" => Some(Self::Private),
-            "public" => Some(Self::Public),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
 }
 

@@ -48,8 +48,7 @@ macro_rules! words {
         pub enum $name { $($(#[$of])* $variant),+ }
 
         impl $name {
-            #[cfg(test)]
-            const ALL: &[Self] = &[$(Self::$variant),+];
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// Its code in the file. Never change a code and never use one again.
             pub const fn code(self) -> u8 {

@@ -89,6 +89,8 @@ impl Condition {
 macro_rules! words {
     ($name:ident $($variant:ident $text:literal),+) => {
         impl $name {
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
             }

@@ -6,8 +6,8 @@
 use crate::domain::container::Container;
 use crate::domain::token_type::TokenType;
 
-const CLASSIFICATIONS: [&str; 4] = ["general", "bank", "pci", "pii"];
-const IMPACT_LEVELS: [&str; 3] = ["low", "moderate", "high"];
+pub const CLASSIFICATIONS: [&str; 4] = ["general", "bank", "pci", "pii"];
+pub const IMPACT_LEVELS: [&str; 3] = ["low", "moderate", "high"];
 
 /// The `privacy` of a request. An absent part is that of the type's default container.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

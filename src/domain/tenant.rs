@@ -34,6 +34,8 @@ pub struct Tenant {
 }
 
 impl TenantKind {
+    pub const ALL: [Self; 2] = [Self::Production, Self::Test];
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Production => "production",
@@ -42,10 +44,6 @@ impl TenantKind {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "production" => Some(Self::Production),
-            "test" => Some(Self::Test),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
 }

@@ -58,6 +58,8 @@ impl std::fmt::Debug for Webhook {
 }
 
 impl WebhookStatus {
+    pub const ALL: [Self; 2] = [Self::Disabled, Self::Enabled];
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Disabled => "disabled",
@@ -66,7 +68,7 @@ impl WebhookStatus {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Disabled, Self::Enabled].into_iter().find(|status| status.as_str() == text)
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
 }
 

@@ -9,6 +9,7 @@ mod bodies;
 mod body;
 mod exchange;
 mod front;
+mod openapi;
 mod operations;
 mod origin;
 mod pages;

@@ -185,6 +185,8 @@ impl DeviceInfo {
 }
 
 impl SessionKind {
+    pub const ALL: [Self; 2] = [Self::Customer, Self::Merchant];
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Customer => "customer",
@@ -193,7 +195,7 @@ impl SessionKind {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Customer, Self::Merchant].into_iter().find(|it| it.as_str() == text)
+        Self::ALL.into_iter().find(|it| it.as_str() == text)
     }
 }
 
@@ -216,6 +218,8 @@ impl Device {
 }
 
 impl WebChallengeMode {
+    pub const ALL: [Self; 2] = [Self::Iframe, Self::Redirect];
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Iframe => "iframe",
@@ -224,7 +228,7 @@ impl WebChallengeMode {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Iframe, Self::Redirect].into_iter().find(|it| it.as_str() == text)
+        Self::ALL.into_iter().find(|it| it.as_str() == text)
     }
 }
 

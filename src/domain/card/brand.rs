@@ -106,8 +106,10 @@ pub enum Funding {
 }
 
 impl Funding {
+    pub const ALL: [Self; 3] = [Self::Credit, Self::Debit, Self::Prepaid];
+
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Credit, Self::Debit, Self::Prepaid].into_iter().find(|one| one.as_str() == text)
+        Self::ALL.into_iter().find(|one| one.as_str() == text)
     }
 
     pub const fn as_str(self) -> &'static str {
@@ -172,10 +174,10 @@ pub enum Segment {
 }
 
 impl Segment {
+    pub const ALL: [Self; 4] = [Self::Business, Self::Commercial, Self::Consumer, Self::Government];
+
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Business, Self::Commercial, Self::Consumer, Self::Government]
-            .into_iter()
-            .find(|one| one.as_str() == text)
+        Self::ALL.into_iter().find(|one| one.as_str() == text)
     }
 
     pub const fn as_str(self) -> &'static str {

@@ -96,12 +96,20 @@ impl Asset {
     }
 
     const fn media_type(&self) -> HeaderValue {
-        HeaderValue::from_static(match self.kind {
+        HeaderValue::from_static(self.media_type_text())
+    }
+
+    pub(in crate::http) const fn media_type_text(&self) -> &'static str {
+        match self.kind {
             AssetKind::Json => "application/json",
             AssetKind::Page(_) => "text/html; charset=utf-8",
             AssetKind::Script(_) => "text/javascript; charset=utf-8",
             AssetKind::Style => "text/css; charset=utf-8",
-        })
+        }
+    }
+
+    pub(in crate::http) const fn is_json(&self) -> bool {
+        matches!(self.kind, AssetKind::Json)
     }
 
     /// With the headers that limit what the browser does with the asset.

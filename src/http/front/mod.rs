@@ -4,7 +4,7 @@
 //! A page has no inline script and no inline style, sets no cookie and loads nothing from another
 //! server. Each has a folder with its HTML, script and style, and a `mod.rs` that makes them assets.
 
-mod asset;
+pub(in crate::http) mod asset;
 pub(in crate::http) mod base;
 
 pub(in crate::http) use asset::Asset;

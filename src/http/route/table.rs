@@ -9,6 +9,7 @@ use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
 use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
 use crate::http::front::base;
+use crate::http::openapi;
 use crate::http::operations::{
     applications, client_keys, enrichments, logs, proxies, results, sessions, tenants, webhooks,
 };
@@ -254,6 +255,7 @@ pub static ROUTES: &[Route] = &[
     page!(SimulatedMethod POST "/3ds/sim/acs/method" WithTestTenant => simulated_method()),
     page!(SimulatedChallenge POST "/3ds/sim/acs/challenge" WithTestTenant => simulated_challenge().await),
     asset!([Console Examples Reference] BaseStyle "/pages/base.css" => base::STYLE),
+    asset!([Reference] OpenApi "/openapi.json" => openapi::DOCUMENT),
     probe!(Probe Healthz "/healthz" => probes::healthz),
     probe!(Probe Readyz "/readyz" => probes::readyz),
     probe!(Probe Ping "/ping" => probes::ping),

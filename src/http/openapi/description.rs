@@ -1,0 +1,189 @@
+//! The description of a route, in the words of people: everything that the routing table does not
+//! say. `document` joins it with the row.
+
+use crate::http::openapi::schema::Schema;
+use crate::http::openapi::tags::Tag;
+
+const JSON: &str = "application/json";
+
+/// The description of all rows of the routing table with one name.
+#[derive(Debug)]
+pub(super) struct Description {
+    /// The name of the rows.
+    pub(super) route: &'static str,
+    pub(super) tag: Tag,
+    pub(super) summary: &'static str,
+    pub(super) about: &'static str,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) request: Option<Content>,
+    pub(super) answers: Vec<Answer>,
+    /// Statuses that the row does not imply, or happen for a further reason.
+    pub(super) errors: Vec<(u16, &'static str)>,
+}
+
+#[derive(Debug)]
+pub(super) struct Parameter {
+    pub(super) place: Place,
+    pub(super) name: &'static str,
+    pub(super) schema: Schema,
+    pub(super) need: Need,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    Optional,
+    Required,
+}
+
+/// The part of a request that has a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Header,
+    Path,
+    Query,
+}
+
+/// A success.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) about: &'static str,
+    pub(super) content: Option<Content>,
+    /// The names of headers among the components.
+    pub(super) headers: Vec<&'static str>,
+}
+
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) media_type: &'static str,
+    pub(super) schema: Schema,
+    pub(super) examples: Vec<Example>,
+}
+
+#[derive(Debug)]
+pub(super) struct Example {
+    pub(super) name: &'static str,
+    pub(super) summary: &'static str,
+    /// The text of a JSON value, or of the body if its type is another.
+    pub(super) text: &'static str,
+}
+
+impl Place {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Header => "header",
+            Self::Path => "path",
+            Self::Query => "query",
+        }
+    }
+}
+
+impl Description {
+    pub(super) const fn new(route: &'static str, tag: Tag, summary: &'static str) -> Self {
+        Self {
+            route,
+            tag,
+            summary,
+            about: "",
+            parameters: Vec::new(),
+            request: None,
+            answers: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    pub(super) fn about(mut self, text: &'static str) -> Self {
+        self.about = text;
+        self
+    }
+
+    pub(super) fn path(self, name: &'static str, schema: Schema) -> Self {
+        self.parameter(Place::Path, name, schema, Need::Required)
+    }
+
+    pub(super) fn query(self, name: &'static str, schema: Schema) -> Self {
+        self.parameter(Place::Query, name, schema, Need::Optional)
+    }
+
+    pub(super) fn required_query(self, name: &'static str, schema: Schema) -> Self {
+        self.parameter(Place::Query, name, schema, Need::Required)
+    }
+
+    pub(super) fn header(self, name: &'static str, schema: Schema) -> Self {
+        self.parameter(Place::Header, name, schema, Need::Optional)
+    }
+
+    /// The body, whose media type is that of the row.
+    pub(super) fn takes(mut self, schema: Schema) -> Self {
+        self.request = Some(Content { media_type: JSON, schema, examples: Vec::new() });
+        self
+    }
+
+    /// An example of the body that was described last.
+    pub(super) fn sends(
+        mut self,
+        name: &'static str,
+        summary: &'static str,
+        text: &'static str,
+    ) -> Self {
+        if let Some(content) = &mut self.request {
+            content.examples.push(Example { name, summary, text });
+        }
+        self
+    }
+
+    pub(super) fn answers(self, status: u16, about: &'static str, schema: Schema) -> Self {
+        self.answers_as(status, about, JSON, schema)
+    }
+
+    pub(super) fn answers_as(
+        mut self,
+        status: u16,
+        about: &'static str,
+        media_type: &'static str,
+        schema: Schema,
+    ) -> Self {
+        let content = Some(Content { media_type, schema, examples: Vec::new() });
+        self.answers.push(Answer { status, about, content, headers: Vec::new() });
+        self
+    }
+
+    /// An answer without a body.
+    pub(super) fn answers_nothing(mut self, status: u16, about: &'static str) -> Self {
+        self.answers.push(Answer { status, about, content: None, headers: Vec::new() });
+        self
+    }
+
+    /// An example of the answer that was described last.
+    pub(super) fn shows(
+        mut self,
+        name: &'static str,
+        summary: &'static str,
+        text: &'static str,
+    ) -> Self {
+        let content = self.answers.last_mut().and_then(|answer| answer.content.as_mut());
+        if let Some(content) = content {
+            content.examples.push(Example { name, summary, text });
+        }
+        self
+    }
+
+    /// A header of the answer that was described last.
+    pub(super) fn with_header(mut self, name: &'static str) -> Self {
+        if let Some(answer) = self.answers.last_mut() {
+            answer.headers.push(name);
+        }
+        self
+    }
+
+    /// An error that the row does not imply, or a further reason for one that it does.
+    pub(super) fn fails(mut self, status: u16, about: &'static str) -> Self {
+        self.errors.push((status, about));
+        self
+    }
+
+    fn parameter(mut self, place: Place, name: &'static str, schema: Schema, need: Need) -> Self {
+        self.parameters.push(Parameter { place, name, schema, need });
+        self
+    }
+}

@@ -1,0 +1,23 @@
+//! The OpenAPI document of the interface at `/openapi.json`, and a Postman collection that is made
+//! from it. The document comes out of the routing table, so it has every route, and out of
+//! `operations`, which describes each route by its name; a test fails if one of them is missing.
+
+mod description;
+mod document;
+mod errors;
+mod headers;
+mod operations;
+mod rates;
+mod schema;
+mod tags;
+#[cfg(test)]
+mod tests;
+
+use std::sync::LazyLock;
+
+use crate::http::front::asset::{Asset, AssetKind};
+use crate::http::route::ROUTES;
+
+pub(in crate::http) static DOCUMENT: Asset = Asset::new(AssetKind::Json, || &DOCUMENT_TEXT);
+
+static DOCUMENT_TEXT: LazyLock<String> = LazyLock::new(|| document::document(ROUTES).to_string());

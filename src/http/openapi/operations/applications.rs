@@ -1,0 +1,206 @@
+//! Applications, their keys, permissions and templates.
+
+use crate::bounds::{KEYS_PER_APPLICATION_MAX, NAME_CHARS_MAX, RULES_MAX};
+use crate::domain::application::ApplicationKind;
+use crate::http::openapi::description::Description;
+use crate::http::openapi::headers::LOCATION;
+use crate::http::openapi::operations::shared::{
+    authors, by_number, container, offset_page, permissions, permissions_request, rule_request,
+};
+use crate::http::openapi::schema::Schema;
+use crate::http::openapi::tags::Tag;
+
+const CREATE: &str = r#"{"name":"Backend","type":"private","permissions":["token:create"],"rules":[{"priority":1,"container":"/pci/","transform":"mask","permissions":["token:read"]}]}"#;
+const APPLICATION: &str = r#"{"id":"01a1dd3a-7c10-4b6e-8f21-3a9d5e7b1c20","tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","name":"Backend","key":"key_test_self_pvt_4WbQfP5hKXe9Bb2xM3Wn7a.00112233445566778899aabbccddeeff","keys":[{"id":"01a1dd3a-7c11-4d02-9b1e-6c2f8a4d7e31","tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","version":"v1","created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d","created_at":"2026-01-31T09:30:00.123456+00:00"}],"type":"private","permissions":["token:create"],"rules":[{"priority":1,"container":"/pci/","transform":"mask","permissions":["token:read"]}],"created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d","created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
+const KEY: &str = r#"{"id":"01a1dd3a-7c12-4e8a-a5d3-7f1b2c3d4e5f","tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","key":"key_test_self_pvt_7XcRgQ6iLYf8Cc3yN4Xo8b.ffeeddccbbaa99887766554433221100","version":"v1","created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d","created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
+
+pub(super) fn operations() -> Vec<Description> {
+    let mut all = applications();
+    all.extend(keys());
+    all.extend(catalogs());
+    all
+}
+
+fn id() -> Schema {
+    Schema::uuid().about("The id of an application.")
+}
+
+fn applications() -> Vec<Description> {
+    let application = || Schema::reference("Application");
+    vec![
+        Description::new("CreateApplication", Tag::Applications, "Create an application")
+            .about("The answer has the text of the first key, which no later answer shows again. A key cannot give more rights than the type of the application may hold.")
+            .takes(Schema::reference("CreateApplicationRequest"))
+            .sends("private", "A private application that creates tokens and reads cards masked", CREATE)
+            .answers(201, "The application, with the text of its key.", application())
+            .with_header(LOCATION)
+            .shows("private", "A private application", APPLICATION)
+            .fails(422, "The tenant has as many applications as it may have."),
+        by_number(Description::new("ListApplications", Tag::Applications, "List applications"))
+            .query("id", Schema::list(id()))
+            .query("type", Schema::list(kind()))
+            .answers(200, "A page of applications.", offset_page(application())),
+        Description::new("ReadApplicationByKey", Tag::Applications, "Read the caller's application")
+            .about("The application that the key of the request belongs to.")
+            .answers(200, "The application.", application()),
+        Description::new("ReadApplication", Tag::Applications, "Read an application")
+            .path("id", id())
+            .answers(200, "The application, without the texts of its keys.", application()),
+        Description::new("UpdateApplication", Tag::Applications, "Change an application")
+            .about("Replaces the name, the permissions and the rules. The type never changes.")
+            .path("id", id())
+            .takes(Schema::reference("UpdateApplicationRequest"))
+            .sends("name", "Another name and other rights", r#"{"name":"Reports","permissions":["token:search"],"rules":[]}"#)
+            .answers(200, "The application.", application()),
+        Description::new("DeleteApplication", Tag::Applications, "Delete an application")
+            .about("Its keys end at once.")
+            .path("id", id())
+            .answers_nothing(204, "The application is deleted."),
+        Description::new("RegenerateApplicationKey", Tag::Applications, "Replace a key")
+            .about("Shut down: create a new key, then delete the old one.")
+            .path("id", Schema::text().about("Any text."))
+            .fails(410, "Keys are no longer regenerated."),
+    ]
+}
+
+fn keys() -> Vec<Description> {
+    let key = || Schema::reference("ApplicationKey");
+    let key_id = || Schema::uuid().about("The id of a key.");
+    vec![
+        Description::new("CreateApplicationKey", Tag::Applications, "Create a key")
+            .about("The answer has the text of the key, which no later answer shows again.")
+            .path("id", id())
+            .answers(201, "The key, with its text.", key())
+            .with_header(LOCATION)
+            .shows("key", "A key", KEY)
+            .fails(422, "The application has three keys already."),
+        Description::new("ListApplicationKeys", Tag::Applications, "List keys")
+            .path("id", id())
+            .answers(
+                200,
+                "All keys of the application, without their texts.",
+                Schema::list(key()).up_to_items(KEYS_PER_APPLICATION_MAX),
+            ),
+        Description::new("ReadApplicationKey", Tag::Applications, "Read a key")
+            .path("id", id())
+            .path("key", key_id())
+            .answers(200, "The key, without its text.", key()),
+        Description::new("DeleteApplicationKey", Tag::Applications, "Delete a key")
+            .about("The key ends at once.")
+            .path("id", id())
+            .path("key", key_id())
+            .answers_nothing(204, "The key is deleted."),
+    ]
+}
+
+fn catalogs() -> Vec<Description> {
+    let template = || Schema::reference("ApplicationTemplate");
+    let permission = Schema::object()
+        .has("type", Schema::reference("Permission"))
+        .has("description", Schema::text())
+        .has("application_types", Schema::list(kind()))
+        .closed();
+    vec![
+        Description::new("ListPermissions", Tag::Applications, "List permissions")
+            .query("application_type", kind())
+            .answers(
+                200,
+                "All permissions, or those that applications of the type may hold.",
+                Schema::list(permission),
+            ),
+        Description::new(
+            "ListApplicationTemplates",
+            Tag::Applications,
+            "List application templates",
+        )
+        .answers(200, "Sets of permissions to start from.", Schema::list(template())),
+        Description::new(
+            "ReadApplicationTemplate",
+            Tag::Applications,
+            "Read an application template",
+        )
+        .path("id", Schema::text().about("The id of a template."))
+        .answers(200, "The template.", template()),
+    ]
+}
+
+fn kind() -> Schema {
+    Schema::word(ApplicationKind::ALL.map(ApplicationKind::as_str))
+}
+
+fn name() -> Schema {
+    Schema::text().chars(1, NAME_CHARS_MAX)
+}
+
+pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
+    vec![
+        ("Application", application()),
+        ("ApplicationKey", key()),
+        ("ApplicationTemplate", template()),
+        ("CreateApplicationRequest", create_request()),
+        ("UpdateApplicationRequest", update_request()),
+        ("AccessRuleRequest", rule_request().has("container", container())),
+    ]
+}
+
+fn application() -> Schema {
+    let members = Schema::object()
+        .has("id", Schema::uuid())
+        .has("tenant_id", Schema::uuid())
+        .has("name", Schema::text())
+        .may_have(
+            "key",
+            Schema::text().about("The text of the first key, only in the answer that made it."),
+        )
+        .has("keys", Schema::list(Schema::reference("ApplicationKey")))
+        .has("type", kind())
+        .has("permissions", permissions())
+        .has("rules", Schema::list(Schema::reference("AccessRule")));
+    authors(members).closed()
+}
+
+fn key() -> Schema {
+    Schema::object()
+        .has("id", Schema::uuid())
+        .has("tenant_id", Schema::uuid())
+        .may_have("key", Schema::text().about("The text, only in the answer that made the key."))
+        .has("version", Schema::word(["v1"]))
+        .may_have("created_by", Schema::uuid())
+        .has("created_at", Schema::time())
+        .closed()
+}
+
+fn template() -> Schema {
+    Schema::object()
+        .has("id", Schema::uuid())
+        .has("name", Schema::text())
+        .has("description", Schema::text())
+        .has("application_type", kind())
+        .has("template_type", Schema::word(["official"]))
+        .has("is_starter", Schema::flag())
+        .has("rules", Schema::list(Schema::reference("AccessRule")))
+        .has("permissions", permissions())
+        .closed()
+}
+
+fn rules() -> Schema {
+    Schema::list(Schema::reference("AccessRuleRequest")).up_to_items(RULES_MAX)
+}
+
+fn create_request() -> Schema {
+    Schema::object()
+        .about("There must be permissions or rules. A management application has permissions only.")
+        .has("name", name())
+        .has("type", kind())
+        .takes("permissions", permissions_request())
+        .takes("rules", rules())
+        .takes("create_key", Schema::flag().about("Makes a first key.").or_else(true))
+}
+
+fn update_request() -> Schema {
+    Schema::object()
+        .about("There must be permissions or rules.")
+        .has("name", name())
+        .takes("permissions", permissions_request())
+        .takes("rules", rules())
+}

@@ -1,0 +1,31 @@
+//! Probes.
+
+use crate::http::openapi::description::Description;
+use crate::http::openapi::schema::Schema;
+use crate::http::openapi::tags::Tag;
+
+pub(super) fn operations() -> Vec<Description> {
+    let status = |word| Schema::object().has("status", Schema::word([word])).closed();
+    let ready = || {
+        Schema::object()
+            .has("status", Schema::word(["ready", "not_ready"]))
+            .may_have(
+                "checks",
+                Schema::map(Schema::text())
+                    .about("For management keys: each check with its reason."),
+            )
+            .closed()
+    };
+    vec![
+        Description::new("Healthz", Tag::Health, "Is the server alive?")
+            .answers(200, "The server answers.", status("alive")),
+        Description::new("Readyz", Tag::Health, "Is the server ready?")
+            .about("For load balancers. With a management key the answer has each check with its reason.")
+            .header("BT-API-KEY", Schema::text().about("A management key, to see the checks."))
+            .answers(200, "The server is ready.", ready())
+            .answers(503, "The server is not ready.", ready()),
+        Description::new("Ping", Tag::Health, "Ping")
+            .about("For clients of the published interface that look for the server.")
+            .answers(200, "The server answers.", status("ok")),
+    ]
+}

@@ -1,0 +1,55 @@
+//! The descriptions of routes, a file for each resource: what each operation does, takes and answers.
+//! Maxima come from `bounds` and lists of words from the types of the program, so that they are
+//! always those that the server applies.
+
+mod applications;
+mod client_keys;
+mod connections;
+mod enrichments;
+mod health;
+mod logs;
+mod pages;
+mod proxies;
+mod sessions;
+mod shared;
+mod tenant;
+mod threeds;
+mod threeds_authenticate;
+mod threeds_outcome;
+mod token_intents;
+mod tokens;
+mod webhooks;
+
+use crate::http::openapi::description::Description;
+use crate::http::openapi::schema::Schema;
+
+/// A resource: its operations, and the schemas that they refer to.
+type Resource = (fn() -> Vec<Description>, fn() -> Vec<(&'static str, Schema)>);
+
+const RESOURCES: &[Resource] = &[
+    (tokens::operations, tokens::schemas),
+    (token_intents::operations, token_intents::schemas),
+    (proxies::operations, proxies::schemas),
+    (sessions::operations, sessions::schemas),
+    (client_keys::operations, client_keys::schemas),
+    (threeds::operations, threeds::schemas),
+    (webhooks::operations, webhooks::schemas),
+    (applications::operations, applications::schemas),
+    (tenant::operations, tenant::schemas),
+    (logs::operations, logs::schemas),
+    (enrichments::operations, Vec::new),
+    (connections::operations, connections::schemas),
+    (health::operations, Vec::new),
+    (pages::operations, Vec::new),
+    (Vec::new, shared::schemas),
+];
+
+/// One description for each name of a route.
+pub(super) fn all() -> Vec<Description> {
+    RESOURCES.iter().flat_map(|(operations, _)| operations()).collect()
+}
+
+/// `components.schemas`, by name.
+pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
+    RESOURCES.iter().flat_map(|(_, schemas)| schemas()).collect()
+}

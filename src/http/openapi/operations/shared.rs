@@ -1,0 +1,144 @@
+//! Schemas that several resources share.
+
+use crate::bounds::{
+    CONTAINER_BYTES_MAX, CURSOR_CHARS_MAX, DESCRIPTION_CHARS_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX,
+    PERMISSIONS_MAX, TOKEN_NAME_CHARS_MAX,
+};
+use crate::domain::access::Transform;
+use crate::domain::permission::Permission;
+use crate::domain::token_type::TokenType;
+use crate::http::openapi::description::Description;
+use crate::http::openapi::schema::Schema;
+
+pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
+    vec![
+        ("Container", container_schema()),
+        ("Permission", Schema::word(Permission::ALL.iter().map(|it| it.as_str()))),
+        ("TokenType", Schema::word(TokenType::ALL.iter().map(|it| it.as_str()))),
+        ("AccessRule", rule()),
+        ("CursorPagination", cursor_pagination()),
+        ("OffsetPagination", offset_pagination()),
+    ]
+}
+
+fn container_schema() -> Schema {
+    Schema::text()
+        .about("The path of a container, in any case; it is kept in lower case.")
+        .chars(1, CONTAINER_BYTES_MAX)
+        .pattern("^/([A-Za-z0-9_-]+/)*$")
+        .example("/pci/high/")
+}
+
+pub(super) fn container() -> Schema {
+    Schema::reference("Container")
+}
+
+pub(super) fn permissions() -> Schema {
+    Schema::list(Schema::reference("Permission"))
+}
+
+pub(super) fn token_type() -> Schema {
+    Schema::reference("TokenType")
+}
+
+fn rule() -> Schema {
+    Schema::object()
+        .about("Permissions on the tokens of a container and of those inside it. Of all rules that cover a token, the one with the lowest priority decides.")
+        .may_have("description", Schema::text())
+        .has("priority", Schema::integer().at_least(1))
+        .has("container", container())
+        .has("transform", transform())
+        .has("permissions", permissions())
+        .closed()
+}
+
+/// The members of a rule in a request, without the tokens that it covers.
+pub(super) fn rule_request() -> Schema {
+    Schema::object()
+        .takes("description", Schema::text().chars(0, DESCRIPTION_CHARS_MAX))
+        .has("priority", Schema::integer().between(1, 4_294_967_295))
+        .has("transform", transform())
+        .has("permissions", permissions().at_least_items(1).up_to_items(PERMISSIONS_MAX))
+}
+
+pub(super) fn transform() -> Schema {
+    Schema::word(Transform::ALL.map(Transform::as_str))
+        .about("The part of the data that answers show: nothing, what the mask shows, or all.")
+}
+
+pub(super) fn permissions_request() -> Schema {
+    permissions().up_to_items(PERMISSIONS_MAX)
+}
+
+/// Members of a resource that say who made and changed it, and when.
+pub(super) fn authors(schema: Schema) -> Schema {
+    schema
+        .may_have("created_by", Schema::uuid().about("The application that made it."))
+        .has("created_at", Schema::time())
+        .may_have("modified_by", Schema::uuid())
+        .may_have("modified_at", Schema::time())
+}
+
+fn cursor_pagination() -> Schema {
+    Schema::object()
+        .has("page_size", Schema::integer().at_least(1))
+        .may_have("next", Schema::text().about("The `start` of the next page; absent on the last."))
+        .closed()
+}
+
+fn offset_pagination() -> Schema {
+    Schema::object()
+        .has("total_items", Schema::integer().at_least(0))
+        .has("page_number", Schema::integer().at_least(1))
+        .has("page_size", Schema::integer().at_least(1))
+        .has("total_pages", Schema::integer().at_least(0))
+        .closed()
+}
+
+fn page(pagination: &'static str, items: Schema) -> Schema {
+    Schema::object()
+        .has("pagination", Schema::reference(pagination))
+        .has("data", Schema::list(items))
+        .closed()
+}
+
+pub(super) fn cursor_page(items: Schema) -> Schema {
+    page("CursorPagination", items)
+}
+
+pub(super) fn offset_page(items: Schema) -> Schema {
+    page("OffsetPagination", items)
+}
+
+pub(super) fn size() -> Schema {
+    Schema::integer()
+        .about("The number of items of a page.")
+        .between(1, PAGE_SIZE_MAX)
+        .or_else(PAGE_SIZE_DEFAULT)
+}
+
+pub(super) fn page_number() -> Schema {
+    Schema::integer().about("The number of the page, from 1.").between(1, 1_000_000_000).or_else(1)
+}
+
+pub(super) fn start() -> Schema {
+    Schema::text().about("The `next` of the page before.").chars(0, CURSOR_CHARS_MAX)
+}
+
+pub(super) fn by_number(described: Description) -> Description {
+    described.query("page", page_number()).query("size", size())
+}
+
+pub(super) fn by_cursor(described: Description) -> Description {
+    described.query("start", start()).query("size", size())
+}
+
+pub(super) fn token_id() -> Schema {
+    Schema::text().about("The id of a token.").chars(1, TOKEN_NAME_CHARS_MAX)
+}
+
+pub(super) fn expires_at() -> Schema {
+    Schema::text()
+        .about("A time of ISO 8601; without an offset it is UTC.")
+        .example("2030-11-14T09:30:00Z")
+}

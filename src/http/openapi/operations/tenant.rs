@@ -1,0 +1,80 @@
+//! The caller's own tenant.
+
+use crate::bounds::{NAME_CHARS_MAX, SETTING_BYTES_MAX, SETTINGS_MAX};
+use crate::domain::tenant::TenantKind;
+use crate::http::openapi::description::Description;
+use crate::http::openapi::operations::shared::{by_number, offset_page};
+use crate::http::openapi::schema::Schema;
+use crate::http::openapi::tags::Tag;
+
+const TENANT: &str = r#"{"id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","owner_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","name":"Shop","type":"test","created_at":"2026-01-31T09:30:00.123456+00:00","settings":{"deduplicate_tokens":"true"}}"#;
+
+pub(super) fn operations() -> Vec<Description> {
+    let tenant = || Schema::reference("Tenant");
+    let nobody = || offset_page(Schema::object());
+    let role = Schema::object().has("name", Schema::text()).closed();
+    vec![
+        Description::new("ReadTenant", Tag::Tenant, "Read the tenant")
+            .answers(200, "The tenant, with its settings and its quotas among them.", tenant())
+            .shows("test", "A test tenant", TENANT),
+        Description::new("UpdateTenant", Tag::Tenant, "Change the tenant")
+            .about("Replaces the name and, if given, all settings. The operator sets the quotas, which are shown among the settings.")
+            .takes(Schema::reference("UpdateTenantRequest"))
+            .sends("deduplicate", "Deduplication for all tokens", r#"{"name":"Shop","settings":{"deduplicate_tokens":"true","token_deduplication_behavior":"read_existing"}}"#)
+            .answers(200, "The tenant.", tenant()),
+        Description::new("ReadTenantUsage", Tag::Tenant, "Count the tokens")
+            .about("The tokens of each type are counted for tenants with up to 250,000 tokens; beyond that there is the total alone.")
+            .answers(200, "The numbers of tokens.", Schema::reference("Usage"))
+            .shows("cards", "Two tokens", r#"{"token_report":{"metrics_by_type":{"card":{"count":2,"last_created_at":"2026-01-31T09:30:00.123456+00:00"}},"total_tokens":2},"total_tokens":2}"#),
+        by_number(Description::new("ListTenantMembers", Tag::Tenant, "List members"))
+            .answers(200, "An empty page: this server has no users.", nobody()),
+        by_number(Description::new("ListTenantInvitations", Tag::Tenant, "List invitations"))
+            .answers(200, "An empty page: this server has no users.", nobody()),
+        Description::new("ListRoles", Tag::Tenant, "List roles")
+            .answers(200, "The roles of the published interface.", Schema::list(role)),
+    ]
+}
+
+pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
+    let tenant = Schema::object()
+        .has("id", Schema::uuid())
+        .has("owner_id", Schema::uuid().about("The tenant's own id: there are no users."))
+        .has("name", Schema::text())
+        .has("type", Schema::word(TenantKind::ALL.map(TenantKind::as_str)))
+        .has("created_at", Schema::time())
+        .may_have("modified_by", Schema::uuid())
+        .may_have("modified_at", Schema::time())
+        .has("settings", Schema::map(Schema::text()))
+        .closed();
+    let request = Schema::object()
+        .has("name", Schema::text().chars(1, NAME_CHARS_MAX))
+        .takes("settings", settings());
+    let metrics = Schema::object()
+        .has("count", Schema::integer().at_least(0))
+        .has("last_created_at", Schema::time())
+        .closed();
+    let report = Schema::object()
+        .has("metrics_by_type", Schema::map(metrics))
+        .has("total_tokens", Schema::integer().at_least(0))
+        .closed();
+    let usage = Schema::object()
+        .has("token_report", report)
+        .has("total_tokens", Schema::integer().at_least(0))
+        .closed();
+    vec![("Tenant", tenant), ("UpdateTenantRequest", request), ("Usage", usage)]
+}
+
+/// Values are texts, also those of the settings that are on or off.
+fn settings() -> Schema {
+    let flag = || Schema::word(["true", "false"]);
+    Schema::map(Schema::text().chars(0, SETTING_BYTES_MAX).or_null())
+        .up_to_members(SETTINGS_MAX)
+        .names_up_to(SETTING_BYTES_MAX)
+        .takes(
+            "deduplicate_tokens",
+            flag().about("Deduplicates tokens whose request does not say."),
+        )
+        .takes("fingerprint_tokens", flag())
+        .takes("disable_ephemeral_proxy", flag().about("Allows pre-configured proxies only."))
+        .takes("token_deduplication_behavior", Schema::word(["read_existing", "update_existing"]))
+}

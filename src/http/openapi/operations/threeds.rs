@@ -1,0 +1,200 @@
+//! 3-D Secure sessions. The bodies of an authentication are in `threeds_authenticate`.
+
+use crate::bounds::{THREEDS_DEVICE_DATA_CHARS_MAX, THREEDS_TEXT_CHARS_MAX};
+use crate::http::openapi::description::Description;
+use crate::http::openapi::headers::LOCATION;
+use crate::http::openapi::operations::{threeds_authenticate, threeds_outcome};
+use crate::http::openapi::schema::Schema;
+use crate::http::openapi::tags::Tag;
+use crate::threeds::codes::{AcsInformation, MethodOutcome};
+use crate::threeds::scheme::Scheme;
+use crate::threeds::session::{Device, SessionKind, WebChallengeMode};
+use crate::threeds::version::ProtocolVersion;
+
+const CREATE: &str =
+    r#"{"token_id":"01a1dd38-4eda-4df5-855c-ecae962e987a","type":"customer","device":"browser"}"#;
+const CREATED: &str = r#"{"id":"01a1dd3e-9c80-4f32-8d5e-6f7a8b9c0d1e","type":"customer","card_brand":"Visa","cardBrand":"Visa","method_url":null,"method_notification_url":null,"directory_server_id":"A000000003","recommended_version":"2.2.0"}"#;
+
+pub(super) fn operations() -> Vec<Description> {
+    let id = || Schema::uuid().about("The id of a 3DS session.");
+    let created = || Schema::reference("ThreedsSessionCreated");
+    let outcome = || Schema::reference("ThreedsOutcome");
+    vec![
+        Description::new("CreateThreedsSession", Tag::Threeds, "Create a 3DS session")
+            .about("Finds out whether the card takes part in 3-D Secure, and the version that its issuer supports. The browser SDK calls it with a public key.")
+            .takes(Schema::reference("CreateThreedsSessionRequest"))
+            .sends("browser", "A token's card, with the cardholder's browser", CREATE)
+            .answers(201, "The session.", created())
+            .with_header(LOCATION)
+            .shows("browser", "A session for a browser", CREATED)
+            .fails(403, "The key may not use this card, or 3-D Secure is off for the tenant.")
+            .fails(422, "The card cannot be authenticated.")
+            .fails(424, "The card takes no part in 3-D Secure, or a server of it failed."),
+        Description::new("ReadThreedsSession", Tag::Threeds, "Read a 3DS session")
+            .path("id", id())
+            .answers(200, "The session, with its outcome if there is one.", Schema::reference("ThreedsSession")),
+        Description::new("UpdateThreedsSession", Tag::Threeds, "Describe the device of a 3DS session")
+            .about("The mobile SDK calls it before the authentication.")
+            .path("id", id())
+            .takes(Schema::object().has("device_info", Schema::reference("DeviceInfo")))
+            .sends("browser", "The language of a browser", r#"{"device_info":{"browser_language":"en-US"}}"#)
+            .answers(200, "The session.", created())
+            .fails(409, "The session is past this step, or a request with the same idempotency key is under way.")
+            .fails(422, "The session has ended or is past this step."),
+        Description::new("AuthenticateThreedsSession", Tag::Threeds, "Authenticate a 3DS session")
+            .about("Asks the issuer. The outcome is final unless its status is `challenge` or `decoupled_challenge`.")
+            .path("id", id())
+            .takes(Schema::reference("AuthenticateRequest"))
+            .sends("payment", "A payment of 10.99 euros", threeds_authenticate::EXAMPLE)
+            .answers(200, "The outcome so far.", outcome())
+            .shows("successful", "Authenticated without a challenge", threeds_outcome::EXAMPLE)
+            .fails(409, "The session is authenticated already, or a request with the same idempotency key is under way.")
+            .fails(422, "The session has ended or is past this step.")
+            .fails(424, "A server of 3-D Secure failed: create a new session."),
+        Description::new("ReadChallengeResult", Tag::Threeds, "Read the result of a challenge")
+            .path("id", id())
+            .answers(200, "The outcome after the challenge.", outcome())
+            .fails(409, "The challenge has no result yet.")
+            .fails(422, "The session has no challenge, or its challenge has no result yet.")
+            .fails(424, "A server of 3-D Secure failed: create a new session."),
+    ]
+}
+
+pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
+    let mut all = vec![
+        ("CreateThreedsSessionRequest", create_request()),
+        ("ThreedsSessionCreated", created()),
+        ("ThreedsSession", session()),
+        ("DeviceInfo", device_info()),
+    ];
+    all.extend(threeds_authenticate::schemas());
+    all.extend(threeds_outcome::schemas());
+    all
+}
+
+pub(super) fn text() -> Schema {
+    Schema::text().chars(1, THREEDS_TEXT_CHARS_MAX)
+}
+
+fn kind() -> Schema {
+    Schema::word(SessionKind::ALL.map(SessionKind::as_str))
+}
+
+fn mode() -> Schema {
+    Schema::word(WebChallengeMode::ALL.map(WebChallengeMode::as_str))
+}
+
+fn brand() -> Schema {
+    Schema::word(Scheme::ALL.map(Scheme::display_name))
+}
+
+fn version() -> Schema {
+    Schema::word(ProtocolVersion::ALL.map(ProtocolVersion::as_str))
+}
+
+fn create_request() -> Schema {
+    Schema::object()
+        .about("The card is one of `token_id`, `token_intent_id` and `pan`. The type may be absent if there is a device.")
+        .with_one_of(&[&["token_id"], &["token_intent_id"], &["pan"]])
+        .takes("token_id", text())
+        .takes("token_intent_id", text())
+        .takes("pan", text().about("The id of a token.").deprecated())
+        .takes("type", kind())
+        .takes("device", Schema::word(["browser", "mobile", "app"]))
+        .takes("device_info", Schema::reference("DeviceInfo"))
+        .takes("web_challenge_mode", mode())
+        .takes("metadata", Schema::object().about("The caller's own data, which is returned unchanged."))
+}
+
+fn created() -> Schema {
+    let url = || Schema::text().or_null();
+    Schema::object()
+        .has("id", Schema::uuid())
+        .has("type", kind())
+        .has("card_brand", brand())
+        .has("cardBrand", brand())
+        .may_have("additional_card_brands", Schema::list(Schema::text()))
+        .has("method_url", url().about("The page of the issuer's fingerprinting."))
+        .has("method_notification_url", url())
+        .has("directory_server_id", Schema::text())
+        .has("recommended_version", version().or_null())
+        .may_have("metadata", Schema::object())
+        .closed()
+}
+
+fn session() -> Schema {
+    let device = Schema::word([Device::Browser.as_str(), Device::Mobile.as_str()]);
+    let method = Schema::object()
+        .may_have("method_url", Schema::text())
+        .has(
+            "method_completion_indicator",
+            Schema::word(MethodOutcome::ALL.iter().map(|it| it.code())),
+        )
+        .closed();
+    Schema::object()
+        .has("id", Schema::uuid())
+        .has("tenant_id", Schema::uuid())
+        .has("type", kind())
+        .may_have("pan_token_id", Schema::text())
+        .may_have("token_id", Schema::text())
+        .may_have("token_intent_id", Schema::text())
+        .has("card_brand", brand())
+        .may_have("additional_card_brands", Schema::list(Schema::text()))
+        .has("expiration_date", Schema::time())
+        .has("created_date", Schema::time())
+        .has("created_by", Schema::uuid())
+        .may_have("modified_date", Schema::time())
+        .may_have("modified_by", Schema::uuid())
+        .may_have("device", device)
+        .may_have("web_challenge_mode", mode())
+        .may_have("device_info", Schema::reference("DeviceInfo"))
+        .may_have("metadata", Schema::object())
+        .has("version", versions())
+        .has("method", method)
+        .may_have("authentication", Schema::reference("ThreedsOutcome"))
+        .closed()
+}
+
+fn versions() -> Schema {
+    Schema::object()
+        .may_have("recommended_version", version())
+        .has("available_version", Schema::list(version()))
+        .has("available_versions", Schema::list(version()))
+        .has("earliest_acs_supported_version", Schema::text())
+        .has("earliest_ds_supported_version", Schema::text())
+        .has("latest_acs_supported_version", Schema::text())
+        .has("latest_ds_supported_version", Schema::text())
+        .has(
+            "acs_information",
+            Schema::list(Schema::word(AcsInformation::ALL.iter().map(|it| it.word()))),
+        )
+        .closed()
+}
+
+fn device_info() -> Schema {
+    let number = || Schema::any_of([text(), Schema::integer()]);
+    let render = Schema::object()
+        .takes("sdk_interface", text())
+        .takes("sdk_ui_type", Schema::list(Schema::text()).up_to_items(7));
+    let key = Schema::any_of([text(), Schema::object()]);
+    Schema::object()
+        .about("The cardholder's browser, or the app with the mobile SDK. Answers have texts in place of numbers.")
+        .takes("browser_accept_header", text())
+        .takes("browser_ip_address", text())
+        .takes("browser_ip", text())
+        .takes("browser_javascript_enabled", Schema::flag())
+        .takes("browser_java_enabled", Schema::flag())
+        .takes("browser_language", text())
+        .takes("browser_color_depth", number())
+        .takes("browser_screen_height", number())
+        .takes("browser_screen_width", number())
+        .takes("browser_tz", number())
+        .takes("browser_user_agent", text())
+        .takes("sdk_transaction_id", text())
+        .takes("sdk_application_id", text())
+        .takes("sdk_encryption_data", Schema::text().chars(1, THREEDS_DEVICE_DATA_CHARS_MAX))
+        .takes("sdk_ephemeral_public_key", key)
+        .takes("sdk_max_timeout", number())
+        .takes("sdk_reference_number", text())
+        .takes("sdk_render_options", render)
+}

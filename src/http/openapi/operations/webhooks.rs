@@ -1,0 +1,91 @@
+//! Webhooks, and the key that verifies their signatures.
+
+use crate::bounds::{EMAIL_CHARS_MAX, NAME_CHARS_MAX, WEBHOOK_EVENTS_MAX, WEBHOOKS_MAX};
+use crate::domain::https_url::URL_CHARS_MAX;
+use crate::domain::webhook::{EventKind, WebhookStatus};
+use crate::http::openapi::description::Description;
+use crate::http::openapi::headers::LOCATION;
+use crate::http::openapi::operations::shared::{authors, by_cursor, cursor_page};
+use crate::http::openapi::schema::Schema;
+use crate::http::openapi::tags::Tag;
+
+const CREATE: &str = r#"{"name":"Orders","url":"https://shop.example/hooks","events":["token.created","token.deleted"]}"#;
+const UPDATE: &str = r#"{"name":"Orders","url":"https://shop.example/hooks","events":["token.created"],"status":"disabled"}"#;
+const WEBHOOK: &str = r#"{"id":"01a1dd3c-5a60-4c9d-a7e1-2b3c4d5e6f70","tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","status":"enabled","name":"Orders","url":"https://shop.example/hooks","events":["token.created","token.deleted"],"created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d","created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
+
+pub(super) fn operations() -> Vec<Description> {
+    let webhook = || Schema::reference("Webhook");
+    let id = || Schema::uuid().about("The id of a webhook.");
+    vec![
+        Description::new("CreateWebhook", Tag::Webhooks, "Create a webhook")
+            .takes(Schema::reference("WebhookRequest"))
+            .sends("tokens", "Two events of tokens", CREATE)
+            .answers(201, "The webhook.", webhook())
+            .with_header(LOCATION)
+            .shows("tokens", "A webhook", WEBHOOK)
+            .fails(422, "The tenant has five webhooks already."),
+        by_cursor(Description::new("ListWebhooks", Tag::Webhooks, "List webhooks"))
+            .answers(200, "A page of webhooks.", cursor_page(webhook()).about(&format!("A tenant has at most {WEBHOOKS_MAX}."))),
+        Description::new("ListWebhookEventTypes", Tag::Webhooks, "List event types")
+            .answers(200, "The names of all events.", Schema::list(event())),
+        Description::new("ReadWebhook", Tag::Webhooks, "Read a webhook")
+            .path("id", id())
+            .answers(200, "The webhook.", webhook()),
+        Description::new("UpdateWebhook", Tag::Webhooks, "Change a webhook")
+            .about("Replaces name, URL, events and e-mail address. Without `status` the webhook stays enabled or disabled.")
+            .path("id", id())
+            .takes(Schema::reference("UpdateWebhookRequest"))
+            .sends("disable", "One event, and no deliveries for now", UPDATE)
+            .answers(200, "The webhook.", webhook()),
+        Description::new("DeleteWebhook", Tag::Webhooks, "Delete a webhook")
+            .about("Events that wait for it are not sent.")
+            .path("id", id())
+            .answers_nothing(204, "The webhook is deleted."),
+        Description::new("WebhookKey", Tag::Webhooks, "Read the public key of webhooks")
+            .about("Receivers verify the signatures of deliveries with it.")
+            .answers_as(200, "The key in PEM.", "application/x-pem-file", Schema::text())
+            .fails(404, "There is no such key: it is made when the first webhook is created.")
+            .fails(503, "The key cannot be read now."),
+    ]
+}
+
+fn event() -> Schema {
+    Schema::reference("EventType")
+}
+
+fn status() -> Schema {
+    Schema::word(WebhookStatus::ALL.map(WebhookStatus::as_str))
+}
+
+fn request() -> Schema {
+    Schema::object()
+        .has("name", Schema::text().chars(1, NAME_CHARS_MAX))
+        .has(
+            "url",
+            Schema::text().about("An https URL.").chars(1, URL_CHARS_MAX).pattern("^https://"),
+        )
+        .has("events", Schema::list(event()).at_least_items(1).up_to_items(WEBHOOK_EVENTS_MAX))
+        .takes(
+            "notify_email",
+            Schema::text()
+                .about("Kept and shown; this server sends no e-mail.")
+                .chars(3, EMAIL_CHARS_MAX),
+        )
+}
+
+pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
+    let webhook = Schema::object()
+        .has("id", Schema::uuid())
+        .has("tenant_id", Schema::uuid())
+        .has("status", status())
+        .has("name", Schema::text())
+        .has("url", Schema::text())
+        .may_have("notify_email", Schema::text())
+        .has("events", Schema::list(event()));
+    vec![
+        ("EventType", Schema::word(EventKind::ALL.iter().map(|it| it.as_str()))),
+        ("Webhook", authors(webhook).closed()),
+        ("WebhookRequest", request()),
+        ("UpdateWebhookRequest", request().takes("status", status())),
+    ]
+}

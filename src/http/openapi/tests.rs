@@ -1,0 +1,96 @@
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::description::Description;
+use super::document::{document, is_described};
+use super::operations;
+use crate::http::route::{Handler, ROUTES};
+
+/// The names of routes that need a description. Files describe themselves.
+fn routes() -> BTreeSet<&'static str> {
+    let is_needed = |handler: &Handler| !matches!(handler, Handler::Asset(_));
+    let routes = ROUTES.iter().filter(|route| is_described(route) && is_needed(&route.handler));
+    routes.map(|route| route.name).collect()
+}
+
+#[test]
+fn every_route_has_one_description_and_every_description_a_route() {
+    let described: Vec<_> = operations::all().iter().map(|it| it.route).collect();
+    let names: BTreeSet<_> = described.iter().copied().collect();
+    assert_eq!(names, routes(), "descriptions are in src/http/openapi/operations");
+    assert_eq!(names.len(), described.len(), "a route has two descriptions");
+}
+
+#[test]
+fn every_parameter_of_a_path_is_described() {
+    let paths = document(ROUTES)["paths"].take();
+    for (path, item) in paths.as_object().unwrap() {
+        let names: BTreeSet<_> =
+            path.split('{').skip(1).map(|part| part.split('}').next().unwrap()).collect();
+        for (method, operation) in item.as_object().unwrap() {
+            let none = Vec::new();
+            let parameters = operation["parameters"].as_array().unwrap_or(&none);
+            let in_path = parameters.iter().filter(|it| it["in"] == "path");
+            let found: BTreeSet<_> = in_path.map(|it| it["name"].as_str().unwrap()).collect();
+            assert_eq!(found, names, "{method} {path}");
+        }
+    }
+}
+
+#[test]
+fn examples_of_json_are_json() {
+    let contents = |it: &Description| {
+        let answers = it.answers.iter().filter_map(|answer| answer.content.as_ref());
+        let all = it.request.iter().chain(answers);
+        let json = all.filter(|content| content.media_type.contains("json"));
+        json.flat_map(|content| &content.examples).map(|it| it.text).collect::<Vec<_>>()
+    };
+    for description in operations::all() {
+        for text in contents(&description) {
+            let parsed = serde_json::from_str::<Value>(text);
+            assert!(parsed.is_ok(), "{}: {parsed:?}", description.route);
+        }
+    }
+}
+
+/// Calls `visit` with every object in a value.
+fn walk(value: &Value, visit: &mut impl FnMut(&serde_json::Map<String, Value>)) {
+    match value {
+        Value::Object(members) => {
+            visit(members);
+            members.values().for_each(|member| walk(member, visit));
+        }
+        Value::Array(items) => items.iter().for_each(|item| walk(item, visit)),
+        _ => (),
+    }
+}
+
+#[test]
+fn every_reference_leads_somewhere_and_every_schema_is_used() {
+    let document = document(ROUTES);
+    let mut used = BTreeSet::new();
+    walk(&document, &mut |members| {
+        if let Some(Value::String(reference)) = members.get("$ref") {
+            let pointer = reference.strip_prefix('#').unwrap();
+            assert!(document.pointer(pointer).is_some(), "{reference}");
+            used.insert(reference.clone());
+        }
+    });
+    for name in document["components"]["schemas"].as_object().unwrap().keys() {
+        assert!(used.contains(&format!("#/components/schemas/{name}")), "{name} is not used");
+    }
+}
+
+#[test]
+fn operations_have_names_of_their_own() {
+    let document = document(ROUTES);
+    let mut names = BTreeSet::new();
+    for item in document["paths"].as_object().unwrap().values() {
+        for operation in item.as_object().unwrap().values() {
+            let id = operation["operationId"].as_str().unwrap();
+            assert!(names.insert(String::from(id)), "{id} is there twice");
+            assert_ne!(operation["summary"], "", "{id}");
+        }
+    }
+}
