@@ -207,4 +207,4 @@ fn examples_without_key() -> impl Iterator<Item = (Listener, Entry)> {
 }
 
 /// The files of pages for people.
-const ASSETS: &[&str] = &["/openapi.json", "/pages/base.css"];
+const ASSETS: &[&str] = &["/openapi.json", "/pages/base.css", "/postman.json"];

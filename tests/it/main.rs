@@ -54,6 +54,7 @@ mod member_order;
 mod memory;
 mod not_an_object;
 mod numbers;
+mod openapi;
 mod operator;
 mod oracles;
 mod outbound;

@@ -46,7 +46,8 @@ pub(super) enum Place {
 /// A success.
 #[derive(Debug)]
 pub(super) struct Answer {
-    pub(super) status: u16,
+    /// `None` for every status that is not described.
+    pub(super) status: Option<u16>,
     pub(super) about: &'static str,
     pub(super) content: Option<Content>,
     /// The names of headers among the components.
@@ -137,21 +138,25 @@ impl Description {
     }
 
     pub(super) fn answers_as(
-        mut self,
+        self,
         status: u16,
         about: &'static str,
         media_type: &'static str,
         schema: Schema,
     ) -> Self {
-        let content = Some(Content { media_type, schema, examples: Vec::new() });
-        self.answers.push(Answer { status, about, content, headers: Vec::new() });
-        self
+        let content = Content { media_type, schema, examples: Vec::new() };
+        self.answer(Some(status), about, Some(content))
+    }
+
+    /// An answer of any other status and any media type.
+    pub(super) fn answers_otherwise(self, about: &'static str) -> Self {
+        let content = Content { media_type: "*/*", schema: Schema::any(), examples: Vec::new() };
+        self.answer(None, about, Some(content))
     }
 
     /// An answer without a body.
-    pub(super) fn answers_nothing(mut self, status: u16, about: &'static str) -> Self {
-        self.answers.push(Answer { status, about, content: None, headers: Vec::new() });
-        self
+    pub(super) fn answers_nothing(self, status: u16, about: &'static str) -> Self {
+        self.answer(Some(status), about, None)
     }
 
     /// An example of the answer that was described last.
@@ -179,6 +184,16 @@ impl Description {
     /// An error that the row does not imply, or a further reason for one that it does.
     pub(super) fn fails(mut self, status: u16, about: &'static str) -> Self {
         self.errors.push((status, about));
+        self
+    }
+
+    fn answer(
+        mut self,
+        status: Option<u16>,
+        about: &'static str,
+        content: Option<Content>,
+    ) -> Self {
+        self.answers.push(Answer { status, about, content, headers: Vec::new() });
         self
     }
 

@@ -115,13 +115,22 @@ fn operation_id(name: &str, earlier: usize, method: &Method, number: usize) -> S
 fn file(route: &Route, asset: &Asset) -> Description {
     let media_type = asset.media_type_text().split(';').next().unwrap_or_default();
     let schema = if asset.is_json() { Schema::object() } else { Schema::text() };
-    Description::new(route.name, Tag::Health, route.path)
+    Description::new(route.name, tag_of_file(route.presence), route.path)
         .about("A file of the pages for people.")
         .header("If-None-Match", Schema::text())
         .answers_as(200, "The file.", media_type, schema)
         .with_header(headers::ETAG)
         .answers_nothing(304, "The client's copy is current.")
         .with_header(headers::ETAG)
+}
+
+/// A file that several groups share belongs to none of them.
+const fn tag_of_file(presence: Presence) -> Tag {
+    match presence {
+        Presence::With([PageGroup::Console]) => Tag::Console,
+        Presence::With([PageGroup::Examples | PageGroup::Fields]) => Tag::Fields,
+        Presence::All | Presence::With(_) | Presence::WithTestTenant => Tag::Health,
+    }
 }
 
 /// A row of the routing table with one of its paths and methods.
@@ -226,10 +235,7 @@ impl Row<'_> {
     fn responses(&self, described: &Description) -> Value {
         let mut responses = Map::new();
         for answer in &described.answers {
-            let status = match answer.status {
-                0 => String::from("default"),
-                status => status.to_string(),
-            };
+            let status = answer.status.map_or(String::from("default"), |it| it.to_string());
             responses.insert(status, self.response(answer));
         }
         let mut statuses = errors::statuses(self.route);

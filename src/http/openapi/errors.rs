@@ -24,7 +24,8 @@ const fn kind(status: u16, when: &'static str, what_to_do: &'static str) -> Erro
 const ERRORS: &[ErrorKind] = &[
     kind(
         400,
-        "The body is not JSON, or the body, the query or a header has mistakes. `errors` lists all mistakes of a body by their paths.",
+        "The body is not JSON, or the body, the query or a header has mistakes. `errors` \
+             lists all mistakes of a body by their paths.",
         "Correct the request. A repetition gets the same answer.",
     ),
     kind(
@@ -39,15 +40,18 @@ const ERRORS: &[ErrorKind] = &[
     ),
     kind(
         404,
-        "The path or the resource does not exist. A resource of another tenant counts as not existing.",
+        "The path or the resource does not exist. A resource of another tenant counts as \
+             not existing.",
         "Check the id and the tenant of the key.",
     ),
     kind(405, "The path does not have this method.", "Use a method that the header Allow lists."),
     kind(408, "The body arrived too slowly.", "Repeat the request, with an idempotency key."),
     kind(
         409,
-        "A token with the chosen id exists, the session is authorized already, or a request with the same idempotency key is under way.",
-        "With Retry-After, repeat the same request after that time; else choose another id or use the existing resource.",
+        "A token with the chosen id exists, the session is authorized already, or a \
+             request with the same idempotency key is under way.",
+        "With Retry-After, repeat the same request after that time; else choose another id \
+             or use the existing resource.",
     ),
     kind(
         410,
@@ -95,6 +99,10 @@ const ERRORS: &[ErrorKind] = &[
     ),
 ];
 
+/// No operation has a response for these: they are answered before there is an operation, or only
+/// by proxies, which have a response for all failures.
+const OF_NO_OPERATION: &[u16] = &[405, 414, 431, 501, 502];
+
 fn title(status: u16) -> &'static str {
     match status {
         // The layer below the routes answers these.
@@ -118,7 +126,7 @@ pub(super) fn table() -> Value {
 /// `components.responses`.
 pub(super) fn components() -> Value {
     let mut responses = Map::new();
-    for kind in ERRORS {
+    for kind in ERRORS.iter().filter(|kind| !OF_NO_OPERATION.contains(&kind.status)) {
         let mut names = vec![headers::TRACE];
         if [409, 429, 503].contains(&kind.status) {
             names.push(headers::RETRY_AFTER);

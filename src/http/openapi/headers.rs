@@ -80,7 +80,8 @@ pub(super) fn parameters() -> Value {
         },
         "TraceId": {
             "name": TRACE, "in": "header", "schema": trace.into_value(),
-            "description": "An id of the caller's choice, which the answer and the server's log repeat.",
+            "description": "An id of the caller's choice, which the answer and the \
+                 server's log repeat.",
         },
     })
 }

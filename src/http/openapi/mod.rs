@@ -7,6 +7,7 @@ mod document;
 mod errors;
 mod headers;
 mod operations;
+mod postman;
 mod rates;
 mod schema;
 mod tags;
@@ -19,5 +20,8 @@ use crate::http::front::asset::{Asset, AssetKind};
 use crate::http::route::ROUTES;
 
 pub(in crate::http) static DOCUMENT: Asset = Asset::new(AssetKind::Json, || &DOCUMENT_TEXT);
+pub(in crate::http) static POSTMAN: Asset = Asset::new(AssetKind::Json, || &POSTMAN_TEXT);
 
 static DOCUMENT_TEXT: LazyLock<String> = LazyLock::new(|| document::document(ROUTES).to_string());
+static POSTMAN_TEXT: LazyLock<String> =
+    LazyLock::new(|| postman::collection(&document::document(ROUTES)).to_string());

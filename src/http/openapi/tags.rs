@@ -54,6 +54,10 @@ tags! {
         account.";
     Connections "Connection formulas" "The catalog of payment connections: the members that each \
         connection needs.";
+    Fields "Hosted card fields" "Fields for card data that a shop mounts into its page. The card \
+        number goes from the field to the vault and never enters the shop's page or server.";
+    Console "Console" "The page for the administration of a tenant, and the operations that only \
+        this page needs.";
     Health "Health and files" "Probes for load balancers, and the files that browsers load. None of \
         them needs a key.";
     Deprecated "Deprecated and missing parts" chapter!("deprecated.md");

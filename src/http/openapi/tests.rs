@@ -67,7 +67,7 @@ fn walk(value: &Value, visit: &mut impl FnMut(&serde_json::Map<String, Value>)) 
 }
 
 #[test]
-fn every_reference_leads_somewhere_and_every_schema_is_used() {
+fn every_reference_leads_somewhere_and_every_component_is_used() {
     let document = document(ROUTES);
     let mut used = BTreeSet::new();
     walk(&document, &mut |members| {
@@ -77,8 +77,10 @@ fn every_reference_leads_somewhere_and_every_schema_is_used() {
             used.insert(reference.clone());
         }
     });
-    for name in document["components"]["schemas"].as_object().unwrap().keys() {
-        assert!(used.contains(&format!("#/components/schemas/{name}")), "{name} is not used");
+    for kind in ["headers", "parameters", "responses", "schemas"] {
+        for name in document["components"][kind].as_object().unwrap().keys() {
+            assert!(used.contains(&format!("#/components/{kind}/{name}")), "{name} is not used");
+        }
     }
 }
 

@@ -256,6 +256,7 @@ pub static ROUTES: &[Route] = &[
     page!(SimulatedChallenge POST "/3ds/sim/acs/challenge" WithTestTenant => simulated_challenge().await),
     asset!([Console Examples Reference] BaseStyle "/pages/base.css" => base::STYLE),
     asset!([Reference] OpenApi "/openapi.json" => openapi::DOCUMENT),
+    asset!([Reference] PostmanCollection "/postman.json" => openapi::POSTMAN),
     probe!(Probe Healthz "/healthz" => probes::healthz),
     probe!(Probe Readyz "/readyz" => probes::readyz),
     probe!(Probe Ping "/ping" => probes::ping),

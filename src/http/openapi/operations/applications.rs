@@ -10,9 +10,23 @@ use crate::http::openapi::operations::shared::{
 use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
 
-const CREATE: &str = r#"{"name":"Backend","type":"private","permissions":["token:create"],"rules":[{"priority":1,"container":"/pci/","transform":"mask","permissions":["token:read"]}]}"#;
-const APPLICATION: &str = r#"{"id":"01a1dd3a-7c10-4b6e-8f21-3a9d5e7b1c20","tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","name":"Backend","key":"key_test_self_pvt_4WbQfP5hKXe9Bb2xM3Wn7a.00112233445566778899aabbccddeeff","keys":[{"id":"01a1dd3a-7c11-4d02-9b1e-6c2f8a4d7e31","tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","version":"v1","created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d","created_at":"2026-01-31T09:30:00.123456+00:00"}],"type":"private","permissions":["token:create"],"rules":[{"priority":1,"container":"/pci/","transform":"mask","permissions":["token:read"]}],"created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d","created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
-const KEY: &str = r#"{"id":"01a1dd3a-7c12-4e8a-a5d3-7f1b2c3d4e5f","tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","key":"key_test_self_pvt_7XcRgQ6iLYf8Cc3yN4Xo8b.ffeeddccbbaa99887766554433221100","version":"v1","created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d","created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
+const CREATE: &str = r#"{"name":"Backend","type":"private","permissions":["token:create"],
+    "rules":[{"priority":1,"container":"/pci/","transform":"mask","permissions":["token:read"]}]}"#;
+const APPLICATION: &str = r#"{"id":"01a1dd3a-7c10-4b6e-8f21-3a9d5e7b1c20",
+    "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","name":"Backend",
+    "key":"key_test_self_pvt_4WbQfP5hKXe9Bb2xM3Wn7a.00112233445566778899aabbccddeeff",
+    "keys":[{"id":"01a1dd3a-7c11-4d02-9b1e-6c2f8a4d7e31",
+    "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","version":"v1",
+    "created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d",
+    "created_at":"2026-01-31T09:30:00.123456+00:00"}],"type":"private",
+    "permissions":["token:create"],"rules":[{"priority":1,"container":"/pci/","transform":"mask",
+    "permissions":["token:read"]}],"created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d",
+    "created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
+const KEY: &str = r#"{"id":"01a1dd3a-7c12-4e8a-a5d3-7f1b2c3d4e5f",
+    "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e",
+    "key":"key_test_self_pvt_7XcRgQ6iLYf8Cc3yN4Xo8b.ffeeddccbbaa99887766554433221100",
+    "version":"v1","created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d",
+    "created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let mut all = applications();
@@ -29,20 +43,36 @@ fn applications() -> Vec<Description> {
     let application = || Schema::reference("Application");
     vec![
         Description::new("CreateApplication", Tag::Applications, "Create an application")
-            .about("The answer has the text of the first key, which no later answer shows again. A key cannot give more rights than the type of the application may hold.")
+            .about(
+                "The answer has the text of the first key, which no later answer shows \
+                 again. A key cannot give more rights than the type of the application may hold.",
+            )
             .takes(Schema::reference("CreateApplicationRequest"))
-            .sends("private", "A private application that creates tokens and reads cards masked", CREATE)
+            .sends(
+                "private",
+                "A private application that creates tokens and reads cards \
+                 masked",
+                CREATE,
+            )
             .answers(201, "The application, with the text of its key.", application())
             .with_header(LOCATION)
             .shows("private", "A private application", APPLICATION)
-            .fails(422, "The tenant has as many applications as it may have."),
+            .fails(
+                409,
+                "The tenant has as many applications as it can, or a request with \
+                 the same idempotency key is under way.",
+            ),
         by_number(Description::new("ListApplications", Tag::Applications, "List applications"))
             .query("id", Schema::list(id()))
             .query("type", Schema::list(kind()))
             .answers(200, "A page of applications.", offset_page(application())),
-        Description::new("ReadApplicationByKey", Tag::Applications, "Read the caller's application")
-            .about("The application that the key of the request belongs to.")
-            .answers(200, "The application.", application()),
+        Description::new(
+            "ReadApplicationByKey",
+            Tag::Applications,
+            "Read the caller's application",
+        )
+        .about("The application that the key of the request belongs to.")
+        .answers(200, "The application.", application()),
         Description::new("ReadApplication", Tag::Applications, "Read an application")
             .path("id", id())
             .answers(200, "The application, without the texts of its keys.", application()),
@@ -50,7 +80,12 @@ fn applications() -> Vec<Description> {
             .about("Replaces the name, the permissions and the rules. The type never changes.")
             .path("id", id())
             .takes(Schema::reference("UpdateApplicationRequest"))
-            .sends("name", "Another name and other rights", r#"{"name":"Reports","permissions":["token:search"],"rules":[]}"#)
+            .sends(
+                "name",
+                "Another name and other rights",
+                r#"{"name":"Reports",
+                "permissions":["token:search"],"rules":[]}"#,
+            )
             .answers(200, "The application.", application()),
         Description::new("DeleteApplication", Tag::Applications, "Delete an application")
             .about("Its keys end at once.")

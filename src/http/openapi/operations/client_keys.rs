@@ -6,22 +6,31 @@ use crate::http::openapi::operations::shared::expires_at;
 use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
 
-const ANSWER: &str = r#"{"key_id":"01a1dd3b-2e41-4f7a-b8c2-9d0e1f2a3b4c","id":"01a1dd3b-2e41-4f7a-b8c2-9d0e1f2a3b4c","expires_at":"2027-01-31T09:30:00.123456+00:00","public_key_pem":"-----BEGIN PUBLIC KEY-----\n3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\n-----END PUBLIC KEY-----\n","publicKeyPEM":"-----BEGIN PUBLIC KEY-----\n3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\n-----END PUBLIC KEY-----\n"}"#;
+const ANSWER: &str = r#"{"key_id":"01a1dd3b-2e41-4f7a-b8c2-9d0e1f2a3b4c",
+    "id":"01a1dd3b-2e41-4f7a-b8c2-9d0e1f2a3b4c","expires_at":"2027-01-31T09:30:00.123456+00:00",
+    "public_key_pem":"-----BEGIN PUBLIC KEY-----\n3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\n-----END PUBLIC KEY-----\n",
+    "publicKeyPEM":"-----BEGIN PUBLIC KEY-----\n3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\n-----END PUBLIC KEY-----\n"}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let key = || Schema::reference("ClientKey");
     let id = || Schema::uuid().about("The id of a client encryption key.");
     vec![
         Description::new("CreateClientKey", Tag::ClientKeys, "Create a client encryption key")
-            .about("The private half never leaves the vault. Without `expires_at` the key lives for a year, which is the maximum.")
+            .about(
+                "The private half never leaves the vault. Without `expires_at` the key \
+                 lives for a year, which is the maximum.",
+            )
             .takes(Schema::object().takes("expires_at", expires_at()))
             .sends("year", "A key for a year", "{}")
             .answers(201, "The key, with its public half.", key())
             .with_header(LOCATION)
             .shows("key", "A key", ANSWER)
             .fails(422, "The tenant has as many keys as it may have."),
-        Description::new("ListClientKeys", Tag::ClientKeys, "List client encryption keys")
-            .answers(200, "All keys.", Schema::list(key())),
+        Description::new("ListClientKeys", Tag::ClientKeys, "List client encryption keys").answers(
+            200,
+            "All keys.",
+            Schema::list(key()),
+        ),
         Description::new("ReadClientKey", Tag::ClientKeys, "Read a client encryption key")
             .path("id", id())
             .answers(200, "The key.", key()),

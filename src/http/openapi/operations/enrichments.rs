@@ -17,15 +17,33 @@ pub(super) fn operations() -> Vec<Description> {
         .takes("country_code", Schema::text());
     vec![
         Description::new("ReadCardDetails", Tag::Enrichments, "Read the details of a BIN")
-            .about("The first digits of a card number name its brand and issuer, not the card. A BIN that no range has is answered without a brand.")
-            .required_query("bin", Schema::text().about("6 to 11 digits.").pattern("^[0-9]{6,11}$").example("424242"))
+            .about(
+                "The first digits of a card number name its brand and issuer, not the \
+                 card. A BIN that no range has is answered without a brand.",
+            )
+            .required_query(
+                "bin",
+                Schema::text().about("6 to 11 digits.").pattern("^[0-9]{6,11}$").example("424242"),
+            )
             .answers(200, "The known details.", details())
             .shows("visa", "A range of Visa", r#"{"brand":"Visa","binRange":[],"additional":[]}"#),
         Description::new("VerifyBankAccount", Tag::Enrichments, "Verify a bank account")
-            .about("The vault has no connection to a bank: test accounts of test tenants have documented answers, and every other account is inconclusive.")
+            .about(
+                "The vault has no connection to a bank: test accounts of test tenants \
+                 have documented answers, and every other account is inconclusive.",
+            )
             .takes(verify)
-            .sends("account", "A token of the type bank", r#"{"token_id":"01a1dd38-4eda-4df5-855c-ecae962e987a","country_code":"US"}"#)
-            .answers(200, "The state of the account.", Schema::object().has("status", status).closed())
+            .sends(
+                "account",
+                "A token of the type bank",
+                r#"{"token_id":"01a1dd38-4eda-4df5-855c-ecae962e987a",
+                "country_code":"US"}"#,
+            )
+            .answers(
+                200,
+                "The state of the account.",
+                Schema::object().has("status", status).closed(),
+            )
             .shows("inconclusive", "An account that is not known", r#"{"status":"inconclusive"}"#),
     ]
 }

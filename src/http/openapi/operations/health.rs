@@ -17,10 +17,16 @@ pub(super) fn operations() -> Vec<Description> {
             .closed()
     };
     vec![
-        Description::new("Healthz", Tag::Health, "Is the server alive?")
-            .answers(200, "The server answers.", status("alive")),
+        Description::new("Healthz", Tag::Health, "Is the server alive?").answers(
+            200,
+            "The server answers.",
+            status("alive"),
+        ),
         Description::new("Readyz", Tag::Health, "Is the server ready?")
-            .about("For load balancers. With a management key the answer has each check with its reason.")
+            .about(
+                "For load balancers. With a management key the answer has each check \
+                 with its reason.",
+            )
             .header("BT-API-KEY", Schema::text().about("A management key, to see the checks."))
             .answers(200, "The server is ready.", ready())
             .answers(503, "The server is not ready.", ready()),

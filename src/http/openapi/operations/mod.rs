@@ -1,6 +1,6 @@
-//! The descriptions of routes, a file for each resource: what each operation does, takes and answers.
-//! Maxima come from `bounds` and lists of words from the types of the program, so that they are
-//! always those that the server applies.
+//! The descriptions of routes, a file for each resource: what each operation does, takes and
+//! answers. Maxima come from `bounds` and lists of words from the types of the program, so that they
+//! are always those that the server applies.
 
 mod applications;
 mod client_keys;
@@ -17,6 +17,7 @@ mod threeds;
 mod threeds_authenticate;
 mod threeds_outcome;
 mod token_intents;
+mod token_schemas;
 mod tokens;
 mod webhooks;
 
@@ -27,7 +28,7 @@ use crate::http::openapi::schema::Schema;
 type Resource = (fn() -> Vec<Description>, fn() -> Vec<(&'static str, Schema)>);
 
 const RESOURCES: &[Resource] = &[
-    (tokens::operations, tokens::schemas),
+    (tokens::operations, token_schemas::schemas),
     (token_intents::operations, token_intents::schemas),
     (proxies::operations, proxies::schemas),
     (sessions::operations, sessions::schemas),

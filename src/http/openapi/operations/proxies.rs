@@ -12,9 +12,22 @@ use crate::http::openapi::operations::shared::{authors, by_number, offset_page};
 use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
 
-const CALL: &str = r#"{"amount":1099,"currency":"eur","card":{"number":"{{ 01a1dd38-4eda-4df5-855c-ecae962e987a | json: '$.number' }}"}}"#;
-const CREATE: &str = r#"{"name":"Charge","destination_url":"https://psp.example/v1","configuration":{"secret":"sk_test_1"},"request_transforms":[{"type":"append_header","options":{"location":"Authorization","value":"Bearer {{ config: secret }}"}}],"response_transforms":[{"type":"mask","matcher":"regex","expression":"(\\d{12})\\d{4}","replacement":"*"}]}"#;
-const PROXY: &str = r#"{"id":"01a1dd3d-8b70-4e21-9c4d-5e6f7a8b9c0d","tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","name":"Charge","state":"active","key":"Xk3vTq9LmN2bRw7ZpYc5Hd","destination_url":"https://psp.example/v1","require_auth":true,"disable_detokenization":false,"request_transforms":[{"type":"append_header","options":{"location":"Authorization","value":"Bearer {{ config: secret }}"}}],"response_transforms":[{"type":"mask","matcher":"regex","expression":"(\\d{12})\\d{4}","replacement":"*"}],"configuration":{"secret":"sk_test_1"},"created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d","created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
+const CALL: &str = r#"{"amount":1099,"currency":"eur",
+    "card":{"number":"{{ 01a1dd38-4eda-4df5-855c-ecae962e987a | json: '$.number' }}"}}"#;
+const CREATE: &str = r#"{"name":"Charge","destination_url":"https://psp.example/v1",
+    "configuration":{"secret":"sk_test_1"},"request_transforms":[{"type":"append_header",
+    "options":{"location":"Authorization","value":"Bearer {{ config: secret }}"}}],
+    "response_transforms":[{"type":"mask","matcher":"regex","expression":"(\\d{12})\\d{4}",
+    "replacement":"*"}]}"#;
+const PROXY: &str = r#"{"id":"01a1dd3d-8b70-4e21-9c4d-5e6f7a8b9c0d",
+    "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","name":"Charge","state":"active",
+    "key":"Xk3vTq9LmN2bRw7ZpYc5Hd","destination_url":"https://psp.example/v1",
+    "require_auth":true,"disable_detokenization":false,
+    "request_transforms":[{"type":"append_header","options":{"location":"Authorization",
+    "value":"Bearer {{ config: secret }}"}}],"response_transforms":[{"type":"mask",
+    "matcher":"regex","expression":"(\\d{12})\\d{4}","replacement":"*"}],
+    "configuration":{"secret":"sk_test_1"},"created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d",
+    "created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let mut all = vec![invoke()];
@@ -24,19 +37,63 @@ pub(super) fn operations() -> Vec<Description> {
 
 fn invoke() -> Description {
     Description::new("InvokeProxy", Tag::Proxies, "Call a destination through a proxy")
-        .about("The path after `/proxy`, with all its segments, the query, the headers and the body go to the destination, with values in place of expressions. An answer with BT-PROXY-DESTINATION-STATUS is the destination's; any other is the vault's own. A pre-configured proxy may need no key.")
-        .path("path", Schema::text().about("The path at the destination. It may have several segments."))
-        .header("BT-PROXY-URL", Schema::text().about("The destination of this call.").example("https://psp.example"))
-        .header("BT-PROXY-KEY", Schema::text().about("The key of a pre-configured proxy. It wins over BT-PROXY-URL.").chars(1, PROXY_KEY_CHARS_MAX))
-        .header("BT-ENCRYPTED", Schema::text().about("Values that are encrypted with a client encryption key, as base64 of JSON."))
-        .query("bt-proxy-key", Schema::text().about("The same as the header BT-PROXY-KEY; it is not passed on."))
+        .about(
+            "The path after `/proxy`, with all its segments, the query, the headers and \
+             the body go to the destination, with values in place of expressions. An answer with \
+             BT-PROXY-DESTINATION-STATUS is the destination's; any other is the vault's own. A \
+             pre-configured proxy may need no key.",
+        )
+        .path(
+            "path",
+            Schema::text().about(
+                "The path at the destination. It may have \
+             several segments.",
+            ),
+        )
+        .header(
+            "BT-PROXY-URL",
+            Schema::text().about("The destination of this call.").example("https://psp.example"),
+        )
+        .header(
+            "BT-PROXY-KEY",
+            Schema::text()
+                .about(
+                    "The key of a pre-configured proxy. \
+             It wins over BT-PROXY-URL.",
+                )
+                .chars(1, PROXY_KEY_CHARS_MAX),
+        )
+        .header(
+            "BT-ENCRYPTED",
+            Schema::text().about(
+                "Values that are encrypted with a \
+             client encryption key, as base64 of JSON.",
+            ),
+        )
+        .query(
+            "bt-proxy-key",
+            Schema::text().about(
+                "The same as the header BT-PROXY-KEY; \
+             it is not passed on.",
+            ),
+        )
         .takes(Schema::any().about("Any body. Texts, JSON and forms may hold expressions."))
         .sends("charge", "A charge in the format of a payment service provider", CALL)
-        .answers_as(0, "The answer of the destination: its status, its body and most of its headers.", "*/*", Schema::any())
+        .answers_otherwise(
+            "The answer of the destination: its status, its body and most of its headers.",
+        )
         .with_header(DESTINATION_STATUS)
         .fails(400, "The call, its expressions or its destination are refused. Nothing was sent.")
-        .fails(408, "The destination took longer than 25 seconds, or the body came too slowly. It may have been sent.")
-        .fails(502, "The destination could not be reached, or gave no answer that can be used. It may have been sent.")
+        .fails(
+            408,
+            "The destination took longer than 25 seconds, or the body came too \
+             slowly. It may have been sent.",
+        )
+        .fails(
+            502,
+            "The destination could not be reached, or gave no answer that can be \
+             used. It may have been sent.",
+        )
 }
 
 fn configured() -> Vec<Description> {
@@ -54,7 +111,11 @@ fn configured() -> Vec<Description> {
             .answers(201, "The proxy, with its key.", proxy())
             .with_header(LOCATION)
             .shows("charge", "A proxy", PROXY)
-            .fails(422, "The tenant has as many proxies as it may have."),
+            .fails(
+                409,
+                "The tenant has as many proxies as it can, or a request with the \
+                 same idempotency key is under way.",
+            ),
         by_number(Description::new("ListProxies", tag, "List proxies"))
             .query("id", Schema::list(id()))
             .query("name", Schema::text().about("A part of the name; `*` stands for any text."))
@@ -174,10 +235,38 @@ fn transform() -> Schema {
     let types = ["mask", "tokenize", "append_json", "append_text", "append_header"];
     let options = Schema::object()
         .about("The members of every type but mask.")
-        .takes("identifier", Schema::text().about("tokenize: the name of the token in later expressions.").chars(0, PROXY_IDENTIFIER_CHARS_MAX))
-        .takes("token", Schema::object().about("tokenize: the body of a request for a token, with expressions."))
-        .takes("location", Schema::text().about("append_json: a path such as `$.card.token`; append_header: the name of the header.").chars(0, PROXY_LOCATION_CHARS_MAX.max(PROXY_HEADER_NAME_CHARS_MAX)))
-        .takes("value", Schema::any().about("append_json: any JSON; append_text and append_header: a text. Texts may hold expressions."));
+        .takes(
+            "identifier",
+            Schema::text()
+                .about(
+                    "tokenize: the name of the token in \
+             later expressions.",
+                )
+                .chars(0, PROXY_IDENTIFIER_CHARS_MAX),
+        )
+        .takes(
+            "token",
+            Schema::object().about(
+                "tokenize: the body of a request for a \
+             token, with expressions.",
+            ),
+        )
+        .takes(
+            "location",
+            Schema::text()
+                .about(
+                    "append_json: a path such as \
+             `$.card.token`; append_header: the name of the header.",
+                )
+                .chars(0, PROXY_LOCATION_CHARS_MAX.max(PROXY_HEADER_NAME_CHARS_MAX)),
+        )
+        .takes(
+            "value",
+            Schema::any().about(
+                "append_json: any JSON; append_text and \
+             append_header: a text. Texts may hold expressions.",
+            ),
+        );
     Schema::object()
         .has("type", Schema::word(types).about("In any case of letters. Masks are for answers."))
         .takes("matcher", Schema::text().about("mask: `regex` or `chase_stratus_pan`."))

@@ -9,25 +9,46 @@ use crate::http::openapi::operations::shared::{
 use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
 
-const SESSION: &str = r#"{"session_key":"sess_4WbQfP5hKXe9Bb2xM3Wn7a00112233445566","nonce":"9fBqP2xWm7Zk4tRd8sVn3c","expires_at":"2026-01-31T09:33:00.123456+00:00"}"#;
-const AUTHORIZE: &str = r#"{"nonce":"9fBqP2xWm7Zk4tRd8sVn3c","rules":[{"priority":1,"transform":"reveal","conditions":[{"attribute":"id","operator":"equals","value":"01a1dd38-4eda-4df5-855c-ecae962e987a"}],"permissions":["token:read"]}]}"#;
+const SESSION: &str = r#"{"session_key":"sess_4WbQfP5hKXe9Bb2xM3Wn7a00112233445566",
+    "nonce":"9fBqP2xWm7Zk4tRd8sVn3c","expires_at":"2026-01-31T09:33:00.123456+00:00"}"#;
+const AUTHORIZE: &str = r#"{"nonce":"9fBqP2xWm7Zk4tRd8sVn3c","rules":[{"priority":1,
+    "transform":"reveal","conditions":[{"attribute":"id","operator":"equals",
+    "value":"01a1dd38-4eda-4df5-855c-ecae962e987a"}],"permissions":["token:read"]}]}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     vec![
         Description::new("CreateSession", Tag::Sessions, "Create a session")
-            .about("For keys of public applications. The session has no rights until a private key authorizes it.")
-            .answers(201, "The key of the session, and its nonce for the authorization.", Schema::reference("Session"))
+            .about(
+                "For keys of public applications. The session has no rights until a \
+                 private key authorizes it.",
+            )
+            .answers(
+                201,
+                "The key of the session, and its nonce for the authorization.",
+                Schema::reference("Session"),
+            )
             .shows("session", "A session", SESSION)
             .fails(403, "The key is not one of a public application, or is one of a session.")
-            .fails(422, "The tenant has as many sessions as it may have."),
+            .fails(503, "The vault is busy, or the tenant has as many sessions as it can."),
         Description::new("AuthorizeSession", Tag::Sessions, "Authorize a session")
-            .about("For keys of private applications, which can give no more rights than they have.")
+            .about(
+                "For keys of private applications, which can give no more rights than \
+                 they have.",
+            )
             .takes(Schema::reference("AuthorizeSessionRequest"))
             .sends("card", "The right to read one token in plain", AUTHORIZE)
             .answers_nothing(200, "The session is authorized. The answer has no body.")
-            .fails(403, "The key is not one of a private application, or does not have these rights.")
+            .fails(
+                403,
+                "The key is not one of a private application, or does not have \
+                 these rights.",
+            )
             .fails(404, "There is no session with this nonce.")
-            .fails(409, "The session is authorized already, or a request with the same idempotency key is under way."),
+            .fails(
+                409,
+                "The session is authorized already, or a request with the same \
+                 idempotency key is under way.",
+            ),
     ]
 }
 

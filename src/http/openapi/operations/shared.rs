@@ -43,7 +43,10 @@ pub(super) fn token_type() -> Schema {
 
 fn rule() -> Schema {
     Schema::object()
-        .about("Permissions on the tokens of a container and of those inside it. Of all rules that cover a token, the one with the lowest priority decides.")
+        .about(
+            "Permissions on the tokens of a container and of those inside it. Of all \
+             rules that cover a token, the one with the lowest priority decides.",
+        )
         .may_have("description", Schema::text())
         .has("priority", Schema::integer().at_least(1))
         .has("container", container())

@@ -7,7 +7,9 @@ use crate::http::openapi::operations::shared::{by_number, offset_page};
 use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
 
-const TENANT: &str = r#"{"id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","owner_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","name":"Shop","type":"test","created_at":"2026-01-31T09:30:00.123456+00:00","settings":{"deduplicate_tokens":"true"}}"#;
+const TENANT: &str = r#"{"id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e",
+    "owner_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","name":"Shop","type":"test",
+    "created_at":"2026-01-31T09:30:00.123456+00:00","settings":{"deduplicate_tokens":"true"}}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let tenant = || Schema::reference("Tenant");
@@ -18,20 +20,44 @@ pub(super) fn operations() -> Vec<Description> {
             .answers(200, "The tenant, with its settings and its quotas among them.", tenant())
             .shows("test", "A test tenant", TENANT),
         Description::new("UpdateTenant", Tag::Tenant, "Change the tenant")
-            .about("Replaces the name and, if given, all settings. The operator sets the quotas, which are shown among the settings.")
+            .about(
+                "Replaces the name and, if given, all settings. The operator sets the \
+                 quotas, which are shown among the settings.",
+            )
             .takes(Schema::reference("UpdateTenantRequest"))
-            .sends("deduplicate", "Deduplication for all tokens", r#"{"name":"Shop","settings":{"deduplicate_tokens":"true","token_deduplication_behavior":"read_existing"}}"#)
+            .sends(
+                "deduplicate",
+                "Deduplication for all tokens",
+                r#"{"name":"Shop",
+                "settings":{"deduplicate_tokens":"true",
+                "token_deduplication_behavior":"read_existing"}}"#,
+            )
             .answers(200, "The tenant.", tenant()),
         Description::new("ReadTenantUsage", Tag::Tenant, "Count the tokens")
-            .about("The tokens of each type are counted for tenants with up to 250,000 tokens; beyond that there is the total alone.")
+            .about(
+                "The tokens of each type are counted for tenants with up to 250,000 \
+                 tokens; beyond that there is the total alone.",
+            )
             .answers(200, "The numbers of tokens.", Schema::reference("Usage"))
-            .shows("cards", "Two tokens", r#"{"token_report":{"metrics_by_type":{"card":{"count":2,"last_created_at":"2026-01-31T09:30:00.123456+00:00"}},"total_tokens":2},"total_tokens":2}"#),
-        by_number(Description::new("ListTenantMembers", Tag::Tenant, "List members"))
-            .answers(200, "An empty page: this server has no users.", nobody()),
+            .shows(
+                "cards",
+                "Two tokens",
+                r#"{"token_report":{"metrics_by_type":{"card":{"count":2,
+                "last_created_at":"2026-01-31T09:30:00.123456+00:00"}},"total_tokens":2},
+                "total_tokens":2}"#,
+            ),
+        by_number(Description::new("ListTenantMembers", Tag::Tenant, "List members")).answers(
+            200,
+            "An empty page: this server has no users.",
+            nobody(),
+        ),
         by_number(Description::new("ListTenantInvitations", Tag::Tenant, "List invitations"))
             .answers(200, "An empty page: this server has no users.", nobody()),
-        Description::new("ListRoles", Tag::Tenant, "List roles")
-            .answers(200, "The roles of the published interface.", Schema::list(role)),
+        Description::new("ListRoles", Tag::Tenant, "List roles").answers(
+            200,
+            "The roles of the published interface.",
+            Schema::list(role),
+        ),
     ]
 }
 

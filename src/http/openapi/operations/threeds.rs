@@ -13,7 +13,9 @@ use crate::threeds::version::ProtocolVersion;
 
 const CREATE: &str =
     r#"{"token_id":"01a1dd38-4eda-4df5-855c-ecae962e987a","type":"customer","device":"browser"}"#;
-const CREATED: &str = r#"{"id":"01a1dd3e-9c80-4f32-8d5e-6f7a8b9c0d1e","type":"customer","card_brand":"Visa","cardBrand":"Visa","method_url":null,"method_notification_url":null,"directory_server_id":"A000000003","recommended_version":"2.2.0"}"#;
+const CREATED: &str = r#"{"id":"01a1dd3e-9c80-4f32-8d5e-6f7a8b9c0d1e","type":"customer",
+    "card_brand":"Visa","cardBrand":"Visa","method_url":null,"method_notification_url":null,
+    "directory_server_id":"A000000003","recommended_version":"2.2.0"}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let id = || Schema::uuid().about("The id of a 3DS session.");
@@ -21,42 +23,63 @@ pub(super) fn operations() -> Vec<Description> {
     let outcome = || Schema::reference("ThreedsOutcome");
     vec![
         Description::new("CreateThreedsSession", Tag::Threeds, "Create a 3DS session")
-            .about("Finds out whether the card takes part in 3-D Secure, and the version that its issuer supports. The browser SDK calls it with a public key.")
+            .about(
+                "Finds out whether the card takes part in 3-D Secure, and the version \
+                 that its issuer supports. The browser SDK calls it with a public key.",
+            )
             .takes(Schema::reference("CreateThreedsSessionRequest"))
             .sends("browser", "A token's card, with the cardholder's browser", CREATE)
             .answers(201, "The session.", created())
             .with_header(LOCATION)
             .shows("browser", "A session for a browser", CREATED)
             .fails(403, "The key may not use this card, or 3-D Secure is off for the tenant.")
-            .fails(422, "The card cannot be authenticated.")
-            .fails(424, "The card takes no part in 3-D Secure, or a server of it failed."),
+            .fails(424, "A server that takes part in 3-D Secure failed, or none knows the card."),
         Description::new("ReadThreedsSession", Tag::Threeds, "Read a 3DS session")
             .path("id", id())
-            .answers(200, "The session, with its outcome if there is one.", Schema::reference("ThreedsSession")),
-        Description::new("UpdateThreedsSession", Tag::Threeds, "Describe the device of a 3DS session")
-            .about("The mobile SDK calls it before the authentication.")
-            .path("id", id())
-            .takes(Schema::object().has("device_info", Schema::reference("DeviceInfo")))
-            .sends("browser", "The language of a browser", r#"{"device_info":{"browser_language":"en-US"}}"#)
-            .answers(200, "The session.", created())
-            .fails(409, "The session is past this step, or a request with the same idempotency key is under way.")
-            .fails(422, "The session has ended or is past this step."),
+            .answers(
+                200,
+                "The session, with its outcome if there is one.",
+                Schema::reference("ThreedsSession"),
+            ),
+        Description::new(
+            "UpdateThreedsSession",
+            Tag::Threeds,
+            "Describe the device of a 3DS session",
+        )
+        .about("The mobile SDK calls it before the authentication.")
+        .path("id", id())
+        .takes(Schema::object().has("device_info", Schema::reference("DeviceInfo")))
+        .sends(
+            "browser",
+            "The language of a browser",
+            r#"{"device_info":{"browser_language":"en-US"}}"#,
+        )
+        .answers(200, "The session.", created())
+        .fails(
+            409,
+            "The session has ended or is authenticated, or a request with the \
+                 same idempotency key is under way.",
+        ),
         Description::new("AuthenticateThreedsSession", Tag::Threeds, "Authenticate a 3DS session")
-            .about("Asks the issuer. The outcome is final unless its status is `challenge` or `decoupled_challenge`.")
+            .about(
+                "Asks the issuer. The outcome is final unless its status is `challenge` \
+                 or `decoupled_challenge`.",
+            )
             .path("id", id())
             .takes(Schema::reference("AuthenticateRequest"))
             .sends("payment", "A payment of 10.99 euros", threeds_authenticate::EXAMPLE)
             .answers(200, "The outcome so far.", outcome())
             .shows("successful", "Authenticated without a challenge", threeds_outcome::EXAMPLE)
-            .fails(409, "The session is authenticated already, or a request with the same idempotency key is under way.")
-            .fails(422, "The session has ended or is past this step.")
+            .fails(
+                409,
+                "The session has ended or is authenticated, or a request with the \
+                 same idempotency key is under way.",
+            )
             .fails(424, "A server of 3-D Secure failed: create a new session."),
         Description::new("ReadChallengeResult", Tag::Threeds, "Read the result of a challenge")
             .path("id", id())
             .answers(200, "The outcome after the challenge.", outcome())
-            .fails(409, "The challenge has no result yet.")
-            .fails(422, "The session has no challenge, or its challenge has no result yet.")
-            .fails(424, "A server of 3-D Secure failed: create a new session."),
+            .fails(409, "The session has not been authenticated."),
     ]
 }
 
@@ -94,7 +117,10 @@ fn version() -> Schema {
 
 fn create_request() -> Schema {
     Schema::object()
-        .about("The card is one of `token_id`, `token_intent_id` and `pan`. The type may be absent if there is a device.")
+        .about(
+            "The card is one of `token_id`, `token_intent_id` and `pan`. The type may \
+             be absent if there is a device.",
+        )
         .with_one_of(&[&["token_id"], &["token_intent_id"], &["pan"]])
         .takes("token_id", text())
         .takes("token_intent_id", text())
@@ -103,7 +129,13 @@ fn create_request() -> Schema {
         .takes("device", Schema::word(["browser", "mobile", "app"]))
         .takes("device_info", Schema::reference("DeviceInfo"))
         .takes("web_challenge_mode", mode())
-        .takes("metadata", Schema::object().about("The caller's own data, which is returned unchanged."))
+        .takes(
+            "metadata",
+            Schema::object().about(
+                "The caller's own data, which is \
+             returned unchanged.",
+            ),
+        )
 }
 
 fn created() -> Schema {
@@ -178,7 +210,10 @@ fn device_info() -> Schema {
         .takes("sdk_ui_type", Schema::list(Schema::text()).up_to_items(7));
     let key = Schema::any_of([text(), Schema::object()]);
     Schema::object()
-        .about("The cardholder's browser, or the app with the mobile SDK. Answers have texts in place of numbers.")
+        .about(
+            "The cardholder's browser, or the app with the mobile SDK. Answers have \
+             texts in place of numbers.",
+        )
         .takes("browser_accept_header", text())
         .takes("browser_ip_address", text())
         .takes("browser_ip", text())

@@ -7,7 +7,14 @@ use crate::threeds::codes::{
 };
 use crate::threeds::version::ProtocolVersion;
 
-pub(super) const EXAMPLE: &str = r#"{"session_id":"01a1dd3e-9c80-4f32-8d5e-6f7a8b9c0d1e","token_id":"01a1dd38-4eda-4df5-855c-ecae962e987a","threeds_version":"2.2.0","acs_transaction_id":"01a1dd3e-9c81-4a10-b2c3-d4e5f6a7b8c9","ds_transaction_id":"01a1dd3e-9c82-4b21-a3d4-e5f6a7b8c9d0","acs_reference_number":"STRONGROOM_ACS","ds_reference_number":"STRONGROOM_DS","authentication_value":"AJkBBkhgQQAAAE4gSEJydQAAAAA=","authentication_status":"successful","authentication_status_code":"Y","directory_status_code":"Y","eci":"05","liability_shifted":true}"#;
+pub(super) const EXAMPLE: &str = r#"{"session_id":"01a1dd3e-9c80-4f32-8d5e-6f7a8b9c0d1e",
+    "token_id":"01a1dd38-4eda-4df5-855c-ecae962e987a","threeds_version":"2.2.0",
+    "acs_transaction_id":"01a1dd3e-9c81-4a10-b2c3-d4e5f6a7b8c9",
+    "ds_transaction_id":"01a1dd3e-9c82-4b21-a3d4-e5f6a7b8c9d0",
+    "acs_reference_number":"STRONGROOM_ACS","ds_reference_number":"STRONGROOM_DS",
+    "authentication_value":"AJkBBkhgQQAAAE4gSEJydQAAAAA=","authentication_status":"successful",
+    "authentication_status_code":"Y","directory_status_code":"Y","eci":"05",
+    "liability_shifted":true}"#;
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     vec![("ThreedsOutcome", outcome())]

@@ -6,7 +6,14 @@ use crate::http::openapi::operations::shared::token_type;
 use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
 
-const ANSWER: &str = r#"{"id":"01a1dd39-1b02-4c11-9a3e-5d2b7c9e4f10","type":"card","tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","fingerprint":"87B3RNqLbxBQQeb528JxtQXUVDH7EVKAw8Z2SPMihLsi","card":{"authentication":null,"bin":"42424242","brand":"visa","expiration_month":12,"expiration_year":2030,"funding":"credit","last4":"4242"},"authentication":null,"created_by":"01a1dd38-4d58-4f19-9d0b-6f8a7d3c2b10","created_at":"2026-01-31T09:30:00.123456+00:00","expires_at":"2026-02-01T09:30:00.123456+00:00"}"#;
+const ANSWER: &str = r#"{"id":"01a1dd39-1b02-4c11-9a3e-5d2b7c9e4f10","type":"card",
+    "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e",
+    "fingerprint":"87B3RNqLbxBQQeb528JxtQXUVDH7EVKAw8Z2SPMihLsi","card":{"authentication":null,
+    "bin":"42424242","brand":"visa","expiration_month":12,"expiration_year":2030,
+    "funding":"credit","last4":"4242"},"authentication":null,
+    "created_by":"01a1dd38-4d58-4f19-9d0b-6f8a7d3c2b10",
+    "created_at":"2026-01-31T09:30:00.123456+00:00",
+    "expires_at":"2026-02-01T09:30:00.123456+00:00"}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let intent = || Schema::reference("TokenIntent");
@@ -14,8 +21,19 @@ pub(super) fn operations() -> Vec<Description> {
     vec![
         Description::new("CreateTokenIntent", Tag::TokenIntents, "Create a token intent")
             .about("Holds a value until a program converts it. The answer never has the value.")
-            .takes(Schema::object().has("type", token_type()).has("data", Schema::any().about("The value. Its form depends on the type.")))
-            .sends("card", "A card", r#"{"type":"card","data":{"number":"4242424242424242","expiration_month":12,"expiration_year":2030,"cvc":"123"}}"#)
+            .takes(Schema::object().has("type", token_type()).has(
+                "data",
+                Schema::any().about(
+                    "The value. Its form depends \
+                 on the type.",
+                ),
+            ))
+            .sends(
+                "card",
+                "A card",
+                r#"{"type":"card","data":{"number":"4242424242424242",
+                "expiration_month":12,"expiration_year":2030,"cvc":"123"}}"#,
+            )
             .answers(201, "The token intent.", intent())
             .with_header(LOCATION)
             .shows("card", "A card", ANSWER),

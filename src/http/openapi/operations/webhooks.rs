@@ -9,9 +9,15 @@ use crate::http::openapi::operations::shared::{authors, by_cursor, cursor_page};
 use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
 
-const CREATE: &str = r#"{"name":"Orders","url":"https://shop.example/hooks","events":["token.created","token.deleted"]}"#;
-const UPDATE: &str = r#"{"name":"Orders","url":"https://shop.example/hooks","events":["token.created"],"status":"disabled"}"#;
-const WEBHOOK: &str = r#"{"id":"01a1dd3c-5a60-4c9d-a7e1-2b3c4d5e6f70","tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","status":"enabled","name":"Orders","url":"https://shop.example/hooks","events":["token.created","token.deleted"],"created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d","created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
+const CREATE: &str = r#"{"name":"Orders","url":"https://shop.example/hooks",
+    "events":["token.created","token.deleted"]}"#;
+const UPDATE: &str = r#"{"name":"Orders","url":"https://shop.example/hooks",
+    "events":["token.created"],"status":"disabled"}"#;
+const WEBHOOK: &str = r#"{"id":"01a1dd3c-5a60-4c9d-a7e1-2b3c4d5e6f70",
+    "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","status":"enabled","name":"Orders",
+    "url":"https://shop.example/hooks","events":["token.created","token.deleted"],
+    "created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d",
+    "created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let webhook = || Schema::reference("Webhook");
@@ -24,15 +30,26 @@ pub(super) fn operations() -> Vec<Description> {
             .with_header(LOCATION)
             .shows("tokens", "A webhook", WEBHOOK)
             .fails(422, "The tenant has five webhooks already."),
-        by_cursor(Description::new("ListWebhooks", Tag::Webhooks, "List webhooks"))
-            .answers(200, "A page of webhooks.", cursor_page(webhook()).about(&format!("A tenant has at most {WEBHOOKS_MAX}."))),
-        Description::new("ListWebhookEventTypes", Tag::Webhooks, "List event types")
-            .answers(200, "The names of all events.", Schema::list(event())),
-        Description::new("ReadWebhook", Tag::Webhooks, "Read a webhook")
-            .path("id", id())
-            .answers(200, "The webhook.", webhook()),
+        by_cursor(Description::new("ListWebhooks", Tag::Webhooks, "List webhooks")).answers(
+            200,
+            "A page of webhooks.",
+            cursor_page(webhook()).about(&format!("A tenant has at most {WEBHOOKS_MAX}.")),
+        ),
+        Description::new("ListWebhookEventTypes", Tag::Webhooks, "List event types").answers(
+            200,
+            "The names of all events.",
+            Schema::list(event()),
+        ),
+        Description::new("ReadWebhook", Tag::Webhooks, "Read a webhook").path("id", id()).answers(
+            200,
+            "The webhook.",
+            webhook(),
+        ),
         Description::new("UpdateWebhook", Tag::Webhooks, "Change a webhook")
-            .about("Replaces name, URL, events and e-mail address. Without `status` the webhook stays enabled or disabled.")
+            .about(
+                "Replaces name, URL, events and e-mail address. Without `status` the \
+                 webhook stays enabled or disabled.",
+            )
             .path("id", id())
             .takes(Schema::reference("UpdateWebhookRequest"))
             .sends("disable", "One event, and no deliveries for now", UPDATE)

@@ -1,0 +1,205 @@
+//! The schemas of tokens, and of the bodies that make and change them.
+
+use crate::bounds::{
+    CONTAINERS_MAX, EXPRESSION_CHARS_MAX, METADATA_COUNT_MAX, METADATA_KEY_BYTES_MAX,
+    SEARCH_INDEXES_MAX, TOKEN_NAME_CHARS_MAX, TOKEN_NAME_CHARS_MIN,
+};
+use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
+use crate::domain::privacy::{CLASSIFICATIONS, IMPACT_LEVELS};
+use crate::http::openapi::operations::shared::{
+    container, cursor_page, expires_at, offset_page, token_type,
+};
+use crate::http::openapi::schema::Schema;
+
+pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
+    let token = || Schema::reference("Token");
+    vec![
+        ("Token", token_schema()),
+        ("TokenPage", cursor_page(token())),
+        ("TokenNumberedPage", offset_page(token())),
+        ("CardDetails", card_details()),
+        ("BankDetails", bank_details()),
+        ("CreateTokenRequest", create_request()),
+        ("UpdateTokenRequest", update_request()),
+    ]
+}
+
+fn token_schema() -> Schema {
+    Schema::object()
+        .about("A token, as far as the caller may see it.")
+        .has("id", Schema::text().about("A UUID, or the id that the caller chose."))
+        .has("tenant_id", Schema::uuid())
+        .has("type", token_type())
+        .may_have(
+            "data",
+            Schema::any()
+                .about("The value, in plain or masked; absent if the caller may not see it."),
+        )
+        .may_have("card", Schema::reference("CardDetails"))
+        .may_have("network_token", Schema::reference("CardDetails"))
+        .may_have("bank", Schema::reference("BankDetails"))
+        .may_have(
+            "fingerprint",
+            Schema::text()
+                .about("A keyed hash of the value: equal values have equal fingerprints."),
+        )
+        .has("containers", Schema::list(container()))
+        .may_have("privacy", privacy_answer())
+        .may_have("mask", Schema::any().about("Expressions that select what a masked read shows."))
+        .may_have("metadata", Schema::map(Schema::text()))
+        .may_have("search_indexes", Schema::list(Schema::text()))
+        .may_have("fingerprint_expression", Schema::text())
+        .may_have("expires_at", Schema::time())
+        .may_have("created_by", Schema::uuid())
+        .may_have("created_at", Schema::time())
+        .may_have("modified_by", Schema::uuid())
+        .may_have("modified_at", Schema::time())
+        .may_have("_extras", extras())
+        .closed()
+}
+
+fn extras() -> Schema {
+    let behavior = Schema::word(["read_existing", "update_existing"]);
+    Schema::object()
+        .about("In answers to writes.")
+        .has("deduplicated", Schema::flag().about("True if the token existed before."))
+        .may_have("deduplication_behavior", behavior)
+        .closed()
+}
+
+fn privacy_answer() -> Schema {
+    Schema::object()
+        .about("Derived from the first container.")
+        .has("classification", Schema::word(CLASSIFICATIONS))
+        .has("impact_level", Schema::word(IMPACT_LEVELS))
+        .has("restriction_policy", Schema::word(["mask", "redact"]))
+        .closed()
+        .deprecated()
+}
+
+fn card_details() -> Schema {
+    let funding = || Schema::word(Funding::ALL.map(Funding::as_str));
+    let authentication = || Schema::word([Authentication::ScaRequired.as_str()]);
+    let issuer = || {
+        Schema::object()
+            .may_have("country", Schema::text())
+            .may_have("name", Schema::text())
+            .closed()
+    };
+    let additional = Schema::object()
+        .may_have("authentication", authentication())
+        .has("brand", Schema::text())
+        .may_have("funding", funding())
+        .may_have("issuer", issuer())
+        .closed();
+    let country = Schema::object()
+        .has("alpha2", Schema::text())
+        .has("name", Schema::text())
+        .has("numeric", Schema::text())
+        .closed();
+    Schema::object()
+        .about(
+            "Details of a card that need no right to see its number. Brand, funding and \
+             authentication are null if they are not known.",
+        )
+        .may_have("additional", Schema::list(additional))
+        .has("authentication", authentication().or_null())
+        .has("bin", Schema::text())
+        .has("brand", Schema::word(Brand::ALL.map(Brand::as_str)).or_null())
+        .may_have("expiration_month", Schema::integer().between(1, 12))
+        .may_have("expiration_year", Schema::integer())
+        .has("funding", funding().or_null())
+        .may_have("issuer", issuer())
+        .may_have("issuer_country", country)
+        .has("last4", Schema::text())
+        .may_have("product", Schema::object().has("code", Schema::text()).closed())
+        .may_have("segment", Schema::word(Segment::ALL.map(Segment::as_str)))
+        .closed()
+}
+
+fn bank_details() -> Schema {
+    Schema::object()
+        .has("routing_number", Schema::text())
+        .may_have("account_number_last4", Schema::text())
+        .closed()
+}
+
+fn create_request() -> Schema {
+    let privacy = Schema::object()
+        .takes("classification", Schema::word(CLASSIFICATIONS))
+        .takes("impact_level", Schema::word(IMPACT_LEVELS))
+        .deprecated();
+    Schema::object()
+        .about(
+            "A value to store (`type`, and `data` or `encrypted`), or a token intent to convert.",
+        )
+        .with_one_of(&[&["type", "data"], &["type", "encrypted"], &["token_intent_id"]])
+        .takes(
+            "id",
+            Schema::text()
+                .about("An id of the caller's choice, or an expression that makes one.")
+                .chars(TOKEN_NAME_CHARS_MIN, TOKEN_NAME_CHARS_MAX),
+        )
+        .takes("type", token_type())
+        .takes("data", Schema::any().about("The value. Its form depends on the type."))
+        .takes(
+            "encrypted",
+            Schema::text().about("The value as a JWE, encrypted with a client encryption key."),
+        )
+        .takes(
+            "token_intent_id",
+            Schema::text().about("The intent to convert; then type and data are its own."),
+        )
+        .takes("privacy", privacy)
+        .takes("containers", containers())
+        .takes("mask", mask())
+        .takes("metadata", metadata())
+        .takes("search_indexes", search_indexes())
+        .takes("fingerprint_expression", fingerprint_expression())
+        .takes("deduplicate_token", deduplicate())
+        .takes("expires_at", expires_at())
+}
+
+fn update_request() -> Schema {
+    Schema::object()
+        .takes("data", Schema::any())
+        .takes("containers", containers())
+        .takes("mask", mask())
+        .takes("metadata", Schema::map(Schema::text().or_null()))
+        .takes("search_indexes", search_indexes())
+        .takes("fingerprint_expression", fingerprint_expression())
+        .takes("deduplicate_token", deduplicate())
+        .takes("expires_at", expires_at())
+}
+
+fn containers() -> Schema {
+    Schema::list(container()).up_to_items(CONTAINERS_MAX)
+}
+
+fn mask() -> Schema {
+    Schema::any().about(
+        "A text or an object with expressions, such as `{{ data.number | reveal_last: 4 }}`.",
+    )
+}
+
+fn metadata() -> Schema {
+    Schema::map(Schema::text().or_null())
+        .about("Texts that are not secret, to search by. A key has at most 100 bytes.")
+        .up_to_members(METADATA_COUNT_MAX)
+        .names_up_to(METADATA_KEY_BYTES_MAX)
+}
+
+fn search_indexes() -> Schema {
+    Schema::list(Schema::text().chars(0, EXPRESSION_CHARS_MAX)).up_to_items(SEARCH_INDEXES_MAX)
+}
+
+fn fingerprint_expression() -> Schema {
+    Schema::text().chars(0, EXPRESSION_CHARS_MAX)
+}
+
+fn deduplicate() -> Schema {
+    Schema::flag().about(
+        "Answers with an existing token of the same value. The tenant's \
+         setting decides if it is absent.",
+    )
+}

@@ -1,0 +1,94 @@
+//! The OpenAPI document and the Postman collection of the running program.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::harness::{Vault, get};
+
+const RENEW: &str = "STRONGROOM_RENEW=1 cargo test --test it openapi";
+
+fn document(vault: &Vault) -> Value {
+    vault.send(&get("/openapi.json")).with_status(200).json
+}
+
+#[test]
+fn the_document_is_the_one_in_the_fixture() {
+    let vault = Vault::start();
+    let text = format!("{:#}\n", document(&vault));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/openapi.json");
+    if std::env::var_os("STRONGROOM_RENEW").is_some() {
+        fs::write(&path, &text).unwrap();
+    }
+    let known = fs::read_to_string(&path).unwrap_or_default();
+    let line = text.lines().zip(known.lines()).position(|(now, before)| now != before);
+    assert!(
+        text == known,
+        "the document differs from tests/fixtures/openapi.json, first in line {:?}.\n\
+         If the change is meant, renew the file and read the difference: {RENEW}",
+        line.map(|line| line + 1),
+    );
+}
+
+#[test]
+fn a_browser_page_of_another_origin_can_load_the_document() {
+    let vault = Vault::start();
+    let answer = vault.send(&get("/openapi.json").header("Origin", "https://tool.example"));
+    let answer = answer.with_status(200);
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+    let tag = answer.header("etag").unwrap();
+    vault.send(&get("/openapi.json").header("If-None-Match", tag)).with_status(304);
+}
+
+#[test]
+fn a_service_has_the_document_only_if_its_operator_switches_it_on() {
+    let mut vault = Vault::start();
+    vault.stop();
+    vault.restart_as_service();
+    for path in ["/openapi.json", "/postman.json"] {
+        let problem = vault.send(&get(path)).problem(404);
+        assert_eq!(problem.json["detail"], "There is no such path.");
+    }
+    vault.stop();
+    vault.set("pages.reference = true");
+    vault.restart_as_service();
+    assert_eq!(document(&vault)["openapi"], "3.1.0");
+}
+
+/// Method and path of every operation of the document.
+fn operations(document: &Value) -> Vec<(String, String)> {
+    let mut operations = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for method in item.as_object().unwrap().keys() {
+            operations.push((method.to_uppercase(), path.clone()));
+        }
+    }
+    operations
+}
+
+#[test]
+fn the_postman_collection_has_each_operation_once() {
+    let vault = Vault::start();
+    let expected = operations(&document(&vault));
+    let collection = vault.send(&get("/postman.json")).with_status(200).json;
+    let folders = collection["item"].as_array().unwrap();
+    let items = folders.iter().flat_map(|folder| folder["item"].as_array().unwrap());
+    let found: Vec<_> = items
+        .map(|item| {
+            let request = &item["request"];
+            let segments = request["url"]["path"].as_array().unwrap().iter();
+            let segments = segments.map(|segment| match segment.as_str().unwrap() {
+                name if name.starts_with(':') => format!("/{{{}}}", &name[1..]),
+                literal => format!("/{literal}"),
+            });
+            let method = String::from(request["method"].as_str().unwrap());
+            (method, segments.collect::<String>())
+        })
+        .collect();
+    assert_eq!(found.len(), expected.len());
+    let set = |all: Vec<_>| all.into_iter().collect::<BTreeSet<_>>();
+    assert_eq!(set(found), set(expected));
+}
