@@ -51,8 +51,8 @@ pub use proxies::manage::ProxyQuery;
 pub use proxies::transforms::TransformFailure;
 pub use proxy_calls::{ChosenProxy, ProxyCall, ProxyFailure};
 pub use threeds::{
-    Asking, ChallengeReply, Client, DirectoryFailure, DirectoryServers, Introduction,
-    RangesRefresh, Reply, ResponseKind, SessionDraft,
+    Asking, ChallengeQuestion, ChallengeReply, Client, DirectoryFailure, DirectoryServers,
+    Introduction, RangesRefresh, Reply, ResponseKind, SessionDraft,
 };
 pub use tokens::draft::{Deduplicate, TokenDraft};
 pub use tokens::intents::{TokenIntentDraft, TokenIntentView};

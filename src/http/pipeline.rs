@@ -157,7 +157,7 @@ impl Http {
             Err(problem) => {
                 body::drain(body).await;
                 return if is_page {
-                    context.traced(self.show_failure(&problem))
+                    context.traced(self.show_failure(&problem, parts))
                 } else if is_proxy {
                     self.proxy_failure(context, &problem.into())
                 } else {

@@ -29,6 +29,11 @@ pub fn currency(text: &str) -> Option<&'static str> {
     CURRENCIES.iter().find(wanted).map(|(_, digits)| *digits)
 }
 
+/// Finds the letters of a currency by its digits. The newest currency of a number is the last one.
+pub fn currency_letters(digits: &str) -> Option<&'static str> {
+    CURRENCIES.iter().rfind(|(_, known)| *known == digits).map(|(letters, _)| *letters)
+}
+
 /// Has a part before and after an at sign, and no spaces or control characters. The issuer must
 /// find out if mail arrives.
 pub fn is_email(text: &str) -> bool {
@@ -94,6 +99,9 @@ mod tests {
         for text in ["", "gbp", "GB", "000", "123", "GBP 826"] {
             assert_eq!(currency(text), None, "{text}");
         }
+        assert_eq!(currency_letters("826"), Some("GBP"));
+        assert_eq!(currency_letters("532"), Some("XCG"));
+        assert_eq!(currency_letters("GBP"), None);
         assert!(CURRENCIES.len() > 170);
         let well =
             |(letters, digits): &(&str, &str)| letters.len() == 3 && is_digits(digits, 3..=3);

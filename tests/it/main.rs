@@ -21,6 +21,7 @@ mod backup_load;
 mod bad_containers;
 mod bodies;
 mod bulk;
+mod challenge_pages;
 mod cli;
 mod client_keys;
 mod clock;

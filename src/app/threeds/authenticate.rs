@@ -144,7 +144,7 @@ impl ThreedsSessions<'_> {
                 session.state = advance(&session, event, now)?;
                 session.waits_until = waits_until;
                 session.authentication = Some(authentication.clone());
-                session.simulated = simulated;
+                session.simulated.clone_from(&simulated);
                 let told = Some(EventKind::ThreedsSessionAuthenticated);
                 let subject = Subject::Threeds(&session, told);
                 let mut change = self

@@ -13,9 +13,9 @@ use crate::store::{Change, Snapshot};
 use crate::threeds::codes::TransactionStatus;
 use crate::threeds::message::{self, Creq, Cres};
 use crate::threeds::session::{Session, WebChallengeMode};
-use crate::threeds::simulator::DIRECTORY_SERVER;
 use crate::threeds::simulator::acs::{CardholderInput, ChallengeResult, ChallengeStep, cres};
 use crate::threeds::simulator::cards::ChallengeKind;
+use crate::threeds::simulator::{DIRECTORY_SERVER, ShownPurchase, SimulatedChallenge};
 use crate::threeds::state::{SessionEvent, SessionState, next};
 
 /// A browser that returns from an ACS.
@@ -30,10 +30,19 @@ pub struct Visitor {
 /// The next page of the built-in ACS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChallengeReply {
-    /// The question, and the number of wrong answers so far.
-    Ask { means: ChallengeKind, wrong_codes: u8 },
+    /// The question.
+    Ask(ChallengeQuestion),
     /// The challenge is over. The browser posts `cres` to the server's notification page.
     Done { session: SessionId, cres: String },
+}
+
+/// The content of the page that asks the cardholder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChallengeQuestion {
+    pub means: ChallengeKind,
+    /// Number of wrong answers so far.
+    pub wrong_codes: u8,
+    pub purchase: Option<ShownPurchase>,
 }
 
 /// The cardholder's input on the ACS's page; `None` when the page was only opened.
@@ -101,7 +110,7 @@ impl ThreedsSessions<'_> {
             return Err(Error::NotFound("challenge"));
         }
         let (SessionState::Challenged { until }, Some(simulated)) =
-            (session.state, session.simulated)
+            (session.state, session.simulated.as_ref())
         else {
             return Ok(over(session, creq));
         };
@@ -109,14 +118,11 @@ impl ThreedsSessions<'_> {
             return Ok(over(session, creq));
         }
         let ending = match answer.map(|answer| simulated.take(answer)) {
-            None => {
-                let (means, wrong_codes) = (simulated.means, simulated.wrong_codes);
-                return Ok(ChallengeReply::Ask { means, wrong_codes });
-            }
+            None => return Ok(ask(simulated)),
             Some(ChallengeStep::Again(after)) => {
+                let reply = ask(&after);
                 session.simulated = Some(after);
-                let (means, wrong_codes) = (after.means, after.wrong_codes);
-                return Ok(ChallengeReply::Ask { means, wrong_codes });
+                return Ok(reply);
             }
             Some(ChallengeStep::Ended(ending)) => ending,
         };
@@ -175,6 +181,14 @@ impl ThreedsSessions<'_> {
             })
             .await
     }
+}
+
+fn ask(simulated: &SimulatedChallenge) -> ChallengeReply {
+    ChallengeReply::Ask(ChallengeQuestion {
+        means: simulated.means,
+        wrong_codes: simulated.wrong_codes,
+        purchase: simulated.purchase.clone(),
+    })
 }
 
 /// The reply for a challenge that has ended: the browser gets its outcome.

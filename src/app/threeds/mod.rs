@@ -14,7 +14,7 @@ mod result;
 mod rows;
 pub(in crate::app) mod state;
 
-pub use browser::ChallengeReply;
+pub use browser::{ChallengeQuestion, ChallengeReply};
 pub use create::{Client, SessionDraft};
 pub use directory_servers::{
     Asking, DirectoryFailure, DirectoryServers, Introduction, Reply, ResponseKind,

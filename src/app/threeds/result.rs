@@ -139,7 +139,7 @@ impl ThreedsSessions<'_> {
         session: &Session,
         ending: ChallengeResult,
     ) -> Option<Rreq> {
-        let (simulated, sent) = (session.simulated?, session.sent?);
+        let (simulated, sent) = (session.simulated.as_ref()?, session.sent?);
         let authentication = session.authentication.as_ref()?;
         let proof = self.vault.random().bytes();
         Some(simulated.rreq(session.id.uuid(), &sent, authentication, ending, proof))

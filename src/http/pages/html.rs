@@ -1,9 +1,12 @@
-//! The texts of the pages.
+//! The pages as HTML.
 
 use crate::domain::html::escape;
 use crate::domain::id::SessionId;
+use crate::http::pages::texts::Texts;
 use crate::threeds::codes::TransactionStatus;
-use crate::threeds::simulator::acs::{CODE, WRONG_CODES_MAX};
+
+/// The title of pages that nobody reads.
+const PROTOCOL: &str = "3-D Secure";
 
 /// The window that a page posts its last message to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,32 +15,26 @@ pub(super) enum MessageTarget {
     Parent,
 }
 
-/// The hidden fields that the ACS's pages carry from step to step, and the count of wrong codes.
-#[derive(Debug)]
-pub(super) struct ChallengeForm<'a> {
-    pub(super) creq: &'a str,
-    pub(super) data: &'a str,
-    pub(super) wrong_codes: u8,
-}
-
 /// The SDK's frame for fingerprinting. A message names the ACS's URL; another reports the end.
-pub(super) fn method(nonce: &str) -> String {
-    script_page(nonce, include_str!("method.js"))
+pub(super) fn method(nonce: &str, texts: &Texts) -> String {
+    script_page(nonce, texts, include_str!("method.js"))
 }
 
-/// The SDK's frame for a challenge.
-pub(super) fn challenge(nonce: &str) -> String {
-    script_page(nonce, include_str!("challenge.js"))
+/// The SDK's frame for a challenge. Its script names the ACS's frame by the title of this page.
+pub(super) fn challenge(nonce: &str, texts: &Texts) -> String {
+    let script = script(nonce, include_str!("challenge.js"));
+    page(nonce, texts, texts.confirm_payment, &script)
 }
 
-pub(super) fn method_done(nonce: &str, session: SessionId) -> String {
+pub(super) fn method_done(nonce: &str, texts: &Texts, session: SessionId) -> String {
     let message = format!(r#"{{"type":"method","isCompleted":true,"id":"{session}"}}"#);
-    script_page(nonce, &format!("window.parent.postMessage({message}, '*');"))
+    script_page(nonce, texts, &format!("window.parent.postMessage({message}, '*');"))
 }
 
 /// Without a status the challenge is reported as not completed.
 pub(super) fn challenge_done(
     nonce: &str,
+    texts: &Texts,
     session: SessionId,
     status: Option<TransactionStatus>,
     target: MessageTarget,
@@ -53,107 +50,61 @@ pub(super) fn challenge_done(
             format!("(window.opener || window.parent).postMessage({message}, '*'); window.close();")
         }
     };
-    script_page(nonce, &script)
+    script_page(nonce, texts, &script)
 }
 
-pub(super) fn close(nonce: &str) -> String {
-    script_page(nonce, "window.close();")
+pub(super) fn close(nonce: &str, texts: &Texts) -> String {
+    script_page(nonce, texts, "window.close();")
 }
 
 /// A form that submits itself, with a button for browsers without scripts.
-pub(super) fn send_on(nonce: &str, action: &str, fields: &[(&str, &str)]) -> String {
+pub(super) fn send_on(nonce: &str, texts: &Texts, action: &str, fields: &[(&str, &str)]) -> String {
     let inputs: String = fields
         .iter()
         .filter(|(_, value)| !value.is_empty())
         .map(|(name, value)| hidden(name, value))
         .collect();
-    page(
-        nonce,
-        &format!(
-            "<form id=\"on\" method=\"post\" action=\"{}\">{inputs}<noscript><button>Continue\
-             </button></noscript></form><script nonce=\"{nonce}\">document.getElementById('on')\
-             .submit();</script>",
-            escape(action)
-        ),
-    )
+    let form = format!(
+        "<form id=\"on\" method=\"post\" action=\"{}\">{inputs}<noscript><button>{}</button>\
+         </noscript></form>",
+        escape(action),
+        texts.next
+    );
+    let script = script(nonce, "document.getElementById('on').submit();");
+    page(nonce, texts, PROTOCOL, &format!("{form}{script}"))
 }
 
-/// The question for a one-time code.
-pub(super) fn code(nonce: &str, form: &ChallengeForm<'_>) -> String {
-    let left = WRONG_CODES_MAX.saturating_sub(form.wrong_codes);
-    let wrong = if form.wrong_codes == 0 {
-        String::new()
-    } else {
-        let times = if left == 1 { "once more" } else { "again" };
-        format!("<p class=\"wrong\" role=\"alert\">That code is not right. Try {times}.</p>")
-    };
-    page(
-        nonce,
-        &format!(
-            "<main><p class=\"bank\">Test bank</p><h1>Confirm your payment</h1><p>Enter the \
-             one-time code that we sent you.</p><p class=\"note\">This is a test: the code is \
-             <b>{CODE}</b>.</p>{wrong}<form method=\"post\" action=\"/3ds/sim/acs/challenge\">{}\
-             <label for=\"code\">One-time code</label><input id=\"code\" name=\"code\" \
-             inputmode=\"numeric\" autocomplete=\"one-time-code\" maxlength=\"12\" required \
-             autofocus><button name=\"action\" value=\"answer\">Confirm</button></form>{}</main>",
-            carried(form),
-            cancel(form)
-        ),
-    )
+/// The detail is for developers, in the language of the interface.
+pub(super) fn failure(nonce: &str, texts: &Texts, status: u16, detail: &str) -> String {
+    let heading = texts.failure.heading;
+    let body = format!(
+        "<main class=\"failure\"><h1>{heading}</h1><p>{}</p><p class=\"detail\" lang=\"en\">{}</p>\
+         </main>",
+        texts.failure.sentence(status),
+        escape(detail)
+    );
+    page(nonce, texts, heading, &body)
 }
 
-/// The question that the cardholder answers in a banking app.
-pub(super) fn out_of_band(nonce: &str, form: &ChallengeForm<'_>) -> String {
-    let wrong = if form.wrong_codes == 0 {
-        ""
-    } else {
-        "<p class=\"wrong\" role=\"alert\">We have not seen your approval yet.</p>"
-    };
-    page(
-        nonce,
-        &format!(
-            "<main><p class=\"bank\">Test bank</p><h1>Confirm your payment</h1><p>Approve this \
-             payment in your banking app, then come back here.</p><p class=\"note\">This is a \
-             test: there is no app, so just continue.</p>{wrong}<form method=\"post\" \
-             action=\"/3ds/sim/acs/challenge\">{}<button name=\"action\" value=\"approve\">I have \
-             approved it</button></form>{}</main>",
-            carried(form),
-            cancel(form)
-        ),
-    )
-}
-
-pub(super) fn failure(nonce: &str, detail: &str) -> String {
-    page(nonce, &format!("<main><h1>This did not work</h1><p>{}</p></main>", escape(detail)))
-}
-
-fn cancel(form: &ChallengeForm<'_>) -> String {
-    format!(
-        "<form method=\"post\" action=\"/3ds/sim/acs/challenge\">{}<button class=\"quiet\" \
-         name=\"action\" value=\"cancel\">Cancel</button></form>",
-        carried(form)
-    )
-}
-
-fn carried(form: &ChallengeForm<'_>) -> String {
-    let data =
-        if form.data.is_empty() { String::new() } else { hidden("threeDSSessionData", form.data) };
-    format!("{}{data}", hidden("creq", form.creq))
-}
-
-fn hidden(name: &str, value: &str) -> String {
+pub(super) fn hidden(name: &str, value: &str) -> String {
     format!("<input type=\"hidden\" name=\"{}\" value=\"{}\">", escape(name), escape(value))
 }
 
-fn script_page(nonce: &str, script: &str) -> String {
-    page(nonce, &format!("<script nonce=\"{nonce}\">{script}</script>"))
+fn script_page(nonce: &str, texts: &Texts, content: &str) -> String {
+    page(nonce, texts, PROTOCOL, &script(nonce, content))
 }
 
-fn page(nonce: &str, body: &str) -> String {
+fn script(nonce: &str, content: &str) -> String {
+    format!("<script nonce=\"{nonce}\">{content}</script>")
+}
+
+pub(super) fn page(nonce: &str, texts: &Texts, title: &str, body: &str) -> String {
     format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
-         content=\"width=device-width\"><title>3-D Secure</title><style nonce=\"{nonce}\">{}\
-         </style></head><body>{body}</body></html>\n",
+        "<!doctype html>\n<html lang=\"{}\"><head><meta charset=\"utf-8\"><meta \
+         name=\"viewport\" content=\"width=device-width,initial-scale=1\"><meta \
+         name=\"color-scheme\" content=\"light dark\"><title>{title}</title><style \
+         nonce=\"{nonce}\">{}</style></head><body>{body}</body></html>\n",
+        texts.language.tag(),
         include_str!("pages.css")
     )
 }
@@ -175,22 +126,27 @@ const fn word(status: TransactionStatus) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::pages::language::Language;
 
     #[test]
     fn what_others_send_cannot_become_markup() {
-        let form = ChallengeForm { creq: "\"><script>", data: "'&", wrong_codes: 1 };
-        for page in [code("n", &form), out_of_band("n", &form)] {
-            assert!(!page.contains("\"><script>"), "{page}");
-            assert!(page.contains("value=\"&quot;&gt;&lt;script&gt;\""));
-            assert!(page.contains("value=\"&#39;&amp;\""));
-        }
-        assert!(send_on("n", "/a\"b", &[("x", "<")]).contains("action=\"/a&quot;b\""));
+        let page = send_on("n", Language::German.texts(), "/a\"b", &[("x", "<")]);
+        assert!(page.contains("action=\"/a&quot;b\"") && page.contains("value=\"&lt;\""), "{page}");
+        assert!(page.contains("<button>Weiter</button>"), "{page}");
+    }
+
+    #[test]
+    fn a_failure_is_told_in_the_readers_language_and_to_developers_in_english() {
+        let page = failure("n", Language::Spanish.texts(), 404, "There is no <session>.");
+        assert!(page.contains("<html lang=\"es\">") && page.contains("No ha funcionado"), "{page}");
+        assert!(page.contains("lang=\"en\">There is no &lt;session&gt;.</p>"), "{page}");
     }
 
     #[test]
     fn the_end_of_a_challenge_is_told_in_the_sdks_words() {
         let session = SessionId::new(uuid::Uuid::nil());
-        let told = |status| challenge_done("n", session, status, MessageTarget::Parent);
+        let texts = Language::English.texts();
+        let told = |status| challenge_done("n", texts, session, status, MessageTarget::Parent);
         assert!(
             told(Some(TransactionStatus::Successful))
                 .contains(r#""authenticationStatus":"successful""#)
@@ -199,7 +155,7 @@ mod tests {
             told(Some(TransactionStatus::Failed)).contains(r#""authenticationStatus":"failed""#)
         );
         assert!(told(None).contains(r#""isCompleted":false"#));
-        let popup = challenge_done("n", session, None, MessageTarget::Opener);
+        let popup = challenge_done("n", texts, session, None, MessageTarget::Opener);
         assert!(popup.contains("window.opener") && popup.contains("window.close()"));
     }
 }

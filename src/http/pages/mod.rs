@@ -4,7 +4,11 @@
 //! Any site may frame a page, since shops show them in frames. No page runs a script or loads a
 //! resource that is not its own, and none reads a cookie.
 
+mod amount;
 mod html;
+mod language;
+mod question;
+mod texts;
 
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -15,6 +19,9 @@ use serde_json::Value;
 use crate::app::{ChallengeReply, Error};
 use crate::http::body;
 use crate::http::exchange::BoxFuture;
+use crate::http::pages::language::Language;
+use crate::http::pages::question::{CarriedFields, question};
+use crate::http::pages::texts::Texts;
 use crate::http::problem::Problem;
 use crate::http::route::path::VisitedSession;
 use crate::http::state::Http;
@@ -24,7 +31,6 @@ use crate::threeds::base64;
 use crate::threeds::message::{Creq, Cres};
 use crate::threeds::session::WebChallengeMode;
 use crate::threeds::simulator::acs::CardholderInput;
-use crate::threeds::simulator::cards::ChallengeKind;
 
 /// The most characters of a shop's own data that an ACS must return.
 const SESSION_DATA_CHARS_MAX: usize = 1_024;
@@ -41,6 +47,7 @@ pub(super) struct PageRequest<'a> {
     form: Query,
     /// Allows the scripts and styles of this one page.
     nonce: String,
+    texts: &'static Texts,
 }
 
 /// A page, and the places that its forms may lead to.
@@ -75,25 +82,28 @@ impl Http {
             Ok(Some(form)) => form,
             Ok(None) => {
                 let problem = Problem::new(400, "The form is too long or not text.");
-                return self.show_failure(&problem);
+                return self.show_failure(&problem, parts);
             }
-            Err(problem) => return self.show_failure(&problem),
+            Err(problem) => return self.show_failure(&problem, parts),
         };
-        let request = PageRequest { http: self, parts, form, nonce: self.nonce() };
+        let texts = Language::preferred(&parts.headers).texts();
+        let request = PageRequest { http: self, parts, form, nonce: self.nonce(), texts };
         match call(&request).await {
-            Ok(content) => respond(content, &request.nonce),
-            Err(problem) => self.show_failure(&problem),
+            Ok(content) => respond(content, &request.nonce, texts.language),
+            Err(problem) => self.show_failure(&problem, parts),
         }
     }
 
     /// A problem as a page: people read it.
-    pub(super) fn show_failure(&self, problem: &Problem) -> Response<SecretBody> {
+    pub(super) fn show_failure(&self, problem: &Problem, parts: &Parts) -> Response<SecretBody> {
         self.note(problem);
         let nonce = self.nonce();
-        let html = html::failure(&nonce, problem.detail);
+        let texts = Language::preferred(&parts.headers).texts();
+        let html = html::failure(&nonce, texts, problem.status, problem.detail);
         let status =
             StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = respond(PageContent { status, html, forms: FormTargets::Ours }, &nonce);
+        let content = PageContent { status, html, forms: FormTargets::Ours };
+        let mut response = respond(content, &nonce, texts.language);
         let headers = response.headers_mut();
         if let Some(after_s) = problem.retry_after_s {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after_s));
@@ -112,12 +122,12 @@ impl Http {
 impl PageRequest<'_> {
     /// Shows an ACS's fingerprinting to the SDK.
     pub(super) fn method_page(&self) -> PageContent {
-        PageContent::ok(html::method(&self.nonce), FormTargets::Anywhere)
+        PageContent::ok(html::method(&self.nonce, self.texts), FormTargets::Anywhere)
     }
 
     /// Shows an ACS's challenge to the SDK.
     pub(super) fn challenge_page(&self) -> PageContent {
-        PageContent::ok(html::challenge(&self.nonce), FormTargets::Anywhere)
+        PageContent::ok(html::challenge(&self.nonce, self.texts), FormTargets::Anywhere)
     }
 
     /// The ACS has finished its fingerprinting.
@@ -131,9 +141,9 @@ impl PageRequest<'_> {
         let visitor = self.http.app.threeds().complete_method(id.as_str(), &claimed).await?;
         let query = Query::parse(self.parts.uri.query().unwrap_or_default()).unwrap_or_default();
         let html = if query.first("mode") == Some("redirect") {
-            html::close(&self.nonce)
+            html::close(&self.nonce, self.texts)
         } else {
-            html::method_done(&self.nonce, visitor.session)
+            html::method_done(&self.nonce, self.texts, visitor.session)
         };
         Ok(PageContent::ok(html, FormTargets::Ours))
     }
@@ -149,13 +159,14 @@ impl PageRequest<'_> {
             WebChallengeMode::Iframe => html::MessageTarget::Parent,
             WebChallengeMode::Redirect => html::MessageTarget::Opener,
         };
-        let html = html::challenge_done(&self.nonce, visitor.session, visitor.status, target);
+        let (session, status) = (visitor.session, visitor.status);
+        let html = html::challenge_done(&self.nonce, self.texts, session, status, target);
         Ok(PageContent::ok(html, FormTargets::Ours))
     }
 
     /// The built-in ACS's challenge.
     pub(super) async fn simulated_challenge(&self) -> Result<PageContent, Problem> {
-        let (form, nonce) = (&self.form, &self.nonce);
+        let (form, nonce, texts) = (&self.form, &self.nonce, self.texts);
         let not_one = || Problem::new(400, "This is not a request for a challenge.");
         let field = form.first("creq").ok_or_else(not_one)?;
         // The reason is dropped: the page is for the cardholder, who cannot correct the message.
@@ -169,18 +180,16 @@ impl PageRequest<'_> {
         let data = form.first("threeDSSessionData").unwrap_or_default();
         let data: String = data.chars().take(SESSION_DATA_CHARS_MAX).collect();
         match self.http.app.threeds().challenge_step(&creq, answer).await? {
-            ChallengeReply::Ask { means, wrong_codes } => {
-                let challenge = html::ChallengeForm { creq: field, data: &data, wrong_codes };
-                let html = match means {
-                    ChallengeKind::Code => html::code(nonce, &challenge),
-                    ChallengeKind::OutOfBand => html::out_of_band(nonce, &challenge),
-                };
+            ChallengeReply::Ask(asked) => {
+                let carried = CarriedFields { creq: field, data: &data };
+                let html = question(nonce, texts, &asked, &carried);
                 Ok(PageContent::ok(html, FormTargets::Ours))
             }
             ChallengeReply::Done { session, cres } => {
                 let action = format!("/3ds/sessions/{session}/challenge-notification");
                 let fields = [("cres", cres.as_str()), ("threeDSSessionData", &data)];
-                Ok(PageContent::ok(html::send_on(nonce, &action, &fields), FormTargets::Ours))
+                let html = html::send_on(nonce, texts, &action, &fields);
+                Ok(PageContent::ok(html, FormTargets::Ours))
             }
         }
     }
@@ -203,7 +212,7 @@ impl PageRequest<'_> {
         let done = base64::encode_url(done.as_bytes());
         let fields = [("threeDSMethodData", done.as_str())];
         Ok(PageContent::ok(
-            html::send_on(&self.nonce, &format!("{path}{mode}"), &fields),
+            html::send_on(&self.nonce, self.texts, &format!("{path}{mode}"), &fields),
             FormTargets::Ours,
         ))
     }
@@ -218,7 +227,7 @@ fn member(value: &Value, name: &str) -> Option<String> {
     value.get(name)?.as_str().map(String::from)
 }
 
-fn respond(content: PageContent, nonce: &str) -> Response<SecretBody> {
+fn respond(content: PageContent, nonce: &str, language: Language) -> Response<SecretBody> {
     let mut response = Response::new(SecretBody::from(content.html));
     *response.status_mut() = content.status;
     let headers = response.headers_mut();
@@ -234,7 +243,9 @@ fn respond(content: PageContent, nonce: &str) -> Response<SecretBody> {
     let policy = HeaderValue::try_from(policy);
     let policy = policy.unwrap_or(HeaderValue::from_static("default-src 'none'"));
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
-    let fixed: [(HeaderName, &'static str); 4] = [
+    let fixed: [(HeaderName, &'static str); 6] = [
+        (header::CONTENT_LANGUAGE, language.tag()),
+        (header::VARY, "accept-language"),
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CACHE_CONTROL, "no-store"),
         (header::REFERRER_POLICY, "no-referrer"),
@@ -253,7 +264,7 @@ mod tests {
     #[track_caller]
     fn check_policy(nonce: &str, expected: &str) {
         let content = PageContent::ok(String::new(), FormTargets::Ours);
-        let response = respond(content, nonce);
+        let response = respond(content, nonce, Language::English);
         let policy = response.headers().get(header::CONTENT_SECURITY_POLICY).unwrap();
         assert_eq!(policy, expected);
     }

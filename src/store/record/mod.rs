@@ -19,6 +19,7 @@ mod tenant;
 mod threeds;
 mod threeds_parts;
 mod threeds_ranges;
+mod threeds_simulated;
 mod token;
 mod token_intent;
 mod webhook;

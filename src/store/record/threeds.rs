@@ -10,9 +10,8 @@ use crate::domain::id::{ApplicationId, SessionId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::record::encoding::{BadRecord, EncodeFailed, decode, encode, micros};
-use crate::store::record::threeds_parts::{
-    AuthenticationV1, DeviceV1, EnrolmentV1, SentV1, SimulatedV1,
-};
+use crate::store::record::threeds_parts::{AuthenticationV1, DeviceV1, EnrolmentV1, SentV1};
+use crate::store::record::threeds_simulated::SimulatedV1;
 use crate::threeds::codes::MethodOutcome;
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{CardSource, Device, Session, SessionKind, WebChallengeMode};
@@ -111,7 +110,7 @@ pub fn encode_session(session: &Session) -> Result<Secret<Vec<u8>>, EncodeFailed
         method_outcome: session.method_outcome.map(|it| String::from(it.code())),
         sent: session.sent.as_ref().map(SentV1::of),
         authentication: session.authentication.as_ref().map(AuthenticationV1::of),
-        simulated: session.simulated.map(SimulatedV1::of),
+        simulated: session.simulated.as_ref().map(SimulatedV1::of),
     };
     encode(VERSION, &record)
 }
@@ -312,10 +311,13 @@ mod tests {
     }
 
     fn simulated() -> Option<crate::threeds::simulator::SimulatedChallenge> {
-        use crate::threeds::message::{Areq, CardNumber, render};
+        use crate::threeds::message::{Areq, CardNumber, Digits, Numeric, render};
         let number = CardNumber::parse("4200000000000016").unwrap();
         let (version, channel) = (ProtocolVersion::V220, Channel::Browser);
-        let areq = Areq::sample(version, channel, Category::Payment, Uuid::nil(), number);
+        let mut areq = Areq::sample(version, channel, Category::Payment, Uuid::nil(), number);
+        areq.options.amount = Digits::parse("80000");
+        areq.options.currency = Numeric::parse("826");
+        areq.options.exponent = Numeric::parse("2");
         let drawn = TransactionSeed {
             acs_transaction: Uuid::nil(),
             ds_transaction: Uuid::nil(),

@@ -10,12 +10,9 @@ use crate::threeds::codes::{
     AcsInformation, CancelReason, Category, ChallengePreference, ChallengeType, Channel, Reason,
     TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
 };
-use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{
     AreqSummary, Authentication, DeviceInfo, Enrolment, ReturnedExtension,
 };
-use crate::threeds::simulator::SimulatedChallenge;
-use crate::threeds::simulator::cards::{ChallengeKind, FinalStatus};
 use crate::threeds::version::NamedVersion;
 use crate::threeds::version::ProtocolVersion::{self, V220};
 
@@ -181,51 +178,6 @@ impl SentV1 {
             preference: coded(self.preference.as_deref(), ChallengePreference::from_code).ok()?,
             decoupled: YesNo::from_code(&self.decoupled, V220)?,
             sdk_transaction: self.sdk_transaction,
-        })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct SimulatedV1 {
-    scheme: String,
-    /// The code of the status.
-    verdict: String,
-    means: MeansV1,
-    channel: String,
-    wrong_codes: u8,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum MeansV1 {
-    Code,
-    OutOfBand,
-}
-
-impl SimulatedV1 {
-    pub(super) fn of(simulated: SimulatedChallenge) -> Self {
-        Self {
-            scheme: String::from(simulated.scheme.as_str()),
-            verdict: String::from(simulated.verdict.status().code()),
-            means: match simulated.means {
-                ChallengeKind::Code => MeansV1::Code,
-                ChallengeKind::OutOfBand => MeansV1::OutOfBand,
-            },
-            channel: String::from(simulated.channel.code()),
-            wrong_codes: simulated.wrong_codes,
-        }
-    }
-
-    pub(super) fn read(&self) -> Option<SimulatedChallenge> {
-        Some(SimulatedChallenge {
-            scheme: Scheme::parse(&self.scheme)?,
-            verdict: FinalStatus::from_status(TransactionStatus::from_code(&self.verdict, V220)?)?,
-            means: match self.means {
-                MeansV1::Code => ChallengeKind::Code,
-                MeansV1::OutOfBand => ChallengeKind::OutOfBand,
-            },
-            channel: Channel::from_code(&self.channel, V220)?,
-            wrong_codes: self.wrong_codes,
         })
     }
 }

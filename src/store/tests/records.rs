@@ -34,6 +34,7 @@ use crate::store::record::{
 use crate::threeds::codes::{MethodOutcome, Reason};
 use crate::threeds::ranges::AccountRange;
 use crate::threeds::session::{Device, Session};
+use crate::threeds::simulator::ShownPurchase;
 use crate::threeds::state::{MethodState, SessionState};
 use crate::threeds::version::NamedVersion;
 
@@ -241,8 +242,18 @@ fn tell_session(session: &Session) -> Value {
         "directory_status": authentication.map(|it| it.directory_status.code()),
         "reason": authentication.and_then(|it| it.reason).map(Reason::code),
         "value": authentication.and_then(|it| it.value.clone()),
-        "wrong_codes": session.simulated.map(|it| it.wrong_codes),
+        "wrong_codes": session.simulated.as_ref().map(|it| it.wrong_codes),
+        "purchase": session.simulated.as_ref().and_then(|it| it.purchase.as_ref()).map(tell_purchase),
     })
+}
+
+fn tell_purchase(purchase: &ShownPurchase) -> Value {
+    let amount = purchase.amount.as_ref();
+    json!([
+        purchase.merchant,
+        amount.map(|it| [it.units.as_str(), it.currency.as_str(), it.exponent.as_str()]),
+        purchase.last_four.as_str(),
+    ])
 }
 
 fn tell_state(state: SessionState) -> Value {

@@ -3,11 +3,12 @@
 use crate::threeds::codes::{
     CancelReason, ChallengeMethod, ChallengeType, Channel, Reason, TransactionStatus,
 };
-use crate::threeds::message::{Cres, Numeric, Rreq, Text};
+use crate::threeds::message::{Areq, Cres, Numeric, Rreq, Text};
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{AreqSummary, Authentication};
 use crate::threeds::simulator::authentication_value;
 use crate::threeds::simulator::cards::{Challenge, ChallengeKind, FinalStatus};
+use crate::threeds::simulator::purchase::ShownPurchase;
 use uuid::Uuid;
 
 /// The right one-time code, for every card.
@@ -16,13 +17,15 @@ pub const CODE: &str = "1234";
 pub const WRONG_CODES_MAX: u8 = 3;
 
 /// The state of a challenge at the simulated ACS. It does not contain the card number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimulatedChallenge {
     pub scheme: Scheme,
     pub verdict: FinalStatus,
     pub means: ChallengeKind,
     pub channel: Channel,
     pub wrong_codes: u8,
+    /// Absent in challenges that began before the pages showed it.
+    pub purchase: Option<ShownPurchase>,
 }
 
 /// Input of the cardholder on the challenge page.
@@ -35,7 +38,7 @@ pub enum CardholderInput<'a> {
 }
 
 /// The effect of the cardholder's input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChallengeStep {
     Again(SimulatedChallenge),
     Ended(ChallengeResult),
@@ -50,12 +53,13 @@ pub enum ChallengeResult {
 }
 
 impl SimulatedChallenge {
-    pub(super) const fn new(scheme: Scheme, challenge: Challenge, channel: Channel) -> Self {
+    pub(super) fn new(scheme: Scheme, challenge: Challenge, areq: &Areq) -> Self {
         let Challenge { verdict, means, .. } = challenge;
-        Self { scheme, verdict, means, channel, wrong_codes: 0 }
+        let (channel, purchase) = (areq.channel, ShownPurchase::of(areq));
+        Self { scheme, verdict, means, channel, wrong_codes: 0, purchase }
     }
 
-    pub fn take(self, answer: CardholderInput<'_>) -> ChallengeStep {
+    pub fn take(&self, answer: CardholderInput<'_>) -> ChallengeStep {
         match (answer, self.means) {
             (CardholderInput::Canceled, _) => ChallengeStep::Ended(ChallengeResult::Canceled),
             (CardholderInput::Approved, ChallengeKind::OutOfBand) => {
@@ -69,7 +73,7 @@ impl SimulatedChallenge {
                 if wrong_codes >= WRONG_CODES_MAX {
                     ChallengeStep::Ended(ChallengeResult::TooManyCodes)
                 } else {
-                    ChallengeStep::Again(Self { wrong_codes, ..self })
+                    ChallengeStep::Again(Self { wrong_codes, ..self.clone() })
                 }
             }
         }
@@ -77,7 +81,7 @@ impl SimulatedChallenge {
 
     /// Builds the result that the directory server forwards to the 3DS server.
     pub fn rreq(
-        self,
+        &self,
         transaction: Uuid,
         sent: &AreqSummary,
         authentication: &Authentication,

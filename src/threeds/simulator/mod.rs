@@ -6,6 +6,7 @@
 
 pub mod acs;
 pub mod cards;
+mod purchase;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +30,7 @@ use crate::threeds::simulator::cards::{Challenge, ChallengeKind, FinalStatus, Sc
 use crate::threeds::version::ProtocolVersion;
 
 pub use acs::SimulatedChallenge;
+pub use purchase::{PurchaseAmount, ShownPurchase};
 
 /// The id of the published service's test directory server.
 pub const DIRECTORY_SERVER: &str = "M000000003";
@@ -214,7 +216,7 @@ fn challenge_or_not(
     drawn: &TransactionSeed,
     places: &SimulatorUrls<'_>,
 ) -> Option<SimulatedChallenge> {
-    let simulated = SimulatedChallenge::new(scheme, challenge, areq.channel);
+    let simulated = SimulatedChallenge::new(scheme, challenge, areq);
     ares.challenge_mandated = Some(challenge.mandated);
     if areq.options.decoupled == Some(YesNo::Yes) {
         ares.status = Some(TransactionStatus::DecoupledChallenge);

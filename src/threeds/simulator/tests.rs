@@ -176,7 +176,8 @@ fn wrong_codes_are_counted_and_the_third_ends_it() {
     let (ares, status, simulated, sent) = answered("4200000000000004", |_| ());
     let transaction = ares.server_transaction;
     let authentication = Authentication::from_ares(ares, status, &sent);
-    let ChallengeStep::Again(once) = simulated.unwrap().take(CardholderInput::Code("0000")) else {
+    let simulated = simulated.unwrap();
+    let ChallengeStep::Again(once) = simulated.take(CardholderInput::Code("0000")) else {
         panic!()
     };
     let ChallengeStep::Again(twice) = once.take(CardholderInput::Code("")) else { panic!() };
@@ -189,10 +190,8 @@ fn wrong_codes_are_counted_and_the_third_ends_it() {
     assert_eq!(rreq.reason, Some(Reason::MAX_CHALLENGES_EXCEEDED));
     assert_eq!(rreq.interactions.as_ref().unwrap().as_str(), "03");
     assert_eq!(check_rreq(&sent, &authentication, &rreq).unwrap(), TransactionStatus::Failed);
-    let ChallengeStep::Ended(ending) = simulated.unwrap().take(CardholderInput::Canceled) else {
-        panic!()
-    };
-    let rreq = simulated.unwrap().rreq(transaction, &sent, &authentication, ending, [1; 21]);
+    let ChallengeStep::Ended(ending) = simulated.take(CardholderInput::Canceled) else { panic!() };
+    let rreq = simulated.rreq(transaction, &sent, &authentication, ending, [1; 21]);
     assert_eq!(rreq.cancel.map(CancelReason::code), Some("01"));
     assert_eq!(rreq.interactions.as_ref().unwrap().as_str(), "00");
     assert_eq!(check_rreq(&sent, &authentication, &rreq).unwrap(), TransactionStatus::Failed);

@@ -35,7 +35,10 @@ const mark = (found) => found.element.evaluate((it) => {
   return isKnown;
 });
 
-/** Every place that Tab reaches from where the focus is, until one comes again, each as `focus` has it. */
+/**
+ * Every place that Tab reaches after the one that has the focus, up to the end of the page, each as
+ * `focus` has it. On a page that was just opened these are all places.
+ */
 export const tabStops = async (page, max = 200) => {
   const stops = [];
   for (let pressed = 0; pressed <= max; pressed += 1) {
