@@ -103,9 +103,10 @@ mod tests {
     }
 
     #[test]
-    fn any_header_gives_a_language() {
-        proptest::proptest!(|(range: String)| {
-            drop(parse(&range));
+    fn a_weight_is_at_most_one() {
+        proptest::proptest!(|(tag in "de|fr|\\*|.{0,3}", weight in ".{0,6}")| {
+            let found = parse(&format!("{tag};q={weight}"));
+            proptest::prop_assert!(found.is_none_or(|(_, weight)| weight <= 1_000));
         });
     }
 }
