@@ -207,4 +207,28 @@ fn examples_without_key() -> impl Iterator<Item = (Listener, Entry)> {
 }
 
 /// The files of pages for people.
-const ASSETS: &[&str] = &["/openapi.json", "/pages/base.css", "/postman.json"];
+pub const ASSETS: &[&str] = &[
+    "/",
+    "/openapi.json",
+    "/postman.json",
+    "/pages/base.css",
+    "/reference/page.css",
+    "/reference/operation.css",
+    "/reference/chapter_view.js",
+    "/reference/dom.js",
+    "/reference/examples.js",
+    "/reference/examples_view.js",
+    "/reference/main.js",
+    "/reference/markdown.js",
+    "/reference/model.js",
+    "/reference/navigation.js",
+    "/reference/operation_view.js",
+    "/reference/prose.js",
+    "/reference/quoting.js",
+    "/reference/request.js",
+    "/reference/schema.js",
+    "/reference/schema_view.js",
+    "/reference/search.js",
+    "/reference/tabs.js",
+    "/reference/try_view.js",
+];

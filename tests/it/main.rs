@@ -41,6 +41,7 @@ mod exposure;
 mod flipped_bits;
 mod floods;
 mod formulas;
+mod front;
 mod harness;
 mod hostile_expressions;
 mod idempotency;

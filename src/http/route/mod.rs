@@ -154,7 +154,8 @@ impl Route {
     /// True if the path is this route's, which has no parameters.
     fn is_at(&self, path: &str) -> bool {
         let mut reader = PathReader::new(path);
-        reader.literal(self.path).and_then(|()| reader.end()).is_some()
+        // The reader takes the only slash of `/` for a trailing one.
+        path == self.path || reader.literal(self.path).and_then(|()| reader.end()).is_some()
     }
 }
 

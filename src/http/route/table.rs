@@ -8,7 +8,7 @@ use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, WebhookId};
 use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
 use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
-use crate::http::front::base;
+use crate::http::front::{base, reference};
 use crate::http::openapi;
 use crate::http::operations::{
     applications, client_keys, enrichments, logs, proxies, results, sessions, tenants, webhooks,
@@ -257,6 +257,26 @@ pub static ROUTES: &[Route] = &[
     asset!([Console Examples Reference] BaseStyle "/pages/base.css" => base::STYLE),
     asset!([Reference] OpenApi "/openapi.json" => openapi::DOCUMENT),
     asset!([Reference] PostmanCollection "/postman.json" => openapi::POSTMAN),
+    asset!([Reference] ReferencePage "/" => reference::PAGE),
+    asset!([Reference] ReferenceStyle "/reference/page.css" => reference::PAGE_STYLE),
+    asset!([Reference] ReferenceStyle "/reference/operation.css" => reference::OPERATION_STYLE),
+    asset!([Reference] ReferenceScript "/reference/chapter_view.js" => reference::CHAPTER_VIEW),
+    asset!([Reference] ReferenceScript "/reference/dom.js" => reference::DOM),
+    asset!([Reference] ReferenceScript "/reference/examples.js" => reference::EXAMPLES),
+    asset!([Reference] ReferenceScript "/reference/examples_view.js" => reference::EXAMPLES_VIEW),
+    asset!([Reference] ReferenceScript "/reference/main.js" => reference::MAIN),
+    asset!([Reference] ReferenceScript "/reference/markdown.js" => reference::MARKDOWN),
+    asset!([Reference] ReferenceScript "/reference/model.js" => reference::MODEL),
+    asset!([Reference] ReferenceScript "/reference/navigation.js" => reference::NAVIGATION),
+    asset!([Reference] ReferenceScript "/reference/operation_view.js" => reference::OPERATION_VIEW),
+    asset!([Reference] ReferenceScript "/reference/prose.js" => reference::PROSE),
+    asset!([Reference] ReferenceScript "/reference/quoting.js" => reference::QUOTING),
+    asset!([Reference] ReferenceScript "/reference/request.js" => reference::REQUEST),
+    asset!([Reference] ReferenceScript "/reference/schema.js" => reference::SCHEMA),
+    asset!([Reference] ReferenceScript "/reference/schema_view.js" => reference::SCHEMA_VIEW),
+    asset!([Reference] ReferenceScript "/reference/search.js" => reference::SEARCH),
+    asset!([Reference] ReferenceScript "/reference/tabs.js" => reference::TABS),
+    asset!([Reference] ReferenceScript "/reference/try_view.js" => reference::TRY_VIEW),
     probe!(Probe Healthz "/healthz" => probes::healthz),
     probe!(Probe Readyz "/readyz" => probes::readyz),
     probe!(Probe Ping "/ping" => probes::ping),

@@ -46,7 +46,7 @@ fn routes() {
     check(&Method::GET, "/webhooks/a", Ok("ReadWebhook"));
     check(&Method::GET, "/keys/webhooks.v1.key", Ok("WebhookKey"));
     check(&Method::GET, "/documents/a", Err("elsewhere"));
-    for path in ["/", "", "/token", "/tokens//", "/tokens/a/b", "/tokens/%ff", "/tokens/%"] {
+    for path in ["//", "", "/token", "/tokens//", "/tokens/a/b", "/tokens/%ff", "/tokens/%"] {
         check(&Method::GET, path, Err("path"));
     }
 }
@@ -56,6 +56,8 @@ fn pages_and_probes_are_routes() {
     check(&Method::GET, "/pages/method.html", Ok("MethodPage"));
     check(&Method::GET, "/pages/challenge.html", Ok("ChallengePage"));
     check(&Method::GET, "/pages/other.html", Err("path"));
+    check(&Method::GET, "/", Ok("ReferencePage"));
+    check(&Method::POST, "/", Err("GET, HEAD"));
     check(&Method::POST, "/3ds/sessions/abc/method-notification", Ok("MethodNotification"));
     check(&Method::POST, "/3ds/sessions/abc/challenge-notification/", Ok("ChallengeNotification"));
     check(&Method::POST, "/3ds/sim/acs/method", Ok("SimulatedMethod"));

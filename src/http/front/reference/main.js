@@ -1,0 +1,152 @@
+// Starts the page: asks for the document, and shows the view that the address names.
+
+import { chapterView, errorsView, failureView, limitsView, unknownView, waitingView } from './chapter_view.js';
+import { byId, copyButton, make } from './dom.js';
+import { readDocument, route } from './model.js';
+import { clearSearch, fillNavigation, markCurrent, startSearch } from './navigation.js';
+import { operationView } from './operation_view.js';
+import { upgradeTabs } from './tabs.js';
+
+let model = null;
+let failure = null;
+
+const fixedViews = ['start', 'trust'];
+
+/** Shows the view of the address. After a navigation, the focus goes to its title. */
+function showView(isNavigation) {
+  const found = route(model, location.hash);
+  for (const name of fixedViews) byId(`view-${name}`).hidden = found.view !== name;
+  const holder = byId('view-document');
+  holder.hidden = fixedViews.includes(found.view);
+  holder.replaceChildren(...(holder.hidden ? [] : [documentView(found)]));
+  const title = [...document.querySelectorAll('main h1')].find((it) => it.offsetParent !== null);
+  document.title = title && found.view !== 'start' ? `${title.textContent} - Strongroom` : 'Strongroom';
+  markCurrent(found.view === 'start' ? '#start' : location.hash, found.operation?.chapter ?? found.chapter);
+  if (!isNavigation) return;
+  closeMenu();
+  window.scrollTo(0, 0);
+  const target = (found.anchor && byId(`text-${found.anchor}`)) || title;
+  target?.setAttribute('tabindex', '-1');
+  target?.focus({ preventScroll: !found.anchor });
+}
+
+function documentView(found) {
+  switch (found.view) {
+    case 'operation':
+      return operationView(model, found.operation);
+    case 'chapter':
+      return chapterView(found.chapter);
+    case 'errors':
+      return errorsView(model);
+    case 'rate-limits':
+      return limitsView(model);
+    case 'waiting':
+      return failure === null ? waitingView() : failureView(failure);
+    default:
+      return unknownView();
+  }
+}
+
+function openMenu() {
+  document.body.classList.add('menu-open');
+  byId('menu').setAttribute('aria-expanded', 'true');
+}
+
+function closeMenu() {
+  document.body.classList.remove('menu-open');
+  byId('menu').setAttribute('aria-expanded', 'false');
+}
+
+/** The parts of the page that need no document. */
+function prepare() {
+  for (const element of document.querySelectorAll('.origin')) element.textContent = location.origin;
+  for (const holder of document.querySelectorAll('.tabs')) upgradeTabs(holder);
+  for (const block of document.querySelectorAll('main pre')) addCopyButton(block);
+  byId('menu').hidden = false;
+  byId('menu').addEventListener('click', () => (document.body.classList.contains('menu-open') ? closeMenu() : openMenu()));
+  byId('skip').addEventListener('click', (event) => {
+    // Its address would be taken for one of a view.
+    event.preventDefault();
+    byId('main').focus();
+  });
+  document.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || !document.body.classList.contains('menu-open') || event.target === byId('query')) return;
+    closeMenu();
+    byId('menu').focus();
+  });
+  window.addEventListener('hashchange', () => {
+    clearSearch();
+    showView(true);
+  });
+  // A click on the link of the view that is shown changes no address.
+  byId('side').addEventListener('click', (event) => {
+    const link = event.target.closest('a');
+    if (link && link.getAttribute('href') === location.hash) {
+      clearSearch();
+      showView(true);
+    }
+  });
+}
+
+function addCopyButton(block) {
+  const code = block.querySelector('code');
+  const frame = make('div', { class: 'code' });
+  block.replaceWith(frame);
+  block.setAttribute('tabindex', '0');
+  block.setAttribute('role', 'group');
+  block.setAttribute('aria-label', 'Commands');
+  frame.append(block, copyButton(() => code.textContent, 'Commands'));
+}
+
+async function loadDocument() {
+  try {
+    const answer = await fetch('/openapi.json', { credentials: 'omit' });
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    model = readDocument(await answer.json());
+  } catch {
+    failure = 'The server did not send its OpenAPI document. Load the page again.';
+    showView(false);
+    return;
+  }
+  byId('fact-version').textContent = model.version;
+  byId('version').textContent = model.version;
+  byId('version').hidden = false;
+  fillNavigation(model);
+  startSearch(model, openMenu);
+  fillTopics();
+  showView(location.hash !== '');
+}
+
+function fillTopics() {
+  const topics = model.chapters.filter((it) => it.description !== '');
+  byId('topics').hidden = topics.length === 0;
+  byId('topics').querySelector('ul').append(...topics.map((it) => make('li', null, make('a', { href: `#chapter/${it.slug}` }, it.name))));
+}
+
+/** Readiness of the server, as load balancers see it. */
+async function showState() {
+  const state = byId('fact-state');
+  const isReady = await isThere('/readyz');
+  state.textContent = isReady ? 'ready' : 'not ready';
+  state.className = isReady ? 'good' : 'bad';
+}
+
+/** Links to pages that this server may not have. */
+async function showProbedLinks() {
+  for (const entry of document.querySelectorAll('[data-probe]')) {
+    if (await isThere(entry.dataset.probe)) entry.hidden = false;
+  }
+}
+
+async function isThere(path) {
+  try {
+    const answer = await fetch(path, { method: 'HEAD', credentials: 'omit', cache: 'no-store' });
+    return answer.ok;
+  } catch {
+    return false;
+  }
+}
+
+prepare();
+showView(false);
+await Promise.all([loadDocument(), showState(), showProbedLinks()]);

@@ -1,0 +1,111 @@
+// The list of chapters and operations beside the content, and the search above it.
+
+import { byId, make } from './dom.js';
+import { methodBadge } from './operation_view.js';
+import { makeIndex, search } from './search.js';
+
+/** Fills the navigation with the parts of the document. */
+export function fillNavigation(model) {
+  const list = byId('navigation').querySelector('ul');
+  for (const [hash, title] of [['#errors', 'Errors'], ['#rate-limits', 'Rate limits']]) {
+    list.append(make('li', null, make('a', { href: hash }, title)));
+  }
+  for (const chapter of model.chapters) list.append(chapterEntry(chapter));
+}
+
+function chapterEntry(chapter) {
+  const link = make('a', { href: `#chapter/${chapter.slug}` }, chapter.name);
+  if (chapter.operations.length === 0) return make('li', { class: 'text-chapter' }, link);
+  const operations = chapter.operations.map((it) => make('li', null,
+    make('a', { href: `#operation/${it.id}`, title: `${it.method} ${it.path}` }, methodBadge(it.method), make('span', null, it.summary))));
+  const details = make('details', { 'data-chapter': chapter.slug },
+    make('summary', null, chapter.name, make('span', { class: 'count', 'aria-hidden': 'true' }, String(operations.length))),
+    make('ul', null, make('li', null, make('a', { href: `#chapter/${chapter.slug}`, class: 'overview' }, 'Overview')), operations));
+  return make('li', null, details);
+}
+
+/** Marks the entry of the view that is shown, and opens its chapter. */
+export function markCurrent(hash, chapter) {
+  const navigation = byId('navigation');
+  for (const link of navigation.querySelectorAll('a')) {
+    if (link.getAttribute('href') === hash) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  if (chapter) {
+    const details = [...navigation.querySelectorAll('details')].find((it) => it.dataset.chapter === chapter.slug);
+    if (details) details.open = true;
+  }
+  scrollIntoSide(navigation.querySelector('[aria-current]'));
+}
+
+/** Moves only the list: `scrollIntoView` would move the page too. */
+function scrollIntoSide(link) {
+  const side = byId('side');
+  if (!link || side.scrollHeight <= side.clientHeight) return;
+  const [box, frame] = [link.getBoundingClientRect(), side.getBoundingClientRect()];
+  if (box.top < frame.top || box.bottom > frame.bottom) side.scrollTop += box.top - frame.top - frame.height / 3;
+}
+
+/** Connects the search box. `open` shows the side on a phone, where results would stay unseen. */
+export function startSearch(model, open) {
+  const index = makeIndex(model);
+  const query = byId('query');
+  byId('search').hidden = false;
+  const show = () => showResults(query.value, search(index, query.value), open);
+  query.addEventListener('input', show);
+  query.addEventListener('keydown', (event) => {
+    if (event.key === 'ArrowDown') moveFocus(event, resultLinks()[0]);
+    else if (event.key === 'Enter') resultLinks()[0]?.click();
+    else if (event.key === 'Escape') clearSearch();
+  });
+  byId('results').addEventListener('keydown', (event) => resultKey(event, query));
+  document.addEventListener('keydown', (event) => {
+    const isTyping = event.target.closest?.('input, textarea, select, [contenteditable], dialog') !== null;
+    if (event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) moveFocus(event, query);
+  });
+}
+
+const resultLinks = () => [...byId('results').querySelectorAll('a')];
+
+function moveFocus(event, element) {
+  if (!element) return;
+  event.preventDefault();
+  element.focus();
+}
+
+function resultKey(event, query) {
+  const links = resultLinks();
+  const at = links.indexOf(document.activeElement);
+  if (event.key === 'ArrowDown') moveFocus(event, links[at + 1]);
+  else if (event.key === 'ArrowUp') moveFocus(event, links[at - 1] ?? query);
+  else if (event.key === 'Home') moveFocus(event, links[0]);
+  else if (event.key === 'End') moveFocus(event, links.at(-1));
+  else if (event.key === 'Escape') {
+    clearSearch();
+    query.focus();
+  }
+}
+
+export function clearSearch() {
+  byId('query').value = '';
+  showResults('', []);
+}
+
+function showResults(query, results, open) {
+  const isSearching = query.trim() !== '';
+  byId('found').hidden = !isSearching;
+  byId('navigation').hidden = isSearching;
+  byId('results').replaceChildren(...results.map(resultElement));
+  if (isSearching && results.length === 0) byId('results').append(make('li', { class: 'quiet' }, 'Nothing found.'));
+  const count = results.length === 1 ? '1 result' : `${results.length} results`;
+  byId('search-status').textContent = isSearching ? count : '';
+  if (isSearching) open();
+}
+
+function resultElement(result) {
+  const matched = result.matched ? make('span', { class: 'quiet small' }, 'member ', make('code', null, result.matched)) : null;
+  const content = result.kind === 'operation'
+    ? [methodBadge(result.operation.method), make('span', { class: 'found' }, make('span', null, result.title), make('code', null, result.operation.path), matched)]
+    : [make('span', { class: 'found' }, make('span', null, result.title), make('span', { class: 'quiet small' }, result.kind === 'chapter' ? 'Chapter' : 'Table'))];
+  return make('li', null, make('a', { href: result.hash }, content));
+}

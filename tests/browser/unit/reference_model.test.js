@@ -1,0 +1,180 @@
+// The reference page's reading of the document: schemas, operations, search, examples and try-it.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import test from 'node:test';
+
+import { LANGUAGES, curl, exampleRequest, node, pythonCode } from '../../../src/http/front/reference/examples.js';
+import { readDocument, route } from '../../../src/http/front/reference/model.js';
+import { confirmation, makeRequest, readable, sameOriginUrl } from '../../../src/http/front/reference/request.js';
+import { entries, limitTexts, memberNames, members, resolve, typeText, variants } from '../../../src/http/front/reference/schema.js';
+import { makeIndex, search } from '../../../src/http/front/reference/search.js';
+
+const ORIGIN = 'https://127.0.0.1:8443';
+
+const ROOT = {
+  openapi: '3.1.0',
+  info: { title: 'Strongroom', version: '1.2.3' },
+  tags: [{ name: 'Tokens', description: '## Masks\n\nText.' }, { name: 'Logs' }],
+  'x-rate-limit-rows': [{ id: 'create', title: 'Creating tokens', requests: 200, seconds: 10 }],
+  'x-errors': [{ status: 404, title: 'Not Found', when: 'w', what_to_do: 'x' }],
+  paths: {
+    '/tokens': {
+      post: {
+        operationId: 'CreateToken', tags: ['Tokens'], summary: 'Store a value', 'x-permissions': ['token:create'],
+        'x-idempotent': true, 'x-rate-limits': ['create', 'unknown'],
+        requestBody: {
+          required: true,
+          content: { 'application/json': {
+            schema: { $ref: '#/components/schemas/NewToken' },
+            examples: { card: { summary: 'A card', value: { type: 'card', data: { number: '4242424242424242' }, note: "it's" } }, plain: { value: { data: 'x' } } },
+          } },
+        },
+        responses: { 201: { description: 'Stored', content: { 'application/json': { schema: { $ref: '#/components/schemas/Token' } } } }, 400: { $ref: '#/components/responses/Invalid' } },
+      },
+    },
+    '/tokens/{id}': {
+      parameters: [{ $ref: '#/components/parameters/TokenId' }],
+      get: { operationId: 'ReadToken', tags: ['Tokens'], summary: 'Read a token', 'x-permissions': [], responses: {} },
+      delete: { operationId: 'DeleteToken', tags: ['Tokens'], 'x-permissions': ['token:delete'], responses: {} },
+    },
+    '/page.css': { get: { operationId: 'PageStyle', tags: ['Other things'], 'x-page-group': 'reference', responses: { 200: { description: 'd', content: { 'text/css': {} } } } } },
+    '/ping': { get: { operationId: 'Ping', tags: ['Other things'], responses: {} } },
+  },
+  components: {
+    parameters: { TokenId: { name: 'id', in: 'path', required: true, schema: { type: 'string' }, example: 'a/b?' } },
+    responses: { Invalid: { description: 'Mistakes' } },
+    schemas: {
+      NewToken: { type: 'object', required: ['data'], properties: { type: { enum: ['card', 'token'], type: 'string' }, data: {}, search_indexes: { type: 'array', items: { type: 'string' } } } },
+      Token: { allOf: [{ $ref: '#/components/schemas/NewToken' }, { type: 'object', required: ['type'], properties: { fingerprint: { type: ['string', 'null'] }, parent: { $ref: '#/components/schemas/Token' } } }] },
+      Loop: { $ref: '#/components/schemas/Loop' },
+      'a/b~c': { type: 'integer' },
+    },
+  },
+};
+const model = readDocument(ROOT);
+
+test('references are followed, and circles end', () => {
+  assert.equal(resolve(ROOT, { $ref: '#/components/schemas/NewToken', description: 'd' }).schema.description, 'd');
+  assert.deepEqual(resolve(ROOT, { $ref: '#/components/schemas/Loop' }).schema, {});
+  assert.equal(resolve(ROOT, { $ref: '#/components/schemas/a~1b~0c' }).schema.type, 'integer');
+  assert.deepEqual(resolve(ROOT, { $ref: 'https://evil.example/schema.json' }).schema, {});
+  assert.deepEqual(resolve(ROOT, { $ref: '#/constructor' }).schema, {});
+  assert.ok(memberNames(ROOT, { $ref: '#/components/schemas/Token' }).has('fingerprint'));
+});
+
+test('members of all parts of a schema are found with what is required', () => {
+  const found = members(ROOT, { $ref: '#/components/schemas/Token' });
+  assert.deepEqual(found.map((it) => [it.name, it.isRequired]), [
+    ['type', true], ['data', true], ['search_indexes', false], ['fingerprint', false], ['parent', false],
+  ]);
+});
+
+test('types and limits are said in words', () => {
+  assert.equal(typeText(ROOT, { type: ['string', 'null'], format: 'uuid' }), 'string (uuid) or null');
+  assert.equal(typeText(ROOT, { type: 'array', items: { $ref: '#/components/schemas/NewToken' } }), 'list of NewToken');
+  assert.equal(typeText(ROOT, { type: 'object', additionalProperties: { type: 'string' } }), 'map of string');
+  assert.equal(typeText(ROOT, { oneOf: [{ type: 'string' }, { type: 'null' }] }), 'string or null');
+  assert.equal(typeText(ROOT, {}), 'any');
+  assert.deepEqual(limitTexts({ minLength: 1, maxLength: 9, maximum: 5, default: null }), ['1 to 9 characters', 'at most 5', 'default null']);
+  assert.equal(variants(ROOT, { anyOf: [{ type: 'object' }, { type: 'null' }] }).length, 1);
+  assert.equal(entries(ROOT, { additionalProperties: true }), null);
+});
+
+test('every operation of the document has its chapter, parameters and rate limits', () => {
+  assert.deepEqual([...model.operations.keys()], ['CreateToken', 'ReadToken', 'DeleteToken', 'Ping']);
+  assert.deepEqual(model.chapters.map((it) => [it.name, it.operations.length]), [['Tokens', 3], ['Logs', 0], ['Other things', 1]]);
+  const create = model.operations.get('CreateToken');
+  assert.deepEqual(create.limits.map((it) => it.title), ['Creating tokens', 'unknown']);
+  assert.equal(create.answers[1].description, 'Mistakes');
+  assert.equal(model.operations.get('Ping').permissions, null);
+  assert.equal(model.operations.get('ReadToken').parameters[0].name, 'id');
+});
+
+test('an address names a view', () => {
+  assert.equal(route(model, '').view, 'start');
+  assert.equal(route(model, '#operation/ReadToken').operation.id, 'ReadToken');
+  assert.equal(route(model, '#chapter/other-things').chapter.name, 'Other things');
+  assert.deepEqual([route(model, '#masks').chapter.name, route(model, '#masks').anchor], ['Tokens', 'masks']);
+  assert.equal(route(model, '#operation/%zz').view, 'unknown');
+  assert.equal(route(null, '#errors').view, 'waiting');
+});
+
+test('the search finds path, method, summary, permission and member, the closest first', () => {
+  const index = makeIndex(model);
+  const found = (query) => search(index, query).map((it) => it.title);
+  assert.equal(search(index, 'delete /tokens')[0].operation.id, 'DeleteToken');
+  assert.equal(search(index, 'token:create')[0].operation.id, 'CreateToken');
+  assert.equal(search(index, 'fingerprint')[0].matched, 'fingerprint');
+  assert.deepEqual(found('store value'), ['Store a value']);
+  assert.deepEqual(found('nothing-like-it'), []);
+  assert.deepEqual(found('  '), []);
+  assert.equal(found('429')[0], 'Rate limits');
+  assert.equal(found('404')[0], 'Errors');
+});
+
+test('examples keep the key out and quote the body', () => {
+  const create = model.operations.get('CreateToken');
+  const request = exampleRequest(create);
+  assert.match(curl(request, ORIGIN), /-H "BT-API-KEY: \$KEY"/);
+  const read = exampleRequest(model.operations.get('ReadToken'));
+  assert.ok(curl(read, ORIGIN).includes(`'${ORIGIN}/tokens/a%2Fb%3F'`) || curl(read, ORIGIN).includes(`${ORIGIN}/tokens/a%2Fb%3F`));
+  assert.ok(!curl(exampleRequest(model.operations.get('Ping')), ORIGIN).includes('BT-API-KEY'));
+  assert.deepEqual(exampleRequest(create, 'plain').body, { data: 'x' });
+  assert.deepEqual(LANGUAGES.map((it) => it.id), ['curl', 'python', 'node']);
+});
+
+test('each language sends exactly the example', () => {
+  const request = exampleRequest(model.operations.get('CreateToken'));
+  const expected = { method: 'POST', url: `${ORIGIN}/tokens`, body: request.body };
+  const shell = `curl() { while [ $# -gt 0 ]; do case $1 in --data-raw) shift; printf %s "$1";; esac; shift; done; }\n${curl(request, ORIGIN)}`;
+  assert.deepEqual(JSON.parse(execFileSync('sh', ['-c', shell]).toString()), expected.body);
+  const stub = [
+    'import json, os, sys, types', 'os.environ.update(KEY="k", CA="c")', 'm = types.ModuleType("requests")',
+    'class A: status_code, text = 201, ""', 'def post(url, **k):', '    print(json.dumps({"method": "POST", "url": url, "body": k["json"]}))', '    return A',
+    'm.post = post', 'sys.modules["requests"] = m', pythonCode(request, ORIGIN),
+  ].join('\n');
+  assert.deepEqual(JSON.parse(execFileSync('python3', ['-c', stub]).toString().split('\n')[0]), expected);
+  const program = `globalThis.fetch = async (url, o) => { process.stdout.write(JSON.stringify({ method: o.method, url, body: JSON.parse(o.body) }) + "\\n"); return { text: () => "" }; };\n${node(request, ORIGIN)}`;
+  const out = execFileSync('node', ['--input-type=module', '-e', program]).toString();
+  assert.deepEqual(JSON.parse(out.split('\n')[0]), expected);
+});
+
+test('try-it never leaves this origin', () => {
+  const operation = { ...model.operations.get('ReadToken') };
+  const send = (id) => makeRequest(operation, { path: { id } }, null, ORIGIN);
+  assert.equal(send('a b').request.url, `${ORIGIN}/tokens/a%20b`);
+  assert.equal(send('//evil.example/').request.url, `${ORIGIN}/tokens/%2F%2Fevil.example%2F`);
+  for (const id of ['', '.', '..']) assert.ok(send(id).mistakes, id);
+  const proxy = { ...operation, path: '/proxy/{path}', parameters: [{ name: 'path', place: 'path', isRequired: true }] };
+  const call = (path) => makeRequest(proxy, { path: { path } }, null, ORIGIN);
+  assert.equal(call('v1/charges').request.url, `${ORIGIN}/proxy/v1/charges`);
+  assert.equal(call('//evil.example').request.url, `${ORIGIN}/proxy/evil.example`);
+  assert.ok(call('v1/../../tokens').mistakes);
+  for (const target of ['//evil.example/x', '/\\evil.example', 'https://evil.example', '', '@evil.example']) {
+    assert.equal(sameOriginUrl(target, ORIGIN), null, target);
+  }
+});
+
+test('try-it reports every mistake before it sends', () => {
+  const create = model.operations.get('CreateToken');
+  const body = (text) => ({ text, type: 'application/json' });
+  assert.deepEqual(makeRequest(create, {}, body(''), ORIGIN).mistakes, ['The body is missing.']);
+  assert.deepEqual(makeRequest(create, {}, body('{'), ORIGIN).mistakes, ['The body is not JSON.']);
+  assert.equal(makeRequest(create, {}, body('{"data": 1}'), ORIGIN).request.body, '{"data": 1}');
+  const header = { ...create, body: null, parameters: [{ name: 'BT-TRACE-ID', place: 'header' }] };
+  assert.ok(makeRequest(header, { header: { 'BT-TRACE-ID': 'a\r\nb' } }, null, ORIGIN).mistakes);
+});
+
+test('what cannot be undone is confirmed, and every change with a production key', () => {
+  assert.match(confirmation('DELETE', '/tokens/x', 'key_test_a'), /cannot be undone/);
+  assert.match(confirmation('PUT', '/x', ''), /changes/);
+  assert.equal(confirmation('POST', '/x', 'key_test_a'), null);
+  assert.match(confirmation('POST', '/x', 'key_prod_self_pvt_a'), /production/);
+  assert.equal(confirmation('GET', '/x', 'key_prod_self_pvt_a'), null);
+});
+
+test('a body is indented without a change of its digits', () => {
+  assert.equal(readable('{"a":[1.10,12345678901234567890],"b":{},"c":[],"d":"x:{}\\""}'),
+    '{\n  "a": [\n    1.10,\n    12345678901234567890\n  ],\n  "b": {},\n  "c": [],\n  "d": "x:{}\\""\n}');
+  assert.equal(readable('plain'), 'plain');
+});

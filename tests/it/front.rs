@@ -1,0 +1,159 @@
+//! The files of the pages for people: their headers, what they contain, and which servers have them.
+
+use std::collections::BTreeSet;
+
+use crate::access_examples::ASSETS;
+use crate::harness::{Answer, Request, Vault, get};
+
+/// The most that a browser loads for the start page and the reference, without the document.
+const REFERENCE_BYTES_MAX: usize = 120 * 1024;
+
+fn is_of_the_reference(path: &str) -> bool {
+    path == "/" || path.starts_with("/reference/")
+}
+
+fn media_type(path: &str) -> &'static str {
+    match path.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("json") => "application/json",
+        _ => "text/html; charset=utf-8",
+    }
+}
+
+#[track_caller]
+fn check_headers(path: &str, answer: &Answer) {
+    let policy = answer.header("content-security-policy").unwrap_or_default();
+    assert!(policy.starts_with("default-src 'none'"), "{path}: {policy}");
+    for loose in ["unsafe-", "*", "http:", "https:", "blob:"] {
+        assert!(!policy.contains(loose), "{path}: {policy}");
+    }
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
+    assert_eq!(answer.header("referrer-policy"), Some("no-referrer"), "{path}");
+    assert_eq!(answer.header("cache-control"), Some("no-cache"), "{path}");
+    assert_eq!(answer.header("set-cookie"), None, "{path}");
+}
+
+#[test]
+fn every_file_of_a_page_has_the_headers_that_limit_the_browser() {
+    let vault = Vault::start();
+    for path in ASSETS {
+        let answer = vault.send(&get(path)).with_status(200);
+        check_headers(path, &answer);
+        assert_eq!(answer.header("content-type"), Some(media_type(path)), "{path}");
+        assert!(!answer.bytes.is_empty(), "{path}");
+    }
+    let page = vault.send(&get("/")).with_status(200);
+    let policy = page.header("content-security-policy").unwrap();
+    for part in ["script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"] {
+        assert!(policy.contains(part), "{policy}");
+    }
+}
+
+#[test]
+fn a_browser_that_has_a_file_gets_no_second_copy() {
+    let vault = Vault::start();
+    for path in ASSETS {
+        let first = vault.send(&get(path)).with_status(200);
+        let tag = first.header("etag").unwrap_or_else(|| panic!("no ETag for {path}"));
+        for known in [String::from(tag), format!("W/{tag}"), format!("\"other\", {tag}")] {
+            let second = vault.send(&get(path).header("If-None-Match", &known)).with_status(304);
+            check_headers(path, &second);
+            assert!(second.bytes.is_empty(), "{path}");
+            assert_eq!(second.header("etag"), Some(tag), "{path}");
+        }
+        vault.send(&get(path).header("If-None-Match", "\"other\"")).with_status(200);
+        let head = vault.send(&Request::new("HEAD", path)).with_status(200);
+        check_headers(path, &head);
+        assert!(head.bytes.is_empty(), "{path}");
+        for name in ["content-type", "content-length", "etag"] {
+            assert_eq!(head.header(name), first.header(name), "{name} of {path}");
+        }
+    }
+}
+
+#[test]
+fn a_server_has_only_the_pages_that_its_settings_switch_on() {
+    let mut vault = Vault::start();
+    assert_eq!(vault.stop(), Some(0));
+    vault.restart_as_service();
+    for path in ASSETS {
+        let absent = vault.send(&get(path)).problem(404);
+        assert_eq!(absent.header("set-cookie"), None, "{path}");
+    }
+    assert_eq!(vault.stop(), Some(0));
+    vault.set("pages.reference = true");
+    vault.restart_as_service();
+    for path in ASSETS.iter().filter(|path| is_of_the_reference(path)) {
+        vault.send(&get(path)).with_status(200);
+    }
+    vault.send(&get("/pages/base.css")).with_status(200);
+}
+
+#[test]
+fn the_reference_has_nothing_inline_and_nothing_of_another_server() {
+    let vault = Vault::start();
+    let page = vault.send(&get("/")).with_status(200).text();
+    for forbidden in ["<style", " style=", "javascript:", "<iframe", "<base", "srcdoc"] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    for script in page.split("<script").skip(1) {
+        let (head, rest) = script.split_once('>').unwrap();
+        assert!(head.contains(" src=\"/reference/"), "{head}");
+        assert!(rest.starts_with("</script>"), "a script with a text");
+    }
+    let attributes = page.split_ascii_whitespace().filter_map(|word| word.split_once('='));
+    let handlers: Vec<_> =
+        attributes.map(|(name, _)| name).filter(|it| it.starts_with("on")).collect();
+    assert!(handlers.is_empty(), "{handlers:?}");
+    // The scripts put the address of the server in place of this one.
+    let foreign = page.replace("https://127.0.0.1:8443", "");
+    assert!(!foreign.contains("http:") && !foreign.contains("https:"), "a URL of another server");
+    for attribute in ["href=\"", "src=\""] {
+        for target in page.split(attribute).skip(1) {
+            let is_ours = target.starts_with('/') && !target.starts_with("//");
+            let is_data = target.starts_with("data:image/png;base64,");
+            assert!(is_ours || is_data || target.starts_with('#'), "{attribute}{target:.40}");
+        }
+    }
+}
+
+#[test]
+fn the_scripts_of_the_reference_make_no_markup_of_texts_and_keep_nothing() {
+    let vault = Vault::start();
+    let mut bytes = vault.send(&get("/pages/base.css")).bytes.len();
+    let mut imported = BTreeSet::new();
+    for path in ASSETS.iter().filter(|path| is_of_the_reference(path)) {
+        let text = vault.send(&get(path)).with_status(200).text();
+        bytes += text.len();
+        if path.ends_with(".css") {
+            assert!(!text.contains("url(") && !text.contains("@import"), "{path}");
+        }
+        if !path.ends_with(".js") {
+            continue;
+        }
+        for forbidden in [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "new Function",
+            "localStorage",
+            "sessionStorage",
+            "indexedDB",
+            ".cookie",
+            "http://",
+            "https://",
+        ] {
+            assert!(!text.contains(forbidden), "{forbidden} in {path}");
+        }
+        let from = text.split(" from './").skip(1).filter_map(|rest| rest.split_once('\''));
+        imported.extend(from.map(|(file, _)| format!("/reference/{file}")));
+    }
+    assert!(imported.len() > 5, "{imported:?}");
+    for path in imported {
+        assert!(ASSETS.contains(&path.as_str()), "{path} is imported and not served");
+    }
+    assert!(bytes <= REFERENCE_BYTES_MAX, "{bytes} bytes");
+}
