@@ -214,6 +214,7 @@ pub const ASSETS: &[&str] = &[
     "/pages/base.css",
     "/reference/page.css",
     "/reference/operation.css",
+    "/reference/print.css",
     "/reference/chapter_view.js",
     "/reference/dom.js",
     "/reference/examples.js",

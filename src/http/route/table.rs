@@ -260,6 +260,7 @@ pub static ROUTES: &[Route] = &[
     asset!([Reference] ReferencePage "/" => reference::PAGE),
     asset!([Reference] ReferenceStyle "/reference/page.css" => reference::PAGE_STYLE),
     asset!([Reference] ReferenceStyle "/reference/operation.css" => reference::OPERATION_STYLE),
+    asset!([Reference] ReferenceStyle "/reference/print.css" => reference::PRINT_STYLE),
     asset!([Reference] ReferenceScript "/reference/chapter_view.js" => reference::CHAPTER_VIEW),
     asset!([Reference] ReferenceScript "/reference/dom.js" => reference::DOM),
     asset!([Reference] ReferenceScript "/reference/examples.js" => reference::EXAMPLES),

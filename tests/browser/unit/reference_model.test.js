@@ -95,6 +95,8 @@ test('an address names a view', () => {
   assert.equal(route(model, '#operation/ReadToken').operation.id, 'ReadToken');
   assert.equal(route(model, '#chapter/other-things').chapter.name, 'Other things');
   assert.deepEqual([route(model, '#masks').chapter.name, route(model, '#masks').anchor], ['Tokens', 'masks']);
+  assert.equal(route(model, '#chapter/things').chapter.name, 'Other things', 'a file that leaves a word out');
+  assert.equal(route(model, '#chapter/nothing').view, 'unknown');
   assert.equal(route(model, '#operation/%zz').view, 'unknown');
   assert.equal(route(null, '#errors').view, 'waiting');
 });

@@ -65,6 +65,7 @@ test('only harmless targets become links', () => {
   assert.equal(safeTarget('https://www.rfc-editor.org/rfc/rfc9457'), 'https://www.rfc-editor.org/rfc/rfc9457');
   assert.equal(safeTarget('#sessions'), '#sessions');
   assert.equal(safeTarget('proxies.md'), '#chapter/proxies');
+  assert.equal(safeTarget('../../../../README.md#install'), '#start');
   assert.equal(safeTarget('src/http/front/chapters/proxies.md#transforms'), '#transforms');
 });
 

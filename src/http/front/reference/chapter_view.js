@@ -7,14 +7,14 @@ import { line, prose } from './prose.js';
 const heading = (text) => make('h1', { id: 'view-title', tabindex: '-1' }, text);
 
 export function chapterView(chapter) {
-  // A chapter begins with its own title, which the page shows already.
-  const [first, ...rest] = chapter.blocks;
-  const blocks = first?.kind === 'heading' && first.level === 1 ? rest : chapter.blocks;
   return make('article', { class: 'chapter', 'aria-labelledby': 'view-title' },
     heading(chapter.name),
     chapter.operations.length > 0 ? operationList(chapter) : null,
-    prose(blocks, 2));
+    prose(untitled(chapter.blocks), 2));
 }
+
+/** A chapter begins with its own title, which the page shows already. */
+const untitled = ([first, ...rest]) => (first === undefined || (first.kind === 'heading' && first.level === 1) ? rest : [first, ...rest]);
 
 function operationList(chapter) {
   const row = (operation) => make('li', null,
@@ -26,20 +26,28 @@ function operationList(chapter) {
 
 export function errorsView(model) {
   const rows = model.errors.map((it) => [make('strong', null, String(it.status)), it.title ?? '', line(it.when), line(it.what_to_do)]);
-  return make('article', { 'aria-labelledby': 'view-title' }, heading('Errors'),
-    make('p', { class: 'lead' }, 'An error is a problem document (RFC 9457) with ', make('code', null, 'title'), ', ',
-      make('code', null, 'status'), ', ', make('code', null, 'detail'), ' and ', make('code', null, 'trace_id'),
-      '. Mistakes of a body or a query are all listed in ', make('code', null, 'errors'), ', each under its path. No error repeats a value of the request.'),
-    rows.length > 0 ? table('Errors', ['Status', 'Title', 'When', 'What to do'], rows) : make('p', null, 'The document lists no errors.'));
+  return tableView(model, 'errors', 'Errors', table('Errors', ['Status', 'Title', 'When', 'What to do'], rows));
 }
 
 export function limitsView(model) {
-  const rows = model.rows.map((row) => [row.title ?? row.id, line(row.applies_to), rateText(row), operationsOf(model, row)]);
-  return make('article', { 'aria-labelledby': 'view-title' }, heading('Rate limits'),
-    make('p', { class: 'lead' }, 'A request is counted in every row that covers it. Beyond a row the answer is 429 with ',
-      make('code', null, 'Retry-After'), ', ', make('code', null, 'X-RateLimit-Limit'), ', ', make('code', null, 'X-RateLimit-Remaining'), ' and ',
-      make('code', null, 'X-RateLimit-Reset'), '. A request that was refused can be sent again after that time.'),
-    rows.length > 0 ? table('Rate limits', ['Row', 'Counted', 'Limit', 'Operations'], rows) : make('p', null, 'The document lists no rate limits.'));
+  const rows = model.rows.map((row) => [
+    [make('strong', null, row.title ?? row.id), make('br'), line(row.applies_to)],
+    row.counted_by ?? '',
+    rateText(row),
+    row.block_seconds ? `blocked for ${row.block_seconds} s` : 'wait',
+    operationsOf(model, row),
+  ]);
+  return tableView(model, 'rate-limits', 'Rate limits', table('Rate limits', ['Requests', 'Counted by', 'At most', 'Beyond that', 'Operations'], rows));
+}
+
+/** A table of the document, with the text of the chapter of the same name. */
+function tableView(model, slug, title, content) {
+  const blocks = untitled(model.chapters.find((it) => it.slug === slug)?.blocks ?? []);
+  // The first table of the chapter says the same as that of the document.
+  const repeated = blocks.findIndex((it) => it.kind === 'table');
+  const rest = blocks.filter((_, at) => at !== repeated);
+  const [intro, further] = repeated < 0 ? [[], rest] : [rest.slice(0, repeated), rest.slice(repeated)];
+  return make('article', { class: 'chapter', 'aria-labelledby': 'view-title' }, heading(title), prose(intro, 2), content, prose(further, 2));
 }
 
 /** A row that covers most operations is not worth a list of them. */

@@ -21,7 +21,8 @@ function showView(isNavigation) {
   holder.replaceChildren(...(holder.hidden ? [] : [documentView(found)]));
   const title = [...document.querySelectorAll('main h1')].find((it) => it.offsetParent !== null);
   document.title = title && found.view !== 'start' ? `${title.textContent} - Strongroom` : 'Strongroom';
-  markCurrent(found.view === 'start' ? '#start' : location.hash, found.operation?.chapter ?? found.chapter);
+  const chapter = found.operation?.chapter ?? found.chapter;
+  markCurrent(found.view === 'start' ? '#start' : found.chapter?.hash ?? location.hash, chapter);
   if (!isNavigation) return;
   closeMenu();
   window.scrollTo(0, 0);
@@ -120,7 +121,7 @@ async function loadDocument() {
 function fillTopics() {
   const topics = model.chapters.filter((it) => it.description !== '');
   byId('topics').hidden = topics.length === 0;
-  byId('topics').querySelector('ul').append(...topics.map((it) => make('li', null, make('a', { href: `#chapter/${it.slug}` }, it.name))));
+  byId('topics').querySelector('ul').append(...topics.map((it) => make('li', null, make('a', { href: it.hash }, it.name))));
 }
 
 /** Readiness of the server, as load balancers see it. */

@@ -195,6 +195,8 @@ export function slug(text) {
  */
 export function safeTarget(target) {
   const chapter = /^(?:\.\/)?(?:[\w.-]+\/)*([\w-]+)\.md(?:#([\w-]+))?$/.exec(target);
+  // The page has no README; its start says the same.
+  if (chapter?.[1] === 'README') return '#start';
   if (chapter) return chapter[2] ? `#${chapter[2]}` : `#chapter/${chapter[1].toLowerCase()}`;
   if (/^#[\w/.:-]*$/.test(target)) return target;
   if (/^\/(?![/\\])[\w/.?=&%#-]*$/.test(target)) return target;

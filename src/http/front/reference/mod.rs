@@ -12,6 +12,8 @@ pub(in crate::http) static PAGE_STYLE: Asset =
     Asset::new(AssetKind::Style, || include_str!("page.css"));
 pub(in crate::http) static OPERATION_STYLE: Asset =
     Asset::new(AssetKind::Style, || include_str!("operation.css"));
+pub(in crate::http) static PRINT_STYLE: Asset =
+    Asset::new(AssetKind::Style, || include_str!("print.css"));
 
 pub(in crate::http) static CHAPTER_VIEW: Asset =
     Asset::new(SCRIPT, || include_str!("chapter_view.js"));

@@ -3,6 +3,12 @@
 import { parse, plainText, slug } from './markdown.js';
 import { resolve, target } from './schema.js';
 
+/** Chapters that are shown together with a table of the document, at the address of the table. */
+export const TABLES = ['errors', 'rate-limits'];
+
+/** Names of files whose chapters have other words in their names. Chapters link to files. */
+const FILES = { operations: 'the-interface', promises: 'what-you-can-rely-on', threeds: '3-d-secure' };
+
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete'];
 
 /** Everything that the page shows of a document. */
@@ -34,23 +40,30 @@ const isPageFile = (operation) => operation.pageGroup !== null && operation.perm
 
 /** The tags in the order of the document; an operation without a known tag goes into the last one. */
 function readChapters(root, operations) {
-  const chapters = (root.tags ?? []).map((tag) => ({
-    name: tag.name,
-    slug: slug(tag.name),
-    description: tag.description ?? '',
-    operations: [],
-  }));
+  const chapters = (root.tags ?? []).map((tag) => newChapter(tag.name, tag.description ?? ''));
   for (const operation of operations) {
     let chapter = chapters.find((it) => it.name === operation.tag);
     if (!chapter) {
-      chapter = { name: operation.tag, slug: slug(operation.tag), description: '', operations: [] };
+      chapter = newChapter(operation.tag, '');
       chapters.push(chapter);
     }
     operation.chapter = chapter;
     chapter.operations.push(operation);
   }
-  for (const chapter of chapters) chapter.blocks = parse(chapter.description);
   return chapters;
+}
+
+function newChapter(name, description) {
+  const own = slug(name);
+  const hash = TABLES.includes(own) ? `#${own}` : `#chapter/${own}`;
+  return { name, slug: own, hash, description, blocks: parse(description), operations: [] };
+}
+
+/** The chapter of a slug, or of the name of a file, which may leave words out. */
+export function findChapter(model, name) {
+  const letters = (text) => text.replaceAll('-', '');
+  const has = (chapter) => name.split('-').every((word) => chapter.slug.split('-').includes(word));
+  return model.chapters.find((it) => letters(it.slug) === letters(FILES[name] ?? name)) ?? model.chapters.find(has);
 }
 
 function readOperation(root, rows, path, item, method) {
@@ -117,8 +130,20 @@ function readAnswer(root, status, listed) {
     status,
     description: answer.description ?? '',
     headers: Object.entries(answer.headers ?? {}).map(([name, header]) => ({ name, ...followed(root, header) })),
-    contents: readContents(root, answer.content),
+    contents: merged(readContents(root, answer.content)),
   };
+}
+
+/** Media types of the same schema as one: a problem has two. */
+function merged(contents) {
+  const found = new Map();
+  for (const content of contents) {
+    const text = JSON.stringify([content.schema, content.examples]);
+    const known = found.get(text);
+    if (known) known.type += ` or ${content.type}`;
+    else found.set(text, content);
+  }
+  return [...found.values()];
 }
 
 function readContents(root, content) {
@@ -147,15 +172,16 @@ export function route(model, hash) {
   const value = decoded(rest.join('/'));
   if (['', 'start', 'trust'].includes(name)) return { view: name || 'start' };
   if (!model) return { view: 'waiting' };
-  if (['errors', 'rate-limits'].includes(name)) return { view: name };
+  if (TABLES.includes(name)) return { view: name };
   if (name === 'operation' && model.operations.has(value)) return { view: 'operation', operation: model.operations.get(value) };
-  // Chapters link to each other by the names of their files, which spell some words without hyphens.
-  const letters = (text) => text.replaceAll('-', '');
-  const chapter = name === 'chapter' && model.chapters.find((it) => letters(it.slug) === letters(value));
-  if (chapter) return { view: 'chapter', chapter, anchor: null };
+  const chapter = name === 'chapter' ? findChapter(model, value) : undefined;
+  if (chapter) return chapterRoute(chapter, null);
   const holder = model.chapters.find((it) => headings(it).some(({ anchor }) => anchor === name));
-  return holder ? { view: 'chapter', chapter: holder, anchor: name } : { view: 'unknown' };
+  return holder ? chapterRoute(holder, name) : { view: 'unknown' };
 }
+
+const chapterRoute = (chapter, anchor) =>
+  ({ view: TABLES.includes(chapter.slug) ? chapter.slug : 'chapter', chapter, anchor });
 
 /** An address that somebody mistyped must not stop the page. */
 function decoded(text) {

@@ -1,6 +1,7 @@
 // The list of chapters and operations beside the content, and the search above it.
 
 import { byId, make } from './dom.js';
+import { TABLES } from './model.js';
 import { methodBadge } from './operation_view.js';
 import { makeIndex, search } from './search.js';
 
@@ -10,17 +11,19 @@ export function fillNavigation(model) {
   for (const [hash, title] of [['#errors', 'Errors'], ['#rate-limits', 'Rate limits']]) {
     list.append(make('li', null, make('a', { href: hash }, title)));
   }
-  for (const chapter of model.chapters) list.append(chapterEntry(chapter));
+  // The chapters of tables are there already.
+  const chapters = model.chapters.filter((it) => !TABLES.includes(it.slug));
+  list.append(...chapters.map(chapterEntry));
 }
 
 function chapterEntry(chapter) {
-  const link = make('a', { href: `#chapter/${chapter.slug}` }, chapter.name);
+  const link = make('a', { href: chapter.hash }, chapter.name);
   if (chapter.operations.length === 0) return make('li', { class: 'text-chapter' }, link);
   const operations = chapter.operations.map((it) => make('li', null,
     make('a', { href: `#operation/${it.id}`, title: `${it.method} ${it.path}` }, methodBadge(it.method), make('span', null, it.summary))));
   const details = make('details', { 'data-chapter': chapter.slug },
     make('summary', null, chapter.name, make('span', { class: 'count', 'aria-hidden': 'true' }, String(operations.length))),
-    make('ul', null, make('li', null, make('a', { href: `#chapter/${chapter.slug}`, class: 'overview' }, 'Overview')), operations));
+    make('ul', null, make('li', null, make('a', { href: chapter.hash, class: 'overview' }, 'Overview')), operations));
   return make('li', null, details);
 }
 
@@ -103,9 +106,13 @@ function showResults(query, results, open) {
 }
 
 function resultElement(result) {
+  const title = make('span', null, result.title);
   const matched = result.matched ? make('span', { class: 'quiet small' }, 'member ', make('code', null, result.matched)) : null;
-  const content = result.kind === 'operation'
-    ? [methodBadge(result.operation.method), make('span', { class: 'found' }, make('span', null, result.title), make('code', null, result.operation.path), matched)]
-    : [make('span', { class: 'found' }, make('span', null, result.title), make('span', { class: 'quiet small' }, result.kind === 'chapter' ? 'Chapter' : 'Table'))];
-  return make('li', null, make('a', { href: result.hash }, content));
+  if (result.kind === 'operation') {
+    const { method, path } = result.operation;
+    const about = make('span', { class: 'found' }, title, make('code', null, path), matched);
+    return make('li', null, make('a', { href: result.hash }, methodBadge(method), about));
+  }
+  const kind = make('span', { class: 'quiet small' }, result.kind === 'chapter' ? 'Chapter' : 'Table');
+  return make('li', null, make('a', { href: result.hash }, make('span', { class: 'found' }, title, kind)));
 }

@@ -19,7 +19,7 @@ export function operationView(model, operation) {
   const { root } = model;
   return make('article', { class: 'operation', 'aria-labelledby': 'view-title' },
     make('header', null,
-      make('p', { class: 'crumb' }, make('a', { href: `#chapter/${operation.chapter.slug}` }, operation.chapter.name)),
+      make('p', { class: 'crumb' }, make('a', { href: operation.chapter.hash }, operation.chapter.name)),
       make('h1', { id: 'view-title', tabindex: '-1' }, operation.summary),
       make('p', { class: 'address' }, methodBadge(operation.method), ' ', make('code', null, breakable(operation.path))),
       operation.isDeprecated ? make('p', { class: 'warn' }, 'Deprecated.') : null),

@@ -1,6 +1,6 @@
 // The search over operations and chapters: path, method, summary, permissions and names of members.
 
-import { headings } from './model.js';
+import { TABLES, headings } from './model.js';
 import { memberNames } from './schema.js';
 
 const RESULTS_MAX = 40;
@@ -10,10 +10,10 @@ export function makeIndex(model) {
   const found = [];
   for (const chapter of model.chapters) {
     const texts = headings(chapter).map((it) => it.text);
-    found.push(entry({ kind: 'chapter', chapter, title: chapter.name, hash: `#chapter/${chapter.slug}` }, [
-      [12, [chapter.name]],
-      [5, texts],
-    ]));
+    // Chapters of a table are found with the table below.
+    if (!TABLES.includes(chapter.slug)) {
+      found.push(entry({ kind: 'chapter', chapter, title: chapter.name, hash: chapter.hash }, [[12, [chapter.name]], [5, texts]]));
+    }
     for (const operation of chapter.operations) found.push(operationEntry(model, operation));
   }
   if (model.errors.length > 0) {

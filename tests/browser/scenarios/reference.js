@@ -1,0 +1,263 @@
+// The page at `/`: start page, trust help, and the reference that it renders from the document.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const name = 'reference';
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+
+/** Opens a view and waits for its title. The page asks for pages that a server may not have. */
+const openView = async (h, hash, look = {}) => {
+  const page = await h.openPage(look);
+  h.expectComplaint(page, /404.*\/(console|examples\/checkout)\)$/);
+  await h.within(`the view ${hash}`, page.goto(`${h.vault.url}/${hash}`));
+  await page.waitForSelector('#navigation details');
+  await h.until(`the title of ${hash}`, () => titleOf(page));
+  return page;
+};
+
+const titleOf = (page) =>
+  page.evaluate(() => [...document.querySelectorAll('main h1')].find((it) => it.offsetParent !== null)?.textContent ?? '');
+
+/** Goes to a hash in the page and waits until its view is shown. */
+const goTo = async (h, page, hash, title) => {
+  await page.evaluate((to) => { location.hash = to; }, hash);
+  await h.until(`the title ${title}`, async () => (await titleOf(page)) === title);
+};
+
+const documentOf = async (h) => (await h.api('GET', '/openapi.json', undefined, null)).body;
+
+/** Every operation that programs call, by the rule of the page. */
+const operationsOf = (root) => {
+  const found = [];
+  for (const [path, item] of Object.entries(root.paths)) {
+    for (const method of METHODS) {
+      const own = item[method];
+      if (!own) continue;
+      const types = Object.values(own.responses).flatMap((it) => Object.keys(it.content ?? {}));
+      const isFile = own['x-page-group'] && !own['x-permissions'] && types.some((it) => it.startsWith('text/'));
+      if (!isFile) found.push({ id: own.operationId, path, method: method.toUpperCase(), summary: own.summary });
+    }
+  }
+  return found;
+};
+
+const checkLooks = async (h) => {
+  for (const look of h.looks) {
+    for (const [view, hash] of [['start', ''], ['trust', '#trust'], ['operation', '#operation/CreateToken'], ['errors', '#errors'], ['limits', '#rate-limits'], ['chapter', '#chapter/proxies']]) {
+      const page = await openView(h, hash, look);
+      await h.fitsSideways(page);
+      await h.axe(page);
+      await h.picture(page, `${view}-${look.width}-${look.scheme}`, { fullPage: true });
+      await h.closePage(page);
+    }
+  }
+};
+
+const checkStart = async (h, root) => {
+  const page = await openView(h, '');
+  assert.equal(await page.$eval('#fact-version', (it) => it.textContent), root.info.version);
+  await h.until('the state', async () => (await page.$eval('#fact-state', (it) => it.textContent)) === 'ready');
+  const commands = await page.$$eval('#view-start pre, #view-trust pre', (all) => all.map((it) => it.textContent).join('\n'));
+  assert.ok(commands.includes(`--cacert "$CA" ${h.vault.url}/tokens`) && !commands.includes(':8443'), 'commands have the address of this server');
+  assert.equal((await page.cookies()).length, 0);
+  await h.closePage(page);
+};
+
+const checkOperations = async (h, root) => {
+  const page = await openView(h, '');
+  const expected = operationsOf(root);
+  assert.ok(expected.length > 60, `${expected.length} operations`);
+  const listed = await page.$$eval('#navigation a[href^="#operation/"]', (all) => all.map((it) => it.getAttribute('href').slice(11)));
+  assert.deepEqual([...listed].sort(), expected.map((it) => it.id).sort());
+  for (const { id, path, method, summary } of expected) {
+    await page.evaluate((to) => { location.hash = to; }, `#operation/${id}`);
+    await h.until(`the operation ${id}`, () => page.evaluate((...wanted) => {
+      const shown = document.querySelector('.operation .address');
+      const title = document.querySelector('#view-title')?.textContent;
+      return shown?.textContent.replace(/\s/g, '') === wanted.slice(0, 2).join('') && title === wanted[2];
+    }, method, path, summary));
+    const tabs = await page.$$eval('.example [role=tab]', (all) => all.map((it) => it.textContent));
+    assert.deepEqual(tabs, ['curl', 'Python', 'Node'], id);
+  }
+  await h.closePage(page);
+};
+
+/** Every link inside of the page leads to a view. */
+const checkLinks = async (h) => {
+  const page = await openView(h, '');
+  const chapters = await page.$$eval('#navigation a:not([href^="#operation/"])', (all) => all.map((it) => it.getAttribute('href')));
+  const links = new Set();
+  for (const hash of chapters) {
+    await page.evaluate((to) => { location.hash = to; }, hash);
+    await h.until(`the view ${hash}`, async () => (await page.$('#navigation [aria-current]'))?.evaluate((it) => it.getAttribute('href')).then((it) => it === hash));
+    for (const link of await page.$$eval('main a[href^="#"]', (all) => all.map((it) => it.getAttribute('href')))) links.add(link);
+  }
+  assert.ok(links.size > 20, `${links.size} links`);
+  for (const link of links) {
+    await page.evaluate((to) => { location.hash = to; }, link);
+    await h.until(`the address ${link}`, () => page.evaluate((to) => location.hash === to, link));
+    assert.notEqual(await titleOf(page), 'Not found', link);
+  }
+  await goTo(h, page, '#chapter/no-such-chapter', 'Not found');
+  await h.closePage(page);
+};
+
+const checkSearch = async (h) => {
+  const page = await openView(h, '');
+  await page.keyboard.press('/');
+  await h.keyboard.focusReaches(page, 'Search the reference');
+  await page.keyboard.type('detokenize');
+  await h.until('results', async () => (await page.$$('#results a')).length > 0);
+  assert.match(await page.$eval('#search-status', (it) => it.textContent), /^\d+ results?$/);
+  await page.keyboard.press('ArrowDown');
+  const first = await page.evaluate(() => document.activeElement.getAttribute('href'));
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowUp');
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute('href')), first);
+  assert.equal(first, '#operation/Detokenize');
+  await page.keyboard.press('Enter');
+  await h.until('the operation', async () => (await page.$('.operation')) !== null);
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'view-title', 'the focus follows');
+  await page.keyboard.press('/');
+  await page.keyboard.type('no such thing at all');
+  await h.until('no results', async () => (await page.$eval('#search-status', (it) => it.textContent)) === '0 results');
+  await page.keyboard.press('Escape');
+  assert.equal(await page.$eval('#query', (it) => it.value), '');
+  assert.equal(await page.$eval('#navigation', (it) => it.hidden), false);
+  await h.closePage(page);
+};
+
+/** Runs the example of a tab as a person would who has copied it. */
+const runExample = async (h, page, title, command, file) => {
+  const tab = (await page.$$('.example [role=tab]'))[['curl', 'Python', 'Node'].indexOf(title)];
+  await tab.click();
+  const code = await page.$eval('.example [role=tabpanel]:not([hidden]) code', (it) => it.textContent);
+  assert.ok(!code.includes(h.vault.keys.private), 'the pasted key is in an example');
+  const work = await mkdtemp(join(tmpdir(), 'strongroom-example-'));
+  try {
+    writeFileSync(join(work, 'ca.pem'), h.vault.ca);
+    writeFileSync(join(work, file), code);
+    const ca = join(work, 'ca.pem');
+    const env = { ...process.env, CA: ca, KEY: h.vault.keys.private, NODE_EXTRA_CA_CERTS: ca };
+    const done = spawnSync(command[0], [...command.slice(1), file], { cwd: work, env, encoding: 'utf8', timeout: 60_000 });
+    assert.equal(done.status, 0, done.stderr);
+    return done.stdout;
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+};
+
+const checkExamples = async (h) => {
+  const page = await openView(h, '#operation/CreateToken');
+  await page.type('input.key', h.vault.keys.private);
+  const runs = [['Node', ['node'], 'example.mjs']];
+  if (spawnSync('curl', ['--version']).status === 0) runs.push(['curl', ['sh'], 'example.sh']);
+  if (spawnSync('python3', ['-c', 'import requests']).status === 0) runs.push(['Python', ['python3'], 'example.py']);
+  for (const [title, command, file] of runs) {
+    const out = await runExample(h, page, title, command, file);
+    const token = JSON.parse(out.slice(out.indexOf('{')));
+    assert.equal((await h.api('GET', `/tokens/${token.id}`)).status, 200, title);
+  }
+  // The choice of a language stays for the next operation.
+  await (await page.$$('.example [role=tab]'))[1].click();
+  await page.keyboard.press('ArrowRight');
+  await page.evaluate(() => { location.hash = '#operation/ReadToken'; });
+  await h.until('the next operation', () => page.evaluate(() => document.querySelector('.address code')?.textContent === '/tokens/{id}'));
+  assert.equal(await page.$eval('.example [aria-selected=true]', (it) => it.textContent), 'Node');
+  await h.closePage(page);
+};
+
+const answerOf = (h, page) =>
+  h.until('the answer', () => page.evaluate(() => document.querySelector('.outcome .status')?.textContent ?? null));
+
+const checkTry = async (h) => {
+  const page = await openView(h, '#operation/CreateToken');
+  await page.click('.try button[type=submit]');
+  await h.until('the mistake', () => page.evaluate(() => document.querySelector('.outcome .bad')?.textContent === 'The API key is missing.'));
+  await page.type('input.key', h.vault.keys.private);
+  const body = { type: 'token', data: 'made by try-it' };
+  await page.$eval('.try textarea', (it, text) => { it.value = text; }, JSON.stringify(body));
+  await page.click('.try button[type=submit]');
+  assert.match(await answerOf(h, page), /^201/);
+  const made = JSON.parse(await page.$eval('.outcome pre code', (it) => it.textContent));
+  assert.equal((await h.api('GET', `/tokens/${made.id}`)).body.data, body.data);
+  assert.ok(await page.$eval('.outcome .trace', (it) => it.textContent.length > 0), 'the trace id is shown');
+
+  // The key goes along to the next operation, and a deletion is confirmed first.
+  await page.evaluate(() => { location.hash = '#operation/DeleteToken'; });
+  await h.until('the deletion', () => page.evaluate(() => document.querySelector('.address .method')?.textContent === 'DELETE'));
+  await page.$eval('.try form input', (it, id) => { it.value = id; }, made.id);
+  await page.click('.try button[type=submit]');
+  await page.waitForSelector('#confirm[open]');
+  await page.keyboard.press('Escape');
+  assert.equal((await h.api('GET', `/tokens/${made.id}`)).status, 200, 'Escape sends nothing');
+  await page.click('.try button[type=submit]');
+  await page.waitForSelector('#confirm[open]');
+  await page.click('#confirm-yes');
+  assert.match(await answerOf(h, page), /^204/);
+  assert.equal((await h.api('GET', `/tokens/${made.id}`)).status, 404);
+  await checkKeyStays(h, page);
+  await h.closePage(page);
+};
+
+/** The key is in the header of requests to this server, and nowhere else. */
+const checkKeyStays = async (h, page) => {
+  const key = h.vault.keys.private;
+  const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, document.documentElement.outerHTML]));
+  assert.ok(!kept.includes(key), 'the page keeps the key');
+  for (const request of h.traffic(page)) {
+    assert.ok(request.url.startsWith(`${h.vault.url}/`) || request.url.startsWith('data:image/png'), request.url);
+    assert.ok(!request.url.includes(key) && !(request.body ?? '').includes(key), request.url);
+  }
+  await page.reload();
+  await page.waitForSelector('input.key');
+  assert.equal(await page.$eval('input.key', (it) => it.value), '', 'a reload forgets the key');
+};
+
+const checkKeyboard = async (h) => {
+  for (const width of ['desktop', 'phone']) {
+    for (const hash of ['', '#trust', '#operation/CreateToken']) {
+      const page = await openView(h, hash, { width });
+      await page.evaluate(() => document.activeElement.blur());
+      const stops = await h.keyboard.checkTabStops(page);
+      assert.equal(stops.at(0).name, 'Skip to the content');
+      await h.closePage(page);
+    }
+  }
+  const page = await openView(h, '', { width: 'phone' });
+  await h.keyboard.tabTo(page, 'Menu');
+  await page.keyboard.press('Enter');
+  assert.equal(await page.$eval('#menu', (it) => it.getAttribute('aria-expanded')), 'true');
+  await h.keyboard.tabTo(page, 'Trust the certificate');
+  await page.keyboard.press('Enter');
+  await h.until('the trust view', async () => (await titleOf(page)).startsWith('Trust'));
+  assert.equal(await page.$eval('#menu', (it) => it.getAttribute('aria-expanded')), 'false');
+  await h.closePage(page);
+};
+
+const checkWithoutScript = async (h) => {
+  const page = await h.openPage();
+  await page.setJavaScriptEnabled(false);
+  await h.within('the page without scripts', page.goto(`${h.vault.url}/`));
+  const link = await page.$eval('noscript a', (it) => it.getAttribute('href')).catch(() => null);
+  assert.equal(link, '/openapi.json');
+  await h.closePage(page);
+};
+
+export const run = async (h) => {
+  const root = await documentOf(h);
+  await h.step('start page', () => checkStart(h, root));
+  await h.step('every operation is shown', () => checkOperations(h, root));
+  await h.step('links lead somewhere', () => checkLinks(h));
+  await h.step('search', () => checkSearch(h));
+  await h.step('examples do what they say', () => checkExamples(h));
+  await h.step('try-it', () => checkTry(h));
+  await h.step('keyboard', () => checkKeyboard(h));
+  await h.step('without JavaScript', () => checkWithoutScript(h));
+  await h.step('looks', () => checkLooks(h));
+};
