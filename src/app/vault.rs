@@ -23,6 +23,7 @@ pub struct Vault {
     pub(in crate::app) clock: Clock,
     pub(in crate::app) random: Random,
     pub(in crate::app) callers: crate::app::access::callers::Callers,
+    pub(in crate::app) last_uses: crate::app::access::last_uses::LastUses,
     /// Walks of requests: pages of logs and of numbered lists.
     pub(in crate::app) walks: crate::app::blocking::BlockingPool,
     /// Walks of the operator: exports, inventories, inspections. They may take minutes, so that

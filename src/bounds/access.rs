@@ -38,6 +38,13 @@ pub const JWE_HEADER_BYTES_MAX: usize = 1_024;
 pub const ENCRYPTED_VALUES_MAX: usize = 1_000;
 /// Encrypted values in the header of one proxy request.
 pub const ENCRYPTED_COUNT_MAX: usize = 20;
+/// Keys whose last use is in memory: twice the callers that are cached, since a key stays until its
+/// last use is written.
+pub const LAST_USES_MAX: usize = 2 * super::store::CALLERS_MAX;
+/// Last uses that one change writes: the writer has them done in a millisecond.
+pub const LAST_USES_AT_ONCE: usize = 500;
+/// The time between two writes of last uses, which are kept to the minute.
+pub const LAST_USES_PERIOD: Duration = Duration::from_mins(1);
 /// The name of a tenant or an application, as published.
 pub const NAME_CHARS_MAX: usize = 200;
 /// A rule's description.

@@ -8,6 +8,7 @@
 use std::cmp::min;
 
 use crate::domain::access::Transform;
+use crate::domain::permission::Permission;
 
 /// The right that a request used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +69,21 @@ pub enum Fingerprint {
 }
 
 impl Grants {
+    /// The grants of a caller that holds permissions for one container of the token, or for all of
+    /// them, with these transforms.
+    pub fn new(
+        in_any: impl Fn(Permission) -> Option<Transform>,
+        in_all: impl Fn(Permission) -> Option<Transform>,
+    ) -> Self {
+        Self {
+            create: in_all(Permission::TokenCreate),
+            read: in_any(Permission::TokenRead),
+            search: in_any(Permission::TokenSearch),
+            update: in_all(Permission::TokenUpdate),
+            usage: in_any(Permission::TokenUse),
+        }
+    }
+
     /// `None` when the right is not held: the request is refused.
     pub fn exposure(self, right: Right, origin: ValueOrigin) -> Option<Exposure> {
         let held = match right {

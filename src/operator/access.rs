@@ -24,8 +24,11 @@ pub(super) async fn create_application(
 
 pub(super) fn list_applications(vault: &Vault, tenant: &str) -> Result<Vec<u8>, Error> {
     let all = ApplicationQuery { take: usize::MAX, ..Default::default() };
-    let page = vault.access().list_applications(tenant_id(tenant)?, &all)?;
-    let render = |(listed, keys): &(_, Vec<_>)| application::render(listed, keys);
+    let tenant = tenant_id(tenant)?;
+    let page = vault.access().list_applications(tenant, &all)?;
+    let last_uses = vault.access().last_uses(tenant)?;
+    let render =
+        |(listed, keys): &(_, Vec<_>)| application::render_for_operator(listed, keys, &last_uses);
     Ok(bytes(json::list(&page.applications.iter().map(render).collect::<Vec<_>>())))
 }
 

@@ -20,7 +20,7 @@ use crate::store::snapshot::Snapshot;
 use crate::store::volume::Volume;
 
 /// The version of the schema and of all encodings in the file.
-pub const FORMAT: u32 = 5;
+pub const FORMAT: u32 = 6;
 
 /// Creates a data file of the current format with the rows of `first`.
 pub(super) fn create(volume: &dyn Volume, first: Change) -> Result<(), OpenFailure> {

@@ -292,6 +292,33 @@ fn a_backup_of_the_fourth_format_is_restored_and_migrated() {
     vault.verify().with_code(0);
 }
 
+const KEY_5: &str = "key_test_self_pvt_PSGjUAaQboN1gehawamURC.60333e2e77bc292388240ee15132ca09";
+const MANAGEMENT_5: &str = "key_test_self_mgt_GH5cReMmEWKAPQKR3uiGWY";
+
+#[test]
+fn a_backup_of_the_fifth_format_is_restored_and_migrated_and_notes_uses_of_keys() {
+    let mut vault = Vault::start();
+    assert_eq!(vault.stop(), Some(0));
+    let key = fs::read(format!("{FIXTURES}/format-5.key")).unwrap();
+    vault.directory().write("data/master.key", key, 0o400);
+    replace(&vault, &format!("{FIXTURES}/format-5.backup"));
+    vault.restart_as_service();
+    assert!(vault.data().join("strongroom.redb.format-5.backup").exists());
+    let card = vault.get("/tokens/named_in_format_5", KEY_5).with_status(200).json;
+    assert_eq!(card["data"]["number"], "4242424242424242");
+    let tenant = card["tenant_id"].as_str().unwrap();
+    for path in ["/webhooks", "/proxies"] {
+        let listed = vault.get(path, MANAGEMENT_5).with_status(200).json;
+        assert_eq!(listed["data"].as_array().unwrap().len(), 1, "{path}");
+    }
+    assert_eq!(vault.stop(), Some(0));
+    vault.verify().with_code(0);
+    let listed = vault.operator(&["application", "list", "--tenant", tenant]).json();
+    let keys: Vec<_> = listed.as_array().unwrap().iter().map(|it| &it["keys"][0]).collect();
+    let used = keys.iter().filter(|key| key["last_used_at"].is_string()).count();
+    assert_eq!((keys.len(), used), (3, 2), "{listed}");
+}
+
 /// Values of the fixture's vault: tokens with metadata, one of them in several containers, and a card
 /// whose creation had an idempotency key.
 const CARD_3: &str = "01a1e049-71c9-4c6a-aae4-b3bd95d98ee5";

@@ -154,7 +154,9 @@ impl AccessControl<'_> {
     pub(in crate::app) fn forget_key(self, record: &KeyRecord) -> Change {
         let KeyRecord { key, tag, .. } = record;
         let listed = tables::application_keys(key.tenant, key.application, key.id);
-        let change = Change::new().delete(Table::ApplicationKeys, listed);
+        let last_use = tables::key_uses(key.tenant, key.application, key.id);
+        let change =
+            Change::new().delete(Table::ApplicationKeys, listed).delete(Table::KeyUses, last_use);
         let delete = |change: Change, place: [u8; 32]| {
             change.delete(Table::ApiKeys, tables::api_keys(&place))
         };

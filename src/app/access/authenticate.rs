@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::app::access::AccessControl;
 use crate::app::access::caller::{Caller, SessionRights};
+use crate::app::access::last_uses::LastUse;
 use crate::app::access::sessions::{find_session, hash_of_key};
 use crate::app::error::{Error, Fault};
 use crate::crypto::{Identity, SystemKeys, TenantKeys, is_equal};
@@ -18,7 +19,14 @@ use crate::store::record::{KeyRecord, decode_api_key, decode_application, decode
 use crate::store::{Snapshot, Table, tables};
 
 impl AccessControl<'_> {
+    /// Notes the use of the key. A session's key counts as a use of the key that made the session.
     pub fn authenticate(self, text: &KeyText) -> Result<Arc<Caller>, Error> {
+        let caller = self.find(text)?;
+        caller.last_use.note(self.vault.now());
+        Ok(caller)
+    }
+
+    fn find(self, text: &KeyText) -> Result<Arc<Caller>, Error> {
         if text.may_be_of_session()
             && let Some(caller) = self.find_session_caller(&hash_of_key(text))?
         {
@@ -151,8 +159,9 @@ impl AccessControl<'_> {
         let (application, _) =
             application(snapshot, &keys, key.tenant, key.application)?.ok_or(dangling)?;
         let tenant = self.tenant(snapshot, key.tenant)?;
-        let session = None;
-        Ok(Caller { tenant, application, key, tag, session, keys, _epoch: snapshot.epoch() })
+        let (session, last_use) = (None, self.vault.last_uses.share(&key));
+        let _epoch = snapshot.epoch();
+        Ok(Caller { tenant, application, key, tag, last_use, session, keys, _epoch })
     }
 
     /// A caller with the rights of an application and without an API key of it. `tag` identifies
@@ -178,8 +187,9 @@ impl AccessControl<'_> {
             created_at: application.created_at,
         };
         let tenant = self.tenant(&snapshot, tenant)?;
-        let session = None;
-        Ok(Some(Caller { tenant, application, key, tag, session, keys, _epoch: snapshot.epoch() }))
+        let (session, last_use) = (None, LastUse::of(&key));
+        let _epoch = snapshot.epoch();
+        Ok(Some(Caller { tenant, application, key, tag, last_use, session, keys, _epoch }))
     }
 
     pub(in crate::app) fn tenant(self, snapshot: &Snapshot, id: TenantId) -> Result<Tenant, Error> {

@@ -1,9 +1,11 @@
 //! The caller of a request: its tenant, its application and the rights of its API key or session.
 
 use std::cmp::min;
+use std::sync::Arc;
 
 use uuid::Uuid;
 
+use crate::app::access::last_uses::LastUse;
 use crate::app::error::Error;
 use crate::crypto::TenantKeys;
 use crate::domain::access::{Access, Transform};
@@ -26,6 +28,8 @@ pub struct Caller {
     pub key: ApiKey,
     /// Identifies the key where its requests are counted; the text of the key is not kept.
     pub tag: [u8; 32],
+    /// The last use of the key, which all callers with this key share.
+    pub(super) last_use: Arc<LastUse>,
     /// Present if the request has the key of a session.
     pub(in crate::app) session: Option<SessionRights>,
     pub(in crate::app) keys: TenantKeys,
@@ -76,13 +80,7 @@ impl Caller {
     pub(in crate::app) fn grants(&self, target: Target<'_>) -> Grants {
         let in_any = |permission| self.require_in_any(permission, target).ok();
         let in_all = |permission| self.require_in_all(permission, target).ok();
-        Grants {
-            create: in_all(Permission::TokenCreate),
-            read: in_any(Permission::TokenRead),
-            search: in_any(Permission::TokenSearch),
-            update: in_all(Permission::TokenUpdate),
-            usage: in_any(Permission::TokenUse),
-        }
+        Grants::new(in_any, in_all)
     }
 
     /// Decides how much of a token an answer shows to this caller.

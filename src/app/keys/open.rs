@@ -137,6 +137,7 @@ pub(in crate::app) fn start(
         clock,
         random,
         callers: Callers::new(),
+        last_uses: crate::app::access::last_uses::LastUses::default(),
         walks: BlockingPool::new(WALKS_MAX, WALKS_WAITING_MAX),
         operator_walks: BlockingPool::new(WALKS_MAX, WALKS_WAITING_MAX),
         evaluations: Evaluations::new(),

@@ -10,6 +10,7 @@ mod damage;
 mod evaluations;
 mod failures;
 mod floor;
+mod last_uses;
 mod migration;
 mod power;
 mod proxies;

@@ -13,7 +13,7 @@ use crate::app::commit::idempotency;
 use crate::app::error::Error;
 use crate::app::tokens::intents;
 use crate::app::tokens::rows;
-use crate::app::upkeep::verify_sealed::{verify_pairs, verify_sealed};
+use crate::app::upkeep::verify_sealed::{verify_last_uses, verify_pairs, verify_sealed};
 use crate::app::vault::Vault;
 use crate::bounds::{APPLICATIONS_MAX, VERIFY_FINDINGS_MAX};
 use crate::crypto::{Phase, SealingKey, SystemKeys, TenantKeys};
@@ -109,6 +109,7 @@ impl Verification<'_> {
         self.vault.audit().verify(&snapshot, &listed, &mut report)?;
         self.vault.card_ranges().verify(&snapshot, &mut report)?;
         verify_pairs(&snapshot, &mut report)?;
+        verify_last_uses(&snapshot, &mut report)?;
         verify_sums(&snapshot, &owned, &mut report)?;
         Ok(report)
     }

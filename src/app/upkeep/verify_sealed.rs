@@ -1,5 +1,5 @@
-//! The part of `strongroom verify` for proxies, sessions, webhooks and the keys of clients: every
-//! row opens, and every row that finds another one has it.
+//! The part of `strongroom verify` for proxies, sessions, webhooks, the keys of clients and the last
+//! uses of API keys: every row opens, and every row that finds another one has it.
 
 use crate::app::access::sessions::{due, find_session};
 use crate::app::client_keys::{self, find_client_key};
@@ -98,6 +98,24 @@ fn verify_sessions(
     let counted = snapshot.count(&tables::counts(tenant, CountKind::Sessions))?;
     if count != counted {
         report.find(format!("tenant {tenant}: {count} sessions, but {counted} counted"));
+    }
+    Ok(())
+}
+
+/// Every last use belongs to an API key.
+pub(super) fn verify_last_uses(snapshot: &Snapshot, report: &mut Report) -> Result<(), Error> {
+    for entry in snapshot.range(&Table::KeyUses.whole())? {
+        let (key, value) = entry?;
+        let Some((tenant, id)) = tables::application_key_of_key(&key) else {
+            report.find(String::from("last uses of API keys: a key makes no sense"));
+            continue;
+        };
+        if tables::minute_of_value(&value).is_none() {
+            report.find(format!("key {id}: its last use is no time"));
+        }
+        if snapshot.value(Table::ApplicationKeys, &key)?.is_none() {
+            report.find(format!("tenant {tenant}: the last use of key {id} has no key"));
+        }
     }
     Ok(())
 }

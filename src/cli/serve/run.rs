@@ -219,6 +219,10 @@ async fn finish(
         log.event(Event::error("data_file_removed"));
     }
     let mut ended = fatal.map_or_else(|| Ok(()), |fatal| Err(end(&fatal)));
+    // A disk that fails here fails for the audit entry too, which decides the exit code.
+    if ended.is_ok() && vault.access().write_last_uses().await.is_err() {
+        log.event(Event::error("last_uses_not_written"));
+    }
     if ended.is_ok()
         && (vault.audit().write_lifecycle_entry(Act::Stop).await.is_err()
             || vault.audit().sign().await.is_err()

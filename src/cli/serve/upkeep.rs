@@ -1,5 +1,5 @@
 //! Background tasks of a running server: it removes expired records, writes the audit entries of
-//! reads, continues rotations, takes backups and reloads files.
+//! reads and the last uses of API keys, continues rotations, takes backups and reloads files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::signal::unix::Signal;
 
 use crate::app::{Error, ScrubProgress, ScrubWalk, Vault};
-use crate::bounds::{SCRUB_PERIOD, SCRUB_REST, SWEEP_PERIOD};
+use crate::bounds::{LAST_USES_PERIOD, SCRUB_PERIOD, SCRUB_REST, SWEEP_PERIOD};
 use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::bins;
 use crate::cli::serve::rotation::rotate;
@@ -34,6 +34,7 @@ pub(in crate::cli) fn begin(
     tasks.spawn(watch::files(vault()));
     tasks.spawn(sweep(vault(), log.clone()));
     tasks.spawn(scrub(vault()));
+    tasks.spawn(write_last_uses(vault(), log.clone()));
     tasks.spawn(log_damage(vault(), log.clone()));
     webhooks::begin(&vault(), tasks, log);
     let reader = vault();
@@ -92,6 +93,19 @@ async fn scrub(vault: Arc<Vault>) {
             Ok(ScrubProgress::Everything) => tokio::time::sleep(SCRUB_REST).await,
             // The store has failed or is closing: the process is about to end.
             Err(_) => return,
+        }
+    }
+}
+
+/// Writes the last uses of API keys, for as long as the server runs.
+async fn write_last_uses(vault: Arc<Vault>, log: Log) {
+    loop {
+        tokio::time::sleep(LAST_USES_PERIOD).await;
+        match vault.access().write_last_uses().await {
+            Ok(()) => (),
+            // The store has failed or is closing: the process is about to end.
+            Err(Error::Stopped | Error::Storage(_)) => return,
+            Err(_) => log.event(Event::error("last_uses_not_written")),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Applications on the wire.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use crate::app::{ApplicationDraft, ApplicationQuery, FirstKey, NewKey};
@@ -7,10 +9,11 @@ use crate::bounds::{DESCRIPTION_CHARS_MAX, NAME_CHARS_MAX, PERMISSIONS_MAX, RULE
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::{ApiKey, Application, ApplicationKind};
 use crate::domain::container::Container;
-use crate::domain::id::ApplicationId;
+use crate::domain::id::{ApplicationId, KeyId};
 use crate::domain::key_text::KeyText;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
+use crate::domain::time::Timestamp;
 use crate::http::wire::fields::Fields;
 use crate::http::wire::json::Object;
 use crate::http::wire::key;
@@ -51,7 +54,7 @@ pub(crate) fn parse_update(
     }
 }
 
-fn kind(fields: &mut Fields<'_>) -> Option<ApplicationKind> {
+pub(super) fn kind(fields: &mut Fields<'_>) -> Option<ApplicationKind> {
     let text = fields.required_text("type")?;
     let kind = ApplicationKind::parse(text);
     if kind.is_none() {
@@ -78,6 +81,15 @@ impl Holder {
 }
 
 pub(super) fn access(fields: &mut Fields<'_>, holder: Holder) -> Access {
+    let (permissions, rules) = rights(fields, holder);
+    Access::new(permissions, rules)
+}
+
+/// The permissions, and the rules in the order of the body.
+pub(super) fn rights(
+    fields: &mut Fields<'_>,
+    holder: Holder,
+) -> (Vec<Permission>, Vec<AccessRule>) {
     let permissions = permissions(fields, holder, Reach::Everything);
     let mut rules = Vec::new();
     for (at, value) in fields.list("rules", RULES_MAX).unwrap_or_default().iter().enumerate() {
@@ -85,11 +97,10 @@ pub(super) fn access(fields: &mut Fields<'_>, holder: Holder) -> Access {
         rules.extend(rule(&mut inner, holder));
         fields.mistakes.append(inner.mistakes);
     }
-    let access = Access::new(permissions, rules);
-    if access.is_empty() && fields.mistakes.is_empty() {
+    if permissions.is_empty() && rules.is_empty() && fields.mistakes.is_empty() {
         fields.wrong("permissions", "There must be permissions or rules.");
     }
-    access
+    (permissions, rules)
 }
 
 fn rule(fields: &mut Fields<'_>, holder: Holder) -> Option<AccessRule> {
@@ -198,19 +209,29 @@ pub(crate) fn parse_query(query: &Query) -> Result<(ApplicationQuery, OffsetPage
 /// The answer that made the application, with the text of its first key.
 pub(crate) fn answer(made: &Application, key: Option<&NewKey>) -> RememberedAnswer {
     let mut answer = RememberedAnswer::empty(AnswerStatus::Created);
-    let listed: Vec<_> = key.iter().map(|new| new.key.clone()).collect();
+    let listed: Vec<_> = key.iter().map(|new| key::render(&new.key)).collect();
     let text = key.map(|new| (&new.text, key::name(&mut answer, new)));
     render_members(made, &listed, text).close_into(&mut answer);
     answer.at(format!("/applications/{}", made.id))
 }
 
 pub(crate) fn render(application: &Application, keys: &[ApiKey]) -> Secret<Vec<u8>> {
-    render_members(application, keys, None).close()
+    render_members(application, &keys.iter().map(key::render).collect::<Vec<_>>(), None).close()
+}
+
+/// As [`render`], with the last use of each key.
+pub(crate) fn render_for_operator(
+    application: &Application,
+    keys: &[ApiKey],
+    last_uses: &HashMap<KeyId, Timestamp>,
+) -> Secret<Vec<u8>> {
+    let render = |key: &ApiKey| key::render_with_use(key, last_uses.get(&key.id).copied());
+    render_members(application, &keys.iter().map(render).collect::<Vec<_>>(), None).close()
 }
 
 fn render_members(
     application: &Application,
-    keys: &[ApiKey],
+    keys: &[Secret<Vec<u8>>],
     text: Option<(&KeyText, usize)>,
 ) -> Object {
     let mut object = Object::new();
@@ -222,8 +243,7 @@ fn render_members(
         object.text("key", text.expose());
         object.keep(PartLifetime::Always);
     }
-    let keys: Vec<_> = keys.iter().map(key::render).collect();
-    object.list("keys", &keys);
+    object.list("keys", keys);
     object.text("type", application.kind.as_str());
     let access = &application.access;
     object.texts("permissions", access.permissions().iter().map(|it| it.as_str()));

@@ -3,6 +3,7 @@
 use crate::app::NewKey;
 use crate::domain::application::ApiKey;
 use crate::domain::key_text::KeyText;
+use crate::domain::time::Timestamp;
 use crate::http::wire::json::Object;
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
@@ -23,6 +24,13 @@ pub(crate) fn name(answer: &mut RememberedAnswer, new: &NewKey) -> usize {
 
 pub(crate) fn render(key: &ApiKey) -> Secret<Vec<u8>> {
     render_members(key, None).close()
+}
+
+/// As [`render`], with the last use, which no published answer has.
+pub(crate) fn render_with_use(key: &ApiKey, last_used_at: Option<Timestamp>) -> Secret<Vec<u8>> {
+    let mut object = render_members(key, None);
+    object.optional_time("last_used_at", last_used_at);
+    object.close()
 }
 
 /// The text is there only in the answer that made the key, and is kept no longer than the key.

@@ -58,8 +58,13 @@ pub enum MigrationFailure {
 type Step = fn(&OldFile<'_>, &mut StepRows<'_>) -> Result<(), StorageFailure>;
 
 /// The steps, each with the format that it migrates from.
-const STEPS: &[(u32, Step)] =
-    &[(1, tell_vaults_apart), (2, separate_master_keys), (3, write_fewer_rows), (4, keep_rows)];
+const STEPS: &[(u32, Step)] = &[
+    (1, tell_vaults_apart),
+    (2, separate_master_keys),
+    (3, write_fewer_rows),
+    (4, keep_rows),
+    (5, keep_rows),
+];
 
 impl Store {
     /// Migrates a closed file of an older format to [`FORMAT`].
@@ -204,4 +209,4 @@ pub(super) fn run(
     Ok(())
 }
 
-const _: () = assert!(STEPS.len() == 4 && FORMAT == 5, "every older format has its step");
+const _: () = assert!(STEPS.len() == 5 && FORMAT == 6, "every older format has its step");

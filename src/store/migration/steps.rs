@@ -1,4 +1,4 @@
-//! The steps to formats 2, 3 and 5.
+//! The steps to formats 2, 3, 5 and 6.
 
 use crate::crypto::{Identity, OpenFailed};
 use crate::store::change::Change;
@@ -50,6 +50,9 @@ pub(super) fn separate_master_keys(
 /// Format 5: there are more tables, for proxies, sessions, webhooks and the keys of clients. No row
 /// changes. An older program would not seal the new rows again in a rotation and would not expire
 /// them, so it must not open the file.
+///
+/// Format 6: there is a table of the last uses of API keys. No row changes. An older program would
+/// leave the row of a key that it deletes, so it must not open the file.
 #[expect(clippy::unnecessary_wraps, reason = "other steps can fail")]
 pub(super) const fn keep_rows(_: &OldFile<'_>, _: &mut StepRows<'_>) -> Result<(), StorageFailure> {
     Ok(())

@@ -59,6 +59,25 @@ pub fn application_key_of_key(key: &[u8]) -> Option<(TenantId, KeyId)> {
     Some((TenantId::new(Uuid::from_bytes(*tenant)), KeyId::new(id)))
 }
 
+/// The place of the last use of an API key, which is that of the key in [`Table::ApplicationKeys`].
+pub fn key_uses(tenant: TenantId, application: ApplicationId, key: KeyId) -> Vec<u8> {
+    application_keys(tenant, application, key)
+}
+
+/// The last uses of the API keys of a tenant.
+pub fn key_uses_of(tenant: TenantId) -> KeyRange {
+    KeyRange::prefix(Table::KeyUses, tenant.bytes().to_vec())
+}
+
+/// The value of a row of [`Table::KeyUses`]: a minute since 1970.
+pub fn minute_value(minute: i64) -> Vec<u8> {
+    minute.to_be_bytes().to_vec()
+}
+
+pub fn minute_of_value(value: &[u8]) -> Option<i64> {
+    value.try_into().ok().map(i64::from_be_bytes)
+}
+
 pub fn keys(scope: &[u8; 16], purpose: u8, number: u32) -> Vec<u8> {
     join(&[scope, &[purpose], &number.to_be_bytes()])
 }

@@ -39,6 +39,10 @@ pub enum Table {
     /// time (8), tenant, blinded idempotency key (16) -> the answer, sealed by the tenant under the
     /// identity of the row that finds it.
     IdempotencyAnswers,
+    /// tenant, application, key id -> the last minute in which the API key was used (8), in clear.
+    /// Audit rows have their times in clear too, and each key in use writes this row every minute:
+    /// a sealed row would cost a sealing, a digest and a rotation for a hint to administrators.
+    KeyUses,
     /// scope (a tenant, or zeros for the server), purpose (1), number (4) -> the key, sealed by
     /// the master key.
     Keys,
@@ -95,6 +99,7 @@ impl Table {
         Self::Expiries,
         Self::Idempotency,
         Self::IdempotencyAnswers,
+        Self::KeyUses,
         Self::Keys,
         Self::Meta,
         Self::Proxies,
@@ -126,6 +131,7 @@ impl Table {
             Self::Expiries => "due",
             Self::Idempotency => "idempotency",
             Self::IdempotencyAnswers => "idempotency_answers",
+            Self::KeyUses => "key_uses",
             Self::Keys => "keys",
             Self::Meta => "meta",
             Self::Proxies => "proxies",
@@ -176,6 +182,7 @@ impl Table {
             Self::Webhooks => 28,
             Self::WebhookDeliveries => 29,
             Self::WebhookSchedule => 30,
+            Self::KeyUses => 31,
         }
     }
 
@@ -202,6 +209,7 @@ impl Table {
             | Self::Cvcs
             | Self::Expiries
             | Self::Idempotency
+            | Self::KeyUses
             | Self::Keys
             | Self::Meta
             | Self::ProxyKeys
@@ -251,6 +259,7 @@ impl Table {
             | Self::Cvcs
             | Self::Expiries
             | Self::Idempotency
+            | Self::KeyUses
             | Self::Keys
             | Self::Meta
             | Self::Proxies

@@ -155,6 +155,21 @@ impl Look<'_> {
         Ok(())
     }
 
+    /// The last use of an API key must have its key.
+    pub(super) fn key_use(&mut self, (key, value): &Row) -> Result<(), Error> {
+        let Some((tenant, id)) = tables::application_key_of_key(key) else {
+            self.misplaced(Table::KeyUses);
+            return Ok(());
+        };
+        if tables::minute_of_value(value).is_none() {
+            self.find(Table::KeyUses, tenant, id.uuid(), "the last use of an API key is no time");
+        }
+        if self.snapshot.value(Table::ApplicationKeys, key)?.is_none() {
+            self.find(Table::KeyUses, tenant, id.uuid(), NO_RECORD);
+        }
+        Ok(())
+    }
+
     /// True if the intent of this id exists and passes the check, or does not open.
     fn is_of_intent(
         &self,

@@ -29,6 +29,7 @@ pub(in crate::app) const TABLES: &[Table] = &[
     Table::Applications,
     Table::ApplicationKeys,
     Table::ApiKeys,
+    Table::KeyUses,
     Table::Tokens,
     Table::TokenIntents,
     Table::ThreedsSessions,
@@ -116,6 +117,7 @@ const fn cost_of(table: Table) -> usize {
         | Table::Counts
         | Table::Idempotency
         | Table::IdempotencyAnswers
+        | Table::KeyUses
         | Table::Keys
         | Table::Meta
         | Table::Proxies
@@ -142,6 +144,7 @@ impl Look<'_> {
             Table::Expiries => self.due(row),
             Table::Idempotency => self.finder(row),
             Table::IdempotencyAnswers => self.answer(row),
+            Table::KeyUses => self.key_use(row),
             Table::Tenants => self.tenant(row),
             Table::ThreedsSessions => self.session(row),
             Table::TokenIntents => self.intent(row),

@@ -33,6 +33,7 @@ const fn slice_byte(table: Table) -> Option<usize> {
         | Table::Cvcs
         | Table::Expiries
         | Table::IdempotencyAnswers
+        | Table::KeyUses
         | Table::Keys
         | Table::Meta
         | Table::Proxies
