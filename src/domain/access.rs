@@ -34,6 +34,23 @@ pub struct Access {
     rules: Vec<AccessRule>,
 }
 
+/// The reason for which a permission is held for a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grant<'a> {
+    /// The permission without a rule.
+    Plain(Transform),
+    Rule(&'a AccessRule),
+}
+
+impl Grant<'_> {
+    pub const fn transform(self) -> Transform {
+        match self {
+            Self::Plain(transform) => transform,
+            Self::Rule(rule) => rule.transform,
+        }
+    }
+}
+
 impl Transform {
     pub const ALL: [Self; 3] = [Self::Redact, Self::Mask, Self::Reveal];
 
@@ -106,12 +123,17 @@ impl Access {
 
     /// For reading, searching and using: one granted container of the token suffices.
     pub fn in_any(&self, permission: Permission, target: Target<'_>) -> Option<Transform> {
+        self.grant_in_any(permission, target).map(Grant::transform)
+    }
+
+    /// As [`Access::in_any`], with the rule that decides.
+    pub fn grant_in_any(&self, permission: Permission, target: Target<'_>) -> Option<Grant<'_>> {
         self.granting_rules(permission)
             .find(|rule| {
                 target.containers.iter().any(|container| rule.covers(target.id, container))
             })
-            .map(|rule| rule.transform)
-            .or_else(|| self.plain(permission))
+            .map(Grant::Rule)
+            .or_else(|| self.plain(permission).map(Grant::Plain))
     }
 
     /// For creating, changing and deleting: every container must be granted. The rule of the best

@@ -168,6 +168,19 @@ impl BucketState {
         }
     }
 
+    /// The requests that the counter holds now: all of them while it blocks.
+    pub(super) fn used(self, terms: &Terms, now: Timestamp) -> u64 {
+        let owed = match (self.phase, terms.block) {
+            (BucketPhase::Open, _) => self.left(terms.period, now),
+            (BucketPhase::Blocked, Some(block)) => {
+                let left = self.left(block.remembered(), now);
+                if left > block.refilling_after { terms.period } else { left }
+            }
+            (BucketPhase::Blocked, None) => terms.period,
+        };
+        owed.div_ceil(terms.interval).min(terms.limit)
+    }
+
     /// Returns whether this counter can be evicted without an effect. `life_max` is the longest
     /// life of a counter: one that seems to live longer is from before the clock was set back.
     pub(super) fn is_idle(self, life_max: Duration, now: Timestamp) -> bool {

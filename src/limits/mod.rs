@@ -145,6 +145,37 @@ impl Limiter {
         self.admit_scaled(covers, sender, request.rate_limit, now)
     }
 
+    /// False if the limiter admits everything.
+    pub const fn is_on(&self) -> bool {
+        self.table.is_some()
+    }
+
+    /// The requests that the counter of this row for this key holds now. `None` for a row that does
+    /// not count by keys, also if the address is needed and unknown: a counter of an address alone
+    /// would show the requests of other tenants.
+    pub fn used(
+        &self,
+        row: &Row,
+        key: KeyHash,
+        address: Option<IpAddr>,
+        factor: NonZeroU32,
+        now: Timestamp,
+    ) -> Option<u64> {
+        let table = self.table.as_ref()?;
+        let (number, _) = numbered_rows().find(|(_, known)| *known == row)?;
+        let identity = match row.counter {
+            CounterKey::Address => return None,
+            CounterKey::Key | CounterKey::KeyOrAddress => {
+                CounterIdentity::new(number, Some(key), None)
+            }
+            CounterKey::KeyAndAddress => {
+                CounterIdentity::new(number, Some(key), Some(AddressPrefix::of(address?)))
+            }
+        };
+        let terms = Terms::of(row, factor);
+        Some(table.state(&identity).map_or(0, |state| state.used(&terms, now)))
+    }
+
     /// Slots of the counter table that are in use.
     pub fn counters(&self) -> usize {
         self.table.as_ref().map_or(0, CounterTable::counters)

@@ -132,6 +132,12 @@ impl CounterTable {
         }
     }
 
+    /// The state of a counter, if it exists.
+    pub(super) fn state(&self, identity: &CounterIdentity) -> Option<BucketState> {
+        let place = self.place_of(identity);
+        lock(self.sets.get(place.set)?).find(identity, place.mark)
+    }
+
     /// Slots in use, including those of idle counters.
     pub(super) fn counters(&self) -> usize {
         self.sets.iter().map(|set| lock(set).len()).sum()
