@@ -21,6 +21,8 @@ pub struct Webhook {
     pub modified_at: Option<Timestamp>,
     /// The first failure since the last successful delivery.
     pub failing: Option<DeliveryFailure>,
+    /// The time from which it has been disabled, by a caller or after three days of failures.
+    pub disabled_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
 
 pub(super) fn list(vault: &Vault, tenant: &str) -> Result<Vec<u8>, Error> {
-    let found = vault.webhooks().list_for_operator(tenant_id(tenant)?)?;
+    let found = vault.webhooks().list_with_queues(tenant_id(tenant)?)?;
     Ok(bytes(&Value::from(found.iter().map(listed).collect::<Vec<_>>())))
 }
 

@@ -315,7 +315,7 @@ async fn a_failed_delivery_is_repeated_on_schedule_and_three_days_of_failures_di
     let news = within("the news", it.vault.app.webhooks().news()).await;
     let (tenant, webhook) = (it.tenant(), it.webhook);
     assert_eq!(news, WebhookNews::Disabled { tenant, webhook, reason: "status" });
-    let listed = it.vault.app.webhooks().list_for_operator(tenant).unwrap();
+    let listed = it.vault.app.webhooks().list_with_queues(tenant).unwrap();
     assert_eq!(listed[0].last_failure.unwrap().reason, FailureReason::Status(500));
     assert_eq!((listed[0].pending, it.rows(Table::WebhookDeliveries)), (0, 0));
     it.vault.assert_clean();
@@ -327,7 +327,7 @@ async fn a_success_ends_the_count_of_days_of_failures() {
     it.receivers.set(HOST, Behaviour::Answer(500));
     it.vault.create(draft("x")).await.unwrap();
     let failing = || {
-        let listed = it.vault.app.webhooks().list_for_operator(it.tenant()).unwrap();
+        let listed = it.vault.app.webhooks().list_with_queues(it.tenant()).unwrap();
         listed[0].webhook.failing.is_some()
     };
     it.deliver_until("a failure", failing).await;

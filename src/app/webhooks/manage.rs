@@ -62,6 +62,7 @@ impl Webhooks<'_> {
             modified_by: None,
             modified_at: None,
             failing: None,
+            disabled_at: None,
         };
         // In the lane of the tenant, so that the number of its webhooks holds.
         let _turn = self.vault.lanes.take(tenant.bytes()).await?;
@@ -120,6 +121,10 @@ impl Webhooks<'_> {
                 webhook.events.clone_from(&draft.events);
                 webhook.notify_email.clone_from(&draft.notify_email);
                 webhook.status = status.unwrap_or(webhook.status);
+                webhook.disabled_at = match webhook.status {
+                    WebhookStatus::Disabled => webhook.disabled_at.or(Some(now)),
+                    WebhookStatus::Enabled => None,
+                };
                 // A new URL, or a receiver that was repaired, has three days again.
                 webhook.failing = None;
                 webhook.modified_by = Some(caller.application.id);

@@ -38,12 +38,16 @@ pub(super) enum AfterAttempt {
     Waits(Option<Timestamp>),
 }
 
-/// A webhook for the operator.
+/// A webhook and its queue, for the operator and for the console.
 #[derive(Debug)]
 pub struct ListedWebhook {
     pub webhook: Webhook,
     pub pending: u64,
+    /// The time of the oldest event that waits.
+    pub oldest: Option<Timestamp>,
     pub last_failure: Option<DeliveryFailure>,
+    /// Attempts that failed since the last success and since the start of the server.
+    pub failed_attempts: u64,
 }
 
 /// An event that waits, for the operator.
@@ -159,6 +163,7 @@ impl Webhooks<'_> {
             }
             if failing.at.plus(WEBHOOK_GIVE_UP_AFTER) <= now {
                 webhook.status = WebhookStatus::Disabled;
+                webhook.disabled_at = Some(now);
                 let audit = self.vault.audit();
                 change = change.and(audit.entry(tenant, Actor::System, Act::Update, id, now));
             }
@@ -270,15 +275,24 @@ impl Webhooks<'_> {
             .await
     }
 
-    /// The webhooks of a tenant, for the operator.
-    pub fn list_for_operator(self, tenant: TenantId) -> Result<Vec<ListedWebhook>, Error> {
+    /// The webhooks of a tenant with their queues.
+    pub fn list_with_queues(self, tenant: TenantId) -> Result<Vec<ListedWebhook>, Error> {
         let snapshot = self.vault.snapshot()?;
         let (_, keys) = self.vault.access().tenant_with_keys(&snapshot, tenant)?;
         let listed = |webhook: Webhook| {
             let pending = snapshot.count(&tables::webhook_counts(tenant, webhook.id))?;
-            let last = self.vault.webhooks.last_failure(webhook.id).or(webhook.failing);
             let pending = u64::try_from(pending).unwrap_or(0);
-            Ok(ListedWebhook { webhook, pending, last_failure: last })
+            // Ids of events are in the order of time.
+            let first = snapshot.first(&tables::webhook_deliveries_of(tenant, webhook.id), 1)?;
+            let oldest = first.first().map(|(key, _)| Table::WebhookDeliveries.id_of_key(key));
+            let failures = self.vault.webhooks.failures(webhook.id);
+            Ok(ListedWebhook {
+                pending,
+                oldest: oldest.map(assigned_at),
+                last_failure: failures.map(|it| it.last).or(webhook.failing),
+                failed_attempts: failures.map_or(0, |it| it.count),
+                webhook,
+            })
         };
         self.all_of(&snapshot, &keys, tenant)?.into_iter().map(listed).collect()
     }

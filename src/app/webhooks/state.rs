@@ -21,10 +21,17 @@ pub(in crate::app) struct WebhookState {
     /// Wakes the worker.
     pub(super) wake: Notify,
     pub(super) requests: Mutex<WorkerRequests>,
-    /// The last failure of each webhook whose last delivery failed.
-    last_failures: Mutex<HashMap<WebhookId, DeliveryFailure>>,
+    /// The failures of each webhook whose last delivery failed.
+    failures: Mutex<HashMap<WebhookId, FailureStreak>>,
     news: Mutex<News>,
     has_news: Notify,
+}
+
+/// The failures of a webhook since its last success.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FailureStreak {
+    pub(super) last: DeliveryFailure,
+    pub(super) count: u64,
 }
 
 /// Work that operations ask the worker for.
@@ -106,10 +113,11 @@ impl WebhookState {
     /// `None` after a success. The map holds webhooks that exist or existed since the start, and
     /// those of a vault are few.
     pub(super) fn note_outcome(&self, webhook: WebhookId, failure: Option<DeliveryFailure>) {
-        let mut known = lock(&self.last_failures);
+        let mut known = lock(&self.failures);
         match failure {
-            Some(failure) if known.len() < WEBHOOK_NEWS_MAX || known.contains_key(&webhook) => {
-                known.insert(webhook, failure);
+            Some(last) if known.len() < WEBHOOK_NEWS_MAX || known.contains_key(&webhook) => {
+                let streak = known.entry(webhook).or_insert(FailureStreak { last, count: 0 });
+                *streak = FailureStreak { last, count: streak.count.saturating_add(1) };
             }
             Some(_) => (),
             None => drop(known.remove(&webhook)),
@@ -126,8 +134,8 @@ impl WebhookState {
         }
     }
 
-    pub(super) fn last_failure(&self, webhook: WebhookId) -> Option<DeliveryFailure> {
-        lock(&self.last_failures).get(&webhook).copied()
+    pub(super) fn failures(&self, webhook: WebhookId) -> Option<FailureStreak> {
+        lock(&self.failures).get(&webhook).copied()
     }
 }
 

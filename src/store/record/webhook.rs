@@ -40,6 +40,8 @@ struct WebhookV1 {
     modified_at: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failing: Option<FailureV1>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    disabled_at: Option<i64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -79,6 +81,7 @@ pub fn encode_webhook(webhook: &Webhook) -> Result<Secret<Vec<u8>>, EncodeFailed
             modified_by: webhook.modified_by.map(ApplicationId::uuid),
             modified_at: webhook.modified_at.map(micros),
             failing: webhook.failing.as_ref().map(failure),
+            disabled_at: webhook.disabled_at.map(micros),
         },
     )
 }
@@ -103,6 +106,7 @@ pub fn decode_webhook(tenant: TenantId, id: WebhookId, bytes: &[u8]) -> Result<W
         modified_by: record.modified_by.map(ApplicationId::new),
         modified_at: record.modified_at.map(Timestamp::from_micros),
         failing: record.failing.map(failure).transpose()?,
+        disabled_at: record.disabled_at.map(Timestamp::from_micros),
     })
 }
 
