@@ -3,6 +3,7 @@
 
 pub mod aba;
 pub mod access;
+pub mod access_preview;
 pub mod answer_seed;
 pub mod application;
 pub mod archive;
