@@ -9,6 +9,7 @@ mod audit;
 mod blocking;
 mod client_keys;
 mod commit;
+mod console;
 mod error;
 mod keys;
 mod outbound;
@@ -37,6 +38,7 @@ pub use client_keys::ClientKeyView;
 pub use commit::commit_loop::Write;
 pub use commit::disk::{DiskEvent, DiskState};
 pub use commit::idempotency::Guard;
+pub use console::{KeyOverview, TenantCount};
 pub use error::{Error, Fault, Upstream};
 pub use keys::open::VaultFailure;
 pub use keys::rotation::{
@@ -49,10 +51,10 @@ pub use outbound::{
 pub use proxies::expressions::check_expressions;
 pub use proxies::manage::ProxyQuery;
 pub use proxies::transforms::TransformFailure;
-pub use proxy_calls::{ChosenProxy, ProxyCall, ProxyFailure};
+pub use proxy_calls::{CalledProxy, ChosenProxy, ProxyCall, ProxyFailure};
 pub use threeds::{
     Asking, ChallengeQuestion, ChallengeReply, Client, DirectoryFailure, DirectoryServers,
-    Introduction, RangesRefresh, Reply, ResponseKind, SessionDraft,
+    Introduction, ListedSession, RangesRefresh, Reply, ResponseKind, SessionDraft, SessionPage,
 };
 pub use tokens::draft::{Deduplicate, TokenDraft};
 pub use tokens::intents::{TokenIntentDraft, TokenIntentView};

@@ -45,6 +45,7 @@ pub struct Vault {
     pub(in crate::app) swept_at: AtomicI64,
     pub(in crate::app) threeds: crate::app::threeds::state::ThreedsState,
     pub(in crate::app) outbound: OnceLock<Arc<dyn crate::app::outbound::Outbound>>,
+    pub(in crate::app) proxy_calls: crate::app::proxy_calls::counts::CallCounts,
     pub(in crate::app) webhooks: crate::app::webhooks::state::WebhookState,
     /// The known damaged rows.
     pub(in crate::app) damage: crate::app::upkeep::damage::Damage,

@@ -4,6 +4,7 @@
 //! route, the key, the limits of the key, the permission, the body, and then the operation's own
 //! checks. [`route::ROUTES`] lists all routes; `pipeline` makes the checks.
 
+mod activity;
 mod answers;
 mod bodies;
 mod body;
@@ -23,6 +24,7 @@ pub mod route;
 mod state;
 pub(crate) mod wire;
 
+pub use activity::Activity;
 pub use answers::Answers;
 pub use bodies::Bodies;
 pub use operations::tokens::created_token;

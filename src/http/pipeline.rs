@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::app::{Caller, Error, Guard, traced};
 use crate::bounds::BODY_BYTES_MAX;
 use crate::domain::key_text::KeyText;
+use crate::domain::page_group::PageGroup;
 use crate::http::body;
 use crate::http::exchange::{Exchange, OperationCall, OperationFailure, counted};
 use crate::http::origin::API_KEY;
@@ -64,6 +65,11 @@ impl Http {
         let route = summary.route.map_or(NO_ROUTE, |route| route.name);
         let (status, duration) = (response.status().as_u16(), started.elapsed());
         self.requests.count(route, status, duration);
+        if let Some(caller) = &summary.caller
+            && self.pages.has(PageGroup::Console)
+        {
+            self.activity.count(caller.tenant.id, route, status, self.app.now());
+        }
         self.log.request(RequestLine {
             trace,
             route,

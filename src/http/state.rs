@@ -8,6 +8,7 @@ use hyper::http::request::Parts;
 use crate::app::Vault;
 use crate::domain::page_group::PageGroups;
 use crate::formulas::Catalog;
+use crate::http::activity::Activity;
 use crate::http::answers::Answers;
 use crate::http::bodies::Bodies;
 use crate::http::problem::{self, Problem};
@@ -30,6 +31,8 @@ pub struct Http {
     pub deprecated: DeprecatedOperations,
     pub pages: PageGroups,
     pub requests: Arc<Requests>,
+    /// The requests of each tenant, for the console.
+    pub activity: Activity,
     pub bodies: Bodies,
     pub answers: Answers,
     /// The source of probes and metrics.

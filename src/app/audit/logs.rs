@@ -11,7 +11,7 @@ use crate::app::access::caller::Caller;
 use crate::app::audit::Audit;
 use crate::app::error::{Error, Fault};
 use crate::bounds::{AUDIT_DISORDER, AUDIT_ROWS_AT_ONCE, LOG_ROWS_EXAMINED_MAX};
-use crate::domain::audit::{AuditEntry, EntityKind};
+use crate::domain::audit::{Act, AuditEntry, EntityKind};
 use crate::domain::time::Timestamp;
 use crate::store::chain::AuditRow;
 use crate::store::{Table, tables};
@@ -21,6 +21,7 @@ pub struct LogQuery {
     pub kind: Option<EntityKind>,
     /// The public form of the entity's id, which answers show.
     pub entity_id: Option<String>,
+    pub act: Option<Act>,
     /// The earliest time, inclusive.
     pub from: Option<Timestamp>,
     /// The latest time, exclusive.
@@ -166,14 +167,15 @@ impl LogFilter<'_> {
     }
 
     const fn is_unfiltered(&self) -> bool {
-        self.query.kind.is_none() && self.query.entity_id.is_none()
+        self.query.kind.is_none() && self.query.entity_id.is_none() && self.query.act.is_none()
     }
 
     fn has(&self, entry: &AuditEntry) -> bool {
-        let LogQuery { kind, entity_id, to, .. } = self.query;
+        let LogQuery { kind, entity_id, act, to, .. } = self.query;
         entry.at >= self.from
             && to.is_none_or(|to| entry.at < to)
             && kind.is_none_or(|kind| entry.entity.kind == kind)
+            && act.is_none_or(|act| entry.act == act)
             && entity_id.as_ref().is_none_or(|id| entry.entity.public_id() == *id)
     }
 }

@@ -154,6 +154,7 @@ pub(in crate::app) fn start(
         swept_at,
         threeds: ThreedsState::default(),
         outbound: OnceLock::new(),
+        proxy_calls: crate::app::proxy_calls::counts::CallCounts::default(),
         webhooks: crate::app::webhooks::state::WebhookState::default(),
         damage: crate::app::upkeep::damage::Damage::default(),
         archive: crate::app::upkeep::archive::ArchiveWatch::default(),

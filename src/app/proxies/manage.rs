@@ -99,7 +99,11 @@ impl Proxies<'_> {
     }
 
     /// The proxies of a page. Only these are held in memory.
-    fn page(self, caller: &Caller, query: &ProxyQuery) -> Result<ProxyPage, Error> {
+    pub(in crate::app) fn page(
+        self,
+        caller: &Caller,
+        query: &ProxyQuery,
+    ) -> Result<ProxyPage, Error> {
         let (snapshot, tenant) = (self.vault.snapshot()?, caller.tenant.id);
         let mut page = ProxyPage { proxies: Vec::new(), total: 0 };
         for entry in snapshot.range_backwards(&tables::proxies_of(tenant))?.take(PROXIES_MAX) {

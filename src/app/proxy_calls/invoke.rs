@@ -123,7 +123,9 @@ impl<'a> Proxies<'a> {
         let invocation = Invocation { vault: self.vault, caller, tenant, stored: Some(stored) };
         let base = proxy.settings.destination.as_str();
         let url = target::join(base, &call.rest, call.query.as_deref())?;
-        invocation.run(url, call).await
+        let outcome = invocation.run(url, call).await;
+        self.vault.proxy_calls.count(proxy.id, outcome.as_ref(), self.vault.now());
+        outcome
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod body;
 mod choose;
+pub(in crate::app) mod counts;
 mod event;
 mod fill;
 mod form;
@@ -25,6 +26,7 @@ use crate::app::proxies::transforms::TransformFailure;
 use crate::secret::Secret;
 
 pub use choose::ChosenProxy;
+pub use counts::CalledProxy;
 
 /// The request of a caller, without the parts that are meant for the vault.
 #[derive(Debug)]

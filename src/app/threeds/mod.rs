@@ -9,6 +9,7 @@ mod card;
 mod create;
 mod directory;
 pub(in crate::app) mod directory_servers;
+mod list;
 pub(in crate::app) mod ranges;
 mod result;
 mod rows;
@@ -19,6 +20,7 @@ pub use create::{Client, SessionDraft};
 pub use directory_servers::{
     Asking, DirectoryFailure, DirectoryServers, Introduction, Reply, ResponseKind,
 };
+pub use list::{ListedSession, SessionPage};
 pub use ranges::RangesRefresh;
 pub(super) use rows::{open_session_row, remove_session};
 

@@ -22,7 +22,7 @@ use crate::cli::support::failure_texts::{explain_bind, storage};
 use crate::config::{AuditReads, Config, Switch};
 use crate::domain::audit::Act;
 use crate::formulas::Catalog;
-use crate::http::{Answers, Bodies, DeprecatedOperations, Http, Requests};
+use crate::http::{Activity, Answers, Bodies, DeprecatedOperations, Http, Requests};
 use crate::limits::Limiter;
 use crate::log::{Event, Log, Value, install_panic_hook};
 use crate::operator::{ClockControl, Socket, SocketFailure};
@@ -163,6 +163,7 @@ async fn serve(
         deprecated: deprecated(config.deprecated_operations),
         pages: config.pages,
         requests,
+        activity: Activity::new(vault.now()),
         bodies: Bodies::new(),
         answers: Answers::default(),
         registry,

@@ -2,6 +2,7 @@
 
 pub(in crate::http) mod applications;
 pub(in crate::http) mod client_keys;
+pub(in crate::http) mod console;
 pub(in crate::http) mod enrichments;
 pub(in crate::http) mod formulas;
 pub(in crate::http) mod lists;

@@ -11,7 +11,8 @@ use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure
 use crate::http::front::{base, reference};
 use crate::http::openapi;
 use crate::http::operations::{
-    applications, client_keys, enrichments, logs, proxies, results, sessions, tenants, webhooks,
+    applications, client_keys, console, enrichments, logs, proxies, results, sessions, tenants,
+    webhooks,
 };
 use crate::http::pages::{PageCall, PageContent, PageRequest};
 use crate::http::probes;
@@ -247,6 +248,13 @@ pub static ROUTES: &[Route] = &[
     operation!(ReadFormula GET|POST "/orchestration/connection_formulas/" {id: FormulaName} [ConnectionFormulas] Nothing Ignored Other => read_formula(id)),
     operation!(ListFormulas GET|POST "/orchestration/connection/formulas" [ConnectionFormulas] Nothing Ignored Other => list_formulas()),
     operation!(ReadFormula GET|POST "/orchestration/connection/formulas/" {id: FormulaName} [ConnectionFormulas] Nothing Ignored Other => read_formula(id)),
+    operation!(ConsoleActivity GET "/console/data/activity" [LogRead ReportRead] Nothing Ignored Other on Console => with console::read_activity()),
+    operation!(ConsoleKeys GET "/console/data/keys" [ApplicationRead] Nothing Ignored Other on Console => with console::list_keys().await),
+    operation!(ConsoleLimits GET "/console/data/limits" [TenantRead] Nothing Ignored Other on Console => with console::read_limits().await),
+    operation!(ConsoleProxies GET "/console/data/proxies" [ProxyRead] Nothing Ignored Other on Console => with console::list_proxies().await),
+    operation!(ConsoleRulesPreview POST "/console/data/rules-preview" [ApplicationRead] Json Ignored Other on Console => with console::preview_rules()),
+    operation!(ConsoleThreedsSessions GET "/console/data/3ds-sessions" [LogRead] Nothing Ignored Other on Console => with console::list_threeds_sessions().await),
+    operation!(ConsoleWebhooks GET "/console/data/webhooks" [WebhooksRead] Nothing Ignored Other on Console => with console::list_webhooks()),
     Route { name: "InvokeProxy", methods: &[Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE], path: PROXY_PATH, presence: Presence::All, body: BodyKind::Raw, handler: Handler::Proxy },
     page!(MethodPage GET "/pages/method.html" All => method_page()),
     page!(ChallengePage GET "/pages/challenge.html" All => challenge_page()),

@@ -42,7 +42,7 @@ pub(crate) fn parse(query: &Query) -> Result<LogRequest, Mistakes> {
         None if page.number > 1 => LogStart::Skip(page.skip()),
         after => LogStart::After(after),
     };
-    let query = LogQuery { kind: kind.flatten(), entity_id, from, to };
+    let query = LogQuery { kind: kind.flatten(), entity_id, act: None, from, to };
     Ok(LogRequest { query, start, page })
 }
 

@@ -4,6 +4,7 @@
 pub(crate) mod application;
 pub(crate) mod card;
 pub(crate) mod client_key;
+pub(crate) mod console;
 pub(crate) mod cursor;
 pub(crate) mod fields;
 pub(crate) mod json;

@@ -1,0 +1,82 @@
+//! The newest 3DS sessions of a tenant, for the console.
+//!
+//! Sessions are stored by their ids, those of all tenants together, so that a walk over them would
+//! show in its time and its pages how many sessions other tenants have. The list follows the tenant's
+//! own audit entries instead, as far back as its log goes, and looks each session up.
+
+use crate::app::access::caller::Caller;
+use crate::app::audit::{LogQuery, LogStart};
+use crate::app::error::Error;
+use crate::app::threeds::ThreedsSessions;
+use crate::bounds::THREEDS_LISTED_MAX;
+use crate::domain::audit::{Act, EntityKind};
+use crate::domain::id::SessionId;
+use crate::domain::time::Timestamp;
+use crate::store::Table;
+use crate::threeds::session::Session;
+use crate::threeds::state::SessionState;
+
+/// A session that the log tells of.
+#[derive(Debug)]
+pub struct ListedSession {
+    pub id: SessionId,
+    pub created_at: Timestamp,
+    /// `None` if it was removed, or if its record is damaged.
+    pub session: Option<Session>,
+}
+
+#[derive(Debug)]
+pub struct SessionPage {
+    /// Newest first.
+    pub sessions: Vec<ListedSession>,
+    /// The cursor of the next page; absent on the last one.
+    pub next: Option<Vec<u8>>,
+    /// The time that states are told for.
+    pub now: Timestamp,
+}
+
+impl ThreedsSessions<'_> {
+    /// A page of at most [`THREEDS_LISTED_MAX`] sessions behind the page whose `next` this is.
+    pub async fn list(self, caller: &Caller, after: Option<Vec<u8>>) -> Result<SessionPage, Error> {
+        let (kind, act) = (Some(EntityKind::ThreedsSession), Some(Act::Create));
+        let query = LogQuery { kind, act, ..LogQuery::default() };
+        let start = LogStart::After(after);
+        let page = self.vault.audit().list_logs(caller, &query, &start, THREEDS_LISTED_MAX).await?;
+        let (snapshot, tenant) = (self.vault.snapshot()?, caller.tenant.id);
+        let mut sessions = Vec::with_capacity(page.entries.len());
+        for (_, entry) in page.entries {
+            let id = SessionId::new(entry.entity.id);
+            let session = match self.find_session_by_id(&snapshot, &caller.keys, tenant, id) {
+                Ok(found) => found.map(|(session, _)| session),
+                Err(error) => {
+                    let table = Table::ThreedsSessions;
+                    self.vault.damage.pass_over(table, tenant, id.uuid(), error)?;
+                    None
+                }
+            };
+            sessions.push(ListedSession { id, created_at: entry.at, session });
+        }
+        Ok(SessionPage { sessions, next: page.next, now: self.vault.now() })
+    }
+}
+
+impl ListedSession {
+    /// The step of the session, in a word.
+    pub fn step(&self, now: Timestamp) -> &'static str {
+        let Some(session) = &self.session else { return "removed" };
+        match session.state {
+            SessionState::Created { expires_at, .. } if expires_at <= now => "expired",
+            SessionState::Created { .. } => "created",
+            SessionState::Requested => "requested",
+            SessionState::Challenged { until } | SessionState::Decoupled { until }
+                if until <= now =>
+            {
+                "timed_out"
+            }
+            SessionState::Challenged { .. } => "challenged",
+            SessionState::Decoupled { .. } => "decoupled",
+            SessionState::Decided => "decided",
+            SessionState::Failed => "failed",
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The console: counts in memory, and the lengths of its lists.
+
+/// Tenants whose requests are counted: those that sent one last. Each takes up to ten kilobytes.
+pub const ACTIVITY_TENANTS_MAX: usize = 256;
+/// Minutes and hours for which requests are counted.
+pub const ACTIVITY_MINUTES: usize = 60;
+pub const ACTIVITY_HOURS: usize = 24;
+/// Routes that the console lists: those with the most requests.
+pub const ACTIVITY_ROUTES_MAX: usize = 10;
+/// Proxies whose calls are counted: those that were called last. Each takes some hundred bytes.
+pub const PROXIES_COUNTED_MAX: usize = 10_000;
+/// 3DS sessions of one page. Each is opened.
+pub const THREEDS_LISTED_MAX: usize = 50;

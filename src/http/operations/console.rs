@@ -1,0 +1,108 @@
+//! The console's own operations over HTTP: reads that no published operation gives.
+
+use std::num::NonZeroU32;
+
+use crate::app::KeyOverview;
+use crate::domain::application::{ApplicationKind, KeyForm};
+use crate::domain::tenant::TenantKind;
+use crate::http::exchange::Exchange;
+use crate::http::problem::Problem;
+use crate::http::reply::Reply;
+use crate::http::wire::console::activity::ServerView;
+use crate::http::wire::console::limits::RowView;
+use crate::http::wire::console::{self, activity, limits, preview};
+use crate::limits::{CounterKey, KeyHash, Operation, ProxyKind, ROWS, Row, RowScope};
+
+pub(in crate::http) async fn list_keys(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+    let keys = exchange.app.console(exchange.caller).keys().await?;
+    Ok(Reply::ok(console::render_keys(exchange.caller, &keys)))
+}
+
+pub(in crate::http) fn read_activity(exchange: &Exchange<'_>) -> Reply {
+    let (http, now) = (exchange.http, exchange.app.now());
+    let server = ServerView {
+        now,
+        started_at: http.activity.started_at(),
+        is_ready: http.registry.checks().are_right(),
+    };
+    let view = http.activity.view(exchange.caller.tenant.id, now);
+    Reply::ok(activity::render(&server, &view))
+}
+
+pub(in crate::http) async fn read_limits(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+    let console = exchange.app.console(exchange.caller);
+    let (usage, keys) = (console.counts().await?, console.keys().await?);
+    let quotas = &exchange.caller.tenant.quotas;
+    let factor = quotas.rate_limit.factor();
+    let rows: Vec<_> = factor.map_or_else(Vec::new, |factor| {
+        let applies = |row: &&Row| row_applies(row.scope, exchange.caller.tenant.kind, &keys);
+        ROWS.iter().filter(applies).map(|row| row_view(exchange, row, factor, &keys)).collect()
+    });
+    Ok(Reply::ok(limits::render(quotas, &usage, exchange.http.limiter.is_on(), &rows)))
+}
+
+/// True if the row covers requests that the tenant can make.
+fn row_applies(scope: RowScope, tenant: TenantKind, keys: &[KeyOverview]) -> bool {
+    match scope {
+        RowScope::Application(_) | RowScope::Global => true,
+        RowScope::LegacyKey => keys.iter().any(|it| it.key.form == KeyForm::Legacy),
+        RowScope::Operations(operations) => !operations.contains(&Operation::AccountUpdater),
+        RowScope::Proxy(kind) => kind == ProxyKind::Keyed,
+        RowScope::TestTenant => tenant == TenantKind::Test,
+    }
+}
+
+fn row_view<'a>(
+    exchange: &Exchange<'_>,
+    row: &'static Row,
+    factor: NonZeroU32,
+    keys: &'a [KeyOverview],
+) -> RowView<'a> {
+    let (limiter, now) = (&exchange.http.limiter, exchange.app.now());
+    let caller = exchange.caller;
+    let covers = |kind: ApplicationKind| match row.scope {
+        RowScope::Application(of) => of == kind,
+        RowScope::Proxy(_) => false,
+        RowScope::Global | RowScope::LegacyKey | RowScope::Operations(_) | RowScope::TestTenant => {
+            true
+        }
+    };
+    let own = KeyHash::of(&caller.tag);
+    let used = || limiter.used(row, own, Some(exchange.address), factor, now);
+    let by_key = matches!(row.counter, CounterKey::Key | CounterKey::KeyOrAddress);
+    let busiest = keys
+        .iter()
+        .filter(|it| by_key && covers(it.kind))
+        .filter_map(|it| Some((it, limiter.used(row, KeyHash::of(&it.tag), None, factor, now)?)))
+        .filter(|(_, used)| *used > 0)
+        .max_by_key(|(_, used)| *used);
+    RowView {
+        row,
+        requests: u64::from(row.requests).saturating_mul(u64::from(factor.get())),
+        used: covers(caller.application.kind).then(used).flatten(),
+        busiest,
+    }
+}
+
+pub(in crate::http) fn preview_rules(exchange: &Exchange<'_>) -> Reply {
+    Reply::ok(preview::answer(exchange.body.expose()))
+}
+
+pub(in crate::http) fn list_webhooks(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+    let found = exchange.app.webhooks().list_with_queues(exchange.caller.tenant.id)?;
+    Ok(Reply::ok(console::render_webhooks(&found)))
+}
+
+pub(in crate::http) async fn list_proxies(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+    let found = exchange.app.proxies().list_calls(exchange.caller).await?;
+    let since = exchange.http.activity.started_at();
+    Ok(Reply::ok(console::render_proxies(since, &found)))
+}
+
+pub(in crate::http) async fn list_threeds_sessions(
+    exchange: &Exchange<'_>,
+) -> Result<Reply, Problem> {
+    let start = console::parse_start(&exchange.query)?;
+    let page = exchange.app.threeds().list(exchange.caller, start).await?;
+    Ok(Reply::ok(console::render_sessions(&page)))
+}

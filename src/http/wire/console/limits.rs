@@ -1,0 +1,97 @@
+//! `GET /console/data/limits`.
+
+use crate::app::{KeyOverview, TenantCount};
+use crate::domain::quota::Quotas;
+use crate::http::wire::json::Object;
+use crate::limits::{CounterKey, Row, RowAction};
+use crate::secret::Secret;
+
+/// A row of the rate limits as it applies to the tenant.
+pub(crate) struct RowView<'a> {
+    pub(crate) row: &'static Row,
+    /// With the tenant's factor.
+    pub(crate) requests: u64,
+    /// By the caller's key, at its address.
+    pub(crate) used: Option<u64>,
+    /// The key of the tenant that has used most.
+    pub(crate) busiest: Option<(&'a KeyOverview, u64)>,
+}
+
+pub(crate) fn render(
+    quotas: &Quotas,
+    usage: &[TenantCount],
+    is_on: bool,
+    rows: &[RowView<'_>],
+) -> Secret<Vec<u8>> {
+    let mut object = Object::with_capacity(4 * 1024);
+    object.objects("quotas", quotas.texts(), |object, (name, value)| {
+        object.text("name", name);
+        object.text("value", &value);
+        object.text("unit", unit(name));
+    });
+    object.objects("usage", usage, |object, count| {
+        object.text("name", count.name);
+        object.number("used", count.used);
+        if let Some(limit) = count.limit {
+            object.number("limit", limit);
+        }
+    });
+    object.text("rate_limit", &quotas.rate_limit.to_text());
+    object.text("limiter", if is_on { "on" } else { "off" });
+    object.objects("rate_limits", rows, render_row);
+    object.close()
+}
+
+fn unit(quota: &str) -> &'static str {
+    if quota.ends_with("_retention") {
+        "seconds"
+    } else if quota == "rate_limit" {
+        "rate"
+    } else {
+        "count"
+    }
+}
+
+fn render_row(object: &mut Object, view: &RowView<'_>) {
+    object.text("row", view.row.scope.name());
+    object.text(
+        "counted_by",
+        match view.row.counter {
+            CounterKey::Address => "address",
+            CounterKey::Key => "key",
+            CounterKey::KeyAndAddress => "key_and_address",
+            CounterKey::KeyOrAddress => "key_or_address",
+        },
+    );
+    object.number("requests", view.requests);
+    object.number("seconds", view.row.period_s);
+    match view.row.action {
+        RowAction::Block { for_s } => {
+            object.text("action", "block");
+            object.number("block_seconds", for_s);
+        }
+        RowAction::Throttle => object.text("action", "throttle"),
+    }
+    if let Some(used) = view.used {
+        object.number("used", used);
+    }
+    if let Some((busiest, used)) = view.busiest {
+        object.object("busiest", |object| {
+            object.display("application_id", busiest.key.application);
+            object.display("key_id", busiest.key.id);
+            object.number("used", used);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_quota_has_a_unit() {
+        let units = Quotas::NAMES.map(unit);
+        let expected = ["count", "count", "seconds", "seconds", "seconds", "rate", "count"];
+        assert_eq!(units, expected);
+    }
+}

@@ -1,0 +1,153 @@
+//! `POST /console/data/rules-preview`. Its body is read by the code of `POST /applications`, so that
+//! both report the same mistakes.
+
+use serde_json::Value;
+
+use crate::domain::access::{Access, AccessRule};
+use crate::domain::access_preview::{PermissionPreview, preview};
+use crate::domain::container::Container;
+use crate::domain::exposure::Exposure;
+use crate::domain::mistakes::Mistakes;
+use crate::domain::permission::Permission;
+use crate::http::wire::application::{self, Holder};
+use crate::http::wire::fields::Fields;
+use crate::http::wire::json::Object;
+use crate::secret::Secret;
+
+pub(crate) fn answer(body: &Value) -> Secret<Vec<u8>> {
+    match Draft::parse(body) {
+        Ok(draft) => draft.render(),
+        Err(mistakes) => render_mistakes(&mistakes),
+    }
+}
+
+/// The rights of an application that may be created, and the container that is asked for.
+struct Draft {
+    permissions: Vec<Permission>,
+    /// In the order of the body.
+    rules: Vec<AccessRule>,
+    container: Container,
+}
+
+impl Draft {
+    fn parse(body: &Value) -> Result<Self, Mistakes> {
+        let mut fields = Fields::of_body(body);
+        let kind = application::kind(&mut fields);
+        let (permissions, rules) = application::rights(&mut fields, Holder::Application(kind));
+        let container = application::container(&mut fields);
+        match (kind, container) {
+            (Some(_), Some(container)) if fields.mistakes.is_empty() => {
+                Ok(Self { permissions, rules, container })
+            }
+            _ => Err(fields.mistakes),
+        }
+    }
+
+    fn render(&self) -> Secret<Vec<u8>> {
+        let Self { permissions, rules, container } = self;
+        let access = Access::new(permissions.clone(), rules.clone());
+        let mut object = Object::new();
+        object.flag("valid", true);
+        object.object("errors", |_| ());
+        object.text("container", container.as_str());
+        object.flag("reveals", access.reveals());
+        let previews = preview(permissions, rules, container);
+        object.objects("token_permissions", previews, |object, it| render_one(object, &it));
+        let others = access.permissions().iter().filter(|it| !it.concerns_tokens());
+        object.texts("other_permissions", others.map(|it| it.as_str()));
+        object.close()
+    }
+}
+
+fn render_one(object: &mut Object, it: &PermissionPreview) {
+    object.text("permission", it.permission.as_str());
+    object.flag("allowed", it.grant.is_some());
+    if let Some(grant) = it.grant {
+        object.text("by", if grant.rule.is_some() { "rule" } else { "permission" });
+        if let Some(rule) = grant.rule {
+            object.number("rule", u64::try_from(rule).unwrap_or(u64::MAX));
+        }
+        object.text("transform", grant.transform.as_str());
+    }
+    object.text("shows", it.shows.map_or("nothing", Exposure::word));
+}
+
+fn render_mistakes(mistakes: &Mistakes) -> Secret<Vec<u8>> {
+    let mut object = Object::new();
+    object.flag("valid", false);
+    object.object("errors", |errors| {
+        for (path, messages) in mistakes.by_path() {
+            errors.texts(path, messages.iter().map(String::as_str));
+        }
+    });
+    object.flag("reveals", false);
+    object.objects("token_permissions", [(); 0], |_, ()| ());
+    object.texts("other_permissions", std::iter::empty());
+    object.close()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn answered(body: &Value) -> Value {
+        serde_json::from_slice(answer(body).expose()).unwrap()
+    }
+
+    fn rule(priority: u32, container: &str) -> Value {
+        json!({"priority": priority, "container": container, "transform": "mask",
+               "permissions": ["token:read"]})
+    }
+
+    #[test]
+    fn a_preview_names_the_rule_of_the_body_and_other_permissions() {
+        let shown = answered(&json!({
+            "type": "private", "permissions": ["proxy:invoke", "token:use"],
+            "rules": [rule(7, "/"), rule(2, "/PCI/")], "container": "/pci/High/",
+        }));
+        assert_eq!((&shown["valid"], &shown["errors"]), (&json!(true), &json!({})));
+        assert_eq!((&shown["container"], &shown["reveals"]), (&json!("/pci/high/"), &json!(true)));
+        let of = |name: &str| {
+            let mut all = shown["token_permissions"].as_array().unwrap().iter();
+            all.find(|it| it["permission"] == name).unwrap().clone()
+        };
+        assert_eq!(
+            of("token:read"),
+            json!({"permission": "token:read", "allowed": true, "by": "rule", "rule": 1,
+                   "transform": "mask", "shows": "mask"})
+        );
+        assert_eq!(of("token:use")["by"], "permission");
+        let refused = json!({"permission": "token:delete", "allowed": false, "shows": "nothing"});
+        assert_eq!(of("token:delete"), refused);
+        assert_eq!(shown["other_permissions"], json!(["proxy:invoke"]));
+    }
+
+    #[test]
+    fn mistakes_are_those_of_an_application_and_of_the_container() {
+        let bodies = [
+            json!({}),
+            json!([]),
+            json!({"type": "public", "permissions": ["token:read", "x", 3]}),
+            json!({"type": "management", "rules": [rule(1, "/")]}),
+            json!({"type": "private", "rules": [{"priority": 0, "conditions": []}]}),
+            json!({"type": "x", "permissions": ["token:read"], "rules": {}}),
+        ];
+        for body in bodies {
+            let told = answered(&body);
+            let mut own = told["errors"].as_object().unwrap().clone();
+            let container = own.remove("container");
+            let mut named = body.clone();
+            if let Some(members) = named.as_object_mut() {
+                members.insert(String::from("name"), json!("x"));
+                assert!(container.is_some(), "{body}");
+            }
+            let expected = application::parse_draft(&named).map(drop).unwrap_err();
+            let expected: serde_json::Map<_, _> =
+                expected.by_path().iter().map(|(path, all)| (path.clone(), json!(all))).collect();
+            assert_eq!((&told["valid"], own), (&json!(false), expected), "{body}");
+            assert_eq!(told["token_permissions"], json!([]));
+        }
+    }
+}
