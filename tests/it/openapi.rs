@@ -14,10 +14,14 @@ fn document(vault: &Vault) -> Value {
     vault.send(&get("/openapi.json")).with_status(200).json
 }
 
+/// The fixture has no chapters of the manual, which are files of their own.
 #[test]
 fn the_document_is_the_one_in_the_fixture() {
-    let vault = Vault::start();
-    let text = format!("{:#}\n", document(&vault));
+    let mut document = document(&Vault::start());
+    for tag in document["tags"].as_array_mut().unwrap() {
+        assert!(tag.as_object_mut().unwrap().remove("description").is_some(), "{tag}");
+    }
+    let text = format!("{document:#}\n");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/openapi.json");
     if std::env::var_os("STRONGROOM_RENEW").is_some() {
         fs::write(&path, &text).unwrap();

@@ -1,6 +1,8 @@
 //! The description of a route, in the words of people: everything that the routing table does not
 //! say. `document` joins it with the row.
 
+use std::borrow::Cow;
+
 use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
 
@@ -66,7 +68,7 @@ pub(super) struct Example {
     pub(super) name: &'static str,
     pub(super) summary: &'static str,
     /// The text of a JSON value, or of the body if its type is another.
-    pub(super) text: &'static str,
+    pub(super) text: Cow<'static, str>,
 }
 
 impl Place {
@@ -128,6 +130,7 @@ impl Description {
         text: &'static str,
     ) -> Self {
         if let Some(content) = &mut self.request {
+            let text = Cow::Borrowed(text);
             content.examples.push(Example { name, summary, text });
         }
         self
@@ -164,8 +167,9 @@ impl Description {
         mut self,
         name: &'static str,
         summary: &'static str,
-        text: &'static str,
+        text: impl Into<Cow<'static, str>>,
     ) -> Self {
+        let text = text.into();
         let content = self.answers.last_mut().and_then(|answer| answer.content.as_mut());
         if let Some(content) = content {
             content.examples.push(Example { name, summary, text });

@@ -303,10 +303,10 @@ fn parameter(parameter: &Parameter) -> Value {
 fn content(content: &Content) -> Value {
     let mut examples = Map::new();
     for example in &content.examples {
-        let text = || Value::from(example.text);
+        let text = || Value::from(&*example.text);
         // A test checks that the examples of JSON are JSON.
         let value = if content.media_type.contains("json") {
-            serde_json::from_str(example.text).unwrap_or_else(|_| text())
+            serde_json::from_str(&example.text).unwrap_or_else(|_| text())
         } else {
             text()
         };

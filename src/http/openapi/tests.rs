@@ -44,11 +44,11 @@ fn examples_of_json_are_json() {
         let answers = it.answers.iter().filter_map(|answer| answer.content.as_ref());
         let all = it.request.iter().chain(answers);
         let json = all.filter(|content| content.media_type.contains("json"));
-        json.flat_map(|content| &content.examples).map(|it| it.text).collect::<Vec<_>>()
+        json.flat_map(|content| &content.examples).map(|it| it.text.clone()).collect::<Vec<_>>()
     };
     for description in operations::all() {
         for text in contents(&description) {
-            let parsed = serde_json::from_str::<Value>(text);
+            let parsed = serde_json::from_str::<Value>(&text);
             assert!(parsed.is_ok(), "{}: {parsed:?}", description.route);
         }
     }

@@ -5,7 +5,8 @@ use crate::domain::application::ApplicationKind;
 use crate::http::openapi::description::Description;
 use crate::http::openapi::headers::LOCATION;
 use crate::http::openapi::operations::shared::{
-    authors, by_number, container, offset_page, permissions, permissions_request, rule_request,
+    authors, by_number, container, list_of, offset_page, offset_page_of, permissions,
+    permissions_request, rule_request, without,
 };
 use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
@@ -18,21 +19,33 @@ const APPLICATION: &str = r#"{"id":"01a1dd3a-7c10-4b6e-8f21-3a9d5e7b1c20",
     "keys":[{"id":"01a1dd3a-7c11-4d02-9b1e-6c2f8a4d7e31",
     "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","version":"v1",
     "created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d",
-    "created_at":"2026-01-31T09:30:00.123456+00:00"}],"type":"private",
+    "created_at":"2026-01-31T09:30:00.1234560+00:00"}],"type":"private",
     "permissions":["token:create"],"rules":[{"priority":1,"container":"/pci/","transform":"mask",
     "permissions":["token:read"]}],"created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d",
-    "created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
+    "created_at":"2026-01-31T09:30:00.1234560+00:00"}"#;
+const TEMPLATE: &str = r#"{"id":"5b9a3d3c-6f0e-4c1a-9a55-3b1d2c7e4f01","name":"Collect data",
+    "description":"For browsers and apps: puts values in and gets no plain value out.",
+    "application_type":"public","template_type":"official","is_starter":true,"rules":[{"priority":1,
+    "container":"/","transform":"mask","permissions":["token:create"]}],
+    "permissions":["token-intent:create"]}"#;
+const PERMISSION: &str = r#"{"type":"token:create","description":"Create tokens",
+    "application_types":["private","public"]}"#;
 const KEY: &str = r#"{"id":"01a1dd3a-7c12-4e8a-a5d3-7f1b2c3d4e5f",
     "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e",
     "key":"key_test_self_pvt_7XcRgQ6iLYf8Cc3yN4Xo8b.ffeeddccbbaa99887766554433221100",
     "version":"v1","created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d",
-    "created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
+    "created_at":"2026-01-31T09:30:00.1234560+00:00"}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let mut all = applications();
     all.extend(keys());
     all.extend(catalogs());
     all
+}
+
+/// The application as answers show it after it was made.
+fn read() -> String {
+    without(APPLICATION, &["key"])
 }
 
 fn id() -> Schema {
@@ -65,17 +78,20 @@ fn applications() -> Vec<Description> {
         by_number(Description::new("ListApplications", Tag::Applications, "List applications"))
             .query("id", Schema::list(id()))
             .query("type", Schema::list(kind()))
-            .answers(200, "A page of applications.", offset_page(application())),
+            .answers(200, "A page of applications.", offset_page(application()))
+            .shows("private", "A private application", offset_page_of(&read())),
         Description::new(
             "ReadApplicationByKey",
             Tag::Applications,
             "Read the caller's application",
         )
         .about("The application that the key of the request belongs to.")
-        .answers(200, "The application.", application()),
+        .answers(200, "The application.", application())
+        .shows("private", "A private application", read()),
         Description::new("ReadApplication", Tag::Applications, "Read an application")
             .path("id", id())
-            .answers(200, "The application, without the texts of its keys.", application()),
+            .answers(200, "The application, without the texts of its keys.", application())
+            .shows("private", "A private application", read()),
         Description::new("UpdateApplication", Tag::Applications, "Change an application")
             .about("Replaces the name, the permissions and the rules. The type never changes.")
             .path("id", id())
@@ -86,7 +102,8 @@ fn applications() -> Vec<Description> {
                 r#"{"name":"Reports",
                 "permissions":["token:search"],"rules":[]}"#,
             )
-            .answers(200, "The application.", application()),
+            .answers(200, "The application.", application())
+            .shows("private", "A private application", read()),
         Description::new("DeleteApplication", Tag::Applications, "Delete an application")
             .about("Its keys end at once.")
             .path("id", id())
@@ -115,11 +132,13 @@ fn keys() -> Vec<Description> {
                 200,
                 "All keys of the application, without their texts.",
                 Schema::list(key()).up_to_items(KEYS_PER_APPLICATION_MAX),
-            ),
+            )
+            .shows("key", "A key", list_of(&without(KEY, &["key"]))),
         Description::new("ReadApplicationKey", Tag::Applications, "Read a key")
             .path("id", id())
             .path("key", key_id())
-            .answers(200, "The key, without its text.", key()),
+            .answers(200, "The key, without its text.", key())
+            .shows("key", "A key", without(KEY, &["key"])),
         Description::new("DeleteApplicationKey", Tag::Applications, "Delete a key")
             .about("The key ends at once.")
             .path("id", id())
@@ -142,20 +161,23 @@ fn catalogs() -> Vec<Description> {
                 200,
                 "All permissions, or those that applications of the type may hold.",
                 Schema::list(permission),
-            ),
+            )
+            .shows("create", "One of them", list_of(PERMISSION)),
         Description::new(
             "ListApplicationTemplates",
             Tag::Applications,
             "List application templates",
         )
-        .answers(200, "Sets of permissions to start from.", Schema::list(template())),
+        .answers(200, "Sets of permissions to start from.", Schema::list(template()))
+        .shows("collect", "Rights to collect data", list_of(TEMPLATE)),
         Description::new(
             "ReadApplicationTemplate",
             Tag::Applications,
             "Read an application template",
         )
         .path("id", Schema::text().about("The id of a template."))
-        .answers(200, "The template.", template()),
+        .answers(200, "The template.", template())
+        .shows("collect", "Rights to collect data", TEMPLATE),
     ]
 }
 

@@ -2,14 +2,19 @@
 
 use crate::http::openapi::description::Description;
 use crate::http::openapi::headers::LOCATION;
-use crate::http::openapi::operations::shared::expires_at;
+use crate::http::openapi::operations::shared::{expires_at, list_of, without};
 use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
 
 const ANSWER: &str = r#"{"key_id":"01a1dd3b-2e41-4f7a-b8c2-9d0e1f2a3b4c",
-    "id":"01a1dd3b-2e41-4f7a-b8c2-9d0e1f2a3b4c","expires_at":"2027-01-31T09:30:00.123456+00:00",
+    "id":"01a1dd3b-2e41-4f7a-b8c2-9d0e1f2a3b4c","expires_at":"2027-01-31T09:30:00.1234560+00:00",
     "public_key_pem":"-----BEGIN PUBLIC KEY-----\n3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\n-----END PUBLIC KEY-----\n",
     "publicKeyPEM":"-----BEGIN PUBLIC KEY-----\n3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\n-----END PUBLIC KEY-----\n"}"#;
+
+/// The key as answers show it after it was made.
+fn read() -> String {
+    without(ANSWER, &["public_key_pem", "publicKeyPEM"])
+}
 
 pub(super) fn operations() -> Vec<Description> {
     let key = || Schema::reference("ClientKey");
@@ -26,14 +31,13 @@ pub(super) fn operations() -> Vec<Description> {
             .with_header(LOCATION)
             .shows("key", "A key", ANSWER)
             .fails(422, "The tenant has as many keys as it may have."),
-        Description::new("ListClientKeys", Tag::ClientKeys, "List client encryption keys").answers(
-            200,
-            "All keys.",
-            Schema::list(key()),
-        ),
+        Description::new("ListClientKeys", Tag::ClientKeys, "List client encryption keys")
+            .answers(200, "All keys.", Schema::list(key()))
+            .shows("key", "A key", list_of(&read())),
         Description::new("ReadClientKey", Tag::ClientKeys, "Read a client encryption key")
             .path("id", id())
-            .answers(200, "The key.", key()),
+            .answers(200, "The key.", key())
+            .shows("key", "A key", read()),
         Description::new("DeleteClientKey", Tag::ClientKeys, "Delete a client encryption key")
             .about("Values that were encrypted with it cannot be opened any more.")
             .path("id", id())

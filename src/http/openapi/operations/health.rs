@@ -29,9 +29,11 @@ pub(super) fn operations() -> Vec<Description> {
             )
             .header("BT-API-KEY", Schema::text().about("A management key, to see the checks."))
             .answers(200, "The server is ready.", ready())
+            .shows("ready", "Ready", r#"{"status":"ready"}"#)
             .answers(503, "The server is not ready.", ready()),
         Description::new("Ping", Tag::Health, "Ping")
             .about("For clients of the published interface that look for the server.")
-            .answers(200, "The server answers.", status("ok")),
+            .answers(200, "The server answers.", status("ok"))
+            .shows("ok", "It answers", r#"{"status":"ok"}"#),
     ]
 }

@@ -8,11 +8,11 @@ use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
 
 const LOGS: &str = r#"{"pagination":{"page_number":1,"page_size":20},
-    "data":[{"id":"00000000-0000-0000-0000-00000000002a",
+    "data":[{"id":"17d58254-35f8-4edc-8e8c-37a6388ee7f8",
     "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e",
     "actor_id":"01a1dd38-4d58-4f19-9d0b-6f8a7d3c2b10","actor_type":"application",
     "entity_type":"token","entity_id":"01a1dd38-4eda-4df5-855c-ecae962e987a","operation":"read",
-    "message":"Token retrieved","created_at":"2026-01-31T09:30:00.123456+00:00"}]}"#;
+    "message":"Token retrieved","created_at":"2026-01-31T09:30:00.1234560+00:00"}]}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let kind =

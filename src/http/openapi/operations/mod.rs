@@ -1,6 +1,6 @@
 //! The descriptions of routes, a file for each resource: what each operation does, takes and
-//! answers. Maxima come from `bounds` and lists of words from the types of the program, so that they
-//! are always those that the server applies.
+//! answers. Maxima come from `bounds` and lists of words from the types of the program, so that
+//! they are always those that the server applies.
 
 mod applications;
 mod client_keys;

@@ -8,7 +8,7 @@ use crate::bounds::{
 };
 use crate::http::openapi::description::Description;
 use crate::http::openapi::headers::{DESTINATION_STATUS, LOCATION};
-use crate::http::openapi::operations::shared::{authors, by_number, offset_page};
+use crate::http::openapi::operations::shared::{authors, by_number, offset_page, offset_page_of};
 use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
 
@@ -27,7 +27,7 @@ const PROXY: &str = r#"{"id":"01a1dd3d-8b70-4e21-9c4d-5e6f7a8b9c0d",
     "value":"Bearer {{ config: secret }}"}}],"response_transforms":[{"type":"mask",
     "matcher":"regex","expression":"(\\d{12})\\d{4}","replacement":"*"}],
     "configuration":{"secret":"sk_test_1"},"created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d",
-    "created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
+    "created_at":"2026-01-31T09:30:00.1234560+00:00"}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let mut all = vec![invoke()];
@@ -119,11 +119,13 @@ fn configured() -> Vec<Description> {
         by_number(Description::new("ListProxies", tag, "List proxies"))
             .query("id", Schema::list(id()))
             .query("name", Schema::text().about("A part of the name; `*` stands for any text."))
-            .answers(200, "A page of proxies.", offset_page(proxy())),
+            .answers(200, "A page of proxies.", offset_page(proxy()))
+            .shows("charge", "A proxy", offset_page_of(PROXY)),
         Description::new("ReadProxy", tag, "Read a proxy")
             .about("The answer has the values of the configuration.")
             .path("id", id())
-            .answers(200, "The proxy.", proxy()),
+            .answers(200, "The proxy.", proxy())
+            .shows("charge", "A proxy", PROXY),
         Description::new("ReplaceProxy", tag, "Replace a proxy")
             .about("Replaces all settings; the key stays.")
             .path("id", id())
@@ -133,7 +135,8 @@ fn configured() -> Vec<Description> {
                 "A proxy without transforms",
                 r#"{"name":"Charge","destination_url":"https://psp.example/v2"}"#,
             )
-            .answers(200, "The proxy.", proxy()),
+            .answers(200, "The proxy.", proxy())
+            .shows("charge", "A proxy", PROXY),
         Description::new("PatchProxy", tag, "Change a proxy")
             .about("A merge patch: members that are absent stay as they are, `null` removes one.")
             .path("id", id())

@@ -9,9 +9,9 @@ use crate::http::openapi::operations::shared::{
 use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
 
-const SESSION: &str = r#"{"session_key":"sess_4WbQfP5hKXe9Bb2xM3Wn7a00112233445566",
-    "nonce":"9fBqP2xWm7Zk4tRd8sVn3c","expires_at":"2026-01-31T09:33:00.123456+00:00"}"#;
-const AUTHORIZE: &str = r#"{"nonce":"9fBqP2xWm7Zk4tRd8sVn3c","rules":[{"priority":1,
+const SESSION: &str = r#"{"session_key":"key_test_self_sess_VFTqoYWFg1HDfwhV9GPVCA.b1ed5fa978c845ff3542452a9746c5d1",
+    "nonce":"VHCu87x3hRnXCQ4jDAAQWn","expires_at":"2026-01-31T09:33:00.1234560+00:00"}"#;
+const AUTHORIZE: &str = r#"{"nonce":"VHCu87x3hRnXCQ4jDAAQWn","rules":[{"priority":1,
     "transform":"reveal","conditions":[{"attribute":"id","operator":"equals",
     "value":"01a1dd38-4eda-4df5-855c-ecae962e987a"}],"permissions":["token:read"]}]}"#;
 

@@ -1,5 +1,7 @@
 //! Schemas that several resources share.
 
+use serde_json::Value;
+
 use crate::bounds::{
     CONTAINER_BYTES_MAX, CURSOR_CHARS_MAX, DESCRIPTION_CHARS_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX,
     PERMISSIONS_MAX, TOKEN_NAME_CHARS_MAX,
@@ -144,4 +146,30 @@ pub(super) fn expires_at() -> Schema {
     Schema::text()
         .about("A time of ISO 8601; without an offset it is UTC.")
         .example("2030-11-14T09:30:00Z")
+}
+
+/// The example of an object without some of its members.
+pub(super) fn without(object: &str, names: &[&str]) -> String {
+    // A test checks that the examples are JSON.
+    let mut value: Value = serde_json::from_str(object).unwrap_or_default();
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|name, _| !names.contains(&name.as_str()));
+    }
+    value.to_string()
+}
+
+/// The example of a page by cursor with one item.
+pub(super) fn cursor_page_of(item: &str) -> String {
+    format!(r#"{{"pagination":{{"page_size":20}},"data":[{item}]}}"#)
+}
+
+/// The example of a page by number with one item.
+pub(super) fn offset_page_of(item: &str) -> String {
+    let pagination = r#"{"total_items":1,"page_number":1,"page_size":20,"total_pages":1}"#;
+    format!(r#"{{"pagination":{pagination},"data":[{item}]}}"#)
+}
+
+/// The example of a list with one item.
+pub(super) fn list_of(item: &str) -> String {
+    format!("[{item}]")
 }

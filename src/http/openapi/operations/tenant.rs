@@ -9,7 +9,11 @@ use crate::http::openapi::tags::Tag;
 
 const TENANT: &str = r#"{"id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e",
     "owner_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","name":"Shop","type":"test",
-    "created_at":"2026-01-31T09:30:00.123456+00:00","settings":{"deduplicate_tokens":"true"}}"#;
+    "created_at":"2026-01-31T09:30:00.1234560+00:00","settings":{"deduplicate_tokens":"true",
+    "tokenize_limit":"5","detokenize_limit":"5","cvc_retention":"3600","token_intent_retention":"86400",
+    "log_retention":"86400","rate_limit":"default","token_limit":"unlimited"}}"#;
+const NOBODY: &str = r#"{"pagination":{"total_items":0,"page_number":1,"page_size":20,
+    "total_pages":0},"data":[]}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let tenant = || Schema::reference("Tenant");
@@ -32,7 +36,8 @@ pub(super) fn operations() -> Vec<Description> {
                 "settings":{"deduplicate_tokens":"true",
                 "token_deduplication_behavior":"read_existing"}}"#,
             )
-            .answers(200, "The tenant.", tenant()),
+            .answers(200, "The tenant.", tenant())
+            .shows("test", "A test tenant", TENANT),
         Description::new("ReadTenantUsage", Tag::Tenant, "Count the tokens")
             .about(
                 "The tokens of each type are counted for tenants with up to 250,000 \
@@ -43,7 +48,7 @@ pub(super) fn operations() -> Vec<Description> {
                 "cards",
                 "Two tokens",
                 r#"{"token_report":{"metrics_by_type":{"card":{"count":2,
-                "last_created_at":"2026-01-31T09:30:00.123456+00:00"}},"total_tokens":2},
+                "last_created_at":"2026-01-31T09:30:00.1234560+00:00"}},"total_tokens":2},
                 "total_tokens":2}"#,
             ),
         by_number(Description::new("ListTenantMembers", Tag::Tenant, "List members")).answers(
@@ -52,7 +57,8 @@ pub(super) fn operations() -> Vec<Description> {
             nobody(),
         ),
         by_number(Description::new("ListTenantInvitations", Tag::Tenant, "List invitations"))
-            .answers(200, "An empty page: this server has no users.", nobody()),
+            .answers(200, "An empty page: this server has no users.", nobody())
+            .shows("nobody", "Nobody", NOBODY),
         Description::new("ListRoles", Tag::Tenant, "List roles").answers(
             200,
             "The roles of the published interface.",

@@ -14,13 +14,35 @@ use crate::threeds::version::ProtocolVersion;
 const CREATE: &str =
     r#"{"token_id":"01a1dd38-4eda-4df5-855c-ecae962e987a","type":"customer","device":"browser"}"#;
 const CREATED: &str = r#"{"id":"01a1dd3e-9c80-4f32-8d5e-6f7a8b9c0d1e","type":"customer",
-    "card_brand":"Visa","cardBrand":"Visa","method_url":null,"method_notification_url":null,
-    "directory_server_id":"A000000003","recommended_version":"2.2.0"}"#;
+    "card_brand":"Visa","cardBrand":"Visa","method_url":"https://127.0.0.1:8443/3ds/sim/acs/method",
+    "method_notification_url":"https://127.0.0.1:8443/3ds/sessions/01a1dd3e-9c80-4f32-8d5e-6f7a8b9c0d1e/method-notification",
+    "directory_server_id":"M000000003","recommended_version":"2.2.0"}"#;
+const SESSION: &str = r#"{"id":"01a1dd3e-9c80-4f32-8d5e-6f7a8b9c0d1e",
+    "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","type":"customer",
+    "token_id":"01a1dd38-4eda-4df5-855c-ecae962e987a","card_brand":"Visa",
+    "expiration_date":"2026-01-31T10:30:00.1234560+00:00",
+    "created_date":"2026-01-31T09:30:00.1234560+00:00",
+    "created_by":"01a1dd38-4d58-4f19-9d0b-6f8a7d3c2b10","device":"browser",
+    "web_challenge_mode":"iframe","device_info":{"browser_ip_address":"203.0.113.7",
+    "browser_ip":"203.0.113.7","browser_language":"en-US"},"version":{"recommended_version":"2.2.0",
+    "available_version":["2.1.0","2.2.0"],"available_versions":["2.1.0","2.2.0"],
+    "earliest_acs_supported_version":"2.1.0","earliest_ds_supported_version":"2.1.0",
+    "latest_acs_supported_version":"2.2.0","latest_ds_supported_version":"2.2.0",
+    "acs_information":["threeds-auth-available"]},"method":{
+    "method_url":"https://127.0.0.1:8443/3ds/sim/acs/method","method_completion_indicator":"Y"}}"#;
 
 pub(super) fn operations() -> Vec<Description> {
-    let id = || Schema::uuid().about("The id of a 3DS session.");
+    let mut all = sessions();
+    all.extend(authentication());
+    all
+}
+
+fn id() -> Schema {
+    Schema::uuid().about("The id of a 3DS session.")
+}
+
+fn sessions() -> Vec<Description> {
     let created = || Schema::reference("ThreedsSessionCreated");
-    let outcome = || Schema::reference("ThreedsOutcome");
     vec![
         Description::new("CreateThreedsSession", Tag::Threeds, "Create a 3DS session")
             .about(
@@ -40,7 +62,8 @@ pub(super) fn operations() -> Vec<Description> {
                 200,
                 "The session, with its outcome if there is one.",
                 Schema::reference("ThreedsSession"),
-            ),
+            )
+            .shows("created", "A session before its authentication", SESSION),
         Description::new(
             "UpdateThreedsSession",
             Tag::Threeds,
@@ -55,11 +78,18 @@ pub(super) fn operations() -> Vec<Description> {
             r#"{"device_info":{"browser_language":"en-US"}}"#,
         )
         .answers(200, "The session.", created())
+        .shows("browser", "A session for a browser", CREATED)
         .fails(
             409,
             "The session has ended or is authenticated, or a request with the \
                  same idempotency key is under way.",
         ),
+    ]
+}
+
+fn authentication() -> Vec<Description> {
+    let outcome = || Schema::reference("ThreedsOutcome");
+    vec![
         Description::new("AuthenticateThreedsSession", Tag::Threeds, "Authenticate a 3DS session")
             .about(
                 "Asks the issuer. The outcome is final unless its status is `challenge` \
@@ -79,6 +109,7 @@ pub(super) fn operations() -> Vec<Description> {
         Description::new("ReadChallengeResult", Tag::Threeds, "Read the result of a challenge")
             .path("id", id())
             .answers(200, "The outcome after the challenge.", outcome())
+            .shows("successful", "Authenticated without a challenge", threeds_outcome::EXAMPLE)
             .fails(409, "The session has not been authenticated."),
     ]
 }

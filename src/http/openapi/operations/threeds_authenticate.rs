@@ -11,7 +11,8 @@ use crate::threeds::codes::{
 
 pub(super) const EXAMPLE: &str = r#"{"authentication_category":"payment",
     "authentication_type":"payment-transaction","purchase_info":{"amount":"1099",
-    "currency":"EUR","exponent":"2","date":"20260131093000"},"requestor_info":{"id":"shop-1",
+    "currency":"EUR","exponent":"2","date":"20260131093000",
+    "transaction_type":"purchase"},"requestor_info":{"id":"shop-1",
     "name":"Shop","url":"https://shop.example"},"merchant_info":{"mid":"9876543210001",
     "acquirer_bin":"400000","name":"Shop","country_code":"276","category_code":"5411"},
     "cardholder_info":{"name":"Ada Lovelace","email":"ada@shop.example"}}"#;

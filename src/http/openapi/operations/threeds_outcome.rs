@@ -9,12 +9,12 @@ use crate::threeds::version::ProtocolVersion;
 
 pub(super) const EXAMPLE: &str = r#"{"session_id":"01a1dd3e-9c80-4f32-8d5e-6f7a8b9c0d1e",
     "token_id":"01a1dd38-4eda-4df5-855c-ecae962e987a","threeds_version":"2.2.0",
-    "acs_transaction_id":"01a1dd3e-9c81-4a10-b2c3-d4e5f6a7b8c9",
-    "ds_transaction_id":"01a1dd3e-9c82-4b21-a3d4-e5f6a7b8c9d0",
-    "acs_reference_number":"STRONGROOM_ACS","ds_reference_number":"STRONGROOM_DS",
-    "authentication_value":"AJkBBkhgQQAAAE4gSEJydQAAAAA=","authentication_status":"successful",
-    "authentication_status_code":"Y","directory_status_code":"Y","eci":"05",
-    "liability_shifted":true}"#;
+    "acs_transaction_id":"53f2d008-f657-4e15-838a-71b10fed5c95",
+    "ds_transaction_id":"b69a6279-8815-4f5c-8452-725d14e2e4f3",
+    "acs_reference_number":"STRONGROOM-SIM-ACS-0001","ds_reference_number":"STRONGROOM-SIM-DS-0001",
+    "acs_operator_id":"STRONGROOM-SIM","authentication_value":"v32Vh2ameLi79zRa9OObLwyptCg=",
+    "authentication_status":"successful","authentication_status_code":"Y",
+    "directory_status_code":"Y","eci":"05","liability_shifted":true}"#;
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     vec![("ThreedsOutcome", outcome())]

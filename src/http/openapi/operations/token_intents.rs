@@ -12,8 +12,8 @@ const ANSWER: &str = r#"{"id":"01a1dd39-1b02-4c11-9a3e-5d2b7c9e4f10","type":"car
     "bin":"42424242","brand":"visa","expiration_month":12,"expiration_year":2030,
     "funding":"credit","last4":"4242"},"authentication":null,
     "created_by":"01a1dd38-4d58-4f19-9d0b-6f8a7d3c2b10",
-    "created_at":"2026-01-31T09:30:00.123456+00:00",
-    "expires_at":"2026-02-01T09:30:00.123456+00:00"}"#;
+    "created_at":"2026-01-31T09:30:00.1234560+00:00",
+    "expires_at":"2026-02-01T09:30:00.1234560+00:00"}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let intent = || Schema::reference("TokenIntent");
@@ -39,7 +39,8 @@ pub(super) fn operations() -> Vec<Description> {
             .shows("card", "A card", ANSWER),
         Description::new("ReadTokenIntent", Tag::TokenIntents, "Read a token intent")
             .path("id", id())
-            .answers(200, "The token intent, without its value.", intent()),
+            .answers(200, "The token intent, without its value.", intent())
+            .shows("card", "A card", ANSWER),
         Description::new("DeleteTokenIntent", Tag::TokenIntents, "Delete a token intent")
             .path("id", id())
             .answers_nothing(204, "The token intent is deleted."),

@@ -4,7 +4,8 @@ use crate::bounds::{LIST_IDS_MAX, SEARCH_QUERY_CHARS_MAX};
 use crate::http::openapi::description::Description;
 use crate::http::openapi::headers::LOCATION;
 use crate::http::openapi::operations::shared::{
-    by_cursor, by_number, container, page_number, size, start, token_id, token_type,
+    by_cursor, by_number, container, cursor_page_of, offset_page_of, page_number, size, start,
+    token_id, token_type,
 };
 use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
@@ -15,7 +16,7 @@ const SSN: &str = r#"{"id":"{{ data | alias_preserve_length: 2, 4 }}",
     "type":"social_security_number","data":"123-45-6789","containers":["/pii/high/"],
     "search_indexes":["{{ data | last4 }}"],"deduplicate_token":false}"#;
 const ANY: &str = r#"{"type":"token","data":{"name":"Ada Lovelace","notes":["any","JSON"]},
-    "mask":{"name":"{{ data.name | reveal_first: 1 }}"},"expires_at":"2035-01-31T00:00:00Z"}"#;
+    "mask":{"name":"{{ data.name | reveal_last: 4 }}"},"expires_at":"2035-01-31T00:00:00Z"}"#;
 const CARD_ANSWER: &str = r#"{"id":"01a1dd38-4eda-4df5-855c-ecae962e987a",
     "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","type":"card",
     "data":{"number":"4242424242424242","expiration_month":12,"expiration_year":2030,
@@ -28,14 +29,16 @@ const CARD_ANSWER: &str = r#"{"id":"01a1dd38-4eda-4df5-855c-ecae962e987a",
     "expiration_year":"{{ data.expiration_year }}"},"metadata":{"order":"1001"},
     "search_indexes":[],"fingerprint_expression":"{{ data.number }}",
     "created_by":"01a1dd38-4d58-4f19-9d0b-6f8a7d3c2b10",
-    "created_at":"2026-01-31T09:30:00.123456+00:00","_extras":{"deduplicated":false}}"#;
+    "created_at":"2026-01-31T09:30:00.1234560+00:00","_extras":{"deduplicated":false}}"#;
 const MASKED: &str = r#"{"id":"01a1dd38-4eda-4df5-855c-ecae962e987a",
     "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","type":"card",
     "data":{"number":"XXXXXXXXXXXX4242","expiration_month":12,"expiration_year":2030},
     "containers":["/pci/high/"],"metadata":{"order":"1001"},"search_indexes":[],
     "fingerprint_expression":"{{ data.number }}",
     "created_by":"01a1dd38-4d58-4f19-9d0b-6f8a7d3c2b10",
-    "created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
+    "created_at":"2026-01-31T09:30:00.1234560+00:00"}"#;
+const DETOKENIZE: &str = r#"{"amount":1099,
+    "number":"{{ 01a1dd38-4eda-4df5-855c-ecae962e987a | json: '$.number' }}"}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let mut all = single();
@@ -90,6 +93,7 @@ fn single() -> Vec<Description> {
                 "expiration_year":2032},"metadata":{"order":null}}"#,
             )
             .answers(200, "The token, as the caller may see it.", token())
+            .shows("card", "A card, for a key with a rule that masks", MASKED)
             .fails(403, "The key may not change this token, or not these members."),
         Description::new("DeleteToken", Tag::Tokens, "Delete a token")
             .path("id", token_id())
@@ -124,7 +128,8 @@ fn lists() -> Vec<Description> {
             .query("type", token_type())
             .query("fingerprint", Schema::text())
             .query("metadata", metadata())
-            .answers(200, "A page of tokens.", pages()),
+            .answers(200, "A page of tokens.", pages())
+            .shows("card", "A card, for a key with a rule that masks", cursor_page_of(MASKED)),
         Description::new("SearchTokens", Tag::Tokens, "Search tokens")
             .about(
                 "Finds tokens by the values of their search indexes, by metadata, type, \
@@ -139,11 +144,13 @@ fn lists() -> Vec<Description> {
                 "size":10}"#,
             )
             .sends("data", "By a value of a search index", r#"{"query":"data:6789"}"#)
-            .answers(200, "A page of tokens.", pages()),
+            .answers(200, "A page of tokens.", pages())
+            .shows("card", "A card, for a key with a rule that masks", cursor_page_of(MASKED)),
         by_number(Description::new("ListTokensV1", Tag::Tokens, "List tokens by page number"))
             .query("id", Schema::list(token_id()).up_to_items(LIST_IDS_MAX))
             .query("metadata", metadata())
-            .answers(200, "A page of tokens.", numbered()),
+            .answers(200, "A page of tokens.", numbered())
+            .shows("card", "A card, for a key with a rule that masks", offset_page_of(MASKED)),
         Description::new("SearchTokensV1", Tag::Tokens, "Search tokens by page number")
             .takes(search("page", page_number()))
             .sends(
@@ -151,7 +158,8 @@ fn lists() -> Vec<Description> {
                 "By a value of a search index",
                 r#"{"query":"data:6789","page":1,"size":10}"#,
             )
-            .answers(200, "A page of tokens.", numbered()),
+            .answers(200, "A page of tokens.", numbered())
+            .shows("card", "A card, for a key with a rule that masks", offset_page_of(MASKED)),
     ]
 }
 
@@ -164,6 +172,7 @@ fn bulk() -> Vec<Description> {
                  value becomes a token of the type `token` and is replaced by its id.",
             )
             .takes(Schema::any())
+            .sends("plain", "A plain value", r#"{"name":"Ada Lovelace"}"#)
             .sends(
                 "mixed",
                 "A card, and a plain value",
@@ -176,7 +185,13 @@ fn bulk() -> Vec<Description> {
                 "The same document, with tokens and ids in place of values.",
                 Schema::any(),
             )
-            .fails(403, "The key may not create tokens in these containers."),
+            .shows("plain", "A plain value", r#"{"name":"01a1dd3f-0a91-4c43-9e6f-7a8b9c0d1e2f"}"#)
+            .fails(403, "The key may not create tokens in these containers.")
+            .fails(
+                409,
+                "A token with a chosen id exists, or a request with the same \
+                 idempotency key is under way.",
+            ),
         Description::new("Detokenize", Tag::Tokens, "Fill values into a document")
             .about(
                 "Takes any JSON with expressions in its texts, such as `{{ \
@@ -184,7 +199,12 @@ fn bulk() -> Vec<Description> {
                  their values in place.",
             )
             .takes(Schema::any())
-            .sends("expression", "An expression of a constant", r#"{"text":"{{ 'a' | upcase }}"}"#)
-            .answers(200, "The same document, with values in place of expressions.", Schema::any()),
+            .sends("card", "The number of a card", DETOKENIZE)
+            .answers(200, "The same document, with values in place of expressions.", Schema::any())
+            .shows(
+                "card",
+                "The number of a card",
+                r#"{"amount":1099,"number":"4242424242424242"}"#,
+            ),
     ]
 }

@@ -5,7 +5,7 @@ use crate::domain::https_url::URL_CHARS_MAX;
 use crate::domain::webhook::{EventKind, WebhookStatus};
 use crate::http::openapi::description::Description;
 use crate::http::openapi::headers::LOCATION;
-use crate::http::openapi::operations::shared::{authors, by_cursor, cursor_page};
+use crate::http::openapi::operations::shared::{authors, by_cursor, cursor_page, cursor_page_of};
 use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
 
@@ -17,7 +17,7 @@ const WEBHOOK: &str = r#"{"id":"01a1dd3c-5a60-4c9d-a7e1-2b3c4d5e6f70",
     "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","status":"enabled","name":"Orders",
     "url":"https://shop.example/hooks","events":["token.created","token.deleted"],
     "created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d",
-    "created_at":"2026-01-31T09:30:00.123456+00:00"}"#;
+    "created_at":"2026-01-31T09:30:00.1234560+00:00"}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let webhook = || Schema::reference("Webhook");
@@ -50,10 +50,12 @@ pub(super) fn operations() -> Vec<Description> {
                 "Replaces name, URL, events and e-mail address. Without `status` the \
                  webhook stays enabled or disabled.",
             )
+            .shows("tokens", "A webhook", cursor_page_of(WEBHOOK))
             .path("id", id())
             .takes(Schema::reference("UpdateWebhookRequest"))
             .sends("disable", "One event, and no deliveries for now", UPDATE)
-            .answers(200, "The webhook.", webhook()),
+            .answers(200, "The webhook.", webhook())
+            .shows("tokens", "A webhook", WEBHOOK),
         Description::new("DeleteWebhook", Tag::Webhooks, "Delete a webhook")
             .about("Events that wait for it are not sent.")
             .path("id", id())
