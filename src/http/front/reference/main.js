@@ -23,12 +23,14 @@ function showView(isNavigation) {
   document.title = title && found.view !== 'start' ? `${title.textContent} - Strongroom` : 'Strongroom';
   const chapter = found.operation?.chapter ?? found.chapter;
   markCurrent(found.view === 'start' ? '#start' : found.chapter?.hash ?? location.hash, chapter);
-  if (!isNavigation) return;
-  closeMenu();
-  window.scrollTo(0, 0);
-  const target = (found.anchor && byId(`text-${found.anchor}`)) || title;
-  target?.setAttribute('tabindex', '-1');
-  target?.focus({ preventScroll: !found.anchor });
+  const part = found.anchor ? byId(`text-${found.anchor}`) : null;
+  if (isNavigation) {
+    closeMenu();
+    window.scrollTo(0, 0);
+    title?.setAttribute('tabindex', '-1');
+    (part ?? title)?.focus({ preventScroll: true });
+  }
+  part?.scrollIntoView();
 }
 
 function documentView(found) {
@@ -115,7 +117,7 @@ async function loadDocument() {
   fillNavigation(model);
   startSearch(model, openMenu);
   fillTopics();
-  showView(location.hash !== '');
+  showView(false);
 }
 
 function fillTopics() {
