@@ -265,6 +265,7 @@ async fn advance(
     }
     vault.clock().advance(Duration::from_secs(seconds));
     let removed = vault.upkeep().sweep_all().await?;
+    vault.access().write_last_uses().await?;
     for (_, refreshed) in vault.card_ranges().refresh_all().await {
         refreshed?;
     }

@@ -91,6 +91,7 @@ pub fn examples() -> Vec<Example> {
     ];
     let further = examples_of_keys_and_sessions().into_iter().chain(small_reads());
     let further = further.chain(proxy_examples()).chain(webhook_examples());
+    let further = further.chain(console_examples());
     let keyed = entries.into_iter().chain(further).map(|entry| (Listener::Api, entry));
     let all = keyed.chain(examples_without_key());
     let example = |(listener, (method, path, body, status, names))| Example {
@@ -123,6 +124,20 @@ fn examples_of_keys_and_sessions() -> [Entry; 6] {
             200,
             Nothing,
         ),
+    ]
+}
+
+/// The console's own operations.
+fn console_examples() -> [Entry; 7] {
+    use Names::Nothing;
+    [
+        ("GET", "/console/data/activity", None, 200, Nothing),
+        ("GET", "/console/data/keys", None, 200, Nothing),
+        ("GET", "/console/data/limits", None, 200, Nothing),
+        ("GET", "/console/data/proxies", None, 200, Nothing),
+        ("POST", "/console/data/rules-preview", Some(json!({})), 200, Nothing),
+        ("GET", "/console/data/3ds-sessions", None, 200, Nothing),
+        ("GET", "/console/data/webhooks", None, 200, Nothing),
     ]
 }
 

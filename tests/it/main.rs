@@ -26,6 +26,7 @@ mod cli;
 mod client_keys;
 mod clock;
 mod compact;
+mod console;
 mod cors;
 mod crash;
 mod cut_header;
