@@ -7,5 +7,6 @@
 pub(in crate::http) mod asset;
 pub(in crate::http) mod base;
 pub(in crate::http) mod reference;
+pub(in crate::http) mod console;
 
 pub(in crate::http) use asset::Asset;

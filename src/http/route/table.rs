@@ -8,11 +8,10 @@ use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, WebhookId};
 use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
 use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
-use crate::http::front::{base, reference};
+use crate::http::front::{base, console, reference};
 use crate::http::openapi;
 use crate::http::operations::{
-    applications, client_keys, console, enrichments, logs, proxies, results, sessions, tenants,
-    webhooks,
+    applications, client_keys, console, enrichments, logs, proxies, results, sessions, tenants, webhooks,
 };
 use crate::http::pages::{PageCall, PageContent, PageRequest};
 use crate::http::probes;
@@ -286,6 +285,38 @@ pub static ROUTES: &[Route] = &[
     asset!([Reference] ReferenceScript "/reference/search.js" => reference::SEARCH),
     asset!([Reference] ReferenceScript "/reference/tabs.js" => reference::TABS),
     asset!([Reference] ReferenceScript "/reference/try_view.js" => reference::TRY_VIEW),
+    asset!([Console] Console "/console" => console::PAGE),
+    asset!([Console] ConsoleStyle "/console/console.css" => console::STYLE),
+    asset!([Console] ConsoleScript "/console/api.js" => console::API),
+    asset!([Console] ConsoleScript "/console/calls.js" => console::CALLS),
+    asset!([Console] ConsoleScript "/console/chart.js" => console::CHART),
+    asset!([Console] ConsoleScript "/console/dialogs.js" => console::DIALOGS),
+    asset!([Console] ConsoleScript "/console/directory.js" => console::DIRECTORY),
+    asset!([Console] ConsoleScript "/console/dom.js" => console::DOM),
+    asset!([Console] ConsoleScript "/console/format.js" => console::FORMAT),
+    asset!([Console] ConsoleScript "/console/keys.js" => console::KEYS),
+    asset!([Console] ConsoleScript "/console/main.js" => console::MAIN),
+    asset!([Console] ConsoleScript "/console/meter.js" => console::METER),
+    asset!([Console] ConsoleScript "/console/parts.js" => console::PARTS),
+    asset!([Console] ConsoleScript "/console/permission_picker.js" => console::PERMISSION_PICKER),
+    asset!([Console] ConsoleScript "/console/preview.js" => console::PREVIEW),
+    asset!([Console] ConsoleScript "/console/rights.js" => console::RIGHTS),
+    asset!([Console] ConsoleScript "/console/router.js" => console::ROUTER),
+    asset!([Console] ConsoleScript "/console/rules_editor.js" => console::RULES_EDITOR),
+    asset!([Console] ConsoleScript "/console/session.js" => console::SESSION),
+    asset!([Console] ConsoleScript "/console/tail.js" => console::TAIL),
+    asset!([Console] ConsoleScript "/console/token_key.js" => console::TOKEN_KEY),
+    asset!([Console] ConsoleScript "/console/views/activity.js" => console::VIEWS_ACTIVITY),
+    asset!([Console] ConsoleScript "/console/views/application.js" => console::VIEWS_APPLICATION),
+    asset!([Console] ConsoleScript "/console/views/application_form.js" => console::VIEWS_APPLICATION_FORM),
+    asset!([Console] ConsoleScript "/console/views/applications.js" => console::VIEWS_APPLICATIONS),
+    asset!([Console] ConsoleScript "/console/views/limits.js" => console::VIEWS_LIMITS),
+    asset!([Console] ConsoleScript "/console/views/logs.js" => console::VIEWS_LOGS),
+    asset!([Console] ConsoleScript "/console/views/overview.js" => console::VIEWS_OVERVIEW),
+    asset!([Console] ConsoleScript "/console/views/proxies.js" => console::VIEWS_PROXIES),
+    asset!([Console] ConsoleScript "/console/views/threeds.js" => console::VIEWS_THREEDS),
+    asset!([Console] ConsoleScript "/console/views/tokens.js" => console::VIEWS_TOKENS),
+    asset!([Console] ConsoleScript "/console/views/webhooks.js" => console::VIEWS_WEBHOOKS),
     probe!(Probe Healthz "/healthz" => probes::healthz),
     probe!(Probe Readyz "/readyz" => probes::readyz),
     probe!(Probe Ping "/ping" => probes::ping),

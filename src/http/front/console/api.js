@@ -1,0 +1,119 @@
+// Calls of the API of this server. Every call is recorded for the list of calls, without keys and
+// without secret bodies.
+
+import { shownBody } from './format.js';
+import { signedIn } from './session.js';
+
+/** A refusal of the API, with the parts of its problem details. */
+export class Refusal extends Error {
+  constructor(status, problem, traceId, retryAfter) {
+    super(problem.detail || problem.title || 'The server gave no reason.');
+    this.status = status;
+    this.title = problem.title || (status ? `Status ${status}` : 'No answer');
+    this.fields = problem.errors ?? {};
+    this.traceId = traceId;
+    this.retryAfter = retryAfter;
+  }
+}
+
+const listeners = { call: [], unauthorized: [] };
+
+export const onCall = (listener) => listeners.call.push(listener);
+export const onUnauthorized = (listener) => listeners.unauthorized.push(listener);
+
+/**
+ * Calls the API and gives the parsed answer.
+ *
+ * `secret` says which bodies the list of calls must not have: 'both' or none. Members that hold
+ * texts of keys are never in the list.
+ */
+export const call = async (method, path, options = {}) => {
+  const holder = options.holder ?? signedIn();
+  if (!holder) {
+    throw new Refusal(401, { title: 'Signed out', detail: 'Sign in again.' });
+  }
+  return ask(holder.key(), method, path, { ...options, holder });
+};
+
+/** Idempotency keys of calls whose answer was lost. */
+const unanswered = new Map();
+
+/** Makes something. A repetition after a lost answer has the same key, so that it makes no second one. */
+export const create = async (path, body) => {
+  const purpose = `${path} ${JSON.stringify(body)}`;
+  const idempotencyKey = unanswered.get(purpose) ?? crypto.randomUUID();
+  unanswered.set(purpose, idempotencyKey);
+  try {
+    const made = await call('POST', path, { body, idempotencyKey });
+    unanswered.delete(purpose);
+    return made;
+  } catch (failure) {
+    if (failure.status !== 0) {
+      unanswered.delete(purpose);
+    }
+    throw failure;
+  }
+};
+
+/** Calls the API with a key that is not signed in yet. */
+export const ask = async (key, method, path, options = {}) => {
+  const { body, secret, signal, idempotencyKey } = options;
+  const headers = { 'BT-API-KEY': key };
+  if (body !== undefined) {
+    headers['Content-Type'] = 'application/json';
+  }
+  if (idempotencyKey) {
+    headers['BT-IDEMPOTENCY-KEY'] = idempotencyKey;
+  }
+  const begun = performance.now();
+  const record = { method, path, body: shownBody(body, secret === 'both') };
+  let answer;
+  try {
+    answer = await fetch(path, {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
+      cache: 'no-store',
+      credentials: 'omit',
+      redirect: 'error',
+      referrerPolicy: 'no-referrer',
+    });
+  } catch (failure) {
+    if (failure.name === 'AbortError') {
+      throw failure;
+    }
+    tell({ ...record, status: 0, ms: performance.now() - begun });
+    throw new Refusal(0, { title: 'No answer', detail: 'The server could not be reached.' });
+  }
+  const content = await parsed(answer);
+  const traceId = answer.headers.get('bt-trace-id') ?? content?.trace_id;
+  tell({
+    ...record,
+    status: answer.status,
+    ms: performance.now() - begun,
+    traceId,
+    answer: shownBody(content, secret === 'both' && answer.ok),
+  });
+  if (answer.ok) {
+    return content;
+  }
+  const refusal = new Refusal(answer.status, content ?? {}, traceId, Number(answer.headers.get('retry-after')) || undefined);
+  if (answer.status === 401 && options.holder) {
+    listeners.unauthorized.forEach((listener) => listener(options.holder, refusal));
+  }
+  throw refusal;
+};
+
+const parsed = async (answer) => {
+  const text = await answer.text();
+  try {
+    return text ? JSON.parse(text) : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const tell = (record) => {
+  listeners.call.forEach((listener) => listener({ ...record, at: new Date() }));
+};

@@ -1,0 +1,41 @@
+// The keys that the person signed in with. They live in the two variables below and nowhere else:
+// no storage, no cookie, no address, no attribute. A reload forgets them.
+
+import { permissionsOf } from './rights.js';
+
+/** The key is forgotten when nobody used the page for this long. */
+export const IDLE_MS = 15 * 60 * 1000;
+
+let main;
+let tokens;
+
+/** A key with the application that it belongs to. */
+const holder = (key, application) => {
+  const permissions = permissionsOf(application);
+  return Object.freeze({ key: () => key, application, permissions });
+};
+
+export const signedIn = () => main;
+
+/** The key for the views of tokens and 3DS sessions; a private main key serves them itself. */
+export const tokenHolder = () => tokens ?? (main?.application.type === 'private' ? main : undefined);
+
+export const signIn = (key, application) => {
+  main = holder(key, application);
+};
+
+export const addTokenKey = (key, application) => {
+  tokens = holder(key, application);
+};
+
+export const dropTokenKey = () => {
+  tokens = undefined;
+};
+
+export const forget = () => {
+  main = undefined;
+  tokens = undefined;
+};
+
+/** True if the last use of the page was too long ago. */
+export const isIdle = (lastUse, now) => now - lastUse >= IDLE_MS;

@@ -1,0 +1,69 @@
+// Quotas and limits, with the use against each.
+
+import { call } from '../api.js';
+import { applicationNames } from '../directory.js';
+import { el, fill } from '../dom.js';
+import { count } from '../format.js';
+import { meter, words } from '../meter.js';
+import { code, facts, heading, loaded, notice, table, tag } from '../parts.js';
+import { signedIn } from '../session.js';
+
+const ROWS = {
+  management_application: 'Management keys',
+  private_application: 'Private keys',
+  public_application: 'Public keys',
+  search_tokens: 'Searches of tokens',
+  list_tokens: 'Lists of tokens',
+  create_token: 'Creating tokens',
+  update_token: 'Changing tokens',
+  delete_token: 'Deleting tokens',
+  account_updater: 'Account updater',
+  test_tenant: 'All requests of a test tenant',
+  legacy_key: 'Legacy keys',
+  proxy: 'Calls through proxies',
+  address: 'All requests of an address',
+};
+
+export const limits = async ({ place, signal }) => {
+  const body = el('div', {});
+  const refresh = () => loaded(body, async () => {
+    const [found, names] = await Promise.all([
+      call('GET', '/console/data/limits', { signal }),
+      applicationNames(signedIn(), signal),
+    ]);
+    return [usage(found), rates(found, names), quotas(found)];
+  });
+  fill(place,
+    heading('Limits', 'The use of everything that has a maximum. The operator sets quotas.',
+      el('button', { type: 'button', onclick: refresh }, 'Refresh')),
+    body);
+  await refresh();
+};
+
+const usage = (found) => el('section', { class: 'card wide-facts' }, el('h2', {}, 'Use'),
+  facts(found.usage.map((it) => [words(it.name), meter(it.used, it.limit, words(it.name))])));
+
+const rates = (found, names) => el('section', { class: 'card' }, el('h2', {}, 'Rate limits'),
+  found.limiter === 'off' && notice('', el('p', {}, 'The rate limits are switched off on this server.')),
+  found.rate_limits.length === 0
+    ? el('p', { class: 'quiet' }, 'No rate limit applies to this tenant.')
+    : table('Rate limits', ['What', 'Limit', 'Counted by', 'Beyond it', 'Used now'], found.rate_limits.map((it) => rate(it, names)), ''),
+  found.rate_limit !== 'default' && el('p', { class: 'quiet' }, `The operator set the rate of this tenant to ${found.rate_limit}.`));
+
+const rate = (row, names) => [
+  ROWS[row.row] ?? words(row.row),
+  `${count(row.requests)} in ${count(row.seconds)} s`,
+  row.counted_by.replaceAll('_', ' '),
+  row.action === 'block' ? tag(`blocked for ${row.block_seconds} s`, 'warn') : 'refused until the rate falls',
+  used(row, names),
+];
+
+const used = (row, names) => [
+  row.used !== undefined && row.used !== null
+    ? meter(row.used, row.requests, `Used by this key: ${ROWS[row.row] ?? row.row}`)
+    : el('span', { class: 'quiet' }, 'not known for this key'),
+  row.busiest && el('small', { class: 'quiet block' }, `Busiest: ${names.get(row.busiest.application_id) ?? row.busiest.application_id}, ${count(row.busiest.used)}`),
+];
+
+const quotas = (found) => el('section', { class: 'card' }, el('h2', {}, 'Quotas'),
+  table('Quotas', ['Quota', 'Value', 'Unit'], found.quotas.map((it) => [code(it.name), it.value, it.unit]), 'None.'));

@@ -1,0 +1,171 @@
+// The audit log: filters, pages, and a live tail.
+
+import { call } from '../api.js';
+import { allApplications } from '../directory.js';
+import { announce, el, fill } from '../dom.js';
+import { apiTime, plural, shortId, withQuery } from '../format.js';
+import { busy, code, exactTime, field, heading, loaded, problem, select, table } from '../parts.js';
+import { signedIn } from '../session.js';
+import { ROWS_MAX, merged, nextWait, ofActor, startDate } from '../tail.js';
+
+const PAGE_SIZE = 50;
+/** A page with a filter by actor reads more entries, since the server does not filter by it. */
+const ACTOR_PAGE_SIZE = 500;
+const TAIL_PAGE_SIZE = 100;
+
+export const logs = async ({ place, signal }) => {
+  const [types, applications] = await Promise.all([
+    call('GET', '/logs/entity-types', { signal }),
+    signedIn().permissions.has('application:read') ? allApplications(signal) : [],
+  ]);
+  // The names of actors and of kinds of resources, for the table.
+  const names = new Map([...applications.map((it) => [it.id, it.name]), ...types.map((it) => [it.value, it.display_name])]);
+  const filters = logFilters(types, applications);
+  const list = el('div', {});
+  const tail = liveTail(list, filters, names, signal);
+  const search = () => {
+    tail.stop();
+    return showPages(list, filters, names, signal);
+  };
+  filters.form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    busy(filters.submit, search);
+  });
+  fill(place,
+    heading('Logs', 'Each access to token data and each change, newest first. Entries have no values.', tail.button),
+    filters.form, tail.note, list);
+  await search();
+};
+
+const logFilters = (types, applications) => {
+  const type = select([['', 'All'], ...types.map((it) => [it.value, it.display_name])], '');
+  const entity = el('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' });
+  const from = el('input', { type: 'datetime-local', step: '1' });
+  const to = el('input', { type: 'datetime-local', step: '1' });
+  const actor = select([['', 'Everyone'], ...applications.map((it) => [it.id, it.name])], '');
+  const submit = el('button', { type: 'submit' }, 'Apply');
+  const form = el('form', { class: 'filters', role: 'search' },
+    field('Resource', type), field('Id of the resource', entity), field('From', from), field('Until', to),
+    applications.length > 0 && field('Actor', actor), submit);
+  const query = () => ({ entity_type: type.value, entity_id: entity.value.trim(), start_date: apiTime(from.value), end_date: apiTime(to.value) });
+  return { form, submit, query, actor: () => actor.value };
+};
+
+/** Pages by cursor: each page is added below the others. */
+const showPages = (list, filters, names, signal) =>
+  loaded(list, async () => {
+    const rows = el('div', {});
+    const more = el('button', { type: 'button', onclick: () => busy(more, load) }, 'Show older entries');
+    const note = el('p', { class: 'quiet', 'aria-live': 'polite' });
+    const actor = filters.actor();
+    const size = actor ? ACTOR_PAGE_SIZE : PAGE_SIZE;
+    let entries = [];
+    let next;
+    let read = 0;
+    const load = async () => {
+      try {
+        const page = await call('GET', withQuery('/logs', { ...filters.query(), size, start: next }), { signal });
+        read += page.data.length;
+        next = page.pagination.next;
+        entries = [...entries, ...ofActor(page.data, actor)];
+        draw();
+      } catch (failure) {
+        if (failure.name !== 'AbortError') {
+          fill(note, problem(failure));
+        }
+      }
+    };
+    const draw = () => {
+      fill(rows, entryTable(entries, names));
+      more.hidden = !next;
+      fill(note, actor ? `${plural(entries.length, 'entry', 'entries')} of this actor among the newest ${read}.` : `${plural(entries.length, 'entry', 'entries')} shown.`);
+    };
+    await load();
+    return [note, rows, more];
+  });
+
+/** A tail that asks every two seconds while the page is visible. */
+const liveTail = (list, filters, names, signal) => {
+  const note = el('p', { class: 'quiet live-note', hidden: true });
+  let isOn = false;
+  let timer;
+  let rows = [];
+  let begun = 0;
+  let failures = 0;
+  const schedule = (wait) => {
+    clearTimeout(timer);
+    if (isOn && !document.hidden && !signal.aborted) {
+      timer = setTimeout(poll, wait);
+    }
+  };
+  const poll = async () => {
+    let wait;
+    try {
+      const query = { ...filters.query(), end_date: '', start_date: startDate(rows, begun), size: TAIL_PAGE_SIZE };
+      const page = await call('GET', withQuery('/logs', query), { signal });
+      failures = 0;
+      draw(merged(rows, ofActor(page.data, filters.actor())));
+      wait = nextWait(0);
+    } catch (failure) {
+      failures += 1;
+      wait = nextWait(failures, failure.retryAfter);
+      say(`The last question failed (${failure.title ?? 'no answer'}). Asking again in ${Math.round(wait / 1000)} s.`);
+    }
+    schedule(wait);
+  };
+  const draw = (next) => {
+    const isNew = next !== rows || list.childElementCount === 0;
+    rows = next;
+    say(`Live: ${plural(rows.length, 'entry', 'entries')} shown, at most the newest ${ROWS_MAX}.`);
+    if (isNew) {
+      fill(list, entryTable(rows, names, 'Waiting for entries...'));
+    }
+  };
+  const say = (text) => {
+    if (isOn) {
+      note.textContent = text;
+    }
+  };
+  const set = (on) => {
+    isOn = on;
+    button.textContent = on ? 'Pause the tail' : 'Live tail';
+    button.setAttribute('aria-pressed', String(on));
+    note.hidden = !on;
+    clearTimeout(timer);
+  };
+  const button = el('button', {
+    type: 'button',
+    'aria-pressed': 'false',
+    onclick: () => {
+      set(!isOn);
+      announce(isOn ? 'The live tail runs.' : 'The live tail is paused.');
+      if (isOn) {
+        begun ||= Date.now();
+        failures = 0;
+        list.replaceChildren();
+        draw(rows);
+        poll();
+      }
+    },
+  }, 'Live tail');
+  document.addEventListener('visibilitychange', () => isOn && (document.hidden ? clearTimeout(timer) : schedule(0)), { signal });
+  signal.addEventListener('abort', () => set(false));
+  return {
+    button,
+    note,
+    stop: () => {
+      rows = [];
+      begun = 0;
+      set(false);
+    },
+  };
+};
+
+const entryTable = (entries, names, empty = 'No entry matches. The log goes back as far as the quota log_retention allows.') =>
+  table('Log entries', ['Time', 'Actor', 'Action', 'Resource', 'Message'], entries.map((entry) => [
+    exactTime(entry.created_at),
+    names.get(entry.actor_id) ?? [entry.actor_type, entry.actor_id && [' ', code(shortId(entry.actor_id))]],
+    code(entry.operation),
+    [names.get(entry.entity_type) ?? entry.entity_type, ' ', el('code', { title: entry.entity_id }, shortId(entry.entity_id))],
+    entry.message,
+  ]), empty);
