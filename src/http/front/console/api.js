@@ -25,7 +25,7 @@ export const onUnauthorized = (listener) => listeners.unauthorized.push(listener
  * Calls the API and gives the parsed answer.
  *
  * `secret` says which bodies the list of calls must not have: 'both' or none. Members that hold
- * texts of keys are never in the list.
+ * texts of keys are never in the list. `series` names calls that the list counts as one.
  */
 export const call = async (method, path, options = {}) => {
   const holder = options.holder ?? signedIn();
@@ -57,7 +57,7 @@ export const create = async (path, body) => {
 
 /** Calls the API with a key that is not signed in yet. */
 export const ask = async (key, method, path, options = {}) => {
-  const { body, secret, signal, idempotencyKey } = options;
+  const { body, secret, series, signal, idempotencyKey } = options;
   const headers = { 'BT-API-KEY': key };
   if (body !== undefined) {
     headers['Content-Type'] = 'application/json';
@@ -66,7 +66,7 @@ export const ask = async (key, method, path, options = {}) => {
     headers['BT-IDEMPOTENCY-KEY'] = idempotencyKey;
   }
   const begun = performance.now();
-  const record = { method, path, body: shownBody(body, secret === 'both') };
+  const record = { method, path, series, body: shownBody(body, secret === 'both') };
   let answer;
   try {
     answer = await fetch(path, {

@@ -11,11 +11,15 @@ let list;
 let summary;
 let note;
 
-/** Adds a call; the same call right after itself is counted instead, as a live tail repeats one. */
+/**
+ * Adds a call. The same call right after itself is counted instead, and so is the next one of a
+ * series (a live tail, a preview while typing), so that it does not push all others out.
+ */
 export const added = (known, call, max = CALLS_MAX) => {
   const [newest, ...older] = known;
-  const isSame = newest && newest.method === call.method && newest.path === call.path
-    && newest.status === call.status && newest.body === call.body;
+  const isEqual = (name) => newest[name] === call[name];
+  const isSame = newest && isEqual('method') && isEqual('status') && isEqual('series')
+    && (call.series !== undefined || (isEqual('path') && isEqual('body')));
   return isSame
     ? [{ ...call, times: newest.times + 1 }, ...older]
     : [{ ...call, times: 1 }, ...known].slice(0, max);
@@ -28,15 +32,15 @@ export const mountCalls = (panel) => {
   const body = el('div', { class: 'call-body', id: 'call-body', tabindex: '0', role: 'group', 'aria-label': 'Calls, newest first', hidden: true }, note, list);
   const button = el('button', {
     type: 'button',
-    class: 'call-bar',
+    class: 'call-toggle',
     'aria-expanded': 'false',
     'aria-controls': 'call-body',
     onclick: () => {
       body.hidden = !body.hidden;
       button.setAttribute('aria-expanded', String(!body.hidden));
     },
-  }, el('span', { class: 'call-title' }, 'API calls'), summary);
-  fill(panel, button, body);
+  }, 'API calls');
+  fill(panel, el('div', { class: 'call-bar' }, button, summary), body);
 };
 
 export const addCall = (call) => {

@@ -37,8 +37,8 @@ export const plural = (number, one, many = `${one}s`) => `${count(number)} ${num
 export const percent = (used, limit) =>
   limit > 0 ? Math.min(100, Math.floor((used / limit) * 100)) : 100;
 
-/** The first characters of a long id. */
-export const shortId = (id) => (id.length > 13 ? `${id.slice(0, 8)}...` : id);
+/** The end of a long id: ids begin with a time, so that those of one minute begin alike. */
+export const shortId = (id) => (id.length > 13 ? `...${id.slice(-8)}` : id);
 
 /** A path with a query string; parameters without a value are left out. */
 export const withQuery = (path, parameters) => {

@@ -8,7 +8,7 @@ import { confirmed, showNewKey } from './dialogs.js';
 import { keyUses } from './directory.js';
 import { announce, el, fill } from './dom.js';
 import { shortId } from './format.js';
-import { action, code, exactTime, notice, problem, table, tag, time } from './parts.js';
+import { action, exactTime, notice, problem, table, tag, time } from './parts.js';
 
 /** The server keeps at most three keys for an application. */
 const KEYS_MAX = 3;
@@ -43,7 +43,7 @@ export const keySection = (section, application, uses, signal) => {
   };
   const isFull = uses.length >= KEYS_MAX;
   const row = (use) => [
-    [code(shortId(use.key_id)), use.is_current && tag('this session'), state(use, uses)],
+    el('div', { class: 'row' }, el('code', { title: use.key_id }, shortId(use.key_id)), use.is_current && tag('this session'), state(use, uses)),
     exactTime(use.created_at),
     use.last_used_at ? time(use.last_used_at) : el('span', { class: 'quiet' }, 'never'),
     el('div', { class: 'row end' },

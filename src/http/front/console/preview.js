@@ -25,7 +25,7 @@ export const previewPanel = (current, onErrors = () => {}) => {
     asked += 1;
     const mine = asked;
     try {
-      const answer = await call('POST', '/console/data/rules-preview', { body: { ...current(), container: container.value } });
+      const answer = await call('POST', '/console/data/rules-preview', { body: { ...current(), container: container.value }, series: 'preview' });
       if (mine === asked) {
         onErrors(answer.errors);
         fill(result, ...shown(answer));

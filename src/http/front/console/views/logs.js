@@ -102,7 +102,7 @@ const liveTail = (list, filters, names, signal) => {
     let wait;
     try {
       const query = { ...filters.query(), end_date: '', start_date: startDate(rows, begun), size: TAIL_PAGE_SIZE };
-      const page = await call('GET', withQuery('/logs', query), { signal });
+      const page = await call('GET', withQuery('/logs', query), { signal, series: 'tail' });
       failures = 0;
       draw(merged(rows, ofActor(page.data, filters.actor())));
       wait = nextWait(0);

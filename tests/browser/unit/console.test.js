@@ -1,0 +1,175 @@
+// The functions of the console that need no page.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { modulesOf } from '../lib/modules.js';
+
+const load = await modulesOf('console');
+const format = await load('format.js');
+const rights = await load('rights.js');
+const session = await load('session.js');
+const tail = await load('tail.js');
+const { added } = await load('calls.js');
+const { axisEnd, bars } = await load('chart.js');
+const { matching, newestUse } = await load('directory.js');
+const { rotationState } = await load('keys.js');
+const { tokenCall } = await load('views/tokens.js');
+const { concerns } = await load('views/overview.js');
+
+test('a curl command has a variable in the place of the key, and quotes everything else', () => {
+  const call = { method: 'POST', path: "/a?b='$(c)", body: '{"name":"it\'s"}' };
+  assert.equal(
+    format.curlLine('https://v.example', call),
+    `curl -X POST 'https://v.example/a?b='\\''$(c)' -H "BT-API-KEY: $KEY" -H 'Content-Type: application/json' -d '{"name":"it'\\''s"}'`,
+  );
+  assert.equal(format.curlLine('https://v.example', { method: 'GET', path: '/a' }), 'curl \'https://v.example/a\' -H "BT-API-KEY: $KEY"');
+});
+
+test('bodies in the list of calls have no keys, no settings of proxies and no secret answers', () => {
+  const answer = { name: 'n', key: 'key_test_1', keys: [{ id: '1', key: 'key_test_2' }], configuration: { password: 'p' } };
+  const shown = format.shownBody(answer, false);
+  assert.match(shown, /"name": "n"/);
+  assert.doesNotMatch(shown, /key_test|password/);
+  assert.equal(format.shownBody({ data: '4242' }, true), '(not shown)');
+  assert.equal(format.shownBody(undefined, true), undefined);
+  assert.match(format.shownBody({ text: 'x'.repeat(9000) }, false), /\(cut\)$/);
+});
+
+test('distances of times are in the unit that a person would say', () => {
+  const now = Date.parse('2026-11-16T00:00:00Z');
+  for (const [text, expected] of [
+    ['2026-11-15T23:59:48Z', '12 s ago'],
+    ['2026-11-15T23:57:00.000000+00:00', '3 min ago'],
+    ['2026-11-15T20:00:00Z', '4 h ago'],
+    ['2026-11-10T00:00:00Z', '6 days ago'],
+    ['2026-11-16T00:10:00Z', 'in 10 min'],
+    ['no time', ''],
+  ]) {
+    assert.equal(format.ago(text, now), expected, text);
+  }
+});
+
+test('queries leave out parameters without a value and encode the others', () => {
+  assert.equal(format.withQuery('/logs', { a: '', b: undefined, c: null }), '/logs');
+  assert.equal(format.withQuery('/v2/tokens', { 'metadata.a b': '&=?', size: 20 }), '/v2/tokens?metadata.a+b=%26%3D%3F&size=20');
+});
+
+test('a share of a limit is whole percent and never more than all of it', () => {
+  assert.deepEqual([[0, 5], [1, 3], [5, 5], [9, 5], [0, 0]].map(([used, limit]) => format.percent(used, limit)), [0, 33, 100, 100, 100]);
+});
+
+test('a key that only reads is read only, also when rules grant its rights', () => {
+  const readOnly = (application) => rights.isReadOnly(rights.permissionsOf(application));
+  assert.equal(readOnly({ permissions: ['application:read', 'log:read', 'token:search', 'orchestration:connection_formulas'] }), true);
+  assert.equal(readOnly({ permissions: [] }), true);
+  assert.equal(readOnly({ permissions: ['application:read', 'application:delete'] }), false);
+  assert.equal(readOnly({ permissions: [], rules: [{ permissions: ['token:create'] }] }), false);
+});
+
+test('the reason against an action names each missing permission', () => {
+  const held = new Set(['a:read']);
+  assert.equal(rights.reasonAgainst(held, ['a:read']), undefined);
+  assert.equal(rights.reasonAgainst(held, ['a:read', 'a:create', 'a:delete']), 'Needs a:create and a:delete.');
+});
+
+test('permissions are grouped by their subject', () => {
+  const groups = rights.byGroup(['token:read', 'token:use', '3ds:session:read'].map((type) => ({ type })));
+  assert.deepEqual([...groups.keys()], ['token', '3ds:session']);
+  assert.equal(groups.get('token').length, 2);
+});
+
+test('rules move within the list, and their order gives the priorities', () => {
+  assert.deepEqual(rights.moved(['a', 'b', 'c'], 2, 0), ['c', 'a', 'b']);
+  assert.deepEqual(rights.moved(['a', 'b', 'c'], 0, 1), ['b', 'a', 'c']);
+  assert.deepEqual(rights.moved(['a', 'b'], 0, -1), ['a', 'b']);
+  assert.deepEqual(rights.moved(['a', 'b'], 1, 2), ['a', 'b']);
+  const rule = { container: '/a/', transform: 'mask', permissions: ['token:read'], priority: 9, description: '' };
+  assert.deepEqual(rights.numbered([rule, { ...rule, description: 'd' }]), [
+    { priority: 1, container: '/a/', transform: 'mask', permissions: ['token:read'] },
+    { description: 'd', priority: 2, container: '/a/', transform: 'mask', permissions: ['token:read'] },
+  ]);
+});
+
+test('a page is idle after fifteen minutes', () => {
+  assert.equal(session.isIdle(0, 15 * 60_000 - 1), false);
+  assert.equal(session.isIdle(0, 15 * 60_000), true);
+});
+
+test('forgetting leaves no key', () => {
+  session.signIn('key-1', { type: 'management', permissions: [] });
+  assert.equal(session.tokenHolder(), undefined, 'a management key reads no tokens');
+  session.addTokenKey('key-2', { type: 'private', permissions: [] });
+  assert.equal(session.tokenHolder().key(), 'key-2');
+  assert.doesNotMatch(JSON.stringify([session.signedIn(), session.tokenHolder()]), /key-/);
+  session.forget();
+  assert.deepEqual([session.signedIn(), session.tokenHolder()], [undefined, undefined]);
+});
+
+test('a tail merges new entries once, in order of their times, and keeps a bounded number', () => {
+  const entry = (id, at) => ({ id, created_at: `2026-11-16T00:00:0${at}Z` });
+  const rows = [entry('b', 5), entry('a', 1)];
+  assert.equal(tail.merged(rows, [entry('b', 5)]), rows, 'nothing new leaves the rows as they are');
+  const next = tail.merged(rows, [entry('d', 7), entry('c', 3), entry('b', 5)]);
+  assert.deepEqual(next.map((row) => row.id), ['d', 'b', 'c', 'a']);
+  assert.deepEqual(tail.merged(next, [entry('e', 8)], 2).map((row) => row.id), ['e', 'd']);
+});
+
+test('a tail asks from a little before its newest row', () => {
+  assert.equal(tail.startDate([{ created_at: '2026-11-16T00:00:30.000000+00:00' }], 0), '2026-11-16T00:00:20.000Z');
+  assert.equal(tail.startDate([], 60_000), '1970-01-01T00:00:50.000Z');
+});
+
+test('a tail waits longer after each failure, up to half a minute, and as long as the server asks', () => {
+  assert.deepEqual([0, 1, 2, 3, 4, 9].map((failures) => tail.nextWait(failures)), [2000, 4000, 8000, 16000, 30000, 30000]);
+  assert.equal(tail.nextWait(1, 60), 60_000);
+});
+
+test('a call that repeats itself is one row of the list, which is bounded', () => {
+  const call = { method: 'GET', path: '/logs', status: 200 };
+  const twice = added(added([], call), call);
+  assert.deepEqual(twice.map((it) => it.times), [2]);
+  const other = added(twice, { ...call, status: 429 });
+  assert.deepEqual(other.map((it) => it.times), [1, 2]);
+  assert.equal(added(other, { ...call, path: '/x' }, 2).length, 2);
+  const polled = (path) => ({ ...call, path, series: 'tail' });
+  assert.deepEqual(added(added(twice, polled('/logs?a')), polled('/logs?b')).map((it) => [it.path, it.times]), [['/logs?b', 2], ['/logs', 2]]);
+});
+
+test('bars of a chart stack up to their sum and stay in the drawing', () => {
+  assert.deepEqual([0, 3, 5, 11, 99, 400].map(axisEnd), [4, 4, 5, 20, 100, 400]);
+  const bucket = { ok: 6, refused: 3, limited: 0, failed: 1 };
+  const found = bars([bucket, bucket], 100, 100);
+  assert.deepEqual(found.slice(0, 3).map((bar) => bar.name), ['ok', 'refused', 'failed']);
+  assert.ok(found.every((bar) => bar.y >= 0 && bar.x >= 0 && bar.x + bar.width <= 100), JSON.stringify(found));
+  assert.equal(found[0].y, found[1].y + found[1].height);
+});
+
+test('applications are found by a part of the name, the start of the id, and the type', () => {
+  const all = [{ id: 'aa1', name: 'Shop', type: 'private' }, { id: 'bb2', name: 'shopping', type: 'public' }];
+  assert.equal(matching(all, 'SHOP', '').length, 2);
+  assert.deepEqual(matching(all, 'shop', 'public').map((it) => it.id), ['bb2']);
+  assert.deepEqual(matching(all, 'aa', '').map((it) => it.id), ['aa1']);
+  assert.equal(newestUse([{ last_used_at: '2026-01-02' }, {}, { last_used_at: '2026-01-03' }]), '2026-01-03');
+  assert.equal(newestUse([]), undefined);
+});
+
+test('a rotation is done when the new key was used after the old one', () => {
+  const at = (minute) => ({ last_used_at: `2026-11-16T00:0${minute}:00Z` });
+  assert.match(rotationState(at(1), {}).text, /has not been used/);
+  assert.match(rotationState(at(3), at(2)).text, /still use the old/);
+  assert.equal(rotationState(at(1), at(2)).tone, 'good');
+  assert.equal(rotationState({}, at(2)).tone, 'good');
+});
+
+test('searches of tokens name one filter, and ids are one segment of the path', () => {
+  assert.equal(tokenCall('id', 'a/b?c').path, '/tokens/a%2Fb%3Fc');
+  assert.equal(tokenCall('fingerprint', 'f', 'ignored').path, '/v2/tokens?fingerprint=f&size=20');
+  assert.equal(tokenCall('metadata', 'v', 'k', 'next').path, '/v2/tokens?metadata.k=v&size=20&start=next');
+});
+
+test('full limits, failing webhooks and failing proxies need attention', () => {
+  const limits = { usage: [{ name: 'tokens', used: 9 }, { name: 'proxies', used: 200, limit: 250 }, { name: 'webhooks', used: 1, limit: 5 }] };
+  const webhooks = { data: [{ name: 'a', waiting: 2, failing_since: 't' }, { name: 'b', waiting: 0 }] };
+  const proxies = { data: [{ name: 'p', calls: 3, failures: 1, last_failure: {} }, { name: 'q', calls: 3, failures: 0 }] };
+  assert.deepEqual(concerns(limits, webhooks, proxies).map((it) => it.view), ['limits', 'webhooks', 'proxies']);
+  assert.deepEqual(concerns(undefined, undefined, undefined), []);
+});
