@@ -114,8 +114,16 @@ test('a tail merges new entries once, in order of their times, and keeps a bound
 });
 
 test('a tail asks from a little before its newest row', () => {
-  assert.equal(tail.startDate([{ created_at: '2026-11-16T00:00:30.000000+00:00' }], 0), '2026-11-16T00:00:20.000Z');
-  assert.equal(tail.startDate([], 60_000), '1970-01-01T00:00:50.000Z');
+  assert.equal(tail.startDate([{ created_at: '2026-11-16T00:00:30.000000+00:00' }]), '2026-11-16T00:00:20.000Z');
+  assert.equal(tail.startDate([]), '');
+});
+
+test('a tail knows when it could not follow', () => {
+  const page = (ids, next) => ({ data: ids.map((id) => ({ id })), pagination: { next } });
+  assert.equal(tail.hasGap([{ id: 'a' }], page(['c', 'b'], 'next')), true);
+  assert.equal(tail.hasGap([{ id: 'a' }], page(['c', 'b'])), false, 'the page has all of them');
+  assert.equal(tail.hasGap([{ id: 'a' }], page(['b', 'a'], 'next')), false, 'the page reaches a known row');
+  assert.equal(tail.hasGap([], page(['b'], 'next')), false, 'the first page');
 });
 
 test('a tail waits longer after each failure, up to half a minute, and as long as the server asks', () => {

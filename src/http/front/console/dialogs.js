@@ -1,6 +1,7 @@
 // Dialogs: confirmation of what cannot be undone, and the one showing of a new key.
 
 import { el } from './dom.js';
+import { oneLine } from './format.js';
 import { busy, copyButton, notice, problem } from './parts.js';
 import { signedIn } from './session.js';
 
@@ -29,7 +30,7 @@ export const confirmed = ({ title, text, label, typed, run }) => {
   const go = el('button', { type: 'submit', class: 'danger', disabled: typed !== undefined }, label);
   const input = el('input', { type: 'text', autocomplete: 'off', spellcheck: 'false', id: 'confirm-text' });
   input.addEventListener('input', () => {
-    go.disabled = input.value.trim() !== typed;
+    go.disabled = oneLine(input.value) !== typed;
   });
   const cancel = el('button', { type: 'button', onclick: () => dialog.close() }, 'Cancel');
   const content = [

@@ -40,6 +40,9 @@ export const percent = (used, limit) =>
 /** The end of a long id: ids begin with a time, so that those of one minute begin alike. */
 export const shortId = (id) => (id.length > 13 ? `...${id.slice(-8)}` : id);
 
+/** A name on one line, as a person can read and type it. */
+export const oneLine = (name) => name.replace(/\s+/g, ' ').trim();
+
 /** A path with a query string; parameters without a value are left out. */
 export const withQuery = (path, parameters) => {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '' && value !== null);

@@ -12,7 +12,7 @@ export const words = (name) => {
 /** A bar of use against a limit, with the numbers as text. */
 export const meter = (used, limit, label) => {
   if (limit === undefined || limit === null) {
-    return `${count(used)}, no limit`;
+    return el('div', { class: 'meter' }, el('span', {}, `${count(used)}, no limit`));
   }
   const share = percent(used, limit);
   const tone = share >= 90 ? 'bad' : share >= 70 ? 'warn' : '';

@@ -16,7 +16,12 @@ macro_rules! script {
 pub(in crate::http) static PAGE: Asset =
     Asset::new(AssetKind::Page(PagePolicy::Alone), || include_str!("index.html"));
 pub(in crate::http) static STYLE: Asset = Asset::new(AssetKind::Style, || {
-    concat!(include_str!("console.css"), include_str!("parts.css"), include_str!("chart.css"))
+    concat!(
+        include_str!("console.css"),
+        include_str!("parts.css"),
+        include_str!("forms.css"),
+        include_str!("chart.css"),
+    )
 });
 
 script!(API "api.js");

@@ -18,11 +18,16 @@ export const merged = (rows, entries, max = ROWS_MAX) => {
   return all.slice(0, max);
 };
 
-/** The start of the next question: a little before the newest row. */
-export const startDate = (rows, begun) => {
-  const newest = rows.length > 0 ? Date.parse(rows[0].created_at) : begun;
-  return new Date(newest - OVERLAP_MS).toISOString();
-};
+/**
+ * The start of the next question: a little before the newest row. The first question has no start,
+ * since the clock of the browser may differ from that of the server.
+ */
+export const startDate = (rows) =>
+  rows.length > 0 ? new Date(Date.parse(rows[0].created_at) - OVERLAP_MS).toISOString() : '';
+
+/** True if entries between the rows and a new page may have been left out. */
+export const hasGap = (rows, page) =>
+  rows.length > 0 && Boolean(page.pagination.next) && !page.data.some((entry) => rows.some((row) => row.id === entry.id));
 
 /** The wait before the next question; each failure doubles it, and the server's own wait counts. */
 export const nextWait = (failures, retryAfter = 0) =>

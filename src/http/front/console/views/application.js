@@ -4,6 +4,7 @@ import { call } from '../api.js';
 import { confirmed } from '../dialogs.js';
 import { keyUses } from '../directory.js';
 import { announce, el, fill } from '../dom.js';
+import { oneLine } from '../format.js';
 import { keySection } from '../keys.js';
 import { action, code, exactTime, facts, heading, notice, table, tag } from '../parts.js';
 import { previewPanel } from '../preview.js';
@@ -24,7 +25,7 @@ export const application = async ({ place, signal, id, go }) => {
       ['Id', code(found.id)],
       ['Created', exactTime(found.created_at)],
       found.modified_at && ['Changed', exactTime(found.modified_at)],
-      found.allowed_origins && ['Allowed origins', origins(found.allowed_origins)],
+      found.type === 'public' && ['Allowed origins', origins(found.allowed_origins ?? [])],
     ]),
     keys,
     rights(found));
@@ -32,7 +33,7 @@ export const application = async ({ place, signal, id, go }) => {
 };
 
 const origins = (list) =>
-  list.length === 0 ? 'every origin' : el('ul', { class: 'plain' }, list.map((it) => el('li', {}, code(it))));
+  list.length === 0 ? el('span', { class: 'quiet' }, 'none') : el('ul', { class: 'plain' }, list.map((it) => el('li', {}, code(it))));
 
 const rights = (found) => {
   const preview = previewPanel(() => ({ type: found.type, permissions: found.permissions, rules: found.rules }));
@@ -64,7 +65,7 @@ const remove = (found, isOwn, go) =>
       isOwn && notice('bad', el('p', {}, 'This is the application that you are signed in with: deleting it signs you out.')),
     ],
     label: 'Delete for ever',
-    typed: found.name.trim(),
+    typed: oneLine(found.name) || found.id,
     run: async () => {
       await call('DELETE', `/applications/${found.id}`);
       announce('The application is deleted.');

@@ -83,7 +83,7 @@ const applicationEditor = (all, known) => {
   const picker = permissionPicker(all, chosen, () => preview.refresh());
   const rules = rulesEditor(known?.rules ?? [], all, () => preview.refresh());
   const originPart = el('section', { class: 'card' }, el('h2', {}, 'Allowed origins'),
-    field('One origin a line', origins, 'Pages of other origins cannot use the card fields with this application. Empty: every origin.'));
+    field('One origin a line', origins, 'Pages of these origins may use the card fields with this application. Empty: none, except pages of this machine for a test tenant.'));
   const rulePart = el('section', { class: 'card' }, el('h2', {}, 'Rules'),
     el('p', { class: 'quiet' }, 'A rule grants rights on tokens in a container and below it. The first rule that fits decides.'), rules.element);
   const changed = (isNewType) => {

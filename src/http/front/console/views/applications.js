@@ -2,7 +2,7 @@
 
 import { allApplications, keyUses, matching, newestUse } from '../directory.js';
 import { el, fill } from '../dom.js';
-import { plural } from '../format.js';
+import { oneLine, plural } from '../format.js';
 import { action, exactTime, field, heading, loaded, pager, select, table, tag, time } from '../parts.js';
 
 const PAGE_SIZE = 20;
@@ -37,7 +37,7 @@ export const applications = async ({ place, signal, go }) => {
 };
 
 const row = (application, uses) => [
-  el('a', { href: `#/applications/${application.id}` }, application.name),
+  el('a', { href: `#/applications/${application.id}` }, oneLine(application.name) || '(no name)'),
   tag(application.type),
   String(application.keys.length),
   time(newestUse(uses.get(application.id))),

@@ -6,7 +6,7 @@ import { announce, el, fill } from '../dom.js';
 import { apiTime, plural, shortId, withQuery } from '../format.js';
 import { busy, code, exactTime, field, heading, loaded, problem, select, table } from '../parts.js';
 import { signedIn } from '../session.js';
-import { ROWS_MAX, merged, nextWait, ofActor, startDate } from '../tail.js';
+import { ROWS_MAX, hasGap, merged, nextWait, ofActor, startDate } from '../tail.js';
 
 const PAGE_SIZE = 50;
 /** A page with a filter by actor reads more entries, since the server does not filter by it. */
@@ -90,8 +90,8 @@ const liveTail = (list, filters, names, signal) => {
   let isOn = false;
   let timer;
   let rows = [];
-  let begun = 0;
   let failures = 0;
+  let isBroken = false;
   const schedule = (wait) => {
     clearTimeout(timer);
     if (isOn && !document.hidden && !signal.aborted) {
@@ -101,9 +101,10 @@ const liveTail = (list, filters, names, signal) => {
   const poll = async () => {
     let wait;
     try {
-      const query = { ...filters.query(), end_date: '', start_date: startDate(rows, begun), size: TAIL_PAGE_SIZE };
+      const query = { ...filters.query(), end_date: '', start_date: startDate(rows), size: TAIL_PAGE_SIZE };
       const page = await call('GET', withQuery('/logs', query), { signal, series: 'tail' });
       failures = 0;
+      isBroken ||= !filters.actor() && hasGap(rows, page);
       draw(merged(rows, ofActor(page.data, filters.actor())));
       wait = nextWait(0);
     } catch (failure) {
@@ -116,7 +117,7 @@ const liveTail = (list, filters, names, signal) => {
   const draw = (next) => {
     const isNew = next !== rows || list.childElementCount === 0;
     rows = next;
-    say(`Live: ${plural(rows.length, 'entry', 'entries')} shown, at most the newest ${ROWS_MAX}.`);
+    say(`Live: ${plural(rows.length, 'entry', 'entries')} shown, at most the newest ${ROWS_MAX}.${isBroken ? ' There were too many entries to show all of them.' : ''}`);
     if (isNew) {
       fill(list, entryTable(rows, names, 'Waiting for entries...'));
     }
@@ -140,7 +141,6 @@ const liveTail = (list, filters, names, signal) => {
       set(!isOn);
       announce(isOn ? 'The live tail runs.' : 'The live tail is paused.');
       if (isOn) {
-        begun ||= Date.now();
         failures = 0;
         list.replaceChildren();
         draw(rows);
@@ -155,7 +155,7 @@ const liveTail = (list, filters, names, signal) => {
     note,
     stop: () => {
       rows = [];
-      begun = 0;
+      isBroken = false;
       set(false);
     },
   };
