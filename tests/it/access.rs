@@ -382,6 +382,9 @@ fn header_names(answer: &Answer) -> Vec<&str> {
 /// The route's path with things of the vault's first tenant, made for this call.
 fn path(vault: &Vault, call: Call) -> String {
     let route = call.route;
+    if let Some(file) = route.files().first() {
+        return file.clone();
+    }
     if route.path.starts_with("/tokens/{id}") {
         return route.path.replace("{id}", &vault.token(json!({"type": "token", "data": "x"})));
     }

@@ -1,6 +1,7 @@
 //! A request for each row of the routing table, for the tests of authorization.
 
 use serde_json::{Value, json};
+use strongroom::testing::{ROUTES, Route};
 
 use crate::threeds;
 
@@ -212,72 +213,17 @@ fn examples_without_key() -> impl Iterator<Item = (Listener, Entry)> {
         entry("HEAD", "/keys/webhooks.v1-test.key", 404),
         entry("OPTIONS", "*", 204),
     ];
-    let assets =
-        ASSETS.iter().flat_map(move |path| [entry("GET", *path, 200), entry("HEAD", *path, 200)]);
+    let files = ROUTES.iter().filter(|route| !route.files().is_empty());
+    let files =
+        files.flat_map(move |route| ["GET", "HEAD"].map(|method| entry(method, route.path, 200)));
     let operator = ["/healthz", "/readyz", "/metrics", "/status"]
         .map(|path| ["GET", "HEAD"].map(|method| (Listener::Operator, entry(method, path, 200))));
     let results = (Listener::Results, entry("POST", "/3ds/results", 200));
-    let anyone = anyone.into_iter().chain(assets).map(|entry| (Listener::Api, entry));
+    let anyone = anyone.into_iter().chain(files).map(|entry| (Listener::Api, entry));
     anyone.chain(operator.into_iter().flatten()).chain([results])
 }
 
-/// The files of pages for people.
-pub const ASSETS: &[&str] = &[
-    "/",
-    "/openapi.json",
-    "/postman.json",
-    "/pages/base.css",
-    "/reference/page.css",
-    "/reference/operation.css",
-    "/reference/print.css",
-    "/reference/chapter_view.js",
-    "/reference/dom.js",
-    "/reference/examples.js",
-    "/reference/examples_view.js",
-    "/reference/main.js",
-    "/reference/markdown.js",
-    "/reference/model.js",
-    "/reference/navigation.js",
-    "/reference/operation_view.js",
-    "/reference/prose.js",
-    "/reference/quoting.js",
-    "/reference/request.js",
-    "/reference/schema.js",
-    "/reference/schema_view.js",
-    "/reference/search.js",
-    "/reference/tabs.js",
-    "/reference/try_view.js",
-const ASSETS: &[&str] = &[
-    "/console",
-    "/console/console.css",
-    "/console/api.js",
-    "/console/calls.js",
-    "/console/chart.js",
-    "/console/dialogs.js",
-    "/console/directory.js",
-    "/console/dom.js",
-    "/console/format.js",
-    "/console/keys.js",
-    "/console/main.js",
-    "/console/meter.js",
-    "/console/parts.js",
-    "/console/permission_picker.js",
-    "/console/preview.js",
-    "/console/rights.js",
-    "/console/router.js",
-    "/console/rules_editor.js",
-    "/console/session.js",
-    "/console/tail.js",
-    "/console/token_key.js",
-    "/console/views/activity.js",
-    "/console/views/application.js",
-    "/console/views/application_form.js",
-    "/console/views/applications.js",
-    "/console/views/limits.js",
-    "/console/views/logs.js",
-    "/console/views/overview.js",
-    "/console/views/proxies.js",
-    "/console/views/threeds.js",
-    "/console/views/tokens.js",
-    "/console/views/webhooks.js",
-];
+/// The paths of all files of the pages for people.
+pub fn files() -> Vec<String> {
+    ROUTES.iter().flat_map(Route::files).collect()
+}

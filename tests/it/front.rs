@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::access_examples::ASSETS;
+use crate::access_examples::files;
 use crate::harness::{Answer, Vault, get};
 
 /// The most that a browser loads for the start page and the reference, without the document.
@@ -37,7 +37,7 @@ fn check_headers(path: &str, answer: &Answer) {
 #[test]
 fn every_file_of_a_page_has_the_headers_that_limit_the_browser() {
     let vault = Vault::start();
-    for path in ASSETS {
+    for path in &files() {
         let answer = vault.send(&get(path)).with_status(200);
         check_headers(path, &answer);
         assert_eq!(answer.header("content-type"), Some(media_type(path)), "{path}");
@@ -53,7 +53,7 @@ fn every_file_of_a_page_has_the_headers_that_limit_the_browser() {
 #[test]
 fn a_browser_that_has_a_file_gets_no_second_copy() {
     let vault = Vault::start();
-    for path in ASSETS {
+    for path in &files() {
         let first = vault.send(&get(path)).with_status(200);
         let tag = first.header("etag").unwrap_or_else(|| panic!("no ETag for {path}"));
         for known in [String::from(tag), format!("W/{tag}"), format!("\"other\", {tag}")] {
@@ -91,14 +91,14 @@ fn a_server_has_only_the_pages_that_its_settings_switch_on() {
     let mut vault = Vault::start();
     assert_eq!(vault.stop(), Some(0));
     vault.restart_as_service();
-    for path in ASSETS {
+    for path in &files() {
         let absent = vault.send(&get(path)).problem(404);
         assert_eq!(absent.header("set-cookie"), None, "{path}");
     }
     assert_eq!(vault.stop(), Some(0));
     vault.set("pages.reference = true");
     vault.restart_as_service();
-    for path in ASSETS.iter().filter(|path| is_of_the_reference(path)) {
+    for path in files().iter().filter(|path| is_of_the_reference(path)) {
         vault.send(&get(path)).with_status(200);
     }
     vault.send(&get("/pages/base.css")).with_status(200);
@@ -137,7 +137,7 @@ fn the_scripts_of_the_reference_make_no_markup_of_texts_and_keep_nothing() {
     let vault = Vault::start();
     let mut bytes = vault.send(&get("/pages/base.css")).bytes.len();
     let mut imported = BTreeSet::new();
-    for path in ASSETS.iter().filter(|path| is_of_the_reference(path)) {
+    for path in files().iter().filter(|path| is_of_the_reference(path)) {
         let text = vault.send(&get(path)).with_status(200).text();
         bytes += text.len();
         if path.ends_with(".css") {
@@ -167,7 +167,7 @@ fn the_scripts_of_the_reference_make_no_markup_of_texts_and_keep_nothing() {
     }
     assert!(imported.len() > 5, "{imported:?}");
     for path in imported {
-        assert!(ASSETS.contains(&path.as_str()), "{path} is imported and not served");
+        assert!(files().contains(&path), "{path} is imported and not served");
     }
     assert!(bytes <= REFERENCE_BYTES_MAX, "{bytes} bytes");
 }

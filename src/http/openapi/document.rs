@@ -57,6 +57,7 @@ fn schemas() -> Value {
 pub(super) const fn is_described(route: &Route) -> bool {
     match route.handler {
         Handler::Asset(_)
+        | Handler::Folder(_)
         | Handler::Operation(_)
         | Handler::Page(_)
         | Handler::Probe(_)
@@ -85,7 +86,11 @@ fn paths(routes: &[Route]) -> Value {
                 let row = Row { route, path, method };
                 let id = operation_id(route.name, earlier + place, method, number);
                 let value = match (&route.handler, described) {
-                    (Handler::Asset(asset), _) => row.operation(&id, &file(route, asset)),
+                    (Handler::Asset(asset), _) => row.operation(&id, &file(route, &[asset])),
+                    (Handler::Folder(folder), _) => {
+                        let assets: Vec<_> = folder.0.iter().map(|(_, asset)| asset).collect();
+                        row.operation(&id, &file(route, &assets))
+                    }
                     (_, Some(described)) => row.operation(&id, described),
                     (_, None) => continue,
                 };
@@ -111,13 +116,23 @@ fn operation_id(name: &str, earlier: usize, method: &Method, number: usize) -> S
     id
 }
 
-/// The description of a file, which its path and its kind say.
-fn file(route: &Route, asset: &Asset) -> Description {
-    let media_type = asset.media_type_text().split(';').next().unwrap_or_default();
-    let schema = if asset.is_json() { Schema::object() } else { Schema::text() };
-    Description::new(route.name, tag_of_file(route.presence), route.path)
+/// The description of files, which their path and their kinds say.
+fn file(route: &Route, assets: &[&Asset]) -> Description {
+    let mut description = Description::new(route.name, tag_of_file(route.presence), route.path)
         .about("A file of the pages for people.")
-        .header("If-None-Match", Schema::text())
+        .header("If-None-Match", Schema::text());
+    if route.path.contains("{file}") {
+        let name = Schema::text().about("The name of the file.");
+        description = description.path("file", name).fails(404, "There is no such file.");
+    }
+    // Files of a folder are scripts and styles.
+    let media_type = match assets {
+        [asset] => asset.media_type_text().split(';').next().unwrap_or_default(),
+        _ => "text/*",
+    };
+    let is_json = assets.iter().all(|asset| asset.is_json());
+    let schema = if is_json { Schema::object() } else { Schema::text() };
+    description
         .answers_as(200, "The file.", media_type, schema)
         .with_header(headers::ETAG)
         .answers_nothing(304, "The client's copy is current.")

@@ -101,6 +101,7 @@ fn counts(scope: RowScope, route: &Route) -> bool {
         Handler::Operation(operation) => (operation.permissions, operation.limit),
         Handler::Proxy => (PROXY_PERMISSIONS, limits::Operation::Other),
         Handler::Asset(_)
+        | Handler::Folder(_)
         | Handler::Operator(_)
         | Handler::Page(_)
         | Handler::Preflight

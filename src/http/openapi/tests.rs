@@ -9,7 +9,7 @@ use crate::http::route::{Handler, ROUTES};
 
 /// The names of routes that need a description. Files describe themselves.
 fn routes() -> BTreeSet<&'static str> {
-    let is_needed = |handler: &Handler| !matches!(handler, Handler::Asset(_));
+    let is_needed = |handler: &Handler| !matches!(handler, Handler::Asset(_) | Handler::Folder(_));
     let routes = ROUTES.iter().filter(|route| is_described(route) && is_needed(&route.handler));
     routes.map(|route| route.name).collect()
 }

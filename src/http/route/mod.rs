@@ -9,7 +9,7 @@ use hyper::Method;
 use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
 use crate::http::exchange::OperationCall;
-use crate::http::front::Asset;
+use crate::http::front::{Asset, Folder};
 use crate::http::operations::results::ResultsFunction;
 use crate::http::pages::PageCall;
 use crate::http::probes::ProbeFunction;
@@ -68,6 +68,8 @@ pub enum BodyKind {
 #[derive(Debug)]
 pub(in crate::http) enum Handler {
     Asset(&'static Asset),
+    /// The files below the row's path, whose parameter is the name of a file.
+    Folder(&'static Folder),
     Operation(OperationRoute),
     Operator(ProbeFunction),
     Page(PageRoute),
@@ -138,9 +140,11 @@ impl Route {
         match &self.handler {
             Handler::Operation(operation) => Access::Key(operation.permissions),
             Handler::Operator(_) => Access::OperatorListener,
-            Handler::Asset(_) | Handler::Page(_) | Handler::Preflight | Handler::Probe(_) => {
-                Access::Anyone
-            }
+            Handler::Asset(_)
+            | Handler::Folder(_)
+            | Handler::Page(_)
+            | Handler::Preflight
+            | Handler::Probe(_) => Access::Anyone,
             // A proxy may be configured to need no key.
             Handler::Proxy => Access::Key(PROXY_PERMISSIONS),
             Handler::Results(_) => Access::MutualTls,
@@ -149,6 +153,22 @@ impl Route {
 
     pub(in crate::http) const fn is_page(&self) -> bool {
         matches!(self.handler, Handler::Page(_))
+    }
+
+    /// The paths of the files that it serves.
+    pub fn files(&self) -> Vec<String> {
+        match (&self.handler, self.folder_path()) {
+            (Handler::Asset(_), _) => vec![String::from(self.path)],
+            (Handler::Folder(folder), Some(path)) => {
+                folder.0.iter().map(|(name, _)| format!("{path}{name}")).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The path before the name of a file.
+    fn folder_path(&self) -> Option<&'static str> {
+        self.path.strip_suffix("{file}")
     }
 
     /// True if the path is this route's, which has no parameters.
@@ -206,6 +226,10 @@ pub(in crate::http) fn find_api(
 ) -> Result<(&'static Route, ApiCall), NoMatch> {
     let bind = |route: &'static Route| match &route.handler {
         Handler::Asset(asset) => route.is_at(path).then_some(ApiCall::Asset(asset)),
+        Handler::Folder(folder) => {
+            let name = path.strip_prefix(route.folder_path()?)?;
+            folder.find(name).map(ApiCall::Asset)
+        }
         Handler::Operation(operation) => {
             (operation.bind)(path).map(|call| ApiCall::Operation(operation, call))
         }
@@ -255,6 +279,7 @@ pub(in crate::http) fn find_operator(
     find(method, |route| match route.handler {
         Handler::Operator(function) => route.is_at(path).then_some(function),
         Handler::Asset(_)
+        | Handler::Folder(_)
         | Handler::Operation(_)
         | Handler::Page(_)
         | Handler::Preflight
@@ -272,6 +297,7 @@ pub(in crate::http) fn find_results(
     find(method, |route| match route.handler {
         Handler::Results(function) => route.is_at(path).then_some(function),
         Handler::Asset(_)
+        | Handler::Folder(_)
         | Handler::Operation(_)
         | Handler::Operator(_)
         | Handler::Page(_)

@@ -8,10 +8,11 @@ use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, WebhookId};
 use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
 use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
-use crate::http::front::{base, console, reference};
+use crate::http::front;
 use crate::http::openapi;
 use crate::http::operations::{
-    applications, client_keys, console, enrichments, logs, proxies, results, sessions, tenants, webhooks,
+    applications, client_keys, console, enrichments, logs, proxies, results, sessions, tenants,
+    webhooks,
 };
 use crate::http::pages::{PageCall, PageContent, PageRequest};
 use crate::http::probes;
@@ -145,6 +146,20 @@ macro_rules! asset {
     };
 }
 
+/// A row of the files below a path: the groups of pages that need them, name, path and files.
+macro_rules! folder {
+    ([$($group:ident)+] $name:ident $path:literal => $folder:path) => {
+        Route {
+            name: stringify!($name),
+            methods: &[Method::GET, Method::HEAD],
+            path: concat!($path, "{file}"),
+            presence: presence!($($group)+),
+            body: BodyKind::Nothing,
+            handler: Handler::Folder(&$folder),
+        }
+    };
+}
+
 macro_rules! presence {
     () => {
         Presence::All
@@ -261,62 +276,15 @@ pub static ROUTES: &[Route] = &[
     page!(ChallengeNotification POST "/3ds/sessions/" {id: VisitedSession} "/challenge-notification" All => challenge_notification(id)),
     page!(SimulatedMethod POST "/3ds/sim/acs/method" WithTestTenant => simulated_method()),
     page!(SimulatedChallenge POST "/3ds/sim/acs/challenge" WithTestTenant => simulated_challenge().await),
-    asset!([Console Examples Reference] BaseStyle "/pages/base.css" => base::STYLE),
+    asset!([Console Examples Reference] BaseStyle "/pages/base.css" => front::base::STYLE),
     asset!([Reference] OpenApi "/openapi.json" => openapi::DOCUMENT),
     asset!([Reference] PostmanCollection "/postman.json" => openapi::POSTMAN),
-    asset!([Reference] ReferencePage "/" => reference::PAGE),
-    asset!([Reference] ReferenceStyle "/reference/page.css" => reference::PAGE_STYLE),
-    asset!([Reference] ReferenceStyle "/reference/operation.css" => reference::OPERATION_STYLE),
-    asset!([Reference] ReferenceStyle "/reference/print.css" => reference::PRINT_STYLE),
-    asset!([Reference] ReferenceScript "/reference/chapter_view.js" => reference::CHAPTER_VIEW),
-    asset!([Reference] ReferenceScript "/reference/dom.js" => reference::DOM),
-    asset!([Reference] ReferenceScript "/reference/examples.js" => reference::EXAMPLES),
-    asset!([Reference] ReferenceScript "/reference/examples_view.js" => reference::EXAMPLES_VIEW),
-    asset!([Reference] ReferenceScript "/reference/main.js" => reference::MAIN),
-    asset!([Reference] ReferenceScript "/reference/markdown.js" => reference::MARKDOWN),
-    asset!([Reference] ReferenceScript "/reference/model.js" => reference::MODEL),
-    asset!([Reference] ReferenceScript "/reference/navigation.js" => reference::NAVIGATION),
-    asset!([Reference] ReferenceScript "/reference/operation_view.js" => reference::OPERATION_VIEW),
-    asset!([Reference] ReferenceScript "/reference/prose.js" => reference::PROSE),
-    asset!([Reference] ReferenceScript "/reference/quoting.js" => reference::QUOTING),
-    asset!([Reference] ReferenceScript "/reference/request.js" => reference::REQUEST),
-    asset!([Reference] ReferenceScript "/reference/schema.js" => reference::SCHEMA),
-    asset!([Reference] ReferenceScript "/reference/schema_view.js" => reference::SCHEMA_VIEW),
-    asset!([Reference] ReferenceScript "/reference/search.js" => reference::SEARCH),
-    asset!([Reference] ReferenceScript "/reference/tabs.js" => reference::TABS),
-    asset!([Reference] ReferenceScript "/reference/try_view.js" => reference::TRY_VIEW),
-    asset!([Console] Console "/console" => console::PAGE),
-    asset!([Console] ConsoleStyle "/console/console.css" => console::STYLE),
-    asset!([Console] ConsoleScript "/console/api.js" => console::API),
-    asset!([Console] ConsoleScript "/console/calls.js" => console::CALLS),
-    asset!([Console] ConsoleScript "/console/chart.js" => console::CHART),
-    asset!([Console] ConsoleScript "/console/dialogs.js" => console::DIALOGS),
-    asset!([Console] ConsoleScript "/console/directory.js" => console::DIRECTORY),
-    asset!([Console] ConsoleScript "/console/dom.js" => console::DOM),
-    asset!([Console] ConsoleScript "/console/format.js" => console::FORMAT),
-    asset!([Console] ConsoleScript "/console/keys.js" => console::KEYS),
-    asset!([Console] ConsoleScript "/console/main.js" => console::MAIN),
-    asset!([Console] ConsoleScript "/console/meter.js" => console::METER),
-    asset!([Console] ConsoleScript "/console/parts.js" => console::PARTS),
-    asset!([Console] ConsoleScript "/console/permission_picker.js" => console::PERMISSION_PICKER),
-    asset!([Console] ConsoleScript "/console/preview.js" => console::PREVIEW),
-    asset!([Console] ConsoleScript "/console/rights.js" => console::RIGHTS),
-    asset!([Console] ConsoleScript "/console/router.js" => console::ROUTER),
-    asset!([Console] ConsoleScript "/console/rules_editor.js" => console::RULES_EDITOR),
-    asset!([Console] ConsoleScript "/console/session.js" => console::SESSION),
-    asset!([Console] ConsoleScript "/console/tail.js" => console::TAIL),
-    asset!([Console] ConsoleScript "/console/token_key.js" => console::TOKEN_KEY),
-    asset!([Console] ConsoleScript "/console/views/activity.js" => console::VIEWS_ACTIVITY),
-    asset!([Console] ConsoleScript "/console/views/application.js" => console::VIEWS_APPLICATION),
-    asset!([Console] ConsoleScript "/console/views/application_form.js" => console::VIEWS_APPLICATION_FORM),
-    asset!([Console] ConsoleScript "/console/views/applications.js" => console::VIEWS_APPLICATIONS),
-    asset!([Console] ConsoleScript "/console/views/limits.js" => console::VIEWS_LIMITS),
-    asset!([Console] ConsoleScript "/console/views/logs.js" => console::VIEWS_LOGS),
-    asset!([Console] ConsoleScript "/console/views/overview.js" => console::VIEWS_OVERVIEW),
-    asset!([Console] ConsoleScript "/console/views/proxies.js" => console::VIEWS_PROXIES),
-    asset!([Console] ConsoleScript "/console/views/threeds.js" => console::VIEWS_THREEDS),
-    asset!([Console] ConsoleScript "/console/views/tokens.js" => console::VIEWS_TOKENS),
-    asset!([Console] ConsoleScript "/console/views/webhooks.js" => console::VIEWS_WEBHOOKS),
+    asset!([Reference] ReferencePage "/" => front::reference::PAGE),
+    folder!([Reference] ReferenceFile "/reference/" => front::reference::FILES),
+    asset!([Console] ConsolePage "/console" => front::console::PAGE),
+    asset!([Console] ConsoleStyle "/console/console.css" => front::console::STYLE),
+    folder!([Console] ConsoleFile "/console/" => front::console::FILES),
+    folder!([Console] ConsoleView "/console/views/" => front::console::VIEWS),
     probe!(Probe Healthz "/healthz" => probes::healthz),
     probe!(Probe Readyz "/readyz" => probes::readyz),
     probe!(Probe Ping "/ping" => probes::ping),

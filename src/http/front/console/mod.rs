@@ -3,15 +3,12 @@
 //! The page has no rights of its own and no session on the server: every call carries the key that
 //! the person pasted, which the page keeps in a variable of its script.
 
-use crate::http::front::asset::{Asset, AssetKind, Loader, PagePolicy};
+mod views;
 
-/// A script that only pages of this server load.
-macro_rules! script {
-    ($name:ident $file:literal) => {
-        pub(in crate::http) static $name: Asset =
-            Asset::new(AssetKind::Script(Loader::SameOrigin), || include_str!($file));
-    };
-}
+use crate::http::front::asset::{Asset, AssetKind, PagePolicy};
+use crate::http::front::folder::{Folder, files};
+
+pub(in crate::http) use views::VIEWS;
 
 pub(in crate::http) static PAGE: Asset =
     Asset::new(AssetKind::Page(PagePolicy::Alone), || include_str!("index.html"));
@@ -24,33 +21,27 @@ pub(in crate::http) static STYLE: Asset = Asset::new(AssetKind::Style, || {
     )
 });
 
-script!(API "api.js");
-script!(CALLS "calls.js");
-script!(CHART "chart.js");
-script!(DIALOGS "dialogs.js");
-script!(DIRECTORY "directory.js");
-script!(DOM "dom.js");
-script!(FORMAT "format.js");
-script!(KEYS "keys.js");
-script!(MAIN "main.js");
-script!(METER "meter.js");
-script!(PARTS "parts.js");
-script!(PERMISSION_PICKER "permission_picker.js");
-script!(PREVIEW "preview.js");
-script!(RIGHTS "rights.js");
-script!(ROUTER "router.js");
-script!(RULES_EDITOR "rules_editor.js");
-script!(SESSION "session.js");
-script!(TAIL "tail.js");
-script!(TOKEN_KEY "token_key.js");
-script!(VIEWS_ACTIVITY "views/activity.js");
-script!(VIEWS_APPLICATION "views/application.js");
-script!(VIEWS_APPLICATION_FORM "views/application_form.js");
-script!(VIEWS_APPLICATIONS "views/applications.js");
-script!(VIEWS_LIMITS "views/limits.js");
-script!(VIEWS_LOGS "views/logs.js");
-script!(VIEWS_OVERVIEW "views/overview.js");
-script!(VIEWS_PROXIES "views/proxies.js");
-script!(VIEWS_THREEDS "views/threeds.js");
-script!(VIEWS_TOKENS "views/tokens.js");
-script!(VIEWS_WEBHOOKS "views/webhooks.js");
+pub(in crate::http) static FILES: Folder = files! {
+    scripts {
+        "api.js"
+        "calls.js"
+        "chart.js"
+        "dialogs.js"
+        "directory.js"
+        "dom.js"
+        "format.js"
+        "keys.js"
+        "main.js"
+        "meter.js"
+        "parts.js"
+        "permission_picker.js"
+        "preview.js"
+        "rights.js"
+        "router.js"
+        "rules_editor.js"
+        "session.js"
+        "tail.js"
+        "token_key.js"
+    }
+    styles {}
+};

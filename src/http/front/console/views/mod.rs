@@ -1,0 +1,20 @@
+//! The views of the console, a script each.
+
+use crate::http::front::folder::{Folder, files};
+
+pub(in crate::http) static VIEWS: Folder = files! {
+    scripts {
+        "activity.js"
+        "application.js"
+        "application_form.js"
+        "applications.js"
+        "limits.js"
+        "logs.js"
+        "overview.js"
+        "proxies.js"
+        "threeds.js"
+        "tokens.js"
+        "webhooks.js"
+    }
+    styles {}
+};

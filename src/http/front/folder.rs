@@ -1,0 +1,33 @@
+//! The files of a page that share the beginning of their paths.
+
+use crate::http::front::asset::{Asset, AssetKind, Loader};
+
+/// Files by their names below a path.
+#[derive(Debug)]
+pub(in crate::http) struct Folder(pub(in crate::http) &'static [(&'static str, Asset)]);
+
+impl Folder {
+    pub(in crate::http) fn find(&self, name: &str) -> Option<&'static Asset> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, asset)| asset)
+    }
+}
+
+/// Scripts and styles in the folder of the `mod.rs` that names them, for pages of this server alone.
+macro_rules! files {
+    (scripts { $($script:literal)* } styles { $($style:literal)* }) => {
+        $crate::http::front::Folder(&[
+            $(($script, $crate::http::front::folder::script(|| include_str!($script))),)*
+            $(($style, $crate::http::front::folder::style(|| include_str!($style))),)*
+        ])
+    };
+}
+
+pub(in crate::http) use files;
+
+pub(in crate::http) const fn script(content: fn() -> &'static str) -> Asset {
+    Asset::new(AssetKind::Script(Loader::SameOrigin), content)
+}
+
+pub(in crate::http) const fn style(content: fn() -> &'static str) -> Asset {
+    Asset::new(AssetKind::Style, content)
+}
