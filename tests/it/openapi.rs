@@ -84,9 +84,10 @@ fn the_postman_collection_has_each_operation_once() {
         .map(|item| {
             let request = &item["request"];
             let segments = request["url"]["path"].as_array().unwrap().iter();
-            let segments = segments.map(|segment| match segment.as_str().unwrap() {
-                name if name.starts_with(':') => format!("/{{{}}}", &name[1..]),
-                literal => format!("/{literal}"),
+            let segments = segments.map(|segment| {
+                let segment = segment.as_str().unwrap();
+                let name = segment.strip_prefix(':');
+                name.map_or_else(|| format!("/{segment}"), |name| format!("/{{{name}}}"))
             });
             let method = String::from(request["method"].as_str().unwrap());
             (method, segments.collect::<String>())

@@ -73,10 +73,8 @@ fn paths(routes: &[Route]) -> Value {
         let earlier = routes.iter().take(at).filter(|it| is_described(it) && it.name == route.name);
         let earlier = earlier.count();
         let described = descriptions.iter().find(|it| it.route == route.name);
-        let places: &[&str] = match route.handler {
-            Handler::Proxy => &[PROXY_PATH, "/proxy/{path}"],
-            _ => &[route.path],
-        };
+        let is_proxy = matches!(route.handler, Handler::Proxy);
+        let places: &[&str] = if is_proxy { &[PROXY_PATH, "/proxy/{path}"] } else { &[route.path] };
         for (place, path) in places.iter().enumerate() {
             let item = paths.entry(*path).or_insert_with(|| Value::Object(Map::new()));
             let Some(item) = item.as_object_mut() else { continue };
@@ -162,7 +160,10 @@ impl Row<'_> {
         set("operationId", Value::from(id));
         set("tags", json!([described.tag.name()]));
         set("summary", Value::from(described.summary));
-        set("description", Value::from(self.about(described)));
+        let about = self.about(described);
+        if !about.is_empty() {
+            set("description", Value::from(about));
+        }
         let parameters = self.parameters(described);
         if !parameters.is_empty() {
             set("parameters", Value::from(parameters));
@@ -237,14 +238,19 @@ impl Row<'_> {
             BodyKind::Form => "application/x-www-form-urlencoded",
             BodyKind::Json | BodyKind::Message => "application/json",
             BodyKind::MergePatch => "application/merge-patch+json",
-            BodyKind::Raw => "*/*",
+            // Most calls have JSON. Every other type is added below.
+            BodyKind::Raw => "application/json",
             BodyKind::Nothing => return None,
         };
         if [Method::GET, Method::DELETE].contains(self.method) {
             return None;
         }
-        let is_required = self.route.body != BodyKind::Raw;
-        Some(json!({"required": is_required, "content": {media_type: content(request)}}))
+        let is_raw = self.route.body == BodyKind::Raw;
+        let mut contents = json!({media_type: content(request)});
+        if let (true, Some(contents)) = (is_raw, contents.as_object_mut()) {
+            contents.insert(String::from("*/*"), json!({"schema": {}}));
+        }
+        Some(json!({"required": !is_raw, "content": contents}))
     }
 
     fn responses(&self, described: &Description) -> Value {

@@ -62,7 +62,7 @@ fn walk(value: &Value, visit: &mut impl FnMut(&serde_json::Map<String, Value>)) 
             members.values().for_each(|member| walk(member, visit));
         }
         Value::Array(items) => items.iter().for_each(|item| walk(item, visit)),
-        _ => (),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => (),
     }
 }
 
@@ -93,6 +93,34 @@ fn operations_have_names_of_their_own() {
             let id = operation["operationId"].as_str().unwrap();
             assert!(names.insert(String::from(id)), "{id} is there twice");
             assert_ne!(operation["summary"], "", "{id}");
+        }
+    }
+}
+
+#[test]
+fn every_row_of_the_rate_limits_has_a_name_of_its_own_and_operations_name_rows() {
+    let document = document(ROUTES);
+    let rows = document["x-rate-limit-rows"].as_array().unwrap();
+    let ids: BTreeSet<_> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), rows.len());
+    for item in document["paths"].as_object().unwrap().values() {
+        for operation in item.as_object().unwrap().values() {
+            let named = operation["x-rate-limits"].as_array().unwrap();
+            assert!(named.contains(&Value::from("address")), "{operation}");
+            assert!(named.iter().all(|id| ids.contains(id.as_str().unwrap())), "{operation}");
+        }
+    }
+}
+
+#[test]
+fn every_body_has_an_example() {
+    let document = document(ROUTES);
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let Some(body) = operation.get("requestBody") else { continue };
+            let contents = body["content"].as_object().unwrap();
+            let examples = contents.values().filter_map(|content| content.get("examples"));
+            assert!(examples.count() > 0, "{method} {path}");
         }
     }
 }

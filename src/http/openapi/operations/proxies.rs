@@ -150,6 +150,7 @@ fn configured() -> Vec<Description> {
             .about("Not part of this server: callers name a proxy with BT-PROXY-KEY.")
             .path("id", id())
             .takes(Schema::any())
+            .sends("name", "A hostname", r#"{"hostname":"charge"}"#)
             .fails(422, "This server has no hostnames for single proxies."),
     ]
 }

@@ -12,12 +12,12 @@ const TENANT: &str = r#"{"id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e",
     "created_at":"2026-01-31T09:30:00.1234560+00:00","settings":{"deduplicate_tokens":"true",
     "tokenize_limit":"5","detokenize_limit":"5","cvc_retention":"3600","token_intent_retention":"86400",
     "log_retention":"86400","rate_limit":"default","token_limit":"unlimited"}}"#;
-const NOBODY: &str = r#"{"pagination":{"total_items":0,"page_number":1,"page_size":20,
+const EMPTY: &str = r#"{"pagination":{"total_items":0,"page_number":1,"page_size":20,
     "total_pages":0},"data":[]}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let tenant = || Schema::reference("Tenant");
-    let nobody = || offset_page(Schema::object());
+    let no_one = || offset_page(Schema::object());
     let role = Schema::object().has("name", Schema::text()).closed();
     vec![
         Description::new("ReadTenant", Tag::Tenant, "Read the tenant")
@@ -54,11 +54,11 @@ pub(super) fn operations() -> Vec<Description> {
         by_number(Description::new("ListTenantMembers", Tag::Tenant, "List members")).answers(
             200,
             "An empty page: this server has no users.",
-            nobody(),
+            no_one(),
         ),
         by_number(Description::new("ListTenantInvitations", Tag::Tenant, "List invitations"))
-            .answers(200, "An empty page: this server has no users.", nobody())
-            .shows("nobody", "Nobody", NOBODY),
+            .answers(200, "An empty page: this server has no users.", no_one())
+            .shows("empty", "An empty page", EMPTY),
         Description::new("ListRoles", Tag::Tenant, "List roles").answers(
             200,
             "The roles of the published interface.",
