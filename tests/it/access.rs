@@ -207,7 +207,9 @@ fn a_route_for_anyone_answers_every_caller_alike() {
                 head_status(&vault, &path, key)
             } else {
                 let answer = vault.send(&request(&vault, call, &path).key(key));
-                assert!(!answer.text().contains("424242"), "{}", call.name());
+                // The document has cards of its own, in its examples.
+                let has_cards = ["/openapi.json", "/postman.json"].contains(&call.route.path);
+                assert!(has_cards || !answer.text().contains("424242"), "{}", call.name());
                 answer.status
             };
             assert_eq!(status, call.example().status, "{} {key}", call.name());

@@ -236,10 +236,9 @@ impl Row<'_> {
         let request = described.request.as_ref()?;
         let media_type = match self.route.body {
             BodyKind::Form => "application/x-www-form-urlencoded",
-            BodyKind::Json | BodyKind::Message => "application/json",
+            // Most calls through proxies have JSON. Every other type is added below.
+            BodyKind::Json | BodyKind::Message | BodyKind::Raw => "application/json",
             BodyKind::MergePatch => "application/merge-patch+json",
-            // Most calls have JSON. Every other type is added below.
-            BodyKind::Raw => "application/json",
             BodyKind::Nothing => return None,
         };
         if [Method::GET, Method::DELETE].contains(self.method) {

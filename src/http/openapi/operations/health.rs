@@ -17,11 +17,9 @@ pub(super) fn operations() -> Vec<Description> {
             .closed()
     };
     vec![
-        Description::new("Healthz", Tag::Health, "Is the server alive?").answers(
-            200,
-            "The server answers.",
-            status("alive"),
-        ),
+        Description::new("Healthz", Tag::Health, "Is the server alive?")
+            .answers(200, "The server answers.", status("alive"))
+            .shows("alive", "Alive", r#"{"status":"alive"}"#),
         Description::new("Readyz", Tag::Health, "Is the server ready?")
             .about(
                 "For load balancers. With a management key the answer has each check \

@@ -31,11 +31,9 @@ pub(super) fn operations() -> Vec<Description> {
             .answers(200, "A page of entries.", Schema::reference("LogPage"))
             .shows("read", "A token was read", LOGS)
             .fails(422, "The page number is too high: continue with `start`."),
-        Description::new("ListLogEntityTypes", Tag::Logs, "List entity types").answers(
-            200,
-            "The values of `entity_type`.",
-            Schema::list(kind),
-        ),
+        Description::new("ListLogEntityTypes", Tag::Logs, "List entity types")
+            .answers(200, "The values of `entity_type`.", Schema::list(kind))
+            .shows("token", "One of them", r#"[{"display_name":"Token","value":"token"}]"#),
     ]
 }
 

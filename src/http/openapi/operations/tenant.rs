@@ -51,19 +51,19 @@ pub(super) fn operations() -> Vec<Description> {
                 "last_created_at":"2026-01-31T09:30:00.1234560+00:00"}},"total_tokens":2},
                 "total_tokens":2}"#,
             ),
-        by_number(Description::new("ListTenantMembers", Tag::Tenant, "List members")).answers(
-            200,
-            "An empty page: this server has no users.",
-            no_one(),
-        ),
+        by_number(Description::new("ListTenantMembers", Tag::Tenant, "List members"))
+            .answers(200, "An empty page: this server has no users.", no_one())
+            .shows("empty", "An empty page", EMPTY),
         by_number(Description::new("ListTenantInvitations", Tag::Tenant, "List invitations"))
             .answers(200, "An empty page: this server has no users.", no_one())
             .shows("empty", "An empty page", EMPTY),
-        Description::new("ListRoles", Tag::Tenant, "List roles").answers(
-            200,
-            "The roles of the published interface.",
-            Schema::list(role),
-        ),
+        Description::new("ListRoles", Tag::Tenant, "List roles")
+            .answers(200, "The roles of the published interface.", Schema::list(role))
+            .shows(
+                "roles",
+                "All roles",
+                r#"[{"name":"OWNER"},{"name":"ADMIN"},{"name":"READ_ONLY"}]"#,
+            ),
     ]
 }
 

@@ -30,27 +30,25 @@ pub(super) fn operations() -> Vec<Description> {
             .with_header(LOCATION)
             .shows("tokens", "A webhook", WEBHOOK)
             .fails(422, "The tenant has five webhooks already."),
-        by_cursor(Description::new("ListWebhooks", Tag::Webhooks, "List webhooks")).answers(
-            200,
-            "A page of webhooks.",
-            cursor_page(webhook()).about(&format!("A tenant has at most {WEBHOOKS_MAX}.")),
-        ),
-        Description::new("ListWebhookEventTypes", Tag::Webhooks, "List event types").answers(
-            200,
-            "The names of all events.",
-            Schema::list(event()),
-        ),
-        Description::new("ReadWebhook", Tag::Webhooks, "Read a webhook").path("id", id()).answers(
-            200,
-            "The webhook.",
-            webhook(),
-        ),
+        by_cursor(Description::new("ListWebhooks", Tag::Webhooks, "List webhooks"))
+            .answers(
+                200,
+                "A page of webhooks.",
+                cursor_page(webhook()).about(&format!("A tenant has at most {WEBHOOKS_MAX}.")),
+            )
+            .shows("tokens", "A webhook", cursor_page_of(WEBHOOK)),
+        Description::new("ListWebhookEventTypes", Tag::Webhooks, "List event types")
+            .answers(200, "The names of all events.", Schema::list(event()))
+            .shows("some", "Some of them", r#"["token.created","token.read","token.deleted"]"#),
+        Description::new("ReadWebhook", Tag::Webhooks, "Read a webhook")
+            .path("id", id())
+            .answers(200, "The webhook.", webhook())
+            .shows("tokens", "A webhook", WEBHOOK),
         Description::new("UpdateWebhook", Tag::Webhooks, "Change a webhook")
             .about(
                 "Replaces name, URL, events and e-mail address. Without `status` the \
                  webhook stays enabled or disabled.",
             )
-            .shows("tokens", "A webhook", cursor_page_of(WEBHOOK))
             .path("id", id())
             .takes(Schema::reference("UpdateWebhookRequest"))
             .sends("disable", "One event, and no deliveries for now", UPDATE)
