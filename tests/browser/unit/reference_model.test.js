@@ -6,7 +6,7 @@ import test from 'node:test';
 import { LANGUAGES, curl, exampleRequest, node, pythonCode } from '../../../src/http/front/reference/examples.js';
 import { readDocument, route } from '../../../src/http/front/reference/model.js';
 import { confirmation, makeRequest, readable, sameOriginUrl } from '../../../src/http/front/reference/request.js';
-import { entries, limitTexts, memberNames, members, resolve, typeText, variants } from '../../../src/http/front/reference/schema.js';
+import { choices, entries, limitTexts, memberNames, members, resolve, typeText, variants } from '../../../src/http/front/reference/schema.js';
 import { makeIndex, search } from '../../../src/http/front/reference/search.js';
 
 const ORIGIN = 'https://127.0.0.1:8443';
@@ -77,6 +77,11 @@ test('types and limits are said in words', () => {
   assert.equal(typeText(ROOT, {}), 'any');
   assert.deepEqual(limitTexts({ minLength: 1, maxLength: 9, maximum: 5, default: null }), ['1 to 9 characters', 'at most 5', 'default null']);
   assert.equal(variants(ROOT, { anyOf: [{ type: 'object' }, { type: 'null' }] }).length, 1);
+  const nested = { anyOf: [{ anyOf: [{ type: 'string' }, { type: 'integer' }] }, { type: 'null' }] };
+  assert.equal(typeText(ROOT, nested), 'string or integer or null');
+  assert.deepEqual(variants(ROOT, nested), [{ type: 'string' }, { type: 'integer' }]);
+  const chosen = { type: 'object', anyOf: [{ required: ['a', 'b'] }, { required: ['c'] }] };
+  assert.deepEqual([variants(ROOT, chosen), choices(ROOT, chosen)], [[], [['a', 'b'], ['c']]]);
   assert.equal(entries(ROOT, { additionalProperties: true }), null);
 });
 

@@ -1,8 +1,17 @@
 // The views beside those of operations: chapters, errors, rate limits and unknown addresses.
 
 import { make, table } from './dom.js';
+import { parse } from './markdown.js';
 import { methodBadge, rateText } from './operation_view.js';
 import { line, prose } from './prose.js';
+
+/** For a document without a chapter about its table. */
+const INTRODUCTIONS = {
+  errors: 'An error is a problem document (RFC 9457). A 400 lists all mistakes in `errors`, each under its path. '
+    + 'No error repeats a value of the request.',
+  'rate-limits': 'Every row that covers a request counts it. A request over a limit is answered 429, and `Retry-After` has '
+    + 'the seconds to wait.',
+};
 
 const heading = (text) => make('h1', { id: 'view-title', tabindex: '-1' }, text);
 
@@ -25,8 +34,10 @@ function operationList(chapter) {
 }
 
 export function errorsView(model) {
-  const rows = model.errors.map((it) => [make('strong', null, String(it.status)), it.title ?? '', line(it.when), line(it.what_to_do)]);
-  return tableView(model, 'errors', 'Errors', table('Errors', ['Status', 'Title', 'When', 'What to do'], rows));
+  const rows = model.errors.map((it) => [
+    [make('strong', null, String(it.status)), ' ', it.title ?? ''], line(it.when), line(it.what_to_do),
+  ]);
+  return tableView(model, 'errors', 'Errors', table('Errors', ['Status', 'When', 'What to do'], rows));
 }
 
 export function limitsView(model) {
@@ -42,11 +53,11 @@ export function limitsView(model) {
 
 /** A table of the document, with the text of the chapter of the same name. */
 function tableView(model, slug, title, content) {
-  const blocks = untitled(model.chapters.find((it) => it.slug === slug)?.blocks ?? []);
+  const blocks = untitled(model.chapters.find((it) => it.slug === slug)?.blocks ?? parse(INTRODUCTIONS[slug]));
   // The first table of the chapter says the same as that of the document.
   const repeated = blocks.findIndex((it) => it.kind === 'table');
   const rest = blocks.filter((_, at) => at !== repeated);
-  const [intro, further] = repeated < 0 ? [[], rest] : [rest.slice(0, repeated), rest.slice(repeated)];
+  const [intro, further] = repeated < 0 ? [rest, []] : [rest.slice(0, repeated), rest.slice(repeated)];
   return make('article', { class: 'chapter', 'aria-labelledby': 'view-title' }, heading(title), prose(intro, 2), content, prose(further, 2));
 }
 

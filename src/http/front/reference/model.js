@@ -7,7 +7,7 @@ import { resolve, target } from './schema.js';
 export const TABLES = ['errors', 'rate-limits'];
 
 /** Names of files whose chapters have other words in their names. Chapters link to files. */
-const FILES = { operations: 'the-interface', promises: 'what-you-can-rely-on', threeds: '3-d-secure' };
+const FILES = { promises: 'what-you-can-rely-on', threeds: '3-d-secure' };
 
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete'];
 

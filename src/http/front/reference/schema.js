@@ -46,11 +46,25 @@ function collectMembers(root, schema, found, required, depth) {
   for (const name of own.required ?? []) required.add(name);
 }
 
-/** The alternatives of a schema, without one that only says `null`. */
-export function variants(root, schema) {
+/**
+ * The alternatives of a schema, without one that only says `null` and without those that only require
+ * members. An alternative that has alternatives itself stands for these.
+ */
+export function variants(root, schema, depth = 0) {
   const { schema: own } = resolve(root, schema);
-  const all = own.oneOf ?? own.anyOf ?? [];
-  return all.filter((it) => resolve(root, it).schema.type !== 'null');
+  const all = (own.oneOf ?? own.anyOf ?? []).filter((it) => resolve(root, it).schema.type !== 'null' && !isChoice(it));
+  return all.flatMap((it) => {
+    const inner = depth < REFERENCES_MAX ? variants(root, it, depth + 1) : [];
+    return inner.length > 0 ? inner : [it];
+  });
+}
+
+const isChoice = (schema) => Object.keys(schema).length === 1 && Array.isArray(schema.required);
+
+/** Sets of members of which a value must have at least one. */
+export function choices(root, schema) {
+  const { schema: own } = resolve(root, schema);
+  return (own.oneOf ?? own.anyOf ?? []).filter(isChoice).map((it) => it.required);
 }
 
 /** The schema of the entries of a list or of a map, or `null`. */
@@ -70,7 +84,7 @@ export function typeText(root, schema, depth = 0) {
   if (own.const !== undefined) return JSON.stringify(own.const);
   const alternatives = own.oneOf ?? own.anyOf;
   if (alternatives && own.type === undefined) {
-    const texts = alternatives.map((it) => typeText(root, it, depth + 1));
+    const texts = alternatives.flatMap((it) => typeText(root, it, depth + 1).split(' or '));
     return [...new Set(texts)].join(' or ');
   }
   const types = [own.type ?? []].flat();

@@ -3,7 +3,7 @@
 
 import { make } from './dom.js';
 import { line } from './prose.js';
-import { entries, limitTexts, members, resolve, typeText, variants } from './schema.js';
+import { choices, entries, limitTexts, members, resolve, typeText, variants } from './schema.js';
 
 /** The tree of a schema, or `null` for one that has neither members nor entries. */
 export function schemaTree(root, schema, above = []) {
@@ -19,8 +19,16 @@ export function schemaTree(root, schema, above = []) {
   if (rows.length === 0) return null;
   const isClosed = own.additionalProperties === false;
   return make('div', { class: 'schema' },
+    choiceLine(choices(root, schema)),
     make('ul', null, rows),
     isClosed && above.length === 0 ? make('p', { class: 'quiet small' }, 'Other members are refused.') : null);
+}
+
+/** Members of which one set is required. */
+function choiceLine(sets) {
+  if (sets.length === 0) return null;
+  const set = (names) => names.flatMap((it, at) => [at === 0 ? '' : ' and ', make('code', null, it)]);
+  return make('p', { class: 'about' }, 'Required: ', sets.map((names, at) => [at === 0 ? '' : ', or ', set(names)]), '.');
 }
 
 function memberRow(root, label, schema, isRequired, above) {
