@@ -45,13 +45,11 @@ pub struct TenantCount {
     pub limit: Option<u64>,
 }
 
-impl Vault {
-    pub const fn console<'a>(&'a self, caller: &'a Caller) -> Console<'a> {
-        Console { vault: self, caller }
+impl<'a> Console<'a> {
+    pub const fn new(vault: &'a Vault, caller: &'a Caller) -> Self {
+        Self { vault, caller }
     }
-}
 
-impl Console<'_> {
     /// All API keys of the tenant, by application and age.
     pub async fn keys(self) -> Result<Vec<KeyOverview>, Error> {
         self.vault.walks.run(|| self.walk_keys()).await?

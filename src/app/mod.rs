@@ -38,7 +38,7 @@ pub use client_keys::ClientKeyView;
 pub use commit::commit_loop::Write;
 pub use commit::disk::{DiskEvent, DiskState};
 pub use commit::idempotency::Guard;
-pub use console::{KeyOverview, TenantCount};
+pub use console::{Console, KeyOverview, TenantCount};
 pub use error::{Error, Fault, Upstream};
 pub use keys::open::VaultFailure;
 pub use keys::rotation::{

@@ -34,23 +34,6 @@ pub struct Access {
     rules: Vec<AccessRule>,
 }
 
-/// The reason for which a permission is held for a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Grant<'a> {
-    /// The permission without a rule.
-    Plain(Transform),
-    Rule(&'a AccessRule),
-}
-
-impl Grant<'_> {
-    pub const fn transform(self) -> Transform {
-        match self {
-            Self::Plain(transform) => transform,
-            Self::Rule(rule) => rule.transform,
-        }
-    }
-}
-
 impl Transform {
     pub const ALL: [Self; 3] = [Self::Redact, Self::Mask, Self::Reveal];
 
@@ -93,10 +76,6 @@ impl Access {
             || self.permissions.iter().any(|it| self.plain(*it) == Some(Transform::Reveal))
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.permissions.is_empty() && self.rules.is_empty()
-    }
-
     /// True if the permission is held in at least one container. A request without it is refused before
     /// its body is read.
     pub fn holds_somewhere(&self, permission: Permission) -> bool {
@@ -123,17 +102,21 @@ impl Access {
 
     /// For reading, searching and using: one granted container of the token suffices.
     pub fn in_any(&self, permission: Permission, target: Target<'_>) -> Option<Transform> {
-        self.grant_in_any(permission, target).map(Grant::transform)
+        self.decision_in_any(permission, target).map(|(transform, _)| transform)
     }
 
-    /// As [`Access::in_any`], with the rule that decides.
-    pub fn grant_in_any(&self, permission: Permission, target: Target<'_>) -> Option<Grant<'_>> {
+    /// As [`Access::in_any`], with the rule that decides. Without one, the plain permission does.
+    pub fn decision_in_any(
+        &self,
+        permission: Permission,
+        target: Target<'_>,
+    ) -> Option<(Transform, Option<&AccessRule>)> {
         self.granting_rules(permission)
             .find(|rule| {
                 target.containers.iter().any(|container| rule.covers(target.id, container))
             })
-            .map(Grant::Rule)
-            .or_else(|| self.plain(permission).map(Grant::Plain))
+            .map(|rule| (rule.transform, Some(rule)))
+            .or_else(|| self.plain(permission).map(|transform| (transform, None)))
     }
 
     /// For creating, changing and deleting: every container must be granted. The rule of the best

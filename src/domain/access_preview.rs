@@ -1,7 +1,7 @@
 //! A preview of an application's access in one container: what each permission on tokens allows there,
 //! by which rule, and what answers then show. It decides nothing itself: [`Access`] and [`Grants`] do.
 
-use crate::domain::access::{Access, AccessRule, Grant, Transform};
+use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::condition::Target;
 use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Extent, Grants, Right, ValueOrigin};
@@ -42,16 +42,13 @@ pub fn preview(
     let of_tokens = Permission::ALL.iter().filter(|permission| permission.concerns_tokens());
     of_tokens
         .map(|permission| {
-            let grant = access.grant_in_any(*permission, target);
-            let shows = grant.and_then(|_| exposure(grants, *permission));
-            let grant = grant.map(|grant| PreviewedGrant {
-                rule: match grant {
-                    Grant::Plain(_) => None,
-                    // Of equal rules the first decides: the order of equal priorities is kept.
-                    Grant::Rule(decides) => rules.iter().position(|rule| rule == decides),
-                },
-                transform: grant.transform(),
+            let decision = access.decision_in_any(*permission, target);
+            let grant = decision.map(|(transform, decides)| PreviewedGrant {
+                // Of equal rules the first decides: the order of equal priorities is kept.
+                rule: decides.and_then(|decides| rules.iter().position(|rule| rule == decides)),
+                transform,
             });
+            let shows = grant.and_then(|_| exposure(grants, *permission));
             PermissionPreview { permission: *permission, grant, shows }
         })
         .collect()

@@ -1,4 +1,4 @@
-//! The last use of each API key, to the minute.
+//! The last use of each API key, to the minute, in memory.
 //!
 //! A request stores its minute in memory with one atomic, which all cached callers of a key share. A
 //! task of the server writes the minutes that changed, once a minute and at a stop, so that a crash
@@ -8,14 +8,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::app::access::AccessControl;
-use crate::app::commit::commit_loop::Priority;
-use crate::app::error::{Error, Fault};
-use crate::bounds::{LAST_USES_AT_ONCE, LAST_USES_MAX};
+use crate::bounds::LAST_USES_MAX;
 use crate::domain::application::ApiKey;
 use crate::domain::id::{KeyId, TenantId};
 use crate::domain::time::Timestamp;
-use crate::store::{Change, Snapshot, Table, tables};
+use crate::store::tables;
 
 /// A minute before all others: the key was not used.
 const NEVER: i64 = i64::MIN;
@@ -26,7 +23,7 @@ pub(in crate::app) struct LastUse {
     key: KeyId,
     tenant: TenantId,
     /// The key of the row.
-    place: Vec<u8>,
+    pub(super) place: Vec<u8>,
     /// The minute since 1970 of the last request.
     noted: AtomicI64,
     /// The minute that is in the file.
@@ -51,6 +48,11 @@ impl LastUse {
         if self.noted.load(Ordering::Relaxed) < minute {
             self.noted.fetch_max(minute, Ordering::Relaxed);
         }
+    }
+
+    /// The file has this minute now.
+    pub(super) fn set_written(&self, minute: i64) {
+        self.written.fetch_max(minute, Ordering::Relaxed);
     }
 
     /// The minute that is not in the file yet.
@@ -83,18 +85,18 @@ impl LastUses {
         last
     }
 
-    fn unwritten(&self) -> Vec<(Arc<LastUse>, i64)> {
+    pub(super) fn unwritten(&self) -> Vec<(Arc<LastUse>, i64)> {
         let known = self.lock();
         let pending = |last: &Arc<LastUse>| Some((Arc::clone(last), last.unwritten()?));
         known.values().filter_map(pending).collect()
     }
 
-    fn forget_unneeded(&self) {
+    pub(super) fn forget_unneeded(&self) {
         self.lock().retain(|_, last| is_needed(last));
     }
 
     /// The minutes in memory of a tenant's keys.
-    fn of_tenant(&self, tenant: TenantId) -> Vec<(KeyId, i64)> {
+    pub(super) fn of_tenant(&self, tenant: TenantId) -> Vec<(KeyId, i64)> {
         let known = self.lock();
         let own = known.values().filter(|last| last.tenant == tenant);
         let noted = own.map(|last| (last.key, last.noted.load(Ordering::Relaxed)));
@@ -109,55 +111,6 @@ impl LastUses {
 /// True if a caller shares it or the file does not have it yet.
 fn is_needed(last: &Arc<LastUse>) -> bool {
     Arc::strong_count(last) > 1 || last.unwritten().is_some()
-}
-
-impl AccessControl<'_> {
-    /// Writes the last uses that are not in the file yet. Below the floor of the disk they stay in
-    /// memory: an administrator can do without them.
-    pub async fn write_last_uses(self) -> Result<(), Error> {
-        let unwritten = self.vault.last_uses.unwritten();
-        for batch in unwritten.chunks(LAST_USES_AT_ONCE) {
-            let decide = |snapshot: &Snapshot| {
-                let mut change = Change::new();
-                for (last, minute) in batch {
-                    // A key that was deleted meanwhile must not get its row back.
-                    if snapshot.value(Table::ApplicationKeys, &last.place)?.is_some() {
-                        change = change
-                            .expect_present(Table::ApplicationKeys, last.place.clone())
-                            .put(Table::KeyUses, last.place.clone(), tables::minute_value(*minute));
-                    }
-                }
-                Ok((change, ()))
-            };
-            match self.vault.commit(Priority::Normal, decide).await {
-                Err(Error::ReadOnly(_)) => return Ok(()),
-                written => written?,
-            }
-            for (last, minute) in batch {
-                last.written.fetch_max(*minute, Ordering::Relaxed);
-            }
-        }
-        drop(unwritten);
-        self.vault.last_uses.forget_unneeded();
-        Ok(())
-    }
-
-    /// The starts of the minutes in which the keys of a tenant were last used.
-    pub fn last_uses(self, tenant: TenantId) -> Result<HashMap<KeyId, Timestamp>, Error> {
-        let mut found = HashMap::new();
-        for row in self.vault.snapshot()?.range(&tables::key_uses_of(tenant))? {
-            let (key, value) = row?;
-            let read = tables::application_key_of_key(&key).zip(tables::minute_of_value(&value));
-            let ((_, id), minute) = read.ok_or(Error::Internal(Fault::BadRecord))?;
-            found.insert(id, minute);
-        }
-        for (id, minute) in self.vault.last_uses.of_tenant(tenant) {
-            let known = found.entry(id).or_insert(minute);
-            *known = minute.max(*known);
-        }
-        let start = |minute: i64| Timestamp::from_seconds(minute.saturating_mul(60));
-        Ok(found.into_iter().map(|(id, minute)| (id, start(minute))).collect())
-    }
 }
 
 const fn minute_of(at: Timestamp) -> i64 {

@@ -5,6 +5,7 @@ pub(in crate::app) mod applications;
 pub(in crate::app) mod authenticate;
 pub(in crate::app) mod caller;
 pub(in crate::app) mod callers;
+mod last_use_rows;
 pub(in crate::app) mod last_uses;
 pub(in crate::app) mod sessions;
 pub(in crate::app) mod tenants;

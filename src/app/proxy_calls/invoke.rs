@@ -124,7 +124,7 @@ impl<'a> Proxies<'a> {
         let base = proxy.settings.destination.as_str();
         let url = target::join(base, &call.rest, call.query.as_deref())?;
         let outcome = invocation.run(url, call).await;
-        self.vault.proxy_calls.count(proxy.id, outcome.as_ref(), self.vault.now());
+        self.count_call(proxy.id, outcome.as_ref());
         outcome
     }
 }

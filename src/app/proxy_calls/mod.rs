@@ -6,6 +6,7 @@
 //! leaves.
 
 mod body;
+mod called;
 mod choose;
 pub(in crate::app) mod counts;
 mod event;
@@ -25,8 +26,8 @@ use crate::app::outbound::OutboundFailure;
 use crate::app::proxies::transforms::TransformFailure;
 use crate::secret::Secret;
 
+pub use called::CalledProxy;
 pub use choose::ChosenProxy;
-pub use counts::CalledProxy;
 
 /// The request of a caller, without the parts that are meant for the vault.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use crate::store::Table;
 use crate::threeds::session::Session;
 use crate::threeds::state::SessionState;
 
-/// A session that the log tells of.
+/// A session whose creation is in the log.
 #[derive(Debug)]
 pub struct ListedSession {
     pub id: SessionId,
@@ -31,7 +31,7 @@ pub struct SessionPage {
     pub sessions: Vec<ListedSession>,
     /// The cursor of the next page; absent on the last one.
     pub next: Option<Vec<u8>>,
-    /// The time that states are told for.
+    /// The time of the look: a step depends on it.
     pub now: Timestamp,
 }
 

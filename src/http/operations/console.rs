@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::app::KeyOverview;
+use crate::app::{Console, KeyOverview};
 use crate::domain::application::{ApplicationKind, KeyForm};
 use crate::domain::tenant::TenantKind;
 use crate::http::exchange::Exchange;
@@ -14,7 +14,7 @@ use crate::http::wire::console::{self, activity, limits, preview};
 use crate::limits::{CounterKey, KeyHash, Operation, ProxyKind, ROWS, Row, RowScope};
 
 pub(in crate::http) async fn list_keys(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
-    let keys = exchange.app.console(exchange.caller).keys().await?;
+    let keys = Console::new(exchange.app, exchange.caller).keys().await?;
     Ok(Reply::ok(console::render_keys(exchange.caller, &keys)))
 }
 
@@ -30,7 +30,7 @@ pub(in crate::http) fn read_activity(exchange: &Exchange<'_>) -> Reply {
 }
 
 pub(in crate::http) async fn read_limits(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
-    let console = exchange.app.console(exchange.caller);
+    let console = Console::new(exchange.app, exchange.caller);
     let (usage, keys) = (console.counts().await?, console.keys().await?);
     let quotas = &exchange.caller.tenant.quotas;
     let factor = quotas.rate_limit.factor();

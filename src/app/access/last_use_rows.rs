@@ -1,0 +1,60 @@
+//! The rows of the last uses of API keys: writing and reading them.
+
+use std::collections::HashMap;
+
+use crate::app::access::AccessControl;
+use crate::app::commit::commit_loop::Priority;
+use crate::app::error::{Error, Fault};
+use crate::bounds::LAST_USES_AT_ONCE;
+use crate::domain::id::{KeyId, TenantId};
+use crate::domain::time::Timestamp;
+use crate::store::{Change, Snapshot, Table, tables};
+
+impl AccessControl<'_> {
+    /// Writes the last uses that are not in the file yet. Below the floor of the disk they stay in
+    /// memory: an administrator can do without them.
+    pub async fn write_last_uses(self) -> Result<(), Error> {
+        let unwritten = self.vault.last_uses.unwritten();
+        for batch in unwritten.chunks(LAST_USES_AT_ONCE) {
+            let decide = |snapshot: &Snapshot| {
+                let mut change = Change::new();
+                for (last, minute) in batch {
+                    // A key that was deleted meanwhile must not get its row back.
+                    if snapshot.value(Table::ApplicationKeys, &last.place)?.is_some() {
+                        change = change
+                            .expect_present(Table::ApplicationKeys, last.place.clone())
+                            .put(Table::KeyUses, last.place.clone(), tables::minute_value(*minute));
+                    }
+                }
+                Ok((change, ()))
+            };
+            match self.vault.commit(Priority::Normal, decide).await {
+                Err(Error::ReadOnly(_)) => return Ok(()),
+                written => written?,
+            }
+            for (last, minute) in batch {
+                last.set_written(*minute);
+            }
+        }
+        drop(unwritten);
+        self.vault.last_uses.forget_unneeded();
+        Ok(())
+    }
+
+    /// The starts of the minutes in which the keys of a tenant were last used.
+    pub fn last_uses(self, tenant: TenantId) -> Result<HashMap<KeyId, Timestamp>, Error> {
+        let mut found = HashMap::new();
+        for row in self.vault.snapshot()?.range(&tables::key_uses_of(tenant))? {
+            let (key, value) = row?;
+            let read = tables::application_key_of_key(&key).zip(tables::minute_of_value(&value));
+            let ((_, id), minute) = read.ok_or(Error::Internal(Fault::BadRecord))?;
+            found.insert(id, minute);
+        }
+        for (id, minute) in self.vault.last_uses.of_tenant(tenant) {
+            let known = found.entry(id).or_insert(minute);
+            *known = minute.max(*known);
+        }
+        let start = |minute: i64| Timestamp::from_seconds(minute.saturating_mul(60));
+        Ok(found.into_iter().map(|(id, minute)| (id, start(minute))).collect())
+    }
+}

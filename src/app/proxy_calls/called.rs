@@ -1,0 +1,62 @@
+//! The outcome of each call through a stored proxy as it is counted, and the list of the counts.
+
+use crate::app::access::caller::Caller;
+use crate::app::error::Error;
+use crate::app::outbound::{OutboundFailure, OutboundResponse};
+use crate::app::proxies::Proxies;
+use crate::app::proxies::manage::ProxyQuery;
+use crate::app::proxy_calls::ProxyFailure;
+use crate::app::proxy_calls::counts::{CallCount, CallFailure};
+use crate::bounds::PROXIES_MAX;
+use crate::domain::id::ProxyId;
+
+/// A stored proxy with the count of its calls.
+#[derive(Debug)]
+pub struct CalledProxy {
+    pub id: ProxyId,
+    pub name: String,
+    pub count: CallCount,
+}
+
+impl Proxies<'_> {
+    /// Counts a call. An error of the destination counts as a failure too.
+    pub(super) fn count_call(
+        self,
+        proxy: ProxyId,
+        outcome: Result<&OutboundResponse, &ProxyFailure>,
+    ) {
+        let now = self.vault.now();
+        let failed = |kind, destination_status| CallFailure { at: now, kind, destination_status };
+        let failure = match outcome {
+            Ok(answer) if answer.status < 400 => None,
+            Ok(answer) => Some(failed("destination_status", Some(answer.status))),
+            Err(failure) => Some(failed(kind(failure), None)),
+        };
+        self.vault.proxy_calls.count(proxy, failure, now);
+    }
+
+    /// All proxies of the caller's tenant with the counts of their calls. Neither keys nor
+    /// configurations are shown, so that this is no read of a proxy for the audit log.
+    pub async fn list_calls(self, caller: &Caller) -> Result<Vec<CalledProxy>, Error> {
+        let all = ProxyQuery { take: PROXIES_MAX, ..ProxyQuery::default() };
+        let page = self.vault.walks.run(|| self.page(caller, &all)).await??;
+        let called = page.proxies.into_iter().map(|proxy| CalledProxy {
+            id: proxy.id,
+            count: self.vault.proxy_calls.of(proxy.id),
+            name: proxy.settings.name,
+        });
+        Ok(called.collect())
+    }
+}
+
+const fn kind(failure: &ProxyFailure) -> &'static str {
+    match failure {
+        ProxyFailure::Answer(_) => "answer_transform",
+        ProxyFailure::App(_) => "vault",
+        ProxyFailure::Invalid(_) => "invalid",
+        ProxyFailure::Outbound(OutboundFailure::Broken(_)) => "broken",
+        ProxyFailure::Outbound(OutboundFailure::Refused(_)) => "refused",
+        ProxyFailure::Outbound(OutboundFailure::TimedOut) => "timed_out",
+        ProxyFailure::Outbound(OutboundFailure::Unreachable(_)) => "unreachable",
+    }
+}
