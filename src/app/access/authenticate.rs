@@ -160,8 +160,8 @@ impl AccessControl<'_> {
             application(snapshot, &keys, key.tenant, key.application)?.ok_or(dangling)?;
         let tenant = self.tenant(snapshot, key.tenant)?;
         let (session, last_use) = (None, self.vault.last_uses.share(&key));
-        let _epoch = snapshot.epoch();
-        Ok(Caller { tenant, application, key, tag, last_use, session, keys, _epoch })
+        let epoch = snapshot.epoch();
+        Ok(Caller { tenant, application, key, tag, last_use, session, keys, _epoch: epoch })
     }
 
     /// A caller with the rights of an application and without an API key of it. `tag` identifies
@@ -188,8 +188,8 @@ impl AccessControl<'_> {
         };
         let tenant = self.tenant(&snapshot, tenant)?;
         let (session, last_use) = (None, LastUse::of(&key));
-        let _epoch = snapshot.epoch();
-        Ok(Some(Caller { tenant, application, key, tag, last_use, session, keys, _epoch }))
+        let epoch = snapshot.epoch();
+        Ok(Some(Caller { tenant, application, key, tag, last_use, session, keys, _epoch: epoch }))
     }
 
     pub(in crate::app) fn tenant(self, snapshot: &Snapshot, id: TenantId) -> Result<Tenant, Error> {

@@ -40,12 +40,12 @@ impl Proxies<'_> {
     pub async fn list_calls(self, caller: &Caller) -> Result<Vec<CalledProxy>, Error> {
         let all = ProxyQuery { take: PROXIES_MAX, ..ProxyQuery::default() };
         let page = self.vault.walks.run(|| self.page(caller, &all)).await??;
-        let called = page.proxies.into_iter().map(|proxy| CalledProxy {
+        let counted = page.proxies.into_iter().map(|proxy| CalledProxy {
             id: proxy.id,
             count: self.vault.proxy_calls.of(proxy.id),
             name: proxy.settings.name,
         });
-        Ok(called.collect())
+        Ok(counted.collect())
     }
 }
 
