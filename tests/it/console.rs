@@ -168,7 +168,7 @@ fn check_preview(vault: &Vault, reader: &str, permissions: &[&str], rules: &Valu
                        "containers": [path], "deduplicate_token": false});
     let stored = || vault.token(token.clone());
     let at = |id: &str| format!("/tokens/{id}");
-    let patch = |id: &str| {
+    let change = |id: &str| {
         let request = crate::harness::Request::new("PATCH", &at(id)).key(&key);
         let request = request.header("Content-Type", "application/merge-patch+json");
         vault.send(&request.body(r#"{"metadata":{"a":"b"}}"#))
@@ -176,7 +176,7 @@ fn check_preview(vault: &Vault, reader: &str, permissions: &[&str], rules: &Valu
     let answers = [
         ("token:create", vault.post("/tokens", &key, token.clone())),
         ("token:read", vault.get(&at(&stored()), &key)),
-        ("token:update", patch(&stored())),
+        ("token:update", change(&stored())),
         ("token:delete", vault.delete(&at(&stored()), &key)),
     ];
     for (permission, answer) in answers {
