@@ -26,7 +26,7 @@ mod webhooks;
 
 pub use crate::store::backup::BackupFailure;
 pub use access::api_keys::NewKey;
-pub use access::applications::{ApplicationDraft, ApplicationQuery, FirstKey};
+pub use access::applications::{ApplicationChange, ApplicationDraft, ApplicationQuery, FirstKey};
 pub use access::caller::Caller;
 pub use access::sessions::{NewSession, SessionAuthorization};
 pub use access::tenants::{TenantChange, TenantDraft};

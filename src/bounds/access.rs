@@ -47,6 +47,11 @@ pub const LAST_USES_AT_ONCE: usize = 500;
 pub const LAST_USES_PERIOD: Duration = Duration::from_mins(1);
 /// The name of a tenant or an application, as published.
 pub const NAME_CHARS_MAX: usize = 200;
+/// Origins of pages that one public application allows; a shop has a few sites, with and without
+/// `www`. The record of the application holds them.
+pub const ORIGINS_MAX: usize = 50;
+/// One origin: the longest host of DNS, a scheme and a port.
+pub const ORIGIN_BYTES_MAX: usize = 267;
 /// A rule's description.
 pub const DESCRIPTION_CHARS_MAX: usize = 400;
 /// A tenant's settings: names and values are short words.

@@ -3,6 +3,7 @@
 use crate::domain::access::Access;
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::time::Timestamp;
+use crate::domain::web_origin::AllowedOrigins;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ApplicationKind {
@@ -18,6 +19,8 @@ pub struct Application {
     pub name: String,
     pub kind: ApplicationKind,
     pub access: Access,
+    /// Pages that may use its keys in hosted card fields. Empty unless the application is public.
+    pub allowed_origins: AllowedOrigins,
     /// Absent if the operator made it at the command line.
     pub created_by: Option<ApplicationId>,
     pub created_at: Timestamp,

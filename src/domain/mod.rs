@@ -47,4 +47,5 @@ pub mod token;
 pub mod token_intent;
 pub mod token_query;
 pub mod token_type;
+pub mod web_origin;
 pub mod webhook;

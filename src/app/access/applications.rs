@@ -16,6 +16,7 @@ use crate::domain::application::{ApiKey, Application, ApplicationKind};
 use crate::domain::audit::{Act, Actor, Entity};
 use crate::domain::id::{ApplicationId, TenantId};
 use crate::domain::time::Timestamp;
+use crate::domain::web_origin::AllowedOrigins;
 use crate::store::record::{decode_application, encode_application};
 use crate::store::{Change, Snapshot, Table, tables};
 
@@ -24,8 +25,19 @@ pub struct ApplicationDraft {
     pub name: String,
     pub kind: ApplicationKind,
     pub access: Access,
+    pub allowed_origins: AllowedOrigins,
     /// Selects if the application gets a first API key in the same change.
     pub key: FirstKey,
+}
+
+/// The properties of an application that change. Its kind never does.
+#[derive(Debug)]
+pub struct ApplicationChange {
+    pub name: String,
+    pub access: Access,
+    /// `None` leaves them as they are: clients of the published interface do not know them, and
+    /// would remove them with every change of a name.
+    pub allowed_origins: Option<AllowedOrigins>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +78,7 @@ impl AccessControl<'_> {
             name: draft.name.clone(),
             kind: draft.kind,
             access: draft.access.clone(),
+            allowed_origins: draft.allowed_origins.clone(),
             created_by: made_by,
             created_at: now,
             modified_by: None,
@@ -146,8 +159,7 @@ impl AccessControl<'_> {
         self,
         caller: &Caller,
         id: ApplicationId,
-        name: &str,
-        access: &Access,
+        wanted: &ApplicationChange,
         write: &Write<'_, (Application, Vec<ApiKey>)>,
     ) -> Result<CommitOutcome<(Application, Vec<ApiKey>)>, Error> {
         let (now, tenant) = (self.vault.now(), caller.tenant.id);
@@ -157,8 +169,11 @@ impl AccessControl<'_> {
                 let keys = &caller.keys;
                 let (mut changed, version) =
                     application(snapshot, keys, tenant, id)?.ok_or(not_found())?;
-                changed.access.clone_from(access);
-                changed.name = String::from(name);
+                changed.access.clone_from(&wanted.access);
+                changed.name.clone_from(&wanted.name);
+                if let Some(origins) = &wanted.allowed_origins {
+                    changed.allowed_origins.clone_from(origins);
+                }
                 changed.modified_by = Some(caller.application.id);
                 changed.modified_at = Some(now);
                 let api_keys = keys_of(snapshot, keys, &changed)?;

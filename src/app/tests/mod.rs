@@ -46,6 +46,7 @@ use crate::domain::permission::Permission;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::token_type::TokenType;
+use crate::domain::web_origin::AllowedOrigins;
 use crate::secret::Secret;
 use crate::store::tests::disk::{Image, TestDisk};
 use crate::store::tests::{block_on, open_with_small_log, open_without_cache};
@@ -192,6 +193,7 @@ pub(in crate::app) fn everything() -> ApplicationDraft {
         name: String::from("everything"),
         kind: ApplicationKind::Private,
         access: Access::new(vec![], vec![rule]),
+        allowed_origins: AllowedOrigins::default(),
         key: FirstKey::Made,
     }
 }

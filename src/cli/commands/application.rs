@@ -1,5 +1,9 @@
 //! Applications and their keys: `strongroom application`.
-#![expect(clippy::doc_link_with_quotes, reason = "these are help texts, shown as they are")]
+#![expect(
+    clippy::doc_link_with_quotes,
+    clippy::doc_markdown,
+    reason = "these are help texts, shown as they are"
+)]
 
 use std::path::PathBuf;
 
@@ -46,6 +50,10 @@ pub(in crate::cli) struct ApplicationCreate {
     /// "permissions":["token:read"]}; may be repeated
     #[argh(option)]
     pub(in crate::cli) rule: Vec<String>,
+    /// an origin of pages that may use the keys in hosted card fields, such as
+    /// https://shop.example, for a public application; may be repeated
+    #[argh(option)]
+    pub(in crate::cli) origin: Vec<String>,
     /// create no first key, if keys will be imported
     #[argh(switch)]
     pub(in crate::cli) no_key: bool,

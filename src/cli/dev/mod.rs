@@ -40,6 +40,7 @@ use crate::domain::page_group::PageGroups;
 use crate::domain::permission::Permission;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
+use crate::domain::web_origin::AllowedOrigins;
 use crate::log::RequestLines;
 use crate::operator::ClockControl;
 use crate::outbound::Scope;
@@ -271,6 +272,7 @@ async fn make_tenant(vault: &Vault, kind: TenantKind) -> Result<DevTenant, Failu
             name: format!("Development {}", kind.as_str()),
             kind,
             access: access(kind),
+            allowed_origins: AllowedOrigins::default(),
             key: FirstKey::Made,
         };
         let made = vault

@@ -99,6 +99,7 @@ fn application_body(it: &ApplicationCreate) -> Result<Value, Failure> {
         "type": it.kind,
         "permissions": it.permission,
         "rules": rules,
+        "allowed_origins": it.origin,
         "create_key": !it.no_key,
     }))
 }

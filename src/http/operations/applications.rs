@@ -46,13 +46,12 @@ impl Exchange<'_> {
     ) -> Result<Reply, OperationFailure> {
         let id = *id;
         let (known, _) = self.app.access().read_application(self.caller.tenant.id, id)?;
-        let (name, access) = application::parse_update(self.body.expose(), known.kind)?;
+        let wanted = application::parse_update(self.body.expose(), known.kind)?;
         let answer = |(changed, keys): &(Application, Vec<ApiKey>)| {
             RememberedAnswer::new(AnswerStatus::Ok, application::render(changed, keys))
         };
         let (caller, write) = (self.caller, self.write(&answer));
-        let changed =
-            self.app.access().update_application(caller, id, &name, &access, &write).await?;
+        let changed = self.app.access().update_application(caller, id, &wanted, &write).await?;
         Ok(Reply::from(changed.answer))
     }
 

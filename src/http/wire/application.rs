@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::app::{ApplicationDraft, ApplicationQuery, FirstKey, NewKey};
-use crate::bounds::{DESCRIPTION_CHARS_MAX, NAME_CHARS_MAX, PERMISSIONS_MAX, RULES_MAX};
+use crate::app::{ApplicationChange, ApplicationDraft, ApplicationQuery, FirstKey, NewKey};
+use crate::bounds::{
+    DESCRIPTION_CHARS_MAX, NAME_CHARS_MAX, ORIGINS_MAX, PERMISSIONS_MAX, RULES_MAX,
+};
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::{ApiKey, Application, ApplicationKind};
 use crate::domain::container::Container;
@@ -14,6 +16,7 @@ use crate::domain::key_text::KeyText;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
+use crate::domain::web_origin::{AllowedOrigins, WebOrigin};
 use crate::http::wire::fields::Fields;
 use crate::http::wire::json::Object;
 use crate::http::wire::key;
@@ -28,28 +31,32 @@ pub(crate) fn parse_draft(body: &Value) -> Result<ApplicationDraft, Mistakes> {
     let name = fields.bounded_text("name", NAME_CHARS_MAX);
     let kind = kind(&mut fields);
     let access = access(&mut fields, Holder::Application(kind));
+    let allowed_origins = allowed_origins(&mut fields, kind).unwrap_or_default();
     let key = match fields.flag("create_key") {
         Some(false) => FirstKey::None,
         Some(true) | None => FirstKey::Made,
     };
     match (name, kind) {
         (Some(name), Some(kind)) if fields.mistakes.is_empty() => {
-            Ok(ApplicationDraft { name: String::from(name), kind, access, key })
+            let name = String::from(name);
+            Ok(ApplicationDraft { name, kind, access, allowed_origins, key })
         }
         _ => Err(fields.mistakes),
     }
 }
 
-/// The new name and access of an application, whose type never changes.
 pub(crate) fn parse_update(
     body: &Value,
     kind: ApplicationKind,
-) -> Result<(String, Access), Mistakes> {
+) -> Result<ApplicationChange, Mistakes> {
     let mut fields = Fields::of_body(body);
     let name = fields.bounded_text("name", NAME_CHARS_MAX).map(String::from);
     let access = access(&mut fields, Holder::Application(Some(kind)));
+    let allowed_origins = allowed_origins(&mut fields, Some(kind));
     match name {
-        Some(name) if fields.mistakes.is_empty() => Ok((name, access)),
+        Some(name) if fields.mistakes.is_empty() => {
+            Ok(ApplicationChange { name, access, allowed_origins })
+        }
         _ => Err(fields.mistakes),
     }
 }
@@ -61,6 +68,26 @@ pub(super) fn kind(fields: &mut Fields<'_>) -> Option<ApplicationKind> {
         fields.wrong("type", "The type must be private, public or management.");
     }
     kind
+}
+
+/// `None` if the body does not have them.
+fn allowed_origins(
+    fields: &mut Fields<'_>,
+    kind: Option<ApplicationKind>,
+) -> Option<AllowedOrigins> {
+    let texts = fields.texts("allowed_origins", ORIGINS_MAX)?;
+    if !texts.is_empty() && !matches!(kind, Some(ApplicationKind::Public) | None) {
+        fields.wrong("allowed_origins", "Only a public application has allowed origins.");
+        return None;
+    }
+    let mut origins = Vec::with_capacity(texts.len());
+    for (at, text) in texts.into_iter().enumerate() {
+        match WebOrigin::parse(text) {
+            Ok(origin) => origins.push(origin),
+            Err(invalid) => fields.wrong(&format!("allowed_origins[{at}]"), invalid.to_string()),
+        }
+    }
+    AllowedOrigins::new(origins)
 }
 
 /// The holder of permissions and rules.
@@ -248,6 +275,10 @@ fn render_members(
     let access = &application.access;
     object.texts("permissions", access.permissions().iter().map(|it| it.as_str()));
     object.list("rules", &access.rules().iter().map(render_rule).collect::<Vec<_>>());
+    // Absent if empty: clients of the published interface do not know it.
+    if !application.allowed_origins.is_empty() {
+        object.texts("allowed_origins", application.allowed_origins.texts());
+    }
     object.optional_display("created_by", application.created_by);
     object.time("created_at", application.created_at);
     object.optional_display("modified_by", application.modified_by);

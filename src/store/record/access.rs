@@ -1,4 +1,7 @@
-//! Applications and their keys, version 1.
+//! Applications, versions 1 and 2, and their keys, version 1.
+//!
+//! An application is written in version 2 only if it has allowed origins. An earlier program, which
+//! would not check them, then refuses the record instead of ignoring them.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -11,10 +14,12 @@ use crate::domain::hex;
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
+use crate::domain::web_origin::{AllowedOrigins, WebOrigin};
 use crate::secret::Secret;
 use crate::store::record::encoding::{BadRecord, EncodeFailed, decode, encode, micros};
 
 const VERSION: u8 = 1;
+const WITH_ORIGINS: u8 = 2;
 
 /// An API key and the tag that it is found by.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,7 +31,7 @@ pub struct KeyRecord {
 }
 
 #[derive(Serialize, Deserialize)]
-struct ApplicationV1 {
+struct ApplicationRecord {
     name: String,
     r#type: String,
     permissions: Vec<String>,
@@ -38,6 +43,9 @@ struct ApplicationV1 {
     modified_by: Option<Uuid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     modified_at: Option<i64>,
+    /// In version 2 alone, and there never empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    allowed_origins: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -77,9 +85,10 @@ pub fn encode_application(application: &Application) -> Result<Secret<Vec<u8>>, 
         transform: String::from(rule.transform.as_str()),
         permissions: texts(&rule.permissions),
     };
+    let origins = &application.allowed_origins;
     encode(
-        VERSION,
-        &ApplicationV1 {
+        if origins.is_empty() { VERSION } else { WITH_ORIGINS },
+        &ApplicationRecord {
             name: application.name.clone(),
             r#type: String::from(application.kind.as_str()),
             permissions: texts(application.access.permissions()),
@@ -88,6 +97,7 @@ pub fn encode_application(application: &Application) -> Result<Secret<Vec<u8>>, 
             created_at: micros(application.created_at),
             modified_by: application.modified_by.map(ApplicationId::uuid),
             modified_at: application.modified_at.map(micros),
+            allowed_origins: origins.texts().map(String::from).collect(),
         },
     )
 }
@@ -97,7 +107,13 @@ pub fn decode_application(
     id: ApplicationId,
     bytes: &[u8],
 ) -> Result<Application, BadRecord> {
-    let record: ApplicationV1 = decode(VERSION, bytes)?;
+    let version = if bytes.first() == Some(&WITH_ORIGINS) { WITH_ORIGINS } else { VERSION };
+    let record: ApplicationRecord = decode(version, bytes)?;
+    if record.allowed_origins.is_empty() != (version == VERSION) {
+        return Err(BadRecord);
+    }
+    let origins = record.allowed_origins.iter().map(|text| WebOrigin::parse(text).ok());
+    let origins = origins.collect::<Option<_>>().and_then(AllowedOrigins::new);
     let rule = |rule: &RuleV1| {
         Some(AccessRule {
             description: rule.description.clone(),
@@ -116,6 +132,7 @@ pub fn decode_application(
         name: record.name,
         kind: ApplicationKind::parse(&record.r#type).ok_or(BadRecord)?,
         access: Access::new(plain, rules.ok_or(BadRecord)?),
+        allowed_origins: origins.ok_or(BadRecord)?,
         created_by: record.created_by.map(ApplicationId::new),
         created_at: Timestamp::from_micros(record.created_at),
         modified_by: record.modified_by.map(ApplicationId::new),

@@ -23,6 +23,7 @@ use crate::domain::tenant::{Tenant, TenantKind, Threeds};
 use crate::domain::time::Timestamp;
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::TokenType;
+use crate::domain::web_origin::{AllowedOrigins, WebOrigin};
 use crate::domain::webhook::Webhook;
 use crate::store::record::{
     BadRecord, EventRecord, KeyRecord, decode_api_key, decode_application, decode_audit,
@@ -103,6 +104,27 @@ fn applications_of_version_1_are_read_and_written_as_ever() {
         tell_application,
         |application| encode_application(application).unwrap().expose().clone(),
     );
+}
+
+#[test]
+fn applications_of_version_2_are_read_and_written_as_ever() {
+    let decode =
+        |bytes: &[u8]| decode_application(TenantId::new(TENANT), ApplicationId::new(ID), bytes);
+    for Vector { encoded, decoded } in
+        vectors(include_str!("../../../tests/vectors/application-v2.json"))
+    {
+        let found = decode(encoded.as_bytes()).unwrap();
+        assert_eq!(tell_application(&found), decoded);
+        let written = encode_application(&found).unwrap();
+        assert_eq!(String::from_utf8(written.expose().clone()).unwrap(), encoded);
+        // An origin in the earlier version, which did not check them, is no record of ours.
+        assert!(decode(&[&[1], &encoded.as_bytes()[1..]].concat()).is_err());
+        assert!(decode(&[&[3], &encoded.as_bytes()[1..]].concat()).is_err());
+        assert!(decode(&encoded.as_bytes()[..encoded.len() - 1]).is_err());
+        for wrong in ["https://Shop.example", "http://shop.example", ""] {
+            assert!(decode(encoded.replace("https://shop.example", wrong).as_bytes()).is_err());
+        }
+    }
 }
 
 #[test]
@@ -365,7 +387,7 @@ fn tell_application(application: &Application) -> Value {
             "permissions": texts(&rule.permissions),
         })
     };
-    json!({
+    let mut described = json!({
         "id": application.id.to_string(),
         "tenant": application.tenant.to_string(),
         "name": application.name,
@@ -376,7 +398,12 @@ fn tell_application(application: &Application) -> Value {
         "created_at": application.created_at.micros(),
         "modified_by": application.modified_by.map(|id| id.to_string()),
         "modified_at": application.modified_at.map(Timestamp::micros),
-    })
+    });
+    if !application.allowed_origins.is_empty() {
+        described["allowed_origins"] =
+            json!(application.allowed_origins.texts().collect::<Vec<_>>());
+    }
+    described
 }
 
 fn tell_api_key(record: &KeyRecord) -> Value {
@@ -486,8 +513,10 @@ prop_compose! {
         rules in vec((of(any::<String>()), any::<u32>(), container(), 0_usize..3, permissions()), 0..4),
         history in history(),
         made_by_operator: bool,
+        hosts in vec("[a-z]{1,8}", 0..4),
     ) -> Application {
         let transforms = [Transform::Redact, Transform::Mask, Transform::Reveal];
+        let origin = |host: &String| WebOrigin::parse(&format!("https://{host}.example")).unwrap();
         let rule = |(description, priority, container, transform, permissions)| AccessRule {
             description, priority, container, conditions: Vec::new(),
             transform: transforms[transform], permissions,
@@ -498,6 +527,7 @@ prop_compose! {
             name,
             kind,
             access: Access::new(plain, rules.into_iter().map(rule).collect()),
+            allowed_origins: AllowedOrigins::new(hosts.iter().map(origin).collect()).unwrap(),
             created_by: Some(history.0).filter(|_| !made_by_operator),
             created_at: history.1,
             modified_by: history.2,

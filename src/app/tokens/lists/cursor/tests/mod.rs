@@ -23,6 +23,7 @@ use crate::domain::quota::Quotas;
 use crate::domain::tenant::{Tenant, TenantKind, Threeds};
 use crate::domain::token_query::TokenFilter;
 use crate::domain::token_type::TokenType;
+use crate::domain::web_origin::AllowedOrigins;
 use crate::secret::Secret;
 use crate::waiting::steps;
 
@@ -84,6 +85,7 @@ impl TestVault {
             name: String::from("lists"),
             kind: ApplicationKind::Private,
             access: Access::new(plain.to_vec(), rules.collect()),
+            allowed_origins: AllowedOrigins::default(),
             key: FirstKey::Made,
         };
         let (_, key) = self
