@@ -69,6 +69,8 @@ pub fn examples() -> Vec<Example> {
         ("POST", "/orchestration/connection/formulas", None, 200, Nothing),
         ("GET", "/orchestration/connection/formulas/{id}", None, 200, Nothing),
         ("POST", "/orchestration/connection/formulas/{id}", None, 200, Nothing),
+        // The example has no query.
+        ("GET", "/fields/v1/access", None, 400, Nothing),
         ("POST", "/applications", Some(application), 201, Nothing),
         ("GET", "/applications", None, 200, Nothing),
         ("GET", "/applications/key", None, 200, Nothing),
@@ -227,3 +229,18 @@ fn examples_without_key() -> impl Iterator<Item = (Listener, Entry)> {
 pub fn files() -> Vec<String> {
     ROUTES.iter().flat_map(Route::files).collect()
 }
+/// The files of pages for people.
+const ASSETS: &[&str] = &[
+    "/pages/base.css",
+    "/fields/v1.js",
+    "/fields/v1/brands.json",
+    "/fields/v1/card.js",
+    "/fields/v1/controller",
+    "/fields/v1/controller.js",
+    "/fields/v1/field",
+    "/fields/v1/field.css",
+    "/fields/v1/field.js",
+    "/fields/v1/inputs.js",
+    "/fields/v1/rules.js",
+    "/fields/v1/texts.js",
+];

@@ -22,6 +22,7 @@ mod bad_containers;
 mod bodies;
 mod bulk;
 mod challenge_pages;
+mod card_fields;
 mod cli;
 mod client_keys;
 mod clock;

@@ -17,6 +17,7 @@ use crate::domain::id::AccessSessionId;
 use crate::domain::permission::Permission;
 use crate::domain::tenant::Tenant;
 use crate::domain::time::Timestamp;
+use crate::domain::web_origin::WebOrigin;
 use crate::store::EpochGuard;
 
 /// The tenant and application that an authenticated request acts for.
@@ -143,6 +144,21 @@ impl Caller {
     /// Requires the key of an application of this kind, and not of a session.
     pub(in crate::app) fn require_key_of(&self, kind: ApplicationKind) -> Result<(), Error> {
         if self.session.is_none() && self.application.kind == kind { Ok(()) } else { Err(lacks()) }
+    }
+
+    /// Decides if a page of this origin may show card fields with this caller's key. Such a key is in
+    /// the page, so it is a public application's or a session's. `own` is the vault's origin.
+    pub fn may_show_fields(
+        &self,
+        page: &WebOrigin,
+        own: Option<&WebOrigin>,
+    ) -> Result<bool, Error> {
+        if self.application.kind != ApplicationKind::Public {
+            return Err(Error::Forbidden(
+                "Card fields take the key of a public application or of a session.",
+            ));
+        }
+        Ok(self.application.allowed_origins.allow(page, own, self.tenant.kind))
     }
 
     /// The rights that limit the caller. A right must be in all of them.

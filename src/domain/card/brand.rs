@@ -78,6 +78,44 @@ impl Brand {
         }
     }
 
+    /// The groups of digits that a card of the brand prints its number in.
+    pub const fn groups(self) -> &'static [usize] {
+        match self {
+            Self::AmericanExpress => &[4, 6, 5],
+            Self::DinersClub => &[4, 6, 4],
+            Self::Discover
+            | Self::Ebt
+            | Self::Elo
+            | Self::Hipercard
+            | Self::Jcb
+            | Self::Mastercard
+            | Self::Mir
+            | Self::PrivateLabel
+            | Self::Proprietary
+            | Self::UnionPay
+            | Self::Visa => &[4, 4, 4, 4, 3],
+        }
+    }
+
+    /// The number of digits of the card verification code.
+    pub const fn cvc_digits(self) -> usize {
+        match self {
+            Self::AmericanExpress => 4,
+            Self::DinersClub
+            | Self::Discover
+            | Self::Ebt
+            | Self::Elo
+            | Self::Hipercard
+            | Self::Jcb
+            | Self::Mastercard
+            | Self::Mir
+            | Self::PrivateLabel
+            | Self::Proprietary
+            | Self::UnionPay
+            | Self::Visa => 3,
+        }
+    }
+
     /// The name that people read.
     pub const fn display_name(self) -> &'static str {
         match self {

@@ -4,6 +4,7 @@ pub(in crate::http) mod applications;
 pub(in crate::http) mod client_keys;
 pub(in crate::http) mod console;
 pub(in crate::http) mod enrichments;
+pub(in crate::http) mod fields;
 pub(in crate::http) mod formulas;
 pub(in crate::http) mod lists;
 pub(in crate::http) mod logs;

@@ -18,6 +18,38 @@ pub fn brand_of(number: &str) -> Option<Brand> {
         .map(|range| range.brand)
 }
 
+/// A published range of a brand, for programs that recognize a card while its number is typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedRange {
+    /// The first and the last number, filled up to 19 digits.
+    pub first: u64,
+    pub last: u64,
+    /// The lengths that numbers of the range have.
+    pub lengths: Vec<usize>,
+    pub brand: Brand,
+}
+
+/// The narrowest range first: the first that holds a number of its length names the brand.
+pub fn published_ranges() -> impl Iterator<Item = PublishedRange> {
+    RANGES.iter().map(|range| PublishedRange {
+        first: range.span.first,
+        last: range.span.last,
+        lengths: (CARD_NUMBER_DIGITS_MIN..=CARD_NUMBER_DIGITS_MAX)
+            .filter(|digits| range.lengths.holds(*digits))
+            .collect(),
+        brand: range.brand,
+    })
+}
+
+/// The documented test cards, and if a test tenant takes them with a wrong check digit.
+pub fn published_test_cards() -> impl Iterator<Item = (PublishedRange, TestUse)> {
+    TEST_CARDS.iter().map(|card| {
+        let lengths = vec![card.digits];
+        let (first, last) = (card.span.first, card.span.last);
+        (PublishedRange { first, last, lengths, brand: card.brand }, card.used_for)
+    })
+}
+
 /// A card of the documentation's test tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TestCard {

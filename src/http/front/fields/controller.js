@@ -1,0 +1,233 @@
+// The hidden frame of a group of fields. It alone has the key. It asks the vault if the page's origin
+// is allowed, collects the values of the fields and sends the card to the vault.
+//
+// Two kinds of windows may speak to it: the page around it, whose origin the browser states with each
+// message, and the fields, which are frames of the vault's origin beside it.
+
+import { BadOption, FIELD_NAMES, cleanAnswer, cleanOptions, cleanProblem, cleanStyle } from './rules.js';
+import { languageOf, textsOf } from './texts.js';
+
+const own = location.origin;
+const SEND_MS_MAX = 30_000;
+const FIELDS_MS_MAX = 5_000;
+const RETRY_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
+
+/** The page, after its first message: its origin, its key and the look of its fields. */
+let page = null;
+/** The vault's verdict on the page: `unknown`, `admitted` or `refused`. */
+let verdict = 'unknown';
+let refusal = null;
+const fields = new Map();
+const answersOfFields = new Map();
+let asks = 0;
+/** The last request: a digest of its content, its idempotency key and its answer. */
+let last = { digest: '', key: '', answer: null };
+
+const toPage = (kind, content = {}) => window.parent.postMessage({ strongroom: kind, ...content }, page.origin);
+const toField = (target, kind, content = {}) => target.postMessage({ strongroom: kind, ...content }, own);
+
+/** A failure with the members that the page gets. */
+class Shown extends Error {
+  constructor(members) {
+    super(members.title);
+    this.members = members;
+  }
+}
+
+const failure = (code, title, members = {}) => new Shown({ code, title, detail: '', fields: [], ...members });
+
+const request = async (path, options = {}) => {
+  const stop = new AbortController();
+  const timer = setTimeout(() => stop.abort(), SEND_MS_MAX);
+  const headers = { 'BT-API-KEY': page.key, ...options.headers };
+  const fixed = { cache: 'no-store', credentials: 'omit', redirect: 'error', signal: stop.signal };
+  try {
+    const response = await fetch(path, { ...options, ...fixed, headers });
+    const body = await response.json().catch(() => null);
+    return { status: response.status, body, trace: response.headers.get('bt-trace-id') };
+  } catch {
+    throw failure('unreachable', 'The vault cannot be reached. The card is still in the fields: try again.');
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+/** Asks the vault if pages of this origin may show fields. */
+const askForAccess = async () => {
+  const { status, body, trace } = await request(`access?origin=${encodeURIComponent(page.origin)}`);
+  if (status === 200 && body?.allowed === true) return;
+  const problem = cleanProblem(status, body, trace);
+  if (status === 403 && problem.detail.includes('origin')) problem.code = 'origin_not_allowed';
+  throw new Shown(problem);
+};
+
+const admitField = (target) => {
+  const { texts, language, style, table } = page;
+  toField(target, 'admit', { texts, language, style, table });
+};
+
+/** One attempt. A refusal is final; a vault that cannot be reached is asked again. */
+const decide = async () => {
+  try {
+    await askForAccess();
+    page.table = await fetch('brands.json', { credentials: 'omit' }).then((response) => response.json());
+    verdict = 'admitted';
+    fields.forEach(admitField);
+  } catch (error) {
+    const members = error instanceof Shown ? error.members : failure('unreachable', 'The vault failed.').members;
+    toPage('error', { error: members });
+    if (members.code === 'unreachable' || members.code === 'too_many_requests') throw error;
+    verdict = 'refused';
+    refusal = members;
+    fields.forEach((target) => toField(target, 'refuse', { text: page.texts.not_allowed }));
+  }
+};
+
+const start = async ({ key, locale, texts, placeholders, style }, origin) => {
+  if (page !== null || typeof key !== 'string') return;
+  const named = Object.entries(placeholders ?? {}).map(([name, text]) => [`placeholder_${name}`, text]);
+  const all = textsOf(locale, { ...texts, ...Object.fromEntries(named) });
+  page = { origin, key, texts: all, language: languageOf(locale), style: cleanStyle(style), table: null };
+  const { label_number: number, label_expiry: expiry, label_cvc: cvc } = all;
+  toPage('titles', { titles: { number, expiry, cvc, card: [number, expiry, cvc].join(', ') } });
+  for (const wait of [...RETRY_MS, null]) {
+    try {
+      await decide();
+      return;
+    } catch {
+      if (wait === null || verdict !== 'unknown') return;
+      await new Promise((done) => setTimeout(done, wait));
+      if (verdict !== 'unknown') return;
+    }
+  }
+};
+
+/** Asks one field for its values. */
+const valuesOf = (target) => new Promise((resolve, reject) => {
+  asks += 1;
+  const ask = asks;
+  const gone = () => {
+    answersOfFields.delete(ask);
+    reject(failure('fields_missing', 'A card field is no longer on the page.'));
+  };
+  const timer = setTimeout(gone, FIELDS_MS_MAX);
+  answersOfFields.set(ask, { target, resolve: (values) => { clearTimeout(timer); resolve(values); } });
+  toField(target, 'collect', { ask });
+});
+
+const collect = async () => {
+  const entries = [...fields];
+  const values = await Promise.all(entries.map(([, target]) => valuesOf(target)));
+  const missing = entries.filter((_, at) => values[at] === null).map(([name]) => name);
+  if (missing.length > 0) {
+    toField(fields.get(missing[0]), 'focus');
+    throw failure('incomplete', 'The card is not complete.', { fields: missing });
+  }
+  const card = Object.assign({}, ...values);
+  if (card.number === undefined) throw failure('fields_missing', 'The page has no field for the card number.');
+  return card;
+};
+
+const digestOf = async (text) => {
+  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('');
+};
+
+const PATHS = { token: '../../tokens', intent: '../../token-intents' };
+
+const post = async (kind, body, key) => {
+  const headers = { 'Content-Type': 'application/json', 'BT-IDEMPOTENCY-KEY': key };
+  const answer = await request(PATHS[kind], { method: 'POST', headers, body });
+  if (answer.status === 200 || answer.status === 201) return cleanAnswer(kind, answer.body);
+  const problem = cleanProblem(answer.status, answer.body, answer.trace);
+  fields.forEach((target) => toField(target, 'mark', { parts: problem.fields }));
+  throw new Shown(problem);
+};
+
+/** Two requests with the same content are one, also if the first has not been answered. */
+const create = async (kind, options) => {
+  if (verdict === 'unknown') await decide();
+  if (verdict !== 'admitted') throw new Shown(refusal);
+  const cleaned = cleanOptions(kind, options);
+  const card = await collect();
+  const body = JSON.stringify({ ...cleaned, type: 'card', data: card });
+  const digest = await digestOf(`${kind} ${body}`);
+  if (last.digest !== digest) last = { digest, key: crypto.randomUUID(), answer: null };
+  const mine = last;
+  mine.answer ??= post(kind, body, mine.key);
+  try {
+    return await mine.answer;
+  } catch (error) {
+    // The next attempt asks again, with the same idempotency key.
+    mine.answer = null;
+    throw error;
+  }
+};
+
+const submit = async ({ id, kind, options }) => {
+  if (!Object.hasOwn(PATHS, kind)) return;
+  try {
+    toPage('answer', { id, value: await create(kind, options) });
+  } catch (error) {
+    const bad = error instanceof BadOption ? failure('bad_option', error.message) : error;
+    const shownError = bad instanceof Shown ? bad : failure('failed', 'The request failed.');
+    toPage('answer', { id, error: shownError.members });
+  }
+};
+
+const fromPage = {
+  start,
+  submit,
+  clear: () => {
+    last = { digest: '', key: '', answer: null };
+    fields.forEach((target) => toField(target, 'clear'));
+  },
+  focus: ({ field }) => {
+    const target = fields.get(field);
+    if (target) toField(target, 'focus');
+  },
+};
+
+const join = (name, source) => {
+  const isTaken = fields.has(name) && fields.get(name) !== source;
+  if (isTaken || !FIELD_NAMES.includes(name)) return;
+  fields.set(name, source);
+  if (verdict === 'admitted') admitField(source);
+  if (verdict === 'refused') toField(source, 'refuse', { text: page.texts.not_allowed });
+};
+
+const stateOf = ({ empty, valid, complete, brand, part, error, message }) =>
+  ({ empty, valid, complete, brand, part, error, message });
+
+const fromField = {
+  shown: (field) => toPage('shown', { field }),
+  state: (field, { state }) => {
+    if (field === 'number' && fields.has('cvc')) toField(fields.get('cvc'), 'brand', { brand: state.brand });
+    toPage('change', { field, state: stateOf(state) });
+  },
+  focus: (field) => toPage('focus', { field }),
+  blur: (field) => toPage('blur', { field }),
+  height: (field, { height }) => toPage('height', { field, height }),
+  values: (field, { ask, values }, source) => {
+    const waiting = answersOfFields.get(ask);
+    if (waiting?.target !== source) return;
+    answersOfFields.delete(ask);
+    waiting.resolve(values);
+  },
+};
+
+const isSibling = (source) => source !== null && source !== window && source.parent === window.parent;
+
+window.addEventListener('message', (event) => {
+  const { data, origin, source } = event;
+  const kind = data?.strongroom;
+  if (typeof kind !== 'string' || window.parent === window) return;
+  if (source === window.parent) {
+    const isSame = page === null ? kind === 'start' : origin === page.origin;
+    if (isSame && origin !== 'null' && Object.hasOwn(fromPage, kind)) fromPage[kind](data, origin);
+  } else if (origin === own && isSibling(source)) {
+    const isKnown = fields.get(data.field) === source && Object.hasOwn(fromField, kind);
+    if (kind === 'join') join(data.field, source);
+    else if (isKnown) fromField[kind](data.field, data, source);
+  }
+});

@@ -1,0 +1,36 @@
+//! Hosted card fields: a script for the pages of shops, and the frames that it opens.
+//!
+//! The frames are pages of the vault inside the page of a shop, so the browser keeps the scripts of
+//! the shop away from the values that are typed into them. One hidden frame, the controller, holds
+//! the key, checks the shop's origin and sends the card to the vault.
+
+mod brands;
+
+use crate::http::front::asset::{Asset, AssetKind, Loader, PagePolicy};
+
+/// The script that a shop's page includes.
+pub(in crate::http) static SHOP_SCRIPT: Asset =
+    Asset::new(AssetKind::Script(Loader::AnySite), || include_str!("v1.js"));
+
+pub(in crate::http) static CONTROLLER: Asset =
+    Asset::new(AssetKind::Page(PagePolicy::Framed), || include_str!("controller.html"));
+pub(in crate::http) static CONTROLLER_SCRIPT: Asset = script(|| include_str!("controller.js"));
+
+pub(in crate::http) static FIELD: Asset =
+    Asset::new(AssetKind::Page(PagePolicy::Framed), || include_str!("field.html"));
+pub(in crate::http) static FIELD_SCRIPT: Asset = script(|| include_str!("field.js"));
+pub(in crate::http) static FIELD_STYLE: Asset =
+    Asset::new(AssetKind::Style, || include_str!("field.css"));
+
+/// The brands of cards, from the table that the vault itself uses.
+pub(in crate::http) static BRANDS: Asset = Asset::new(AssetKind::Json, brands::json);
+
+/// Modules of the frames.
+pub(in crate::http) static CARD_SCRIPT: Asset = script(|| include_str!("card.js"));
+pub(in crate::http) static INPUTS_SCRIPT: Asset = script(|| include_str!("inputs.js"));
+pub(in crate::http) static RULES_SCRIPT: Asset = script(|| include_str!("rules.js"));
+pub(in crate::http) static TEXTS_SCRIPT: Asset = script(|| include_str!("texts.js"));
+
+const fn script(content: fn() -> &'static str) -> Asset {
+    Asset::new(AssetKind::Script(Loader::SameOrigin), content)
+}

@@ -1,0 +1,29 @@
+//! Hosted card fields over HTTP.
+
+use crate::domain::mistakes::Mistakes;
+use crate::domain::web_origin::WebOrigin;
+use crate::http::exchange::Exchange;
+use crate::http::problem::Problem;
+use crate::http::reply::Reply;
+
+/// The hidden frame of a group of fields asks with the key of the page and with the origin that the
+/// browser names as the page's. The answer says only if the fields may be shown.
+pub(in crate::http) fn read_fields_access(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+    let own = exchange.http.base(exchange.parts);
+    let own = own.and_then(|base| WebOrigin::parse(&base.to_ascii_lowercase()).ok());
+    let page = exchange.query.first("origin").map(WebOrigin::parse);
+    let page =
+        page.ok_or_else(|| Mistakes::one("origin", "The origin of the page is required."))?;
+    let is_allowed = match page {
+        Ok(page) => exchange.caller.may_show_fields(&page, own.as_ref())?,
+        Err(_) => false,
+    };
+    if is_allowed { Ok(Reply::ok(r#"{"allowed":true}"#.to_owned())) } else { Err(refused()) }
+}
+
+const fn refused() -> Problem {
+    Problem::new(
+        403,
+        "The origin of this page is not one of the allowed_origins of the key's application.",
+    )
+}
