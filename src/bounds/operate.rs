@@ -14,6 +14,10 @@ pub const OPERATOR_READ_MAX: Duration = Duration::from_secs(10);
 /// The furthest that one command moves a development server's clock: a hundred years.
 pub const CLOCK_ADVANCE_MAX: Duration = Duration::from_hours(100 * 365 * 24);
 
+/// The published browser SDK for 3-D Secure, which a development server keeps in memory. Its bundle
+/// has some hundred kilobytes.
+pub const THREEDS_SDK_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
 /// A compliance report mentions records that have been due for longer than this. The sweep runs
 /// every few seconds.
 pub const REPORT_SWEEP_LAG_MAX: Duration = Duration::from_hours(1);

@@ -27,6 +27,7 @@ pub(crate) mod wire;
 pub use activity::Activity;
 pub use answers::Answers;
 pub use bodies::Bodies;
+pub use front::examples::set_threeds_sdk;
 pub use operations::tokens::created_token;
 pub use request_counts::Requests;
 pub use route::RESULTS_PATH;

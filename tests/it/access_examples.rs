@@ -243,4 +243,9 @@ const ASSETS: &[&str] = &[
     "/fields/v1/inputs.js",
     "/fields/v1/rules.js",
     "/fields/v1/texts.js",
+    "/examples/checkout",
+    "/examples/checkout.css",
+    "/examples/checkout.js",
+    "/examples/server.js",
+    "/examples/3ds-sdk.js",
 ];

@@ -242,16 +242,19 @@ fn the_files_of_fields_say_who_may_load_them() {
         let part = load(&format!("/fields/v1/{name}"));
         assert_eq!(part.header("cross-origin-resource-policy"), Some("same-origin"), "{name}");
     }
+    let page = load("/examples/checkout");
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.contains("frame-src 'self'") && policy.contains("frame-ancestors 'none'"));
 }
 
 #[test]
-fn a_service_has_fields_only_if_its_settings_say_so() {
+fn a_service_has_fields_only_if_its_settings_say_so_and_never_examples() {
     let mut vault = Vault::start();
     let key = vault.keys.public.clone();
     let own = "https://vault.example";
     assert_eq!(vault.stop(), Some(0));
     vault.restart_as_service();
-    for path in ["/fields/v1.js", "/fields/v1/field"]
+    for path in ["/fields/v1.js", "/fields/v1/field", "/examples/checkout", "/examples/3ds-sdk.js"]
     {
         vault.send(&get(path)).problem(404);
     }
@@ -261,4 +264,16 @@ fn a_service_has_fields_only_if_its_settings_say_so() {
     vault.restart_as_service();
     vault.send(&get("/fields/v1.js")).with_status(200);
     check_refused(&vault, &key, own);
+    vault.send(&get("/examples/checkout")).problem(404);
+}
+
+#[test]
+fn dev_serves_the_sdk_that_it_is_given() {
+    let vault = Vault::start();
+    let without = vault.send(&get("/examples/3ds-sdk.js")).with_status(200);
+    assert!(without.text().starts_with("//"));
+    let file = vault.directory().join("sdk.js");
+    std::fs::write(&file, "window.example = 1;").unwrap();
+    let with = Vault::start_with(&["--threeds-sdk", file.to_str().unwrap()]);
+    assert_eq!(with.send(&get("/examples/3ds-sdk.js")).text(), "window.example = 1;");
 }

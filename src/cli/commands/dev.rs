@@ -30,6 +30,10 @@ pub(in crate::cli) struct DevCommand {
     /// production tenants
     #[argh(option)]
     pub(in crate::cli) threeds: Option<PathBuf>,
+    /// the bundle of the published browser SDK for 3-D Secure, such as
+    /// node_modules/@basis-theory/web-threeds/dist/bundle/index.js, for the page /examples/checkout
+    #[argh(option)]
+    pub(in crate::cli) threeds_sdk: Option<PathBuf>,
     /// a PEM file with the certificate authorities of destinations such as proxies call, in place
     /// of the system's
     #[argh(option)]

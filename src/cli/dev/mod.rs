@@ -5,13 +5,14 @@
 
 pub(in crate::cli) mod certificate;
 pub(in crate::cli) mod preload;
+mod ready;
+mod threeds_sdk;
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::app::{ApplicationDraft, FirstKey, TenantChange, TenantDraft, Vault, Write};
 use crate::bounds::{
@@ -20,7 +21,9 @@ use crate::bounds::{
 };
 use crate::cli::commands::DevCommand;
 use crate::cli::dev::certificate::CertificateFiles;
-use crate::cli::serve::run::{ListenAddresses, ServerMode, run};
+use crate::cli::dev::ready::{json_line, text};
+use crate::cli::dev::threeds_sdk::serve_sdk;
+use crate::cli::serve::run::{ServerMode, run};
 use crate::cli::support::arguments::{quotas, switch};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{cannot, refused};
@@ -83,6 +86,7 @@ pub(in crate::cli) fn dev(command: &DevCommand) -> Result<(), Failure> {
     let wanted = command.tenant_type.as_deref().map(tenant_kind).transpose()?;
     let quotas = quotas(&command.quota)?;
     let threeds = command.threeds.as_deref().map(read_threeds).transpose()?;
+    command.threeds_sdk.as_deref().map(serve_sdk).transpose()?;
     let files = CertificateFiles::of(&command.data);
     let clock = if command.stop_clock { Clock::stopped() } else { Clock::new() };
     let (vault, tenant) = open_or_make(&command.data, &files, wanted, clock)?;
@@ -347,42 +351,6 @@ fn set_quotas(
 fn tenant_kind(text: &str) -> Result<TenantKind, Failure> {
     TenantKind::parse(text)
         .ok_or_else(|| Failure::new(Exit::Usage, "--tenant-type takes test or production"))
-}
-
-fn json_line(ready: &ListenAddresses, ca: &Path, tenant: &DevTenant) -> String {
-    // Formatted by hand to keep the order of the members, for people who read it.
-    let quoted = |text: &str| json!(text).to_string();
-    let results = ready.results.map(|address| quoted(&format!("https://{address}")));
-    let results = results.map(|url| format!(r#","results":{url}"#)).unwrap_or_default();
-    format!(
-        r#"{{"ready":true,"url":{}{results},"ca":{},"tenant_id":{},"keys":{{"private":{},"public":{},"management":{}}}}}"#,
-        quoted(&format!("https://{}", ready.address)),
-        quoted(&ca.display().to_string()),
-        quoted(&tenant.tenant_id),
-        quoted(&tenant.keys.private),
-        quoted(&tenant.keys.public),
-        quoted(&tenant.keys.management),
-    )
-}
-
-fn text(address: SocketAddr, ca: &Path, tenant: &DevTenant) -> String {
-    let (ca, keys) = (ca.display(), &tenant.keys);
-    let url = format!("https://{address}");
-    format!(
-        "Strongroom is ready.\n\n  url          {url}\n  CA file      {ca}\n  tenant       {} \
-         ({})\n  private key  {}\n  public key   {}\n  management   {}\n\nStore a value:\n\n  curl \
-         --cacert '{ca}' '{url}/tokens' -H 'BT-API-KEY: {}' -H 'Content-Type: application/json' \
-         -d '{{\"type\":\"token\",\"data\":\"a secret\"}}'\n\nRead it back (put the id of the answer \
-         in place of ID):\n\n  curl --cacert '{ca}' '{url}/tokens/ID' -H 'BT-API-KEY: {}'\n\nStop \
-         with Ctrl-C; start again with the same command.",
-        tenant.tenant_id,
-        tenant.tenant_type,
-        keys.private,
-        keys.public,
-        keys.management,
-        keys.private,
-        keys.private,
-    )
 }
 
 #[cfg(test)]

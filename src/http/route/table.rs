@@ -8,7 +8,7 @@ use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, WebhookId};
 use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
 use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
-use crate::http::front::{base, fields};
+use crate::http::front::{base, examples, fields};
 use crate::http::front;
 use crate::http::openapi;
 use crate::http::operations::{
@@ -298,6 +298,11 @@ pub static ROUTES: &[Route] = &[
     asset!([Fields] Fields "/fields/v1/rules.js" => fields::RULES_SCRIPT),
     asset!([Fields] Fields "/fields/v1/texts.js" => fields::TEXTS_SCRIPT),
     operation!(ReadFieldsAccess GET "/fields/v1/access" [TokenCreate TokenIntentCreate] Nothing Ignored Other on Fields => with card_fields::read_fields_access()),
+    asset!([Examples] Checkout "/examples/checkout" => examples::CHECKOUT),
+    asset!([Examples] Checkout "/examples/checkout.css" => examples::CHECKOUT_STYLE),
+    asset!([Examples] Checkout "/examples/checkout.js" => examples::CHECKOUT_SCRIPT),
+    asset!([Examples] Checkout "/examples/server.js" => examples::SERVER_SCRIPT),
+    asset!([Examples] Checkout "/examples/3ds-sdk.js" => examples::THREEDS_SDK),
     probe!(Probe Healthz "/healthz" => probes::healthz),
     probe!(Probe Readyz "/readyz" => probes::readyz),
     probe!(Probe Ping "/ping" => probes::ping),
