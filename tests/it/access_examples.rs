@@ -229,23 +229,3 @@ fn examples_without_key() -> impl Iterator<Item = (Listener, Entry)> {
 pub fn files() -> Vec<String> {
     ROUTES.iter().flat_map(Route::files).collect()
 }
-/// The files of pages for people.
-const ASSETS: &[&str] = &[
-    "/pages/base.css",
-    "/fields/v1.js",
-    "/fields/v1/brands.json",
-    "/fields/v1/card.js",
-    "/fields/v1/controller",
-    "/fields/v1/controller.js",
-    "/fields/v1/field",
-    "/fields/v1/field.css",
-    "/fields/v1/field.js",
-    "/fields/v1/inputs.js",
-    "/fields/v1/rules.js",
-    "/fields/v1/texts.js",
-    "/examples/checkout",
-    "/examples/checkout.css",
-    "/examples/checkout.js",
-    "/examples/server.js",
-    "/examples/3ds-sdk.js",
-];

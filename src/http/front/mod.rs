@@ -7,10 +7,10 @@
 pub(in crate::http) mod asset;
 pub(in crate::http) mod base;
 pub(in crate::http) mod console;
-pub(in crate::http) mod folder;
-pub(in crate::http) mod reference;
 pub(in crate::http) mod examples;
 pub(in crate::http) mod fields;
+pub(in crate::http) mod folder;
+pub(in crate::http) mod reference;
 
 pub(in crate::http) use asset::Asset;
 pub(in crate::http) use folder::Folder;

@@ -49,10 +49,8 @@ tags! {
     Enrichments "Enrichments" chapter!("enrichments.md");
     Connections "Connection formulas" "The catalog of payment connections: the members that each \
         connection needs.";
-    Fields "Hosted card fields" "Fields for card data that a shop mounts into its page. The card \
-        number goes from the field to the vault and never enters the shop's page or server.";
-    Console "Console" "The page for the administration of a tenant, and the operations that only \
-        this page needs.";
+    Fields "Hosted card fields" chapter!("card-fields.md");
+    Console "Console" chapter!("console.md");
     Health "Health and files" "Probes for load balancers, and files that browsers load. None of \
         them needs a key.";
     Deprecated "Deprecated and missing parts" chapter!("deprecated.md");

@@ -8,11 +8,11 @@ use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, WebhookId};
 use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
 use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
-use crate::http::front::{base, examples, fields};
 use crate::http::front;
 use crate::http::openapi;
 use crate::http::operations::{
-    applications, client_keys, console, enrichments, fields as card_fields, logs, proxies, results, sessions, tenants, webhooks,
+    applications, client_keys, console, enrichments, fields, logs, proxies, results, sessions,
+    tenants, webhooks,
 };
 use crate::http::pages::{PageCall, PageContent, PageRequest};
 use crate::http::probes;
@@ -285,24 +285,15 @@ pub static ROUTES: &[Route] = &[
     asset!([Console] ConsoleStyle "/console/console.css" => front::console::STYLE),
     folder!([Console] ConsoleFile "/console/" => front::console::FILES),
     folder!([Console] ConsoleView "/console/views/" => front::console::VIEWS),
-    asset!([Console Examples Reference] BaseStyle "/pages/base.css" => base::STYLE),
-    asset!([Fields] Fields "/fields/v1.js" => fields::SHOP_SCRIPT),
-    asset!([Fields] Fields "/fields/v1/brands.json" => fields::BRANDS),
-    asset!([Fields] Fields "/fields/v1/card.js" => fields::CARD_SCRIPT),
-    asset!([Fields] Fields "/fields/v1/controller" => fields::CONTROLLER),
-    asset!([Fields] Fields "/fields/v1/controller.js" => fields::CONTROLLER_SCRIPT),
-    asset!([Fields] Fields "/fields/v1/field" => fields::FIELD),
-    asset!([Fields] Fields "/fields/v1/field.css" => fields::FIELD_STYLE),
-    asset!([Fields] Fields "/fields/v1/field.js" => fields::FIELD_SCRIPT),
-    asset!([Fields] Fields "/fields/v1/inputs.js" => fields::INPUTS_SCRIPT),
-    asset!([Fields] Fields "/fields/v1/rules.js" => fields::RULES_SCRIPT),
-    asset!([Fields] Fields "/fields/v1/texts.js" => fields::TEXTS_SCRIPT),
-    operation!(ReadFieldsAccess GET "/fields/v1/access" [TokenCreate TokenIntentCreate] Nothing Ignored Other on Fields => with card_fields::read_fields_access()),
-    asset!([Examples] Checkout "/examples/checkout" => examples::CHECKOUT),
-    asset!([Examples] Checkout "/examples/checkout.css" => examples::CHECKOUT_STYLE),
-    asset!([Examples] Checkout "/examples/checkout.js" => examples::CHECKOUT_SCRIPT),
-    asset!([Examples] Checkout "/examples/server.js" => examples::SERVER_SCRIPT),
-    asset!([Examples] Checkout "/examples/3ds-sdk.js" => examples::THREEDS_SDK),
+    asset!([Fields] FieldsScript "/fields/v1.js" => front::fields::SHOP_SCRIPT),
+    asset!([Fields] FieldsController "/fields/v1/controller" => front::fields::CONTROLLER),
+    asset!([Fields] FieldsField "/fields/v1/field" => front::fields::FIELD),
+    asset!([Fields] FieldsBrands "/fields/v1/brands.json" => front::fields::BRANDS),
+    operation!(ReadFieldsAccess GET "/fields/v1/access" [TokenCreate TokenIntentCreate] Nothing Ignored Other on Fields => with fields::read_fields_access()),
+    folder!([Fields] FieldsFile "/fields/v1/" => front::fields::FILES),
+    asset!([Examples] CheckoutPage "/examples/checkout" => front::examples::CHECKOUT),
+    asset!([Examples] ThreedsSdk "/examples/3ds-sdk.js" => front::examples::THREEDS_SDK),
+    folder!([Examples] ExamplesFile "/examples/" => front::examples::FILES),
     probe!(Probe Healthz "/healthz" => probes::healthz),
     probe!(Probe Readyz "/readyz" => probes::readyz),
     probe!(Probe Ping "/ping" => probes::ping),

@@ -2,16 +2,22 @@
 
 use std::sync::OnceLock;
 
-use crate::http::front::asset::{Asset, AssetKind, Loader, PagePolicy};
+use crate::http::front::asset::{Asset, AssetKind, PagePolicy};
+use crate::http::front::folder::{Folder, files, script};
 
 /// A shop's checkout with hosted card fields and 3-D Secure.
 pub(in crate::http) static CHECKOUT: Asset =
     Asset::new(AssetKind::Page(PagePolicy::Framing), || include_str!("checkout.html"));
-pub(in crate::http) static CHECKOUT_STYLE: Asset =
-    Asset::new(AssetKind::Style, || include_str!("checkout.css"));
-pub(in crate::http) static CHECKOUT_SCRIPT: Asset = script(|| include_str!("checkout.js"));
-/// The calls that a shop's server would make.
-pub(in crate::http) static SERVER_SCRIPT: Asset = script(|| include_str!("server.js"));
+/// `server.js` makes the calls that a shop's server would make.
+pub(in crate::http) static FILES: Folder = files! {
+    scripts {
+        "checkout.js"
+        "server.js"
+    }
+    styles {
+        "checkout.css"
+    }
+};
 
 /// The published browser SDK for 3-D Secure. It is not part of this program: the developer names its
 /// file. Without it the script is empty, and the page says so.
@@ -23,8 +29,4 @@ static SDK: OnceLock<String> = OnceLock::new();
 /// Serves this text as the SDK. The first call decides.
 pub fn set_threeds_sdk(text: String) {
     drop(SDK.set(text));
-}
-
-const fn script(content: fn() -> &'static str) -> Asset {
-    Asset::new(AssetKind::Script(Loader::SameOrigin), content)
 }

@@ -7,6 +7,7 @@
 mod brands;
 
 use crate::http::front::asset::{Asset, AssetKind, Loader, PagePolicy};
+use crate::http::front::folder::{Folder, files};
 
 /// The script that a shop's page includes.
 pub(in crate::http) static SHOP_SCRIPT: Asset =
@@ -14,23 +15,24 @@ pub(in crate::http) static SHOP_SCRIPT: Asset =
 
 pub(in crate::http) static CONTROLLER: Asset =
     Asset::new(AssetKind::Page(PagePolicy::Framed), || include_str!("controller.html"));
-pub(in crate::http) static CONTROLLER_SCRIPT: Asset = script(|| include_str!("controller.js"));
 
 pub(in crate::http) static FIELD: Asset =
     Asset::new(AssetKind::Page(PagePolicy::Framed), || include_str!("field.html"));
-pub(in crate::http) static FIELD_SCRIPT: Asset = script(|| include_str!("field.js"));
-pub(in crate::http) static FIELD_STYLE: Asset =
-    Asset::new(AssetKind::Style, || include_str!("field.css"));
 
 /// The brands of cards, from the table that the vault itself uses.
 pub(in crate::http) static BRANDS: Asset = Asset::new(AssetKind::Json, brands::json);
 
-/// Modules of the frames.
-pub(in crate::http) static CARD_SCRIPT: Asset = script(|| include_str!("card.js"));
-pub(in crate::http) static INPUTS_SCRIPT: Asset = script(|| include_str!("inputs.js"));
-pub(in crate::http) static RULES_SCRIPT: Asset = script(|| include_str!("rules.js"));
-pub(in crate::http) static TEXTS_SCRIPT: Asset = script(|| include_str!("texts.js"));
-
-const fn script(content: fn() -> &'static str) -> Asset {
-    Asset::new(AssetKind::Script(Loader::SameOrigin), content)
-}
+/// The scripts and the style of the frames.
+pub(in crate::http) static FILES: Folder = files! {
+    scripts {
+        "card.js"
+        "controller.js"
+        "field.js"
+        "inputs.js"
+        "rules.js"
+        "texts.js"
+    }
+    styles {
+        "field.css"
+    }
+};

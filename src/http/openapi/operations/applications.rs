@@ -1,6 +1,6 @@
 //! Applications, their keys, permissions and templates.
 
-use crate::bounds::{KEYS_PER_APPLICATION_MAX, NAME_CHARS_MAX, RULES_MAX};
+use crate::bounds::{KEYS_PER_APPLICATION_MAX, NAME_CHARS_MAX, ORIGINS_MAX, RULES_MAX};
 use crate::domain::application::ApplicationKind;
 use crate::http::openapi::description::Description;
 use crate::http::openapi::headers::LOCATION;
@@ -212,8 +212,16 @@ fn application() -> Schema {
         .has("keys", Schema::list(Schema::reference("ApplicationKey")))
         .has("type", kind())
         .has("permissions", permissions())
-        .has("rules", Schema::list(Schema::reference("AccessRule")));
+        .has("rules", Schema::list(Schema::reference("AccessRule")))
+        .may_have("allowed_origins", origins());
     authors(members).closed()
+}
+
+/// Of public applications only.
+fn origins() -> Schema {
+    Schema::list(Schema::text())
+        .up_to_items(ORIGINS_MAX)
+        .about("Origins of the pages that may show card fields with a key of the application.")
 }
 
 fn key() -> Schema {

@@ -5,7 +5,9 @@
 mod applications;
 mod client_keys;
 mod connections;
+mod console;
 mod enrichments;
+mod fields;
 mod health;
 mod logs;
 mod pages;
@@ -40,6 +42,8 @@ const RESOURCES: &[Resource] = &[
     (logs::operations, logs::schemas),
     (enrichments::operations, Vec::new),
     (connections::operations, connections::schemas),
+    (fields::operations, Vec::new),
+    (console::operations, console::schemas),
     (health::operations, Vec::new),
     (pages::operations, Vec::new),
     (Vec::new, shared::schemas),

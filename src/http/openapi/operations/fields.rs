@@ -1,0 +1,17 @@
+//! Hosted card fields.
+
+use crate::http::openapi::description::Description;
+use crate::http::openapi::schema::Schema;
+use crate::http::openapi::tags::Tag;
+
+pub(super) fn operations() -> Vec<Description> {
+    let allowed = Schema::object().has("allowed", Schema::flag()).closed();
+    vec![
+        Description::new("ReadFieldsAccess", Tag::Fields, "Ask if a page may show card fields")
+            .about("The hidden frame of the card fields asks with the key of the page. The key is that of a public application or of a session.")
+            .required_query("origin", Schema::text().about("The origin of the page, as the browser names it.").example("https://shop.example"))
+            .answers(200, "The page may show the fields.", allowed)
+            .shows("allowed", "A page of an allowed origin", r#"{"allowed":true}"#)
+            .fails(403, "The origin is not one of the `allowed_origins` of the key's application, or the key does not belong into a page."),
+    ]
+}
