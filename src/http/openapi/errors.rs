@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::http::openapi::headers;
 use crate::http::openapi::schema::Schema;
 use crate::http::problem::Problem;
-use crate::http::route::{BodyKind, Handler, Idempotency, Route};
+use crate::http::route::{BodyKind, Handler, Idempotency, Presence, Route};
 
 const PROBLEM: &str = "Problem";
 const PROXY_FAILURE: &str = "ProxyFailure";
@@ -101,7 +101,11 @@ const ERRORS: &[ErrorKind] = &[
 
 /// No operation has a response for these: they are answered before there is an operation, or only
 /// by proxies, which have a response for all failures.
-const OF_NO_OPERATION: &[u16] = &[405, 414, 431, 501, 502];
+const OF_NO_OPERATION: &[u16] = &[405, 501, 502];
+
+/// The layer below the routes answers these to every request, for pages and proxies too. A query or
+/// a header that an operation describes can be too large in total.
+const OF_EVERY_OPERATION: &[u16] = &[414, 431];
 
 fn title(status: u16) -> &'static str {
     match status {
@@ -158,9 +162,12 @@ pub(super) fn components() -> Value {
     responses.insert(
         String::from("PageFailure"),
         json!({
-            "description": "A page that says what failed.",
+            "description": "A page that says what failed; a problem if the server is without the path.",
             "headers": trace(),
-            "content": {"text/html": {"schema": {"type": "string"}}},
+            "content": {
+                "text/html": {"schema": {"type": "string"}},
+                "application/json": {"schema": Schema::reference(PROBLEM).into_value()},
+            },
         }),
     );
     Value::Object(responses)
@@ -229,9 +236,11 @@ pub(super) fn statuses(route: &Route) -> Vec<u16> {
     if matches!(route.body, BodyKind::Json | BodyKind::MergePatch) {
         statuses.extend([408, 413, 415]);
     }
-    if route.path.contains('{') {
+    // A server may be without the path.
+    if route.path.contains('{') || route.presence != Presence::All {
         statuses.push(404);
     }
+    statuses.extend(OF_EVERY_OPERATION);
     statuses.sort_unstable();
     statuses.dedup();
     statuses
@@ -239,7 +248,9 @@ pub(super) fn statuses(route: &Route) -> Vec<u16> {
 
 /// A reference to the response of a failure, with a description of its own if there is one.
 pub(super) fn reference(route: &Route, status: u16, about: Option<&str>) -> Value {
+    let problem = || format!("{PROBLEM}{status}");
     let name = match &route.handler {
+        _ if OF_EVERY_OPERATION.contains(&status) => problem(),
         Handler::Page(_) => String::from("PageFailure"),
         Handler::Proxy => String::from(PROXY_FAILURE),
         Handler::Asset(_)
@@ -248,7 +259,7 @@ pub(super) fn reference(route: &Route, status: u16, about: Option<&str>) -> Valu
         | Handler::Operator(_)
         | Handler::Preflight
         | Handler::Probe(_)
-        | Handler::Results(_) => format!("{PROBLEM}{status}"),
+        | Handler::Results(_) => problem(),
     };
     let path = format!("#/components/responses/{name}");
     match about {

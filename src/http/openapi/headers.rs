@@ -54,7 +54,11 @@ pub(super) fn components() -> Value {
         ),
     ];
     let header = |(name, schema, about): (&str, Schema, &str)| {
-        (String::from(name), json!({"description": about, "schema": schema.into_value()}))
+        let mut header = json!({"description": about, "schema": schema.into_value()});
+        if let (TRACE, Some(members)) = (name, header.as_object_mut()) {
+            members.insert(String::from("required"), Value::from(true));
+        }
+        (String::from(name), header)
     };
     Value::Object(all.into_iter().map(header).collect())
 }
@@ -71,7 +75,11 @@ pub(super) fn references<'a>(names: impl IntoIterator<Item = &'a str>) -> Value 
 /// `components.parameters`.
 pub(super) fn parameters() -> Value {
     let key = Schema::text().chars(1, IDEMPOTENCY_KEY_BYTES_MAX).pattern("^[!-~]+$");
-    let trace = Schema::text().chars(1, TRACE_BYTES_MAX).pattern("^[!-~]+$");
+    let trace = format!(
+        "An id of the caller's choice, which the answer and the server's log repeat. The server \
+         chooses one itself in place of an id that is longer than {TRACE_BYTES_MAX} characters or \
+         has others than visible ASCII.",
+    );
     json!({
         "IdempotencyKey": {
             "name": "BT-IDEMPOTENCY-KEY", "in": "header", "schema": key.into_value(),
@@ -79,9 +87,8 @@ pub(super) fn parameters() -> Value {
                 first answer for 24 hours. It must not be guessable, so use a random UUID.",
         },
         "TraceId": {
-            "name": TRACE, "in": "header", "schema": trace.into_value(),
-            "description": "An id of the caller's choice, which the answer and the \
-                 server's log repeat.",
+            "name": TRACE, "in": "header", "schema": Schema::text().into_value(),
+            "description": trace,
         },
     })
 }

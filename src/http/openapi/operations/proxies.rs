@@ -234,9 +234,12 @@ fn proxy() -> Schema {
         .closed()
 }
 
+/// Not an enumeration: a request may spell it in any case, and answers repeat its spelling.
+const TRANSFORM_TYPES: &str = "`mask`, `tokenize`, `append_json`, `append_text` or \
+    `append_header`, in any case of letters. Masks are for answers.";
+
 /// One schema for all types, since a member that a type does not have is ignored.
 fn transform() -> Schema {
-    let types = ["mask", "tokenize", "append_json", "append_text", "append_header"];
     let options = Schema::object()
         .about("The members of every type but mask.")
         .takes(
@@ -272,7 +275,7 @@ fn transform() -> Schema {
             ),
         );
     Schema::object()
-        .has("type", Schema::word(types).about("In any case of letters. Masks are for answers."))
+        .has("type", Schema::text().about(TRANSFORM_TYPES))
         .takes("matcher", Schema::text().about("mask: `regex` or `chase_stratus_pan`."))
         .takes(
             "expression",
