@@ -59,6 +59,7 @@ mod memory;
 mod not_an_object;
 mod numbers;
 mod openapi;
+mod openapi_examples;
 mod operator;
 mod oracles;
 mod outbound;

@@ -1,5 +1,6 @@
 //! HTTP/1.1 over TLS, blocking, by hand: the tests send requests that a client library would refuse.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -10,10 +11,13 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::harness::answer::Answer;
+use crate::harness::contract::{self, Asked};
 use crate::harness::wait::PATIENCE;
 
 pub(crate) struct Connection {
     stream: BufReader<StreamOwned<ClientConnection, TcpStream>>,
+    /// Requests without an answer yet, if the API document describes the listener.
+    asked: Option<VecDeque<Asked>>,
     /// Set when the last answer announced the end of the connection.
     pub(crate) closing: bool,
 }
@@ -46,16 +50,28 @@ impl Connection {
         while stream.conn.is_handshaking() {
             stream.conn.complete_io(&mut stream.sock)?;
         }
-        Ok(Self { stream: BufReader::new(stream), closing: false })
+        Ok(Self { stream: BufReader::new(stream), asked: None, closing: false })
+    }
+
+    /// To the API listener, whose answers are held to the API document.
+    pub(crate) fn open_api(address: SocketAddr, config: &Arc<ClientConfig>) -> io::Result<Self> {
+        let mut connection = Self::open(address, config)?;
+        connection.asked = Some(VecDeque::new());
+        Ok(connection)
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Some(asked) = &mut self.asked {
+            // Bytes that begin no request are the rest of one that was begun.
+            asked.extend(Asked::read(bytes));
+        }
         let stream = self.stream.get_mut();
         stream.write_all(bytes)?;
         stream.flush()
     }
 
     /// The next answer. `Continue` answers are answers too.
+    #[track_caller]
     pub(crate) fn receive(&mut self) -> io::Result<Answer> {
         let status = self.line()?;
         let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
@@ -78,7 +94,13 @@ impl Connection {
         };
         let mut body = vec![0; length];
         self.stream.read_exact(&mut body)?;
-        Ok(Answer::new(status, headers, body))
+        let answer = Answer::new(status, headers, body);
+        if status != 100
+            && let Some(asked) = self.asked.as_mut().and_then(VecDeque::pop_front)
+        {
+            contract::check(&asked, &answer);
+        }
+        Ok(answer)
     }
 
     /// All bytes until the server closes the connection, by a reset too. A server that does not

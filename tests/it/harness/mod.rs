@@ -5,6 +5,7 @@
 
 mod answer;
 mod connection;
+mod contract;
 mod directory;
 mod directory_server;
 mod program;
@@ -15,6 +16,7 @@ mod wait;
 
 pub(crate) use answer::Answer;
 pub(crate) use connection::{Connection, trusting};
+pub(crate) use contract::{Operation, api_document};
 pub(crate) use directory::Directory;
 pub(crate) use directory_server::{Authority, Certificate, DirectoryServer, Told};
 pub(crate) use program::{Ended, Running, output_of, run};

@@ -169,6 +169,7 @@ impl Vault {
     }
 
     /// Tries an idle connection first; if the server has closed it, a new one.
+    #[track_caller]
     pub(crate) fn try_send(&self, request: &Request) -> io::Result<Answer> {
         let bytes = request.bytes(&self.address.to_string());
         let kept = self.idle.lock().unwrap().pop();
@@ -180,6 +181,7 @@ impl Vault {
         self.exchange(self.try_connect()?, &bytes)
     }
 
+    #[track_caller]
     fn exchange(&self, mut connection: Connection, bytes: &[u8]) -> io::Result<Answer> {
         connection.send(bytes)?;
         let answer = connection.receive()?;
@@ -195,7 +197,7 @@ impl Vault {
     }
 
     pub(crate) fn try_connect(&self) -> io::Result<Connection> {
-        Connection::open(self.address, &self.client)
+        Connection::open_api(self.address, &self.client)
     }
 
     /// The settings of a client that trusts this vault.

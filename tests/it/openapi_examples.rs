@@ -1,0 +1,241 @@
+//! Every request example of the API document goes to the real binary, which answers as the document
+//! says. The harness holds each answer to its schema; these tests send the requests.
+
+use serde_json::{Value, json};
+use strongroom::testing::ApplicationKind;
+use strongroom::testing::Permission;
+use strongroom::testing::{ROUTES, Route};
+
+use crate::access;
+use crate::harness::{Operation, Request, Vault, api_document, post};
+
+#[test]
+fn the_binary_serves_the_document_that_answers_are_held_to() {
+    let vault = Vault::start();
+    let served = vault.get("/openapi.json", "").with_status(200);
+    assert_eq!(&served.json, api_document().whole());
+}
+
+#[test]
+fn every_operation_and_every_example_of_a_request_succeeds() {
+    let vault = Vault::start();
+    let (mut sent, mut failures) = (0, Vec::new());
+    for operation in api_document().operations() {
+        for example in examples(operation) {
+            let answer = vault.send(&example.request(&vault, operation));
+            let wanted = successes(operation);
+            if !wanted.contains(&answer.status) {
+                let (method, path, name) = (operation.method, operation.path, example.name);
+                let (status, text) = (answer.status, answer.text());
+                failures
+                    .push(format!("{method} {path} {name:?}: {status}, not {wanted:?}: {text}"));
+            }
+            sent += 1;
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(sent > ROUTES.len() / 2, "only {sent} requests were sent");
+}
+
+/// A request that the document shows.
+struct Example<'a> {
+    name: &'a str,
+    media_type: Option<&'a str>,
+    body: Option<&'a Value>,
+    query: Vec<(&'a str, &'a Value)>,
+}
+
+/// The examples of the body, and one request for each example of a parameter of the query. An
+/// operation without either is sent once, with what it requires.
+fn examples(operation: Operation<'static>) -> Vec<Example<'static>> {
+    let parameters = parameters(operation);
+    let required: Vec<_> = parameters
+        .iter()
+        .filter(|parameter| parameter["required"] == true)
+        .map(|parameter| (name(parameter), shown(parameter).first().expect("an example")))
+        .collect();
+    let plain = |name, query| Example { name, media_type: None, body: None, query };
+    let Some(body) = operation.value.get("requestBody") else {
+        let mut all = vec![plain("without a body", required.clone())];
+        for parameter in &parameters {
+            for value in shown(parameter) {
+                let mut query: Vec<_> = required.clone();
+                query.retain(|(known, _)| *known != name(parameter));
+                query.push((name(parameter), value));
+                all.push(plain(name(parameter), query));
+            }
+        }
+        return all;
+    };
+    let contents = body["content"].as_object().expect("content");
+    let bodies = contents.iter().flat_map(|(media_type, content)| {
+        let examples = content["examples"].as_object().into_iter().flatten();
+        examples.map(move |(name, example)| (media_type, name, &example["value"]))
+    });
+    let all: Vec<_> = bodies
+        .map(|(media_type, name, value)| Example {
+            name,
+            media_type: Some(media_type),
+            body: Some(value),
+            query: required.clone(),
+        })
+        .collect();
+    let (method, path) = (operation.method, operation.path);
+    assert!(!all.is_empty(), "{method} {path} takes a body and needs an example of it");
+    all
+}
+
+/// The parameters of the query.
+fn parameters(operation: Operation<'static>) -> Vec<&'static Value> {
+    let all = operation.value["parameters"].as_array().into_iter().flatten();
+    let all = all.map(|parameter| api_document().schemas().resolve(parameter).unwrap());
+    all.filter(|parameter| parameter["in"] == "query").collect()
+}
+
+fn name(parameter: &'static Value) -> &'static str {
+    parameter["name"].as_str().expect("a name")
+}
+
+fn shown(parameter: &'static Value) -> &'static [Value] {
+    parameter["schema"]["examples"].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The statuses of success, or the only one that is not a failure of the caller.
+fn successes(operation: Operation<'_>) -> Vec<u16> {
+    let responses = operation.value["responses"].as_object().expect("responses");
+    let statuses: Vec<u16> = responses.keys().filter_map(|status| status.parse().ok()).collect();
+    let good: Vec<_> =
+        statuses.iter().copied().filter(|status| (200..300).contains(status)).collect();
+    match operation.path {
+        // Shut down, and not offered.
+        "/applications/{id}/regenerate" => vec![410],
+        "/proxies/{id}/hostname" => vec![422],
+        // There is no key before there is a webhook.
+        "/keys/webhooks.v1.key" | "/keys/webhooks.v1-test.key" => vec![200, 404],
+        _ => good,
+    }
+}
+
+impl Example<'_> {
+    fn request(&self, vault: &Vault, operation: Operation<'_>) -> Request {
+        let mut path = path(vault, operation);
+        for (index, (name, value)) in self.query.iter().enumerate() {
+            let text = value.as_str().map_or_else(|| value.to_string(), String::from);
+            let mark = if index == 0 { '?' } else { '&' };
+            path.push_str(&format!("{mark}{name}={}", encoded(&text)));
+        }
+        let request = Request::new(&operation.method.to_ascii_uppercase(), &path);
+        let request = request.key(key(vault, operation));
+        let (Some(kind), Some(body)) = (self.media_type, self.body) else { return request };
+        let request = request.header("Content-Type", kind);
+        match body {
+            Value::String(text) if !kind.ends_with("json") => request.body(form(&path, text)),
+            _ => request.body(adapted(vault, operation, body.clone()).to_string()),
+        }
+    }
+}
+
+/// The path of the operation with resources of the vault that the examples are for.
+fn path(vault: &Vault, operation: Operation<'_>) -> String {
+    let pattern = operation.path;
+    if pattern.starts_with("/tokens/{id}") {
+        return pattern.replace("{id}", &vault.token(card()));
+    }
+    if pattern == "/proxy/{path}" {
+        return String::from("/proxy/v1/charges");
+    }
+    access::resource_path(vault, route(operation))
+}
+
+fn card() -> Value {
+    json!({
+        "type": "card",
+        "data": {"number": "4242424242424242", "expiration_month": 12, "expiration_year": 2030},
+        "metadata": {"order": "1001"},
+    })
+}
+
+fn route(operation: Operation<'_>) -> &'static Route {
+    let is_method = |route: &&Route| {
+        route.methods.iter().any(|known| known.as_str().eq_ignore_ascii_case(operation.method))
+    };
+    let mut found = ROUTES.iter().filter(|route| route.path == operation.path).filter(is_method);
+    found.next().unwrap_or_else(|| panic!("{} {} is no route", operation.method, operation.path))
+}
+
+/// The development key that holds the permission of the operation.
+fn key<'a>(vault: &'a Vault, operation: Operation<'_>) -> &'a str {
+    let keys = &vault.keys;
+    let Some(permissions) = operation.value["x-permissions"].as_array() else { return "" };
+    let permission = permissions.first().and_then(Value::as_str).map(|text| {
+        let known = Permission::ALL.iter().find(|permission| permission.as_str() == text);
+        known.unwrap_or_else(|| panic!("{text} is no permission"))
+    });
+    match permission {
+        _ if operation.path == "/sessions" => &keys.public,
+        Some(it) if !it.may_be_held_by(ApplicationKind::Private) => &keys.management,
+        _ => &keys.private,
+    }
+}
+
+/// The example with the id of a real resource in the place of the one that the document shows.
+fn adapted(vault: &Vault, operation: Operation<'_>, mut body: Value) -> Value {
+    let mut set = |name: &str, value: String| {
+        assert!(body[name].is_string(), "the example of {} has no {name}", operation.path);
+        body[name] = Value::from(value);
+    };
+    match operation.path {
+        "/enrichments/bank-account-verify" => {
+            let account = json!({"routing_number": "021000021", "account_number": "00001"});
+            set("token_id", vault.token(json!({"type": "bank", "data": account})));
+        }
+        "/3ds/sessions" => set("token_id", vault.token(card())),
+        "/sessions/authorize" => {
+            let new = vault.send(&post("/sessions").key(&vault.keys.public)).with_status(201);
+            set("nonce", new.member("nonce"));
+        }
+        _ => (),
+    }
+    body
+}
+
+/// A form that names the session of its path, if it names one.
+fn form(path: &str, text: &str) -> String {
+    let _ = path;
+    String::from(text)
+}
+
+/// The text with everything but letters, digits and a few marks in percent encoding.
+fn encoded(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
+            String::from(char::from(byte))
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
+#[test]
+fn every_example_in_the_document_fits_its_own_schema() {
+    let document = api_document();
+    let mut checked = 0;
+    let mut check = |place: &str, content: &Value| {
+        for (kind, content) in content.as_object().into_iter().flatten() {
+            for (name, example) in content["examples"].as_object().into_iter().flatten() {
+                let fits = document.schemas().check(&content["schema"], &example["value"]);
+                assert_eq!(fits, Ok(()), "{place}: the example {name} of {kind}");
+                checked += 1;
+            }
+        }
+    };
+    for operation in document.operations() {
+        let place = format!("{} {}", operation.method, operation.path);
+        check(&place, &operation.value["requestBody"]["content"]);
+        for (status, response) in operation.value["responses"].as_object().expect("responses") {
+            let response = document.schemas().resolve(response).unwrap();
+            check(&format!("{place} {status}"), &response["content"]);
+        }
+    }
+    assert!(checked > 0);
+}
