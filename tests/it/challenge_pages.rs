@@ -74,7 +74,13 @@ fn a_challenge_shows_merchant_amount_and_last_four_in_the_cardholders_language()
     vault.restart();
     for (languages, tag, heading, amount, wrong) in [
         ("en-GB", "en", "Confirm your payment", "GBP 1,234.56", "Try again."),
-        ("de-CH;q=0.8, fr;q=0.7", "de", "Zahlung bestätigen", "1.234,56 GBP", "einen Versuch."),
+        (
+            "de-CH;q=0.8, fr;q=0.7",
+            "de",
+            "Zahlung best\u{e4}tigen",
+            "1.234,56 GBP",
+            "einen Versuch.",
+        ),
         ("de;q=0.8, fr", "fr", "Confirmez votre paiement", "1 234,56 GBP", ""),
         ("ja, es-MX;q=0.1", "es", "Confirme su pago", "1.234,56 GBP", ""),
         ("ja", "en", "Confirm your payment", "GBP 1,234.56", ""),
@@ -141,7 +147,7 @@ fn without_a_purchase_the_page_shows_the_requestor_and_no_amount() {
     members.remove("merchant_info");
     let page = Challenged::begin(&vault, body).open(&vault, "fr").with_status(200);
     let text = page.text();
-    assert!(text.contains("Confirmez votre identité") && !text.contains("Montant"), "{text}");
+    assert!(text.contains("Confirmez votre identit\u{e9}") && !text.contains("Montant"), "{text}");
     assert!(text.contains("<bdi>Example</bdi>") && text.contains("</span>0004</dd>"), "{text}");
 }
 
@@ -163,7 +169,7 @@ fn a_failure_and_the_way_on_are_told_in_the_cardholders_language() {
     for (languages, tag, heading, next) in [
         ("en", "en", "This did not work", "Continue"),
         ("de", "de", "Das hat nicht funktioniert", "Weiter"),
-        ("fr", "fr", "Cela n’a pas fonctionné", "Continuer"),
+        ("fr", "fr", "Cela n\u{2019}a pas fonctionn\u{e9}", "Continuer"),
         ("es", "es", "No ha funcionado", "Continuar"),
     ] {
         let page = send(&vault, "creq=nothing", languages).with_status(400);

@@ -5,7 +5,7 @@ use crate::domain::id::SessionId;
 use crate::http::pages::texts::Texts;
 use crate::threeds::codes::TransactionStatus;
 
-/// The title of pages that nobody reads.
+/// The title of pages that only run a script or send a form on.
 const PROTOCOL: &str = "3-D Secure";
 
 /// The window that a page posts its last message to.

@@ -47,7 +47,7 @@ fn details(texts: &Texts, purchase: &ShownPurchase) -> String {
     let amount = purchase.amount.as_ref().map(|sum| amount::written(sum, texts.language));
     let amount = amount.map(|amount| row(texts.amount, escape(&amount))).unwrap_or_default();
     let card = format!(
-        "<span aria-hidden=\"true\">•••• </span><span class=\"unseen\">{} </span>{}",
+        "<span aria-hidden=\"true\">\u{2022}\u{2022}\u{2022}\u{2022} </span><span class=\"unseen\">{} </span>{}",
         texts.card_ending_in,
         purchase.last_four.as_str()
     );

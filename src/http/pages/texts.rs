@@ -89,7 +89,8 @@ static ENGLISH: Texts = Texts {
     next: "Continue",
     failure: FailureTexts {
         heading: "This did not work",
-        unknown: "This authentication does not exist or is over. Go back to the shop and try again.",
+        unknown: "This authentication does not exist or is over. Go back to the shop and try \
+                  again.",
         busy: "The server is busy. Wait a moment and try again.",
         refused: "This page was not opened in the right way. Go back to the shop and try again.",
         internal: "Something went wrong on the server. Go back to the shop and try again later.",
@@ -99,20 +100,20 @@ static ENGLISH: Texts = Texts {
 static GERMAN: Texts = Texts {
     language: Language::German,
     bank: "Testbank",
-    confirm_payment: "Zahlung bestätigen",
-    confirm_identity: "Identität bestätigen",
-    merchant: "Händler",
+    confirm_payment: "Zahlung best\u{e4}tigen",
+    confirm_identity: "Identit\u{e4}t best\u{e4}tigen",
+    merchant: "H\u{e4}ndler",
     amount: "Betrag",
     card: "Karte",
     card_ending_in: "mit den Endziffern",
     enter_code: "Geben Sie den Einmalcode ein, den wir Ihnen geschickt haben.",
     test_code: "Dies ist ein Test. Der Code lautet",
     code: "Einmalcode",
-    confirm: "Bestätigen",
+    confirm: "Best\u{e4}tigen",
     wrong_code: "Dieser Code ist nicht richtig. Versuchen Sie es noch einmal.",
     wrong_code_last_try: "Dieser Code ist nicht richtig. Sie haben noch einen Versuch.",
     approve_in_app: "Geben Sie die Anfrage in Ihrer Banking-App frei und kommen Sie dann hierher \
-                     zurück.",
+                     zur\u{fc}ck.",
     test_app: "Dies ist ein Test. Es gibt keine App, fahren Sie einfach fort.",
     not_approved: "Ihre Freigabe liegt uns noch nicht vor.",
     approved: "Ich habe sie freigegeben",
@@ -120,13 +121,14 @@ static GERMAN: Texts = Texts {
     next: "Weiter",
     failure: FailureTexts {
         heading: "Das hat nicht funktioniert",
-        unknown: "Diese Authentifizierung gibt es nicht, oder sie ist beendet. Gehen Sie zurück zum \
-                  Shop und versuchen Sie es noch einmal.",
-        busy: "Der Server ist ausgelastet. Warten Sie einen Moment und versuchen Sie es noch einmal.",
-        refused: "Diese Seite wurde nicht richtig aufgerufen. Gehen Sie zurück zum Shop und \
+        unknown: "Diese Authentifizierung gibt es nicht, oder sie ist beendet. Gehen Sie \
+                  zur\u{fc}ck zum Shop und versuchen Sie es noch einmal.",
+        busy: "Der Server ist ausgelastet. Warten Sie einen Moment und versuchen Sie es noch \
+               einmal.",
+        refused: "Diese Seite wurde nicht richtig aufgerufen. Gehen Sie zur\u{fc}ck zum Shop und \
                   versuchen Sie es noch einmal.",
-        internal: "Auf dem Server ist ein Fehler aufgetreten. Gehen Sie zurück zum Shop und \
-                   versuchen Sie es später noch einmal.",
+        internal: "Auf dem Server ist ein Fehler aufgetreten. Gehen Sie zur\u{fc}ck zum Shop und \
+                   versuchen Sie es sp\u{e4}ter noch einmal.",
     },
 };
 
@@ -134,31 +136,32 @@ static FRENCH: Texts = Texts {
     language: Language::French,
     bank: "Banque de test",
     confirm_payment: "Confirmez votre paiement",
-    confirm_identity: "Confirmez votre identité",
-    merchant: "Commerçant",
+    confirm_identity: "Confirmez votre identit\u{e9}",
+    merchant: "Commer\u{e7}ant",
     amount: "Montant",
     card: "Carte",
     card_ending_in: "se terminant par",
-    enter_code: "Saisissez le code à usage unique que nous vous avons envoyé.",
+    enter_code: "Saisissez le code \u{e0} usage unique que nous vous avons envoy\u{e9}.",
     test_code: "Ceci est un test. Le code est",
-    code: "Code à usage unique",
+    code: "Code \u{e0} usage unique",
     confirm: "Confirmer",
-    wrong_code: "Ce code n’est pas correct. Réessayez.",
-    wrong_code_last_try: "Ce code n’est pas correct. Il vous reste un essai.",
+    wrong_code: "Ce code n\u{2019}est pas correct. R\u{e9}essayez.",
+    wrong_code_last_try: "Ce code n\u{2019}est pas correct. Il vous reste un essai.",
     approve_in_app: "Approuvez la demande dans votre application bancaire, puis revenez ici.",
-    test_app: "Ceci est un test. Il n’y a pas d’application, continuez simplement.",
-    not_approved: "Nous n’avons pas encore reçu votre approbation.",
-    approved: "J’ai approuvé la demande",
+    test_app: "Ceci est un test. Il n\u{2019}y a pas d\u{2019}application, continuez simplement.",
+    not_approved: "Nous n\u{2019}avons pas encore re\u{e7}u votre approbation.",
+    approved: "J\u{2019}ai approuv\u{e9} la demande",
     cancel: "Annuler",
     next: "Continuer",
     failure: FailureTexts {
-        heading: "Cela n’a pas fonctionné",
-        unknown: "Cette authentification n’existe pas ou est terminée. Retournez à la boutique et \
-                  réessayez.",
-        busy: "Le serveur est occupé. Patientez un instant et réessayez.",
-        refused: "Cette page n’a pas été ouverte correctement. Retournez à la boutique et réessayez.",
-        internal: "Une erreur s’est produite sur le serveur. Retournez à la boutique et réessayez \
-                   plus tard.",
+        heading: "Cela n\u{2019}a pas fonctionn\u{e9}",
+        unknown: "Cette authentification n\u{2019}existe pas ou est termin\u{e9}e. Retournez \
+                  \u{e0} la boutique et r\u{e9}essayez.",
+        busy: "Le serveur est occup\u{e9}. Patientez un instant et r\u{e9}essayez.",
+        refused: "Cette page n\u{2019}a pas \u{e9}t\u{e9} ouverte correctement. Retournez \u{e0} \
+                  la boutique et r\u{e9}essayez.",
+        internal: "Une erreur s\u{2019}est produite sur le serveur. Retournez \u{e0} la boutique \
+                   et r\u{e9}essayez plus tard.",
     },
 };
 
@@ -171,26 +174,28 @@ static SPANISH: Texts = Texts {
     amount: "Importe",
     card: "Tarjeta",
     card_ending_in: "terminada en",
-    enter_code: "Introduzca el código de un solo uso que le hemos enviado.",
-    test_code: "Esto es una prueba. El código es",
-    code: "Código de un solo uso",
+    enter_code: "Introduzca el c\u{f3}digo de un solo uso que le hemos enviado.",
+    test_code: "Esto es una prueba. El c\u{f3}digo es",
+    code: "C\u{f3}digo de un solo uso",
     confirm: "Confirmar",
-    wrong_code: "El código no es correcto. Inténtelo de nuevo.",
-    wrong_code_last_try: "El código no es correcto. Le queda un intento.",
-    approve_in_app: "Apruebe la solicitud en su aplicación bancaria y vuelva aquí.",
-    test_app: "Esto es una prueba. No hay ninguna aplicación, así que continúe sin más.",
-    not_approved: "Todavía no hemos recibido su aprobación.",
+    wrong_code: "El c\u{f3}digo no es correcto. Int\u{e9}ntelo de nuevo.",
+    wrong_code_last_try: "El c\u{f3}digo no es correcto. Le queda un intento.",
+    approve_in_app: "Apruebe la solicitud en su aplicaci\u{f3}n bancaria y vuelva aqu\u{ed}.",
+    test_app: "Esto es una prueba. No hay ninguna aplicaci\u{f3}n, as\u{ed} que contin\u{fa}e sin \
+               m\u{e1}s.",
+    not_approved: "Todav\u{ed}a no hemos recibido su aprobaci\u{f3}n.",
     approved: "La he aprobado",
     cancel: "Cancelar",
     next: "Continuar",
     failure: FailureTexts {
         heading: "No ha funcionado",
-        unknown: "Esta autenticación no existe o ha terminado. Vuelva a la tienda e inténtelo de \
-                  nuevo.",
-        busy: "El servidor está ocupado. Espere un momento e inténtelo de nuevo.",
-        refused: "Esta página no se ha abierto correctamente. Vuelva a la tienda e inténtelo de \
-                  nuevo.",
-        internal: "Se ha producido un error en el servidor. Vuelva a la tienda e inténtelo más tarde.",
+        unknown: "Esta autenticaci\u{f3}n no existe o ha terminado. Vuelva a la tienda e \
+                  int\u{e9}ntelo de nuevo.",
+        busy: "El servidor est\u{e1} ocupado. Espere un momento e int\u{e9}ntelo de nuevo.",
+        refused: "Esta p\u{e1}gina no se ha abierto correctamente. Vuelva a la tienda e \
+                  int\u{e9}ntelo de nuevo.",
+        internal: "Se ha producido un error en el servidor. Vuelva a la tienda e int\u{e9}ntelo \
+                   m\u{e1}s tarde.",
     },
 };
 

@@ -1,7 +1,7 @@
 //! The part of a request that the ACS's pages show to the cardholder.
 //!
-//! The protocol shows it to whoever brings the challenge's message: an ACS has no other way to know
-//! the browser of its cardholder. That message holds two random transaction ids, which only the
+//! The protocol shows it to any browser that brings the challenge's message: an ACS has no other way
+//! to know the browser of its cardholder. That message holds two random transaction ids, which only the
 //! shop's page and server get. The page shows nothing about the card but its last four digits.
 
 use crate::threeds::message::{Areq, Digits, Numeric};
@@ -135,7 +135,10 @@ mod tests {
             ("  wide \u{3000} space ", "wide space"),
             ("bell\u{7} and \u{1b}[31m", "bell and [31m"),
             ("tag\u{e0041}", "tag"),
-            ("Bäckerei Ñandú 東京 متجر", "Bäckerei Ñandú 東京 متجر"),
+            (
+                "B\u{e4}ckerei \u{d1}and\u{fa} \u{6771}\u{4eac} \u{645}\u{62a}\u{62c}\u{631}",
+                "B\u{e4}ckerei \u{d1}and\u{fa} \u{6771}\u{4eac} \u{645}\u{62a}\u{62c}\u{631}",
+            ),
         ] {
             assert_eq!(visible(sent), seen);
         }
