@@ -109,7 +109,7 @@ fn a_challenge_shows_nothing_of_the_card_but_its_last_four_digits() {
     let over = send(&vault, &form, "en").with_status(200);
     for page in [&open, &over] {
         // Also the name and mail address of the cardholder stay with the shop.
-        for secret in [&NUMBER[..6], &NUMBER[6..], "John Doe", "john@me.com"] {
+        for secret in ["420000", "0000000004", "John Doe", "john@me.com"] {
             assert!(!page.text().contains(secret), "{secret} in {}", page.text());
         }
     }
