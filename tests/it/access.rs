@@ -381,6 +381,11 @@ fn header_names(answer: &Answer) -> Vec<&str> {
     answer.headers.iter().map(|(name, _)| name.as_str()).collect()
 }
 
+/// The route's path with things of the vault's first tenant, made for the caller.
+pub fn resource_path(vault: &Vault, route: &'static Route) -> String {
+    path(vault, Call { route, method: "" })
+}
+
 /// The route's path with things of the vault's first tenant, made for this call.
 fn path(vault: &Vault, call: Call) -> String {
     let route = call.route;
