@@ -25,6 +25,11 @@ fn media_type(path: &str) -> &'static str {
 fn check_headers(path: &str, answer: &Answer) {
     let policy = answer.header("content-security-policy").unwrap_or_default();
     assert!(policy.starts_with("default-src 'none'"), "{path}: {policy}");
+    // The example of `dev` allows the one style attribute of the published SDK, by its hash.
+    let policy = match path {
+        "/examples/checkout" => policy.replace("'unsafe-hashes'", ""),
+        _ => String::from(policy),
+    };
     for loose in ["unsafe-", "*", "http:", "https:", "blob:"] {
         assert!(!policy.contains(loose), "{path}: {policy}");
     }

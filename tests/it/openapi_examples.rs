@@ -4,31 +4,27 @@
 use serde_json::{Value, json};
 use strongroom::testing::ApplicationKind;
 use strongroom::testing::Permission;
+use strongroom::testing::base64;
 use strongroom::testing::{ROUTES, Route};
 
 use crate::access;
 use crate::harness::{Operation, Request, Vault, api_document, post};
-
-#[test]
-fn the_binary_serves_the_document_that_answers_are_held_to() {
-    let vault = Vault::start();
-    let served = vault.get("/openapi.json", "").with_status(200);
-    assert_eq!(&served.json, api_document().whole());
-}
+use crate::proxy::Scene;
+use crate::threeds::{self, authenticate, create};
 
 #[test]
 fn every_operation_and_every_example_of_a_request_succeeds() {
-    let vault = Vault::start();
+    let scene = Scene::start();
     let (mut sent, mut failures) = (0, Vec::new());
     for operation in api_document().operations() {
         for example in examples(operation) {
-            let answer = vault.send(&example.request(&vault, operation));
+            let answer = scene.send(&example.request(&scene, operation));
             let wanted = successes(operation);
             if !wanted.contains(&answer.status) {
                 let (method, path, name) = (operation.method, operation.path, example.name);
-                let (status, text) = (answer.status, answer.text());
+                let (status, detail) = (answer.status, &answer.json);
                 failures
-                    .push(format!("{method} {path} {name:?}: {status}, not {wanted:?}: {text}"));
+                    .push(format!("{method} {path} {name:?}: {status}, not {wanted:?}: {detail}"));
             }
             sent += 1;
         }
@@ -112,28 +108,41 @@ fn successes(operation: Operation<'_>) -> Vec<u16> {
         "/proxies/{id}/hostname" => vec![422],
         // There is no key before there is a webhook.
         "/keys/webhooks.v1.key" | "/keys/webhooks.v1-test.key" => vec![200, 404],
+        // The destination's answer.
+        "/proxy" | "/proxy/{path}" => vec![200],
         _ => good,
     }
 }
 
 impl Example<'_> {
-    fn request(&self, vault: &Vault, operation: Operation<'_>) -> Request {
+    fn request(&self, scene: &Scene, operation: Operation<'_>) -> Request {
+        let vault = &scene.vault;
         let mut path = path(vault, operation);
         for (index, (name, value)) in self.query.iter().enumerate() {
             let text = value.as_str().map_or_else(|| value.to_string(), String::from);
             let mark = if index == 0 { '?' } else { '&' };
             path.push_str(&format!("{mark}{name}={}", encoded(&text)));
         }
-        let request = Request::new(&operation.method.to_ascii_uppercase(), &path);
-        let request = request.key(key(vault, operation));
-        let (Some(kind), Some(body)) = (self.media_type, self.body) else { return request };
-        let request = request.header("Content-Type", kind);
-        match body {
-            Value::String(text) if !kind.ends_with("json") => request.body(form(&path, text)),
-            _ => request.body(adapted(vault, operation, body.clone()).to_string()),
+        let mut request = Request::new(&operation.method.to_ascii_uppercase(), &path);
+        request = request.key(&key(vault, operation));
+        if operation.path.starts_with("/proxy") && !operation.path.starts_with("/proxies") {
+            request = request.header("BT-PROXY-URL", &scene.psp.url("/echo"));
         }
+        let (Some(kind), Some(body)) = (self.media_type, self.body) else { return request };
+        let body = if kind == FORM {
+            form(vault, operation, &path, body)
+        } else {
+            let body = adapted(vault, operation, body.clone()).to_string();
+            body.replace(TOKEN, &scene.card)
+        };
+        request.header("Content-Type", kind).body(body)
     }
 }
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// The id of the token in the document's expressions.
+const TOKEN: &str = "01a1dd38-4eda-4df5-855c-ecae962e987a";
 
 /// The path of the operation with resources of the vault that the examples are for.
 fn path(vault: &Vault, operation: Operation<'_>) -> String {
@@ -163,19 +172,32 @@ fn route(operation: Operation<'_>) -> &'static Route {
     found.next().unwrap_or_else(|| panic!("{} {} is no route", operation.method, operation.path))
 }
 
-/// The development key that holds the permission of the operation.
-fn key<'a>(vault: &'a Vault, operation: Operation<'_>) -> &'a str {
+/// A key that holds the permission of the operation.
+fn key(vault: &Vault, operation: Operation<'_>) -> String {
     let keys = &vault.keys;
-    let Some(permissions) = operation.value["x-permissions"].as_array() else { return "" };
+    let Some(permissions) = operation.value["x-permissions"].as_array() else {
+        return String::new();
+    };
     let permission = permissions.first().and_then(Value::as_str).map(|text| {
         let known = Permission::ALL.iter().find(|permission| permission.as_str() == text);
         known.unwrap_or_else(|| panic!("{text} is no permission"))
     });
     match permission {
-        _ if operation.path == "/sessions" => &keys.public,
-        Some(it) if !it.may_be_held_by(ApplicationKind::Private) => &keys.management,
-        _ => &keys.private,
+        _ if operation.path == "/sessions" => keys.public.clone(),
+        _ if operation.path == "/fields/v1/access" => key_of_a_shop(vault),
+        Some(it) if it.may_be_held_by(ApplicationKind::Management) => keys.management.clone(),
+        _ => keys.private.clone(),
     }
+}
+
+/// The key of a public application for the pages of the shop that the document names.
+fn key_of_a_shop(vault: &Vault) -> String {
+    let shop = json!({
+        "name": "Shop", "type": "public", "permissions": ["token:create"],
+        "allowed_origins": ["https://shop.example"],
+    });
+    let made = vault.post("/applications", &vault.keys.management, shop).with_status(201);
+    made.member("key")
 }
 
 /// The example with the id of a real resource in the place of the one that the document shows.
@@ -199,10 +221,32 @@ fn adapted(vault: &Vault, operation: Operation<'_>, mut body: Value) -> Value {
     body
 }
 
-/// A form that names the session of its path, if it names one.
-fn form(path: &str, text: &str) -> String {
-    let _ = path;
-    String::from(text)
+/// The form of the example, with real transactions in the place of those that the document shows.
+fn form(vault: &Vault, operation: Operation<'_>, path: &str, body: &Value) -> String {
+    let in_path = path.split('/').nth(3).unwrap_or_default();
+    let members = body.as_object().expect("an object of the form's members");
+    let members = members.iter().map(|(name, value)| {
+        let bytes = base64::decode_url(value.as_str().expect("a text")).expect("base64");
+        let mut message: Value = serde_json::from_slice(&bytes).expect("JSON in base64");
+        match operation.path {
+            "/3ds/sim/acs/method" => {
+                let made = create(vault, &threeds::card(vault, "4242424242424242"));
+                message["threeDSServerTransID"] = Value::from(made.id());
+                let url = made.member("method_notification_url");
+                message["threeDSMethodNotificationURL"] = Value::from(url);
+            }
+            "/3ds/sim/acs/challenge" => {
+                let session = create(vault, &threeds::card(vault, "4200000000000004")).id();
+                let asked = authenticate(vault, &session, threeds::body()).with_status(200);
+                message["threeDSServerTransID"] = Value::from(session);
+                message["acsTransID"] = asked.json["acs_transaction_id"].clone();
+                message["messageVersion"] = asked.json["threeds_version"].clone();
+            }
+            _ => message["threeDSServerTransID"] = Value::from(in_path),
+        }
+        format!("{name}={}", base64::encode_url(message.to_string().as_bytes()))
+    });
+    members.collect::<Vec<_>>().join("&")
 }
 
 /// The text with everything but letters, digits and a few marks in percent encoding.

@@ -230,7 +230,7 @@ pub(super) fn statuses(route: &Route) -> Vec<u16> {
         }
         Handler::Page(_) => vec![400, 408, 413, 429, 500, 503],
         Handler::Proxy => vec![400, 401, 403, 404, 408, 413, 429, 500, 502, 503],
-        Handler::Asset(_) | Handler::Folder(_) | Handler::Probe(_) => vec![429],
+        Handler::Asset(_) | Handler::Folder(_) | Handler::Probe(_) => vec![400, 429],
         Handler::Operator(_) | Handler::Preflight | Handler::Results(_) => Vec::new(),
     };
     if matches!(route.body, BodyKind::Json | BodyKind::MergePatch) {
