@@ -52,7 +52,7 @@ impl<'a> Console<'a> {
 
     /// All API keys of the tenant, by application and age.
     pub async fn keys(self) -> Result<Vec<KeyOverview>, Error> {
-        self.vault.walks.run(|| self.walk_keys()).await?
+        self.vault.console_walks.run(|| self.walk_keys()).await?
     }
 
     fn walk_keys(self) -> Result<Vec<KeyOverview>, Error> {
@@ -103,7 +103,7 @@ impl<'a> Console<'a> {
 
     /// The numbers of the tenant's things. Those without a counter are few, and are walked.
     pub async fn counts(self) -> Result<Vec<TenantCount>, Error> {
-        self.vault.walks.run(|| self.walk_counts()).await?
+        self.vault.console_walks.run(|| self.walk_counts()).await?
     }
 
     fn walk_counts(self) -> Result<Vec<TenantCount>, Error> {

@@ -26,6 +26,8 @@ pub struct Vault {
     pub(in crate::app) last_uses: crate::app::access::last_uses::LastUses,
     /// Walks of requests: pages of logs and of numbered lists.
     pub(in crate::app) walks: crate::app::blocking::BlockingPool,
+    /// Walks of the console, which take no place of other requests.
+    pub(in crate::app) console_walks: crate::app::blocking::BlockingPool,
     /// Walks of the operator: exports, inventories, inspections. They may take minutes, so that
     /// requests do not wait for them.
     pub(in crate::app) operator_walks: crate::app::blocking::BlockingPool,

@@ -11,3 +11,8 @@ pub const ACTIVITY_ROUTES_MAX: usize = 10;
 pub const PROXIES_COUNTED_MAX: usize = 10_000;
 /// 3DS sessions of one page. Each is opened.
 pub const THREEDS_LISTED_MAX: usize = 50;
+/// Walks over the keys and applications of a tenant that run at the same time, and requests that
+/// wait for one. A tenant with thousands of keys takes tens of milliseconds for a walk; other
+/// requests have their own places.
+pub const CONSOLE_WALKS_MAX: usize = 1;
+pub const CONSOLE_WALKS_WAITING_MAX: usize = 32;

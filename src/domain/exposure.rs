@@ -24,7 +24,7 @@ pub enum Right {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueOrigin {
     /// A token intent that another application made, or a public one: the caller converts a value
-    /// that it may never have seen.
+    /// that it may never have seen. For a public application it counts as stored.
     Collected,
     /// A token that was there before and has the same content as the one that the request would
     /// have made.

@@ -151,7 +151,7 @@ impl AllowedOrigins {
     }
 
     /// Decides if a page of this origin may show card fields with a key of the application. `own` is
-    /// the vault's origin, whose pages are part of the program. A test tenant without a list takes
+    /// the vault's origin where pages of the program itself show card fields. A test tenant without a list takes
     /// pages of the developer's own machine, so that trying needs no setup.
     pub fn allow(&self, page: &WebOrigin, own: Option<&WebOrigin>, tenant: TenantKind) -> bool {
         let is_trial = self.0.is_empty() && tenant == TenantKind::Test && page.is_loopback();

@@ -253,3 +253,18 @@ fn an_intent_is_gone_after_its_retention() {
     let report = vault.verify().with_code(0).stdout;
     assert!(report.contains("token intents:  0\ncvcs:           0 (0 more"), "{report}");
 }
+
+#[test]
+fn a_public_key_that_converts_an_intent_learns_nothing_of_the_card() {
+    let vault = Vault::start();
+    let made = json!({"type": "card", "data": card()});
+    let made = vault.post("/token-intents", &vault.keys.public, made).with_status(201).id();
+    let body = json!({"token_intent_id": made});
+    let token = vault.post("/tokens", &vault.keys.public, body).with_status(201);
+    for hidden in ["card", "data", "fingerprint", "mask", "metadata"] {
+        assert_eq!(token.json.get(hidden), None, "{}", token.text());
+    }
+    assert!(!token.text().contains("4242"), "{}", token.text());
+    let read = vault.get(&format!("/tokens/{}", token.id()), &vault.keys.private);
+    assert_eq!(read.with_status(200).json["data"]["number"], NUMBER);
+}

@@ -91,6 +91,12 @@ impl Caller {
         right: Right,
         origin: ValueOrigin,
     ) -> Result<Exposure, Error> {
+        // The key of a public application is in pages that must not learn the card that a person
+        // typed into a field: a mask, the first digits and a fingerprint lead to the number.
+        let origin = match (origin, self.application.kind) {
+            (ValueOrigin::Collected, ApplicationKind::Public) => ValueOrigin::Stored,
+            (origin, _) => origin,
+        };
         self.grants(target).exposure(right, origin).ok_or_else(lacks)
     }
 

@@ -20,7 +20,9 @@ use crate::app::keys::rotation::facts;
 use crate::app::threeds::state::ThreedsState;
 use crate::app::tokens::evaluations::Evaluations;
 use crate::app::vault::Vault;
-use crate::bounds::{WALKS_MAX, WALKS_WAITING_MAX};
+use crate::bounds::{
+    CONSOLE_WALKS_MAX, CONSOLE_WALKS_WAITING_MAX, WALKS_MAX, WALKS_WAITING_MAX,
+};
 use crate::clock::Clock;
 use crate::crypto::{DigestKey, KeyPurpose, MasterKey, Random, SigningKey, SystemKeys, Uses};
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
@@ -139,6 +141,7 @@ pub(in crate::app) fn start(
         callers: Callers::new(),
         last_uses: crate::app::access::last_uses::LastUses::default(),
         walks: BlockingPool::new(WALKS_MAX, WALKS_WAITING_MAX),
+        console_walks: BlockingPool::new(CONSOLE_WALKS_MAX, CONSOLE_WALKS_WAITING_MAX),
         operator_walks: BlockingPool::new(WALKS_MAX, WALKS_WAITING_MAX),
         evaluations: Evaluations::new(),
         lanes: Lanes::new(),

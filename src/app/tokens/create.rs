@@ -261,8 +261,8 @@ impl Tokens<'_> {
     }
 }
 
-const COLLECTED: &str = "Only the application that made the token intent, or an API key that may \
-                         see the data in plain, can convert it with a mask, search indexes, a \
+const COLLECTED: &str = "Only the private application that made the token intent, or an API key \
+                         that may see the data in plain, can convert it with a mask, search indexes, a \
                          fingerprint expression or an expression as its id.";
 const OTHER_CONTENT: &str =
     "The token of the same content that is there would not have the same fingerprint afterwards.";

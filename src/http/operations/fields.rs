@@ -1,6 +1,7 @@
 //! Hosted card fields over HTTP.
 
 use crate::domain::mistakes::Mistakes;
+use crate::domain::page_group::PageGroup;
 use crate::domain::web_origin::WebOrigin;
 use crate::http::exchange::Exchange;
 use crate::http::problem::Problem;
@@ -9,8 +10,9 @@ use crate::http::reply::Reply;
 /// The hidden frame of a group of fields asks with the key of the page and with the origin that the
 /// browser names as the page's. The answer says only if the fields may be shown.
 pub(in crate::http) fn read_fields_access(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+    // Of the vault's own pages, only the examples show card fields.
     let own = exchange.http.base(exchange.parts);
-    let own = own.and_then(|base| WebOrigin::parse(&base.to_ascii_lowercase()).ok());
+    let own = own.filter(|_| exchange.http.pages.has(PageGroup::Examples)).and_then(|base| WebOrigin::parse(&base.to_ascii_lowercase()).ok());
     let page = exchange.query.first("origin").map(WebOrigin::parse);
     let page =
         page.ok_or_else(|| Mistakes::one("origin", "The origin of the page is required."))?;

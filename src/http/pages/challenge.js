@@ -24,7 +24,9 @@ addEventListener('message', (event) => {
     form.append(field);
     document.body.append(frame, form);
     form.submit();
-  } else if (message.type === 'challenge' && event.origin === location.origin) {
-    parent.postMessage(message, '*');
+  } else if (message.type === 'challenge' && event.origin === location.origin && event.source?.parent === window) {
+    // Copied by member, so that no other message of this origin can pass through here.
+    const { type, id, isCompleted, authenticationStatus } = message;
+    parent.postMessage({ type, id, isCompleted, authenticationStatus }, '*');
   }
 });

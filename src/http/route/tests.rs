@@ -46,6 +46,11 @@ fn routes() {
     check(&Method::GET, "/webhooks/a", Ok("ReadWebhook"));
     check(&Method::GET, "/keys/webhooks.v1.key", Ok("WebhookKey"));
     check(&Method::GET, "/documents/a", Err("elsewhere"));
+    check(&Method::GET, "/console/main.js", Ok("ConsoleFile"));
+    check(&Method::POST, "/console/main.js", Err("GET, HEAD"));
+    for path in ["/console/none.js", "/console/../console/main.js", "/console/views/"] {
+        check(&Method::GET, path, Err("path"));
+    }
     for path in ["//", "", "/token", "/tokens//", "/tokens/a/b", "/tokens/%ff", "/tokens/%"] {
         check(&Method::GET, path, Err("path"));
     }
@@ -111,14 +116,15 @@ fn each_listener_has_its_own_routes() {
 
 /// The path of a row with a value for each of its parameters.
 fn filled(route: &Route, value: &str) -> String {
-    route.path.replace("{id}", value).replace("{key}", value)
+    route.path.replace("{id}", value).replace("{key}", value).replace("{file}", value)
 }
 
 #[test]
 fn every_row_is_found_by_its_own_path_and_not_by_the_path_without_a_parameter() {
     for route in ROUTES.iter().filter(|route| route.path.contains('{')) {
         for method in route.methods {
-            let (found, _) = find_api(method, &filled(route, "abc"), |_| true).ok().unwrap();
+            let own = route.files().into_iter().next().unwrap_or_else(|| filled(route, "abc"));
+            let (found, _) = find_api(method, &own, |_| true).ok().unwrap();
             assert!(std::ptr::eq(found, route), "{} {method}", route.path);
             if !route.is_page() {
                 let found = find_api(method, &filled(route, ""), |_| true);

@@ -20,6 +20,12 @@ let refusal = null;
 const fields = new Map();
 const answersOfFields = new Map();
 let asks = 0;
+/** Numbers that were sent. They leave this frame with the fields. */
+const sentNumbers = [];
+const NUMBERS_MAX = 10;
+/** Orders of the page to clear the fields, since the last success. */
+let clears = 0;
+const CLEARS_MAX = 5;
 /** The last request: a digest of its content, its idempotency key and its answer. */
 let last = { digest: '', key: '', answer: null };
 
@@ -128,6 +134,19 @@ const collect = async () => {
   return card;
 };
 
+/**
+ * Refuses a number that begins with one that was sent, or is the beginning of one. A page could send a
+ * card while it is typed, and read the last four digits of each beginning that is valid by chance.
+ */
+const refuseBeginnings = (number) => {
+  if (sentNumbers.includes(number)) return;
+  const isRelated = sentNumbers.some((sent) => sent.startsWith(number) || number.startsWith(sent));
+  if (isRelated || sentNumbers.length >= NUMBERS_MAX) {
+    throw failure('too_many_numbers', 'These fields took other numbers before. Load the page again.');
+  }
+  sentNumbers.push(number);
+};
+
 const digestOf = async (text) => {
   const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
   return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -150,13 +169,16 @@ const create = async (kind, options) => {
   if (verdict !== 'admitted') throw new Shown(refusal);
   const cleaned = cleanOptions(kind, options);
   const card = await collect();
+  refuseBeginnings(card.number);
   const body = JSON.stringify({ ...cleaned, type: 'card', data: card });
   const digest = await digestOf(`${kind} ${body}`);
   if (last.digest !== digest) last = { digest, key: crypto.randomUUID(), answer: null };
   const mine = last;
   mine.answer ??= post(kind, body, mine.key);
   try {
-    return await mine.answer;
+    const answer = await mine.answer;
+    clears = 0;
+    return answer;
   } catch (error) {
     // The next attempt asks again, with the same idempotency key.
     mine.answer = null;
@@ -179,6 +201,8 @@ const fromPage = {
   start,
   submit,
   clear: () => {
+    clears += 1;
+    if (clears > CLEARS_MAX) return;
     last = { digest: '', key: '', answer: null };
     fields.forEach((target) => toField(target, 'clear'));
   },

@@ -28,6 +28,8 @@ const controller = window.parent === window || group === '' ? null : findControl
 const inputs = [];
 const context = { table: null, brand: null };
 let lastState = '';
+/** The error that the page knows. */
+let toldError = { part: null, error: null, message: '' };
 let lastHeight = 0;
 let hasFocus = false;
 
@@ -64,10 +66,17 @@ const showState = (state) => {
   if (brand) brand.textContent = context.table.brands[state.brand]?.name ?? '';
 };
 
-/** Reports a state only if it differs from the last one, so that keystrokes cannot be counted. */
-const report = () => {
+/**
+ * Reports a state only if it differs from the last one. An error that vanishes because a person types is
+ * reported later, when the field is complete or loses the focus: a page that provokes errors could count
+ * the keystrokes otherwise.
+ */
+const report = ({ isTyped = false } = {}) => {
   const state = describe();
   showState(state);
+  const { part, error, message } = state;
+  if (!isTyped || state.complete) toldError = { part, error, message };
+  Object.assign(state, toldError);
   const text = JSON.stringify(state);
   if (text === lastState) return;
   lastState = text;
@@ -75,7 +84,7 @@ const report = () => {
 };
 
 const changed = (input, { isTyped }) => {
-  report();
+  report({ isTyped });
   if (isTyped) advance(input);
 };
 
@@ -168,7 +177,7 @@ const collect = ({ ask }) => {
   for (const input of inputs) {
     const found = input.values();
     if (found === null) {
-      input.showError({ isRequired: true });
+      if (!input.isFocused) input.showError({ isRequired: true });
       send('values', { ask, values: null });
       return;
     }
@@ -187,7 +196,10 @@ const orders = {
   refuse,
   collect,
   focus: focusFirst,
-  clear: () => inputs.forEach((input) => input.clear()),
+  // A page that cleared a field between keystrokes would learn the brand of each digit by itself.
+  clear: () => {
+    if (!hasFocus) inputs.forEach((input) => input.clear());
+  },
   brand: ({ brand }) => {
     context.brand = brand;
     if (inputs.length > 0) report();

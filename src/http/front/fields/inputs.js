@@ -47,6 +47,7 @@ export class CardInput {
   #digits = '';
   #shown = '';
   #error = null;
+  isFocused = false;
 
   constructor(name, context, texts, onChange) {
     this.name = name;
@@ -76,7 +77,12 @@ export class CardInput {
     this.element.append(label, input);
     this.input = input;
     input.addEventListener('input', (event) => this.#typed(event));
-    input.addEventListener('blur', () => this.showError());
+    input.addEventListener('focus', () => { this.isFocused = true; });
+    input.addEventListener('blur', () => {
+      this.isFocused = false;
+      this.showError();
+      this.onChange(this, { isTyped: false });
+    });
   }
 
   /** Formats the text and puts the caret behind the digit that it was behind. */
@@ -109,7 +115,12 @@ export class CardInput {
 
   /** `empty`, `incomplete`, `invalid`, `expired` or `valid`, and the brand of a number. */
   check() {
-    return this.#kind.check(this.#digits, this.#context);
+    const found = this.#kind.check(this.#digits, this.#context);
+    // The beginning of a longer number can be valid by chance. While a person types, it is not taken
+    // for the whole number, or a page could get a token of each beginning.
+    const isBeginning = this.isFocused && this.name === 'number' && found.verdict === 'valid'
+      && this.#digits.length < usualLength(this.#context.table, found.brand);
+    return isBeginning ? { ...found, verdict: 'incomplete' } : found;
   }
 
   get error() {
