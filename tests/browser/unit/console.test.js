@@ -34,6 +34,13 @@ test('bodies in the list of calls have no keys, no settings of proxies and no se
   assert.match(format.shownBody({ text: 'x'.repeat(9000) }, false), /\(cut\)$/);
 });
 
+test('paths in the list of calls have no values of a secret query', () => {
+  const { path } = tokenCall('metadata', 'Erika Mustermann', 'cardholder', undefined);
+  assert.equal(format.shownPath(path, true), '/v2/tokens?metadata.cardholder=...&size=...');
+  assert.equal(format.shownPath(path, false), path);
+  assert.equal(format.shownPath('/tokens/1', true), '/tokens/1');
+});
+
 test('distances of times are in the unit that a person would say', () => {
   const now = Date.parse('2026-11-16T00:00:00Z');
   for (const [text, expected] of [

@@ -1,7 +1,7 @@
 // Calls of the API of this server. Every call is recorded for the list of calls, without keys and
 // without secret bodies.
 
-import { shownBody } from './format.js';
+import { shownBody, shownPath } from './format.js';
 import { signedIn } from './session.js';
 
 /** A refusal of the API, with the parts of its problem details. */
@@ -24,7 +24,7 @@ export const onUnauthorized = (listener) => listeners.unauthorized.push(listener
 /**
  * Calls the API and gives the parsed answer.
  *
- * `secret` says which bodies the list of calls must not have: 'both' or none. Members that hold
+ * With `secret: 'both'` the list of calls has neither the bodies nor the values of the query. Members that hold
  * texts of keys are never in the list. `series` names calls that the list counts as one.
  */
 export const call = async (method, path, options = {}) => {
@@ -66,7 +66,8 @@ export const ask = async (key, method, path, options = {}) => {
     headers['BT-IDEMPOTENCY-KEY'] = idempotencyKey;
   }
   const begun = performance.now();
-  const record = { method, path, series, body: shownBody(body, secret === 'both') };
+  const isSecret = secret === 'both';
+  const record = { method, path: shownPath(path, isSecret), series, body: shownBody(body, isSecret) };
   let answer;
   try {
     answer = await fetch(path, {
@@ -93,7 +94,7 @@ export const ask = async (key, method, path, options = {}) => {
     status: answer.status,
     ms: performance.now() - begun,
     traceId,
-    answer: shownBody(content, secret === 'both' && answer.ok),
+    answer: shownBody(content, isSecret && answer.ok),
   });
   if (answer.ok) {
     return content;

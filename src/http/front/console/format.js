@@ -85,6 +85,16 @@ export const withoutSecrets = (value) => {
   return Object.fromEntries(Object.entries(value).map(shown));
 };
 
+/** A path as the list of calls shows it: the values of a secret query are replaced. */
+export const shownPath = (path, isSecret) => {
+  const [address, query] = path.split('?');
+  if (!isSecret || query === undefined) {
+    return path;
+  }
+  const names = [...new URLSearchParams(query).keys()];
+  return `${address}?${names.map((name) => `${encodeURIComponent(name)}=...`).join('&')}`;
+};
+
 const BODY_CHARS_MAX = 4000;
 
 /** A body as the list of calls shows it. */

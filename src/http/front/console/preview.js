@@ -14,9 +14,9 @@ const SHOWS = {
   nothing: ['nothing', ''],
 };
 
-/** A panel that asks the server about the access that `current` gives. */
-export const previewPanel = (current, onErrors = () => {}) => {
-  const container = el('input', { type: 'text', value: '/', autocomplete: 'off', spellcheck: 'false' });
+/** A panel that asks the server about the access that `current` gives, at first in `container`. */
+export const previewPanel = (current, { container: first = '/' } = {}) => {
+  const container = el('input', { type: 'text', value: first, autocomplete: 'off', spellcheck: 'false' });
   const result = el('div', { 'aria-live': 'polite' });
   const id = freshId('preview');
   let timer;
@@ -27,7 +27,6 @@ export const previewPanel = (current, onErrors = () => {}) => {
     try {
       const answer = await call('POST', '/console/data/rules-preview', { body: { ...current(), container: container.value }, series: 'preview' });
       if (mine === asked) {
-        onErrors(answer.errors);
         fill(result, ...shown(answer));
       }
     } catch (failure) {

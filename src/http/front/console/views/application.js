@@ -36,13 +36,13 @@ const origins = (list) =>
   list.length === 0 ? el('span', { class: 'quiet' }, 'none') : el('ul', { class: 'plain' }, list.map((it) => el('li', {}, code(it))));
 
 const rights = (found) => {
-  const preview = previewPanel(() => ({ type: found.type, permissions: found.permissions, rules: found.rules }));
+  const preview = previewPanel(() => ({ type: found.type, permissions: found.permissions, rules: found.rules }), { container: found.rules?.[0]?.container });
   preview.refresh();
   return el('section', { class: 'card', 'aria-labelledby': 'rights-title' },
     el('h2', { id: 'rights-title' }, 'Rights'),
     el('h3', {}, 'Permissions'),
     found.permissions.length === 0
-      ? el('p', { class: 'quiet' }, 'None; its rules grant everything.')
+      ? el('p', { class: 'quiet' }, 'None; its rights come from its rules.')
       : el('ul', { class: 'tags' }, found.permissions.map((it) => el('li', {}, code(it)))),
     found.type !== 'management' && [el('h3', {}, 'Rules'), ruleTable(found.rules)],
     preview.element);

@@ -47,15 +47,15 @@ const rates = (found, names) => el('section', { class: 'card' }, el('h2', {}, 'R
   found.limiter === 'off' && notice('', el('p', {}, 'The rate limits are switched off on this server.')),
   found.rate_limits.length === 0
     ? el('p', { class: 'quiet' }, 'No rate limit applies to this tenant.')
-    : table('Rate limits', ['What', 'Limit', 'Counted by', 'Beyond it', 'Used now'], found.rate_limits.map((it) => rate(it, names)), ''),
+    : table('Rate limits', ['What', 'Limit', 'Counted by', 'Beyond it', 'Used now'], found.rate_limits.map((it) => rate(it, found.limiter === 'off', names)), ''),
   found.rate_limit !== 'default' && el('p', { class: 'quiet' }, `The operator set the rate of this tenant to ${found.rate_limit}.`));
 
-const rate = (row, names) => [
+const rate = (row, isOff, names) => [
   ROWS[row.row] ?? words(row.row),
   `${count(row.requests)} in ${count(row.seconds)} s`,
   row.counted_by.replaceAll('_', ' '),
   row.action === 'block' ? tag(`blocked for ${row.block_seconds} s`, 'warn') : 'refused until the rate falls',
-  used(row, names),
+  isOff ? el('span', { class: 'quiet' }, 'limits are off') : used(row, names),
 ];
 
 const used = (row, names) => [
