@@ -37,7 +37,7 @@ export function errorsView(model) {
   const rows = model.errors.map((it) => [
     [make('strong', null, String(it.status)), ' ', it.title ?? ''], line(it.when), line(it.what_to_do),
   ]);
-  return tableView(model, 'errors', 'Errors', table('Errors', ['Status', 'When', 'What to do'], rows));
+  return tableView(model, 'errors', 'Errors', table('Errors', ['Status', 'When', 'What to do'], rows, { stacked: true }));
 }
 
 export function limitsView(model) {
@@ -48,7 +48,7 @@ export function limitsView(model) {
     row.block_seconds ? `blocked for ${row.block_seconds} s` : 'wait',
     operationsOf(model, row),
   ]);
-  return tableView(model, 'rate-limits', 'Rate limits', table('Rate limits', ['Requests', 'Counted by', 'At most', 'Beyond that', 'Operations'], rows));
+  return tableView(model, 'rate-limits', 'Rate limits', table('Rate limits', ['Requests', 'Counted by', 'At most', 'Beyond that', 'Operations'], rows, { stacked: true }));
 }
 
 /** A table of the document, with the text of the chapter of the same name. */

@@ -64,11 +64,14 @@ async function copied(text) {
   }
 }
 
-/** A table that scrolls on its own when it is wider than the window. */
-export function table(caption, head, rows) {
+/**
+ * A table that scrolls on its own when it is wider than the window. On a phone every row of a
+ * `stacked` table becomes a block, with the title of the column before each value.
+ */
+export function table(caption, head, rows, { stacked = false } = {}) {
   const line = (cells, cell) => make('tr', null, cells.map(cell));
   return make('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': caption },
-    make('table', null,
+    make('table', { class: stacked && 'stacked' },
       make('thead', null, line(head, (it) => make('th', { scope: 'col' }, it))),
-      make('tbody', null, rows.map((row) => line(row, (it) => make('td', null, it))))));
+      make('tbody', null, rows.map((row) => line(row, (it, at) => make('td', { 'data-title': stacked && head[at] }, it))))));
 }
