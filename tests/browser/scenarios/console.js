@@ -64,6 +64,9 @@ const changeApplication = async (h, page) => {
   await press(page, 'Move up rule 2');
   await press(page, 'Save');
   await heading(page, (text) => text === 'Console shop');
+  await showsText(page, 'None; its rights come from its rules.');
+  const previewed = await page.$eval('.preview input', (it) => it.value);
+  assert.equal(previewed, '/pci/low/', 'the preview begins with the first rule');
   const changed = await byName(h, 'Console shop');
   assert.deepEqual(changed.rules.map((rule) => [rule.priority, rule.container]), [[1, '/pci/low/'], [2, '/pci/high/']]);
 };

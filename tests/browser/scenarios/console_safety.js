@@ -55,18 +55,23 @@ const checkMarkup = async (h) => {
   await page.keyboard.press('Enter');
   await showsText(page, MARKUP);
   await showsText(page, '4242424242424242');
-  await press(page, 'API calls');
-  const calls = await page.$eval('#calls', (panel) => {
-    panel.querySelectorAll('details').forEach((it) => {
-      it.open = true;
-    });
-    return panel.innerText;
-  });
+  const calls = await callsOf(page);
   assert.ok(!calls.includes('4242424242424242'), 'the list of calls has no values of tokens');
   const images = await page.$$eval('img', (all) => all.length);
   assert.deepEqual([images, await page.evaluate(() => window.wasRun)], [0, undefined]);
   await h.picture(page, 'token');
   await h.closePage(page);
+};
+
+/** The list of calls, with all its parts open. */
+const callsOf = async (page) => {
+  await press(page, 'API calls');
+  return page.$eval('#calls', (panel) => {
+    panel.querySelectorAll('details').forEach((it) => {
+      it.open = true;
+    });
+    return panel.innerText;
+  });
 };
 
 const checkMasked = async (h) => {
@@ -86,6 +91,9 @@ const checkMasked = async (h) => {
   await fillIn(page, 'Value', body.fingerprint);
   await page.keyboard.press('Enter');
   await showsText(page, 'Token');
+  const calls = await callsOf(page);
+  assert.match(calls, /fingerprint=\.\.\.[^]*metadata\.order=\.\.\./);
+  assert.ok(!calls.includes('masked-1') && !calls.includes(body.fingerprint), 'the list of calls has no searched values');
   await h.closePage(page);
 };
 

@@ -45,11 +45,18 @@ const operationsOf = (root) => {
   return found;
 };
 
+/** The table of the document needs no scrolling, also on a phone. */
+const showsWholeTable = async (page) => {
+  const [shown, needed] = await page.$eval('.stacked', (it) => [it.parentElement.clientWidth, it.parentElement.scrollWidth]);
+  assert.ok(needed <= shown, `the table needs ${needed} px of ${shown} px`);
+};
+
 const checkLooks = async (h) => {
   for (const look of h.looks) {
     for (const [view, hash] of [['start', ''], ['trust', '#trust'], ['operation', '#operation/CreateToken'], ['errors', '#errors'], ['limits', '#rate-limits'], ['chapter', '#chapter/proxies']]) {
       const page = await openView(h, hash, look);
       await h.fitsSideways(page);
+      if (['errors', 'limits'].includes(view)) await showsWholeTable(page);
       await h.axe(page);
       await h.picture(page, `${view}-${look.width}-${look.scheme}`, { fullPage: true });
       await h.closePage(page);
