@@ -2,7 +2,7 @@
 
 import { call } from '../api.js';
 import { el, fill } from '../dom.js';
-import { count, withQuery } from '../format.js';
+import { count, plural, withQuery } from '../format.js';
 import { code, heading, loaded, table, tag, time } from '../parts.js';
 
 const KINDS = {
@@ -48,6 +48,6 @@ const failing = (state) => {
   }
   return [
     time(last.at), ': ', KINDS[last.kind] ?? last.kind, last.status ? ` (${last.status})` : '',
-    state.failing_since ? [`; ${count(state.failed_attempts)} attempts failed since `, time(state.failing_since)] : '; delivered since then',
+    state.failing_since ? [`; ${plural(state.failed_attempts, 'attempt')} failed since `, time(state.failing_since)] : '; delivered since then',
   ];
 };
