@@ -20,9 +20,7 @@ use crate::app::keys::rotation::facts;
 use crate::app::threeds::state::ThreedsState;
 use crate::app::tokens::evaluations::Evaluations;
 use crate::app::vault::Vault;
-use crate::bounds::{
-    CONSOLE_WALKS_MAX, CONSOLE_WALKS_WAITING_MAX, WALKS_MAX, WALKS_WAITING_MAX,
-};
+use crate::bounds::{CONSOLE_WALKS_MAX, CONSOLE_WALKS_WAITING_MAX, WALKS_MAX, WALKS_WAITING_MAX};
 use crate::clock::Clock;
 use crate::crypto::{DigestKey, KeyPurpose, MasterKey, Random, SigningKey, SystemKeys, Uses};
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};

@@ -12,7 +12,9 @@ use crate::http::reply::Reply;
 pub(in crate::http) fn read_fields_access(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
     // Of the vault's own pages, only the examples show card fields.
     let own = exchange.http.base(exchange.parts);
-    let own = own.filter(|_| exchange.http.pages.has(PageGroup::Examples)).and_then(|base| WebOrigin::parse(&base.to_ascii_lowercase()).ok());
+    let own = own
+        .filter(|_| exchange.http.pages.has(PageGroup::Examples))
+        .and_then(|base| WebOrigin::parse(&base.to_ascii_lowercase()).ok());
     let page = exchange.query.first("origin").map(WebOrigin::parse);
     let page =
         page.ok_or_else(|| Mistakes::one("origin", "The origin of the page is required."))?;

@@ -235,7 +235,62 @@ const checkAlone = async (h) => {
   await h.closePage(page);
 };
 
+/** A Visa number whose first thirteen digits are a valid number as well. */
+const LONG = '4539280755920048';
+
+/** A page that acts after every key. */
+const typeBeside = async (page, text, act) => {
+  const frame = await fieldFrame(page, 'number');
+  for (const key of text) {
+    await frame.type('#number', key);
+    await act();
+  }
+};
+
+const changes = (page) => page.evaluate(() => window.events.filter(({ event }) => event === 'change').length);
+
+const checkHalfTyped = async (h) => {
+  const { page, shop } = await open(h, { names: ['number'] });
+  await ready(h, page);
+  await typeBeside(page, LONG.slice(0, 13), () => {});
+  const early = await submit(h, page);
+  assert.equal(early.error?.code, 'incomplete', 'the beginning of a number has no token');
+  // The page takes the focus away, so that the field takes the beginning for a whole number.
+  await page.evaluate(() => { document.activeElement.blur(); document.querySelector('#pay').focus(); });
+  await h.until('the loss of the focus', () => page.evaluate(() => window.events.some(({ event }) => event === 'blur')));
+  const taken = await submit(h, page);
+  assert.equal(taken.value?.card.last4, LONG.slice(9, 13));
+  await typeBeside(page, LONG.slice(13), () => {});
+  const late = await submit(h, page);
+  assert.equal(late.error?.code, 'too_many_numbers', 'a page learns the end of one number only');
+  await checkNoLeak(h, page, shop, [LONG]);
+  await h.closePage(page);
+};
+
+const checkKeystrokes = async (h) => {
+  const { page } = await open(h, { names: ['number'] });
+  await ready(h, page);
+  const before = await changes(page);
+  // Each submit of an incomplete field would show an error, which the next key would remove.
+  await typeBeside(page, LONG, () => submit(h, page));
+  const seen = await changes(page) - before;
+  assert.ok(seen <= 4, `the page saw ${seen} changes while 16 keys were typed`);
+  await h.closePage(page);
+};
+
+const checkClearing = async (h) => {
+  const { page } = await open(h, { names: ['number'] });
+  await ready(h, page);
+  await typeBeside(page, LONG, () => page.evaluate(() => window.fields.clear()));
+  const { value } = await submit(h, page);
+  assert.equal(value?.card.last4, '0048', 'a page cannot clear a field while a person types');
+  await h.closePage(page);
+};
+
 export const run = async (h) => {
+  await h.step('a half-typed number', () => checkHalfTyped(h));
+  await h.step('keystrokes cannot be counted', () => checkKeystrokes(h));
+  await h.step('a field that is cleared while typing', () => checkClearing(h));
   await h.step('a page of another origin is refused', () => checkOtherOrigin(h));
   await h.step('keys that do not belong into a page are refused', () => checkWrongKeys(h));
   await h.step('forged messages', () => checkForgedMessages(h));
