@@ -114,7 +114,7 @@ impl Document {
             _ => &[&method.to_ascii_lowercase()],
         };
         let known = METHODS.iter().filter(|known| methods.contains(known));
-        let found = known.filter_map(|method| Some((*method, item.get(method)?))).next();
+        let found = known.find_map(|method| Some((*method, item.get(method)?)));
         found.map_or(Found::OtherMethod(item), |(method, value)| {
             Found::Operation(Operation { method, path: self.key(key), value })
         })

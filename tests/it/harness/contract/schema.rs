@@ -78,7 +78,11 @@ impl<'a> Schemas<'a> {
             Value::Bool(true) => return Ok(()),
             Value::Bool(false) => return Err(mismatch(at, "nothing may stand here")),
             Value::Object(members) => members,
-            _ => return Err(mismatch(at, "the schema is neither an object nor true or false")),
+            Value::Array(_)
+            | Value::Bool(false)
+            | Value::Null
+            | Value::Number(_)
+            | Value::String(_) => return Err(mismatch(at, "the schema is neither an object nor true or false")),
         };
         for (keyword, rule) in members {
             self.keyword((keyword, rule), members, value, at)?;
@@ -292,7 +296,7 @@ fn is_at_most(count: usize, rule: &Value) -> bool {
     rule.as_u64().is_some_and(|most| u64::try_from(count).unwrap() <= most)
 }
 
-fn are_unique(items: &Vec<Value>) -> bool {
+fn are_unique(items: &[Value]) -> bool {
     items.iter().enumerate().all(|(index, item)| !items[..index].contains(item))
 }
 
