@@ -171,6 +171,16 @@ impl Route {
         self.path.strip_suffix("{file}")
     }
 
+    /// True if callers choose the name in the path. A token may be called `search`, so that
+    /// `GET /tokens/search` reads it although `POST /tokens/search` is another operation.
+    fn has_chosen_name(&self) -> bool {
+        self.path == "/tokens/{id}"
+    }
+
+    fn is_literal(&self) -> bool {
+        !self.path.contains('{')
+    }
+
     /// True if the path is this route's, which has no parameters.
     fn is_at(&self, path: &str) -> bool {
         let mut reader = PathReader::new(path);
@@ -307,17 +317,23 @@ pub(in crate::http) fn find_results(
     })
 }
 
-/// The first row that `bind` takes and that has the method.
+/// The first row that `bind` takes and that has the method. Literal rows come first, and a literal
+/// path is no id: with a method that it does not have, it is refused and not looked up.
 fn find<C>(
     method: &Method,
     bind: impl Fn(&'static Route) -> Option<C>,
 ) -> Result<(&'static Route, C), NoMatch> {
     let mut others: Vec<&'static Route> = Vec::new();
+    let mut has_literal = false;
     for route in ROUTES {
+        if has_literal && !route.is_literal() && !route.has_chosen_name() {
+            continue;
+        }
         let Some(call) = bind(route) else { continue };
         if route.methods.contains(method) {
             return Ok((route, call));
         }
+        has_literal |= route.is_literal();
         others.push(route);
     }
     let Some(route) = others.first() else { return Err(NoMatch::Path) };

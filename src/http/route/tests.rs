@@ -57,6 +57,19 @@ fn routes() {
 }
 
 #[test]
+fn a_literal_path_is_no_id_but_may_be_the_name_of_a_token() {
+    check(&Method::DELETE, "/keys/webhooks.v1.key", Err("GET, HEAD"));
+    check(&Method::DELETE, "/keys/webhooks.v1-test.key/", Err("GET, HEAD"));
+    check(&Method::DELETE, "/keys/webhooks.v2.key", Ok("DeleteClientKey"));
+    check(&Method::PUT, "/applications/key", Err("GET"));
+    check(&Method::DELETE, "/webhooks/event-types", Err("GET"));
+    check(&Method::GET, "/tokens/search", Ok("ReadToken"));
+    check(&Method::DELETE, "/tokens/search", Ok("DeleteToken"));
+    check(&Method::PUT, "/tokens/search", Err("POST, GET, PATCH, DELETE"));
+    check(&Method::OPTIONS, "/applications/key", Ok("Preflight"));
+}
+
+#[test]
 fn pages_and_probes_are_routes() {
     check(&Method::GET, "/pages/method.html", Ok("MethodPage"));
     check(&Method::GET, "/pages/challenge.html", Ok("ChallengePage"));
