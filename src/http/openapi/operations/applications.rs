@@ -93,7 +93,10 @@ fn applications() -> Vec<Description> {
             .answers(200, "The application, without the texts of its keys.", application())
             .shows("private", "A private application", read()),
         Description::new("UpdateApplication", Tag::Applications, "Change an application")
-            .about("Replaces the name, the permissions and the rules. The type never changes.")
+            .about(
+                "Replaces the name, the permissions and the rules, and the allowed origins if the \
+                 request has them. The type never changes.",
+            )
             .path("id", id())
             .takes(Schema::reference("UpdateApplicationRequest"))
             .sends(
@@ -217,11 +220,11 @@ fn application() -> Schema {
     authors(members).closed()
 }
 
-/// Of public applications only.
 fn origins() -> Schema {
-    Schema::list(Schema::text())
-        .up_to_items(ORIGINS_MAX)
-        .about("Origins of the pages that may show card fields with a key of the application.")
+    Schema::list(Schema::text()).up_to_items(ORIGINS_MAX).about(
+        "Origins of the pages that may show card fields with a key of the application, such as \
+         `https://shop.example`. Only public applications have them.",
+    )
 }
 
 fn key() -> Schema {
@@ -259,6 +262,7 @@ fn create_request() -> Schema {
         .has("type", kind())
         .takes("permissions", permissions_request())
         .takes("rules", rules())
+        .takes("allowed_origins", origins())
         .takes("create_key", Schema::flag().about("Makes a first key.").or_else(true))
 }
 
@@ -268,4 +272,5 @@ fn update_request() -> Schema {
         .has("name", name())
         .takes("permissions", permissions_request())
         .takes("rules", rules())
+        .takes("allowed_origins", origins())
 }
