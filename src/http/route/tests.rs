@@ -134,7 +134,8 @@ fn filled(route: &Route, value: &str) -> String {
 
 #[test]
 fn every_row_is_found_by_its_own_path_and_not_by_the_path_without_a_parameter() {
-    for route in ROUTES.iter().filter(|route| route.path.contains('{')) {
+    let has_parameter = |route: &&Route| route.path.contains('{') && route.folder_path().is_none();
+    for route in ROUTES.iter().filter(has_parameter) {
         for method in route.methods {
             let own = route.files().into_iter().next().unwrap_or_else(|| filled(route, "abc"));
             let (found, _) = find_api(method, &own, |_| true).ok().unwrap();
@@ -157,6 +158,25 @@ fn every_row_is_found_by_its_own_path_and_not_by_the_path_without_a_parameter() 
             assert!(std::ptr::eq(found.unwrap(), route), "{} {method}", route.path);
         }
     }
+}
+
+#[test]
+fn every_file_of_a_folder_is_found_and_no_other() {
+    let folders = ROUTES.iter().filter(|route| route.folder_path().is_some());
+    let mut count = 0;
+    for route in folders {
+        for file in route.files() {
+            let (found, _) = find_api(&Method::GET, &file, |_| true).ok().unwrap();
+            assert!(std::ptr::eq(found, route), "{file}");
+            count += 1;
+        }
+        for name in ["", "no-such-file.js", "%2e%2e/base.css", "../base.css"] {
+            let path = route.path.replace("{file}", name);
+            let found = find_api(&Method::GET, &path, |_| true);
+            assert!(!found.is_ok_and(|it| std::ptr::eq(it.0, route)), "{path}");
+        }
+    }
+    assert!(count > 10, "{count}");
 }
 
 /// Of the future that the function gives.
