@@ -121,7 +121,12 @@ impl Example<'_> {
         for (index, (name, value)) in self.query.iter().enumerate() {
             let text = value.as_str().map_or_else(|| value.to_string(), String::from);
             let mark = if index == 0 { '?' } else { '&' };
-            path.extend([String::from(mark), String::from(*name), String::from('='), encoded(&text)]);
+            path.extend([
+                String::from(mark),
+                String::from(*name),
+                String::from('='),
+                encoded(&text),
+            ]);
         }
         let mut request = Request::new(&operation.method.to_ascii_uppercase(), &path);
         request = request.key(&key(vault, operation));

@@ -113,7 +113,7 @@ impl Document {
             "HEAD" => &["head", "get"],
             _ => &[&method.to_ascii_lowercase()],
         };
-        let known = METHODS.iter().filter(|known| methods.contains(known));
+        let mut known = METHODS.iter().filter(|known| methods.contains(known));
         let found = known.find_map(|method| Some((*method, item.get(method)?)));
         found.map_or(Found::OtherMethod(item), |(method, value)| {
             Found::Operation(Operation { method, path: self.key(key), value })

@@ -78,11 +78,9 @@ impl<'a> Schemas<'a> {
             Value::Bool(true) => return Ok(()),
             Value::Bool(false) => return Err(mismatch(at, "nothing may stand here")),
             Value::Object(members) => members,
-            Value::Array(_)
-            | Value::Bool(false)
-            | Value::Null
-            | Value::Number(_)
-            | Value::String(_) => return Err(mismatch(at, "the schema is neither an object nor true or false")),
+            Value::Array(_) | Value::Null | Value::Number(_) | Value::String(_) => {
+                return Err(mismatch(at, "the schema is neither an object nor true or false"));
+            }
         };
         for (keyword, rule) in members {
             self.keyword((keyword, rule), members, value, at)?;
@@ -180,7 +178,9 @@ fn alone(keyword: &str, rule: &Value, value: &Value, at: &str) -> Checked {
         "maxItems" => value.as_array().is_none_or(|it| is_at_most(it.len(), rule)),
         "minProperties" => value.as_object().is_none_or(|it| is_at_least(it.len(), rule)),
         "maxProperties" => value.as_object().is_none_or(|it| is_at_most(it.len(), rule)),
-        "uniqueItems" => rule == &Value::Bool(false) || value.as_array().is_none_or(are_unique),
+        "uniqueItems" => {
+            rule == &Value::Bool(false) || value.as_array().is_none_or(|items| are_unique(items))
+        }
         _ => keyword.starts_with("x-") || ANNOTATIONS.contains(&keyword),
     };
     let explain = || match keyword {
