@@ -291,7 +291,8 @@ fn a_converter_sees_no_more_of_an_intent_than_the_default_mask() {
             vault.post("/tokenize", &key, json!({"a": body})).problem(403);
         }
         let made = create(&vault, &key, json!({"token_intent_id": intent()})).with_status(201);
-        assert_eq!(made.json["data"]["number"], "XXXXXXXXXXXX4242", "{}", made.text());
+        let shown = if kind == "public" { json!(null) } else { json!("XXXXXXXXXXXX4242") };
+        assert_eq!(made.json["data"]["number"], shown, "{}", made.text());
     }
     // The maker of the intent, and a key that may see the value, convert it as they like.
     let maker = vault.key_with("private", &["token:create", "token-intent:create"], &json!([]));
