@@ -51,7 +51,7 @@ pub(in crate::cli) struct ApplicationCreate {
     #[argh(option)]
     pub(in crate::cli) rule: Vec<String>,
     /// an origin of pages that may use the keys in hosted card fields, such as
-    /// https://shop.example, for a public application; may be repeated
+    /// `https://shop.example`, for a public application; may be repeated
     #[argh(option)]
     pub(in crate::cli) origin: Vec<String>,
     /// create no first key, if keys will be imported
