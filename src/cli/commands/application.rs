@@ -1,9 +1,5 @@
 //! Applications and their keys: `strongroom application`.
-#![expect(
-    clippy::doc_link_with_quotes,
-    clippy::doc_markdown,
-    reason = "these are help texts, shown as they are"
-)]
+#![expect(clippy::doc_link_with_quotes, reason = "these are help texts, shown as they are")]
 
 use std::path::PathBuf;
 
