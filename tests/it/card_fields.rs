@@ -277,3 +277,17 @@ fn dev_serves_the_sdk_that_it_is_given() {
     let with = Vault::start_with(&["--threeds-sdk", file.to_str().unwrap()]);
     assert_eq!(with.send(&get("/examples/3ds-sdk.js")).text(), "window.example = 1;");
 }
+
+#[test]
+fn a_mistake_in_a_list_is_named_by_its_own_place_behind_an_item_of_another_type() {
+    let vault = Vault::start();
+    let body = json!({"name": "n", "type": "public", "permissions": [7, "token:none"],
+                      "allowed_origins": [7, "https://shop.example", "*"]});
+    let refused = vault.post("/applications", &vault.keys.management, body).problem(400);
+    let errors = refused.json["errors"].as_object().unwrap();
+    let places: Vec<_> = errors.keys().map(String::as_str).collect();
+    assert_eq!(
+        places,
+        ["allowed_origins[0]", "allowed_origins[2]", "permissions[0]", "permissions[1]"]
+    );
+}

@@ -157,7 +157,8 @@ fn rule(priority: u32, container: &str, transform: &str, permissions: &[&str]) -
            "permissions": permissions})
 }
 
-/// Asks the interface for what a preview has told, with a key of such an application.
+/// Makes an application with the previewed rights, and checks that the API treats its key as the
+/// preview said.
 fn check_preview(vault: &Vault, reader: &str, permissions: &[&str], rules: &Value, path: &str) {
     let body = json!({"type": "private", "permissions": permissions, "rules": rules,
                       "container": path});

@@ -120,7 +120,7 @@ fn below_the_floor_of_the_disk_last_uses_wait_in_memory() {
     }
 }
 
-/// What `verify` and the scrub find in a vault with this change.
+/// Commits the planted change. Returns the report of `verify` and the damage that the scrub counts.
 fn findings(plant: impl Fn(&TestVault) -> Change) -> (Report, u64) {
     let vault = vault(&Clock::stopped_at(NOW));
     block_on(vault.app.access().write_last_uses()).unwrap();

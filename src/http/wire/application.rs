@@ -81,7 +81,7 @@ fn allowed_origins(
         return None;
     }
     let mut origins = Vec::with_capacity(texts.len());
-    for (at, text) in texts.into_iter().enumerate() {
+    for (at, text) in texts {
         match WebOrigin::parse(text) {
             Ok(origin) => origins.push(origin),
             Err(invalid) => fields.wrong(&format!("allowed_origins[{at}]"), invalid.to_string()),
@@ -189,7 +189,7 @@ enum Reach {
 fn permissions(fields: &mut Fields<'_>, holder: Holder, reach: Reach) -> Vec<Permission> {
     let texts = fields.texts("permissions", PERMISSIONS_MAX).unwrap_or_default();
     let mut permissions = Vec::with_capacity(texts.len());
-    for (at, text) in texts.into_iter().enumerate() {
+    for (at, text) in texts {
         let path = format!("permissions[{at}]");
         match Permission::parse(text) {
             None => fields.wrong(&path, "There is no such permission."),

@@ -79,13 +79,14 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// A list of texts. Each item that is not a text is a mistake under its index.
-    pub(crate) fn texts(&mut self, name: &str, max: usize) -> Option<Vec<&'a str>> {
+    /// A list of texts with their indexes. An item that is not a text is a mistake under its index,
+    /// and is left out.
+    pub(crate) fn texts(&mut self, name: &str, max: usize) -> Option<Vec<(usize, &'a str)>> {
         let items = self.list(name, max)?;
         let mut texts = Vec::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
             match item.as_str() {
-                Some(text) => texts.push(text),
+                Some(text) => texts.push((at, text)),
                 None => self.wrong(&format!("{name}[{at}]"), WRONG_TYPE),
             }
         }

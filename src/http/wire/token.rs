@@ -125,7 +125,7 @@ pub(crate) fn containers(fields: &mut Fields<'_>) -> Option<Vec<Container>> {
         return None;
     }
     let mut containers = Vec::with_capacity(texts.len());
-    for (at, text) in texts.into_iter().enumerate() {
+    for (at, text) in texts {
         match Container::parse(text) {
             Ok(container) => containers.push(container),
             Err(invalid) => fields.wrong(&format!("containers[{at}]"), invalid.to_string()),
@@ -146,13 +146,13 @@ fn metadata(fields: &mut Fields<'_>) -> BTreeMap<String, String> {
 
 pub(crate) fn search_indexes(fields: &mut Fields<'_>) -> Option<Vec<String>> {
     let texts = fields.texts("search_indexes", SEARCH_INDEXES_MAX)?;
-    for (at, text) in texts.iter().enumerate() {
+    for (at, text) in &texts {
         if text.chars().count() > EXPRESSION_CHARS_MAX {
             let message = format!("An expression has at most {EXPRESSION_CHARS_MAX} characters.");
             fields.wrong(&format!("search_indexes[{at}]"), message);
         }
     }
-    Some(texts.into_iter().map(String::from).collect())
+    Some(texts.into_iter().map(|(_, text)| String::from(text)).collect())
 }
 
 pub(crate) fn fingerprint_expression(fields: &mut Fields<'_>) -> Option<String> {

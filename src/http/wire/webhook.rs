@@ -60,7 +60,7 @@ fn draft(fields: &mut Fields<'_>) -> Option<WebhookDraft> {
 fn events(fields: &mut Fields<'_>) -> Vec<EventKind> {
     let texts = fields.texts("events", WEBHOOK_EVENTS_MAX).unwrap_or_default();
     let mut events = Vec::with_capacity(texts.len());
-    for (at, text) in texts.into_iter().enumerate() {
+    for (at, text) in texts {
         if let Some(kind) = EventKind::parse(text) {
             events.push(kind);
         } else {

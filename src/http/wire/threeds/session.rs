@@ -75,7 +75,7 @@ fn device_info(fields: &mut Fields<'_>) -> DeviceInfo {
     let ip = text(fields, "browser_ip_address");
     let render = |options: &mut Fields<'_>| {
         let types = options.texts("sdk_ui_type", 7);
-        let types = types.map(|all| all.into_iter().map(String::from).collect());
+        let types = types.map(|all| all.into_iter().map(|(_, text)| String::from(text)).collect());
         (text(options, "sdk_interface"), types)
     };
     let (sdk_interface, sdk_ui_types) =
