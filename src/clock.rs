@@ -46,6 +46,13 @@ impl Clock {
         self.ahead_micros.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok();
     }
 
+    /// Sets this clock and all its clones back, as an operator or the service of the time may do.
+    #[cfg(test)]
+    pub fn set_back(&self, by: Duration) {
+        let micros = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
+        self.ahead_micros.fetch_sub(micros, Ordering::Relaxed);
+    }
+
     #[cfg(test)]
     pub fn ahead(&self) -> Duration {
         Duration::from_micros(u64::try_from(self.ahead_micros.load(Ordering::Relaxed)).unwrap_or(0))

@@ -24,7 +24,7 @@
 //! | [`log`] | one JSON line for each event, without text from outside | bounds, domain, metrics |
 //! | [`threeds`] | 3-D Secure: messages, rules, the session's states, the simulator; pure | bounds, domain, secret |
 //! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, domain, limits, log, secret, threeds |
-//! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring` and `x25519-dalek` | bounds, domain, secret |
+//! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring`, `x25519-dalek` and `age` | bounds, domain, secret |
 //! | [`store`] | tables, records, snapshots, backups, the audit chain, the one writer and the engines under it; alone in knowing `redb` | bounds, clock, crypto, domain, idempotency, metrics, secret, threeds |
 //! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, metrics, secret, store, threeds |
 //! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, metrics, secret, threeds |
@@ -107,7 +107,8 @@
 //!    record that does not authenticate is not opened.
 //! 6. The time of day comes from [`clock`], randomness from [`crypto::Random`]. The environment gives
 //!    only the variables that systemd sets: `CREDENTIALS_DIRECTORY`, `LISTEN_FDS`, `LISTEN_PID`,
-//!    `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
+//!    `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`; for the command line also
+//!    `STRONGROOM_CONFIG`, and `TERM` and `COLUMNS` for progress bars.
 //! 7. An act that cannot be audited does not happen: its entry is part of the same change, and a
 //!    read is answered only after its entry is in the queue.
 //! 8. A branch that cannot happen is an error, not a default value: it is logged with its place,
@@ -125,6 +126,8 @@ mod directory;
 mod domain;
 mod expressions;
 mod formulas;
+#[cfg(any(fuzzing, test))]
+mod fuzz;
 mod http;
 mod idempotency;
 mod limits;
@@ -154,6 +157,8 @@ pub mod testing {
     pub use crate::crypto::{Link, SigningKey};
     pub use crate::domain::application::ApplicationKind;
     pub use crate::domain::permission::Permission;
+    #[cfg(fuzzing)]
+    pub use crate::fuzz::run as fuzz;
     pub use crate::http::route::{Access, ROUTES, Route};
     pub use crate::secret::Secret;
     pub use crate::store::chain::{AuditRow, Checkpoint, SignatureKind, Statement};
@@ -167,6 +172,9 @@ pub mod testing {
 /// copies that libraries make of them: digits of JSON numbers and names of members in `serde_json`,
 /// scratch space of its parser, buffers of hyper and rustls. The allocator below it is mimalloc:
 /// glibc's keeps twice the memory after load (measured: 233 against 112 MiB).
+///
+/// A fuzz target has an allocator of its own, which refuses large blocks.
+#[cfg(not(fuzzing))]
 #[global_allocator]
 static ALLOCATOR: zeroizing_alloc::ZeroAlloc<mimalloc::MiMalloc> =
     zeroizing_alloc::ZeroAlloc(mimalloc::MiMalloc);

@@ -10,8 +10,12 @@ mod blocking;
 mod client_keys;
 mod commit;
 mod console;
+mod deletion;
+mod erasure;
 mod error;
+mod jobs;
 mod keys;
+mod origin;
 mod outbound;
 mod proxies;
 mod proxy_calls;
@@ -19,12 +23,13 @@ mod proxy_calls;
 mod tests;
 mod threeds;
 mod tokens;
-mod trace;
+mod transfer;
 mod upkeep;
 mod vault;
 mod webhooks;
 
 pub use crate::store::backup::BackupFailure;
+pub use crate::store::record::{SignedErasure, decode_erasure, encode_erasure};
 pub use access::api_keys::NewKey;
 pub use access::applications::{ApplicationChange, ApplicationDraft, ApplicationQuery, FirstKey};
 pub use access::caller::Caller;
@@ -32,17 +37,23 @@ pub use access::sessions::{NewSession, SessionAuthorization};
 pub use access::tenants::{TenantChange, TenantDraft};
 pub use audit::{
     AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, ExportQuery, ExportedEntry,
-    LogPage, LogQuery, LogStart, Receipt, TrustAnchors, decode_receipt, encode_receipt,
+    LogPage, LogQuery, LogStart, Receipt, RefusalPace, RefusedAttempt, TrustAnchors,
+    WrittenRefusals, decode_receipt, digest_of, encode_receipt,
 };
 pub use client_keys::ClientKeyView;
+#[cfg(any(fuzzing, test))]
+pub(crate) use client_keys::fuzz as jwe_fuzz;
 pub use commit::commit_loop::Write;
 pub use commit::disk::{DiskEvent, DiskState};
 pub use commit::idempotency::Guard;
 pub use console::{Console, KeyOverview, TenantCount};
+pub use deletion::DeletionStep;
+pub use erasure::{Erasure, MatchingRecords};
 pub use error::{Error, Fault, Upstream};
 pub use keys::open::VaultFailure;
 pub use keys::rotation::{
-    KeyInventory, KeyState, ListedKey, ListedRotation, MasterRotation, NewSigner, Step, Walk,
+    KeyInventory, KeyState, ListedKey, ListedRotation, MasterRotation, NewSigner, RotationProgress,
+    Step, Walk,
 };
 pub use keys::share_sets::ChainWord;
 pub use outbound::{
@@ -51,6 +62,8 @@ pub use outbound::{
 pub use proxies::expressions::check_expressions;
 pub use proxies::manage::ProxyQuery;
 pub use proxies::transforms::TransformFailure;
+#[cfg(any(fuzzing, test))]
+pub(crate) use proxy_calls::fuzz as proxy_fuzz;
 pub use proxy_calls::{CalledProxy, ChosenProxy, ProxyCall, ProxyFailure};
 pub use threeds::{
     Asking, ChallengeQuestion, ChallengeReply, Client, DirectoryFailure, DirectoryServers,
@@ -66,15 +79,20 @@ pub use tokens::tokenize::{Part, Piece, Place, TokenizeDraft, TokenizeOutcome, l
 pub use tokens::usage::TokenUsage;
 pub use tokens::written::{TokenOrigin, WriteOutcome};
 pub use upkeep::archive::{ArchiveCondition, ArchiveState, Archiver};
-pub use upkeep::backups::{ProofFailure, clear_leftovers, prove};
-pub use upkeep::holdings::Holding;
+pub use upkeep::backups::clear_leftovers;
+pub use upkeep::holdings::{Holding, StoredCodes};
+pub use upkeep::proof::{ProofFailure, prove};
 pub use upkeep::scrub::{ScrubProgress, ScrubWalk};
 
 pub use crate::crypto::KeyPurpose;
 
 /// The version of the format of the data file.
 pub use crate::store::FORMAT;
-pub use trace::traced;
+pub use origin::{originated, originated_by_process};
+pub use transfer::{
+    ApplicationRow, ExportFailure, ExportItem, ExportTarget, ImportMode, ImportPage, ImportRow,
+    ImportSummary, RowDraft, Transfer,
+};
 pub use upkeep::verify::Report;
 pub use vault::Vault;
 pub use webhooks::{ListedWebhook, PendingEvent, WebhookChange, WebhookDraft, WebhookNews};

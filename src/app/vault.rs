@@ -39,6 +39,8 @@ pub struct Vault {
     pub(in crate::app) bins: RwLock<Arc<BinTable>>,
     /// Entries of reads that are queued for the audit chain.
     pub(in crate::app) reads: crate::app::audit::read_queue::ReadQueue,
+    /// Refused attempts that are not in the audit chain yet.
+    pub(in crate::app) refusals: crate::app::audit::refusals::RefusalTable,
     pub(in crate::app) audit_retention: Duration,
     pub(in crate::app) audit_watch: crate::app::audit::watch::ChainWatch,
     pub(in crate::app) migrated: Option<MigrationSummary>,
@@ -52,7 +54,10 @@ pub struct Vault {
     /// The known damaged rows.
     pub(in crate::app) damage: crate::app::upkeep::damage::Damage,
     pub(in crate::app) archive: crate::app::upkeep::archive::ArchiveWatch,
+    /// Long work that is under way.
+    pub(in crate::app) jobs: Arc<crate::app::jobs::Jobs>,
     pub(in crate::app) scrubs: crate::app::upkeep::scrub::watch::ScrubWatch,
+    pub(in crate::app) deletions: crate::app::deletion::state::Deletions,
 }
 
 impl Vault {

@@ -10,6 +10,11 @@ pub const CONTAINERS_MAX: usize = 10;
 pub const KEY_TEXT_BYTES_MAX: usize = 100;
 /// Shorter texts could be guessed; the oldest published form has 26 characters.
 pub const KEY_TEXT_BYTES_MIN: usize = 16;
+/// An imported key is chosen elsewhere, perhaps by hand.
+pub const IMPORTED_KEY_BYTES_MIN: usize = 20;
+/// Different characters among the last characters of an imported key. One in a million random
+/// hexadecimal keys has fewer.
+pub const IMPORTED_KEY_LETTERS_MIN: usize = 6;
 /// Keys of one application, as published.
 pub const KEYS_PER_APPLICATION_MAX: usize = 3;
 /// Plain permissions of one application, as published.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::access::{BULK_TOKENS_MAX, TENANTS_MAX};
 use super::tokens::PAGE_SIZE_MAX;
 
-/// Entries of one row: a page of reads under load, some ten kilobytes.
+/// Entries of one row: a page of reads under load, some twenty kilobytes.
 pub const AUDIT_ROW_ENTRIES_MAX: usize = 256;
 /// Scopes of the chain: every tenant, and the server itself.
 pub const AUDIT_SCOPES_MAX: usize = TENANTS_MAX + 1;
@@ -30,6 +30,28 @@ pub const AUDIT_RETENTION_DAYS: usize = 400;
 /// clocks are set. A list that goes back in time looks this much further.
 pub const AUDIT_DISORDER: Duration = Duration::from_mins(1);
 
+/// Rows of refused attempts that wait for the audit chain, of all tenants and of strangers: half a
+/// megabyte. They are one change of the writer.
+pub const REFUSAL_ROWS_MAX: usize = 2_048;
+/// Of these, rows of attempts that belong to no tenant. Anybody can make them, from as many addresses
+/// as they have.
+pub const REFUSAL_ROWS_OF_STRANGERS_MAX: usize = 512;
+/// Of these, rows of one tenant, so that one tenant's attempts do not hide those of others.
+pub const REFUSAL_ROWS_OF_TENANT_MAX: usize = 64;
+/// Rows of one client's refused attempts to different routes. Further routes are one row, so that a
+/// few clients cannot take all rows.
+pub const REFUSAL_ROUTES_OF_CLIENT_MAX: usize = 4;
+/// The time from a refusal after a quiet time to its entry.
+pub const REFUSALS_WAIT: Duration = Duration::from_secs(2);
+/// The time after entries of refusals were written in which no further ones are.
+pub const REFUSALS_PERIOD: Duration = Duration::from_secs(58);
+/// Entries of refusals that may be written in each of these times for ever. After more, the time
+/// doubles, up to [`REFUSALS_PERIOD_MAX`].
+pub const REFUSALS_CALM_MAX: u64 = 64;
+/// A flood of strangers that does not end costs the maximum of rows in each of these times, which is
+/// about [`REFUSALS_CALM_MAX`] a minute.
+pub const REFUSALS_PERIOD_MAX: Duration = Duration::from_mins(8);
+
 /// Entries of one page of `GET /logs`: more than documented, since the schema allows it.
 pub const LOG_PAGE_SIZE_MAX: usize = 5_000;
 /// Rows that one request to `GET /logs` looks at. A tenth of a second when each must be opened.
@@ -42,5 +64,8 @@ pub const AUDIT_EXPORT_ENTRIES_MAX: usize = 2_000;
 pub const RECEIPT_BYTES_MAX: u64 = 4_096;
 
 const _: () = assert!(AUDIT_CHANGE_ENTRIES_MAX <= AUDIT_QUEUE_MAX);
+const _: () = assert!(REFUSAL_ROWS_MAX <= AUDIT_CHANGE_ENTRIES_MAX);
+const _: () = assert!(REFUSAL_ROWS_OF_TENANT_MAX <= REFUSAL_ROWS_OF_STRANGERS_MAX);
+const _: () = assert!(REFUSAL_ROWS_OF_STRANGERS_MAX < REFUSAL_ROWS_MAX);
 // One request's entries must fit at once.
 const _: () = assert!(BULK_TOKENS_MAX < 16_384 && PAGE_SIZE_MAX <= AUDIT_QUEUE_MAX);

@@ -7,6 +7,9 @@ use std::time::Duration;
 pub const BACKUP_CHUNK_BYTES: usize = 256 * 1024;
 /// The longest chunk that a reader accepts. A row is far smaller: a body has at most 256 KiB.
 pub const BACKUP_CHUNK_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The memory that the rows of one chunk may take. A key shares its beginning with the key before it,
+/// so a forged chunk could otherwise ask for thousands of times its own length.
+pub const BACKUP_ROWS_BYTES_MAX: usize = 4 * BACKUP_CHUNK_BYTES_MAX;
 /// The manifest: a few numbers, and a count for each table.
 pub const BACKUP_MANIFEST_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of rows that a restore commits at once. Larger commits were not faster.

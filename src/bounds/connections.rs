@@ -27,6 +27,8 @@ pub const BODY_MAX: Duration = Duration::from_secs(30);
 /// The time for which a refused request's body is read and dropped, so that the client sees the
 /// answer instead of a reset.
 pub const DRAIN_BODY_MAX: Duration = Duration::from_secs(2);
+/// The time in which a peer that is closed for its frames may take the reason.
+pub const GOODBYE_MAX: Duration = Duration::from_secs(1);
 /// The time for which a peer may leave our output unread before the connection is closed. One
 /// buffer holds 64 KiB, so this asks for 2 KiB a second.
 pub const WRITE_MAX: Duration = Duration::from_secs(30);
@@ -65,6 +67,11 @@ pub const H2_UNREAD_MAX: Duration = Duration::from_secs(10);
 pub const H2_RESETS_MAX: usize = 32;
 /// HTTP/2 streams that we reset for the peer's mistakes before we close the connection.
 pub const H2_MISTAKES_MAX: usize = 64;
+/// HTTP/2 frames that serve no request, such as PING, SETTINGS and resets, before we close the
+/// connection, and the time after which it may send as many again. Requests and the bytes of their
+/// answers allow more of them. They take the server about the time of one TLS handshake.
+pub const H2_CONTROL_FRAMES_MAX: u32 = 1_000;
+pub const H2_CONTROL_REFILL_AFTER: Duration = Duration::from_secs(10);
 /// From a stream's last header to the last byte of its answer. A peer that opens no window would
 /// hold the answer forever; the longest honest request is a slow body and a slow commit.
 pub const H2_STREAM_MAX: Duration = Duration::from_secs(90);

@@ -2,11 +2,35 @@
 
 use std::time::Duration;
 
-/// One command; the largest is an application with all its rules.
-pub const OPERATOR_COMMAND_BYTES_MAX: u64 = 256 * 1024;
+/// One command; the largest is a page of an import.
+pub const OPERATOR_COMMAND_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// The part of `/etc/passwd` that is read for a user's name: ten thousand users.
+pub const PASSWD_BYTES_MAX: u64 = 1024 * 1024;
+/// A user's name in an audit entry. Linux allows 32 bytes for most.
+pub const USER_NAME_BYTES_MAX: usize = 64;
 /// From connecting to the answer. Moving a clock may sweep millions of tokens, and a backup takes
 /// seconds for each million.
 pub const OPERATOR_COMMAND_MAX: Duration = Duration::from_mins(10);
+/// Rows of a page of an import. It is one change, so it must leave the writer soon; fewer rows would
+/// sync the log more often.
+pub const IMPORT_PAGE_ROWS_MAX: usize = 1_000;
+/// The bytes of a page, as JSON, after which no row is added to it.
+pub const IMPORT_PAGE_BYTES: usize = 1024 * 1024;
+/// A row of an imported file: data, mask and metadata of one token, with every character escaped.
+pub const IMPORT_ROW_BYTES_MAX: usize = 1024 * 1024;
+/// Columns of an imported file.
+pub const IMPORT_COLUMNS_MAX: usize = 1_024;
+/// Ids of an imported file that are remembered to find repetitions in a dry run: 32 MiB. The run
+/// itself finds all.
+pub const IMPORT_IDS_MAX: usize = 4_000_000;
+/// Imports of a tenant whose states are kept; the oldest is dropped first.
+pub const IMPORTS_MAX: usize = 64;
+/// Public keys that an export is sealed to.
+pub const EXPORT_RECIPIENTS_MAX: usize = 64;
+/// The time that a server waits for the end of a rotation before it answers a client that waits.
+pub const ROTATION_ANSWER_AFTER: Duration = Duration::from_secs(5);
+/// The time between two looks at a rotation that a client waits for.
+pub const ROTATION_LOOK: Duration = Duration::from_millis(100);
 /// Commands at a time: a long one and a few short ones.
 pub const OPERATOR_COMMANDS_MAX: usize = 8;
 /// From connecting to the last byte of the command.
@@ -18,21 +42,62 @@ pub const CLOCK_ADVANCE_MAX: Duration = Duration::from_hours(100 * 365 * 24);
 /// has some hundred kilobytes.
 pub const THREEDS_SDK_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
+/// Records that one erasure of a person's data deletes. A person has tens of them; a criterion that
+/// finds more is most likely a wrong one.
+pub const ERASURE_RECORDS_MAX: usize = 10_000;
+/// Records that an erasure deletes in one change.
+pub const ERASURE_BATCH_MAX: usize = 32;
+/// Looks of an erasure for records that programs create meanwhile.
+pub const ERASURE_PASSES_MAX: usize = 100;
+/// A receipt of an erasure, with the ids of all its records.
+pub const ERASURE_RECEIPT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
 /// A compliance report mentions records that have been due for longer than this. The sweep runs
 /// every few seconds.
 pub const REPORT_SWEEP_LAG_MAX: Duration = Duration::from_hours(1);
 /// A compliance report mentions older API keys: auditors ask for a change each year.
 pub const REPORT_KEY_AGE_MAX: Duration = Duration::from_hours(365 * 24);
+/// A compliance report mentions API keys that were not used for longer: PCI DSS asks for the removal
+/// of such accounts.
+pub const REPORT_KEY_UNUSED_MAX: Duration = Duration::from_hours(90 * 24);
+/// The period of a report without another: a quarter.
+pub const REPORT_PERIOD: Duration = Duration::from_hours(90 * 24);
+/// One step of the trial of a listener by the report. The server is on this machine.
+pub const TLS_TRIAL_MAX: Duration = Duration::from_secs(3);
 /// A compliance report mentions older backups and older proofs: they come daily and weekly.
 pub const REPORT_BACKUP_AGE_MAX: Duration = Duration::from_hours(2 * 24);
 pub const REPORT_PROOF_AGE_MAX: Duration = Duration::from_hours(30 * 24);
 /// Auditors ask for a year of audit entries.
 pub const REPORT_AUDIT_RETENTION_MIN: Duration = Duration::from_hours(365 * 24);
+/// Attempts with a wrong key in a report's period. A key that was replaced and is still somewhere in
+/// use makes some; more may be guesses.
+pub const REPORT_WRONG_KEYS_MAX: u64 = 100;
 
+/// The part of the system's tables of users and groups that `check` reads: some ten thousand lines.
+pub const USER_TABLE_BYTES_MAX: u64 = 1024 * 1024;
 /// A settings file; the shipped one, all comments, has 20 KiB.
 pub const SETTINGS_BYTES_MAX: u64 = 1024 * 1024;
 /// A master key's file: 64 digits, a line end, and a few characters that an editor may add.
 pub const MASTER_KEY_FILE_BYTES_MAX: u64 = 4_096;
+/// The time that the program of `master_key.command` may take, if the settings do not say. A KMS
+/// answers within seconds, also after a few attempts.
+pub const MASTER_KEY_COMMAND_DEADLINE: Duration = Duration::from_mins(1);
+/// The longest time that the settings may give it. Someone may have to confirm on a device; the unit
+/// gives the whole start fifteen minutes.
+pub const MASTER_KEY_COMMAND_DEADLINE_MAX: Duration = Duration::from_mins(10);
+/// The time that a killed program has to end. A process that waits for a device ends later.
+pub const MASTER_KEY_COMMAND_END_MAX: Duration = Duration::from_secs(1);
+/// Words of the command; a call of a KMS has about twenty.
+pub const MASTER_KEY_COMMAND_WORDS_MAX: usize = 64;
+/// The part of the program's standard error that is passed on, in bytes and in lines. The rest is read
+/// and dropped.
+pub const MASTER_KEY_COMMAND_COMPLAINT_BYTES_MAX: usize = 8 * 1024;
+pub const MASTER_KEY_COMMAND_COMPLAINT_LINES_MAX: usize = 20;
+/// Characters of a line that are passed on.
+pub const MASTER_KEY_COMMAND_COMPLAINT_LINE_MAX: usize = 200;
+/// The time after which `follow` runs the program again while a piece of the archive needs a key
+/// that it does not have.
+pub const MASTER_KEY_COMMAND_AGAIN: Duration = Duration::from_mins(1);
 /// The deadline of one message to the service manager.
 pub const NOTIFY_SEND_MAX: Duration = Duration::from_secs(1);
 /// The time that the end of the program waits for its last log lines.
@@ -60,9 +125,11 @@ pub const DISK_HARD_FLOOR_PART: u64 = 8;
 /// disk near the floor would open and close the vault at every check.
 pub const DISK_RECOVERY_PART: u64 = 8;
 pub const DISK_CHECK_EVERY: Duration = Duration::from_secs(2);
-/// The time between two checks that the open files are still those of the data directory. Writes
-/// that are answered between the removal of a file and the next check are lost.
+/// The time between two checks that the open files are still those of the data directory. A commit
+/// checks the files that it needs too, so this is the time in which a server without writes notices.
 pub const FILES_CHECK_EVERY: Duration = Duration::from_secs(2);
+/// The time between two looks at the files that the settings name. They matter at the next start.
+pub const NAMED_FILES_CHECK_EVERY: Duration = Duration::from_secs(10);
 /// `Retry-After` while the disk is full: an operator has to free space.
 pub const DISK_RETRY_AFTER_S: u64 = 30;
 

@@ -33,6 +33,20 @@ pub const PAGE_BYTES: usize = 1024 * 1024;
 pub const SWEEP_BATCH_MAX: usize = 256;
 /// The time between two sweeps.
 pub const SWEEP_PERIOD: Duration = Duration::from_secs(15);
+/// Rows of a deleted tenant that one step removes. Requests of other tenants wait for it, some
+/// milliseconds.
+pub const DELETION_BATCH_MAX: usize = 256;
+/// Rows that one step of a deletion looks at. In tables that are ordered by time most of them belong
+/// to other tenants.
+pub const DELETION_LOOKS_MAX: usize = 4_096;
+/// The pause between two steps of a deletion in a running server, so that other tenants get the
+/// greater part of the disk's time.
+pub const DELETION_PAUSE: Duration = Duration::from_millis(5);
+/// The time between two looks for deletions. One that begins is continued at once.
+pub const DELETION_PERIOD: Duration = Duration::from_mins(1);
+/// Steps of a deletion that one command of the operator takes before it answers with its
+/// progress: less than a second.
+pub const DELETION_COMMAND_STEPS: usize = 64;
 /// Records that a rotation re-encrypts in one batch. Requests wait for it, some milliseconds.
 pub const REENCRYPT_BATCH_MAX: usize = 128;
 /// Rows that one step of a re-encryption looks at, most of which may be new already.

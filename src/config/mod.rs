@@ -3,12 +3,14 @@
 //! `packaging/strongroom.toml` is the reference: every key, its default and its reason. The file
 //! holds no secrets, only paths of files that do.
 
+mod master_key;
 mod outbound;
 mod pages;
 mod reader;
 #[cfg(test)]
 mod tests;
 mod threeds;
+mod units;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -24,6 +26,7 @@ use crate::domain::page_group::PageGroups;
 use crate::limits::Network;
 use crate::log::RequestLines;
 
+pub use master_key::{KeyCommand, MasterKeySource};
 pub use outbound::{AllowedDestination, OutboundSettings};
 use reader::SettingsReader;
 pub use threeds::{DirectoryServer, DirectorySettings, ThreedsSettings};
@@ -59,14 +62,8 @@ pub struct Config {
     /// The pages for people.
     pub pages: PageGroups,
     pub threeds: ThreedsSettings,
-}
-
-/// The source of the master key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MasterKeySource {
-    /// The name of a systemd credential.
-    Credential(String),
-    File(PathBuf),
+    /// Settings in an older form, a sentence each. `strongroom check` prints them.
+    pub deprecated: Vec<String>,
 }
 
 /// The moment at which a read is answered.
@@ -90,8 +87,17 @@ pub struct InvalidConfig(pub Vec<String>);
 
 impl Config {
     pub fn parse(text: &str) -> Result<Self, InvalidConfig> {
+        match Self::parse_all(text)? {
+            (config, mistakes) if mistakes.is_empty() => Ok(config),
+            (_, mistakes) => Err(InvalidConfig(mistakes)),
+        }
+    }
+
+    /// The settings and the mistakes in them. A wrong setting has its default, and a wrong path is
+    /// empty or not absolute. Fails only if the text is not TOML.
+    pub fn parse_all(text: &str) -> Result<(Self, Vec<String>), InvalidConfig> {
         let mut reader = SettingsReader::new(text)?;
-        let config = Self {
+        let mut config = Self {
             data_directory: reader.path("data_directory"),
             listen: reader.addresses("listen"),
             certificate: reader.path("tls.certificate"),
@@ -107,22 +113,28 @@ impl Config {
                 RequestLines::Off
             },
             audit_reads: reader.audit_reads("audit.reads"),
-            audit_retention_days: reader.count("audit.retention_days", AUDIT_RETENTION_DAYS),
+            audit_retention_days: units::day_count(
+                &mut reader,
+                "audit.retention",
+                AUDIT_RETENTION_DAYS,
+            ),
             connections_max: reader.count("connections.max", CONNECTIONS_MAX),
             connections_per_address_max: reader
                 .count("connections.per_address_max", CONNECTIONS_PER_ADDRESS_MAX),
             reencrypt_per_second: reader.count("keys.reencrypt_per_second", REENCRYPT_PER_SECOND),
             archive: reader.archive(),
             backup: reader.backup(),
-            disk_floor_bytes: reader.bytes("disk.floor", DISK_FLOOR_BYTES),
+            disk_floor_bytes: units::bytes(&mut reader, "disk.floor", DISK_FLOOR_BYTES),
             operator_listen: reader.operator_listen(),
             outbound: reader.outbound(),
             pages: reader.pages(),
             threeds: reader.threeds(),
+            deprecated: Vec::new(),
         };
+        config.deprecated = std::mem::take(&mut reader.deprecated);
         reader.refuse_own_archive(&config);
         reader.refuse_the_rest();
-        if reader.mistakes.is_empty() { Ok(config) } else { Err(InvalidConfig(reader.mistakes)) }
+        Ok((config, reader.mistakes))
     }
 
     /// Parses a file that holds only `[threeds]`, for `strongroom dev`.

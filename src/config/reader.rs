@@ -1,6 +1,7 @@
 //! Reads settings from a TOML table one by one and collects all mistakes.
 #![expect(clippy::wildcard_enum_match_arm, reason = "a value of any other type is a mistake")]
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -8,13 +9,12 @@ use std::time::Duration;
 
 use toml::{Table, Value};
 
-use super::{AuditReads, Config, InvalidConfig, MasterKeySource, Switch};
-use crate::bounds::{
-    ARCHIVE_EVERY, ARCHIVE_EVERY_MAX, BACKUP_PERIOD_MAX, DISK_FLOOR_BYTES_MAX, DISK_FLOOR_BYTES_MIN,
-};
+use super::{AuditReads, Config, InvalidConfig, Switch, units};
+use crate::bounds::{ARCHIVE_EVERY, ARCHIVE_EVERY_MAX};
 use crate::domain::archive::ArchivePlan;
 use crate::domain::backup::BackupPlan;
 use crate::domain::duration;
+use crate::domain::nearest::nearest;
 use crate::limits::Network;
 use crate::threeds::scheme::Scheme;
 
@@ -51,6 +51,10 @@ const DAY: Duration = Duration::from_hours(24);
 pub(super) struct SettingsReader {
     pub(super) table: Table,
     pub(super) mistakes: Vec<String>,
+    /// Valid settings in an older form, a sentence each.
+    pub(super) deprecated: Vec<String>,
+    /// The names that were asked for, for proposals.
+    known: BTreeSet<String>,
 }
 
 impl SettingsReader {
@@ -58,11 +62,12 @@ impl SettingsReader {
         let table: Table = text.parse().map_err(|error: toml::de::Error| {
             InvalidConfig(vec![String::from(error.to_string().trim_end())])
         })?;
-        Ok(Self { table, mistakes: Vec::new() })
+        Ok(Self { table, mistakes: Vec::new(), deprecated: Vec::new(), known: BTreeSet::new() })
     }
 
     /// Removes the value of a key such as `listen`, `tls.certificate` or `threeds.visa.url`.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
+        self.known.insert(String::from(name));
         let mut names = name.split('.');
         let key = names.next_back()?;
         let section = names.try_fold(&mut self.table, |table, name| match table.get_mut(name) {
@@ -185,29 +190,6 @@ impl SettingsReader {
         networks
     }
 
-    pub(super) fn master_key(&mut self) -> MasterKeySource {
-        const FILE: &str = "master_key.file";
-        const CREDENTIAL: &str = "master_key.credential";
-        let has_file = self.has(FILE);
-        let credential = self.text(CREDENTIAL);
-        match (has_file, credential) {
-            (false, Some(name)) if !name.contains('/') => MasterKeySource::Credential(name),
-            (false, Some(_)) => {
-                self.wrong(CREDENTIAL, "must be the name of a credential, without slashes");
-                MasterKeySource::File(PathBuf::new())
-            }
-            (true, Some(_)) => {
-                self.wrong("master_key", "must have a file or a credential, not both");
-                MasterKeySource::File(self.path(FILE))
-            }
-            (true, None) => MasterKeySource::File(self.path(FILE)),
-            (false, None) => {
-                self.wrong("master_key", "must have a file or a credential");
-                MasterKeySource::File(PathBuf::new())
-            }
-        }
-    }
-
     /// `None` without a `[backup]` section. In it only the directory is required.
     pub(super) fn backup(&mut self) -> Option<BackupPlan> {
         const NEVER: &str = "never";
@@ -215,11 +197,11 @@ impl SettingsReader {
             return None;
         }
         let directory = self.path("backup.directory");
-        let every = self.period("backup.every", DAY);
+        let every = units::period(self, "backup.every", DAY);
         let keep = self.count("backup.keep", 7);
         let prove_every = match self.text("backup.prove_every") {
             Some(text) if text == NEVER => None,
-            Some(text) => Some(self.parsed_period("backup.prove_every", &text, 7 * DAY)),
+            Some(text) => Some(units::parsed_period(self, "backup.prove_every", &text, 7 * DAY)),
             None => Some(7 * DAY),
         };
         Some(BackupPlan { directory, every, keep, prove_every })
@@ -232,10 +214,14 @@ impl SettingsReader {
         }
         let directory = self.path("archive.directory");
         let every = match self.text("archive.every") {
-            Some(text) => duration::parse(&text, ARCHIVE_EVERY_MAX).unwrap_or_else(|| {
-                self.wrong("archive.every", "must be a duration up to an hour, such as \"10s\"");
-                ARCHIVE_EVERY
-            }),
+            Some(text) => {
+                units::note_unit(self, "archive.every", &text);
+                duration::parse(&text, ARCHIVE_EVERY_MAX).unwrap_or_else(|| {
+                    let wanted = "must be a duration up to an hour, such as \"10s\"";
+                    self.wrong("archive.every", wanted);
+                    ARCHIVE_EVERY
+                })
+            }
             None => ARCHIVE_EVERY,
         };
         Some(ArchivePlan { directory, every })
@@ -247,20 +233,6 @@ impl SettingsReader {
         if archive.is_some_and(|archive| archive.starts_with(&config.data_directory)) {
             self.wrong("archive.directory", "must be outside of the data directory");
         }
-    }
-
-    fn period(&mut self, name: &str, default: Duration) -> Duration {
-        match self.text(name) {
-            Some(text) => self.parsed_period(name, &text, default),
-            None => default,
-        }
-    }
-
-    fn parsed_period(&mut self, name: &str, text: &str, default: Duration) -> Duration {
-        duration::parse(text, BACKUP_PERIOD_MAX).unwrap_or_else(|| {
-            self.wrong(name, "must be a duration up to a year, such as \"12h\" or \"7d\"");
-            default
-        })
     }
 
     pub(super) fn flag(&mut self, name: &str, default: bool) -> bool {
@@ -312,19 +284,6 @@ impl SettingsReader {
         })
     }
 
-    /// A size such as "256MiB".
-    pub(super) fn bytes(&mut self, name: &str, default: u64) -> u64 {
-        let Some(value) = self.take(name) else {
-            return default;
-        };
-        let bytes = value.as_str().and_then(parse_bytes);
-        let legal = DISK_FLOOR_BYTES_MIN..=DISK_FLOOR_BYTES_MAX;
-        bytes.filter(|bytes| legal.contains(bytes)).unwrap_or_else(|| {
-            self.wrong(name, "must be a size such as \"256MiB\" or \"2GiB\", at least \"1MiB\"");
-            default
-        })
-    }
-
     /// This listener has no TLS and asks for no key, so it is limited to this machine unless a
     /// second setting lifts that.
     pub(super) fn operator_listen(&mut self) -> Option<SocketAddr> {
@@ -354,9 +313,24 @@ impl SettingsReader {
                         self.refuse_in(&name, &key, &value);
                     }
                 }
-                _ => self.wrong(&name, "is not a setting"),
+                _ => self.unknown(&name),
             }
         }
+    }
+
+    /// Proposes the nearest setting of the same section, or the nearest section.
+    fn unknown(&mut self, name: &str) {
+        // The section is right, so only the rest of the names is compared.
+        let (section, typed) = name.rsplit_once('.').unwrap_or(("", name));
+        let split = self.known.iter().map(|it| it.rsplit_once('.').unwrap_or(("", it)));
+        let known = split.filter(|(of, _)| *of == section).map(|(_, setting)| setting);
+        let sections = SECTIONS.iter().copied().filter(|_| section.is_empty());
+        let wanted = match nearest(typed, known.chain(sections)) {
+            Some(meant) if section.is_empty() => format!("is not a setting; {meant} is one"),
+            Some(meant) => format!("is not a setting; {section}.{meant} is one"),
+            None => String::from("is not a setting"),
+        };
+        self.wrong(name, &wanted);
     }
 
     fn refuse_in(&mut self, section: &str, key: &str, value: &Value) {
@@ -364,25 +338,13 @@ impl SettingsReader {
         match value {
             Value::Table(server) if section == "threeds" && Scheme::parse(key).is_some() => {
                 for key in server.keys() {
-                    self.wrong(&format!("{name}.{key}"), "is not a setting");
+                    self.unknown(&format!("{name}.{key}"));
                 }
             }
             _ if section == "threeds" && DIRECTORY.contains(&key) => {
                 self.wrong(&name, "is used only with a directory server, such as [threeds.visa]");
             }
-            _ => self.wrong(&name, "is not a setting"),
+            _ => self.unknown(&name),
         }
     }
-}
-
-fn parse_bytes(text: &str) -> Option<u64> {
-    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
-    let unit: u64 = match unit.trim_start() {
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
-        "TiB" => 1 << 40,
-        _ => return None,
-    };
-    number.parse::<u64>().ok()?.checked_mul(unit)
 }

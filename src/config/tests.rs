@@ -31,6 +31,8 @@ fn every_setting_stands_in_the_shipped_file() {
         "private_key",
         "file",
         "credential",
+        "command",
+        "command_timeout",
         "bin_file",
         "bin_file",
         "trusted_proxies",
@@ -38,7 +40,7 @@ fn every_setting_stands_in_the_shipped_file() {
         "deprecated_operations",
         "requests",
         "reads",
-        "retention_days",
+        "retention",
         "max",
         "per_address_max",
         "reencrypt_per_second",
@@ -64,7 +66,7 @@ fn every_setting_stands_in_the_shipped_file() {
         "url",
         "ca",
         "operator",
-        "timeout_ms",
+        "timeout",
     ];
     for name in names {
         let stands = SHIPPED.lines().any(|line| {
@@ -171,6 +173,55 @@ fn all_mistakes_are_reported_at_once() {
             "connections.minimum",
         ]
     );
+}
+
+#[test]
+fn the_master_key_has_exactly_one_source() {
+    let read = |lines: &str| {
+        let required =
+            "data_directory = \"/d\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/p\"\n";
+        let read = Config::parse(&format!("{required}[master_key]\n{lines}"));
+        read.map(|config| config.master_key).map_err(|InvalidConfig(mistakes)| mistakes)
+    };
+    let command = |words: &[&str], seconds| {
+        let mut words = words.iter().map(|&word| String::from(word));
+        let program = PathBuf::from(words.next().unwrap());
+        let deadline = Duration::from_secs(seconds);
+        MasterKeySource::Command(KeyCommand { program, arguments: words.collect(), deadline })
+    };
+    let both = "command = [\"/k\", \"a b\"]\ncommand_timeout = \"5m\"";
+    for (lines, wanted) in [
+        ("file = \"/k\"", MasterKeySource::File(PathBuf::from("/k"))),
+        ("credential = \"k\"", MasterKeySource::Credential(String::from("k"))),
+        ("command = [\"/k\"]", command(&["/k"], 60)),
+        (both, command(&["/k", "a b"], 300)),
+    ] {
+        assert_eq!(read(lines).as_ref(), Ok(&wanted), "{lines}");
+    }
+    let many = format!("command = [\"/k\"{}]", ", \"a\"".repeat(64));
+    for wrong in [
+        "",
+        "command_timeout = \"5s\"",
+        "file = \"/k\"\ncommand = [\"/k\"]",
+        "file = \"/k\"\ncommand_timeout = \"5s\"",
+        "credential = \"k\"\ncommand = [\"/k\"]",
+        "file = \"/k\"\ncredential = \"k\"\ncommand = [\"/k\"]",
+        "credential = \"a/b\"",
+        "command = []",
+        "command = \"/k\"",
+        "command = [\"get-key\"]",
+        "command = [\"./get-key\"]",
+        "command = [\"/k\", 7]",
+        "command = [\"/k\", \"a\\u0000b\"]",
+        "command = [\"/k\"]\ncommand_timeout = \"0s\"",
+        "command = [\"/k\"]\ncommand_timeout = \"11m\"",
+        "command = [\"/k\"]\ncommand_timeout = 60",
+        many.as_str(),
+    ] {
+        let mistakes = read(wrong).unwrap_err();
+        assert_eq!(mistakes.len(), 1, "{wrong}: {mistakes:?}");
+        assert!(mistakes[0].starts_with("master_key"), "{wrong}: {mistakes:?}");
+    }
 }
 
 #[test]
@@ -335,4 +386,61 @@ fn all_mistakes_of_directory_servers_are_reported_at_once() {
     let alone = format!("{REQUIRED}\n[threeds]\npublic_url = \"https://v.example\"");
     let InvalidConfig(mistakes) = Config::parse(&alone).unwrap_err();
     assert!(mistakes[0].contains("only with a directory server"), "{mistakes:?}");
+}
+
+fn with(lines: &str) -> Result<Config, InvalidConfig> {
+    Config::parse(&format!(
+        "data_directory = \"/d\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/p\"\n\
+         [master_key]\nfile = \"/k\"\n{lines}"
+    ))
+}
+
+#[test]
+fn durations_have_one_form_and_the_older_ones_are_noted() {
+    let newer = with("[audit]\nretention = \"30d\"\n[threeds]\nretention = \"20d\"").unwrap();
+    assert_eq!((newer.audit_retention_days, newer.deprecated.as_slice()), (30, &[][..]));
+    assert_eq!(newer.threeds.retention, Duration::from_hours(20 * 24));
+    let older = with(
+        "[audit]\nretention_days = 30\n[threeds]\nretention_days = 20\n[backup]\n\
+         directory = \"/b\"\nevery = \"3600\"\n[archive]\ndirectory = \"/a\"\nevery = \"9\"",
+    );
+    let older = older.unwrap();
+    assert_eq!(older.audit_retention_days, 30);
+    assert_eq!(older.threeds.retention, newer.threeds.retention);
+    assert_eq!(
+        older.deprecated,
+        [
+            "audit.retention_days: write audit.retention = \"30d\"",
+            "archive.every = \"9\": write \"9s\"",
+            "backup.every = \"3600\": write \"3600s\"",
+            "threeds.retention_days: write threeds.retention = \"20d\"",
+        ]
+    );
+    for (lines, mistake) in [
+        ("[audit]\nretention = 30", "audit.retention: must be a number of days"),
+        ("[audit]\nretention = \"36h\"", "audit.retention: must be a number of days"),
+        ("[audit]\nretention = \"0d\"", "audit.retention: must be a number of days"),
+        (
+            "[audit]\nretention = \"30d\"\nretention_days = 30",
+            "audit.retention_days: is the older name of audit.retention",
+        ),
+    ] {
+        let InvalidConfig(mistakes) = with(lines).unwrap_err();
+        assert!(mistakes.len() == 1 && mistakes[0].starts_with(mistake), "{lines}: {mistakes:?}");
+    }
+}
+
+#[test]
+fn a_mistyped_setting_is_answered_with_the_nearest_one() {
+    for (lines, mistake) in [
+        (
+            "[audit]\nretension = \"30d\"",
+            "audit.retension: is not a setting; audit.retention is one",
+        ),
+        ("[adit]\nretention = \"30d\"", "adit: is not a setting; audit is one"),
+        ("[disk]\nflor = \"1GiB\"", "disk.flor: is not a setting; disk.floor is one"),
+        ("[disk]\ncolour = 1", "disk.colour: is not a setting"),
+    ] {
+        assert_eq!(with(lines).unwrap_err().0, [mistake]);
+    }
 }

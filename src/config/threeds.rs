@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::reader::SettingsReader;
+use super::units;
 use crate::bounds::{
     THREEDS_REPLY_DEFAULT, THREEDS_REPLY_MAX, THREEDS_RETENTION, THREEDS_RETENTION_DAYS_MAX,
 };
@@ -58,11 +59,8 @@ const URL_WANTED: &str = "must be an https:// URL with a host, without a user, a
 
 impl SettingsReader {
     pub(super) fn threeds(&mut self) -> ThreedsSettings {
-        let days = self.integer(
-            "threeds.retention_days",
-            THREEDS_RETENTION.as_secs() / (24 * 3_600),
-            1..=THREEDS_RETENTION_DAYS_MAX,
-        );
+        let default = THREEDS_RETENTION.as_secs() / (24 * 3_600);
+        let days = units::days(self, "threeds.retention", default, THREEDS_RETENTION_DAYS_MAX);
         let retention = Duration::from_secs(days.saturating_mul(24 * 3_600));
         let servers: Vec<_> = Scheme::ALL
             .into_iter()
@@ -87,11 +85,12 @@ impl SettingsReader {
 
     fn directory_server(&mut self, scheme: Scheme) -> DirectoryServer {
         let name = |key: &str| format!("threeds.{}.{key}", scheme.as_str());
-        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let timeout = self.integer(
-            &name("timeout_ms"),
-            millis(THREEDS_REPLY_DEFAULT),
-            millis(TIMEOUT_MIN)..=millis(THREEDS_REPLY_MAX),
+        let timeout = units::time_limit(
+            self,
+            &name("timeout"),
+            THREEDS_REPLY_DEFAULT,
+            TIMEOUT_MIN,
+            THREEDS_REPLY_MAX,
         );
         DirectoryServer {
             scheme,
@@ -100,7 +99,7 @@ impl SettingsReader {
             private_key: self.path(&name("private_key")),
             ca: self.path(&name("ca")),
             operator: self.identifier(&name("operator")),
-            timeout: Duration::from_millis(timeout),
+            timeout,
         }
     }
 

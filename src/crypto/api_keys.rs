@@ -101,6 +101,19 @@ mod tests {
     }
 
     #[test]
+    fn another_text_and_another_first_key_give_another_tag() {
+        let one = index(&[1], Phase::Settled);
+        let tag = one.tag("key");
+        for other in [one.tag("kez"), one.tag(""), index(&[2], Phase::Settled).tag("key")] {
+            assert_ne!(other, tag);
+        }
+        assert_eq!(
+            crate::domain::hex::encode(&tag),
+            "443431b0060b2b28d31be09539c2e3699ff19c9808fb229f8aecc3eee422959e"
+        );
+    }
+
+    #[test]
     fn nothing_is_written_under_an_announced_key_but_everything_is_looked_for() {
         let tag = [7; 32];
         let (announced, both) = (index(&[1, 2], Phase::Announced), index(&[1, 2], Phase::Both));

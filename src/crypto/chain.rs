@@ -111,6 +111,7 @@ mod tests {
             hex::encode(link.bytes()),
             "078b9df622ab96de57cb91048a84a13620d84749d24b1db120d50606dbf0d549"
         );
+        assert_eq!(Link::from_bytes(*link.bytes()), link);
     }
 
     #[test]

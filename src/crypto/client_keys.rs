@@ -38,6 +38,12 @@ pub struct ClientMessage<'a> {
     pub authenticated: &'a [u8],
 }
 
+/// True for the public half of a key pair: the secret that it gives depends on the private key.
+pub(super) fn is_public_key(point: [u8; 32]) -> bool {
+    // Any scalar will do: all are multiples of the orders of the other points.
+    StaticSecret::from([9; 32]).diffie_hellman(&PublicKey::from(point)).was_contributory()
+}
+
 impl ClientKeyPair {
     pub fn new(random: &Random) -> Self {
         Self(StaticSecret::from(random.bytes::<32>()))

@@ -19,6 +19,9 @@ mod tests {
             let mut other = tag;
             other[at] ^= 0x80;
             assert!(!is_equal(&tag, &other), "{at}");
+            // Two equal differences do not cancel each other.
+            other[tag.len() - 1 - at] ^= 0x80;
+            assert!(!is_equal(&tag, &other), "{at} and another");
         }
         assert!(!is_equal(&tag, &tag[..15]) && !is_equal(&[], &tag));
     }

@@ -194,6 +194,18 @@ mod tests {
     }
 
     #[test]
+    fn a_sealed_digest_opens_in_its_place_and_under_its_key_alone() {
+        let place = Identity { tenant: &[0; 16], table: 9, key: b"digest" };
+        let sealed = key().seal(&place, b"a digest", &Random::new());
+        assert_eq!(key().open(&place, &sealed).unwrap().expose(), b"a digest");
+        let elsewhere = Identity { table: 8, ..place };
+        assert!(key().open(&elsewhere, &sealed).is_err());
+        assert!(DigestKey::new(&Secret::new([0x43; 32])).open(&place, &sealed).is_err());
+        // The sealing key is not the one that is stored: the three uses have separate keys.
+        assert!(SealingKey::new(1, &Secret::new([0x42; 32])).open(&place, &sealed).is_err());
+    }
+
+    #[test]
     fn whatever_differs_gives_another_element() {
         let one = key().element(7, b"a key", &[1; 16]).0;
         let other = DigestKey::new(&Secret::new([0x43; 32]));

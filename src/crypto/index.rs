@@ -64,6 +64,17 @@ impl IndexKeys {
     }
 }
 
+impl IndexKeys {
+    /// The key that a rotation replaces; `None` without a rotation.
+    pub(super) const fn replaced(&self) -> Option<&IndexKey> {
+        match (self.phase, &self.other) {
+            (Phase::Announced | Phase::Both, Some(_)) => Some(&self.read),
+            (Phase::Flipped | Phase::Clearing, other) => other.as_ref(),
+            (Phase::Announced | Phase::Both, None) | (Phase::Settled, _) => None,
+        }
+    }
+}
+
 impl IndexKey {
     pub(super) fn of(key: &Secret<[u8; 32]>) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, key.expose()))

@@ -253,6 +253,22 @@ mod tests {
     }
 
     #[test]
+    fn shares_of_a_key_combine_to_the_text_of_its_file() {
+        let random = Random::new();
+        let text = MasterKey::generate(&random);
+        let file = Secret::new(text.expose().as_bytes().to_vec());
+        let scheme = Scheme::new(2, 3).unwrap();
+        let made = MasterKey::split(&file, scheme, &random).unwrap();
+        assert_eq!(made.len(), 3);
+        assert_eq!(MasterKey::combine(&made[1..]).unwrap().expose(), text.expose());
+        let short = Secret::new(b"00".to_vec());
+        assert_eq!(
+            MasterKey::split(&short, scheme, &random).unwrap_err(),
+            InvalidMasterKey::Length
+        );
+    }
+
+    #[test]
     fn what_is_no_key_is_refused() {
         assert_eq!(parse("").unwrap_err(), InvalidMasterKey::Length);
         assert_eq!(parse(&"a".repeat(63)).unwrap_err(), InvalidMasterKey::Length);

@@ -1,5 +1,5 @@
-//! Cryptography: keys, sealing, keyed hashes, randomness. No other module uses `ring` or
-//! `x25519-dalek`.
+//! Cryptography: keys, sealing, keyed hashes, randomness. No other module uses `ring`,
+//! `x25519-dalek` or `age`.
 //!
 //! Invariant: a key leaves this module only sealed under another key. The exceptions are the text
 //! of a new master key, which is written to its file, its shares, and the private halves of client
@@ -17,6 +17,7 @@ mod mac;
 mod master;
 mod phase;
 mod random;
+mod recipients;
 mod seal;
 mod sha256;
 mod shares;
@@ -36,6 +37,7 @@ pub use mac::{hmac_sha1, hmac_sha256, hmac_sha512};
 pub use master::{BackupKey, MasterKey};
 pub use phase::Phase;
 pub use random::Random;
+pub use recipients::{AgeRecipients, AgeWriter, InvalidRecipient};
 pub use seal::{
     Identity, OpenFailed, SEAL_OVERHEAD_BYTES, SEALED_KEY_BYTES, SealingKey, Version, version,
 };

@@ -60,3 +60,24 @@ impl Phase {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_phase_has_the_code_and_the_name_that_it_always_had() {
+        let phases = [
+            (Phase::Announced, 1, "announced"),
+            (Phase::Both, 2, "re-encrypting"),
+            (Phase::Flipped, 3, "flipped"),
+            (Phase::Clearing, 4, "clearing"),
+            (Phase::Settled, 5, "settled"),
+        ];
+        for (phase, code, name) in phases {
+            assert_eq!((phase.code(), phase.name()), (code, name));
+            assert_eq!(Phase::from_code(code), Some(phase));
+        }
+        assert_eq!([0, 6, u8::MAX].map(Phase::from_code), [None; 3]);
+    }
+}

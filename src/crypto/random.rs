@@ -11,6 +11,9 @@ const BLOCK_BYTES: usize = 4_096;
 pub struct Random {
     source: SystemRandom,
     block: Mutex<Block>,
+    /// Gives the bytes in place of the operating system, so that a simulation repeats.
+    #[cfg(test)]
+    seed: Option<Mutex<u64>>,
 }
 
 struct Block {
@@ -22,7 +25,18 @@ impl Random {
     #[expect(clippy::disallowed_methods, reason = "this is the one source of randomness")]
     pub fn new() -> Self {
         let block = Block { bytes: [0; BLOCK_BYTES], used: BLOCK_BYTES };
-        Self { source: SystemRandom::new(), block: Mutex::new(block) }
+        Self {
+            source: SystemRandom::new(),
+            block: Mutex::new(block),
+            #[cfg(test)]
+            seed: None,
+        }
+    }
+
+    /// Gives the same bytes for the same seed.
+    #[cfg(test)]
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self { seed: Some(Mutex::new(seed)), ..Self::new() }
     }
 
     /// Returns fresh random bytes. The block is overwritten where they were taken from.
@@ -61,6 +75,10 @@ impl Random {
     }
 
     fn draw(&self, bytes: &mut [u8]) {
+        #[cfg(test)]
+        if let Some(seed) = &self.seed {
+            return tests::draw_seeded(&mut seed.lock().unwrap(), bytes);
+        }
         // No operation is safe without randomness.
         assert!(self.source.fill(bytes).is_ok(), "the operating system gives no randomness");
     }
@@ -83,6 +101,17 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    /// The generator `SplitMix64`.
+    pub(super) fn draw_seeded(seed: &mut u64, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(8) {
+            *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut mixed = *seed;
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            chunk.copy_from_slice(&(mixed ^ (mixed >> 31)).to_le_bytes()[..chunk.len()]);
+        }
+    }
 
     #[test]
     fn no_bytes_are_given_out_twice_across_blocks() {

@@ -39,6 +39,11 @@ impl Uses {
         used
     }
 
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// Adds back counts that could not be written.
     pub fn put_back(&self, used: &[KeyUse]) {
         for used in used {

@@ -138,6 +138,24 @@ mod tests {
     }
 
     #[test]
+    fn the_source_of_new_keys_gives_fresh_bytes_in_every_form() {
+        use rand_core::RngCore as _;
+
+        let random = Random::new();
+        let mut source = Source(&random);
+        let draws: std::collections::HashSet<_> = (0..8).map(|_| source.next_u64()).collect();
+        assert_eq!(draws.len(), 8);
+        // Of eight draws of 32 bits, two are the same once in 150 million times.
+        let draws: std::collections::HashSet<_> = (0..8).map(|_| source.next_u32()).collect();
+        assert_eq!(draws.len(), 8);
+        let mut bytes = [[0; 16]; 3];
+        let [_, filled, tried] = &mut bytes;
+        source.fill_bytes(filled);
+        source.try_fill_bytes(tried).unwrap();
+        assert!(bytes[0] != bytes[1] && bytes[1] != bytes[2] && bytes[0] != bytes[2]);
+    }
+
+    #[test]
     fn lengths_are_encoded_as_der_has_them() {
         assert_eq!(element(3, &[7]), [3, 1, 7]);
         assert_eq!(element(3, &[0; 127])[..3], [3, 127, 0]);

@@ -88,7 +88,12 @@ mod tests {
         check("/a//b/", Err(InvalidContainer::Segment));
         check("/a b/", Err(InvalidContainer::Character));
         check("/\u{e9}/", Err(InvalidContainer::Character));
-        check(&format!("/{}/", "a".repeat(CONTAINER_BYTES_MAX)), Err(InvalidContainer::Length));
+        let longest = format!("/{}/", "a".repeat(CONTAINER_BYTES_MAX - 2));
+        check(&longest, Ok(&longest));
+        check(
+            &format!("/a{}/", "a".repeat(CONTAINER_BYTES_MAX - 2)),
+            Err(InvalidContainer::Length),
+        );
     }
 
     #[test]

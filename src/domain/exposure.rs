@@ -246,6 +246,40 @@ mod tests {
         }
     }
 
+    #[test]
+    fn only_a_right_to_reveal_by_reading_or_using_shows_a_value_in_plain() {
+        for grants in every_grants() {
+            let expected = [grants.read, grants.usage].contains(&Some(Reveal));
+            assert_eq!(grants.shows_plain(), expected, "{grants:?}");
+        }
+    }
+
+    #[test]
+    fn an_exposure_covers_another_if_it_shows_no_less_in_any_respect() {
+        let all = || {
+            [Extent::Outline, Extent::Full].into_iter().flat_map(|extent| {
+                [Redact, Mask, Reveal].into_iter().flat_map(move |transform| {
+                    [Fingerprint::Hidden, Fingerprint::Shown].map(|fingerprint| Exposure {
+                        extent,
+                        transform,
+                        fingerprint,
+                    })
+                })
+            })
+        };
+        let amount = |shown: Exposure| {
+            let extent = u8::from(shown.extent == Extent::Full);
+            (extent, shown.transform, u8::from(shown.fingerprint == Fingerprint::Shown))
+        };
+        for one in all() {
+            for other in all() {
+                let (more, less) = (amount(one), amount(other));
+                let expected = more.0 >= less.0 && more.1 >= less.1 && more.2 >= less.2;
+                assert_eq!(one.covers(other), expected, "{one:?} {other:?}");
+            }
+        }
+    }
+
     #[track_caller]
     fn check(grants: Grants, right: Right, origin: ValueOrigin, expected: &str) {
         let shown = grants.exposure(right, origin).map_or(String::from("refused"), |shown| {

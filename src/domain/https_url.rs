@@ -37,9 +37,12 @@ impl HttpsUrl {
             (host, authority.strip_prefix(host).filter(|_| is_host)?)
         };
         let port = match port.strip_prefix(':') {
-            Some(number) => number.parse().ok().filter(|port| *port > 0)?,
+            // The number's own parser takes a sign, too.
+            Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                number.parse().ok().filter(|port| *port > 0)?
+            }
             None if port.is_empty() => 443,
-            None => return None,
+            Some(_) | None => return None,
         };
         let slash = if path.starts_with('?') { "/" } else { "" };
         Some(Self { host: String::from(host), port, path: format!("{slash}{path}") })
@@ -87,6 +90,7 @@ mod tests {
     fn what_is_no_plain_https_url_is_refused() {
         for text in [
             "",
+            "https://ds.example:+443/",
             "ds.example",
             "http://ds.example",
             "https://",

@@ -1,6 +1,9 @@
 //! The texts of API keys: `key_{test|prod}_self_{pvt|pub|mgt|sess}_{22 base58}`, and a further
 //! `.{32 hex}` for private ones and for those of sessions.
 
+use std::collections::BTreeSet;
+
+use crate::bounds::{IMPORTED_KEY_BYTES_MIN, IMPORTED_KEY_LETTERS_MIN};
 use crate::bounds::{KEY_TEXT_BYTES_MAX, KEY_TEXT_BYTES_MIN};
 use crate::domain::application::ApplicationKind;
 use crate::domain::base58;
@@ -19,6 +22,10 @@ const SESSION: &str = "sess";
 pub struct KeyText(Secret<String>);
 
 impl KeyText {
+    /// The rule of [`KeyText::import`].
+    pub const IMPORT_RULE: &str = "A key has 20 to 100 letters, digits, hyphens, underscores and \
+                                   dots, and at least 6 different ones among the last 20.";
+
     pub fn new(tenant: TenantKind, application: ApplicationKind, random: &[u8; 32]) -> Self {
         let kind = match application {
             ApplicationKind::Management => "mgt",
@@ -59,6 +66,16 @@ impl KeyText {
         let length = KEY_TEXT_BYTES_MIN..=KEY_TEXT_BYTES_MAX;
         (length.contains(&text.len()) && text.bytes().all(legal))
             .then(|| Self(Secret::new(String::from(text))))
+    }
+
+    /// The text of a key of another service. It must not be one that somebody guesses.
+    pub fn import(text: &str) -> Option<Self> {
+        let end = text.len().saturating_sub(IMPORTED_KEY_BYTES_MIN);
+        let end = text.get(end..).unwrap_or_default();
+        let letters: BTreeSet<u8> = end.bytes().collect();
+        Self::parse(text).filter(|_| {
+            text.len() >= IMPORTED_KEY_BYTES_MIN && letters.len() >= IMPORTED_KEY_LETTERS_MIN
+        })
     }
 
     pub fn expose(&self) -> &str {
@@ -105,6 +122,24 @@ mod tests {
             ["", "short", "key_test_self_pvt_ 1234567890", &"k".repeat(101), "k\u{e9}y_123456789"]
         {
             assert!(KeyText::parse(text).is_none());
+        }
+    }
+
+    #[test]
+    fn texts_that_somebody_guesses_are_not_imported() {
+        let same = KeyText::new(TenantKind::Test, ApplicationKind::Private, &[0xab; 32]);
+        let zero = KeyText::new(TenantKind::Test, ApplicationKind::Public, &[0; 32]);
+        for text in ["key_N88mVGsp3sCXkykyN2EFED", "0123456789abcdef0123"] {
+            assert_eq!(KeyText::import(text).unwrap().expose(), text);
+        }
+        let repeated = ["a".repeat(36), format!("key_test_self_pvt_{}", "ab".repeat(10))];
+        let weak = [&repeated[0], &repeated[1], zero.expose(), same.expose(), "0123456789abcdef"];
+        for text in weak {
+            assert!(KeyText::parse(text).is_some() && KeyText::import(text).is_none(), "{text}");
+        }
+        let bounds = [IMPORTED_KEY_BYTES_MIN, IMPORTED_KEY_LETTERS_MIN, KEY_TEXT_BYTES_MAX];
+        for bound in bounds {
+            assert!(KeyText::IMPORT_RULE.contains(&bound.to_string()), "{bound}");
         }
     }
 }

@@ -26,10 +26,27 @@ macro_rules! permissions {
                 match self { $(Self::$name => &[$($kind),+]),+ }
             }
 
+            /// The refusal of an operation that needs it.
+            const fn lacking(self) -> &'static str {
+                match self {
+                    $(Self::$name => concat!(
+                        "The API key does not have the permission that this operation needs: ",
+                        $text,
+                        "."
+                    )),+
+                }
+            }
+
             pub fn parse(text: &str) -> Option<Self> {
                 match text { $($text => Some(Self::$name),)+ _ => None }
             }
         }
+    };
+}
+
+macro_rules! lacking_one {
+    ($names:literal) => {
+        concat!("The API key does not have a permission that this operation needs: ", $names, ".")
     };
 }
 
@@ -96,6 +113,23 @@ permissions! {
     AccountUpdaterInvoke "account-updater:real-time:invoke" [Private] "Update an account at once";
 }
 
+/// The refusal of an operation that needs one of these. It names permissions of the operation, which
+/// the API reference lists as well, and none of the key.
+pub const fn lacking(permissions: &[Permission]) -> &'static str {
+    use Permission::{
+        LogRead, ReportRead, TokenCreate, TokenIntentCreate, TokenRead, TokenUse, WebhookRead,
+        WebhooksRead,
+    };
+    match permissions {
+        [only] => only.lacking(),
+        [LogRead, ReportRead] => lacking_one!("log:read or report:read"),
+        [TokenCreate, TokenIntentCreate] => lacking_one!("token:create or token-intent:create"),
+        [TokenUse, TokenRead] => lacking_one!("token:use or token:read"),
+        [WebhooksRead, WebhookRead] => lacking_one!("webhooks:read or webhook:read"),
+        _ => "The API key does not have the permission that this operation needs.",
+    }
+}
+
 impl Permission {
     /// True if access rules, which apply to containers, can grant it.
     pub const fn concerns_tokens(self) -> bool {
@@ -138,7 +172,47 @@ mod tests {
         for permission in Permission::ALL {
             if permission.concerns_tokens() {
                 assert!(!permission.may_be_held_by(Management), "{permission:?}");
+                assert!(permission.may_be_held_by(Private), "{permission:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_session_gets_only_what_private_applications_alone_can_hold() {
+        for permission in Permission::ALL {
+            let kinds = permission.kinds();
+            let expected = kinds.contains(&Private) && !kinds.contains(&Management);
+            assert_eq!(permission.may_be_granted_to_sessions(), expected, "{permission:?}");
+        }
+        assert!(Permission::TokenRead.may_be_granted_to_sessions());
+        assert!(!Permission::WebhooksRead.may_be_granted_to_sessions());
+        let both = Permission::ALL
+            .iter()
+            .find(|it| [Private, Management].into_iter().all(|kind| it.may_be_held_by(kind)));
+        assert!(!both.unwrap().may_be_granted_to_sessions());
+    }
+
+    #[test]
+    fn a_refusal_names_the_permissions_of_the_operation() {
+        use Permission::{
+            LogRead, ReportRead, TokenCreate, TokenIntentCreate, TokenRead, TokenUse, WebhookRead,
+            WebhooksRead,
+        };
+        for operation in [
+            &[TokenRead][..],
+            &[LogRead, ReportRead],
+            &[TokenCreate, TokenIntentCreate],
+            &[TokenUse, TokenRead],
+            &[WebhooksRead, WebhookRead],
+        ] {
+            let text = lacking(operation);
+            for permission in Permission::ALL {
+                let is_named = text.contains(permission.as_str());
+                let is_longer =
+                    operation.iter().any(|it| it.as_str().contains(permission.as_str()));
+                assert_eq!(is_named, is_longer, "{text}");
+            }
+        }
+        assert!(!lacking(&[]).contains(':'));
     }
 }

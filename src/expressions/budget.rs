@@ -68,6 +68,12 @@ impl Budget {
         self.left.load(Ordering::Relaxed) == RAN_OUT
     }
 
+    /// The work that is left.
+    #[cfg(any(fuzzing, test))]
+    pub(super) fn left(&self) -> usize {
+        if self.ran_out() { 0 } else { self.left.load(Ordering::Relaxed) }
+    }
+
     /// Charges for parsing a mask or an expression.
     pub(super) fn spend_parsing(&self, text: &str) -> Result<(), Failed> {
         self.spend(text.len().saturating_mul(PARSE_BYTE))

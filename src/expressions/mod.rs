@@ -12,6 +12,8 @@ mod evaluate;
 mod failures;
 mod filters;
 mod first;
+#[cfg(any(fuzzing, test))]
+pub(crate) mod fuzz;
 mod lex;
 mod mask;
 mod parse;

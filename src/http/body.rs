@@ -33,16 +33,24 @@ pub(super) async fn read_json<'b>(
         return Err(Problem::new(415, "The body must be JSON, with a Content-Type that says so."));
     }
     let (bytes, mut share) = read(body, BODY_BYTES_MAX, bodies).await?;
-    if has_too_many_values(bytes.expose()) {
+    Ok((parse_json(bytes.expose(), &mut share)?, share))
+}
+
+/// The bytes of a body, parsed in the memory of its share.
+pub(super) fn parse_json(
+    bytes: &[u8],
+    share: &mut BodyShare<'_>,
+) -> Result<Secret<Value>, Problem> {
+    if has_too_many_values(bytes) {
         return Err(Problem::new(400, "The request's body has too many values."));
     }
-    share.grow_to(parsed_bytes(bytes.expose()))?;
+    share.grow_to(parsed_bytes(bytes))?;
     // The parser's message is dropped: it may quote the body.
-    let value = serde_json::from_slice(bytes.expose()).ok();
+    let value = serde_json::from_slice(bytes).ok();
     let not_json = Problem::new(400, "The request's body is not valid JSON.");
     let value = value.map(Secret::new).ok_or(not_json)?;
     if is_within(value.expose(), JSON_DEPTH_MAX) {
-        Ok((value, share))
+        Ok(value)
     } else {
         Err(Problem::new(400, "The request's body is nested too deeply."))
     }

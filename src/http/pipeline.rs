@@ -10,16 +10,21 @@ use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use serde_json::Value;
 
-use crate::app::{Caller, Error, Guard, traced};
+use crate::app::{Caller, Error, Guard, RefusedAttempt, originated};
 use crate::bounds::BODY_BYTES_MAX;
+use crate::domain::application::ApplicationKind;
+use crate::domain::audit::RefusalReason;
+use crate::domain::id::KeyId;
 use crate::domain::key_text::KeyText;
+use crate::domain::origin::Origin;
 use crate::domain::page_group::PageGroup;
 use crate::http::body;
 use crate::http::exchange::{Exchange, OperationCall, OperationFailure, counted};
+use crate::http::operator_listener;
 use crate::http::origin::API_KEY;
-use crate::http::probes::ProbeDetail;
+use crate::http::probes::ProbeRequest;
 use crate::http::problem::Problem;
-use crate::http::reply::{self, Reply, RequestContext};
+use crate::http::reply::{self, Refused, Reply, RequestContext};
 use crate::http::request_counts::NO_ROUTE;
 use crate::http::route::{
     self, ApiCall, BodyKind, Idempotency, NoMatch, OperationRoute, Presence, Route,
@@ -60,8 +65,10 @@ impl Http {
         let mut summary = RequestSummary::default();
         // The id that is logged: one that looks like a card number is withheld.
         let trace = Trace::from_client(&context.trace);
-        let respond = self.respond(&context, &parts, body, peer, &mut summary);
-        let response = traced(trace.as_str(), respond).await;
+        let address = self.address(&parts, peer);
+        let origin = Arc::new(Origin::of_request(Some(address), trace.as_str()));
+        let respond = self.respond(&context, &parts, body, address, &mut summary);
+        let mut response = originated(Arc::clone(&origin), respond).await;
         let route = summary.route.map_or(NO_ROUTE, |route| route.name);
         let (status, duration) = (response.status().as_u16(), started.elapsed());
         self.requests.count(route, status, duration);
@@ -73,11 +80,18 @@ impl Http {
         self.log.request(RequestLine {
             trace,
             route,
+            address: Some(address),
             tenant: summary.caller.as_ref().map(|caller| caller.tenant.id.uuid()),
             application: summary.caller.as_ref().map(|caller| caller.application.id.uuid()),
+            key: origin.key().map(KeyId::uuid),
             status,
             duration,
         });
+        if response.extensions_mut().remove::<Refused>().is_some() {
+            let reason = reason_of(status, &parts.headers);
+            let caller = summary.caller.map(|it| (it.tenant.id, it.application.id));
+            self.app.audit().refusals().note(&RefusedAttempt { reason, route, caller, origin });
+        }
         response
     }
 
@@ -87,26 +101,29 @@ impl Http {
         let (parts, body) = request.into_parts();
         let context = self.context(&parts);
         body::drain(body).await;
-        match route::find_operator(&parts.method, parts.uri.path()) {
-            Ok((_, function)) => context.success(function(self, ProbeDetail::Checks)),
-            Err(no_match) => context.failure(&no_match.into()),
-        }
+        operator_listener::answer_operator(&self.registry, &context, &parts)
     }
 
     /// Answers a request to the results listener. `schemes` issued the peer's certificate.
     pub async fn answer_results(
         &self,
         request: Request<Incoming>,
+        peer: SocketAddr,
         schemes: &[Scheme],
     ) -> Response<SecretBody> {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
         let context = self.context(&parts);
+        let trace = Trace::from_client(&context.trace);
+        let address = peer.ip().to_canonical();
+        let origin = Arc::new(Origin::of_request(Some(address), trace.as_str()));
         let (route, reply) = match route::find_results(&parts.method, parts.uri.path()) {
             Ok((route, function)) => {
                 let read = body::read(body, BODY_BYTES_MAX, &self.bodies).await;
                 let reply = match read {
-                    Ok((bytes, _share)) => function(self, bytes.expose(), schemes).await,
+                    Ok((bytes, _share)) => {
+                        originated(origin, function(self, bytes.expose(), schemes)).await
+                    }
                     Err(problem) => Err(problem),
                 };
                 (route.name, reply)
@@ -121,10 +138,12 @@ impl Http {
             Err(problem) => self.failure(&context, &problem),
         };
         self.log.request(RequestLine {
-            trace: Trace::from_client(&context.trace),
+            trace,
             route,
+            address: Some(address),
             tenant: None,
             application: None,
+            key: None,
             status: response.status().as_u16(),
             duration: started.elapsed(),
         });
@@ -146,7 +165,7 @@ impl Http {
         context: &RequestContext,
         parts: &Parts,
         body: Incoming,
-        peer: SocketAddr,
+        address: IpAddr,
         summary: &mut RequestSummary,
     ) -> Response<SecretBody> {
         let is_here = |presence| self.has(presence);
@@ -156,9 +175,8 @@ impl Http {
             Err(NoMatch::Elsewhere | NoMatch::Path) => false,
         };
         let is_proxy = route::proxy_rest(parts.uri.path()).is_some();
-        let address = self.admit_address(parts, peer);
-        let admitted = address.and_then(|address| Ok((address, found?)));
-        let (address, (route, call)) = match admitted {
+        let admitted = self.admit_address(address).and_then(|()| Ok(found?));
+        let (route, call) = match admitted {
             Ok(admitted) => admitted,
             Err(problem) => {
                 body::drain(body).await;
@@ -188,7 +206,15 @@ impl Http {
             }
             ApiCall::Probe(function) => {
                 body::drain(body).await;
-                context.success(function(self, ProbeDetail::of_client(self, parts)))
+                let request = ProbeRequest::of_client(self, parts);
+                let mut response = match function(self, &request) {
+                    Ok(reply) => context.success(reply),
+                    Err(problem) => self.failure(context, &problem),
+                };
+                if request.has_wrong_key {
+                    response.extensions_mut().insert(Refused);
+                }
+                response
             }
             // In a box, so that the future of every other request is not as large as this one.
             ApiCall::Proxy => {
@@ -341,7 +367,28 @@ impl Http {
     /// True if the request carries a valid key. `server` treats such clients as known. Limits and
     /// permissions are not checked.
     pub fn knows(&self, request: &Request<Incoming>) -> bool {
-        key_of(request.headers()).is_some_and(|key| self.app.access().authenticate(&key).is_ok())
+        self.caller_of(request).is_some()
+    }
+
+    /// True if the request carries a valid key that its owner keeps secret. The key of a public
+    /// application is in pages that everybody can read.
+    pub fn trusts(&self, request: &Request<Incoming>) -> bool {
+        let caller = self.caller_of(request);
+        caller.is_some_and(|caller| caller.application.kind != ApplicationKind::Public)
+    }
+
+    fn caller_of(&self, request: &Request<Incoming>) -> Option<Arc<Caller>> {
+        let key = key_of(request.headers())?;
+        self.app.access().authenticate(&key).ok()
+    }
+}
+
+/// The reason of a refusal with this status. Probes answer a wrong key with a status of their own.
+fn reason_of(status: u16, headers: &HeaderMap) -> RefusalReason {
+    match status {
+        403 => RefusalReason::NotAllowed,
+        401 if !headers.contains_key(API_KEY) => RefusalReason::NoKey,
+        _ => RefusalReason::WrongKey,
     }
 }
 

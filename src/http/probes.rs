@@ -6,15 +6,32 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
 use serde_json::json;
 
+use crate::app::Error;
 use crate::domain::application::ApplicationKind;
 use crate::domain::key_text::KeyText;
 use crate::http::origin::API_KEY;
+use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::state::Http;
+use crate::http::wire::query::Query;
+use crate::metrics::{Readiness, Registry};
 use crate::secret::SecretBody;
 
-/// A probe's function in the routing table.
-pub(in crate::http) type ProbeFunction = fn(&Http, ProbeDetail) -> Reply;
+/// A probe's function in the routing table, for the API listener.
+pub(in crate::http) type ProbeFunction = fn(&Http, &ProbeRequest<'_>) -> Result<Reply, Problem>;
+/// The same for the operator's listeners, which a standby has too.
+pub(in crate::http) type OperatorFunction =
+    fn(&Registry, &ProbeRequest<'_>) -> Result<Reply, Problem>;
+
+/// The parts of a request that a probe reads.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::http) struct ProbeRequest<'a> {
+    pub(in crate::http) detail: ProbeDetail,
+    /// True if it has a key that does not exist. The answer is the same, but it is a refused attempt:
+    /// otherwise somebody could try keys here unseen.
+    pub(in crate::http) has_wrong_key: bool,
+    query: &'a str,
+}
 
 /// The part of the checks that a probe shows: the reasons would help an attacker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,43 +42,85 @@ pub(in crate::http) enum ProbeDetail {
     Status,
 }
 
-impl ProbeDetail {
-    /// The detail for a client of the API listener: only management keys get reasons. A missing or
-    /// wrong key is no error, since load balancers have none.
-    pub(in crate::http) fn of_client(http: &Http, parts: &Parts) -> Self {
-        let text = parts.headers.get(API_KEY).and_then(|value| value.to_str().ok());
-        let caller =
-            text.and_then(KeyText::parse).and_then(|key| http.app.access().authenticate(&key).ok());
-        let kind = caller.map(|caller| caller.application.kind);
-        if kind == Some(ApplicationKind::Management) { Self::Checks } else { Self::Status }
+impl<'a> ProbeRequest<'a> {
+    /// A request to the API listener: only management keys get reasons. A missing or wrong key is no
+    /// error, since load balancers have none.
+    pub(in crate::http) fn of_client(http: &Http, parts: &'a Parts) -> Self {
+        let caller = parts.headers.get(API_KEY).map(|value| {
+            let key = value.to_str().ok().and_then(KeyText::parse).ok_or(Error::Unauthenticated)?;
+            http.app.access().authenticate(&key)
+        });
+        let has_wrong_key = matches!(caller, Some(Err(Error::Unauthenticated)));
+        let kind = caller.and_then(Result::ok).map(|caller| caller.application.kind);
+        let is_manager = kind == Some(ApplicationKind::Management);
+        let detail = if is_manager { ProbeDetail::Checks } else { ProbeDetail::Status };
+        Self { detail, has_wrong_key, query: query_of(parts) }
+    }
+
+    pub(in crate::http) fn of_operator(parts: &'a Parts) -> Self {
+        Self { detail: ProbeDetail::Checks, has_wrong_key: false, query: query_of(parts) }
+    }
+
+    /// The requests that the balancer wants to send: `for=reads` or `for=writes`. Without the
+    /// parameter it sends both. A value that is misspelt is refused, so that no balancer watches
+    /// something else than its operator meant.
+    fn readiness(&self) -> Result<Readiness, Problem> {
+        let query = Query::parse(self.query);
+        let query = query.ok_or(Problem::new(400, "The query is too long or not valid UTF-8."))?;
+        match query.all("for").collect::<Vec<_>>().as_slice() {
+            [] | ["writes"] => Ok(Readiness::Writes),
+            ["reads"] => Ok(Readiness::Reads),
+            _ => Err(Problem::new(400, "The parameter `for` must be `reads` or `writes`, once.")),
+        }
     }
 }
 
-pub(in crate::http) fn healthz(_: &Http, _: ProbeDetail) -> Reply {
-    Reply::ok(json!({"status": "alive"}).to_string())
+fn query_of(parts: &Parts) -> &str {
+    parts.uri.query().unwrap_or_default()
+}
+
+pub(in crate::http) fn healthz(_: &Http, _: &ProbeRequest<'_>) -> Reply {
+    alive()
 }
 
 /// For clients of the published interface. It says no more than that the server answers.
-pub(in crate::http) fn ping(_: &Http, _: ProbeDetail) -> Reply {
+pub(in crate::http) fn ping(_: &Http, _: &ProbeRequest<'_>) -> Reply {
     Reply::ok(json!({"status": "ok"}).to_string())
 }
 
-pub(in crate::http) fn readyz(http: &Http, detail: ProbeDetail) -> Reply {
-    let checks = http.registry.checks();
-    let text = match detail {
-        ProbeDetail::Checks => checks.to_json(),
-        ProbeDetail::Status => checks.status_to_json(),
+pub(in crate::http) fn readyz(http: &Http, request: &ProbeRequest<'_>) -> Result<Reply, Problem> {
+    operator_readyz(&http.registry, request)
+}
+
+pub(in crate::http) fn operator_healthz(_: &Registry, _: &ProbeRequest<'_>) -> Reply {
+    alive()
+}
+
+pub(in crate::http) fn operator_readyz(
+    registry: &Registry,
+    request: &ProbeRequest<'_>,
+) -> Result<Reply, Problem> {
+    let readiness = request.readiness()?;
+    let checks = registry.checks();
+    let text = match request.detail {
+        ProbeDetail::Checks => checks.to_json(readiness),
+        ProbeDetail::Status => checks.status_to_json(readiness),
     };
     // 503 keeps load balancers from sending requests here.
-    let status = if checks.are_right() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    Reply::with_status(status, SecretBody::from(text.to_string()))
+    let is_ready = checks.are_right_for(readiness);
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    Ok(Reply::with_status(status, SecretBody::from(text.to_string())))
 }
 
-pub(in crate::http) fn metrics(http: &Http, _: ProbeDetail) -> Reply {
+pub(in crate::http) fn operator_metrics(registry: &Registry, _: &ProbeRequest<'_>) -> Reply {
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-    Reply::ok(http.registry.page()).with(CONTENT_TYPE, kind)
+    Reply::ok(registry.page()).with(CONTENT_TYPE, kind)
 }
 
-pub(in crate::http) fn status(http: &Http, _: ProbeDetail) -> Reply {
-    Reply::ok(http.registry.status().to_string())
+pub(in crate::http) fn operator_status(registry: &Registry, _: &ProbeRequest<'_>) -> Reply {
+    Reply::ok(registry.status().to_string())
+}
+
+fn alive() -> Reply {
+    Reply::ok(json!({"status": "alive"}).to_string())
 }

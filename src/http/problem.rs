@@ -28,6 +28,11 @@ pub(crate) struct Problem {
     pub(crate) upstream: Option<Box<Upstream>>,
 }
 
+/// The texts of 429, on a server for production and on one of `strongroom dev`.
+pub const LIMITED: &str = "There were too many requests; wait as long as Retry-After says.";
+pub const LIMITED_ON_DEV: &str = "There were too many requests; wait as long as Retry-After says. \
+                                  strongroom dev --rate-limits off has no limits.";
+
 const UPSTREAM: &str = "A server that takes part in 3-D Secure failed; create a new session.";
 const VALIDATION: &str = "One or more validation errors occurred.";
 
@@ -137,11 +142,7 @@ impl From<Mistakes> for Problem {
 
 impl From<RateLimitRefusal> for Problem {
     fn from(refusal: RateLimitRefusal) -> Self {
-        let mut problem = Self::retry(
-            429,
-            "There were too many requests; wait as long as Retry-After says.",
-            refusal.retry_after_s,
-        );
+        let mut problem = Self::retry(429, LIMITED, refusal.retry_after_s);
         problem.limit = Some(Box::new(refusal));
         problem
     }

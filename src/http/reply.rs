@@ -91,6 +91,11 @@ const fn status_code(status: AnswerStatus) -> StatusCode {
     }
 }
 
+/// Marks a response of the vault's own that refuses its request with 401 or 403, and a probe's answer
+/// to a wrong key. An answer of a destination with such a status has no mark.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Refused;
+
 /// The parts of a request that its response depends on.
 #[derive(Debug)]
 pub(crate) struct RequestContext {
@@ -134,6 +139,9 @@ impl RequestContext {
         let status =
             StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = self.response(status, body);
+        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            response.extensions_mut().insert(Refused);
+        }
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
         if let Some(after_s) = problem.retry_after_s {

@@ -1,9 +1,7 @@
 //! The state that all requests share.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
-
-use hyper::http::request::Parts;
 
 use crate::app::Vault;
 use crate::domain::page_group::PageGroups;
@@ -22,6 +20,8 @@ use crate::metrics::Registry;
 pub struct Http {
     pub app: Arc<Vault>,
     pub limiter: Limiter,
+    /// The text of an answer with 429.
+    pub limit_advice: &'static str,
     pub log: Log,
     pub catalog: Catalog,
     /// Peers whose `X-Forwarded-For` is believed.
@@ -48,17 +48,17 @@ pub enum DeprecatedOperations {
 }
 
 impl Http {
-    /// Charges the request to the limit of the client's address, and returns the address.
-    pub(super) fn admit_address(&self, parts: &Parts, peer: SocketAddr) -> Result<IpAddr, Problem> {
-        let address = self.address(parts, peer);
+    /// Charges the request to the limit of the client's address.
+    pub(super) fn admit_address(&self, address: IpAddr) -> Result<(), Problem> {
         let admitted = self.limiter.admit_address(address, self.app.now());
-        admitted.map_err(|refusal| self.limited(refusal))?;
-        Ok(address)
+        admitted.map(drop).map_err(|refusal| self.limited(refusal))
     }
 
     pub(super) fn limited(&self, refusal: limits::RateLimitRefusal) -> Problem {
         self.requests.count_limited(refusal.row);
-        refusal.into()
+        let mut problem = Problem::from(refusal);
+        problem.detail = self.limit_advice;
+        problem
     }
 
     /// Logs an internal fault when it is answered. A failure of the disk has no fault here: it ends

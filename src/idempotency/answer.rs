@@ -213,3 +213,96 @@ impl AnswerStatus {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::access::Transform;
+    use crate::domain::exposure::{Extent, Fingerprint};
+
+    fn text(bytes: &[u8]) -> Secret<Vec<u8>> {
+        Secret::new(bytes.to_vec())
+    }
+
+    fn parts(answer: &RememberedAnswer) -> Vec<(String, PartLifetime)> {
+        let part =
+            |(bytes, lifetime): (&[u8], _)| (String::from_utf8(bytes.to_vec()).unwrap(), lifetime);
+        answer.parts().map(part).collect()
+    }
+
+    #[track_caller]
+    fn check(answer: &RememberedAnswer, expected: &[(&str, PartLifetime)]) {
+        let expected: Vec<_> =
+            expected.iter().map(|(text, lifetime)| (String::from(*text), *lifetime)).collect();
+        assert_eq!(parts(answer), expected);
+    }
+
+    use PartLifetime::{Always, Once, With};
+
+    #[test]
+    fn a_text_is_cut_at_its_marks_and_kept_before_the_first() {
+        let mut answer = RememberedAnswer::empty(AnswerStatus::Ok);
+        answer.append(text(b"abcdef"), &[(1, With(0)), (3, Once), (3, Always), (9, Once)]);
+        check(&answer, &[("a", Always), ("bc", With(0)), ("def", Always)]);
+        answer.append(text(b"ghi"), &[(2, Once)]);
+        check(&answer, &[("a", Always), ("bc", With(0)), ("defgh", Always), ("i", Once)]);
+        assert_eq!(answer.into_body().expose(), b"abcdefghi");
+    }
+
+    /// Only parts that are always kept are joined: two subjects can end at different times, and a
+    /// part that is sent once must not take a kept one with it.
+    #[test]
+    fn parts_of_different_lifetimes_stay_apart() {
+        let mut answer = RememberedAnswer::new(AnswerStatus::Created, text(b"a"));
+        for (text, lifetime) in
+            [("b", Always), ("", With(0)), ("c", With(0)), ("d", With(0)), ("e", With(1))]
+        {
+            answer.push(text.as_bytes(), lifetime);
+        }
+        answer.push(b"f", Once);
+        answer.push(b"", Always);
+        answer.push(b"g", Once);
+        let expected = [
+            ("ab", Always),
+            ("c", With(0)),
+            ("d", With(0)),
+            ("e", With(1)),
+            ("f", Once),
+            ("g", Once),
+        ];
+        check(&answer, &expected);
+        assert_eq!(answer.into_body().expose(), b"abcdefg");
+    }
+
+    #[test]
+    fn a_subject_and_a_disclosure_are_kept_once() {
+        let mut answer = RememberedAnswer::empty(AnswerStatus::Ok).at(String::from("/tokens/1"));
+        assert_eq!(answer.location.as_deref(), Some("/tokens/1"));
+        let intent =
+            |number| SubjectId::TokenIntent(TokenIntentId::new(uuid::Uuid::from_u128(number)));
+        let places = [1, 2, 1, 3, 2].map(|number| answer.subject(intent(number), None, &[]));
+        assert_eq!((places, answer.subjects.len()), ([0, 1, 0, 2, 1], 3));
+        let disclosure = |right| Disclosure {
+            right,
+            value: ValueOrigin::Own,
+            containers: Vec::new(),
+            exposure: Exposure {
+                extent: Extent::Full,
+                transform: Transform::Mask,
+                fingerprint: Fingerprint::Shown,
+            },
+        };
+        for right in [Right::Read, Right::Use, Right::Read] {
+            answer.disclose(disclosure(right));
+        }
+        assert_eq!(answer.disclosures, [disclosure(Right::Read), disclosure(Right::Use)]);
+    }
+
+    #[test]
+    fn only_the_statuses_of_success_are_remembered() {
+        assert_eq!([AnswerStatus::Ok, AnswerStatus::Created].map(AnswerStatus::code), [200, 201]);
+        assert_eq!(AnswerStatus::from_code(200), Some(AnswerStatus::Ok));
+        assert_eq!(AnswerStatus::from_code(201), Some(AnswerStatus::Created));
+        assert_eq!([0, 202, 404, 500].map(AnswerStatus::from_code), [None; 4]);
+    }
+}

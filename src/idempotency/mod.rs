@@ -76,6 +76,15 @@ mod tests {
     }
 
     #[test]
+    fn half_days_are_counted_from_1970() {
+        let at = |seconds| half_day(Timestamp::from_seconds(seconds));
+        assert_eq!([0, 43_199, 43_200, 129_600].map(at), [0, 0, 1, 3]);
+        assert_eq!(half_day_start(3), Some(Timestamp::from_seconds(129_600)));
+        assert_eq!(live_half_days(Timestamp::from_seconds(129_600)), [4, 3, 2, 1]);
+        assert_eq!(half_day_start(u64::MAX), None);
+    }
+
+    #[test]
     fn keys_have_1_to_255_visible_characters() {
         for key in ["a", "*8d0c", &"k".repeat(255), "~!@#$%^&*()"] {
             assert!(is_key(key), "{key}");

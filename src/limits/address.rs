@@ -81,9 +81,8 @@ impl Network {
     fn canonical(self) -> Self {
         const MAPPED_BITS: u32 = 96;
         match (self.base.to_canonical(), self.prefix_bits.checked_sub(MAPPED_BITS)) {
-            (base @ IpAddr::V4(_), Some(prefix_bits)) if self.base.is_ipv6() => {
-                Self { base, prefix_bits }
-            }
+            // The prefix of an address that was written as IPv4 is shorter.
+            (base @ IpAddr::V4(_), Some(prefix_bits)) => Self { base, prefix_bits },
             _ => self,
         }
     }

@@ -250,6 +250,25 @@ mod tests {
     }
 
     #[test]
+    fn a_counter_is_idle_once_its_last_part_of_a_microsecond_has_passed() {
+        let idle = |state: BucketState, micros| {
+            state.is_idle(Duration::from_mins(1), START.plus(Duration::from_micros(micros)))
+        };
+        let whole = BucketState::ending(START, 5 << SPAN_BITS, BucketPhase::Open);
+        assert_eq!([0, 4, 5, 6].map(|at| idle(whole, at)), [false, false, true, true]);
+        let more = BucketState::ending(START, (5 << SPAN_BITS) + 1, BucketPhase::Open);
+        assert_eq!([0, 5, 6, 7].map(|at| idle(more, at)), [false, false, true, true]);
+    }
+
+    #[test]
+    fn a_counter_from_before_the_clock_was_set_back_is_idle() {
+        let life = Duration::from_mins(1);
+        let longest = life + RATE_CLOCK_SKEW_MAX;
+        let until = |ends: Duration| BucketState::fresh(START.plus(ends)).is_idle(life, START);
+        assert!(!until(longest) && until(longest + Duration::from_micros(1)));
+    }
+
+    #[test]
     fn a_row_without_an_allowance_refuses() {
         let [row, ..] = ROWS;
         let terms = Terms::of(&Row { requests: 0, ..row }, NonZeroU32::MIN);

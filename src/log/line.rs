@@ -106,7 +106,12 @@ pub(super) fn write_request(out: &mut String, at: Timestamp, line: &RequestLine)
     text(out, line.trace.as_str());
     field(out, "route");
     text(out, line.route);
-    for (name, id) in [("tenant", line.tenant), ("application", line.application)] {
+    if let Some(address) = line.address {
+        field(out, "address");
+        quoted(out, &address);
+    }
+    let ids = [("tenant", line.tenant), ("application", line.application), ("key_id", line.key)];
+    for (name, id) in ids {
         if let Some(id) = id {
             field(out, name);
             write_id(out, id);
@@ -135,6 +140,7 @@ fn write_value(out: &mut String, value: &Value) {
         Value::Duration(duration) => number(out, micros(*duration)),
         Value::Id(id) => write_id(out, *id),
         Value::Name(name) => text(out, name),
+        Value::Path(path) => text(out, &path.to_string_lossy()),
         Value::Place(place) => {
             out.push('"');
             escape(out, &place.file);

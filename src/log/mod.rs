@@ -1,7 +1,7 @@
 //! The log: one JSON line for each event.
 //!
 //! Invariant: no text from outside is logged. A field is a number, an id, a time, a constant of
-//! this program, or a trace id that passed [`Trace::from_client`].
+//! this program, a path of the settings, or a trace id that passed [`Trace::from_client`].
 //!
 //! Writing never waits: lines go through a bounded queue to one thread. When the reader of our
 //! output is too slow, lines are dropped and counted, and the count is logged when it reads again.
@@ -10,8 +10,9 @@ mod line;
 mod writer;
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::Location;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
@@ -145,8 +146,12 @@ pub struct RequestLine {
     pub trace: Trace,
     /// The name of the route, not the path: paths hold ids that the caller chose.
     pub route: &'static str,
+    /// The client's address, after the proxies that the operator trusts.
+    pub address: Option<IpAddr>,
     pub tenant: Option<Uuid>,
     pub application: Option<Uuid>,
+    /// The id of the API key, never its text.
+    pub key: Option<Uuid>,
     pub status: u16,
     pub duration: Duration,
 }
@@ -189,6 +194,8 @@ pub enum Value {
     Id(Uuid),
     /// A constant of this program.
     Name(&'static str),
+    /// A file or a directory that the settings name.
+    Path(PathBuf),
     Place(SourceLocation),
     Signed(i64),
     Time(Timestamp),
@@ -215,6 +222,7 @@ enum Level {
 }
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a box would cost each request an allocation")]
 enum QueueEntry {
     Event(Timestamp, Box<Event>),
     Flush(SyncSender<()>),

@@ -49,8 +49,10 @@ fn request(trace: Trace) -> RequestLine {
     RequestLine {
         trace,
         route: "tokens.create",
+        address: Some(IpAddr::from([192, 0, 2, 1])),
         tenant: Some(Uuid::from_u128(1)),
         application: None,
+        key: Some(Uuid::from_u128(2)),
         status: 201,
         duration: Duration::from_micros(1_234),
     }
@@ -64,7 +66,8 @@ fn a_request_leaves_one_line_of_json() {
         receive("a line of the log", &read),
         "{\"at\":\"2026-11-14T09:30:00.0000000+00:00\",\"level\":\"info\",\"event\":\"request\",\
          \"trace\":\"abcdabcd-abcd-4bcd-abcd-abcdabcdabcd\",\"route\":\"tokens.create\",\
-         \"tenant\":\"00000000-0000-0000-0000-000000000001\",\"status\":201,\"duration_us\":1234}"
+         \"address\":\"192.0.2.1\",\"tenant\":\"00000000-0000-0000-0000-000000000001\",\
+         \"key_id\":\"00000000-0000-0000-0000-000000000002\",\"status\":201,\"duration_us\":1234}"
     );
 }
 
@@ -78,6 +81,7 @@ fn every_kind_of_value_is_valid_json() {
             .with("duration_us", Value::Duration(Duration::from_secs(1)))
             .with("id", Value::Id(Uuid::from_u128(3)))
             .with("name", Value::Name("quote \" and \\ and \u{7}"))
+            .with("path", Value::Path(PathBuf::from("/a \"b\"")))
             .with("place", Value::Place(SourceLocation { file: Box::from("a\\b.rs"), line: 7 }))
             .with("signed", Value::Signed(-1))
             .with("time", Value::Time(Timestamp::from_seconds(0))),
@@ -89,6 +93,7 @@ fn every_kind_of_value_is_valid_json() {
     assert_eq!(line["count"], u64::MAX);
     assert_eq!(line["duration_us"], 1_000_000);
     assert_eq!(line["name"], "quote \" and \\ and ?");
+    assert_eq!(line["path"], "/a \"b\"");
     assert_eq!(line["place"], "a\\b.rs:7");
     assert_eq!(line["signed"], -1);
     assert_eq!(line["time"], "1970-01-01T00:00:00.0000000+00:00");

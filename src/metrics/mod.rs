@@ -11,15 +11,17 @@ mod checks;
 mod count;
 mod histogram;
 mod page;
+mod progress;
 mod status;
 
 use std::fmt;
 use std::sync::Arc;
 
-pub use checks::Checks;
+pub use checks::{Checks, Readiness};
 pub use count::{Counter, Gauge};
 pub use histogram::{Distribution, Histogram, Unit};
 pub use page::{FamilyKind, Label, Page};
+pub use progress::Progress;
 pub use status::StatusValue;
 
 /// A part of the program that can be observed.

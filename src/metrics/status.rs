@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use serde_json::{Map, Value};
 
-use super::checks::Checks;
+use super::checks::{Checks, Readiness};
 use super::page::Amount;
 use crate::domain::time::Timestamp;
 
@@ -43,7 +43,7 @@ impl Status {
 
     /// With the outcome of the checks, in the form of `/readyz`.
     pub(super) fn into_json(mut self, checks: &Checks) -> Value {
-        if let Value::Object(ready) = checks.to_json() {
+        if let Value::Object(ready) = checks.to_json(Readiness::Writes) {
             self.0.extend(ready);
         }
         let mut status = Value::Object(self.0);

@@ -106,7 +106,10 @@ impl Observe for Part {
 fn a_registry_is_ready_when_all_of_its_checks_are_right() {
     let registry = Registry::new(vec![Arc::new(Part(None))]);
     assert!(registry.checks().are_right());
-    assert_eq!(registry.checks().to_json(), json!({"status": "ready", "checks": {"part": "ok"}}));
+    assert_eq!(
+        registry.checks().to_json(Readiness::Writes),
+        json!({"status": "ready", "checks": {"part": "ok"}})
+    );
     assert!(registry.page().ends_with("strongroom_ready 1\n"));
     let registry = Registry::new(vec![Arc::new(Part(Some("It is broken.")))]);
     assert!(registry.page().contains("strongroom_check{check=\"part\"} 0\n"));
@@ -130,4 +133,20 @@ fn a_gauge_is_never_shown_below_nothing() {
     gauge.set(7);
     gauge.add(1);
     assert_eq!(gauge.get(), 8);
+}
+
+#[test]
+fn a_check_of_writes_alone_leaves_reads_ready() {
+    let mut checks = Checks::default();
+    checks.set("store", None);
+    checks.set_for_writes("disk", Some("It is nearly full."));
+    checks.warn("archive", Some("It is late."));
+    assert!(checks.are_right_for(Readiness::Reads) && !checks.are_right());
+    let reasons = json!({"archive": "It is late.", "disk": "It is nearly full.", "store": "ok"});
+    for (readiness, status) in [(Readiness::Reads, "ready"), (Readiness::Writes, "not_ready")] {
+        assert_eq!(checks.to_json(readiness), json!({"status": status, "checks": reasons}));
+        assert_eq!(checks.status_to_json(readiness), json!({"status": status}));
+    }
+    checks.set("process", Some("It stops."));
+    assert!(!checks.are_right_for(Readiness::Reads));
 }

@@ -97,7 +97,7 @@ pub(super) async fn change_tenant(
 }
 
 /// Unwraps the JSON for the answer on the socket. The operator's terminal shows it in clear.
-fn bytes(mut json: Secret<Vec<u8>>) -> Vec<u8> {
+pub(super) fn bytes(mut json: Secret<Vec<u8>>) -> Vec<u8> {
     std::mem::take(json.expose_mut())
 }
 
@@ -128,10 +128,10 @@ const fn feature(enabled: bool) -> Threeds {
     if enabled { Threeds::Enabled } else { Threeds::Disabled }
 }
 
-fn tenant_id(text: &str) -> Result<TenantId, Error> {
+pub(super) fn tenant_id(text: &str) -> Result<TenantId, Error> {
     TenantId::parse(text).ok_or(Error::NotFound("tenant"))
 }
 
-fn application_id(text: &str) -> Result<ApplicationId, Error> {
+pub(super) fn application_id(text: &str) -> Result<ApplicationId, Error> {
     ApplicationId::parse(text).ok_or(Error::NotFound("application"))
 }

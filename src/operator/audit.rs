@@ -3,10 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::app::{
-    AuditScope, ChainReport, Error, ExportQuery, ExportedEntry, TrustAnchors, Vault, decode_receipt,
+    AuditScope, ChainReport, Error, ExportQuery, ExportedEntry, TrustAnchors, Vault,
+    decode_receipt, encode_receipt,
 };
 use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
+use crate::domain::origin::Origin;
 use crate::domain::time::Timestamp;
 
 pub(super) async fn export(
@@ -19,6 +21,11 @@ pub(super) async fn export(
     let page = vault.audit().export(query).await?;
     let entries: Vec<_> = page.entries.iter().map(render_entry).collect();
     Ok(json!({"entries": entries, "next": page.next}).to_string().into_bytes())
+}
+
+pub(super) async fn receipt(vault: &Vault) -> Result<Vec<u8>, Error> {
+    let receipt = encode_receipt(&vault.audit().receipt().await?);
+    Ok(receipt.map_err(Error::from)?.into_bytes())
 }
 
 pub(super) async fn verify(
@@ -62,6 +69,9 @@ fn render_entry(exported: &ExportedEntry) -> Value {
         AuditScope::Server => None,
         AuditScope::Tenant(id) => Some(id.to_string()),
     };
+    let origin = entry.origin.as_deref();
+    let user = origin.and_then(|origin| origin.user.as_ref());
+    let refusals = entry.refusals.as_deref();
     json!({
         "number": number,
         "time": entry.at.to_wire(),
@@ -72,6 +82,16 @@ fn render_entry(exported: &ExportedEntry) -> Value {
         "entity_type": entry.entity.kind.as_str(),
         "entity_id": entry.entity.public_id(),
         "record_id": entry.entity.id.to_string(),
+        "outcome": entry.outcome(),
+        "address": origin.and_then(|it| it.address).map(|it| it.to_string()),
+        "key_id": origin.and_then(Origin::key).map(|key| key.to_string()),
+        "trace_id": origin.and_then(|it| it.trace.as_ref()).map(ToString::to_string),
+        "uid": user.map(|user| user.uid),
+        "user": user.and_then(|user| user.name.as_deref()),
+        "reason": refusals.map(|it| it.reason.as_str()),
+        "count": refusals.map(|it| it.count),
+        "first_at": refusals.map(|it| it.first_at.to_wire()),
+        "last_at": refusals.map(|it| it.last_at.to_wire()),
     })
 }
 

@@ -6,11 +6,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::app::{BackupFailure, Error, Vault, encode_receipt};
+use crate::app::{BackupFailure, Error, ExportFailure, Vault};
 use crate::bounds::CLOCK_ADVANCE_MAX;
 use crate::operator::compliance_report::{self, ComplianceReportSettings};
+use crate::operator::lifecycle::LifecycleCommand;
+use crate::operator::transfer::{self, ImportRows};
 use crate::operator::vault_keys::{self, KeyScope};
-use crate::operator::{access, audit, webhooks};
+use crate::operator::{access, audit, progress, webhooks};
 
 /// A command of the operator; on the socket it is one line of JSON.
 #[derive(Serialize, Deserialize)]
@@ -45,6 +47,28 @@ pub enum Command {
     Backup {
         file: PathBuf,
     },
+    /// Writes a tenant to a new file, sealed to the public keys of the recipients. The path is
+    /// absolute.
+    Export {
+        tenant: String,
+        recipients: Vec<String>,
+        file: PathBuf,
+    },
+    /// Checks or writes a page of an import.
+    Import(ImportRows),
+    /// Requests the state of an import. `again` forgets one that is finished.
+    ImportBegin {
+        tenant: String,
+        import: String,
+        again: bool,
+    },
+    /// Asks if an import that is finished was one of these rows: their number and their digest.
+    ImportCompare {
+        tenant: String,
+        import: String,
+        rows: u64,
+        digest: String,
+    },
     KeyCreate {
         tenant: String,
         application: String,
@@ -59,6 +83,8 @@ pub enum Command {
         application: String,
         text: String,
     },
+    /// Ends or changes something that exists.
+    Lifecycle(LifecycleCommand),
     /// Requests the public key for the transfer of a new master key.
     MasterHandover,
     /// Records recovery shares before they are written: the id of the master key, the id of the
@@ -79,6 +105,10 @@ pub enum Command {
     MasterRotate {
         public: String,
         sealed: String,
+    },
+    /// Requests the progress of a backup, an export or a rotation.
+    Progress {
+        job: String,
     },
     /// Makes the compliance report for auditors, as text and as HTML.
     Report {
@@ -107,6 +137,10 @@ pub enum Command {
     VaultKeyRotate {
         scope: String,
     },
+    /// Waits for the end of a rotation. `scope` is that of `VaultKeyRotate`.
+    VaultKeyWait {
+        scope: String,
+    },
     /// Lists the events that wait for a webhook.
     WebhookEvents {
         tenant: String,
@@ -124,7 +158,7 @@ pub enum Command {
     WebhookRotateKey,
 }
 
-/// Prints no members: `KeyImport` holds the text of a key.
+/// Prints no members: `KeyImport` holds the text of a key, `Import` the rows of a file.
 impl std::fmt::Debug for Command {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Command(..)")
@@ -136,21 +170,58 @@ impl std::fmt::Debug for Command {
 #[serde(rename_all = "snake_case")]
 pub enum CommandAnswer {
     Done(Value),
+    /// The disk is full or nearly full.
+    ReadOnly {
+        why: String,
+        free_bytes: Option<u64>,
+        floor_bytes: Option<u64>,
+    },
     Refused(Vec<String>),
 }
 
-/// Sentences with the reasons for a refusal.
-struct CommandRefusal(Vec<String>);
+/// Sentences with the reasons for a refusal, or the one of a vault without space.
+enum CommandRefusal {
+    ReadOnly(&'static str),
+    Sentences(Vec<String>),
+}
 
 impl From<Error> for CommandRefusal {
     fn from(error: Error) -> Self {
-        Self(sentences(&error))
+        match error {
+            Error::ReadOnly(why) => Self::ReadOnly(why),
+            Error::Busy
+            | Error::Conflict(_)
+            | Error::Forbidden(_)
+            | Error::InFlight
+            | Error::Internal(_)
+            | Error::Invalid(_)
+            | Error::NeedsCvcKey(_)
+            | Error::NotFound(_)
+            | Error::Replayed(_)
+            | Error::Stopped
+            | Error::Storage(_)
+            | Error::Unauthenticated
+            | Error::Unprocessable(_)
+            | Error::Upstream(_) => Self::Sentences(sentences(&error)),
+        }
     }
 }
 
 impl From<BackupFailure> for CommandRefusal {
     fn from(failure: BackupFailure) -> Self {
-        Self(vec![failure.to_string()])
+        Self::Sentences(vec![failure.to_string()])
+    }
+}
+
+impl From<ExportFailure> for CommandRefusal {
+    fn from(failure: ExportFailure) -> Self {
+        match failure {
+            ExportFailure::Vault(error) => error.into(),
+            failure @ (ExportFailure::Exists
+            | ExportFailure::File(_)
+            | ExportFailure::NoSpace
+            | ExportFailure::Unfinished(_)) => Self::Sentences(vec![failure.to_string()]),
+        }
     }
 }
 
@@ -167,7 +238,12 @@ impl Command {
             Ok(json) => {
                 serde_json::from_slice(&json).map_or_else(|_| unreadable(), CommandAnswer::Done)
             }
-            Err(CommandRefusal(sentences)) => CommandAnswer::Refused(sentences),
+            Err(CommandRefusal::ReadOnly(why)) => {
+                let (free_bytes, floor_bytes) = vault.upkeep().disk_room().unzip();
+                let (why, free_bytes) = (String::from(why), free_bytes.flatten());
+                CommandAnswer::ReadOnly { why, free_bytes, floor_bytes }
+            }
+            Err(CommandRefusal::Sentences(sentences)) => CommandAnswer::Refused(sentences),
         }
     }
 
@@ -183,14 +259,21 @@ impl Command {
             }
             Self::ApplicationList { tenant } => Ok(access::list_applications(vault, &tenant)?),
             Self::AuditExport { next, from, to } => Ok(audit::export(vault, next, from, to).await?),
-            Self::AuditReceipt => {
-                let receipt = encode_receipt(&vault.audit().receipt().await?);
-                Ok(receipt.map_err(Error::from)?.into_bytes())
-            }
+            Self::AuditReceipt => Ok(audit::receipt(vault).await?),
             Self::AuditVerify { since, public_key } => {
                 Ok(audit::verify(vault, since.as_deref(), public_key.as_deref()).await?)
             }
             Self::Backup { file } => Ok(back_up(vault, file).await?),
+            Self::Export { tenant, recipients, file } => {
+                Ok(transfer::export(vault, &tenant, &recipients, file).await?)
+            }
+            Self::Import(rows) => Ok(transfer::import(vault, rows).await?),
+            Self::ImportBegin { tenant, import, again } => {
+                Ok(transfer::begin(vault, &tenant, &import, again).await?)
+            }
+            Self::ImportCompare { tenant, import, rows, digest } => {
+                Ok(transfer::compare(vault, &tenant, &import, rows, &digest)?)
+            }
             Self::KeyCreate { tenant, application } => {
                 Ok(access::create_key(vault, &tenant, &application).await?)
             }
@@ -200,6 +283,7 @@ impl Command {
             Self::KeyImport { tenant, application, text } => {
                 Ok(access::import_key(vault, &tenant, &application, &text).await?)
             }
+            Self::Lifecycle(command) => Ok(command.carry_out(vault).await?),
             Self::MasterHandover => Ok(vault_keys::begin_handover(vault)?),
             Self::MasterShares { check, set, needed, hashes } => {
                 Ok(vault_keys::note_shares(vault, &check, &set, needed, &hashes).await?)
@@ -208,6 +292,7 @@ impl Command {
             Self::MasterRotate { public, sealed } => {
                 Ok(vault_keys::take_handed(vault, &public, &sealed).await?)
             }
+            Self::Progress { job } => Ok(progress::read(vault, &job)?),
             Self::Report { settings } => Ok(compliance_report::render(vault, &settings).await?),
             Self::TenantCreate { name, r#type, threeds, quotas } => {
                 Ok(access::create_tenant(vault, name, &r#type, threeds, &quotas).await?)
@@ -222,6 +307,9 @@ impl Command {
             Self::VaultKeyList => Ok(vault_keys::list(vault).await?),
             Self::VaultKeyRotate { scope } => {
                 Ok(vault_keys::rotate(vault, &KeyScope::parse(&scope)?).await?)
+            }
+            Self::VaultKeyWait { scope } => {
+                Ok(progress::wait_for_rotation(vault, &KeyScope::parse(&scope)?).await?)
             }
             Self::WebhookEvents { tenant, webhook } => {
                 Ok(webhooks::events(vault, &tenant, &webhook).await?)

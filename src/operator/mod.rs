@@ -9,15 +9,24 @@ mod audit;
 mod client;
 mod command;
 mod compliance_report;
+#[cfg(any(fuzzing, test))]
+pub(crate) mod fuzz;
+mod lifecycle;
+mod progress;
 mod socket;
+mod transfer;
+mod user;
 mod vault_keys;
 mod webhooks;
 
 pub use audit::render_report;
 pub use client::{CommandExchange, ask};
 pub use command::{ClockControl, Command, CommandAnswer};
-pub use compliance_report::ComplianceReportSettings;
+pub use compliance_report::{CheckedThing, ComplianceReportSettings, KnownSettings, TlsFacts};
+pub use lifecycle::LifecycleCommand;
 pub use socket::{Socket, SocketFailure};
+pub use transfer::ImportRows;
+pub use user::user_of;
 
 use std::path::{Path, PathBuf};
 

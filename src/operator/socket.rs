@@ -14,12 +14,15 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::app::Vault;
+use crate::app::{RefusedAttempt, Vault, originated};
 use crate::bounds::{
     OPERATOR_COMMAND_BYTES_MAX, OPERATOR_COMMAND_MAX, OPERATOR_COMMANDS_MAX, OPERATOR_READ_MAX,
 };
+use crate::domain::audit::RefusalReason;
+use crate::domain::origin::Origin;
 use crate::operator::command::{ClockControl, Command, CommandAnswer};
 use crate::operator::socket_path;
+use crate::operator::user::user_of;
 
 pub struct Socket {
     listener: UnixListener,
@@ -80,6 +83,14 @@ impl Socket {
     }
 }
 
+/// The name of the socket in the entries of refused attempts.
+const SOCKET_NAME: &str = "operator_socket";
+
+/// Root and the server's own user may give commands.
+const fn may_command(peer: u32, owner: u32) -> bool {
+    peer == owner || peer == 0
+}
+
 async fn converse(
     mut stream: UnixStream,
     owner: u32,
@@ -87,13 +98,20 @@ async fn converse(
     clock_control: ClockControl,
 ) -> io::Result<()> {
     let peer = stream.peer_cred()?.uid();
-    let answer = if peer == owner || peer == 0 {
+    let origin = Arc::new(Origin::of_user(user_of(peer)));
+    let answer = if may_command(peer, owner) {
         let read = timeout(OPERATOR_READ_MAX, read_command(&mut stream)).await;
         match read.map_err(|_elapsed| io::ErrorKind::TimedOut)?? {
-            Some(command) => command.run(&vault, clock_control).await,
+            Some(command) => originated(origin, command.run(&vault, clock_control)).await,
             None => CommandAnswer::Refused(vec![String::from("This is not a command.")]),
         }
     } else {
+        vault.audit().refusals().note(&RefusedAttempt {
+            reason: RefusalReason::OtherUser,
+            route: SOCKET_NAME,
+            caller: None,
+            origin,
+        });
         CommandAnswer::Refused(vec![String::from("Only the server's own user may command it.")])
     };
     stream.write_all(&serde_json::to_vec(&answer)?).await?;

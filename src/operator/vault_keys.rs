@@ -17,7 +17,7 @@ pub(super) async fn list(vault: &Vault) -> Result<Vec<u8>, Error> {
     let rotation = |it: &ListedRotation| {
         json!({
             "scope": scope(it.tenant),
-            "phase": it.phase,
+            "phase": it.phase.name(),
             "started_at": it.started_at.to_wire(),
         })
     };
@@ -91,7 +91,9 @@ pub(super) async fn destroy(
 
 pub(super) fn begin_handover(vault: &Vault) -> Result<Vec<u8>, Error> {
     let (public, check) = (vault.rotation().begin_handover()?, vault.rotation().master_check()?);
-    Ok(bytes(&json!({"public": hex::encode(&public), "master": check})))
+    let previous = vault.rotation().master_before()?;
+    let public = hex::encode(&public);
+    Ok(bytes(&json!({"public": public, "master": check, "previous": previous})))
 }
 
 pub(super) async fn take_handed(
@@ -140,6 +142,7 @@ fn listed(key: &ListedKey, inventory: &KeyInventory) -> Value {
         "uses": key.uses,
         "records": key.records,
         "index_entries": key.index_entries,
+        "doubled_entries": key.doubled_entries,
     })
 }
 

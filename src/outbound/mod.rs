@@ -39,6 +39,9 @@ mod tests;
 mod trust;
 mod watched;
 
+#[cfg(any(fuzzing, test))]
+pub(crate) use names::fuzz;
+
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,14 +1,9 @@
 //! The report as one HTML page without external resources.
 
 use crate::domain::html::escape;
-use crate::report::{Chapter, ComplianceReport, ReportTable, Standing, moment};
+use crate::report::{Chapter, ComplianceReport, ReportTable, Requirement, Standing, moment};
 
-const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:70em;margin:2em auto;\
-padding:0 1em;color:#1b1f24}h1{margin-bottom:0}h2{margin-top:2em;border-bottom:1px solid #ccd}\
-.about{color:#556}table{border-collapse:collapse;margin-top:1em;font-size:14px}th,td{text-align:\
-left;vertical-align:top;padding:.3em .9em .3em 0;border-bottom:1px solid #e3e6ea;overflow-wrap:\
-anywhere}li.attention{color:#8a1c00;font-weight:600}.box{border:1px solid #ccd;padding:.2em 1em;\
-margin-top:1em}@media print{body{margin:0}h2{break-after:avoid}}";
+const STYLE: &str = include_str!("page.css");
 
 pub(super) fn render(document: &ComplianceReport) -> String {
     let title = escape(&document.title);
@@ -17,9 +12,14 @@ pub(super) fn render(document: &ComplianceReport) -> String {
          name=\"viewport\" content=\"width=device-width\">\n<meta http-equiv=\
          \"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n\
-         <p class=\"about\">Made {}.</p>\n",
+         <dl>\n<dt>Made</dt>\n<dd>{}</dd>\n",
         moment(document.made_at)
     );
+    for (name, value) in &document.about {
+        element(&mut out, "dt", "", name);
+        element(&mut out, "dd", "", value);
+    }
+    out.push_str("</dl>\n");
     summary(&mut out, document);
     for chapter in &document.chapters {
         render_chapter(&mut out, chapter);
@@ -46,13 +46,20 @@ fn summary(out: &mut String, document: &ComplianceReport) {
 
 fn render_chapter(out: &mut String, chapter: &Chapter) {
     element(out, "h2", "", chapter.title);
-    element(out, "p", "about", chapter.about);
+    if !chapter.requirements.is_empty() {
+        out.push_str("<ul class=\"requirements\">\n");
+        for Requirement(number, title) in chapter.requirements {
+            element(out, "li", "", &format!("{number} {title}"));
+        }
+        out.push_str("</ul>\n");
+    }
     if !chapter.findings.is_empty() {
         out.push_str("<ul>\n");
         for finding in &chapter.findings {
             let class = match finding.standing {
                 Standing::Attention => "attention",
                 Standing::Good => "",
+                Standing::Unknown => "unknown",
             };
             element(out, "li", class, &finding.sentence);
         }
@@ -65,18 +72,22 @@ fn render_chapter(out: &mut String, chapter: &Chapter) {
     }
 }
 
+/// On a narrow screen each row is a block, in which a cell carries the head of its column.
 fn render_table(out: &mut String, table: &ReportTable) {
-    out.push_str("<table>\n<tr>");
+    out.push_str("<table>\n<thead>\n<tr>");
     for cell in &table.head {
         element(out, "th", "", cell);
     }
+    out.push_str("</tr>\n</thead>\n<tbody>\n");
     for row in &table.rows {
-        out.push_str("</tr>\n<tr>");
-        for cell in row {
-            element(out, "td", "", cell);
+        out.push_str("<tr>\n");
+        for (cell, head) in row.iter().zip(&table.head) {
+            let parts = ["<td data-head=\"", &escape(head), "\">", &escape(cell), "</td>\n"];
+            out.extend(parts);
         }
+        out.push_str("</tr>\n");
     }
-    out.push_str("</tr>\n</table>\n");
+    out.push_str("</tbody>\n</table>\n");
 }
 
 /// Appends an element. Names of tenants and applications come from outside, so all text is escaped

@@ -15,17 +15,23 @@ use crate::domain::time::Timestamp;
 pub struct ComplianceReport {
     pub title: String,
     pub made_at: Timestamp,
+    /// Names and values that identify the vault, the standard and the period.
+    pub about: Vec<(&'static str, String)>,
     pub chapters: Vec<Chapter>,
 }
 
 #[derive(Debug)]
 pub struct Chapter {
     pub title: &'static str,
-    /// The requirement that the chapter is about.
-    pub about: &'static str,
+    /// The requirements that the facts of the chapter are evidence for.
+    pub requirements: &'static [Requirement],
     pub findings: Vec<Finding>,
     pub table: Option<ReportTable>,
 }
+
+/// A requirement of the standard: its number, and what it asks for in our words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Requirement(pub &'static str, pub &'static str);
 
 /// One sentence, and its standing.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,6 +44,18 @@ pub struct Finding {
 pub enum Standing {
     Attention,
     Good,
+    /// It could not be checked.
+    Unknown,
+}
+
+impl Standing {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Attention => "attention",
+            Self::Good => "good",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -55,6 +73,12 @@ impl ComplianceReport {
         html::render(self)
     }
 
+    /// The number of things that could not be checked.
+    pub fn unknown(&self) -> usize {
+        let all = self.chapters.iter().flat_map(|chapter| &chapter.findings);
+        all.filter(|it| it.standing == Standing::Unknown).count()
+    }
+
     /// The sentences that need attention, with the titles of their chapters.
     pub fn attention(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.chapters.iter().flat_map(|chapter| {
@@ -65,8 +89,8 @@ impl ComplianceReport {
 }
 
 impl Chapter {
-    pub const fn new(title: &'static str, about: &'static str) -> Self {
-        Self { title, about, findings: Vec::new(), table: None }
+    pub const fn new(title: &'static str, requirements: &'static [Requirement]) -> Self {
+        Self { title, requirements, findings: Vec::new(), table: None }
     }
 
     /// Adds a fact that is as it should be.
@@ -79,6 +103,12 @@ impl Chapter {
     #[must_use]
     pub fn attention(self, sentence: impl Into<String>) -> Self {
         self.finding(Standing::Attention, sentence)
+    }
+
+    /// Adds something that could not be checked.
+    #[must_use]
+    pub fn unknown(self, sentence: impl Into<String>) -> Self {
+        self.finding(Standing::Unknown, sentence)
     }
 
     #[must_use]
@@ -98,7 +128,7 @@ impl Chapter {
 
 /// Replaces control characters. Names come from outside: a line end in one could fake a chapter,
 /// and terminal or bidirectional controls could hide text.
-fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     let steers = |letter: char| {
         letter.is_control()
             || matches!(letter, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

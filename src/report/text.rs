@@ -1,14 +1,20 @@
 //! The report as plain text: underlined headings, tables in columns.
 
-use crate::report::{ComplianceReport, ReportTable, Standing, moment};
+use crate::report::{ComplianceReport, ReportTable, Requirement, Standing, moment};
 
-/// Prose is wrapped at this many characters; tables are not wrapped.
+/// Prose and the last column of a table are wrapped at this many characters.
 const WIDTH: usize = 96;
+/// The last column is never narrower than this.
+const LAST_COLUMN_MIN: usize = 32;
 
 pub(super) fn render(document: &ComplianceReport) -> String {
     let mut out = String::new();
     heading(&mut out, &document.title, '=');
     line(&mut out, &format!("Made {}.", moment(document.made_at)));
+    for (name, value) in &document.about {
+        wrap(&mut out, &format!("{name}: "), value);
+    }
+    out.push('\n');
     let urgent: Vec<_> = document.attention().collect();
     if urgent.is_empty() {
         line(&mut out, "Nothing needs attention.");
@@ -21,11 +27,14 @@ pub(super) fn render(document: &ComplianceReport) -> String {
     for chapter in &document.chapters {
         out.push('\n');
         heading(&mut out, chapter.title, '-');
-        wrap(&mut out, "", chapter.about);
+        for Requirement(number, title) in chapter.requirements {
+            wrap(&mut out, &format!("{number}  "), title);
+        }
         for finding in &chapter.findings {
             let mark = match finding.standing {
                 Standing::Attention => "  ! ",
                 Standing::Good => "  - ",
+                Standing::Unknown => "  ? ",
             };
             wrap(&mut out, mark, &finding.sentence);
         }
@@ -50,31 +59,42 @@ fn line(out: &mut String, text: &str) {
 
 /// Wraps the text. The mark precedes the first line; further lines have the same indent.
 fn wrap(out: &mut String, mark: &str, text: &str) {
-    let indent = " ".repeat(mark.len());
-    let mut current = String::from(mark);
-    let mut is_fresh = true;
-    for word in text.split_whitespace() {
-        if !is_fresh && current.chars().count() + 1 + word.chars().count() > WIDTH {
-            line(out, &current);
-            current.clone_from(&indent);
-            is_fresh = true;
-        }
-        if !is_fresh {
-            current.push(' ');
-        }
-        current.push_str(word);
-        is_fresh = false;
+    let indent = mark.chars().count();
+    for (at, part) in broken(text, WIDTH.saturating_sub(indent)).iter().enumerate() {
+        let before = if at == 0 { String::from(mark) } else { " ".repeat(indent) };
+        line(out, format!("{before}{part}").trim_end());
     }
-    line(out, &current);
+}
+
+/// Breaks a text between words. A word that is longer than a line has a line of its own.
+fn broken(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let Some(last) = lines.last_mut() else { break };
+        let is_fresh = last.is_empty();
+        let length = last.chars().count().saturating_add(word.chars().count());
+        if !is_fresh && length >= width {
+            lines.push(String::from(word));
+        } else {
+            if !is_fresh {
+                last.push(' ');
+            }
+            last.push_str(word);
+        }
+    }
+    lines
 }
 
 fn columns(out: &mut String, table: &ReportTable) {
     let head: Vec<String> = table.head.iter().copied().map(String::from).collect();
     let all: Vec<&Vec<String>> = std::iter::once(&head).chain(&table.rows).collect();
-    let widths: Vec<usize> = (0..head.len())
+    let mut widths: Vec<usize> = (0..head.len())
         .map(|at| all.iter().filter_map(|row| row.get(at)).map(|it| it.chars().count()).max())
         .map(Option::unwrap_or_default)
         .collect();
+    let last_width = widths.pop().unwrap_or_default();
+    let before = widths.iter().fold(2_usize, |sum, it| sum.saturating_add(*it).saturating_add(2));
+    let last_width = last_width.min(WIDTH.saturating_sub(before).max(LAST_COLUMN_MIN));
     for row in all {
         let mut text = String::from("  ");
         for (cell, width) in row.iter().zip(&widths) {
@@ -82,7 +102,11 @@ fn columns(out: &mut String, table: &ReportTable) {
             let missing = width.saturating_sub(cell.chars().count());
             text.extend(std::iter::repeat_n(' ', missing.saturating_add(2)));
         }
-        line(out, text.trim_end());
+        let last = row.get(widths.len()).map(String::as_str).unwrap_or_default();
+        for part in broken(last, last_width) {
+            line(out, format!("{text}{part}").trim_end());
+            text = " ".repeat(before);
+        }
     }
     if table.rows.is_empty() {
         line(out, "  (none)");

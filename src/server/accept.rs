@@ -29,11 +29,13 @@ pub(super) struct Acceptor {
     pub(super) log: Log,
 }
 
-/// Connections that were closed because a maximum was reached, since they were last logged.
+/// Connections that were closed because a maximum was reached, since they were last logged: new ones,
+/// and strangers that made room for new ones.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionRefusals {
     in_all: AtomicU64,
     per_address: AtomicU64,
+    strangers: AtomicU64,
 }
 
 impl ConnectionRefusals {
@@ -45,14 +47,20 @@ impl ConnectionRefusals {
         .fetch_add(1, Ordering::Relaxed);
     }
 
+    fn count_stranger(&self) {
+        self.strangers.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Returns the event to log, if connections were refused, and starts counting from zero.
     pub(super) fn take(&self) -> Option<Event> {
         let in_all = self.in_all.swap(0, Ordering::Relaxed);
         let per_address = self.per_address.swap(0, Ordering::Relaxed);
-        (in_all > 0 || per_address > 0).then(|| {
+        let strangers = self.strangers.swap(0, Ordering::Relaxed);
+        (in_all > 0 || per_address > 0 || strangers > 0).then(|| {
             Event::warn("connections_refused")
                 .with("in_all", Value::Count(in_all))
                 .with("per_address", Value::Count(per_address))
+                .with("strangers", Value::Count(strangers))
         })
     }
 }
@@ -110,18 +118,28 @@ impl Acceptor {
         }
     }
 
-    /// Serves the connection, or closes it at once if a maximum is reached.
+    /// Serves the connection until it ends or another one needs its place, or closes it at once if a
+    /// maximum is reached.
     fn admit<A: Responder>(&self, socket: TcpStream, peer: std::net::SocketAddr, answer: A) {
         match self.permits.take(peer.ip(), self.share(peer.ip())) {
             Ok(permit) => {
                 let traffic = Arc::clone(&self.traffic);
                 traffic.accepted.add(1);
                 traffic.open.add(1);
+                if permit.evicted {
+                    traffic.strangers.add(1);
+                    self.refused.count_stranger();
+                }
+                let permit = Arc::new(permit);
                 let tls = self.tls.current();
                 let connections = self.connections.clone();
                 self.connections.tasks.spawn(async move {
-                    let _place = OpenConnection { traffic, _permit: permit };
-                    connections.serve(socket, peer, tls, answer).await;
+                    let _place = OpenConnection { traffic, _permit: Arc::clone(&permit) };
+                    tokio::select! {
+                        biased;
+                        () = permit.ended() => {}
+                        () = connections.serve(socket, peer, tls, answer, &permit) => {}
+                    }
                 });
             }
             Err(full) => {
@@ -143,7 +161,7 @@ impl Acceptor {
 /// Counts an open connection until it is dropped, also by a panic.
 struct OpenConnection {
     traffic: Arc<Traffic>,
-    _permit: Permit,
+    _permit: Arc<Permit>,
 }
 
 impl Drop for OpenConnection {

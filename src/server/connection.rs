@@ -27,10 +27,13 @@ use crate::secret::SecretBody;
 use crate::server::bounds::Bounds;
 use crate::server::clients::{ClientAuthorities, ClientVerifiers};
 use crate::server::first_request_grace::FirstRequestGrace;
+use crate::server::frame_budget::FrameBudget;
 use crate::server::framing::Framing;
 use crate::server::header_limits::HeaderLimits;
 use crate::server::http2::{self, Http2State, IdleMonitor, MonitorDecision, Runner};
 use crate::server::panics;
+use crate::server::permits::Permit;
+use crate::server::plain_request::{self, is_plain_request};
 use crate::server::problem::{ProblemContext, ProblemReporter, ServerProblem};
 use crate::server::refusal_streak::RefusalStreak;
 use crate::server::responder::{Responder, ResponseFuture};
@@ -69,6 +72,7 @@ impl Connections {
         peer: SocketAddr,
         tls: Arc<ServerConfig>,
         answer: A,
+        permit: &Arc<Permit>,
     ) {
         let mut stop = self.tasks.stop_signal();
         let mut grace = FirstRequestGrace::new(self.bounds.first_request_grace_max);
@@ -79,7 +83,10 @@ impl Connections {
         let tls = stream.get_ref().1;
         let authorities =
             self.clients.as_ref().map(|clients| clients.verify(tls.peer_certificates()));
-        let from = Peer { address: peer, authorities };
+        // A certificate that was asked for is as good as a key.
+        permit.show(|| authorities.is_some());
+        let permit = Some(Arc::clone(permit));
+        let from = Peer { address: peer, authorities, permit };
         if tls.alpn_protocol() == Some(b"h2") {
             Box::pin(self.serve_http2(stream, from, answer, stop)).await;
         } else {
@@ -97,11 +104,17 @@ impl Connections {
     ) -> Option<TlsStream<TcpStream>> {
         // Answers are written whole, so delaying small writes would only cost time.
         socket.set_nodelay(true).ok()?;
-        let handshake = timeout(self.bounds.handshake_max, TlsAcceptor::from(tls).accept(socket));
-        let mut handshake = pin!(handshake);
+        let handshake = async {
+            if is_plain_request(&socket).await {
+                plain_request::refuse(socket).await;
+                return None;
+            }
+            TlsAcceptor::from(tls).accept(socket).await.ok()
+        };
+        let mut handshake = pin!(timeout(self.bounds.handshake_max, handshake));
         poll_fn(|cx| {
             if !stop.poll_is_stopping(cx) || grace.poll_is_waited_for(cx) {
-                handshake.as_mut().poll(cx).map(|done| done.ok()?.ok())
+                handshake.as_mut().poll(cx).map(|done| done.ok()?)
             } else {
                 Poll::Ready(None)
             }
@@ -120,13 +133,14 @@ impl Connections {
     ) {
         let limits = HeaderLimits { count_max: self.bounds.headers_count_max, bytes_max: None };
         // A copy for this connection, so that threads do not contend for one reference count.
-        let refusals = Arc::new(self.refusals.clone());
+        let refusals = Arc::new(self.refusals.of_connection(peer.address));
         let reporter = Arc::clone(&refusals);
         let first_request = grace.flag();
         let refusal_streak = Arc::new(RefusalStreak::new(self.bounds.refusals_max));
         let after = Arc::clone(&refusal_streak);
         let service = service_fn(move |request: Request<Incoming>| {
             first_request.set();
+            peer.show(|| answer.trusts(&request));
             refusal_streak.begin(|| answer.knows(&request));
             let context = ProblemContext::of(request.headers());
             let begun = begin(&answer, limits, request, &peer);
@@ -171,12 +185,13 @@ impl Connections {
     ) {
         let bytes_max = Some(self.bounds.header_bytes_max);
         let limits = HeaderLimits { count_max: self.bounds.headers_count_max, bytes_max };
-        let refusals = Arc::new(self.refusals.clone());
+        let refusals = Arc::new(self.refusals.of_connection(peer.address));
         let state = Arc::new(Http2State::new(self.pool.clone(), &self.bounds));
         let runner = Runner::new(self.tasks.clone(), Arc::clone(&state), &self.bounds);
         let monitor = IdleMonitor::new(Arc::clone(&state), &self.bounds);
         let after = Arc::clone(&state);
         let service = service_fn(move |request: Request<Incoming>| {
+            peer.show(|| answer.trusts(&request));
             let place = state.begin(|| answer.knows(&request));
             let context = ProblemContext::of(request.headers());
             // A refused request is not processed, so that the client may send it again.
@@ -186,9 +201,10 @@ impl Connections {
             });
             respond_http2(response, place, Arc::clone(&state), Arc::clone(&refusals))
         });
-        let stream = Stream::new(stream, None, self.bounds.write_max);
-        let connection =
-            http2::builder(&self.bounds, runner).serve_connection(TokioIo::new(stream), service);
+        let budget = FrameBudget::new(&self.bounds, after.served.clone());
+        let mut stream = Stream::new(stream, None, self.bounds.write_max).with_budget(budget);
+        let connection = http2::builder(&self.bounds, runner)
+            .serve_connection(TokioIo::new(&mut stream), service);
         drive(
             connection,
             hyper::server::conn::http2::Connection::graceful_shutdown,
@@ -199,6 +215,10 @@ impl Connections {
         )
         .await;
         self.count_spent(&after.streak);
+        if stream.is_flooded() {
+            self.refusals.traffic.spent.add(1);
+            stream.say_goodbye().await;
+        }
     }
 
     fn count_spent(&self, streak: &RefusalStreak) {
@@ -213,6 +233,16 @@ pub(super) struct Peer {
     pub(super) address: SocketAddr,
     /// The authorities of its certificate, on a listener that asks for one.
     pub(super) authorities: Option<ClientAuthorities>,
+    /// Its place among the connections; the operator's listeners count theirs in another way.
+    pub(super) permit: Option<Arc<Permit>>,
+}
+
+impl Peer {
+    fn show(&self, trusts: impl FnOnce() -> bool) {
+        if let Some(permit) = &self.permit {
+            permit.show(trusts);
+        }
+    }
 }
 
 fn http1_builder(bounds: &Bounds) -> http1::Builder {

@@ -12,6 +12,7 @@ use hyper_util::rt::TokioTimer;
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep};
 
 use crate::server::bounds::Bounds;
+use crate::server::frame_budget::ServedRequests;
 use crate::server::refusal_streak::RefusalStreak;
 use crate::server::stream_pool::{ConnectionStreams, StreamPermit, StreamPool};
 use crate::server::tasks::Tasks;
@@ -45,6 +46,7 @@ pub(super) fn builder(bounds: &Bounds, runner: Runner) -> Builder<Runner> {
 pub(super) struct Http2State {
     pub(super) streams: Arc<ConnectionStreams>,
     pub(super) streak: RefusalStreak,
+    pub(super) served: ServedRequests,
     beginning: Mutex<Option<Arc<StreamPermit>>>,
 }
 
@@ -53,6 +55,7 @@ impl Http2State {
         Self {
             streams: Arc::new(ConnectionStreams::new(pool)),
             streak: RefusalStreak::new(bounds.refusals_max),
+            served: ServedRequests::default(),
             beginning: Mutex::new(None),
         }
     }
@@ -68,7 +71,9 @@ impl Http2State {
             self.streak.begin(&knows);
             self.streams.admit(&knows)
         };
-        if place.is_none() && !self.streams.is_known() {
+        if place.is_some() {
+            self.served.add();
+        } else if !self.streams.is_known() {
             self.streak.refused();
         }
         self.beginning().clone_from(&place);

@@ -8,7 +8,10 @@ mod certificate;
 mod clients;
 mod connection;
 mod first_request_grace;
+mod frame_budget;
 mod framing;
+#[cfg(any(fuzzing, test))]
+pub(crate) mod fuzz;
 mod header_limits;
 mod headers;
 mod http2;
@@ -16,6 +19,7 @@ mod listener;
 mod panics;
 mod permits;
 mod plain;
+mod plain_request;
 mod problem;
 mod refusal_streak;
 mod responder;
@@ -23,6 +27,7 @@ mod stream;
 mod stream_pool;
 pub mod tasks;
 mod traffic;
+mod trial;
 mod upkeep;
 mod validity;
 
@@ -41,7 +46,8 @@ use crate::log::{Event, Log, Value};
 use self::accept::{Acceptor, ConnectionRefusals, TlsConfig};
 pub use self::bounds::Bounds;
 pub use self::certificate::{
-    CertificateProblem, certificate_expires, read_bundle, read_pair, read_roots,
+    CertificateProblem, certificate_expires, chain_holds, offered, read_bundle, read_facts,
+    read_pair, read_roots,
 };
 use self::clients::ClientVerifiers;
 pub use self::clients::{Authority, ClientAuthorities};
@@ -55,7 +61,9 @@ use self::problem::ProblemReporter;
 pub use self::responder::{IncomingRequest, Responder, ResponseFuture};
 use self::tasks::Tasks;
 pub use self::traffic::Traffic;
+pub use self::trial::{TlsTrial, try_listener};
 use self::upkeep::{CertificateFiles, ServerUpkeep};
+pub use self::validity::CertificateFacts;
 
 /// Settings of a server.
 pub struct Settings {
@@ -186,6 +194,7 @@ impl Server {
             traffic: Arc::clone(&self.upkeep.traffic),
             hsts: self.hsts,
             log: self.log.clone(),
+            peer: None,
         };
         let acceptor = Acceptor {
             connections: Connections::new(

@@ -58,7 +58,7 @@ impl PlainListener {
         // A separate instance: the operator's connections are not part of the server's metrics.
         let traffic = Arc::new(Traffic::new(None, log.clone()));
         let random = Arc::new(Random::new());
-        let refusals = ProblemReporter { random, traffic, hsts: Hsts::LeftOut, log };
+        let refusals = ProblemReporter { random, traffic, hsts: Hsts::LeftOut, log, peer: None };
         let connections = Connections::new(Arc::default(), Tasks::new(), refusals, None);
         Self { listener, connections }
     }
@@ -104,7 +104,7 @@ impl PlainListener {
         self.connections.tasks.spawn(async move {
             let stop = connections.tasks.stop_signal();
             let grace = FirstRequestGrace::new(connections.bounds.first_request_grace_max);
-            let peer = Peer { address: peer, authorities: None };
+            let peer = Peer { address: peer, authorities: None, permit: None };
             connections.serve_http1(stream, peer, answer, stop, grace).await;
             drop(place);
         });

@@ -1,10 +1,11 @@
 //! Answers that the server gives by itself: to requests that are malformed or too large, and to
 //! those whose answer panicked. Their text is constant and never quotes the request.
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{ACCEPT, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use crate::crypto::Random;
@@ -65,9 +66,17 @@ pub(super) struct ProblemReporter {
     /// Decides the security headers of the answers.
     pub(super) hsts: Hsts,
     pub(super) log: Log,
+    /// The peer of the connection. Proxies in front of it are not looked at: these heads were not
+    /// read, or are not to be believed.
+    pub(super) peer: Option<IpAddr>,
 }
 
 impl ProblemReporter {
+    /// The reporter of one connection.
+    pub(super) fn of_connection(&self, peer: SocketAddr) -> Self {
+        Self { peer: Some(peer.ip().to_canonical()), ..self.clone() }
+    }
+
     /// Counts and logs the answer, and returns its trace id: the one that the client sent, if it
     /// can be repeated, or a new one.
     fn note(&self, refusal: ServerProblem, sent: Option<&HeaderValue>) -> String {
@@ -80,8 +89,10 @@ impl ProblemReporter {
         self.log.request(RequestLine {
             trace: Trace::from_client(&trace),
             route: "none",
+            address: self.peer,
             tenant: None,
             application: None,
+            key: None,
             status: refusal.status().as_u16(),
             duration: Duration::ZERO,
         });
@@ -104,6 +115,10 @@ impl ServerProblem {
         *response.status_mut() = self.status();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        if self == Self::TransferCoding {
+            // A proxy that knows the coding may see the end of this request elsewhere.
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         if let Ok(trace) = HeaderValue::try_from(trace) {
             headers.insert(TRACE, trace);
         }

@@ -27,6 +27,12 @@ pub trait Responder: Clone + Send + Sync + 'static {
     fn knows(&self, _request: &Request<Incoming>) -> bool {
         false
     }
+
+    /// Returns whether the request shows a known key that is a secret. Such a connection keeps its
+    /// place when all places are taken. By default no request does.
+    fn trusts(&self, _request: &Request<Incoming>) -> bool {
+        false
+    }
 }
 
 impl<A, F> Responder for A

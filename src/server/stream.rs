@@ -1,17 +1,18 @@
-//! The byte stream under a connection, with three things that hyper does not do: it gives up a peer
-//! that does not read, it withholds a head that [`Framing`] refuses, and it lingers when it closes
-//! on a peer that is still sending.
+//! The byte stream under a connection, with four things that hyper does not do: it gives up a peer
+//! that does not read, it withholds a head that [`Framing`] refuses, it ends when the [`FrameBudget`]
+//! is spent, and it lingers when it closes on a peer that is still sending.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::time::{Sleep, sleep, timeout};
 use zeroize::Zeroizing;
 
 use crate::bounds;
+use crate::server::frame_budget::FrameBudget;
 use crate::server::framing::Framing;
 use crate::server::problem::ServerProblem;
 
@@ -20,6 +21,10 @@ pub(super) struct Stream<T> {
     inner: T,
     /// HTTP/1 only: HTTP/2 has frames.
     framing: Option<Framing>,
+    /// HTTP/2 only.
+    budget: Option<FrameBudget>,
+    /// Set when the budget is spent.
+    is_flooded: bool,
     /// Runs while something written waits for the peer; absent on a healthy connection.
     stalled: Option<Pin<Box<Sleep>>>,
     write_max: Duration,
@@ -36,12 +41,24 @@ impl<T> Stream<T> {
         Self {
             inner,
             framing,
+            budget: None,
+            is_flooded: false,
             stalled: None,
             write_max,
             is_flushed: true,
             reader: None,
             lingers: false,
         }
+    }
+
+    pub(super) fn with_budget(mut self, budget: FrameBudget) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// Returns whether the stream has ended because the budget is spent.
+    pub(super) const fn is_flooded(&self) -> bool {
+        self.is_flooded
     }
 
     /// The problem of the head that was withheld from hyper. From then on the stream is the caller's
@@ -55,6 +72,12 @@ impl<T> Stream<T> {
 
     fn refusal(&self) -> Option<ServerProblem> {
         self.framing.as_ref().and_then(Framing::refusal)
+    }
+
+    fn wrote(&mut self, polled: &Poll<io::Result<usize>>) {
+        if let (Some(budget), Poll::Ready(Ok(bytes))) = (&mut self.budget, polled) {
+            budget.wrote(*bytes);
+        }
     }
 
     /// Starts or checks the deadline of a write that waits, and clears it when the write made
@@ -76,24 +99,47 @@ impl<T> Stream<T> {
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Stream<T> {
+    /// Sends the reason to a peer whose budget is spent, unless hyper's last frame is still
+    /// on its way.
+    //= RFC 9113, 6.8 and 7: GOAWAY, the last stream unknown, ENHANCE_YOUR_CALM.
+    pub(super) async fn say_goodbye(mut self) {
+        const GOAWAY: [u8; 17] = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 11];
+        if !self.is_flushed {
+            return;
+        }
+        let goodbye = async {
+            self.inner.write_all(&GOAWAY).await?;
+            self.inner.shutdown().await
+        };
+        // A peer that does not read needs no goodbye.
+        if matches!(timeout(bounds::GOODBYE_MAX, goodbye).await, Ok(Ok(()))) {
+            drain(&mut self.inner).await;
+        }
+    }
+
     /// Reads and drops what the peer is still sending after the stream was closed: with unread bytes
     /// the kernel would reset the connection, and the peer would lose the answer.
     pub(super) async fn linger(mut self) {
         if !self.lingers {
             return;
         }
-        let all = async {
-            let mut scratch = Zeroizing::new(vec![0; 4_096]);
-            let mut drained: usize = 0;
-            while drained < bounds::DRAIN_BODY_BYTES_MAX {
-                match self.inner.read(&mut scratch).await {
-                    Ok(0) | Err(_) => return,
-                    Ok(read) => drained = drained.saturating_add(read),
-                }
-            }
-        };
-        timeout(bounds::DRAIN_BODY_MAX, all).await.ok();
+        drain(&mut self.inner).await;
     }
+}
+
+/// Reads and drops bytes until the peer closes, up to a maximum of bytes and of time.
+pub(super) async fn drain(stream: &mut (impl AsyncRead + Unpin)) {
+    let all = async {
+        let mut scratch = Zeroizing::new(vec![0; 4_096]);
+        let mut drained: usize = 0;
+        while drained < bounds::DRAIN_BODY_BYTES_MAX {
+            match stream.read(&mut scratch).await {
+                Ok(0) | Err(_) => return,
+                Ok(read) => drained = drained.saturating_add(read),
+            }
+        }
+    };
+    timeout(bounds::DRAIN_BODY_MAX, all).await.ok();
 }
 
 impl<T: AsyncRead + Unpin> AsyncRead for Stream<T> {
@@ -103,9 +149,15 @@ impl<T: AsyncRead + Unpin> AsyncRead for Stream<T> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        if self.refusal().is_none() {
+        // After a malformed body hyper reads the end of the stream.
+        let is_spoiled = self.framing.as_ref().is_some_and(Framing::is_spoiled);
+        if self.refusal().is_none() && !is_spoiled {
             ready!(Pin::new(&mut self.inner).poll_read(cx, buffer))?;
             let new = buffer.filled_mut().get_mut(before..).unwrap_or_default();
+            if self.budget.as_mut().is_some_and(|budget| !budget.follow(new)) {
+                self.is_flooded = true;
+                return Poll::Ready(Err(ErrorKind::QuotaExceeded.into()));
+            }
             if let Some(framing) = &mut self.framing {
                 let shown = framing.follow(new);
                 buffer.set_filled(before.saturating_add(shown));
@@ -129,6 +181,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Stream<T> {
     ) -> Poll<io::Result<usize>> {
         self.is_flushed = false;
         let polled = Pin::new(&mut self.inner).poll_write(cx, bytes);
+        self.wrote(&polled);
         self.timed(cx, polled)
     }
 
@@ -139,6 +192,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Stream<T> {
     ) -> Poll<io::Result<usize>> {
         self.is_flushed = false;
         let polled = Pin::new(&mut self.inner).poll_write_vectored(cx, slices);
+        self.wrote(&polled);
         self.timed(cx, polled)
     }
 

@@ -15,6 +15,7 @@ pub struct Traffic {
     pub(super) handshakes_failed: Counter,
     pub(super) spent: Counter,
     pub(super) streams_refused: Counter,
+    pub(super) strangers: Counter,
     full_in_all: Counter,
     full_per_address: Counter,
     refused: [(ServerProblem, Counter); 6],
@@ -39,6 +40,7 @@ impl Traffic {
             handshakes_failed: Counter::default(),
             spent: Counter::default(),
             streams_refused: Counter::default(),
+            strangers: Counter::default(),
             full_in_all: Counter::default(),
             full_per_address: Counter::default(),
             refused: refused.map(|refusal| (refusal, Counter::default())),
@@ -86,12 +88,15 @@ impl Observe for Traffic {
         .status("connections", "accepted");
         let mut family = page.family(
             "strongroom_connections_refused_total",
-            "Connections that were closed because a maximum was reached: in all, or of one address.",
+            "Connections that were closed because a maximum was reached: in all, of one address, or as \
+             a stranger whose place another one needed.",
             FamilyKind::Counter,
         );
-        for (place, count) in
-            [("in_all", &self.full_in_all), ("per_address", &self.full_per_address)]
-        {
+        for (place, count) in [
+            ("in_all", &self.full_in_all),
+            ("per_address", &self.full_per_address),
+            ("stranger", &self.strangers),
+        ] {
             let labels = [("place", Label::Name(place))];
             family.sample(&labels, count.get()).status("connections", "refused");
         }
@@ -103,7 +108,8 @@ impl Observe for Traffic {
         .status("connections", "failed_handshakes");
         page.counter(
             "strongroom_connections_spent_total",
-            "Connections that were closed because too many requests in a row were refused.",
+            "Connections that were closed because too many requests in a row were refused, or for a \
+             flood of HTTP/2 frames that serve no request.",
             self.spent.get(),
         );
         page.counter(

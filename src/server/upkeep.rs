@@ -106,6 +106,9 @@ impl ServerUpkeep {
             }
             Ok(Err(problem)) => {
                 let event = Event::error("certificate_kept");
+                let (certificate, key) = (&self.files.certificate, &self.files.private_key);
+                let event = event.with("path", Value::Path(certificate.clone()));
+                let event = event.with("key_path", Value::Path(key.clone()));
                 self.log.event(event.with("why", Value::Name(problem.name())));
             }
             // The runtime is shutting down, or the reading panicked and the panic hook has logged

@@ -1,5 +1,7 @@
-//! Reads the expiry of a certificate. It parses only the DER that leads there and checks nothing
-//! else.
+//! Reads facts of a certificate: its times, its names, its issuer and its subject. It parses only the
+//! DER that leads there and checks no signature.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use time::{Date, Month, PrimitiveDateTime, Time};
 
@@ -9,9 +11,53 @@ const SEQUENCE: u8 = 0x30;
 const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
+const EXTENSIONS: u8 = 0xa3;
+const OBJECT_ID: u8 = 0x06;
+const BOOLEAN: u8 = 0x01;
+const OCTETS: u8 = 0x04;
+const DNS_NAME: u8 = 0x82;
+const IP_ADDRESS: u8 = 0x87;
+/// 2.5.29.17.
+const ALTERNATIVE_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
+
+/// Facts of one certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateFacts {
+    pub begins: Timestamp,
+    pub expires: Timestamp,
+    /// The names and addresses of the host that it is for.
+    pub names: Vec<String>,
+    /// The names of issuer and subject, in DER, for comparing them.
+    pub issuer: Vec<u8>,
+    pub subject: Vec<u8>,
+}
 
 /// The `notAfter` of a certificate; `None` if it cannot be read.
 pub(super) fn expires(certificate: &[u8]) -> Option<Timestamp> {
+    let (_, validity, _) = fields(certificate)?;
+    let (_, _, after_start) = element(validity)?;
+    time(after_start).map(|(at, _)| at)
+}
+
+/// `None` if the certificate cannot be read.
+pub(super) fn facts(certificate: &[u8]) -> Option<CertificateFacts> {
+    let (issuer, validity, after_validity) = fields(certificate)?;
+    let (begins, after_start) = time(validity)?;
+    let (expires, _) = time(after_start)?;
+    let (subject, after_subject) = enter(after_validity, SEQUENCE)?;
+    let (_, after_key) = enter(after_subject, SEQUENCE)?;
+    let names = names(after_key).unwrap_or_default();
+    Some(CertificateFacts {
+        begins,
+        expires,
+        names,
+        issuer: issuer.to_vec(),
+        subject: subject.to_vec(),
+    })
+}
+
+/// The issuer, the validity, and the fields that follow.
+fn fields(certificate: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (certificate, _) = enter(certificate, SEQUENCE)?;
     let (signed, _) = enter(certificate, SEQUENCE)?;
     // The version is optional; serial, algorithm and issuer are not.
@@ -21,21 +67,77 @@ pub(super) fn expires(certificate: &[u8]) -> Option<Timestamp> {
     };
     let (_, _, after_serial) = element(after_version)?;
     let (_, _, after_algorithm) = element(after_serial)?;
-    let (_, _, after_issuer) = element(after_algorithm)?;
-    let (validity, _) = enter(after_issuer, SEQUENCE)?;
-    let (_, _, after_start) = element(validity)?;
-    match element(after_start)? {
-        (UTC_TIME, text, _) => {
-            let (year, rest) = digits(text, 2)?;
-            // RFC 5280, 4.1.2.5.1: two digits mean 1950 to 2049.
-            timestamp(if year < 50 { 2_000 + year } else { 1_900 + year }, rest)
+    let (issuer, after_issuer) = enter(after_algorithm, SEQUENCE)?;
+    let (validity, after_validity) = enter(after_issuer, SEQUENCE)?;
+    Some((issuer, validity, after_validity))
+}
+
+/// The alternative names among the extensions. Unique ids may precede the extensions.
+fn names(after_key: &[u8]) -> Option<Vec<String>> {
+    let mut rest = after_key;
+    let extensions = loop {
+        match element(rest)? {
+            (EXTENSIONS, content, _) => break enter(content, SEQUENCE)?.0,
+            (_, _, after) => rest = after,
         }
-        (GENERALIZED_TIME, text, _) => {
-            let (year, rest) = digits(text, 4)?;
-            timestamp(year, rest)
+    };
+    let mut rest = extensions;
+    while let Some((extension, after)) = enter(rest, SEQUENCE) {
+        rest = after;
+        let (id, after_id) = enter(extension, OBJECT_ID)?;
+        if id != ALTERNATIVE_NAMES {
+            continue;
+        }
+        // The mark of a critical extension is optional.
+        let value = match element(after_id)? {
+            (BOOLEAN, _, value) => value,
+            _ => after_id,
+        };
+        let (value, _) = enter(value, OCTETS)?;
+        let (mut list, _) = enter(value, SEQUENCE)?;
+        let mut found = Vec::new();
+        while let Some((tag, content, after)) = element(list) {
+            found.extend(name(tag, content));
+            list = after;
+        }
+        return Some(found);
+    }
+    None
+}
+
+fn name(tag: u8, content: &[u8]) -> Option<String> {
+    match tag {
+        DNS_NAME => {
+            let text = std::str::from_utf8(content).ok()?;
+            // The text is printed: anything but a host name could steer a terminal.
+            let is_plain =
+                text.bytes().all(|it| it.is_ascii_alphanumeric() || b"-._*".contains(&it));
+            is_plain.then(|| String::from(text))
+        }
+        IP_ADDRESS => {
+            let four = <[u8; 4]>::try_from(content).map(|it| Ipv4Addr::from(it).to_string());
+            let six = <[u8; 16]>::try_from(content).map(|it| Ipv6Addr::from(it).to_string());
+            four.or(six).ok()
         }
         _ => None,
     }
+}
+
+/// A time, and what follows it.
+fn time(der: &[u8]) -> Option<(Timestamp, &[u8])> {
+    let (at, rest) = match element(der)? {
+        (UTC_TIME, text, after) => {
+            let (year, rest) = digits(text, 2)?;
+            // RFC 5280, 4.1.2.5.1: two digits mean 1950 to 2049.
+            (timestamp(if year < 50 { 2_000 + year } else { 1_900 + year }, rest)?, after)
+        }
+        (GENERALIZED_TIME, text, after) => {
+            let (year, rest) = digits(text, 4)?;
+            (timestamp(year, rest)?, after)
+        }
+        _ => return None,
+    };
+    Some((at, rest))
 }
 
 /// The content of an element that must have this tag, and what follows it.
@@ -110,6 +212,21 @@ mod tests {
         check_expires(4096, "4096-02-28T00:00:00.0000000+00:00");
     }
 
+    #[test]
+    fn names_and_addresses_are_read_and_nothing_that_could_steer_a_terminal() {
+        let names = ["vault.example.com", "*.example.com", "127.0.0.1", "::1"].map(String::from);
+        let mut params = CertificateParams::new(names.to_vec()).unwrap();
+        params.not_before = rcgen::date_time_ymd(2026, 1, 1);
+        params.not_after = rcgen::date_time_ymd(2027, 1, 1);
+        let made = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+        let found = facts(made.der()).unwrap();
+        assert_eq!(found.names, names);
+        assert_eq!(found.issuer, found.subject);
+        assert_eq!(found.expires.since(found.begins).as_secs(), 365 * 86_400);
+        assert_eq!(name(DNS_NAME, b"a\x1b[2J"), None);
+        assert_eq!(name(DNS_NAME, "\u{202e}".as_bytes()), None);
+    }
+
     proptest! {
         #[test]
         fn broken_bytes_never_panic(at in 0_usize..200, byte: u8, length in 0_usize..400) {
@@ -117,6 +234,7 @@ mod tests {
             der[at] = byte;
             der.truncate(length);
             expires(&der);
+            facts(&der);
         }
     }
 }

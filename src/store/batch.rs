@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::crypto;
 use crate::store::chain::row::{AuditRow, Head};
 use crate::store::change::{Change, Expect, SealedEntries, Write};
+use crate::store::closed::ClosedScopes;
 use crate::store::digests::{DigestChanges, RecordDigests};
 use crate::store::engine::{Order, Read, RowChange};
 use crate::store::failure::StorageFailure;
@@ -24,11 +25,15 @@ pub(super) struct Batch<'t> {
     head: Option<Head>,
     /// Updated with the records. `None` for a file without digests.
     digests: Option<&'t mut RecordDigests>,
+    /// `None` where no tenant can be under deletion.
+    closed: Option<&'t ClosedScopes>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Applied,
+    /// The change adds a row to a closed scope, so no part of it was written.
+    Closed,
     /// An expectation did not hold, so no part of the change was written.
     Refused,
 }
@@ -36,7 +41,13 @@ pub enum Verdict {
 impl<'t> Batch<'t> {
     pub(super) fn new(stored: &'t dyn Read, digests: Option<&'t mut RecordDigests>) -> Self {
         let (known, pending) = (HashMap::new(), BTreeMap::new());
-        Self { stored, known, pending, head: None, digests }
+        Self { stored, known, pending, head: None, digests, closed: None }
+    }
+
+    /// Refuses changes that add rows to these scopes. A change that closes a scope adds to them.
+    pub(super) const fn respecting(mut self, closed: &'t ClosedScopes) -> Self {
+        self.closed = Some(closed);
+        self
     }
 
     /// Reads the rows that the changes expect, all at once. An engine across a network needs one
@@ -58,14 +69,24 @@ impl<'t> Batch<'t> {
         Ok(())
     }
 
-    pub(super) fn take(&mut self, change: Change) -> Result<Verdict, StorageFailure> {
+    pub(super) fn take(&mut self, mut change: Change) -> Result<Verdict, StorageFailure> {
         if let Some(what) = change.impossible {
             return Err(StorageFailure::Impossible(what));
+        }
+        if let Some(closed) = self.closed {
+            if change.passes_over_closed {
+                change.writes.retain(|write| !closed.take_no(write));
+            } else if change.writes.iter().any(|write| closed.take_no(write)) {
+                return Ok(Verdict::Closed);
+            }
         }
         for expect in &change.expects {
             if !self.holds(expect)? {
                 return Ok(Verdict::Refused);
             }
+        }
+        if let (Some(closed), Some(scope)) = (self.closed, change.closes) {
+            closed.insert(scope);
         }
         for write in change.writes {
             match write {
@@ -130,8 +151,15 @@ impl<'t> Batch<'t> {
         head.next.checked_add(u64::from(row.count)).ok_or_else(|| {
             StorageFailure::Damaged(String::from("the audit chain's head makes no sense"))
         })?;
+        // A damaged head names a place that is taken. The entry there must stay.
+        let key = row.key();
+        if self.value(Table::Audit, &key)?.is_some() {
+            return Err(StorageFailure::Damaged(String::from(
+                "the audit chain's head is before its last entry",
+            )));
+        }
         self.head = Some(head.after(&row));
-        self.pend(Table::Audit, row.key(), Some(row.value()));
+        self.pend(Table::Audit, key, Some(row.value()));
         Ok(())
     }
 

@@ -7,7 +7,7 @@
 
 use crate::crypto::Version;
 use crate::domain::time::Timestamp;
-use crate::store::tables::{KeyRange, Table};
+use crate::store::tables::{KeyRange, Table, meta};
 
 #[derive(Debug, Clone, Default)]
 pub struct Change {
@@ -15,6 +15,10 @@ pub struct Change {
     pub(super) writes: Vec<Write>,
     /// Set by [`Change::impossible`].
     pub(super) impossible: Option<&'static str>,
+    /// Set by [`Change::close_scope`].
+    pub(super) closes: Option<[u8; 16]>,
+    /// Set by [`Change::passing_over_closed`].
+    pub(super) passes_over_closed: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -134,12 +138,29 @@ impl Change {
         self
     }
 
+    /// Closes the scope of a deleted tenant: from this change on, no change adds a row to it. The
+    /// writer refuses such changes with [`crate::store::Verdict::Closed`]. Rows can still be deleted.
+    #[must_use]
+    pub fn close_scope(mut self, scope: [u8; 16], at: Timestamp) -> Self {
+        self.closes = Some(scope);
+        self.put(Table::Meta, meta::deletion(&scope), meta::deletion_value(at))
+    }
+
+    /// Leaves out the rows of closed scopes instead of refusing the change. For changes that hold
+    /// rows of many tenants. The other change of [`Change::and`] does not pass this on.
+    #[must_use]
+    pub const fn passing_over_closed(mut self) -> Self {
+        self.passes_over_closed = true;
+        self
+    }
+
     /// Adds the expectations and writes of another change to this one.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.expects.extend(other.expects);
         self.writes.extend(other.writes);
         self.impossible = self.impossible.or(other.impossible);
+        self.closes = self.closes.or(other.closes);
         self
     }
 

@@ -10,7 +10,8 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::bounds::CVC_KEYS_MAX;
@@ -41,6 +42,10 @@ struct Slots {
     free: Vec<u64>,
     /// The number of slots in the file.
     count: u64,
+    /// Slots with bytes where zeros belong, and a slot that is cut.
+    damaged: usize,
+    /// The last key that was compared with the file.
+    compared: Option<CvcKeyName>,
 }
 
 impl CvcKeys {
@@ -66,17 +71,33 @@ impl CvcKeys {
             // The file's name must be durable before its content is.
             volume.sync()?;
             let read = Slots::read(file.as_ref())?;
-            Ok(Slots { file: Some(file), ..read })
+            let slots = Slots { file: Some(file), ..read };
+            if volume.is_kept() {
+                slots.write_again()?;
+            }
+            Ok(slots)
         };
         let slots = open().map_err(StorageFailure::from_io)?;
         Ok(Self { slots: Mutex::new(slots) })
     }
 
-    /// Checks that the file's name still names it.
+    /// Checks that the file's name still names it, and that some of its keys are as they were
+    /// written.
     pub fn check_place(&self) -> Result<(), StorageFailure> {
-        let slots = self.lock();
+        let mut slots = self.lock();
         let checked = slots.file.as_ref().map_or(Ok(()), |file| file.check_place());
-        checked.map_err(StorageFailure::Removed)
+        checked.map_err(StorageFailure::Removed)?;
+        slots.check_some()
+    }
+
+    /// The number of slots that were not written like this.
+    pub fn damaged(&self) -> usize {
+        self.lock().damaged
+    }
+
+    /// All keys, sealed.
+    pub fn all(&self) -> Vec<(CvcKeyName, Vec<u8>)> {
+        self.lock().used.iter().map(|(name, (_, sealed))| (*name, sealed.clone())).collect()
     }
 
     pub fn sealed(&self, name: &CvcKeyName) -> Option<Vec<u8>> {
@@ -91,7 +112,12 @@ impl CvcKeys {
 
     /// Destroys every key of a minute before this one, and returns when that is durable.
     pub fn destroy_before(&self, minute: u64) -> Result<usize, StorageFailure> {
-        self.lock().destroy_before(minute).map_err(StorageFailure::from_io)
+        self.lock().destroy(|(_, of)| *of < minute).map_err(StorageFailure::from_io)
+    }
+
+    /// Destroys every key of a tenant, and returns when that is durable.
+    pub fn destroy_of(&self, tenant: &[u8; 16]) -> Result<usize, StorageFailure> {
+        self.lock().destroy(|(of, _)| of == tenant).map_err(StorageFailure::from_io)
     }
 
     /// From now on every write fails, as on a file system that turned read-only.
@@ -108,11 +134,14 @@ impl CvcKeys {
 impl Slots {
     /// Reads the slots. Its `file` is not set.
     fn read(file: &dyn VolumeFile) -> io::Result<Self> {
-        let count = file.len()?.div_euclid(SLOT);
+        let len = file.len()?;
+        let count = len.div_euclid(SLOT);
+        let mut damaged = usize::from(len.rem_euclid(SLOT) > 0);
         let (mut used, mut free) = (BTreeMap::new(), Vec::new());
         for at in 0..count {
             let mut slot = FREE;
             file.read(at.saturating_mul(SLOT), &mut slot)?;
+            damaged = damaged.saturating_add(usize::from(has_rest(&slot)));
             match parse(&slot) {
                 Some((name, sealed)) => {
                     // Only one of two slots of the same name would be overwritten.
@@ -126,7 +155,35 @@ impl Slots {
                 None => free.push(at),
             }
         }
-        Ok(Self { file: None, used, free, count })
+        Ok(Self { file: None, used, free, count, damaged, compared: None })
+    }
+
+    /// Makes all keys durable. A process that was killed before its sync, or whose sync failed, leaves
+    /// keys in the memory of the operating system only, and this one uses them as it found them.
+    fn write_again(&self) -> io::Result<()> {
+        for (name, (at, sealed)) in &self.used {
+            self.write(*at, &slot(name, sealed))?;
+        }
+        if self.used.is_empty() { Ok(()) } else { self.file()?.sync() }
+    }
+
+    /// Compares the next keys with the file, in which only this process writes. A file that cannot be
+    /// read is reported when it is written.
+    fn check_some(&mut self) -> Result<(), StorageFailure> {
+        let after = self.compared.take().map_or(Bound::Unbounded, Bound::Excluded);
+        let some = self.used.range((after, Bound::Unbounded)).take(KEYS_COMPARED);
+        let mut last = None;
+        for (name, (at, sealed)) in some {
+            let mut found = FREE;
+            let Some(file) = &self.file else { return Ok(()) };
+            let read = file.read(at.saturating_mul(SLOT), &mut found);
+            if read.is_ok() && !found.starts_with(&head_of(name, sealed)) {
+                return Err(StorageFailure::Removed(PathBuf::from(CvcKeys::FILE)));
+            }
+            last = Some(*name);
+        }
+        self.compared = last;
+        Ok(())
     }
 
     fn keep(&mut self, name: CvcKeyName, sealed: &[u8]) -> io::Result<Option<Vec<u8>>> {
@@ -148,9 +205,9 @@ impl Slots {
         Ok(Some(sealed.to_vec()))
     }
 
-    fn destroy_before(&mut self, minute: u64) -> io::Result<usize> {
+    fn destroy(&mut self, chosen: impl Fn(&CvcKeyName) -> bool) -> io::Result<usize> {
         let passed: Vec<CvcKeyName> =
-            self.used.keys().filter(|(_, of)| *of < minute).copied().collect();
+            self.used.keys().filter(|name| chosen(name)).copied().collect();
         for name in &passed {
             if let Some((at, _)) = self.used.get(name) {
                 self.write(*at, &FREE)?;
@@ -177,13 +234,26 @@ impl Slots {
     }
 }
 
+/// Keys that are compared at once, so that a request that needs a key waits for less than a
+/// millisecond.
+const KEYS_COMPARED: usize = 64;
+
+/// The bytes of a slot before its zeros.
+fn head_of(name: &CvcKeyName, sealed: &[u8]) -> Vec<u8> {
+    [&name.0, name.1.to_be_bytes().as_slice(), sealed].concat()
+}
+
 fn slot(name: &CvcKeyName, sealed: &[u8]) -> [u8; SLOT_BYTES] {
     let mut slot = FREE;
-    let minute = name.1.to_be_bytes();
-    for (to, from) in slot.iter_mut().zip(name.0.iter().chain(&minute).chain(sealed)) {
-        *to = *from;
+    for (to, from) in slot.iter_mut().zip(head_of(name, sealed)) {
+        *to = from;
     }
     slot
+}
+
+/// Returns true if the end of a slot, which is zeros, has other bytes.
+fn has_rest(slot: &[u8; SLOT_BYTES]) -> bool {
+    slot.iter().skip(HEAD_BYTES.saturating_add(SEALED_KEY_BYTES)).any(|byte| *byte != 0)
 }
 
 fn parse(slot: &[u8; SLOT_BYTES]) -> Option<(CvcKeyName, Vec<u8>)> {
@@ -196,6 +266,7 @@ fn parse(slot: &[u8; SLOT_BYTES]) -> Option<(CvcKeyName, Vec<u8>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::tests::disk::{EIO, Fault, Operation, TestDisk};
 
     const SEALED: [u8; SEALED_KEY_BYTES] = [0xaa; SEALED_KEY_BYTES];
 
@@ -210,6 +281,34 @@ mod tests {
         let keys = CvcKeys::open(directory.path()).unwrap();
         assert!(keys.keep(([1; 16], 11), &SEALED[1..]).is_err(), "a key of a wrong length");
         assert_eq!(keys.sealed(&([1; 16], 11)), None);
+    }
+
+    #[test]
+    fn a_key_whose_sync_failed_is_durable_when_the_next_process_uses_it() {
+        let disk = TestDisk::new();
+        let name = ([1; 16], 10);
+        let keys = CvcKeys::on_volume(&disk).unwrap();
+        disk.plan(Operation::Sync, 1, Fault::Once(EIO));
+        assert!(keys.keep(name, &SEALED).is_err());
+        drop(keys);
+        let next = CvcKeys::on_volume(&disk).unwrap();
+        assert_eq!(next.keep(name, &SEALED).unwrap().as_deref(), Some(SEALED.as_slice()));
+        let after_power_loss = TestDisk::holding(disk.durable());
+        let keys = CvcKeys::on_volume(&after_power_loss).unwrap();
+        assert!(keys.sealed(&name).is_some(), "the key is lost");
+    }
+
+    #[test]
+    fn the_keys_of_one_tenant_are_destroyed_and_those_of_others_stay() {
+        let directory = crate::store::tests::TestDirectory::new();
+        let keys = CvcKeys::open(directory.path()).unwrap();
+        for (tenant, minute) in [(1, 10), (2, 10), (1, 11)] {
+            keys.keep(([tenant; 16], minute), &[0xa0 + tenant; SEALED_KEY_BYTES]).unwrap();
+        }
+        assert_eq!(keys.destroy_of(&[1; 16]).unwrap(), 2);
+        assert_eq!(keys.destroy_of(&[1; 16]).unwrap(), 0);
+        let bytes = std::fs::read(directory.join(CvcKeys::FILE)).unwrap();
+        assert!(!bytes.contains(&0xa1) && bytes.contains(&0xa2));
     }
 
     #[test]

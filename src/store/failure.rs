@@ -164,6 +164,12 @@ impl OpenFailure {
     }
 }
 
+impl From<StorageFailure> for OpenFailure {
+    fn from(failure: StorageFailure) -> Self {
+        Self::Storage(failure)
+    }
+}
+
 impl From<redb::DatabaseError> for OpenFailure {
     #[expect(clippy::wildcard_enum_match_arm, reason = "redb may add more; they are failures all")]
     fn from(error: redb::DatabaseError) -> Self {

@@ -1,6 +1,7 @@
 //! The open store: the handle that the rest of the program holds.
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
@@ -9,12 +10,13 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
-use crate::bounds::QUEUE_CHANGES_MAX;
+use crate::bounds::{CACHE_BYTES, QUEUE_CHANGES_MAX};
 use crate::clock::Clock;
 use crate::crypto::{DigestKey, MasterKey};
 use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
+use crate::store::closed::ClosedScopes;
 use crate::store::digests::{DigestFault, RecordDigests, SharedDigests};
 use crate::store::engine::local::LocalEngine;
 use crate::store::engine::local::file;
@@ -41,7 +43,17 @@ pub(super) struct Inner {
     epochs: Epochs,
     pub(super) metrics: Arc<WriterMetrics>,
     digests: SharedDigests,
+    closed: ClosedScopes,
     writer: Mutex<Option<JoinHandle<()>>>,
+    background: Background,
+}
+
+/// Starts work that a caller waits for, on a thread of its own. The simulation runs it at once, so
+/// that its order does not depend on the scheduler of the system.
+pub(super) type Background = fn(Box<dyn FnOnce() + Send>) -> io::Result<()>;
+
+fn on_a_thread(work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+    std::thread::Builder::new().name(String::from("forgetter")).spawn(work).map(drop)
 }
 
 impl Store {
@@ -82,6 +94,17 @@ impl Store {
         Ok((Self::start(Arc::new(engine), alarm), cleanliness))
     }
 
+    /// Checks the pages of a stopped store's data file, also those that no row is read from. Writes
+    /// nothing. Returns false if one is damaged.
+    pub fn has_sound_pages(directory: &Path) -> Result<bool, OpenFailure> {
+        Self::has_sound_pages_on(&OverlayVolume::new(directory))
+    }
+
+    pub(crate) fn has_sound_pages_on(volume: &dyn Volume) -> Result<bool, OpenFailure> {
+        let mut data = file::DataFile::open(volume, CACHE_BYTES)?;
+        data.database.has_sound_pages().map_err(OpenFailure::Storage)
+    }
+
     /// Opens the store on a volume.
     pub(super) fn on_volume(volume: &Arc<dyn Volume>, clock: &Clock) -> Result<Self, OpenFailure> {
         let alarm = Alarm::default();
@@ -105,11 +128,24 @@ impl Store {
     }
 
     pub(super) fn start(engine: Arc<dyn Engine>, alarm: Alarm) -> Self {
+        let (store, writer) = Self::assemble(engine, alarm, on_a_thread);
+        let thread = std::thread::spawn(|| writer.run());
+        *store.0.writer.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        store
+    }
+
+    /// The handle, and its writer, which no thread runs yet.
+    pub(super) fn assemble(
+        engine: Arc<dyn Engine>,
+        alarm: Alarm,
+        background: Background,
+    ) -> (Self, Writer) {
         let (jobs, queue) = sync_channel(QUEUE_CHANGES_MAX);
         let access_generation = Arc::new(AtomicU64::new(0));
         let webhook_generation = Arc::new(AtomicU64::new(0));
         let metrics = Arc::new(WriterMetrics::new());
         let digests = SharedDigests::default();
+        let closed = ClosedScopes::default();
         let writer = Writer {
             engine: Arc::clone(&engine),
             jobs: queue,
@@ -118,21 +154,22 @@ impl Store {
             alarm: alarm.clone(),
             metrics: Arc::clone(&metrics),
             digests: Arc::clone(&digests),
+            closed: closed.clone(),
         };
-        let thread = std::thread::spawn(|| writer.run());
-        let writer = Mutex::new(Some(thread));
-        let epochs = Epochs::new();
-        Self(Arc::new(Inner {
+        let inner = Inner {
             engine,
             jobs,
             access_generation,
             webhook_generation,
             alarm,
-            epochs,
+            epochs: Epochs::new(),
             metrics,
             digests,
-            writer,
-        }))
+            closed,
+            writer: Mutex::new(None),
+            background,
+        };
+        (Self(Arc::new(inner)), writer)
     }
 
     pub fn snapshot(&self) -> Result<Snapshot, StorageFailure> {
@@ -236,6 +273,16 @@ impl Store {
         Ok(fault)
     }
 
+    /// Closes the scopes whose deletion was under way when the file was closed.
+    pub fn close_scopes(&self, scopes: impl Iterator<Item = [u8; 16]>) {
+        scopes.for_each(|scope| self.0.closed.insert(scope));
+    }
+
+    /// Returns true if the tenant of this scope is deleted or its deletion is under way.
+    pub fn is_closed(&self, scope: &[u8; 16]) -> bool {
+        self.0.closed.contains(scope)
+    }
+
     /// Starts a new epoch. [`Store::is_quiescent`] is false until all work on earlier snapshots has
     /// ended.
     pub fn advance_epoch(&self) {
@@ -251,6 +298,20 @@ impl Store {
     /// such work would fail and end the store.
     pub fn set_upkeep(&self, upkeep: Upkeep) {
         self.0.engine.set_upkeep(upkeep);
+    }
+
+    /// Returns when the log has no rows that were deleted or replaced before the call; see
+    /// [`Engine::forget`]. Commits go on meanwhile. The work is done even if the caller drops the
+    /// future. A failure ends the store.
+    pub async fn forget(&self) -> Result<(), StorageFailure> {
+        let (reply, done) = oneshot::channel();
+        let inner = Arc::clone(&self.0);
+        let work = move || {
+            let forgotten = inner.engine.forget().map_err(|failure| inner.alarm.sound(failure));
+            reply.send(forgotten).ok();
+        };
+        (self.0.background)(Box::new(work)).map_err(StorageFailure::from_io)?;
+        done.await.unwrap_or(Err(StorageFailure::Stopped))
     }
 
     /// Merges now. As on the merger's thread, a failure ends the store.

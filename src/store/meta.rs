@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use crate::domain::origin::SystemUser;
 use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
 use crate::store::change::Change;
@@ -52,10 +53,21 @@ pub fn backup_moment(snapshot: &Snapshot) -> Result<Option<Moment>, StorageFailu
     }))
 }
 
+/// The time of that backup.
+pub fn backup_time(snapshot: &Snapshot) -> Result<Option<Timestamp>, StorageFailure> {
+    let value = snapshot.value(Table::Meta, keys::BACKUP_TIME)?;
+    let micros = value.and_then(|value| value.try_into().ok()).map(i64::from_be_bytes);
+    Ok(micros.map(Timestamp::from_micros))
+}
+
 #[must_use]
-pub fn put_backup_moment(moment: Moment) -> Change {
+pub fn put_backup_moment(moment: Moment, at: Timestamp) -> Change {
     let value = [moment.timeline.as_slice(), &moment.sequence.to_be_bytes()].concat();
-    Change::new().put(Table::Meta, keys::BACKUP_MOMENT.to_vec(), value)
+    Change::new().put(Table::Meta, keys::BACKUP_MOMENT.to_vec(), value).put(
+        Table::Meta,
+        keys::BACKUP_TIME.to_vec(),
+        at.micros().to_be_bytes().to_vec(),
+    )
 }
 
 /// The state of scheduled backups, as [`crate::store::record`] encodes it.
@@ -111,24 +123,45 @@ pub fn put_share_set(change: Change, set: &ShareSet) -> Result<Change, EncodeFai
     Ok(change.put(Table::Meta, keys::share_set(set.set), encode_share_set(set)?))
 }
 
-/// The time at which the file was made from a backup. It is kept until the audit chain has an entry
-/// for it.
-pub fn restored_at(snapshot: &Snapshot) -> Result<Option<Timestamp>, StorageFailure> {
+/// The time at which the file was made from a backup, and the user who did it. They are kept until
+/// the audit chain has an entry for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restoration {
+    pub at: Timestamp,
+    pub by: Option<SystemUser>,
+}
+
+pub fn restoration(snapshot: &Snapshot) -> Result<Option<Restoration>, StorageFailure> {
     let value = snapshot.value(Table::Meta, keys::RESTORED_AT)?;
     let Some(value) = value else { return Ok(None) };
-    let micros = value.try_into().map(i64::from_be_bytes);
-    let damaged = |_: Vec<u8>| {
-        StorageFailure::Damaged(String::from("the time of the restoration makes no sense"))
-    };
-    Ok(Some(Timestamp::from_micros(micros.map_err(damaged)?)))
+    let damaged =
+        || StorageFailure::Damaged(String::from("the time of the restoration makes no sense"));
+    decode_restoration(&value).ok_or_else(damaged).map(Some)
+}
+
+/// The time in microseconds, then the user's number and name, if they are known.
+fn decode_restoration(value: &[u8]) -> Option<Restoration> {
+    let (at, user) = value.split_first_chunk()?;
+    let at = Timestamp::from_micros(i64::from_be_bytes(*at));
+    if user.is_empty() {
+        return Some(Restoration { at, by: None });
+    }
+    let (uid, name) = user.split_first_chunk()?;
+    let name = Some(str::from_utf8(name).ok()?).filter(|name| !name.is_empty()).map(Box::from);
+    Some(Restoration { at, by: Some(SystemUser { uid: u32::from_be_bytes(*uid), name }) })
 }
 
 /// Marks a file as restored. Also deletes the state for an interrupted backup, because the restored
 /// rows were read during a backup.
 #[must_use]
-pub fn put_restored(at: Timestamp) -> Change {
+pub fn put_restored(restoration: &Restoration) -> Change {
+    let mut value = restoration.at.micros().to_be_bytes().to_vec();
+    if let Some(SystemUser { uid, name }) = &restoration.by {
+        value.extend(uid.to_be_bytes());
+        value.extend(name.as_deref().unwrap_or_default().bytes());
+    }
     Change::new()
-        .put(Table::Meta, keys::RESTORED_AT.to_vec(), at.micros().to_be_bytes().to_vec())
+        .put(Table::Meta, keys::RESTORED_AT.to_vec(), value)
         .delete(Table::Meta, keys::BACKUPS_IF_CUT_OFF.to_vec())
 }
 

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use redb::Database;
-
 use crate::bounds::CACHE_BYTES;
 use crate::crypto::Random;
 use crate::store::alarm::Alarm;
 use crate::store::batch::Batch;
 use crate::store::change::Change;
+use crate::store::engine::local::database::GuardedDatabase;
 use crate::store::engine::local::file::{self, DataFile};
 pub use crate::store::engine::local::open::Cleanliness;
 use crate::store::engine::local::standby::StandbyMark;
@@ -26,12 +25,12 @@ pub const FORMAT: u32 = 6;
 pub(super) fn create(volume: &dyn Volume, first: Change) -> Result<(), OpenFailure> {
     let id = Random::new().bytes();
     let first = meta::put_file_id(meta::put_format(first, FORMAT), id);
-    let fill = |database: &Database| write(database, first).map_err(OpenFailure::Storage);
+    let fill = |database: &GuardedDatabase| write(database, first).map_err(OpenFailure::Storage);
     DataFile::create(volume, fill).map(drop)
 }
 
 /// Writes a change into a data file that no engine uses.
-pub(super) fn write(database: &Database, change: Change) -> Result<(), StorageFailure> {
+pub(super) fn write(database: &GuardedDatabase, change: Change) -> Result<(), StorageFailure> {
     let view = view_of_file(database)?;
     let mut batch = Batch::new(view.as_ref(), None);
     batch.take(change)?;
@@ -50,12 +49,12 @@ pub(super) fn open(volume: &dyn Volume) -> Result<DataFile, OpenFailure> {
 }
 
 /// Opens a snapshot of a data file that no engine uses.
-pub(super) fn first_look(database: &Database) -> Result<Snapshot, StorageFailure> {
+pub(super) fn first_look(database: &GuardedDatabase) -> Result<Snapshot, StorageFailure> {
     let view = view_of_file(database)?;
     Ok(Snapshot::new(Arc::clone(&view), Alarm::default(), Epochs::new().current()))
 }
 
-pub(super) fn check_format(database: &Database) -> Result<(), OpenFailure> {
+pub(super) fn check_format(database: &GuardedDatabase) -> Result<(), OpenFailure> {
     let snapshot = first_look(database).map_err(OpenFailure::Storage)?;
     match meta::format(&snapshot).map_err(OpenFailure::Storage)? {
         Some(FORMAT) => Ok(()),

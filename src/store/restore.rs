@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use redb::Database;
-
 use crate::domain::time::Timestamp;
 use crate::store::archive::chain::ArchiveProblem;
 use crate::store::archive::replay::{Reached, Replay, Walk, WalkFailure};
@@ -12,6 +10,7 @@ use crate::store::backup::manifest::Manifest;
 use crate::store::backup::reader::Reader;
 use crate::store::change::Change;
 use crate::store::engine::Moment;
+use crate::store::engine::local::database::GuardedDatabase;
 use crate::store::engine::local::file::{self, DataFile};
 use crate::store::engine::local::load_into;
 use crate::store::engine::local::open::begin_timeline;
@@ -91,7 +90,7 @@ fn check_time(manifest: &Manifest, until: Option<Timestamp>) -> Result<(), Resto
 
 /// Applies the archive behind the moment of the backup.
 fn replay(
-    database: &Database,
+    database: &GuardedDatabase,
     manifest: &Manifest,
     archive: Replay<'_>,
 ) -> Result<Reached, RestoreFailure> {
@@ -106,7 +105,7 @@ fn replay(
 
 /// The way through the archive that begins with a backup.
 pub(in crate::store) fn begin_walk(
-    database: &Database,
+    database: &GuardedDatabase,
     manifest: &Manifest,
 ) -> Result<Walk, RestoreFailure> {
     let moment: Moment = manifest.moment().ok_or(RestoreFailure::NoMoment)?;
@@ -116,7 +115,7 @@ pub(in crate::store) fn begin_walk(
 
 /// Inserts the rows in key order, which is the cheapest order for a B-tree.
 pub(in crate::store) fn load(
-    database: &Database,
+    database: &GuardedDatabase,
     backup: &mut Reader,
 ) -> Result<(), RestoreFailure> {
     // The loader knows only failures of storage; that of the backup is kept here.

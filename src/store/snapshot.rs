@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::metrics::Progress;
 use crate::store::alarm::Alarm;
 use crate::store::engine::{Moment, Order, Read};
 use crate::store::epochs::EpochGuard;
@@ -14,6 +15,8 @@ pub struct Snapshot {
     rows: Arc<dyn Read>,
     alarm: Alarm,
     epoch: EpochGuard,
+    /// Counts the rows that are read page by page.
+    progress: Option<Arc<Progress>>,
 }
 
 /// One key and its value.
@@ -36,7 +39,17 @@ const PAGE_ROWS_MAX: usize = 512;
 impl Snapshot {
     /// Every final failure of a read raises `alarm`, because the process must end then.
     pub(super) const fn new(rows: Arc<dyn Read>, alarm: Alarm, epoch: EpochGuard) -> Self {
-        Self { rows, alarm, epoch }
+        Self { rows, alarm, epoch, progress: None }
+    }
+
+    /// The same snapshot, which counts the rows that are read page by page. The total is about the
+    /// number of all rows, unless a larger one is set.
+    #[must_use]
+    pub fn counted(mut self, progress: &Arc<Progress>) -> Self {
+        let (_, total) = progress.read();
+        progress.set_total(total.max(self.rows.rows_about()));
+        self.progress = Some(Arc::clone(progress));
+        self
     }
 
     /// The epoch of the snapshot, for values that are derived from it and outlive it.
@@ -119,6 +132,9 @@ impl Rows {
                 Order::Ascending => rest.starting_after(last),
                 Order::Descending => rest.ending_before(last),
             });
+        }
+        if let Some(progress) = &self.snapshot.progress {
+            progress.add(page.rows.len());
         }
         self.page = page.rows.into_iter();
         Ok(())

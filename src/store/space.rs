@@ -47,7 +47,8 @@ impl DataDisk for DirectoryDisk {
     }
 }
 
-fn free_bytes(directory: &Path) -> io::Result<u64> {
+/// The space that the file system of a directory has left for this user.
+pub fn free_bytes(directory: &Path) -> io::Result<u64> {
     let volume = rustix::fs::statvfs(directory)?;
     Ok(volume.f_bavail.saturating_mul(volume.f_frsize))
 }

@@ -22,7 +22,7 @@ use crate::store::engine::local::standby::StandbyMark;
 use crate::store::engine::local::state::{LogState, Origin};
 use crate::store::engine::local::view_of_file;
 use crate::store::failure::{OpenFailure, StorageFailure};
-use crate::store::meta;
+use crate::store::meta::{self, Restoration};
 use crate::store::opening;
 use crate::store::restore::{RestoreFailure, load};
 use crate::store::volume::Directory;
@@ -51,8 +51,8 @@ pub enum StandbyFailure {
     /// Another standby was promoted; its mark is this file.
     OtherPromoted(PathBuf),
     Storage(StorageFailure),
-    /// None of the master keys is that of the data file.
-    WrongMasterKey,
+    /// None of the master keys is that of the data file, which has this check value.
+    WrongMasterKey(Vec<u8>),
 }
 
 impl Standby {
@@ -104,7 +104,7 @@ impl Standby {
         let snapshot = opening::first_look(&self.data.database)?;
         let check = meta::master_check(&snapshot)?.unwrap_or_default();
         let own = keys.iter().find(|key| key.check().as_slice() == check);
-        own.ok_or(StandbyFailure::WrongMasterKey)
+        own.ok_or(StandbyFailure::WrongMasterKey(check))
     }
 
     /// Applies what the archive has behind the current place. Everything before a problem is
@@ -142,7 +142,7 @@ impl Standby {
         mut self,
         archive: Option<Replay<'_>>,
         keys: &[MasterKey],
-        now: Timestamp,
+        restoration: &Restoration,
     ) -> Result<Promoted, StandbyFailure> {
         if let Some(replay) = archive {
             let timeline = self.moment.timeline;
@@ -161,7 +161,7 @@ impl Standby {
         file::commit_with(&data.database, |transaction| chosen.write(transaction))?;
         if let Some(directory) = archive {
             let Moment { timeline, sequence: last } = moment;
-            let end = TimelineEnd { vault, timeline, last, next, time: now };
+            let end = TimelineEnd { vault, timeline, last, next, time: restoration.at };
             let failed = |error| {
                 let path = directory.to_path_buf();
                 StandbyFailure::Archive(ArchiveProblem::Directory(path, error))
@@ -179,7 +179,7 @@ impl Standby {
         let state = fresh(next, origin, moment.sequence);
         let view = view_of_file(&data.database)?;
         let mut batch = Batch::new(view.as_ref(), None);
-        batch.take(meta::put_restored(now))?;
+        batch.take(meta::put_restored(restoration))?;
         let rows = batch.rows()?;
         file::commit_with(&data.database, |transaction| {
             file::write(transaction, rows)?;

@@ -12,6 +12,7 @@ use crate::bounds::BATCH_CHANGES_MAX;
 use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
+use crate::store::closed::ClosedScopes;
 use crate::store::digests::SharedDigests;
 use crate::store::engine::Engine;
 use crate::store::failure::{CommitFailure, Fatal, StorageFailure};
@@ -27,6 +28,14 @@ pub(super) enum Job {
     Close,
 }
 
+/// The state of the writer after a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Round {
+    Handled,
+    /// The engine is closed or has failed.
+    Ended,
+}
+
 pub(super) struct Writer {
     pub(super) engine: Arc<dyn Engine>,
     pub(super) jobs: Receiver<Job>,
@@ -35,32 +44,56 @@ pub(super) struct Writer {
     pub(super) alarm: Alarm,
     pub(super) metrics: Arc<WriterMetrics>,
     pub(super) digests: SharedDigests,
+    pub(super) closed: ClosedScopes,
 }
 
 impl Writer {
     /// Returns when the engine is closed or has failed. A dropped reply means that the outcome of
     /// its change is unknown.
     pub(super) fn run(self) {
-        let ended = match catch_unwind(AssertUnwindSafe(|| self.serve())) {
-            Ok(Ok(())) => return,
-            Ok(Err(failure)) => Fatal::Storage(failure),
+        while self.round(|jobs| jobs.recv().unwrap_or(Job::Close)) == Round::Handled {}
+    }
+
+    /// Handles the next job, and the ones that are queued behind it. After a failure the alarm has
+    /// sounded.
+    pub(super) fn round(&self, next: impl FnOnce(&Receiver<Job>) -> Job) -> Round {
+        let ended = match catch_unwind(AssertUnwindSafe(|| self.handle(next(&self.jobs)))) {
+            Ok(Ok(round)) => return round,
+            Ok(Err(failure)) => {
+                self.save_rows(&failure);
+                Fatal::Storage(failure)
+            }
             Err(_) => Fatal::WriterPanicked,
         };
         self.alarm.end(ended);
+        Round::Ended
     }
 
-    fn serve(&self) -> Result<(), StorageFailure> {
-        loop {
-            match self.jobs.recv() {
-                Ok(Job::Commit(change, reply)) => {
-                    if self.commit_with_queued(change, reply)? {
-                        return self.engine.close();
-                    }
+    /// If a file of the log was taken away, the rows that were answered and are only in it are still
+    /// in memory. They are moved into the data file. If that is gone too, nothing can be saved.
+    fn save_rows(&self, failure: &StorageFailure) {
+        if matches!(failure, StorageFailure::Removed(_)) {
+            let closed = catch_unwind(AssertUnwindSafe(|| self.engine.close()));
+            // The failure that is reported is the first one.
+            drop(closed);
+        }
+    }
+
+    fn handle(&self, job: Job) -> Result<Round, StorageFailure> {
+        match job {
+            Job::Commit(change, reply) => {
+                if self.commit_with_queued(change, reply)? {
+                    self.engine.close()?;
+                    return Ok(Round::Ended);
                 }
-                Ok(Job::Reach(reached)) => drop(reached.send(())),
-                Ok(Job::Close) | Err(_) => return self.engine.close(),
+            }
+            Job::Reach(reached) => drop(reached.send(())),
+            Job::Close => {
+                self.engine.close()?;
+                return Ok(Round::Ended);
             }
         }
+        Ok(Round::Handled)
     }
 
     /// Commits this change and the queued ones. Returns true if [`Job::Close`] was among the jobs.
@@ -84,6 +117,8 @@ impl Writer {
         let (changes, replies): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
         let concerns = |change: &Change| (change.concerns_access(), change.concerns_webhooks());
         let concerns: Vec<(bool, bool)> = changes.iter().map(concerns).collect();
+        let closing = changes.iter().filter_map(|change| change.closes);
+        let closing: Vec<_> = closing.filter(|scope| !self.closed.contains(scope)).collect();
         let mut digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
         let mut verdicts = Vec::new();
         // The engine of one host decides once. An engine that decides again needs the changes and
@@ -91,7 +126,7 @@ impl Writer {
         let mut changes = Some(changes);
         let applied = self.engine.apply(&mut |newest| {
             let changes = changes.take().ok_or(StorageFailure::Impossible("decided twice"))?;
-            let mut batch = Batch::new(newest, digests.as_mut());
+            let mut batch = Batch::new(newest, digests.as_mut()).respecting(&self.closed);
             batch.read_expected(&changes)?;
             verdicts = changes.into_iter().map(|it| batch.take(it)).collect::<Result<_, _>>()?;
             batch.rows()
@@ -101,6 +136,9 @@ impl Writer {
             Ok(()) => self.metrics.end(begun),
             Err(failure) if failure.is_transient() => {
                 self.metrics.end(begun);
+                for scope in &closing {
+                    self.closed.remove(scope);
+                }
                 for reply in replies {
                     reply.send(Err(CommitFailure::Unavailable)).ok();
                 }

@@ -22,6 +22,8 @@ pub struct Session {
     pub device: Option<Device>,
     pub device_info: DeviceInfo,
     pub card: CardSource,
+    /// Absent in sessions of servers that did not keep it.
+    pub card_origin: Option<CardOrigin>,
     pub scheme: Scheme,
     pub additional_brands: Vec<String>,
     pub enrolment: Enrolment,
@@ -75,6 +77,19 @@ pub enum CardSource {
     Pan(String),
     Token(String),
     TokenIntent(String),
+}
+
+/// The record that held the card when the session was made. It leads from the card to its sessions
+/// when that record is gone, since they hold data of the same person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardOrigin {
+    /// The internal id of the token or of the intent.
+    pub record: Uuid,
+    /// The fingerprint of that record.
+    pub fingerprint: String,
+    /// A keyed hash of the card number. The fingerprints of an intent and of the token that it
+    /// becomes may differ; this does not.
+    pub number: String,
 }
 
 /// Enrolment data of a card range.

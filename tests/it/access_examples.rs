@@ -91,6 +91,7 @@ pub fn examples() -> Vec<Example> {
         ("GET", "/logs/entity-types", None, 200, Nothing),
         ("GET", "/tenants/self", None, 200, Nothing),
         ("PUT", "/tenants/self", Some(tenant), 200, Nothing),
+        ("DELETE", "/tenants/self", None, 204, Nothing),
     ];
     let further = examples_of_keys_and_sessions().into_iter().chain(small_reads());
     let further = further.chain(proxy_examples()).chain(webhook_examples());

@@ -81,7 +81,7 @@ impl Archived {
     }
 
     pub(crate) fn key(&self) -> PathBuf {
-        self.vault.data().join("master.key")
+        self.vault.master_key()
     }
 
     /// Puts the restored data file in the place of the stopped vault's, and starts it.
@@ -209,10 +209,11 @@ fn an_archive_over_the_replacement_of_the_master_key_needs_both_keys() {
     let after = archived.token("after");
     assert_eq!(archived.vault.stop(), Some(0));
     let new = archived.key();
-    let old = fs::read_dir(archived.vault.data()).unwrap().map(|entry| entry.unwrap().path());
+    let old =
+        fs::read_dir(archived.vault.directory().path()).unwrap().map(|entry| entry.unwrap().path());
     let old = old.into_iter().find(|path| text(path).contains("master.key.old-")).unwrap();
     let lacking = archived.restore(&[&old], &[]).with_code(77);
-    assert!(lacking.stderr.contains("give this key's file, too"), "{}", lacking.stderr);
+    assert!(lacking.stderr.contains("give the file of the key"), "{}", lacking.stderr);
     archived.restore(&[&new], &[]).with_code(77);
     archived.restore(&[&old, &new], &[]).with_code(0);
     archived.serve_restored();

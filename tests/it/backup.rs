@@ -7,10 +7,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::backup_load::replace;
+use crate::backup_load::{FIXTURES, of_format, replace};
 use crate::harness::{Directory, Vault, run, wait_for as wait_for_value};
-
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -104,6 +102,7 @@ fn a_backup_is_taken_from_a_running_server_and_from_a_closed_file_and_is_in_its_
     let chain = vault.operator(&["audit", "export"]).with_code(0).stdout;
     assert_eq!(chain.lines().filter(|line| line.contains("\"backup\"")).count(), 2, "{chain}");
     let (data, file) = (vault.data(), vault.directory().join("c.backup"));
+    fs::remove_file(data.join("master.key")).unwrap();
     let asked = run(&["backup", "--data", text(&data), text(&file)]).with_code(64);
     assert!(asked.stderr.contains("--master-key"), "{}", asked.stderr);
     assert!(!file.exists());
@@ -145,7 +144,7 @@ fn what_would_overwrite_or_cannot_be_trusted_is_refused() {
     run(&["verify", text(&flipped), "--key", text(&key)]).with_code(65);
     let config = vault.config();
     assert!(restore(&config, &key).with_code(65).stderr.contains("not a strongroom backup"));
-    assert!(restore(&nowhere, &key).with_code(78).stderr.contains("cannot read the backup"));
+    assert!(restore(&nowhere, &key).with_code(65).stderr.contains("cannot read the backup"));
     restore(&good, &key).with_code(0);
     let left = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name());
     let left: Vec<_> = left.filter(|name| text(name.as_ref()).contains("scratch")).collect();
@@ -193,7 +192,10 @@ fn a_directory_that_cannot_be_written_to_costs_the_backup_and_nothing_else() {
     let settings = format!("{settings}[backup]\ndirectory = \"/nowhere/at/all\"\n");
     vault.directory().write("strongroom.toml", settings, 0o600);
     vault.restart_as_service();
-    assert!(wait_for(&vault, "backup_failed").contains("\"why\":\"target\""));
+    let failed = wait_for(&vault, "backup_failed");
+    for part in [r#""path":"/nowhere/at/all""#, r#""why":"target""#, r#""cause":"missing""#] {
+        assert!(failed.contains(part), "{part}: {failed}");
+    }
     vault.token(json!({"type": "token", "data": "the server works on"}));
     assert_eq!(vault.stop(), Some(0));
 }
@@ -278,12 +280,7 @@ const KEY_4: &str = "key_test_self_pvt_Rb8wmCFBBygsXxSwDbzC1d.2586e33d8323cbf691
 
 #[test]
 fn a_backup_of_the_fourth_format_is_restored_and_migrated() {
-    let mut vault = Vault::start();
-    assert_eq!(vault.stop(), Some(0));
-    let key = fs::read(format!("{FIXTURES}/format-4.key")).unwrap();
-    vault.directory().write("data/master.key", key, 0o400);
-    replace(&vault, &format!("{FIXTURES}/format-4.backup"));
-    vault.restart_as_service();
+    let mut vault = of_format(4);
     assert!(vault.data().join("strongroom.redb.format-4.backup").exists());
     let card = vault.get("/tokens/named_in_format_4", KEY_4).with_status(200).json;
     assert_eq!(card["data"]["number"], "4242424242424242");
@@ -297,12 +294,7 @@ const MANAGEMENT_5: &str = "key_test_self_mgt_GH5cReMmEWKAPQKR3uiGWY";
 
 #[test]
 fn a_backup_of_the_fifth_format_is_restored_and_migrated_and_notes_uses_of_keys() {
-    let mut vault = Vault::start();
-    assert_eq!(vault.stop(), Some(0));
-    let key = fs::read(format!("{FIXTURES}/format-5.key")).unwrap();
-    vault.directory().write("data/master.key", key, 0o400);
-    replace(&vault, &format!("{FIXTURES}/format-5.backup"));
-    vault.restart_as_service();
+    let mut vault = of_format(5);
     assert!(vault.data().join("strongroom.redb.format-5.backup").exists());
     let card = vault.get("/tokens/named_in_format_5", KEY_5).with_status(200).json;
     assert_eq!(card["data"]["number"], "4242424242424242");

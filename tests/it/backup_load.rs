@@ -28,6 +28,8 @@ fn load(vault: &Vault, told: &Mutex<Vec<Pair>>, answers: &AtomicUsize, stop: &At
     }
 }
 
+pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+
 /// Restores a backup in place of a stopped vault's data.
 pub(crate) fn replace(vault: &Vault, backup: &str) {
     let restored = vault.directory().join("restored");
@@ -36,6 +38,17 @@ pub(crate) fn replace(vault: &Vault, backup: &str) {
     fs::rename(restored.join("strongroom.redb"), file).unwrap();
     fs::remove_file(vault.data().join("cvc.keys")).unwrap();
     vault.verify().with_code(0);
+}
+
+/// A vault with the fixture of an older format, which it migrates when it starts.
+pub(crate) fn of_format(format: u32) -> Vault {
+    let mut vault = Vault::start();
+    assert_eq!(vault.stop(), Some(0));
+    let key = fs::read(format!("{FIXTURES}/format-{format}.key")).unwrap();
+    vault.directory().write("data/master.key", key, 0o400);
+    replace(&vault, &format!("{FIXTURES}/format-{format}.backup"));
+    vault.restart_as_service();
+    vault
 }
 
 #[test]

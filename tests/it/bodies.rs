@@ -260,7 +260,7 @@ fn a_method_that_a_path_does_not_know_is_answered_with_those_it_knows() {
         ("PATCH", "/applications/x", "GET, PUT, DELETE"),
         ("DELETE", "/applications/x/keys", "POST, GET"),
         ("BREW", "/permissions", "GET"),
-        ("DELETE", "/tenants/self", "GET, PUT"),
+        ("POST", "/tenants/self", "GET, PUT, DELETE"),
     ] {
         let answer = vault.send(&Request::new(method, path).key(&vault.keys.private)).problem(405);
         let sorted = |text: &str| {
@@ -358,4 +358,16 @@ fn a_body_on_a_request_that_needs_none_is_thrown_away() {
     let request = get("/permissions").key(&vault.keys.private).body("{not json");
     vault.send(&request).with_status(200);
     assert_ne!(vault.get("/permissions", &vault.keys.private).json, Value::Null);
+}
+
+crate::harness::again_over_http2! {
+    all_mistakes_of_a_body_are_told_at_once,
+    what_is_no_json_is_refused,
+    json_that_is_nested_too_deeply_is_refused,
+    a_body_that_is_too_large_is_refused_with_its_answer,
+    only_json_is_taken_and_parameters_of_its_type_do_not_matter,
+    paths_tolerate_a_trailing_slash_and_escapes,
+    a_method_that_a_path_does_not_know_is_answered_with_those_it_knows,
+    a_key_in_another_place_is_not_a_key,
+    a_body_on_a_request_that_needs_none_is_thrown_away,
 }

@@ -160,7 +160,7 @@ fn who_lacks_one_of_the_transaction_ids_sees_no_purchase() {
     let page = mixed.open(&vault, "de").with_status(404);
     check_language(&page, "de");
     assert!(page.text().contains("Das hat nicht funktioniert"), "{}", page.text());
-    assert!(!page.text().contains("Example 3DS Merchant") && !page.text().contains("0004"));
+    assert!(!page.text().contains("Example 3DS Merchant") && !page.text().contains("0004</dd>"));
 }
 
 #[test]

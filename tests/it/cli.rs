@@ -19,7 +19,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["init"], "Create a new vault"),
     (&["serve"], "Run the vault"),
     (&["status"], "Show the state of a running server"),
-    (&["check"], "Check a settings file"),
+    (&["check"], "Check the settings and the files"),
     (&["backup"], "Write a backup"),
     (&["restore"], "Restore a vault's data file from a backup"),
     (&["verify"], "Check the data file of a stopped vault"),
@@ -30,13 +30,18 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["key", "recover"], "Recover the file of the master key"),
     (&["key", "rotate"], "Make new keys"),
     (&["key", "shares"], "Make a set of recovery shares"),
-    (&["tenant"], "Create, list and change tenants"),
+    (&["erase"], "Delete all tokens of a tenant that belong to one person"),
+    (&["erase", "verify"], "Check the signature of a receipt"),
+    (&["tenant"], "Create, list, change and delete tenants"),
     (&["tenant", "create"], "Create a tenant"),
+    (&["tenant", "delete"], "Delete a tenant"),
     (&["tenant", "list"], "List all tenants"),
     (&["tenant", "set"], "Change a tenant"),
-    (&["application"], "Create and list applications"),
+    (&["application"], "Create, list, change and delete applications"),
     (&["application", "create"], "Create an application"),
+    (&["application", "delete"], "Delete an application"),
     (&["application", "list"], "List a tenant's applications"),
+    (&["application", "set"], "Change an application"),
     (&["application", "key-create"], "Create another key"),
     (&["application", "key-import"], "Import a key"),
     (&["application", "key-delete"], "Delete a key"),
@@ -126,8 +131,10 @@ fn check_broken(code: i32, spoil: impl Fn(&Path)) {
     let mut vault = Vault::start();
     let id = vault.token(json!({"type": "token", "data": "kept"}));
     assert_eq!(vault.stop(), Some(0));
+    vault.move_key_out();
     let (data, spare) = (vault.data(), vault.directory().join("spare"));
     copy(&data, &spare);
+    let kept = fs::read(vault.master_key()).unwrap();
     spoil(&data);
     let file = |place: &Path| fs::read(place.join("strongroom.redb")).unwrap();
     let spoiled = file(&data);
@@ -137,7 +144,8 @@ fn check_broken(code: i32, spoil: impl Fn(&Path)) {
     run(&["dev", "--data", place, "--listen", "127.0.0.1:0"]).with_code(code);
     run(&["verify", "--data", place, "--master-key", &key]).with_code(code);
     let ended = run(&["serve", "--config", config]).with_code(code);
-    assert!(ended.stderr.contains("strongroom: ") && ended.stderr.contains(place));
+    let around = vault.directory().path().to_str().unwrap();
+    assert!(ended.stderr.contains("strongroom: ") && ended.stderr.contains(around));
     run(&["tenant", "list", "--config", config]).with_code(code);
     if spoiled == file(&spare) {
         // The file was not what was wrong: it stays, to show that the attempts did it no harm.
@@ -147,6 +155,7 @@ fn check_broken(code: i32, spoil: impl Fn(&Path)) {
     }
     fs::remove_dir_all(&data).unwrap();
     fs::rename(&spare, &data).unwrap();
+    vault.directory().write("master.key", kept, 0o400);
     vault.verify().with_code(0);
     vault.restart();
     vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
@@ -160,9 +169,11 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// Follows links: the master key is outside of the data directory.
 fn replace(path: &Path, bytes: &[u8], mode: u32) {
-    fs::remove_file(path).unwrap();
-    fs::write(path, bytes).unwrap();
+    let path = fs::canonicalize(path).unwrap();
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, bytes).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
@@ -177,7 +188,7 @@ fn the_master_key_of_another_vault_is_refused_with_77() {
 fn a_master_key_that_is_none_is_refused_with_77() {
     check_broken(77, |data| replace(&data.join("master.key"), b"not a key\n", 0o400));
     check_broken(77, |data| replace(&data.join("master.key"), &[b'0'; 5_000], 0o400));
-    check_broken(77, |data| fs::remove_file(data.join("master.key")).unwrap());
+    check_broken(77, |data| fs::remove_file(data.join("../master.key")).unwrap());
 }
 
 #[test]
@@ -221,6 +232,7 @@ fn a_certificate_that_is_none_is_refused_with_78() {
     let key = fs::read(other.data().join("certificate.key")).unwrap();
     let mut vault = Vault::start();
     vault.stop();
+    vault.move_key_out();
     let (data, config) = (vault.data(), vault.config());
     let config = config.to_str().unwrap();
     let spoiled: [(&str, &[u8]); 4] = [
@@ -245,6 +257,7 @@ fn a_certificate_that_is_none_is_refused_with_78() {
 fn a_certificates_key_that_everybody_can_read_is_refused_with_77() {
     let mut vault = Vault::start();
     vault.stop();
+    vault.move_key_out();
     let config = vault.config();
     let key = vault.data().join("certificate.key");
     let bytes = fs::read(&key).unwrap();
@@ -272,6 +285,7 @@ fn a_port_that_is_taken_ends_the_start_with_69() {
 #[test]
 fn a_second_process_on_the_same_data_is_refused_with_69_and_does_no_harm() {
     let mut vault = Vault::start();
+    vault.move_key_out();
     let (data, config) = (vault.data(), vault.config());
     let (place, config) = (data.to_str().unwrap(), config.to_str().unwrap());
     let key = format!("{place}/master.key");

@@ -77,3 +77,8 @@ fn an_answer_to_another_origin_may_be_read_with_its_headers_failures_too() {
     let answer = vault.send(&create).with_status(201);
     assert_eq!(answer.header("access-control-allow-origin"), None, "nobody asked");
 }
+
+crate::harness::again_over_http2! {
+    a_preflight_allows_what_the_published_clients_send,
+    an_answer_to_another_origin_may_be_read_with_its_headers_failures_too,
+}

@@ -18,6 +18,7 @@ fn killed() -> (Vault, PathBuf, Vec<String>) {
     let ids = (0..5).map(|at| vault.token(json!({"type": "token", "data": at.to_string()})));
     let ids = ids.collect();
     vault.kill();
+    vault.move_key_out();
     let names = fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path());
     let segment = |path: &PathBuf| path.to_str().unwrap().contains("strongroom.log.0");
     let segment = names.filter(segment).min().unwrap();

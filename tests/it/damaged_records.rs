@@ -126,7 +126,7 @@ fn the_scrub_finds_an_index_entry_that_hides_a_token() {
     assert_eq!(metric(&vault, "strongroom_check{check=\"records\"}"), 0);
     assert_eq!(metric(&vault, "strongroom_ready"), 1, "one record is no reason to refuse the rest");
     let status = vault.operator(&["status"]).with_code(0).stdout;
-    assert!(status.contains("damaged rows        1"), "{status}");
+    assert!(status.contains("damaged rows           1"), "{status}");
     assert!(status.contains("records: Some rows"), "{status}");
     wait_until("the log does not name the token", || {
         let log = vault.log();

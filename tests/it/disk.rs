@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use crate::harness::{Directory, Request, Vault, get, output_of, post, wait_until};
-use crate::watch::metric;
+use crate::watch::{metric, on_socket};
 
 const MIB: u64 = 1 << 20;
 
@@ -95,6 +95,25 @@ fn check_refuses_changes(vault: &Vault, id: &str) {
     }
 }
 
+/// Balancers that ask for reads go on, and all others do not.
+#[track_caller]
+fn check_is_ready_for_reads_alone(vault: &Vault) {
+    for (query, status, word) in
+        [("?for=reads", 200, "ready"), ("?for=writes", 503, "not_ready"), ("", 503, "not_ready")]
+    {
+        let path = format!("/readyz{query}");
+        assert_eq!(vault.send(&get(&path)).with_status(status).json, json!({"status": word}));
+        let told = vault.get(&path, &vault.keys.management).with_status(status).json;
+        let reason = "The disk is nearly full: changes are refused.";
+        assert_eq!((&told["status"], &told["checks"]["disk"]), (&json!(word), &json!(reason)));
+        let (head, body) = on_socket(vault, &path);
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&body).unwrap(), told);
+    }
+    assert_eq!(metric(vault, "strongroom_ready_for_reads"), 1);
+    assert_eq!(metric(vault, "strongroom_ready"), 0);
+}
+
 #[test]
 fn a_vault_whose_disk_fills_up_turns_read_only_and_recovers_by_itself() {
     let (vault, Some(disk)) = start("8MiB") else { return a_floor_no_disk_can_keep() };
@@ -113,15 +132,17 @@ fn a_vault_whose_disk_fills_up_turns_read_only_and_recovers_by_itself() {
     let checks = vault.get("/readyz", &vault.keys.management).json;
     assert_eq!(checks["checks"]["disk"], "The disk is nearly full: changes are refused.");
     assert_eq!(metric(&vault, "strongroom_read_only"), 1);
+    check_is_ready_for_reads_alone(&vault);
     assert!(free() < 8 << 20);
     let status = vault.operator(&["status"]).with_code(69);
     assert!(status.stderr.contains("nearly full"), "{}", status.stderr);
     let refused = vault.operator(&["tenant", "create", "--name", "x", "--type", "test"]);
-    assert!(refused.with_code(65).stderr.contains("disk is nearly full"));
+    assert!(refused.with_code(74).stderr.contains("disk is nearly full"));
 
     disk.leave(0);
     wait_until("the disk counts as full", || metric(&vault, "strongroom_read_only") == 2);
     check_refuses_changes(&vault, &id);
+    vault.send(&get("/readyz?for=reads")).with_status(503);
     vault.get(&format!("/tokens/{id}"), &key).problem(503);
     vault.send(&get("/healthz")).with_status(200);
 
@@ -215,11 +236,23 @@ fn a_floor_no_disk_can_keep() {
     check_refuses_changes(&vault, &id);
     vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
     vault.send(&get("/readyz")).with_status(503);
+    check_is_ready_for_reads_alone(&vault);
     assert!(vault.log().contains("\"disk_nearly_full\""));
     // A refused commit may still have happened: the new key must outlast it.
-    let (key, new) = (vault.data().join("master.key"), vault.data().join("master.key.new"));
+    let key = vault.master_key();
+    let new = key.with_extension("key.new");
     let old = fs::read(&key).unwrap();
-    vault.operator(&["key", "rotate", "--master"]).with_code(65);
+    vault.operator(&["key", "rotate", "--master"]).with_code(74);
+    for command in [
+        &["tenant", "create", "--name", "x", "--type", "test"][..],
+        &["key", "rotate", "--all-tenants"],
+    ] {
+        let said = vault.operator(command).with_code(74).stderr;
+        let data = vault.data();
+        for part in [data.to_str().unwrap(), "free:", "floor:", "disk.floor", "try:"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
     let kept = fs::read(&new).unwrap();
     assert_eq!(fs::read(&key).unwrap(), old);
     assert_eq!(vault.stop(), Some(0));
@@ -232,7 +265,7 @@ fn a_floor_no_disk_can_keep() {
 }
 
 /// By the report of `df`.
-fn free_bytes(path: &Path) -> u64 {
+pub(crate) fn free_bytes(path: &Path) -> u64 {
     let report = output_of(Command::new("df").args(["-P", "-k"]).arg(path));
     let report = String::from_utf8(report.stdout).unwrap();
     let free = report.lines().nth(1).and_then(|line| line.split_whitespace().nth(3));

@@ -296,3 +296,7 @@ fn the_simulator_has_pages_only_where_there_is_a_test_tenant() {
         assert_eq!(vault.send(&get(path)).status, 405);
     }
 }
+
+crate::harness::again_over_http2! {
+    forms_of_browsers_are_small,
+}

@@ -417,3 +417,12 @@ fn a_replay_does_not_show_more_than_the_key_may_see_today() {
     vault.put(&path, &vault.keys.management, less).with_status(200);
     vault.send(&request()).problem(403);
 }
+
+crate::harness::again_over_http2! {
+    a_repeated_key_gives_the_same_bytes_whatever_the_body,
+    a_failure_is_not_remembered,
+    reads_and_deletes_ignore_the_key,
+    a_key_belongs_to_a_tenant_an_application_a_method_and_a_path,
+    an_answer_survives_a_restart_and_a_kill,
+    a_key_has_1_to_255_visible_characters,
+}

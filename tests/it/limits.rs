@@ -222,3 +222,7 @@ fn behind_a_trusted_proxy_the_client_counts_and_a_key_has_2000_wherever_it_comes
         assert_eq!(number(refused, "retry-after"), 1);
     }
 }
+
+crate::harness::again_over_http2! {
+    a_public_key_over_50_a_minute_is_blocked_for_10_seconds,
+}

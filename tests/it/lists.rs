@@ -345,3 +345,11 @@ fn a_page_of_large_tokens_ends_early_and_leaves_none_out() {
     vault.get("/tokens?size=100", &vault.keys.private).invalid(&["size"]);
     vault.get("/tokens?size=5", &vault.keys.private).with_status(200);
 }
+
+crate::harness::again_over_http2! {
+    pages_follow_each_other_by_container_and_time_until_there_is_no_next,
+    metadata_filters_arrive_in_three_spellings_and_match_by_case,
+    parameters_that_cannot_be_combined_are_refused_by_name,
+    deprecated_operations_say_so_on_every_answer_and_the_others_do_not,
+    a_page_of_large_tokens_ends_early_and_leaves_none_out,
+}

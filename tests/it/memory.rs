@@ -1,7 +1,8 @@
 //! Card numbers do not stay in the memory of the process once they are stored and read.
 //!
-//! The program cannot wipe the buffers of hyper and rustls: bodies of the last requests are there until
-//! later ones overwrite them. A space that this program never writes marks those.
+//! The program cannot wipe the buffers of hyper, h2 and rustls: bodies of the last requests are there
+//! until later ones overwrite them, or until the connection ends. A space that this program never
+//! writes marks those.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -10,7 +11,7 @@ use std::os::unix::fs::FileExt as _;
 
 use serde_json::json;
 
-use crate::harness::{Vault, get, post};
+use crate::harness::{Vault, get, only_http1, over_http2, post, wait_until};
 
 /// Distinct numbers that are sent in and read back.
 const CARDS: usize = 400;
@@ -23,32 +24,33 @@ const PAGE: usize = 4_096;
 
 #[test]
 fn card_numbers_are_gone_from_memory_after_their_requests() {
+    only_http1();
     let vault = Vault::start();
-    let numbers: Vec<String> = (0..CARDS).map(number).collect();
-    std::thread::scope(|scope| {
-        for part in numbers.chunks(CARDS / CONNECTIONS) {
-            scope.spawn(|| store_and_read(&vault, part));
-        }
-    });
+    let numbers = store_and_read_all(&vault);
     // Whatever still holds the last of them in its hands finishes.
     for _ in 0..50 {
         vault.get("/permissions", &vault.keys.private).with_status(200);
     }
-    let wanted: BTreeSet<&[u8]> = numbers.iter().map(String::as_bytes).collect();
-    match search(vault.process_id(), &wanted) {
-        Ok(found) => {
-            let ours = found.values().filter(|origins| origins.contains(&Origin::Ours)).count();
-            let all = found.len();
-            println!("{all} of {CARDS} card numbers are in memory, {ours} of them written by us");
-            assert!(ours <= OURS_MAX, "{ours} of {CARDS} numbers are in memory");
-            assert!(all <= FROM_REQUESTS_MAX, "{all} of {CARDS} numbers are in memory");
-        }
-        // Closed to everybody but root, which is as it should be; the rest is for a run as root.
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            println!("skipped: only root may read the memory of the server");
-        }
-        Err(error) => panic!("the memory of the server cannot be read: {error}"),
+    if let Some(found) = find(&vault, &numbers) {
+        let ours = found.values().filter(|origins| origins.contains(&Origin::Ours)).count();
+        let all = found.len();
+        println!("{all} of {CARDS} card numbers are in memory, {ours} of them written by us");
+        assert!(ours <= OURS_MAX, "{ours} of {CARDS} numbers are in memory");
+        assert!(all <= FROM_REQUESTS_MAX, "{all} of {CARDS} numbers are in memory");
     }
+}
+
+/// While it is open, an HTTP/2 connection has one buffer for many requests.
+#[test]
+fn card_numbers_of_http2_are_gone_from_memory_when_their_connections_end() {
+    over_http2(|| {
+        let vault = Vault::start();
+        let numbers = store_and_read_all(&vault);
+        vault.close_idle();
+        wait_until("the server wipes the buffers of the closed connections", || {
+            find(&vault, &numbers).is_none_or(|found| found.len() <= OURS_MAX)
+        });
+    });
 }
 
 #[test]
@@ -63,6 +65,17 @@ fn the_memory_is_closed_to_other_processes_of_the_same_user() {
     }
     let status = std::fs::read_to_string(format!("/proc/{}/status", vault.process_id()));
     assert!(status.unwrap().contains("VmRSS"), "what is no secret stays readable");
+}
+
+/// Returns the numbers.
+fn store_and_read_all(vault: &Vault) -> Vec<String> {
+    let numbers: Vec<String> = (0..CARDS).map(number).collect();
+    std::thread::scope(|scope| {
+        for part in numbers.chunks(CARDS / CONNECTIONS) {
+            scope.spawn(|| store_and_read(vault, part));
+        }
+    });
+    numbers
 }
 
 fn store_and_read(vault: &Vault, numbers: &[String]) {
@@ -113,6 +126,21 @@ enum Origin {
 }
 
 type Found = BTreeMap<Vec<u8>, BTreeSet<Origin>>;
+
+/// The numbers that are in the memory of the server. Without root that memory is closed, as it should
+/// be: `None` then.
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+fn find(vault: &Vault, numbers: &[String]) -> Option<Found> {
+    let wanted = numbers.iter().map(String::as_bytes).collect();
+    match search(vault.process_id(), &wanted) {
+        Ok(found) => Some(found),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            println!("skipped: only root may read the memory of the server");
+            None
+        }
+        Err(error) => panic!("the memory of the server cannot be read: {error}"),
+    }
+}
 
 /// Which of these stand anywhere in the writable memory of the process, and where they come from.
 fn search(id: u32, wanted: &BTreeSet<&[u8]>) -> io::Result<Found> {

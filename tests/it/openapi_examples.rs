@@ -16,7 +16,10 @@ use crate::threeds::{self, authenticate, create};
 fn every_operation_and_every_example_of_a_request_succeeds() {
     let scene = Scene::start();
     let (mut sent, mut failures) = (0, Vec::new());
-    for operation in api_document().operations() {
+    let mut operations: Vec<_> = api_document().operations().collect();
+    // No key of the tenant works after this one.
+    operations.sort_by_key(|it| (it.method, it.path) == ("delete", "/tenants/self"));
+    for operation in operations {
         for example in examples(operation) {
             let answer = scene.send(&example.request(&scene, operation));
             let wanted = successes(operation);

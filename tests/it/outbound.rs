@@ -6,6 +6,7 @@ use crate::harness::{Directory, Psp, Vault, run};
 #[test]
 fn wrong_settings_of_destinations_are_reported_with_their_places() {
     let vault = Vault::start();
+    vault.move_key_out();
     let config = vault.config();
     let check = || run(&["check", "--config", config.to_str().unwrap()]);
     vault.set("outbound.allow = [\"psp.internal:8443\", \"[fd00::1]:443\"]");

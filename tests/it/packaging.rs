@@ -11,8 +11,10 @@ use strongroom::testing::bounds::{
     NOTIFY_SEND_MAX,
 };
 
+const GUIDE: &str = include_str!("../../packaging/strongroom-guide.7");
 const SERVICE: &str = include_str!("../../systemd/strongroom.service");
 const SOCKET: &str = include_str!("../../systemd/strongroom.socket");
+const RECIPE: &str = include_str!("../../packaging/Containerfile");
 const SETTINGS: &str = include_str!("../../packaging/strongroom.toml");
 
 /// The only value of a setting of a unit.
@@ -75,15 +77,58 @@ fn check_offers(words: &[&str], wanted: &[&str]) {
 #[test]
 fn the_shell_offers_the_commands_and_flags_that_the_binary_has() {
     check_offers(&["ver"], &["verify", "version"]);
-    check_offers(&["tenant", ""], &["create", "list", "set"]);
+    check_offers(&["tenant", ""], &["create", "delete", "list", "set"]);
     check_offers(
         &["init", "--"],
-        &["--config", "--help", "--master-key", "--recovery-shares", "--shares-directory"],
+        &[
+            "--config",
+            "--help",
+            "--json",
+            "--master-key",
+            "--recovery-shares",
+            "--shares-directory",
+        ],
     );
     check_offers(&["init", "--config", "x", "--m"], &["--master-key"]);
     check_offers(&["dev", "--json", "--te"], &["--tenant-type"]);
     check_offers(&["application", "create", "--n"], &["--name", "--no-key"]);
     // Values of flags are files as far as the shell knows, and it offers those by itself.
     check_offers(&["init", "--config", "c"], &[]);
+    check_offers(&["init", "--config", "=", "c"], &[]);
     check_offers(&["nonsense", ""], &[]);
+}
+
+/// `packaging/test-guide` needs root; this test finds the same mistake without it.
+#[test]
+fn every_example_of_the_guide_says_whether_it_is_run() {
+    let mut marks = 0;
+    let mut unmarked = Vec::new();
+    for (at, line) in GUIDE.lines().enumerate() {
+        let mark = line.strip_prefix(".\\\" guide: ").and_then(|it| it.split(' ').next());
+        match (line, mark) {
+            (_, Some("append" | "run" | "skip")) => marks += 1,
+            (".EX" | ".nf", None) => {
+                if marks != 1 {
+                    unmarked.push(at + 1);
+                }
+                marks = 0;
+            }
+            _ => (),
+        }
+    }
+    assert!(
+        unmarked.is_empty(),
+        "the examples at these lines of the guide need one comment each, as \
+         packaging/guide/blocks describes: {unmarked:?}"
+    );
+}
+
+#[test]
+fn the_container_recipe_names_the_document_that_describes_it() {
+    const NAMED: &str =
+        "# \"In a container\" in packaging/strongroom-guide.7 describes how to run it.";
+    assert!(RECIPE.lines().any(|line| line == NAMED), "{RECIPE}");
+    let described = GUIDE.split(".SS In a container\n").nth(1).unwrap();
+    let described = described.split("\n.SH ").next().unwrap();
+    assert!(described.contains("packaging/Containerfile") && described.contains("podman run"));
 }

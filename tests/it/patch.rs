@@ -395,3 +395,9 @@ fn a_duplicate_is_shown_as_a_read_shows_it() {
     let answer = patch(&vault, &other, change).with_status(200);
     assert_eq!((answer.id(), &answer.json["data"]), (id.clone(), &read(&vault, &id)["data"]));
 }
+
+crate::harness::again_over_http2! {
+    data_is_merged_as_the_standard_says,
+    any_other_content_type_is_415_and_parameters_are_allowed,
+    simultaneous_patches_of_different_members_all_survive,
+}

@@ -427,3 +427,7 @@ fn proxies_survive_a_restart_and_leave_nothing_in_clear_in_the_file() {
     scene.vault.restart();
     assert_eq!(scene.read(&made.id()).with_status(200).json, made.json);
 }
+
+crate::harness::again_over_http2! {
+    a_patch_answers_204_without_a_body_and_null_removes_an_entry,
+}

@@ -49,3 +49,8 @@ fn each_token_of_a_tokenize_call_counts() {
     vault.advance(10);
     call().with_status(200);
 }
+
+crate::harness::again_over_http2! {
+    a_client_that_is_too_fast_is_told_how_long_to_wait,
+    each_token_of_a_tokenize_call_counts,
+}

@@ -8,6 +8,14 @@ use serde_json::json;
 use crate::archive::{Archived, text};
 use crate::harness::{Running, run, wait_until};
 
+/// The metrics that only a standby has.
+pub(crate) const METRICS: [&str; 4] = [
+    "strongroom_standby_batch",
+    "strongroom_standby_lag_seconds",
+    "strongroom_standby_up_to_timestamp_seconds",
+    "strongroom_standby_waiting",
+];
+
 /// The settings of a standby in a directory of its own, with the keys of the vault.
 struct Host {
     config: PathBuf,
@@ -52,13 +60,40 @@ impl Host {
     }
 }
 
+/// On the host of a standby, a new vault or a second server would be a mistake.
+fn check_offers_no_new_vault(host: &Host) {
+    let by_file = fs::read_to_string(&host.config).unwrap();
+    let line = by_file.lines().find(|line| line.starts_with("file = ")).unwrap();
+    let by_credential = by_file.replace(line, "credential = \"master.key\"");
+    let other = host.config.with_extension("credential.toml");
+    fs::write(&other, by_credential).unwrap();
+    for (command, advice) in [("follow", "follow BACKUP"), ("promote", "strongroom restore")] {
+        let said = run(&[command, "--config", text(&host.config)]).with_code(65).stderr;
+        assert!(said.contains(advice) && !said.contains("init"), "{said}");
+    }
+    let said = run(&["follow", "--config", text(&other)]).with_code(77).stderr;
+    assert!(said.contains("--key FILE") && !said.contains("systemctl"), "{said}");
+}
+
+/// The writes of an old vault will be lost, so balancers must send it none. It still answers.
+fn check_is_ready_for_reads_alone(archived: &Archived) {
+    for (path, status) in
+        [("/readyz", 503), ("/readyz?for=writes", 503), ("/readyz?for=reads", 200)]
+    {
+        archived.vault.get(path, &archived.vault.keys.private).with_status(status);
+    }
+}
+
 #[test]
 fn a_promoted_standby_has_everything_that_was_archived_and_the_old_vault_is_refused() {
     let mut archived = Archived::start();
     let host = Host::new(&archived, "standby");
     let first = archived.token("1");
+    check_offers_no_new_vault(&host);
     let mut standby = host.follow(Some(&archived.backup));
     host.settle(&archived);
+    let busy = run(&["tenant", "list", "--config", text(&host.config)]).with_code(69).stderr;
+    assert!(busy.contains("this is a standby; promote it first"), "{busy}");
     // Killed at any moment, it goes on from its place.
     let mut ids = vec![first];
     for round in 0..3 {
@@ -95,8 +130,9 @@ fn a_promoted_standby_has_everything_that_was_archived_and_the_old_vault_is_refu
     let status = archived.status();
     assert_eq!(
         (&status["status"], &status["archive"]["state"]),
-        (&json!("ready"), &json!("ended"))
+        (&json!("not_ready"), &json!("ended"))
     );
+    check_is_ready_for_reads_alone(&archived);
     let mark = fs::read_dir(archived.archive()).unwrap().map(|entry| entry.unwrap().path());
     let mark =
         mark.into_iter().find(|path| path.extension().is_some_and(|end| end == "ended")).unwrap();
@@ -160,10 +196,54 @@ fn a_standby_waits_for_the_new_master_key() {
     archived.vault.operator(&["key", "rotate", "--master"]).with_code(0);
     let after = archived.token("after");
     archived.settle();
-    wait_until("the standby waits", || host.log().contains("give this key's file, too"));
+    wait_until("the standby waits", || host.log().contains("give the file of the key"));
     place.write("standby.key", fs::read(archived.key()).unwrap(), 0o400);
     host.settle(&archived);
     assert_eq!(standby.terminate(), Some(0));
     assert!(archived.has(&after));
     run(&["verify", "--config", text(&host.config)]).with_code(0);
+}
+
+#[test]
+fn a_standby_shows_its_place_to_the_operator_and_says_when_it_waits() {
+    let archived = Archived::start();
+    let host = Host::new(&archived, "standby");
+    archived.token("1");
+    let mut standby = host.follow(Some(&archived.backup));
+    host.settle(&archived);
+    let config = ["--config", text(&host.config)];
+    let status = || run(&[&["status", "--json"], &config[..]].concat());
+    let told = status().json();
+    assert_eq!(told["checks"], json!({"process": "ok", "standby": "ok"}));
+    let batch = archived.status()["archive"]["archived_up_to"].as_u64().unwrap();
+    wait_until("the status has the last batch", || {
+        status().json()["standby"]["batch"].as_u64().unwrap() >= batch
+    });
+    assert_eq!(told["standby"]["waiting"], false);
+    let shown = run(&[&["status"], &config[..]].concat()).with_code(0).stdout;
+    assert!(shown.contains("standby") && !shown.contains("schedule"), "{shown}");
+    let ask = |path: &str| {
+        let stream = std::os::unix::net::UnixStream::connect(host.data.join("metrics.sock"));
+        crate::watch::plain_get(stream.unwrap(), path)
+    };
+    let page = ask("/metrics").1;
+    for name in METRICS {
+        assert!(page.contains(&format!("\n{name} ")), "{name} in {page}");
+    }
+    for (path, code) in
+        [("/healthz", 200), ("/readyz", 200), ("/readyz?for=reads", 200), ("/tokens", 404)]
+    {
+        assert!(ask(path).0.starts_with(&format!("HTTP/1.1 {code} ")), "{path}");
+    }
+    // An archive that it cannot read.
+    let (archive, away) = (archived.archive(), archived.vault.directory().join("away"));
+    fs::rename(&archive, &away).unwrap();
+    wait_until("the standby waits", || status().code == Some(69));
+    assert!(status().stderr.contains("standby: The standby cannot use a file of the archive"));
+    assert!(ask("/readyz").0.starts_with("HTTP/1.1 503 "));
+    assert!(ask("/metrics").1.contains("\nstrongroom_standby_waiting 1\n"));
+    fs::rename(&away, &archive).unwrap();
+    wait_until("the standby goes on", || status().code == Some(0));
+    assert_eq!(standby.terminate(), Some(0));
+    assert!(!host.data.join("metrics.sock").exists());
 }

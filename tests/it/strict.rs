@@ -146,3 +146,8 @@ fn the_public_url_of_the_settings_goes_before_the_host_of_the_request() {
     let session = vault.post("/3ds/sessions", &vault.keys.private, body).with_status(201);
     assert!(!session.text().contains(&vault.address.to_string()), "{}", session.text());
 }
+
+crate::harness::again_over_http2! {
+    an_api_key_sent_as_a_trace_id_is_neither_logged_nor_echoed,
+    answers_of_the_service_carry_the_headers_that_browsers_obey,
+}

@@ -16,6 +16,7 @@ const HAND_OVER: &str = r#"exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=
 fn stopped_vault() -> Vault {
     let mut vault = Vault::start();
     assert_eq!(vault.stop(), Some(0));
+    vault.move_key_out();
     vault
 }
 

@@ -50,14 +50,14 @@ pub(crate) fn result(vault: &Vault, session: &str) -> Answer {
     vault.get(&format!("/3ds/sessions/{session}/challenge-result"), &vault.keys.private)
 }
 
-fn form(vault: &Vault, path: &str, fields: &[(&str, &str)]) -> Answer {
+pub(crate) fn form(vault: &Vault, path: &str, fields: &[(&str, &str)]) -> Answer {
     let body: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let request = post(path).header("Content-Type", "application/x-www-form-urlencoded");
     vault.send(&request.body(body.join("&")))
 }
 
 /// The message that the SDK would post to the ACS.
-fn creq(session: &str, authentication: &Answer) -> String {
+pub(crate) fn creq(session: &str, authentication: &Answer) -> String {
     let creq = json!({
         "messageType": "CReq", "messageVersion": authentication.member("threeds_version"),
         "threeDSServerTransID": session,
@@ -74,7 +74,7 @@ fn hidden(page: &Answer, name: &str) -> String {
     String::from(rest.split_once('"').unwrap().0)
 }
 
-const ACS: &str = "/3ds/sim/acs/challenge";
+pub(crate) const ACS: &str = "/3ds/sim/acs/challenge";
 
 #[test]
 fn every_documented_card_ends_as_documented() {

@@ -349,3 +349,12 @@ fn metadata_is_bounded_as_a_whole_and_long_values_are_found() {
         .body(json!({"metadata": {"more": "x".repeat(14_000)}}).to_string());
     vault.send(&patch).invalid(&["metadata"]);
 }
+
+crate::harness::again_over_http2! {
+    a_token_comes_back_as_it_was_created_with_what_it_gets_by_default,
+    any_json_value_can_be_the_data_of_a_token,
+    a_deleted_token_is_gone,
+    a_predefined_id_is_used_and_taken_once,
+    a_trace_id_is_echoed_or_made,
+    metadata_is_bounded_as_a_whole_and_long_values_are_found,
+}

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::harness::{PATIENCE, Request, Vault, get, post, run, wait_for, wait_until};
 
 /// The body and the head of a GET without TLS.
-fn plain_get(mut stream: impl Read + Write, path: &str) -> (String, String) {
+pub(crate) fn plain_get(mut stream: impl Read + Write, path: &str) -> (String, String) {
     let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();
     let mut text = String::new();
@@ -44,10 +44,16 @@ fn the_probes_need_no_key_and_count_for_the_address() {
     assert_eq!(ready.json, json!({"status": "ready"}));
     let wrong = vault.send(&post("/readyz")).problem(405);
     assert_eq!(wrong.header("allow"), Some("GET, HEAD"));
+    for (query, status) in [("for=reads", 200), ("for=writes", 200), ("other=1", 200)] {
+        vault.send(&get(&format!("/readyz?{query}"))).with_status(status);
+    }
+    for query in ["for=", "for=read", "for=reads&for=reads", "for=%ff"] {
+        vault.send(&get(&format!("/readyz?{query}"))).problem(400);
+    }
     for path in ["/metrics", "/status", "/healthz/x"] {
         vault.send(&get(path)).problem(404);
     }
-    // The six requests above count too; the clock stands still, so no request comes back.
+    // The thirteen requests above count too; the clock stands still, so no request comes back.
     let mut connection = vault.connect();
     let bytes = get("/healthz").bytes("localhost");
     let mut answers = (0..2_000).step_by(100).flat_map(|_| {
@@ -56,7 +62,7 @@ fn the_probes_need_no_key_and_count_for_the_address() {
         (0..100).map_while(|_| connection.receive().ok()).collect::<Vec<_>>()
     });
     let admitted = answers.by_ref().take_while(|answer| answer.status == 200).count();
-    assert_eq!(admitted, 2_000 - 6);
+    assert_eq!(admitted, 2_000 - 13);
     answers.next().expect("a second refusal").problem(429);
     assert!(metric(&vault, "strongroom_rate_limited_total{row=\"address\"}") > 0);
 }
@@ -132,7 +138,9 @@ fn what_happens_is_counted_and_the_readme_names_every_metric() {
     let named: BTreeSet<_> = guide
         .lines()
         .filter_map(|line| line.strip_prefix(".B ")?.split('{').next())
-        .filter(|name| name.starts_with("strongroom_"))
+        .filter(|name| name.starts_with("strongroom_") || name.starts_with("process_"))
+        // A vault that serves has none of them.
+        .filter(|name| !crate::standby::METRICS.contains(name))
         .map(String::from)
         .collect();
     assert_eq!(named, families);
@@ -161,7 +169,20 @@ fn status_shows_the_server_to_a_person_and_to_a_program() {
     {
         assert!(shown.contains(words), "{words} in {shown}");
     }
+    assert!(shown.contains("backups: There is no schedule"), "{shown}");
+    assert!(shown.contains("no backup is known."), "{shown}");
+    for words in ["memory", "open files", "threads"] {
+        assert!(shown.contains(words), "{words} in {shown}");
+    }
     let told = vault.operator(&["status", "--json"]).json();
+    assert_eq!(told["backups"]["scheduled"], false);
+    let backup = vault.directory().join("by-command.backup");
+    vault.operator(&["backup", backup.to_str().unwrap()]).with_code(0);
+    let after = vault.operator(&["status"]).with_code(0).stdout;
+    assert!(after.contains("; the newest backup is "), "{after}");
+    assert!(metric(&vault, "process_resident_memory_bytes") > 1 << 20);
+    assert!(metric(&vault, "process_open_fds") > 5);
+    assert_eq!(metric(&vault, "strongroom_backup_scheduled"), 0);
     assert_eq!((&told["status"], &told["vault"]["tokens"]), (&json!("ready"), &json!(1)));
     assert_eq!(told["process"]["listening_on"], json!([vault.address.to_string()]));
     let data = vault.data();
@@ -179,8 +200,8 @@ fn reasons_are_told_to_the_operator_and_to_management_keys_alone() {
     let checks = json!({
         "status": "ready",
         "checks": {
-            "audit": ok, "certificate": ok, "disk": ok, "process": ok, "records": ok, "store": ok,
-            "sweeps": ok,
+            "audit": ok, "certificate": ok, "disk": ok, "files": ok, "process": ok, "records": ok,
+            "store": ok, "sweeps": ok,
         },
     });
     assert_eq!(vault.get("/readyz", &vault.keys.management).with_status(200).json, checks);

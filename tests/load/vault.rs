@@ -6,7 +6,7 @@ use crate::proc::{self, Process};
 use serde::Deserialize;
 use std::ffi::OsStr;
 use std::net::TcpListener;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -109,14 +109,25 @@ impl Place {
 
     /// Settings for the directory that `dev` made; `top` comes before the first section, `sections` after the last.
     fn write_settings(&self, top: &str, sections: &str) -> Outcome<PathBuf> {
-        let data = self.data.display();
+        let key = self.move_key_out()?;
+        let (data, key) = (self.data.display(), key.display());
         let config = Path::with_extension(&self.data, "toml");
         let text = format!(
             "data_directory = \"{data}\"\n{top}[tls]\ncertificate = \"{data}/certificate.pem\"\nprivate_key = \
-             \"{data}/certificate.key\"\n[master_key]\nfile = \"{data}/master.key\"\n{sections}"
+             \"{data}/certificate.key\"\n[master_key]\nfile = \"{key}\"\n{sections}"
         );
         std::fs::write(&config, text)?;
         Ok(config)
+    }
+
+    /// Moves the master key out of the data directory, in which `serve` refuses it, and leaves a link for `dev`.
+    fn move_key_out(&self) -> Outcome<PathBuf> {
+        let (inside, outside) = (self.data.join("master.key"), self.data.with_extension("key"));
+        if std::fs::symlink_metadata(&inside)?.is_file() {
+            std::fs::rename(&inside, &outside)?;
+            symlink(&outside, &inside)?;
+        }
+        Ok(outside)
     }
 
     /// A binary refuses settings that it does not know.

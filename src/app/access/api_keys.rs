@@ -2,7 +2,7 @@
 //! answer that creates the key and in replays of that answer.
 
 use crate::app::access::AccessControl;
-use crate::app::access::applications::not_found;
+use crate::app::access::applications::{not_found, require_own};
 use crate::app::access::authenticate::{api_key_identity, application};
 use crate::app::access::caller::Caller;
 use crate::app::audit::entry::actor_of;
@@ -47,6 +47,7 @@ impl AccessControl<'_> {
             .commit_write(Priority::Normal, write, |snapshot| {
                 let (record, keys) = self.tenant_with_keys(snapshot, tenant)?;
                 let (owner, _) = application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
+                require_own(caller, None, &owner.access)?;
                 if keys_of(snapshot, &keys, &owner)?.len() >= KEYS_PER_APPLICATION_MAX {
                     return Err(Error::Unprocessable(
                         "The application has as many keys as it can; delete one first.",
@@ -54,7 +55,7 @@ impl AccessControl<'_> {
                 }
                 let mut new = self.make_key(record.kind, &owner, made_by, now);
                 if let Some(text) = text {
-                    new.text = KeyText::parse(text).ok_or_else(not_a_key)?;
+                    new.text = KeyText::import(text).ok_or_else(not_a_key)?;
                     new.key.form = KeyForm::of(text);
                     if self.key_record(snapshot, &self.tag(&new.text))?.is_some() {
                         return Err(Error::Conflict("This key is in use already."));
@@ -187,12 +188,5 @@ pub(in crate::app) fn key_records_of(
 }
 
 fn not_a_key() -> Error {
-    use crate::bounds::{KEY_TEXT_BYTES_MAX, KEY_TEXT_BYTES_MIN};
-    Error::invalid(
-        "key",
-        format!(
-            "A key has {KEY_TEXT_BYTES_MIN} to {KEY_TEXT_BYTES_MAX} letters, digits, hyphens, \
-             underscores and dots."
-        ),
-    )
+    Error::invalid("key", KeyText::IMPORT_RULE)
 }

@@ -15,6 +15,7 @@ use crate::domain::access::Access;
 use crate::domain::application::{ApiKey, Application, ApplicationKind};
 use crate::domain::audit::{Act, Actor, Entity};
 use crate::domain::id::{ApplicationId, TenantId};
+use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::web_origin::AllowedOrigins;
 use crate::store::record::{decode_application, encode_application};
@@ -70,6 +71,7 @@ impl AccessControl<'_> {
         caller: Option<&Caller>,
         write: &Write<'_, (Application, Option<NewKey>)>,
     ) -> Result<CommitOutcome<(Application, Option<NewKey>)>, Error> {
+        require_own(caller, None, &draft.access)?;
         let now = self.vault.now();
         let made_by = caller.map(|caller| caller.application.id);
         let new = Application {
@@ -155,55 +157,65 @@ impl AccessControl<'_> {
         Ok(ApplicationPage { applications: with_keys.collect::<Result<_, Error>>()?, total })
     }
 
+    /// Changes an application to what `wanted` makes of it. `caller` is `None` when the operator
+    /// does it.
     pub async fn update_application(
         self,
-        caller: &Caller,
+        tenant: TenantId,
         id: ApplicationId,
-        wanted: &ApplicationChange,
+        caller: Option<&Caller>,
+        wanted: &(dyn Fn(&Application) -> Result<ApplicationChange, Error> + Sync),
         write: &Write<'_, (Application, Vec<ApiKey>)>,
     ) -> Result<CommitOutcome<(Application, Vec<ApiKey>)>, Error> {
-        let (now, tenant) = (self.vault.now(), caller.tenant.id);
+        let (now, actor) = (self.vault.now(), actor_of(caller));
         let _turn = self.vault.lanes.take(id.bytes()).await?;
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                let keys = &caller.keys;
+                let (_, keys) = self.tenant_with_keys(snapshot, tenant)?;
                 let (mut changed, version) =
-                    application(snapshot, keys, tenant, id)?.ok_or(not_found())?;
-                changed.access.clone_from(&wanted.access);
-                changed.name.clone_from(&wanted.name);
-                if let Some(origins) = &wanted.allowed_origins {
-                    changed.allowed_origins.clone_from(origins);
+                    application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
+                let ApplicationChange { name, access, allowed_origins } = wanted(&changed)?;
+                require_own(caller, Some(&changed.access), &access)?;
+                (changed.name, changed.access) = (name, access);
+                if let Some(origins) = allowed_origins {
+                    changed.allowed_origins = origins;
                 }
-                changed.modified_by = Some(caller.application.id);
+                changed.modified_by = caller.map(|caller| caller.application.id);
                 changed.modified_at = Some(now);
-                let api_keys = keys_of(snapshot, keys, &changed)?;
+                let api_keys = keys_of(snapshot, &keys, &changed)?;
                 let change = Change::new()
                     .expect_version(Table::Applications, tables::applications(tenant, id), version)
-                    .and(self.keep_application(keys, &changed)?)
-                    .and(self.vault.audit().caller_entry(caller, Act::Update, &changed, now))
-                    .and(self.audit_reveal(&changed, caller.actor(), id, now));
+                    .and(self.keep_application(&keys, &changed)?)
+                    .and(self.vault.audit().entry(tenant, actor, Act::Update, &changed, now))
+                    .and(self.audit_reveal(&changed, actor, id, now));
                 Ok((change, (changed, api_keys)))
             })
             .await
     }
 
-    /// Deletes the application and its API keys.
-    pub async fn delete_application(self, caller: &Caller, id: ApplicationId) -> Result<(), Error> {
-        let (now, tenant) = (self.vault.now(), caller.tenant.id);
+    /// Deletes the application and its API keys. `caller` is `None` when the operator does it.
+    pub async fn delete_application(
+        self,
+        tenant: TenantId,
+        id: ApplicationId,
+        caller: Option<&Caller>,
+    ) -> Result<(), Error> {
+        let (now, actor) = (self.vault.now(), actor_of(caller));
         let _turn = self.vault.lanes.take(id.bytes()).await?;
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
+                let (_, keys) = self.tenant_with_keys(snapshot, tenant)?;
                 let (gone, version) =
-                    application(snapshot, &caller.keys, tenant, id)?.ok_or(not_found())?;
+                    application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
                 let key = tables::applications(tenant, id);
                 let mut change = Change::new()
                     .expect_version(Table::Applications, key.clone(), version)
                     .delete(Table::Applications, key)
-                    .and(self.vault.audit().caller_entry(caller, Act::Delete, id, now));
-                for record in key_records_of(snapshot, &caller.keys, &gone)? {
-                    change = change.and(self.forget_key(&record)).and(
-                        self.vault.audit().caller_entry(caller, Act::Delete, &record.key, now),
-                    );
+                    .and(self.vault.audit().entry(tenant, actor, Act::Delete, id, now));
+                for record in key_records_of(snapshot, &keys, &gone)? {
+                    let audit = self.vault.audit();
+                    let audit = audit.entry(tenant, actor, Act::Delete, &record.key, now);
+                    change = change.and(self.forget_key(&record)).and(audit);
                 }
                 // The change is refused if a key was added meanwhile: it would outlive its
                 // application.
@@ -232,7 +244,7 @@ impl AccessControl<'_> {
         }
     }
 
-    fn keep_application(
+    pub(in crate::app) fn keep_application(
         self,
         keys: &TenantKeys,
         application: &Application,
@@ -253,6 +265,27 @@ impl AccessControl<'_> {
         Ok((tenant, self.vault.keys().tenant_keys(snapshot, id)?))
     }
 }
+
+/// Requires that a caller who gives an application the right to delete the tenant has that right.
+/// Otherwise every key that creates applications could destroy the tenant. `before` is the access of
+/// an application that changes; it may keep the right.
+pub(super) fn require_own(
+    caller: Option<&Caller>,
+    before: Option<&Access>,
+    granted: &Access,
+) -> Result<(), Error> {
+    let holds = |access: &Access| access.holds_somewhere(Permission::TenantDelete);
+    let is_given = holds(granted) && !before.is_some_and(holds);
+    match caller.filter(|_| is_given) {
+        Some(caller) => caller
+            .require_one_somewhere(&[Permission::TenantDelete])
+            .map_err(|_lacking| Error::Forbidden(NOT_OWN)),
+        None => Ok(()),
+    }
+}
+
+const NOT_OWN: &str = "Only the operator, or an API key that has the permission tenant:delete, gives \
+                       it to an application or makes a key of an application that has it.";
 
 pub(in crate::app) fn open_application(
     keys: &TenantKeys,

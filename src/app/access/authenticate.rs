@@ -9,6 +9,7 @@ use crate::app::access::caller::{Caller, SessionRights};
 use crate::app::access::last_uses::LastUse;
 use crate::app::access::sessions::{find_session, hash_of_key};
 use crate::app::error::{Error, Fault};
+use crate::app::origin;
 use crate::crypto::{Identity, SystemKeys, TenantKeys, is_equal};
 use crate::domain::application::{ApiKey, Application, ApplicationKind, KeyForm};
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
@@ -23,6 +24,7 @@ impl AccessControl<'_> {
     pub fn authenticate(self, text: &KeyText) -> Result<Arc<Caller>, Error> {
         let caller = self.find(text)?;
         caller.last_use.note(self.vault.now());
+        origin::note_key(caller.key.id);
         Ok(caller)
     }
 

@@ -14,7 +14,7 @@ use crate::domain::condition::{Target, TargetId};
 use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Grants, Right, ValueOrigin};
 use crate::domain::id::AccessSessionId;
-use crate::domain::permission::Permission;
+use crate::domain::permission::{Permission, lacking};
 use crate::domain::tenant::Tenant;
 use crate::domain::time::Timestamp;
 use crate::domain::web_origin::WebOrigin;
@@ -58,7 +58,10 @@ impl Caller {
             self.may_hold(*permission)
                 && self.accesses().all(|access| access.holds_somewhere(*permission))
         };
-        if permissions.is_empty() || permissions.iter().any(held) { Ok(()) } else { Err(lacks()) }
+        if permissions.is_empty() || permissions.iter().any(held) {
+            return Ok(());
+        }
+        Err(Error::Forbidden(lacking(permissions)))
     }
 
     pub fn require_in_all(
@@ -149,7 +152,16 @@ impl Caller {
 
     /// Requires the key of an application of this kind, and not of a session.
     pub(in crate::app) fn require_key_of(&self, kind: ApplicationKind) -> Result<(), Error> {
-        if self.session.is_none() && self.application.kind == kind { Ok(()) } else { Err(lacks()) }
+        if self.session.is_none() && self.application.kind == kind {
+            return Ok(());
+        }
+        Err(Error::Forbidden(match kind {
+            ApplicationKind::Management => {
+                "This operation needs the key of a management application."
+            }
+            ApplicationKind::Private => "This operation needs the key of a private application.",
+            ApplicationKind::Public => "This operation needs the key of a public application.",
+        }))
     }
 
     /// Decides if a page of this origin may show card fields with this caller's key. Such a key is in
@@ -208,6 +220,10 @@ fn common(one: &[Container], other: &[Container]) -> Vec<Container> {
     common
 }
 
+/// The refusal of an operation on a certain resource. The text is the same for every permission and
+/// rule, and for a resource that does not exist, so that it says nothing about the resource.
 pub(in crate::app) const fn lacks() -> Error {
-    Error::Forbidden("The API key does not have the permission that this operation needs.")
+    Error::Forbidden(
+        "The permissions and access rules of the API key do not allow this operation here.",
+    )
 }

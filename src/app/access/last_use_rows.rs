@@ -26,7 +26,7 @@ impl AccessControl<'_> {
                             .put(Table::KeyUses, last.place.clone(), tables::minute_value(*minute));
                     }
                 }
-                Ok((change, ()))
+                Ok((change.passing_over_closed(), ()))
             };
             match self.vault.commit(Priority::Normal, decide).await {
                 Err(Error::ReadOnly(_)) => return Ok(()),

@@ -7,6 +7,7 @@ pub(in crate::app) mod caller;
 pub(in crate::app) mod callers;
 mod last_use_rows;
 pub(in crate::app) mod last_uses;
+mod operator_caller;
 pub(in crate::app) mod sessions;
 pub(in crate::app) mod tenants;
 

@@ -1,6 +1,7 @@
 //! Audit entries and the acts that they tell of.
 
 use crate::app::access::caller::Caller;
+use crate::app::origin;
 use crate::app::webhooks::subject::Subject;
 use crate::domain::audit::{Act, Actor, AuditEntry};
 use crate::domain::time::Timestamp;
@@ -32,7 +33,7 @@ pub(in crate::app) struct Deed<'a> {
 
 impl Deed<'_> {
     pub(in crate::app) fn entry(&self) -> AuditEntry {
-        AuditEntry { at: self.at, actor: self.actor, act: self.act, entity: self.subject.entity() }
+        origin::entry(self.at, self.actor, self.act, self.subject.entity())
     }
 }
 

@@ -7,8 +7,9 @@ use crate::app::audit::Audit;
 use crate::app::audit::scope::AuditScope;
 use crate::app::error::Error;
 use crate::bounds::{AUDIT_EXPORT_ENTRIES_MAX, LOG_ROWS_EXAMINED_MAX};
-use crate::crypto::SystemKeys;
+use crate::crypto::{Sha256, SystemKeys};
 use crate::domain::audit::{Act, AuditEntry, Entity, EntityKind};
+use crate::domain::hex;
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::store::chain::ChainRows;
@@ -39,6 +40,7 @@ impl Audit<'_> {
     pub async fn export(self, query: ExportQuery) -> Result<ExportPage, Error> {
         if query.next.is_none() {
             self.flush_reads().await?;
+            self.refusals().write().await?;
             let chain = Entity::of_server(EntityKind::AuditChain);
             self.write_operator_entry(Act::Export, chain).await?;
         }
@@ -74,4 +76,11 @@ fn scope_of(bytes: [u8; 16]) -> AuditScope {
     } else {
         AuditScope::Tenant(TenantId::new(Uuid::from_bytes(bytes)))
     }
+}
+
+/// The SHA-256 of a text that leaves the vault, as `sha256sum` prints it, for its audit entry.
+pub fn digest_of(text: &str) -> String {
+    let mut digest = Sha256::new();
+    digest.update(text.as_bytes());
+    hex::encode(&digest.finish())
 }

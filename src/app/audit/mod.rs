@@ -10,6 +10,9 @@ mod logs;
 pub(in crate::app) mod read_queue;
 mod reads;
 mod records;
+mod refusal_places;
+mod refusal_rows;
+pub(in crate::app) mod refusals;
 pub(in crate::app) mod scope;
 pub(in crate::app) mod watch;
 
@@ -17,6 +20,7 @@ use crate::app::access::caller::Caller;
 use crate::app::audit::entry::Deed;
 use crate::app::audit::read_queue::ReadQueue;
 use crate::app::error::{Error, Fault};
+use crate::app::origin;
 use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
 use crate::app::vault::Vault;
 use crate::app::webhooks::subject::Subject;
@@ -33,9 +37,11 @@ use crate::store::{Change, SealedEntries, Table};
 pub use crate::store::chain::{ChainReport, Receipt, TrustAnchors};
 pub use crate::store::record::{decode_receipt, encode_receipt};
 pub use checkpoint::AuditStatus;
-pub use export::{ExportQuery, ExportedEntry};
+pub use export::{ExportQuery, ExportedEntry, digest_of};
 pub use logs::{LogPage, LogQuery, LogStart};
 pub use read_queue::AuditReads;
+pub use refusal_rows::{RefusalPace, WrittenRefusals};
+pub use refusals::RefusedAttempt;
 pub use scope::AuditScope;
 
 /// The audit chain: writing entries, checkpoints, listing, export and inspection.
@@ -101,7 +107,7 @@ impl Audit<'_> {
 
     /// The change that adds one entry that belongs to no tenant.
     pub(super) fn server_entry(self, actor: Actor, act: Act, entity: Entity) -> Change {
-        let entry = AuditEntry { at: self.vault.now(), actor, act, entity };
+        let entry = origin::entry(self.vault.now(), actor, act, entity);
         rows(self.vault, AuditScope::Server, &[entry])
     }
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -36,16 +35,10 @@ pub(in crate::app) struct ReadQueue {
 pub(super) struct ReadNote {
     pub(super) tenant: TenantId,
     pub(super) entry: AuditEntry,
-    /// Set if a webhook wants to know of the read.
-    pub(super) event: Option<ReadEvent>,
+    /// True if a webhook wants to know of the read.
+    pub(super) has_event: bool,
     /// Signalled when the entry is durable.
     pub(super) written: Option<oneshot::Sender<()>>,
-}
-
-/// The part of a read's event that only its request knows.
-#[derive(Debug, Clone)]
-pub(super) struct ReadEvent {
-    pub(super) trace: Option<Arc<str>>,
 }
 
 /// The receiving end of the queue. Entries that were taken from the queue stay here until the

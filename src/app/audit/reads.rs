@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering;
 use tokio::sync::oneshot;
 
 use crate::app::access::caller::Caller;
-use crate::app::audit::read_queue::{AuditReads, ReadEvent, ReadNote, SubmittedReads};
+use crate::app::audit::read_queue::{AuditReads, ReadNote, SubmittedReads};
 use crate::app::audit::scope::AuditScope;
 use crate::app::audit::{Audit, rows};
 use crate::app::error::Error;
-use crate::app::trace;
+use crate::app::origin;
 use crate::app::vault::Vault;
 use crate::bounds::{AUDIT_CHANGE_ENTRIES_MAX, AUDIT_READS_WAIT, AUDIT_RETRY};
 use crate::domain::audit::{Act, AuditEntry, Entity};
@@ -30,9 +30,9 @@ impl Audit<'_> {
         at: Timestamp,
     ) -> Result<(), Error> {
         let (written, wait) = self.vault.reads.waiter();
-        let event = read_event(self.vault, caller.tenant.id)?;
+        let has_event = has_event(self.vault, caller.tenant.id)?;
         let entry = read_entry(caller, entity, at);
-        let noted = ReadNote { tenant: caller.tenant.id, entry, event, written };
+        let noted = ReadNote { tenant: caller.tenant.id, entry, has_event, written };
         self.vault.reads.sender.send(noted).await.map_err(|closed| stopped(&closed))?;
         self.vault.reads.announce();
         until(wait).await
@@ -61,15 +61,15 @@ impl Audit<'_> {
         if count == 0 {
             return Ok(());
         }
-        let event = read_event(self.vault, tenant)?;
+        let has_event = has_event(self.vault, tenant)?;
         let places = self.vault.reads.sender.reserve_many(count).await;
         let places = places.map_err(|closed| stopped(&closed))?;
         let (mut written, wait) = self.vault.reads.waiter();
         for (number, (place, entry)) in places.zip(entries).enumerate() {
             // Entries are written in order: when the last one is durable, all are.
             let is_last = number.saturating_add(1) == count;
-            let (event, written) = (event.clone(), written.take_if(|_| is_last));
-            place.send(ReadNote { tenant, entry, event, written });
+            let written = written.take_if(|_| is_last);
+            place.send(ReadNote { tenant, entry, has_event, written });
         }
         self.vault.reads.announce();
         until(wait).await
@@ -109,7 +109,7 @@ impl Audit<'_> {
             // Events are sealed under a tenant's key, which a rotation must not destroy before they
             // are queued.
             let _epoch = self.vault.snapshot()?.epoch();
-            let change = rows_of(self.vault, &outbox.taken);
+            let change = rows_of(self.vault, &outbox.taken).passing_over_closed();
             match self.vault.store.submit(change) {
                 Ok(verdict) => {
                     let written = outbox.taken.drain(..).filter_map(|noted| noted.written);
@@ -135,10 +135,8 @@ impl Audit<'_> {
 
 /// The entries of reads by tenant, and the events of those that webhooks want to know of.
 fn rows_of(vault: &Vault, noted: &[ReadNote]) -> Change {
-    let events = noted.iter().filter_map(|note| Some((note, note.event.as_ref()?)));
-    let events = events.fold(Change::new(), |change, (note, event)| {
-        let trace = event.trace.as_deref();
-        change.and(vault.webhooks().read_event(note.tenant, &note.entry, trace))
+    let events = noted.iter().filter(|note| note.has_event).fold(Change::new(), |change, note| {
+        change.and(vault.webhooks().read_event(note.tenant, &note.entry))
     });
     let mut by_tenant: BTreeMap<TenantId, Vec<AuditEntry>> = BTreeMap::new();
     for ReadNote { tenant, entry, .. } in noted {
@@ -149,14 +147,13 @@ fn rows_of(vault: &Vault, noted: &[ReadNote]) -> Change {
     })
 }
 
-/// `None` if no webhook of the tenant wants to know of reads.
-fn read_event(vault: &Vault, tenant: TenantId) -> Result<Option<ReadEvent>, Error> {
-    let wanted = vault.webhooks().wants(tenant, EventKind::TokenRead)?;
-    Ok(wanted.then(|| ReadEvent { trace: trace::current() }))
+/// True if a webhook of the tenant wants to know of reads.
+fn has_event(vault: &Vault, tenant: TenantId) -> Result<bool, Error> {
+    vault.webhooks().wants(tenant, EventKind::TokenRead)
 }
 
-const fn read_entry(caller: &Caller, entity: Entity, at: Timestamp) -> AuditEntry {
-    AuditEntry { at, actor: caller.actor(), act: Act::Read, entity }
+fn read_entry(caller: &Caller, entity: Entity, at: Timestamp) -> AuditEntry {
+    origin::entry(at, caller.actor(), Act::Read, entity)
 }
 
 async fn until(written: Option<oneshot::Receiver<()>>) -> Result<(), Error> {

@@ -63,11 +63,15 @@ impl<'a> Gone<'a> {
             Act::Authenticate
             | Act::Authorize
             | Act::Backup
+            | Act::BackupFailed
+            | Act::Erase
             | Act::ExpireCvc
             | Act::Export
+            | Act::ExportFailed
             | Act::GrantReveal
             | Act::Invoke
             | Act::Read
+            | Act::Refuse
             | Act::Restore
             | Act::Rotate
             | Act::Start
@@ -120,10 +124,12 @@ impl<'a> Gone<'a> {
                 (Table::TokenIntents, tables::token_intents(tenant, TokenIntentId::new(id)))
             }
             EntityKind::Webhook => (Table::Webhooks, tables::webhooks(tenant, WebhookId::new(id))),
+            EntityKind::Tenant => (Table::Tenants, tables::tenants(TenantId::new(id))),
             EntityKind::AuditChain
+            | EntityKind::DataSubject
             | EntityKind::EncryptionKey
             | EntityKind::MasterKey
-            | EntityKind::Tenant
+            | EntityKind::Request
             | EntityKind::Vault => return Ok(false),
         };
         Ok(self.snapshot.value(table, &place)?.is_some())

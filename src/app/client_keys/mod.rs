@@ -1,6 +1,8 @@
 //! Client encryption keys: creating, listing and deleting them, and opening the values that clients
 //! encrypted under them.
 
+#[cfg(any(fuzzing, test))]
+pub(crate) mod fuzz;
 mod jwe;
 pub(in crate::app) mod open;
 

@@ -89,7 +89,7 @@ const ANY_PADDING: GeneralPurpose = GeneralPurpose::new(
 );
 
 /// `None` for text that is not JSON, or that has too many values or levels.
-fn parse_plain(json: &[u8]) -> Option<Secret<Value>> {
+pub(super) fn parse_plain(json: &[u8]) -> Option<Secret<Value>> {
     if count_values(json) > ENCRYPTED_VALUES_MAX {
         return None;
     }

@@ -82,7 +82,7 @@ async fn commit_loop<T>(
     answer: impl Fn(&T) -> Option<&RememberedAnswer>,
 ) -> Result<T, Error> {
     vault.require_space(priority)?;
-    let mut refused: usize = 0;
+    let (mut refused, mut closed): (usize, bool) = (0, false);
     while refused < DECISIONS_MAX {
         let snapshot = vault.snapshot()?;
         // The look-up and the stored answer must use the same time, since it selects the
@@ -116,6 +116,10 @@ async fn commit_loop<T>(
         match vault.store.commit(change).await? {
             Verdict::Applied => return Ok(outcome),
             Verdict::Refused => refused = refused.saturating_add(1),
+            // The tenant was deleted after its request was authenticated. Work for many tenants
+            // decides again without this one.
+            Verdict::Closed if closed => return Err(Error::Unauthenticated),
+            Verdict::Closed => closed = true,
         }
     }
     Err(Error::Busy)

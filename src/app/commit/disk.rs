@@ -74,6 +74,11 @@ impl DiskFloor {
         DiskState::from_number(self.state.load(Ordering::Relaxed))
     }
 
+    /// The free space, if it can be read, and the floor.
+    pub(super) fn room(&self) -> (Option<u64>, u64) {
+        (self.free_bytes(), self.bytes)
+    }
+
     fn free_bytes(&self) -> Option<u64> {
         u64::try_from(self.free_bytes.load(Ordering::Relaxed)).ok()
     }
@@ -174,7 +179,11 @@ impl Observe for DiskFloor {
             (DiskState::Writable, None) => Some("The free space of the disk cannot be read."),
             (DiskState::Writable, Some(_)) => None,
         };
-        checks.set("disk", wrong);
+        // Below the hard floor a read cannot be audited, so it is refused too.
+        match self.state() {
+            DiskState::Full => checks.set("disk", wrong),
+            DiskState::ReadOnly | DiskState::Writable => checks.set_for_writes("disk", wrong),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lanes: changes of one record wait for each other. Without them, concurrent changes would
 //! invalidate each other's decisions until the commit loop gives up.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -14,15 +14,22 @@ const LANES: usize = 1_024;
 /// The right to change the records of a lane until the guard is dropped.
 pub(in crate::app) type LaneGuard<'a> = MutexGuard<'a, ()>;
 
+/// Unknown to callers, who could choose ids of one lane otherwise.
+#[cfg(not(test))]
+type LaneHasher = std::hash::RandomState;
+/// The same in every run, so that a simulation repeats.
+#[cfg(test)]
+type LaneHasher = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
+
 #[derive(Debug)]
 pub(in crate::app) struct Lanes {
-    hasher: RandomState,
+    hasher: LaneHasher,
     lanes: Vec<Mutex<()>>,
 }
 
 impl Lanes {
     pub(in crate::app) fn new() -> Self {
-        Self { hasher: RandomState::new(), lanes: (0..LANES).map(|_| Mutex::new(())).collect() }
+        Self { hasher: LaneHasher::default(), lanes: (0..LANES).map(|_| Mutex::new(())).collect() }
     }
 
     /// Waits for the lane of this name. Of all tasks that take the same name, only the holder of

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::commit::disk::{ALL_REFUSED, CHANGES_REFUSED, DiskFloor, DiskState};
 use crate::app::error::Error;
+use crate::app::upkeep::Upkeep;
 use crate::app::vault::Vault;
 use crate::store::DataDisk;
 
@@ -30,5 +31,12 @@ impl Vault {
     /// Refuses a read when the disk lacks space for its audit entry.
     pub fn require_space_for_audit(&self) -> Result<(), Error> {
         self.require_space(Priority::Upkeep)
+    }
+}
+
+impl Upkeep<'_> {
+    /// The free space at the last look, if it can be read, and the floor.
+    pub fn disk_room(self) -> Option<(Option<u64>, u64)> {
+        self.vault.floor.as_ref().map(DiskFloor::room)
     }
 }

@@ -73,11 +73,30 @@ impl Cvcs<'_> {
         Ok(())
     }
 
+    /// The number of keys in the file that are damaged. The codes under them are lost.
+    pub(in crate::app) fn damaged_keys(self) -> usize {
+        let system = self.vault.keys().system();
+        let opens = |((scope, minute), sealed): &(CvcKeyName, Vec<u8>)| {
+            let (tenant, place) = (tables::tenant_of_scope(scope), minute.to_be_bytes());
+            system.cvcs().open(&identity(&tenant, &place), sealed).is_ok()
+        };
+        let all = self.vault.cvc_keys.all();
+        let closed = all.iter().filter(|key| !opens(key)).count();
+        closed.max(self.vault.cvc_keys.damaged())
+    }
+
     /// Destroys the keys of all minutes that have passed.
     pub(in crate::app) fn destroy_keys(self) -> Result<usize, Error> {
         let minute = tables::cvc_minute(self.vault.now());
         self.vault.open_cvc_keys.forget_before(minute);
         let destroyed = self.vault.cvc_keys.destroy_before(minute);
+        Ok(destroyed.map_err(|failure| self.vault.store.fail(failure))?)
+    }
+
+    /// Destroys the keys of all codes of a tenant that is deleted.
+    pub(in crate::app) fn destroy_keys_of(self, tenant: TenantId) -> Result<usize, Error> {
+        self.vault.open_cvc_keys.forget_of(tenant.bytes());
+        let destroyed = self.vault.cvc_keys.destroy_of(tenant.bytes());
         Ok(destroyed.map_err(|failure| self.vault.store.fail(failure))?)
     }
 

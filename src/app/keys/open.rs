@@ -12,6 +12,7 @@ use crate::app::audit::scope::AuditScope;
 use crate::app::audit::watch::{AuditFinding, ChainWatch};
 use crate::app::blocking::BlockingPool;
 use crate::app::commit::lanes::Lanes;
+use crate::app::deletion::state::under_deletion;
 use crate::app::error::Error;
 use crate::app::keys::masters::Masters;
 use crate::app::keys::open_cvc_keys::OpenCvcKeys;
@@ -24,9 +25,11 @@ use crate::bounds::{CONSOLE_WALKS_MAX, CONSOLE_WALKS_WAITING_MAX, WALKS_MAX, WAL
 use crate::clock::Clock;
 use crate::crypto::{DigestKey, KeyPurpose, MasterKey, Random, SigningKey, SystemKeys, Uses};
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
+use crate::domain::origin::Origin;
 use crate::domain::time::Timestamp;
 use crate::store::backup::BackupFailure;
 use crate::store::chain::{Checkpoint, Signers};
+use crate::store::meta::Restoration;
 use crate::store::{
     Change, Cleanliness, CvcKeys, MigrationFailure, OpenFailure, Snapshot, StorageFailure, Store,
     Table, Verdict, meta, tables,
@@ -116,6 +119,7 @@ pub(in crate::app) fn start(
         let snapshot = unlock(&store, &master, &random, clock.now())?;
         let system = open_system_keys(&snapshot, &master, &uses)?;
         let fault = store.keep_digests(system.digests()).map_err(failed)?;
+        store.close_scopes(under_deletion(&snapshot).map_err(failed)?.into_iter());
         Ok((keys, system, fault))
     });
     let (cvc_keys, system, fault) = match opened {
@@ -148,6 +152,7 @@ pub(in crate::app) fn start(
         open_cvc_keys: OpenCvcKeys::default(),
         bins: RwLock::default(),
         reads: ReadQueue::new(policy.reads),
+        refusals: crate::app::audit::refusals::RefusalTable::default(),
         audit_retention: policy.retention,
         audit_watch,
         migrated: None,
@@ -159,7 +164,9 @@ pub(in crate::app) fn start(
         webhooks: crate::app::webhooks::state::WebhookState::default(),
         damage: crate::app::upkeep::damage::Damage::default(),
         archive: crate::app::upkeep::archive::ArchiveWatch::default(),
+        jobs: Arc::default(),
         scrubs: crate::app::upkeep::scrub::watch::ScrubWatch::default(),
+        deletions: crate::app::deletion::state::Deletions::default(),
     };
     match app.snapshot().and_then(|snapshot| app.audit().records_are_current(&snapshot)) {
         Ok(true) if fault.is_none() => Ok(app),
@@ -181,9 +188,12 @@ pub(in crate::app) fn start(
 
 /// Writes an audit entry of a restore when the restored file is opened for the first time.
 fn note_restore(vault: &Vault) -> Result<(), StorageFailure> {
-    let Some(at) = meta::restored_at(&vault.store.snapshot()?)? else { return Ok(()) };
+    let Some(Restoration { at, by }) = meta::restoration(&vault.store.snapshot()?)? else {
+        return Ok(());
+    };
     let entity = Entity::of_server(EntityKind::Vault);
-    let entry = AuditEntry { at, actor: Actor::Operator, act: Act::Restore, entity };
+    let mut entry = AuditEntry::new(at, Actor::Operator, Act::Restore, entity);
+    entry.origin = by.map(|user| Arc::new(Origin::of_user(user)));
     let audit = rows(vault, AuditScope::Server, &[entry]);
     vault.store.amend(meta::forget_restored().and(audit))?;
     Ok(())
@@ -199,7 +209,7 @@ impl From<MigrationFailure> for VaultFailure {
     }
 }
 
-fn first_change(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
+pub(in crate::app) fn first_change(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
     let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
     let (keys, _) = new_keys(master, random, &SystemKeys::SCOPE, &purposes, 1, now);
     meta::put_master_check(keys, master.check())
@@ -228,6 +238,11 @@ fn unlock(
     }
     let mut missing = Change::new();
     if Signers::read(&snapshot).map_err(failed)?.is_none() {
+        // New keys would take the place of those that seal the entries.
+        let sealing = tables::keys_of_purpose(&SystemKeys::SCOPE, KeyPurpose::Audit.code());
+        if !snapshot.first(&sealing, 1).map_err(failed)?.is_empty() {
+            return Err(VaultFailure::KeysDamaged);
+        }
         missing = begin_chain(master, random, now);
     }
     let digests = tables::keys_of_purpose(&SystemKeys::SCOPE, KeyPurpose::Digest.code());
@@ -246,7 +261,7 @@ fn unlock(
     };
     match written.map_err(failed)? {
         Verdict::Applied => store.snapshot().map_err(failed),
-        Verdict::Refused => Err(VaultFailure::KeysDamaged),
+        Verdict::Closed | Verdict::Refused => Err(VaultFailure::KeysDamaged),
     }
 }
 

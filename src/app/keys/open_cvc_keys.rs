@@ -30,6 +30,12 @@ impl OpenCvcKeys {
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         keys.retain(|(_, of), _| *of >= minute);
     }
+
+    /// Drops the keys of a tenant, which the file destroys.
+    pub(super) fn forget_of(&self, tenant: &[u8; 16]) {
+        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.retain(|(of, _), _| of != tenant);
+    }
 }
 
 #[cfg(test)]

@@ -30,11 +30,15 @@ impl KeyRing<'_> {
         Ok(())
     }
 
+    /// [`Error::Unauthenticated`] for a tenant whose deletion has begun: its callers are refused.
     pub(in crate::app) fn tenant_keys(
         self,
         snapshot: &Snapshot,
         tenant: TenantId,
     ) -> Result<TenantKeys, Error> {
+        if self.vault.store.is_closed(tenant.bytes()) {
+            return Err(Error::Unauthenticated);
+        }
         let keys = open_keys(snapshot, &*self.vault.masters.of(snapshot)?, tenant.bytes())?
             .ok_or(Error::Internal(Fault::DoesNotOpen))?;
         let phase = phase_of(snapshot, tenant.bytes())?;

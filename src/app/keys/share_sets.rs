@@ -47,6 +47,13 @@ impl KeyRing<'_> {
             .await
     }
 
+    /// All recorded sets, oldest first.
+    pub fn share_sets(self) -> Result<Vec<ShareSet>, Error> {
+        let mut sets = meta::share_sets(&self.vault.snapshot()?)?;
+        sets.sort_by_key(|set| set.made_at);
+        Ok(sets)
+    }
+
     /// The set of this name, if the file has it, and its comparison with the audit chain.
     pub fn share_set(self, set: [u8; 4]) -> Result<Option<(ShareSet, ChainWord)>, Error> {
         let snapshot = self.vault.snapshot()?;

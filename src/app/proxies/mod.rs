@@ -34,7 +34,11 @@ impl Proxies<'_> {
         let row = tables::proxy_keys(&hash(&presented));
         let Some(found) = snapshot.value(Table::ProxyKeys, &row)? else { return Ok(None) };
         let (tenant, id) = tables::proxy_of_key(&found).ok_or(Error::Internal(Fault::BadRecord))?;
-        let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
+        let keys = match self.vault.keys().tenant_keys(&snapshot, tenant) {
+            // The tenant is being deleted.
+            Err(Error::Unauthenticated) => return Ok(None),
+            keys => keys?,
+        };
         let dangling = Error::Internal(Fault::Dangling);
         let (proxy, _) = find(&snapshot, &keys, tenant, id)?.ok_or(dangling)?;
         // The row is not sealed. Only the record says which key a proxy has.

@@ -46,6 +46,11 @@ impl Expressions {
         self.0.is_empty()
     }
 
+    #[cfg(any(fuzzing, test))]
+    pub(super) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        self.0.iter().map(|(range, _)| range.clone())
+    }
+
     pub(super) fn references(&self) -> impl Iterator<Item = &Reference> {
         self.0.iter().flat_map(|(_, template)| template.references())
     }

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::app::access::caller::Caller;
 use crate::app::error::Error;
+use crate::app::origin;
 use crate::app::outbound::{OutboundFailure, OutboundRequest, OutboundResponse};
 use crate::app::proxies::Proxies;
 use crate::app::proxies::transforms::{Message, Surroundings, TransformFailure};
@@ -25,7 +26,7 @@ use crate::app::vault::Vault;
 use crate::bounds::{PROXY_ANSWER_BYTES_MAX, PROXY_TIMEOUT, PROXY_TOKENS_MAX};
 use crate::domain::access::Transform;
 use crate::domain::application::ApplicationKind;
-use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
+use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::condition::{Target, TargetId};
 use crate::domain::container::Container;
 use crate::domain::https_url::HttpsUrl;
@@ -228,7 +229,7 @@ impl Invocation<'_> {
         let proxy = self.proxy().map_or(none, |proxy| proxy.id.into());
         let acts = std::iter::once((Act::Invoke, proxy))
             .chain(used.into_values().map(|token| (Act::Use, token)));
-        let entries = acts.map(|(act, entity)| AuditEntry { at, actor, act, entity }).collect();
+        let entries = acts.map(|(act, entity)| origin::entry(at, actor, act, entity)).collect();
         self.vault.audit().note_acts(self.tenant, entries).await
     }
 

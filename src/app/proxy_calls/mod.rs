@@ -12,6 +12,8 @@ pub(in crate::app) mod counts;
 mod event;
 mod fill;
 mod form;
+#[cfg(any(fuzzing, test))]
+pub(crate) mod fuzz;
 mod headers;
 mod invoke;
 mod json;

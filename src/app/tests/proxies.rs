@@ -38,7 +38,7 @@ fn settings(request: &Value, response: &Value) -> Result<ProxySettings, Mistakes
     })
 }
 
-async fn create(vault: &TestVault, response: &Value) -> Result<Proxy, Error> {
+pub(super) async fn create(vault: &TestVault, response: &Value) -> Result<Proxy, Error> {
     let settings = || settings(&json!([]), response);
     let made = vault.app.proxies().create(&vault.caller, &settings, &Write::plain()).await?;
     Ok(made.outcome)

@@ -25,7 +25,7 @@ use crate::store::tables::{self, CountKind};
 use crate::store::{Change, Verdict};
 use crate::waiting::steps;
 
-async fn public(vault: &TestVault) -> Arc<Caller> {
+pub(super) async fn public(vault: &TestVault) -> Arc<Caller> {
     let draft = ApplicationDraft {
         kind: ApplicationKind::Public,
         access: Access::new(vec![Permission::TokenCreate], vec![]),
@@ -38,7 +38,7 @@ async fn public(vault: &TestVault) -> Arc<Caller> {
     access.authenticate(&made.outcome.1.unwrap().text).unwrap()
 }
 
-async fn authorize(vault: &TestVault, session: &NewSession) -> Result<(), Error> {
+pub(super) async fn authorize(vault: &TestVault, session: &NewSession) -> Result<(), Error> {
     authorize_for(vault, session, Access::new(vec![Permission::TokenRead], vec![])).await
 }
 

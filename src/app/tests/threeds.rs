@@ -36,7 +36,7 @@ const SCHEMES: [Scheme; 2] = [Scheme::Visa, Scheme::Mastercard];
 
 /// Directory servers that know every card, and remember the types of what they were asked.
 #[derive(Debug, Default)]
-struct Servers {
+pub(super) struct Servers {
     asked: Mutex<Vec<(Scheme, String)>>,
     /// A request for an authentication has come, and is answered when the other one says so.
     requested: Notify,
@@ -131,15 +131,21 @@ fn client() -> Client {
 
 /// A caller of a tenant with 3-D Secure.
 async fn caller(app: &Vault, kind: TenantKind) -> Arc<Caller> {
+    caller_with_key(app, kind).await.0
+}
+
+/// The same, and the text of its API key.
+pub(super) async fn caller_with_key(app: &Vault, kind: TenantKind) -> (Arc<Caller>, String) {
     let name = String::from("threeds");
     let (threeds, quotas) = (Threeds::Enabled, Quotas::default());
     let tenant =
         app.access().create_tenant(TenantDraft { name, kind, threeds, quotas }).await.unwrap().id;
     let made = app.access().create_application(tenant, &everything(), None, &Write::plain()).await;
-    app.access().authenticate(&made.unwrap().outcome.1.unwrap().text).unwrap()
+    let key = made.unwrap().outcome.1.unwrap().text;
+    (app.access().authenticate(&key).unwrap(), String::from(key.expose()))
 }
 
-async fn create(app: &Vault, caller: &Caller, number: &str) -> Result<Session, Error> {
+pub(super) async fn create(app: &Vault, caller: &Caller, number: &str) -> Result<Session, Error> {
     let draft = TokenDraft {
         kind: Some(TokenType::CardNumber),
         data: Some(Secret::new(json!(number))),

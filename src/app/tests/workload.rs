@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::app::tests::{TestVault, deduplicating, draft, expiring, named};
+use crate::app::tests::{TestVault, deduplicating, draft, expiring, named, prepared};
 use crate::app::{Error, TokenDraft, WriteOutcome};
 use crate::clock::Clock;
 use crate::store::tests::block_on;
@@ -134,7 +134,7 @@ impl Told {
 #[test]
 fn undisturbed_work_gets_done_and_its_vault_is_as_told() {
     let (clock, mut told) = (Clock::new(), Told::default());
-    let vault = TestVault::on(TestVault::new().disk, clock.clone()).unwrap();
+    let vault = TestVault::on(TestDisk::holding(prepared().0.clone()), clock.clone()).unwrap();
     assert_eq!(work(&vault, &clock, &mut told), Done::All);
     assert_eq!((told.there.len(), told.gone.len()), (5, 4));
     told.check(vault.disk.durable(), &clock, "undisturbed");

@@ -6,15 +6,16 @@ use crate::app::error::Error;
 use crate::app::threeds::ThreedsSessions;
 use crate::app::tokens::create::no_intent;
 use crate::app::tokens::rows;
+use crate::crypto::TenantKeys;
 use crate::domain::audit::Entity;
 use crate::domain::card::expiry::Expiry;
 use crate::domain::data::Data;
 use crate::domain::time::Timestamp;
 use crate::domain::token_type::TokenType;
-use crate::store::Snapshot;
+use crate::store::{Change, Snapshot, Table, tables};
 use crate::threeds::mapping::PaymentCard;
 use crate::threeds::message::CardNumber;
-use crate::threeds::session::CardSource;
+use crate::threeds::session::{CardOrigin, CardSource};
 
 const NO_TOKEN: &str = "There is no such token.";
 const NO_CARD: &str = "The token does not hold a card.";
@@ -26,6 +27,10 @@ pub(super) struct HeldCard {
     pub(super) expires_at: Option<Timestamp>,
     /// The token or the intent.
     pub(super) entity: Entity,
+    pub(super) origin: CardOrigin,
+    /// The token or the intent still exists. A session that is made while its card is erased would
+    /// otherwise stay.
+    pub(super) expectation: Change,
 }
 
 impl ThreedsSessions<'_> {
@@ -47,16 +52,51 @@ impl ThreedsSessions<'_> {
                 let card = card.ok_or_else(|| {
                     Error::invalid("token_intent_id", "The intent does not hold a card.")
                 })?;
-                let (expires_at, entity) = (Some(intent.expires_at), intent.id.into());
-                return Ok(HeldCard { card, expires_at, entity });
+                let place = tables::token_intents(caller.tenant.id, intent.id);
+                return Ok(HeldCard {
+                    origin: CardOrigin {
+                        record: intent.id.uuid(),
+                        fingerprint: intent.fingerprint,
+                        number: hash(&caller.keys, &card),
+                    },
+                    card,
+                    expires_at: Some(intent.expires_at),
+                    entity: intent.id.into(),
+                    expectation: Change::new().expect_present(Table::TokenIntents, place),
+                });
             }
         };
         let found = rows::find(snapshot, &caller.keys, caller.tenant.id, id)?;
         let found = found.filter(|found| found.token.is_live(now));
         let token = found.ok_or_else(|| Error::invalid(path, NO_TOKEN))?.token;
         let card = card(token.kind, &token.data).ok_or_else(|| Error::invalid(path, NO_CARD))?;
-        Ok(HeldCard { card, expires_at: token.expires_at, entity: Entity::token(&token) })
+        let place = tables::tokens(caller.tenant.id, token.id);
+        Ok(HeldCard {
+            origin: CardOrigin {
+                record: token.id.uuid(),
+                fingerprint: token.fingerprint.clone(),
+                number: hash(&caller.keys, &card),
+            },
+            card,
+            expires_at: token.expires_at,
+            entity: Entity::token(&token),
+            expectation: Change::new().expect_present(Table::Tokens, place),
+        })
     }
+}
+
+/// The hash of [`CardOrigin::number`] for a token or an intent; `None` if it holds no card.
+pub(in crate::app) fn number_hash(
+    keys: &TenantKeys,
+    kind: TokenType,
+    data: &Data,
+) -> Option<String> {
+    card(kind, data).map(|card| hash(keys, &card))
+}
+
+/// The fingerprint key is never rotated, so the hash of a number stays the same.
+fn hash(keys: &TenantKeys, card: &PaymentCard) -> String {
+    keys.fingerprint().fingerprint("card of a 3ds session", card.number.expose())
 }
 
 fn card(kind: TokenType, data: &Data) -> Option<PaymentCard> {

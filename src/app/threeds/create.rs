@@ -82,6 +82,7 @@ impl ThreedsSessions<'_> {
                     device,
                     device_info: device_info(draft, device, client),
                     card: source.clone(),
+                    card_origin: Some(held.origin),
                     scheme,
                     additional_brands,
                     enrolment,
@@ -107,6 +108,7 @@ impl ThreedsSessions<'_> {
                     [caller.did(Act::Use, held.entity, now), caller.did(Act::Create, created, now)];
                 let change = self
                     .create_session_rows(&caller.keys, &session)?
+                    .and(held.expectation)
                     .and(self.vault.audit().deeds(session.tenant, &deeds));
                 Ok((change, session))
             })

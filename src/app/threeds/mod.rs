@@ -16,13 +16,14 @@ mod rows;
 pub(in crate::app) mod state;
 
 pub use browser::{ChallengeQuestion, ChallengeReply};
+pub(super) use card::number_hash;
 pub use create::{Client, SessionDraft};
 pub use directory_servers::{
     Asking, DirectoryFailure, DirectoryServers, Introduction, Reply, ResponseKind,
 };
 pub use list::{ListedSession, SessionPage};
 pub use ranges::RangesRefresh;
-pub(super) use rows::{open_session_row, remove_session};
+pub(super) use rows::{SessionOwner, open_session_owner, open_session_row, remove_session};
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::app::error::{Error, Fault};
@@ -12,7 +13,7 @@ use crate::domain::id::{SessionId, TenantId};
 use crate::store::record::{decode_session, encode_session};
 use crate::store::tables::{self, ExpiryKind};
 use crate::store::{Change, Snapshot, Table};
-use crate::threeds::session::Session;
+use crate::threeds::session::{CardOrigin, CardSource, Session};
 
 impl ThreedsSessions<'_> {
     pub(super) fn create_session_rows(
@@ -83,7 +84,11 @@ impl ThreedsSessions<'_> {
         let Some((key, _)) = entries.first() else { return Ok(None) };
         let session = tables::session_of_key(key);
         let (_, tenant) = session.ok_or(Error::Internal(Fault::BadRecord))?;
-        Ok(Some((tenant, self.vault.keys().tenant_keys(snapshot, tenant)?)))
+        match self.vault.keys().tenant_keys(snapshot, tenant) {
+            // The tenant is being deleted.
+            Err(Error::Unauthenticated) => Ok(None),
+            keys => Ok(Some((tenant, keys?))),
+        }
     }
 
     /// Checks that every session opens and has its entries.
@@ -100,6 +105,9 @@ impl ThreedsSessions<'_> {
                 report.find(String::from("a 3DS session has no legal place"));
                 continue;
             };
+            if self.vault.store.is_closed(tenant.bytes()) {
+                continue;
+            }
             let keys = known
                 .entry(tenant)
                 .or_insert_with(|| self.vault.keys().tenant_keys(snapshot, tenant).ok());
@@ -158,6 +166,27 @@ pub(in crate::app) fn open_session_row(
     sealed: &[u8],
 ) -> Result<Vec<Vec<u8>>, Error> {
     Ok(dues(&open(keys, tenant, SessionId::new(id), sealed)?.0))
+}
+
+/// The members of a session that say whose it is.
+#[derive(Debug)]
+pub(in crate::app) struct SessionOwner {
+    /// The id of the token or the intent, as the caller gave it.
+    pub(in crate::app) card: String,
+    pub(in crate::app) origin: Option<CardOrigin>,
+    pub(in crate::app) metadata: Option<Map<String, Value>>,
+}
+
+pub(in crate::app) fn open_session_owner(
+    keys: &TenantKeys,
+    tenant: TenantId,
+    id: SessionId,
+    sealed: &[u8],
+) -> Result<SessionOwner, Error> {
+    let (session, _) = open(keys, tenant, id, sealed)?;
+    let (CardSource::Pan(card) | CardSource::Token(card) | CardSource::TokenIntent(card)) =
+        session.card;
+    Ok(SessionOwner { card, origin: session.card_origin, metadata: session.metadata })
 }
 
 fn dues(session: &Session) -> Vec<Vec<u8>> {

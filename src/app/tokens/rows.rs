@@ -122,16 +122,12 @@ fn entries_under_active_keys(token: &Token, keys: &TenantKeys) -> Entries {
     keys.active_indexes().flat_map(|index| entries(token, index)).collect()
 }
 
-/// Every entry of a token under the newest key whose place depends on the key.
-pub(in crate::app) fn entries_under_newest_key(
-    token: &Token,
-    keys: &TenantKeys,
-) -> Vec<(Table, Vec<u8>)> {
-    let Some(newest) = keys.newest_index() else { return Vec::new() };
-    let lists = entries(token, newest).into_keys();
+/// Every entry of a token whose place depends on the key, under this key.
+pub(in crate::app) fn entries_under(token: &Token, index: &IndexKey) -> Vec<(Table, Vec<u8>)> {
+    let lists = entries(token, index).into_keys();
     let keyed = lists
         .filter(|(table, key)| *table == Table::TokenLists && tables::is_blinded_list_key(key));
-    let names = name_keys(token, std::iter::once(newest)).map(|key| (Table::TokenNames, key));
+    let names = name_keys(token, std::iter::once(index)).map(|key| (Table::TokenNames, key));
     keyed.chain(names).collect()
 }
 

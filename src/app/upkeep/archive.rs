@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::app::error::Error;
 use crate::app::upkeep::Upkeep;
 use crate::app::vault::Vault;
+use crate::bounds::LOG_SEGMENT_BYTES;
 use crate::domain::time::Timestamp;
 use crate::store::archive::{
     ArchiveDirectory, ArchiveFailure, PieceSummary, Signer, clear_unfinished, write_piece,
@@ -86,6 +87,10 @@ pub(in crate::app) struct Observed {
     pub(in crate::app) waiting_since: Option<Timestamp>,
     /// The first batch from which on the archive lacks none.
     pub(in crate::app) covered_from: Option<u64>,
+    /// The length of the file that this process has written last.
+    pub(in crate::app) piece_bytes: Option<u64>,
+    /// The part of the log that was not archived after the last round.
+    pub(in crate::app) waiting_bytes: Option<u64>,
 }
 
 impl ArchiveWatch {
@@ -123,6 +128,8 @@ impl Archive<'_> {
             caught_up_at: self.vault.now(),
             waiting_since: None,
             covered_from: None,
+            piece_bytes: None,
+            waiting_bytes: None,
         });
         let directory = directory.to_path_buf();
         self.vault.archive.directory.get_or_init(|| directory.clone());
@@ -147,11 +154,13 @@ impl Archive<'_> {
             Err(ArchiveFailure::Target(error)) => ArchiveState::of_target(error),
         };
         let waiting_since = outcome.err().and_then(|_| archiver.waiting_since());
+        let waiting_bytes = archiver.waiting_bytes();
         let mut is_new = false;
         self.vault.archive.update(|observed| {
             is_new = observed.state != state;
             observed.state = state;
             observed.waiting_since = waiting_since.or(observed.waiting_since);
+            observed.waiting_bytes = waiting_bytes;
         });
         is_new.then_some(state)
     }
@@ -167,6 +176,12 @@ impl Archive<'_> {
             None if is_behind => now.since(observed.caught_up_at),
             None => Duration::ZERO,
         }
+    }
+
+    /// The number of batches that are not archived.
+    pub(in crate::app) fn lag_batches(self, observed: &Observed) -> Option<u64> {
+        let newest = self.vault.store.health().sequence;
+        observed.archived.map(|archived| newest.saturating_sub(archived))
     }
 
     pub fn condition(self) -> ArchiveCondition {
@@ -250,6 +265,7 @@ impl Archiver {
         vault.archive.update(|observed| {
             observed.archived = Some(piece.name.last);
             observed.archived_at = Some(piece.time);
+            observed.piece_bytes = Some(piece.bytes);
         });
     }
 
@@ -288,6 +304,22 @@ impl Archiver {
         let mut tail = self.source.tail(Some(self.next?)).ok()??;
         tail.peek(self.source.end()).ok()?.map(|frame| frame.time)
     }
+
+    /// The length of the log from the next change to archive on. Closed segments count as full, so
+    /// that the length is a little too large if there are several.
+    fn waiting_bytes(&self) -> Option<u64> {
+        let at = match &self.tail {
+            Some(tail) => tail.at(),
+            None => self.source.tail(Some(self.next?)).ok()??.at(),
+        };
+        let end = self.source.end();
+        if at.sequence == end.sequence {
+            return Some(0);
+        }
+        let segments = end.segment.saturating_sub(at.segment);
+        let full = segments.saturating_mul(LOG_SEGMENT_BYTES);
+        Some(full.saturating_add(end.offset).saturating_sub(at.offset))
+    }
 }
 
 impl ArchiveState {
@@ -324,7 +356,7 @@ impl ArchiveState {
                 "The archive has changes that this vault lacks: the data directory is an old copy.",
             ),
             Self::Ended => Some(
-                "A standby was promoted in place of this vault, which no longer archives: stop it.",
+                "A standby was promoted in place of this vault: stop it, its new writes are lost.",
             ),
             Self::LogFailing => Some("The log cannot be read for the archive."),
             Self::TargetFailing => {

@@ -2,30 +2,25 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
 use crate::app::commit::disk::{Allowance, DiskFloor, DiskState};
 use crate::app::error::{Error, Fault};
-use crate::app::keys::open::VaultFailure;
-use crate::app::upkeep::verify::Report;
+use crate::app::upkeep::proof::{ProofFailure, clear, prove};
 use crate::app::vault::Vault;
-use crate::clock::Clock;
-use crate::crypto::MasterKey;
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::backup::{
     BACKUP_MARK_DIGITS, BackupPlan, BackupState, Proven, Taken, file_name, is_file_name,
     is_file_name_of,
 };
 use crate::domain::time::Timestamp;
-use crate::store::archive::Replay;
-use crate::store::backup::{
-    self, BackupFailure, BackupSummary, InvalidBackup, Manifest, Reader, SnapshotTimes,
-};
+use crate::store::backup::{self, BackupFailure, BackupSummary, Reader, SnapshotTimes};
+use crate::store::engine::Moment;
 use crate::store::record::{decode_backups, encode_backups};
-use crate::store::{Change, RestoreFailure, StorageFailure, Store, meta};
+use crate::store::{StorageFailure, meta};
 
 /// Takes and proves backups while the vault is in use.
 #[derive(Debug, Clone, Copy)]
@@ -39,40 +34,14 @@ impl Vault {
     }
 }
 
-/// A restored backup, and the report of its verification.
-#[derive(Debug)]
-pub struct Proof {
-    pub manifest: Manifest,
-    pub report: Report,
-}
-
-/// The reason why a backup could not be proven.
-#[derive(Debug)]
-pub enum ProofFailure {
-    Backup(InvalidBackup),
-    /// The directory holds no backup of this vault.
-    NoBackup,
-    /// The scratch directory is on the disk of the data file, and a restore would leave less free
-    /// space than the floor.
-    NoSpace,
-    /// The restore or the verification panicked.
-    Panicked,
-    Restore(RestoreFailure),
-    /// The scratch directory could not be created or removed.
-    Scratch(io::Error),
-    /// Records do not open, or contradict each other.
-    Unclean,
-    Vault(VaultFailure),
-    Verify(Error),
-}
-
 impl Backups<'_> {
     /// Writes one consistent snapshot to a new file. The writer continues meanwhile.
     pub async fn back_up(self, path: PathBuf) -> Result<BackupSummary, BackupFailure> {
         self.back_up_at(path, Actor::Operator, self.vault.now()).await
     }
 
-    /// Every change that was answered before `now` is in the backup.
+    /// Every change that was answered before `now` is in the backup. The audit chain has an entry with
+    /// the true outcome: a backup that cannot be audited is removed, and counts as failed.
     async fn back_up_at(
         self,
         path: PathBuf,
@@ -80,6 +49,30 @@ impl Backups<'_> {
         now: Timestamp,
     ) -> Result<BackupSummary, BackupFailure> {
         self.vault.require_space_for_audit().map_err(|_full| BackupFailure::NoSpace)?;
+        let (audit, vault) = (self.vault.audit(), Entity::of_server(EntityKind::Vault));
+        let (written, moment) = match self.write(path.clone(), now).await {
+            Ok(written) => written,
+            Err(failure) => {
+                // The failure itself is answered also if the disk takes no entry.
+                audit.write_server_entry(actor, Act::BackupFailed, vault).await.ok();
+                return Err(failure);
+            }
+        };
+        if let Err(error) = audit.write_server_entry(actor, Act::Backup, vault).await {
+            spawn_blocking(move || fs::remove_file(path)).await.map_err(io::Error::from)??;
+            return Err(not_now(error));
+        }
+        // Without this row, the archive asks for another backup, which is harmless.
+        self.vault.store.commit(meta::put_backup_moment(moment, now)).await.ok();
+        Ok(written)
+    }
+
+    /// Writes the file. Returns the place of the backup in the history, too.
+    async fn write(
+        self,
+        path: PathBuf,
+        now: Timestamp,
+    ) -> Result<(BackupSummary, Moment), BackupFailure> {
         if let Some(allowance) = self.vault.floor.as_ref().map(DiskFloor::allowance) {
             let path = path.clone();
             let admits = spawn_blocking(move || allowance.admits(parent(&path), 0)).await;
@@ -87,9 +80,8 @@ impl Backups<'_> {
                 return Err(BackupFailure::NoSpace);
             }
         }
-        let vault = Entity::of_server(EntityKind::Vault);
-        self.vault.audit().write_server_entry(actor, Act::Backup, vault).await.map_err(not_now)?;
-        let snapshot = self.vault.store.snapshot()?;
+        let job = self.vault.jobs.begin(format!("backup {}", path.display()));
+        let snapshot = self.vault.store.snapshot()?.counted(job.progress());
         let times = SnapshotTimes { created_at: now, settled_at: self.vault.now() };
         let moment = snapshot.moment();
         let master = self.vault.masters.of(&snapshot).map_err(not_now)?;
@@ -99,9 +91,15 @@ impl Backups<'_> {
             let what = String::from("the engine met a page that makes no sense");
             Err(BackupFailure::Vault(StorageFailure::Damaged(what)))
         })?;
-        // Without this row, the archive asks for another backup, which is harmless.
-        self.vault.store.commit(meta::put_backup_moment(moment)).await.ok();
-        Ok(written)
+        Ok((written, moment))
+    }
+
+    /// The time of the newest backup, scheduled or taken by command. `None` if no backup was taken,
+    /// or if an older program took it.
+    pub(in crate::app) fn newest_at(self) -> Result<Option<Timestamp>, Error> {
+        let by_any = meta::backup_time(&self.vault.snapshot()?)?;
+        let by_schedule = self.state()?.taken.map(|taken| taken.at);
+        Ok(by_any.max(by_schedule))
     }
 
     /// The recorded results of scheduled backups.
@@ -126,10 +124,8 @@ impl Backups<'_> {
     ) -> Result<Option<Result<Taken, BackupFailure>>, Error> {
         let Some(state) = self.last().await? else { return Ok(None) };
         let start = self.vault.now();
-        // Backups from before the replacement of the master key need the old key, so a new one is
-        // taken at once.
-        let replaced_at = self.vault.keys().ages()?.master.made_at;
-        let needs_old_key = state.taken.is_some_and(|it| replaced_at.is_some_and(|at| it.at < at));
+        // Without another backup, a restore would need the old master key.
+        let needs_old_key = self.needs_old_key(&state)?;
         let is_due = plan.backup_is_due(&state, start);
         // Without a backup that it continues, the archive cannot be restored.
         let is_needed = needs_old_key || self.vault.upkeep().archive().needs_backup()?;
@@ -170,7 +166,10 @@ impl Backups<'_> {
     ) -> Result<Option<Result<Proven, ProofFailure>>, Error> {
         let Some(state) = self.last().await? else { return Ok(None) };
         let start = self.vault.now();
-        if !plan.proof_is_due(&state, start) {
+        // The backup after a replacement of the master key may have to wait, for example after a try
+        // that was cut off. Until then the newest one does not open with the new key, which says
+        // nothing against it.
+        if !plan.proof_is_due(&state, start) || self.needs_old_key(&state)? {
             return Ok(None);
         }
         self.begin(&BackupState { proof_failed_at: Some(start), ..state }).await?;
@@ -183,7 +182,8 @@ impl Backups<'_> {
         let proven = spawn_blocking(move || {
             let newest = newest(&directory, id.as_deref())?;
             require_space(allowance.as_ref(), &directory, &newest)?;
-            let proof = prove(&newest, archive.as_deref(), &scratch, master, clock)?;
+            let proof =
+                prove(&newest, archive.as_deref(), &scratch, (master, clock), &Arc::default())?;
             proof.report.is_clean().then_some(proof.manifest).ok_or(ProofFailure::Unclean)
         })
         .await;
@@ -198,6 +198,12 @@ impl Backups<'_> {
         };
         self.keep_state(&state).await?;
         Ok(Some(proven))
+    }
+
+    /// True if the newest scheduled backup is from before the replacement of the master key.
+    fn needs_old_key(self, state: &BackupState) -> Result<bool, Error> {
+        let replaced_at = self.vault.keys().ages()?.master.made_at;
+        Ok(state.taken.is_some_and(|it| replaced_at.is_some_and(|at| it.at < at)))
     }
 
     /// The recorded state before a backup or a proof. A try during which the process died counts as
@@ -233,49 +239,6 @@ fn not_now(error: Error) -> BackupFailure {
     match error {
         Error::Storage(failure) => BackupFailure::Vault(failure),
         _ => BackupFailure::NotAudited,
-    }
-}
-
-/// Restores a backup into a directory of its own, opens it with the master key and verifies all of
-/// it. The directory is removed afterwards. Leftovers of an earlier proof in it are removed first.
-pub fn prove(
-    backup: &Path,
-    archive: Option<&Path>,
-    scratch: &Path,
-    master: MasterKey,
-    clock: Clock,
-) -> Result<Proof, ProofFailure> {
-    let backup = Reader::open(backup).map_err(ProofFailure::Backup)?;
-    backup.check_origin(&master).map_err(ProofFailure::Backup)?;
-    clear(scratch).map_err(ProofFailure::Scratch)?;
-    fs::DirBuilder::new().mode(0o700).create(scratch).map_err(ProofFailure::Scratch)?;
-    let proof = restore_and_verify(backup, archive, scratch, (master, clock));
-    clear(scratch).map_err(ProofFailure::Scratch)?;
-    proof
-}
-
-fn restore_and_verify(
-    backup: Reader,
-    archive: Option<&Path>,
-    scratch: &Path,
-    (master, clock): (MasterKey, Clock),
-) -> Result<Proof, ProofFailure> {
-    let keys = [master.clone()];
-    // A backup of an older program does not name its place in the history.
-    let archive = archive.filter(|_| backup.manifest().moment().is_some());
-    let archive = archive.map(|directory| Replay { directory, keys: &keys, until: None });
-    let restored = Store::restore(scratch, backup, archive, Change::new());
-    let manifest = restored.map_err(ProofFailure::Restore)?.manifest;
-    let app = Vault::open(scratch, master, clock).map_err(ProofFailure::Vault)?;
-    let report = app.verification().verify();
-    app.close();
-    Ok(Proof { manifest, report: report.map_err(ProofFailure::Verify)? })
-}
-
-fn clear(scratch: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(scratch) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
     }
 }
 
@@ -350,22 +313,4 @@ pub fn clear_leftovers(directory: &Path, mark: &str) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-impl ProofFailure {
-    /// A constant for the log, which takes no other texts.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Backup(_) => "backup",
-            Self::NoBackup => "no_backup",
-            Self::NoSpace => "no_space",
-            Self::Panicked => "panicked",
-            Self::Restore(RestoreFailure::Archive(_)) => "archive",
-            Self::Restore(_) => "restore",
-            Self::Scratch(_) => "scratch",
-            Self::Unclean => "unclean",
-            Self::Vault(_) => "vault",
-            Self::Verify(_) => "verify",
-        }
-    }
 }

@@ -1,15 +1,17 @@
 //! The records of each tenant and the age of the oldest ones, for reports on retention.
 
+use std::collections::BTreeMap;
+
 use uuid::Uuid;
 
 use crate::app::access::applications::ApplicationQuery;
-use crate::app::error::Error;
+use crate::app::error::{Error, Fault};
 use crate::app::upkeep::Upkeep;
 use crate::domain::application::{ApiKey, Application};
-use crate::domain::id::assigned_at;
+use crate::domain::id::{TenantId, assigned_at};
 use crate::domain::tenant::Tenant;
 use crate::domain::time::Timestamp;
-use crate::store::tables::{self, CountKind, KeyRange};
+use crate::store::tables::{self, CountKind, ExpiryKind, KeyRange};
 use crate::store::{Snapshot, Table, meta};
 
 /// The records of one tenant.
@@ -23,7 +25,46 @@ pub struct Holding {
     pub applications: Vec<(Application, Vec<ApiKey>)>,
 }
 
+/// The stored card verification codes of one tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredCodes {
+    pub count: u64,
+    /// The end of the minute in which the last of them expires.
+    pub last_ends_at: Timestamp,
+}
+
 impl Upkeep<'_> {
+    /// The stored codes of each tenant that has any. The quota of a tenant says nothing about them:
+    /// a code keeps the retention that was in force when it was stored. It reads all rows of codes.
+    pub fn stored_codes(self) -> Result<BTreeMap<TenantId, StoredCodes>, Error> {
+        let mut found: BTreeMap<TenantId, StoredCodes> = BTreeMap::new();
+        for row in self.vault.snapshot()?.range(&Table::Cvcs.whole())? {
+            let (key, _) = row?;
+            let (code, ends_at) = tables::cvc_of_key(&key)
+                .zip(tables::cvc_due_at(&key))
+                .ok_or(Error::Internal(Fault::BadRecord))?;
+            let codes =
+                found.entry(code.tenant).or_insert(StoredCodes { count: 0, last_ends_at: ends_at });
+            codes.count = codes.count.saturating_add(1);
+            codes.last_ends_at = codes.last_ends_at.max(ends_at);
+        }
+        Ok(found)
+    }
+
+    /// The number of tokens of each tenant that have a time of expiry. It reads all rows of expiries.
+    pub fn expiring_tokens(self) -> Result<BTreeMap<TenantId, u64>, Error> {
+        let mut found: BTreeMap<TenantId, u64> = BTreeMap::new();
+        for row in self.vault.snapshot()?.range(&Table::Expiries.whole())? {
+            let (key, _) = row?;
+            let due = tables::expiry_of_key(&key).ok_or(Error::Internal(Fault::BadRecord))?;
+            if due.kind == ExpiryKind::Token {
+                let count = found.entry(due.tenant).or_insert(0);
+                *count = count.saturating_add(1);
+            }
+        }
+        Ok(found)
+    }
+
     /// The id of this vault. A restored vault has the id of its original.
     pub fn vault_id(self) -> Result<Option<Uuid>, Error> {
         Ok(meta::file_id(&self.vault.snapshot()?)?)

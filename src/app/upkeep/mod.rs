@@ -5,15 +5,18 @@ pub(in crate::app) mod backups;
 pub(in crate::app) mod damage;
 pub(in crate::app) mod holdings;
 pub(in crate::app) mod observe;
+pub(in crate::app) mod proof;
 pub(in crate::app) mod scrub;
 pub(in crate::app) mod sweep;
 pub(in crate::app) mod verify;
 mod verify_sealed;
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::app::commit::disk::{DiskEvent, DiskFloor, DiskState};
 use crate::app::error::Error;
+use crate::app::jobs::Jobs;
 use crate::app::vault::Vault;
 use crate::domain::time::Timestamp;
 use crate::store::{self, MigrationSummary};
@@ -31,6 +34,11 @@ impl Vault {
 }
 
 impl<'a> Upkeep<'a> {
+    /// Long work that is under way.
+    pub const fn jobs(self) -> &'a Arc<Jobs> {
+        &self.vault.jobs
+    }
+
     /// Waits for the next damaged row that has not been logged.
     pub async fn damage_found(self) -> damage::DamagedRow {
         self.vault.damage.next_found().await

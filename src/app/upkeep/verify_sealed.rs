@@ -4,7 +4,9 @@
 use crate::app::access::sessions::{due, find_session};
 use crate::app::client_keys::{self, find_client_key};
 use crate::app::error::Error;
+use crate::app::proxies;
 use crate::app::upkeep::verify::{Report, unless_damaged};
+use crate::app::vault::Vault;
 use crate::crypto::TenantKeys;
 use crate::domain::id::TenantId;
 use crate::store::tables::{self, CountKind};
@@ -41,8 +43,28 @@ pub(super) fn verify_sealed(
             }
         }
     }
+    verify_proxies(snapshot, tenant, keys, report)?;
     verify_client_keys(snapshot, tenant, keys, report)?;
     verify_sessions(snapshot, tenant, keys, report)
+}
+
+/// Every proxy is found by its key.
+fn verify_proxies(
+    snapshot: &Snapshot,
+    tenant: TenantId,
+    keys: &TenantKeys,
+    report: &mut Report,
+) -> Result<(), Error> {
+    for entry in snapshot.range(&Table::Proxies.rows_of(tenant.bytes()))? {
+        let (place, sealed) = entry?;
+        let opened = unless_damaged(proxies::open(keys, tenant, &place, &sealed))?;
+        let Some(proxy) = opened else { continue };
+        let finder = tables::proxy_keys(&proxies::hash(&proxy.key));
+        if snapshot.value(Table::ProxyKeys, &finder)? != Some(place) {
+            report.find(format!("proxy {}: its key does not find it", proxy.id));
+        }
+    }
+    Ok(())
 }
 
 /// Every client encryption key has the entry of its expiry.
@@ -102,8 +124,16 @@ fn verify_sessions(
     Ok(())
 }
 
-/// Every last use belongs to an API key.
-pub(super) fn verify_last_uses(snapshot: &Snapshot, report: &mut Report) -> Result<(), Error> {
+/// Every last use belongs to an API key, and every key of card verification codes opens.
+pub(super) fn verify_unsealed(
+    vault: &Vault,
+    snapshot: &Snapshot,
+    report: &mut Report,
+) -> Result<(), Error> {
+    let damaged = vault.cvcs().damaged_keys();
+    if damaged > 0 {
+        report.find(format!("cvc.keys: {damaged} keys are damaged; their codes are lost"));
+    }
     for entry in snapshot.range(&Table::KeyUses.whole())? {
         let (key, value) = entry?;
         let Some((tenant, id)) = tables::application_key_of_key(&key) else {
@@ -126,6 +156,16 @@ pub(super) fn verify_pairs(snapshot: &Snapshot, report: &mut Report) -> Result<(
         if finders != rows {
             let (finder, found) = (finder.name(), found.name());
             report.find(format!("{finders} rows of {finder}, but {rows} of {found}"));
+        }
+    }
+    // As many rows, and each finds one: no event waits for ever without a place in the schedule.
+    for entry in snapshot.range(&Table::WebhookSchedule.whole())? {
+        let (key, _) = entry?;
+        let delivery = tables::scheduled_of_key(&key).map(|(_, delivery)| delivery.delivery_key());
+        let found =
+            delivery.map(|key| snapshot.value(Table::WebhookDeliveries, &key)).transpose()?;
+        if found.flatten().is_none() {
+            report.find(String::from("webhooks: a row of the schedule finds no event"));
         }
     }
     let waiting = snapshot.len(Table::WebhookSchedule)?;

@@ -6,8 +6,8 @@ use crate::app::access::authenticate::application;
 use crate::app::audit::entry::Deed;
 use crate::app::commit::disk::DiskState;
 use crate::app::error::Error;
+use crate::app::origin;
 use crate::app::tokens::rows;
-use crate::app::trace;
 use crate::app::webhooks::Webhooks;
 use crate::app::webhooks::state::WebhookNews;
 use crate::app::webhooks::subject::{Told, read_data};
@@ -18,6 +18,7 @@ use crate::bounds::{
 use crate::crypto::TenantKeys;
 use crate::domain::audit::{Actor, AuditEntry, EntityKind};
 use crate::domain::id::{EventId, TenantId, TokenId};
+use crate::domain::origin::{Origin, TraceId};
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
 use crate::store::record::{EventRecord, encode_event};
@@ -54,7 +55,7 @@ impl Webhooks<'_> {
         at: Timestamp,
         data: impl FnOnce() -> Map<String, Value>,
     ) -> Change {
-        self.emit_traced(tenant, actor, kind, at, trace::current().as_deref(), data)
+        self.emit_traced(tenant, actor, kind, at, origin::current().as_deref(), data)
     }
 
     /// As [`Webhooks::emit`], for an act of a request that was served before.
@@ -64,7 +65,7 @@ impl Webhooks<'_> {
         actor: Actor,
         kind: EventKind,
         at: Timestamp,
-        trace: Option<&str>,
+        origin: Option<&Origin>,
         data: impl FnOnce() -> Map<String, Value>,
     ) -> Change {
         let added = self.subscribers(tenant).and_then(|subscribers| {
@@ -74,21 +75,22 @@ impl Webhooks<'_> {
                 return Ok(Change::new());
             }
             let happening = Happening { kind, data: data() };
+            let trace = origin.and_then(|origin| origin.trace.as_ref());
             self.add(tenant, actor, happening, at, trace, &wanted)
         });
-        // Only a disk that fails or a tenant whose keys are damaged gets here.
-        added.unwrap_or_else(|_| Change::impossible("an event of webhooks cannot be written"))
+        match added {
+            Ok(added) => added,
+            // The tenant is being deleted, with its webhooks. The writer refuses the rest.
+            Err(Error::Unauthenticated) => Change::new(),
+            // Only a disk that fails or a tenant whose keys are damaged gets here.
+            Err(_) => Change::impossible("an event of webhooks cannot be written"),
+        }
     }
 
     /// The change that adds `token.read`, if a token was read. A token that was deleted since has no
     /// type any more.
-    pub(in crate::app) fn read_event(
-        self,
-        tenant: TenantId,
-        read: &AuditEntry,
-        trace: Option<&str>,
-    ) -> Change {
-        let AuditEntry { at, actor, entity, .. } = read;
+    pub(in crate::app) fn read_event(self, tenant: TenantId, read: &AuditEntry) -> Change {
+        let AuditEntry { at, actor, entity, origin, .. } = read;
         if entity.kind != EntityKind::Token {
             return Change::new();
         }
@@ -99,7 +101,7 @@ impl Webhooks<'_> {
             Some(found?.token.kind)
         };
         let data = || read_data(entity, kind());
-        self.emit_traced(tenant, *actor, EventKind::TokenRead, *at, trace, data)
+        self.emit_traced(tenant, *actor, EventKind::TokenRead, *at, origin.as_deref(), data)
     }
 
     fn add(
@@ -108,14 +110,14 @@ impl Webhooks<'_> {
         actor: Actor,
         happening: Happening,
         at: Timestamp,
-        trace: Option<&str>,
+        trace: Option<&TraceId>,
         wanted: &[&Subscriber],
     ) -> Result<Change, Error> {
         let snapshot = self.vault.snapshot()?;
         let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
         let Happening { kind, mut data } = happening;
         data.insert(String::from("actor"), actor_value(&snapshot, &keys, tenant, actor)?);
-        let trace = trace.map(String::from);
+        let trace = trace.map(ToString::to_string);
         let record = EventRecord { kind, at, trace, data: Value::Object(data).to_string() };
         let plain = encode_event(&record)?;
         let event = EventId::new(self.vault.next_id(at));
@@ -184,6 +186,7 @@ fn actor_value(
         Actor::Operator => ("admin", "operator"),
         Actor::ProxyCaller => ("user", "caller of a proxy"),
         Actor::System => ("system", "system"),
+        Actor::Unknown => ("user", "unknown"),
     };
     Ok(json!({"type": kind, "name": name}))
 }

@@ -194,7 +194,7 @@ impl Webhooks<'_> {
     }
 }
 
-pub(super) fn open_webhook(
+pub(in crate::app) fn open_webhook(
     keys: &TenantKeys,
     key: &[u8],
     sealed: &[u8],

@@ -18,6 +18,7 @@ mod subscription_cache;
 mod subscriptions;
 mod worker;
 
+pub(in crate::app) use manage::open_webhook;
 pub use manage::{WebhookChange, WebhookDraft};
 pub use queue::{ListedWebhook, PendingEvent};
 pub use state::WebhookNews;

@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
-use argh::FromArgs;
+use argh::{ArgsInfo, FromArgs};
 
 use crate::limits::Network;
 
 /// Start a vault for trying and testing. Creates what it needs: keys, certificate, tenant.
-#[derive(FromArgs, Debug)]
+#[derive(ArgsInfo, FromArgs, Debug)]
 #[argh(subcommand, name = "dev")]
 pub(in crate::cli) struct DevCommand {
     /// directory of the vault; created on first use (default ./strongroom-dev)
@@ -51,7 +51,7 @@ pub(in crate::cli) struct DevCommand {
 }
 
 /// Move the clock of a running development server ahead, and remove everything that has expired.
-#[derive(FromArgs, Debug)]
+#[derive(ArgsInfo, FromArgs, Debug)]
 #[argh(subcommand, name = "dev-clock")]
 pub(in crate::cli) struct DevClockCommand {
     /// directory of the running development server (default ./strongroom-dev)
@@ -61,23 +61,23 @@ pub(in crate::cli) struct DevClockCommand {
     pub(in crate::cli) action: DevClockAction,
 }
 
-#[derive(FromArgs, Debug)]
+#[derive(ArgsInfo, FromArgs, Debug)]
 #[argh(subcommand)]
 pub(in crate::cli) enum DevClockAction {
     Advance(Advance),
 }
 
 /// Move the clock ahead. Returns when everything that has expired by the new time is removed.
-#[derive(FromArgs, Debug)]
+#[derive(ArgsInfo, FromArgs, Debug)]
 #[argh(subcommand, name = "advance")]
 pub(in crate::cli) struct Advance {
-    /// number of seconds
-    #[argh(positional)]
-    pub(in crate::cli) seconds: u64,
+    /// a duration such as 30s, 15m, 24h or 90d, or a number of seconds
+    #[argh(positional, arg_name = "DURATION")]
+    pub(in crate::cli) duration: String,
 }
 
 /// Fill a stopped development vault with tokens, for benchmarks. Prints some of their ids.
-#[derive(FromArgs, Debug)]
+#[derive(ArgsInfo, FromArgs, Debug)]
 #[argh(subcommand, name = "dev-preload")]
 pub(in crate::cli) struct DevPreloadCommand {
     /// directory that `strongroom dev` made (default ./strongroom-dev)

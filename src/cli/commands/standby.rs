@@ -2,16 +2,18 @@
 
 use std::path::PathBuf;
 
-use argh::FromArgs;
+use argh::{ArgsInfo, FromArgs};
 
 /// Keep a standby: restore the archive of another vault continuously into the data directory of the
-/// settings. Serves nothing on the network. SIGTERM stops it, and the next start goes on from there.
-#[derive(FromArgs, Debug)]
+/// settings. Serves no clients, only `strongroom status` and metrics. SIGTERM stops it, and the next
+/// start goes on from there.
+#[derive(ArgsInfo, FromArgs, Debug)]
 #[argh(subcommand, name = "follow")]
 pub(in crate::cli) struct FollowCommand {
-    /// settings file, which names the data directory and the master key
+    /// settings file, which names the data directory and the master key (default: that of the
+    /// variable `STRONGROOM_CONFIG`, else /etc/strongroom/strongroom.toml)
     #[argh(option)]
-    pub(in crate::cli) config: PathBuf,
+    pub(in crate::cli) config: Option<PathBuf>,
     /// archive directory of the other vault (default: that of the settings)
     #[argh(option)]
     pub(in crate::cli) archive: Option<PathBuf>,
@@ -26,12 +28,13 @@ pub(in crate::cli) struct FollowCommand {
 
 /// Make a vault of a stopped standby: apply the rest of the archive, mark the end of the old vault's
 /// timeline there, and begin a new one. Start it with `strongroom serve`. Stop the old vault first.
-#[derive(FromArgs, Debug)]
+#[derive(ArgsInfo, FromArgs, Debug)]
 #[argh(subcommand, name = "promote")]
 pub(in crate::cli) struct PromoteCommand {
-    /// settings file, which names the data directory and the master key
+    /// settings file, which names the data directory and the master key (default: that of the
+    /// variable `STRONGROOM_CONFIG`, else /etc/strongroom/strongroom.toml)
     #[argh(option)]
-    pub(in crate::cli) config: PathBuf,
+    pub(in crate::cli) config: Option<PathBuf>,
     /// archive directory of the old vault (default: that of the settings)
     #[argh(option)]
     pub(in crate::cli) archive: Option<PathBuf>,
@@ -42,4 +45,7 @@ pub(in crate::cli) struct PromoteCommand {
     /// the archive directory is lost: promote without it, and without a mark for the old vault
     #[argh(switch)]
     pub(in crate::cli) without_archive: bool,
+    /// print JSON
+    #[argh(switch)]
+    pub(in crate::cli) json: bool,
 }

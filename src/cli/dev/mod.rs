@@ -6,6 +6,7 @@
 pub(in crate::cli) mod certificate;
 pub(in crate::cli) mod preload;
 mod ready;
+mod renew;
 mod threeds_sdk;
 
 use std::io;
@@ -107,6 +108,7 @@ pub(in crate::cli) fn dev(command: &DevCommand) -> Result<(), Failure> {
         hsts,
         inherited: Vec::new(),
         scope: Scope::Development,
+        settings: None,
     };
     run(vault, config, mode, |ready| {
         let ca = std::fs::canonicalize(&files.ca)
@@ -144,6 +146,7 @@ fn settings(
         request_lines: RequestLines::Off,
         audit_reads: AuditReads::Batched,
         audit_retention_days: AUDIT_RETENTION_DAYS,
+        deprecated: Vec::new(),
         connections_max: CONNECTIONS_MAX,
         connections_per_address_max: CONNECTIONS_PER_ADDRESS_MAX,
         reencrypt_per_second: REENCRYPT_PER_SECOND,
@@ -200,7 +203,8 @@ fn open_or_make(
             .why(format!("it was created as a {} tenant", tenant.tenant_type))
             .try_this("omit --tenant-type, or use another --data directory"));
         }
-        return Ok((open_vault::open(directory, &master, clock)?, tenant));
+        let vault = open_vault::open(directory, &master, clock)?;
+        return renew::unless_there(vault, directory, tenant);
     }
     make_directory(directory)?;
     clear_unfinished(directory, files)?;

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use crate::bounds::THREEDS_SDK_BYTES_MAX;
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::cannot;
+use crate::cli::support::failure_texts::misconfigured;
 use crate::http::set_threeds_sdk;
 
 pub(super) fn serve_sdk(path: &Path) -> Result<(), Failure> {
-    let failed = |error: &io::Error| cannot("read the 3-D Secure SDK", path, error);
+    let failed = |error: &io::Error| misconfigured("read the 3-D Secure SDK", path, error);
     let mut text = String::new();
     let file = File::open(path).map_err(|error| failed(&error))?;
     // Read one byte more to notice a file that is too large.

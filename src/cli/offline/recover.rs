@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::app::ChainWord;
 use crate::cli::commands::KeyRecover;
@@ -12,8 +12,9 @@ use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{explain_backup, storage};
 use crate::cli::support::files::write_secret;
 use crate::cli::support::open_vault::{self, catch_damage};
-use crate::cli::support::output::{complain, say};
-use crate::cli::support::settings::read_config;
+use crate::cli::support::order::{done, with_space};
+use crate::cli::support::output::{complain, say, show_json};
+use crate::cli::support::vault_place::VaultPlace;
 use crate::clock::Clock;
 use crate::crypto::{InvalidShare, MasterKey, Share};
 use crate::domain::hex;
@@ -41,6 +42,7 @@ pub(in crate::cli) fn recover(command: &KeyRecover) -> Result<(), Failure> {
     } else {
         command.share.iter().map(read_share).collect::<Result<_, _>>()?
     };
+    refuse_other_set(&command.share, &shares)?;
     let known = shares.first().map(|first| check.share_set(first)).transpose()?.flatten();
     let changed = known.as_ref().and_then(|known| changed(&shares, known));
     let (text, checked) = match (combine(&shares, &check), changed) {
@@ -55,8 +57,25 @@ pub(in crate::cli) fn recover(command: &KeyRecover) -> Result<(), Failure> {
         (Err(failure), None) => return Err(failure),
     };
     write_secret(&command.out, text.expose().as_bytes(), 0o400)?;
-    say(&format!("The master key is recovered; {checked}.\n  file:  {}", command.out.display()));
+    let file = command.out.display();
+    if command.json {
+        show_json(&json!({"file": file.to_string(), "checked_with": check.name()}));
+    } else {
+        say(&format!("The master key is recovered; {checked}.\n  file:  {file}"));
+    }
     Ok(())
+}
+
+/// Names the file of the share that belongs to another set than most of them.
+fn refuse_other_set(files: &[PathBuf], shares: &[Share]) -> Result<(), Failure> {
+    let count = |set: [u8; 4]| shares.iter().filter(|it| it.set_bytes() == set).count();
+    let common = shares.iter().map(Share::set_bytes).rev().max_by_key(|set| count(*set));
+    let other = files.iter().zip(shares).find(|(_, it)| Some(it.set_bytes()) != common);
+    let Some((file, share)) = other else { return Ok(()) };
+    Err(unreadable(InvalidShare::OtherSet)
+        .file(file)
+        .line("set", share.set())
+        .try_this(format!("use a share of the set {}", hex::encode(&common.unwrap_or_default()))))
 }
 
 /// Returns the text of the key and the result of its check.
@@ -82,8 +101,8 @@ enum KeyCheck {
 
 impl KeyCheck {
     fn of(command: &KeyRecover) -> Result<Self, Failure> {
-        match (&command.config, &command.backup, command.unchecked) {
-            (Some(config), None, false) => Ok(Self::Vault(read_config(config)?.data_directory)),
+        let vault = command.config.as_deref().or(command.data.as_deref());
+        match (vault, &command.backup, command.unchecked) {
             (None, Some(backup), false) => Ok(Self::Backup(backup.clone())),
             (None, None, true) => {
                 complain(
@@ -92,9 +111,30 @@ impl KeyCheck {
                 );
                 Ok(Self::Nothing)
             }
-            _ => Err(Failure::new(Exit::Usage, "nothing to check the key with")
-                .why("only a vault or a backup can show that the key is right")
-                .try_this("one of --config FILE, --backup FILE and --unchecked")),
+            (_, None, false) => {
+                let (config, data) = (command.config.as_deref(), command.data.as_deref());
+                let place = VaultPlace::find(config, data, None);
+                let place = place.map_err(|failure| match failure.exit {
+                    Exit::Usage => nothing_to_check_with(),
+                    Exit::Success
+                    | Exit::Data
+                    | Exit::Unavailable
+                    | Exit::Software
+                    | Exit::Storage
+                    | Exit::Permission
+                    | Exit::Config => failure,
+                })?;
+                Ok(Self::Vault(place.directory))
+            }
+            _ => Err(nothing_to_check_with()),
+        }
+    }
+
+    const fn name(&self) -> Option<&'static str> {
+        match self {
+            Self::Backup(_) => Some("backup"),
+            Self::Nothing => None,
+            Self::Vault(_) => Some("vault"),
         }
     }
 
@@ -165,9 +205,8 @@ fn known_to_vault(directory: &Path, share: &Share) -> Result<Option<ShareSet>, F
         CommandExchange::Answered(CommandAnswer::Done(result)) => {
             Ok(parse(&result, share.set_bytes()))
         }
-        CommandExchange::Answered(CommandAnswer::Refused(_)) | CommandExchange::Failed(_) => {
-            Ok(None)
-        }
+        CommandExchange::Answered(CommandAnswer::ReadOnly { .. } | CommandAnswer::Refused(_))
+        | CommandExchange::Failed(_) => Ok(None),
         CommandExchange::NoServer => catch_damage(directory, || {
             // The later check of the key reports a file that does not open.
             let Ok(store) = Store::open(directory, &Clock::new()) else { return Ok(None) };
@@ -200,9 +239,9 @@ fn compare(directory: &Path, key: MasterKey, set: [u8; 4]) -> Result<(), Failure
                 Err(other_key(directory, "vault"))
             }
         }
-        CommandExchange::Answered(CommandAnswer::Refused(why)) => {
-            Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")))
-        }
+        CommandExchange::Answered(
+            answer @ (CommandAnswer::ReadOnly { .. } | CommandAnswer::Refused(_)),
+        ) => with_space(directory, answer).and_then(done).map(drop),
         CommandExchange::Failed(_) | CommandExchange::NoServer => {
             let opened = open_vault::open_with(directory, key, Clock::new());
             let vault = opened.map_err(|failure| match failure.exit {
@@ -225,6 +264,12 @@ fn compare(directory: &Path, key: MasterKey, set: [u8; 4]) -> Result<(), Failure
             Ok(())
         }
     }
+}
+
+fn nothing_to_check_with() -> Failure {
+    Failure::new(Exit::Usage, "nothing to check the key with, or several things")
+        .why("a vault or a backup shows that the key is right")
+        .try_this("one of --config FILE, --data DIR, --backup FILE and --unchecked")
 }
 
 fn other_key(place: &Path, what: &str) -> Failure {

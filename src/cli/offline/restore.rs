@@ -3,62 +3,100 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use crate::app::VaultFailure;
 use crate::cli::commands::RestoreCommand;
-use crate::cli::operate::backup::manifest_text;
+use crate::cli::operate::backup::{manifest_json, manifest_text};
 use crate::cli::support::archive_keys::{explain_archive, read_keys, refused_pieces};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{cannot, explain, explain_backup};
 use crate::cli::support::files::{give_to_owner, make_directory, restrict};
-use crate::cli::support::output::{complain, say};
-use crate::cli::support::settings::place;
+use crate::cli::support::output::{complain, say, show_json};
+use crate::cli::support::progress::{Label, ProgressBar, Unit};
+use crate::cli::support::user::process_user;
+use crate::cli::support::vault_place::VaultPlace;
 use crate::clock::Clock;
 use crate::crypto::MasterKey;
+use crate::domain::duration;
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
 use crate::store::archive::{Reached, Replay};
-use crate::store::backup::Reader;
+use crate::store::backup::{InvalidBackup, Reader};
+use crate::store::meta::Restoration;
 use crate::store::{RestoreFailure, Restored, Store, meta};
 
 pub(in crate::cli) fn restore(command: &RestoreCommand) -> Result<(), Failure> {
     let clock = Clock::new();
     let start = clock.now();
     let until = until(command)?;
-    let (directory, settings) = place(command.config.as_deref(), command.data.as_deref(), None)?;
-    let backup = Reader::open(&command.file).map_err(|it| explain_backup(&it, &command.file))?;
-    let keys = keys(command, settings.as_ref())?;
+    let place = VaultPlace::find(command.config.as_deref(), command.data.as_deref(), None)?;
+    let directory = &place.directory;
+    let mut backup =
+        Reader::open(&command.file).map_err(|it| explain_backup(&it, &command.file))?;
+    let keys = keys(command, place.named_master())?;
     check_origin(&backup, &keys, &command.file)?;
     let was_there = directory.exists();
-    make_directory(&directory)?;
-    refuse_occupied(&directory)?;
+    make_directory(directory)?;
+    refuse_occupied(directory)?;
     let archive = command.archive.as_deref();
     let archive = archive.map(|directory| Replay { directory, keys: &keys, until });
-    let restored = Store::restore(&directory, backup, archive, meta::put_restored(start));
+    let progress = Arc::default();
+    backup.count(&progress);
+    let label = Label { work: "restore", unit: Unit::Rows };
+    let bar = ProgressBar::of(label, command.json, &progress);
+    let restoration = Restoration { at: start, by: Some(process_user()) };
+    let restored = Store::restore(directory, backup, archive, meta::put_restored(&restoration));
+    drop(bar);
     let restored = restored.map_err(|failure| {
         if !was_there {
-            fs::remove_dir(&directory).ok();
+            fs::remove_dir(directory).ok();
         }
-        explain_restore(failure, &command.file, &directory)
+        explain_restore(failure, &command.file, directory)
     })?;
-    restrict(&directory, 0o700)?;
-    give_to_owner(&directory, &directory.join(Store::FILE))?;
+    restrict(directory, 0o700)?;
+    give_to_owner(directory, &directory.join(Store::FILE))?;
     let refused = restored.reached.as_ref().map(|reached| refused_pieces(&reached.refused));
     if let Some(lines) = refused.filter(|lines| !lines.is_empty()) {
         complain(&lines);
     }
-    let took = clock.now().since(start).as_secs_f64();
+    let took = clock.now().since(start);
+    if command.json {
+        show_json(&facts(directory, &restored, took));
+        return Ok(());
+    }
     say(&format!(
-        "The data file is restored.\n  data file:     {}\n{}\n{}  took:          {took:.1} s\n\n\
+        "The data file is restored.\n  data file:     {}\n{}\n{}  took:          {}\n\n\
          Next: install the master key {}, run strongroom verify, then start strongroom serve.\n\
          Card verification codes are gone: backups do not contain their keys.\n{}",
         directory.join(Store::FILE).display(),
         manifest_text(&restored.manifest),
         reached_text(restored.reached.as_ref(), &restored),
+        duration::render(took),
         hex::encode(&restored.master_check),
         missing_text(restored.reached.as_ref(), until),
     ));
     Ok(())
+}
+
+fn facts(directory: &Path, restored: &Restored, took: Duration) -> Value {
+    let reached = restored.reached.as_ref();
+    let time = reached.and_then(|reached| reached.time);
+    let refused = reached.map(|reached| {
+        reached.refused.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
+    });
+    json!({
+        "data_file": directory.join(Store::FILE).display().to_string(),
+        "manifest": manifest_json(&restored.manifest),
+        "restored_to": time.unwrap_or_else(|| restored.manifest.created_at()).to_wire(),
+        "archive_batches": reached.map_or(0, |reached| reached.batches),
+        "refused_files": refused.unwrap_or_default(),
+        "master_key": hex::encode(&restored.master_check),
+        "took_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    })
 }
 
 fn until(command: &RestoreCommand) -> Result<Option<Timestamp>, Failure> {
@@ -103,7 +141,18 @@ pub(super) fn check_origin(
             Err(invalid) => refusals.push(invalid),
         }
     }
-    refusals.first().map_or(Ok(()), |invalid| Err(explain_backup(invalid, file)))
+    let Some(invalid) = refusals.first() else { return Ok(()) };
+    let failure = explain_backup(invalid, file);
+    Err(match invalid {
+        InvalidBackup::WrongMasterKey => failure
+            .line("key", format!("the id of the key it needs is {}", backup.manifest().master_key)),
+        InvalidBackup::CutShort
+        | InvalidBackup::Damaged(..)
+        | InvalidBackup::Forged
+        | InvalidBackup::Io(_)
+        | InvalidBackup::Newer(_)
+        | InvalidBackup::NotABackup => failure,
+    })
 }
 
 pub(super) fn explain_restore(failure: RestoreFailure, backup: &Path, directory: &Path) -> Failure {

@@ -4,13 +4,18 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
+
+use crate::app::Vault;
 use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::cannot;
 use crate::cli::support::files::{make_directory, write_secret};
-use crate::cli::support::master_key_file::{read_master_key, read_master_text};
-use crate::cli::support::order::{done, order};
-use crate::cli::support::output::say;
+use crate::cli::support::master_key_file::read_master_text;
+use crate::cli::support::open_vault;
+use crate::cli::support::order::{done, order_opening};
+use crate::cli::support::output::{Form, say};
+use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::crypto::{InvalidShare, MasterKey, Random, Scheme, Share};
 use crate::domain::hex;
@@ -19,51 +24,100 @@ use crate::secret::Secret;
 
 pub(in crate::cli) fn parse_scheme(text: &str) -> Result<Scheme, Failure> {
     Scheme::parse(text).ok_or_else(|| {
-        Failure::new(Exit::Usage, format!("{text} is not a number of shares"))
-            .why("at least 2 shares must be needed, and there can be at most 255")
+        let numbers = text.split_once("-of-").and_then(|(needed, total)| {
+            Some((needed.parse::<u64>().ok()?, total.parse::<u64>().ok()?))
+        });
+        let why = match numbers {
+            None => "it is written as NEEDED-of-TOTAL, with hyphens",
+            Some((needed, total)) if needed > total => "more shares are needed than there are",
+            Some((needed, _)) if needed < 2 => {
+                "at least 2 shares must be needed: a single one would be a copy of the key"
+            }
+            Some(_) => "there can be at most 255 shares",
+        };
+        Failure::new(Exit::Usage, "this is not a number of shares")
+            .why(why)
             .try_this("3-of-5: any three of five shares recover the key")
     })
 }
 
+/// A master key that was read, and its source. A key from a command is not read a second time: its
+/// program runs once.
+#[derive(Debug)]
+pub(in crate::cli) struct KeyAtHand {
+    source: MasterKeySource,
+    key: MasterKey,
+    text: Secret<Vec<u8>>,
+}
+
+impl KeyAtHand {
+    pub(in crate::cli) fn read(source: MasterKeySource) -> Result<Self, Failure> {
+        let (key, text) = read_master_text(&source)?;
+        Ok(Self { source, key, text })
+    }
+
+    pub(in crate::cli) fn key(&self) -> MasterKey {
+        self.key.clone()
+    }
+
+    fn open(&self, directory: &Path) -> Result<Vault, Failure> {
+        match &self.source {
+            MasterKeySource::Command(_) => {
+                open_vault::open_with(directory, self.key(), Clock::new())
+            }
+            MasterKeySource::Credential(_) | MasterKeySource::File(_) => {
+                open_vault::open(directory, &self.source, Clock::new())
+            }
+        }
+    }
+}
+
 /// Has the vault compare the key with its own and record the hashes of the shares.
-fn note(directory: &Path, source: &MasterKeySource, shares: &[Share]) -> Result<(), Failure> {
-    let check = hex::encode(read_master_key(source)?.check());
+fn note(directory: &Path, at_hand: &KeyAtHand, shares: &[Share]) -> Result<(), Failure> {
+    let check = hex::encode(at_hand.key.check());
     let Some(first) = shares.first() else { return Err(unproven()) };
     let (set, needed) = (first.set(), first.scheme().needed());
     let hashes = shares.iter().map(|share| hex::encode(&share.hash())).collect();
     let command = Command::MasterShares { check, set, needed, hashes };
-    done(order(directory, || Ok(source.clone()), command)?).map(drop)
+    done(order_opening(directory, || at_hand.open(directory), command)?).map(drop)
 }
 
 /// Makes a set of shares and checks it: reads the written shares again, combines different choices
 /// of them and compares each result with the key.
 ///
-/// The vault in `data` records the hash of each share before any share is written or printed.
+/// The vault in `data` records the hash of each share before any share is written or printed. As text
+/// it prints the result; as JSON it returns the result, which has no share in it.
 pub(in crate::cli) fn make(
     data: &Path,
-    source: &MasterKeySource,
+    at_hand: &KeyAtHand,
     scheme: Scheme,
     directory: Option<&Path>,
-) -> Result<(), Failure> {
-    let (_, text) = read_master_text(source)?;
-    let made = MasterKey::split(&text, scheme, &Random::new());
+    form: Form,
+) -> Result<Value, Failure> {
+    let made = MasterKey::split(&at_hand.text, scheme, &Random::new());
     let shares = made.map_err(|invalid| Failure::new(Exit::Data, "no shares").why(invalid))?;
-    note(data, source, &shares)?;
+    note(data, at_hand, &shares)?;
     let mut kept = Vec::with_capacity(shares.len());
+    let mut files = Vec::new();
     for share in &shares {
         kept.push(match directory {
             Some(directory) => {
                 make_directory(directory)?;
                 let path = directory.join(format!("share-{}-{}.txt", share.set(), share.number()));
                 write_secret(&path, page(share)?.expose().as_bytes(), 0o400)?;
+                files.push(path.display().to_string());
                 read_share(&path)?
             }
             None => Share::parse(typed(share)?.expose()).map_err(unreadable)?,
         });
     }
-    prove(&kept, scheme, &text)?;
+    prove(&kept, scheme, &at_hand.text)?;
     let (needed, total) = (scheme.needed(), scheme.total());
     let set = shares.first().ok_or_else(unproven)?.set();
+    let facts = json!({"set": set, "needed": needed, "total": total, "files": files});
+    if form == Form::Json {
+        return Ok(facts);
+    }
     let Some(directory) = directory else {
         for share in &shares {
             say(page(share)?.expose());
@@ -72,7 +126,7 @@ pub(in crate::cli) fn make(
             "Any {needed} of these {total} shares recover the master key (checked). They are \
              shown only once: give each to a different person."
         ));
-        return Ok(());
+        return Ok(facts);
     };
     say(&format!(
         "Recovery shares, set {set}: any {needed} of {total} recover the master key (checked).\n  \
@@ -80,6 +134,16 @@ pub(in crate::cli) fn make(
          {needed} of them reveal the key.",
         directory.display()
     ));
+    Ok(facts)
+}
+
+/// Refuses JSON without a directory for the shares: they are secrets for people.
+pub(in crate::cli) fn check_form(form: Form, directory: Option<&Path>) -> Result<(), Failure> {
+    if form == Form::Json && directory.is_none() {
+        return Err(Failure::new(Exit::Usage, "--json without a directory for the shares")
+            .why("shares are secrets for people, and JSON goes to programs and their logs")
+            .try_this("name a directory for the shares, or omit --json"));
+    }
     Ok(())
 }
 
@@ -151,4 +215,23 @@ pub(in crate::cli) fn read_typed() -> Result<Vec<Share>, Failure> {
 
 pub(in crate::cli) fn unreadable(invalid: InvalidShare) -> Failure {
     Failure::new(Exit::Data, "these shares do not give a key").why(invalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_scheme_is_refused_with_its_own_reason() {
+        for (text, why) in [
+            ("5-of-3", "more shares are needed than there are"),
+            ("3of5", "NEEDED-of-TOTAL"),
+            ("1-of-3", "copy of the key"),
+            ("3-of-300", "at most 255"),
+        ] {
+            let failure = parse_scheme(text).unwrap_err().to_string();
+            assert!(failure.contains(why), "{text}: {failure}");
+        }
+        assert!(parse_scheme("3-of-5").is_ok());
+    }
 }

@@ -1,68 +1,114 @@
 //! `strongroom verify`: checks a stopped vault or a backup.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::app::{Error, ProofFailure, Report, prove};
+use serde_json::{Value, json};
+
+use crate::app::{Error, ProofFailure, Report, Vault, VaultFailure, prove};
 use crate::cli::commands::VerifyCommand;
+use crate::cli::commands::vault::VaultCommand as _;
 use crate::cli::offline::restore::explain_restore;
-use crate::cli::operate::backup::manifest_text;
+use crate::cli::operate::backup::{manifest_json, manifest_text};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{cannot, explain, explain_backup, storage};
 use crate::cli::support::master_key_file::read_master_key;
 use crate::cli::support::open_vault::{self, catch_damage};
-use crate::cli::support::output::say;
-use crate::cli::support::settings::{needed, place, read_config};
+use crate::cli::support::output::{Form, complain, say, show_json};
+use crate::cli::support::progress::{Label, ProgressBar, Unit};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
-use crate::store::backup::Reader;
+use crate::store::Store;
+use crate::store::backup::{Manifest, Reader};
+
+const VERIFY: Label = Label { work: "verify", unit: Unit::Rows };
 
 pub(in crate::cli) fn verify(command: &VerifyCommand) -> Result<(), Failure> {
     match &command.file {
-        Some(file) => verify_backup(file, key_of_backup(command)?.as_ref()),
+        Some(file) => {
+            let form = Form::of(command.json());
+            verify_backup(file, key_of_backup(command)?.as_ref(), form)
+        }
         None => verify_vault(command),
     }
 }
 
-/// The master key that a flag or the settings name.
+/// The master key that an option names. Without one the backup is checked without a key, so the
+/// settings that the command finds by itself do not count.
 fn key_of_backup(command: &VerifyCommand) -> Result<Option<MasterKeySource>, Failure> {
-    let named = command.key.as_ref().or(command.master_key.as_ref());
-    match (named, &command.config) {
-        (Some(path), _) => Ok(Some(MasterKeySource::File(path.clone()))),
-        (None, Some(config)) => Ok(Some(read_config(config)?.master_key)),
-        (None, None) => Ok(None),
+    match &command.key {
+        Some(path) => Ok(Some(MasterKeySource::File(path.clone()))),
+        None if command.names_vault() => command.vault()?.master().map(Some),
+        None => Ok(None),
     }
 }
 
 fn verify_vault(command: &VerifyCommand) -> Result<(), Failure> {
-    let key = command.master_key.as_deref();
-    let (directory, master) = place(command.config.as_deref(), command.data.as_deref(), key)?;
-    let master = needed(master)?;
-    let vault = open_vault::open_unwritten(&directory, &master)?;
-    let report = catch_damage(&directory, || vault.verification().verify())?;
+    let place = command.vault()?;
+    let (directory, master) = (&place.directory, place.master()?);
+    let vault = open_vault::open_unwritten(directory, &master)?;
+    mention_cut_off(&vault);
+    let progress = Arc::default();
+    let bar = ProgressBar::of(VERIFY, command.json(), &progress);
+    let report = catch_damage(directory, || vault.verification().verify_counted(&progress))?;
+    drop(bar);
     // The storage engine reads its pages once more when it is dropped.
-    catch_damage(&directory, move || {
+    catch_damage(directory, move || {
         vault.close();
         drop(vault);
     })?;
-    let report = report.map_err(|error| unreadable(error, &directory))?;
-    print_report(report, "the data file is inconsistent", &directory)
+    let mut report = report.map_err(|error| unreadable(error, directory))?;
+    check_pages(directory, &mut report)?;
+    let form = Form::of(command.json());
+    print_report(report, None, form, "the data file is inconsistent", directory)
+}
+
+/// Adds a finding if a page of the data file is damaged. No record need be in it: a page of index
+/// entries or of the storage engine itself counts too.
+fn check_pages(directory: &Path, report: &mut Report) -> Result<(), Failure> {
+    let explained = |failure| explain(VaultFailure::File(failure), directory);
+    if !Store::has_sound_pages(directory).map_err(explained)? {
+        report.findings.push(String::from("data file: the checksum of a page is wrong"));
+    }
+    Ok(())
+}
+
+/// Reports that the log ends with a part of an entry.
+fn mention_cut_off(vault: &Vault) {
+    if vault.store().health().is_cut_off {
+        complain(
+            "strongroom: the last entry of the log is not whole and is left out. A loss of power \
+             leaves this when it cuts off a write, which was then not answered. Without a loss of \
+             power it is damage.",
+        );
+    }
 }
 
 /// Without a key, checks manifest, digests and order. With the key, also opens every record, in a
 /// scratch directory beside the backup.
-fn verify_backup(file: &Path, key: Option<&MasterKeySource>) -> Result<(), Failure> {
+fn verify_backup(file: &Path, key: Option<&MasterKeySource>, form: Form) -> Result<(), Failure> {
+    let progress = Arc::default();
+    let bar = ProgressBar::of(VERIFY, form == Form::Json, &progress);
     let Some(key) = key else {
         let mut backup = Reader::open(file).map_err(|it| explain_backup(&it, file))?;
+        backup.count(&progress);
         backup.check_rows().map_err(|it| explain_backup(&it, file))?;
-        say(&format!(
-            "{}\nManifest, digests and order are right. With --key every record is opened, too.",
-            manifest_text(backup.manifest())
-        ));
+        drop(bar);
+        match form {
+            Form::Json => show_json(&facts(file, Some(backup.manifest()), None)),
+            Form::Text => say(&format!(
+                "{}\nManifest, digests and order are right. With --key every record is opened, \
+                 too.",
+                manifest_text(backup.manifest())
+            )),
+        }
         return Ok(());
     };
     let master = read_master_key(key)?;
     let scratch = scratch(file);
-    let proof = catch_damage(&scratch, || prove(file, None, &scratch, master, Clock::new()))?;
+    let keys = (master, Clock::new());
+    let proof = catch_damage(&scratch, || prove(file, None, &scratch, keys, &progress))?;
+    drop(bar);
     let proof = proof.map_err(|failure| match failure {
         ProofFailure::Backup(invalid) => explain_backup(&invalid, file),
         ProofFailure::Restore(failure) => explain_restore(failure, file, &scratch),
@@ -78,8 +124,7 @@ fn verify_backup(file: &Path, key: Option<&MasterKeySource>) -> Result<(), Failu
             Failure::new(Exit::Data, "the backup is inconsistent").file(file)
         }
     })?;
-    say(&manifest_text(&proof.manifest));
-    print_report(proof.report, "the backup is inconsistent", file)
+    print_report(proof.report, Some(&proof.manifest), form, "the backup is inconsistent", file)
 }
 
 /// A name with the process id, so that two commands at once use different directories.
@@ -113,24 +158,46 @@ fn unreadable(error: Error, place: &Path) -> Failure {
     }
 }
 
-fn print_report(report: Report, unclean: &str, place: &Path) -> Result<(), Failure> {
-    say(&format!(
-        "tenants:        {}\napplications:   {}\nAPI keys:       {}\ntokens:         {}\ntoken \
-         intents:  {}\ncvcs:           {} ({} more without a key: gone)\n3DS sessions:   {}\nindex \
-         entries:  {}\naudit entries:  {}",
-        report.tenants,
-        report.applications,
-        report.keys,
-        report.tokens,
-        report.token_intents,
-        report.cvcs,
-        report.cvcs_gone,
-        report.threeds_sessions,
-        report.index_entries,
-        report.audit_entries
-    ));
+/// The result as JSON. Without a report, no record was opened.
+fn facts(file: &Path, manifest: Option<&Manifest>, report: Option<&Report>) -> Value {
+    json!({
+        "file": file.display().to_string(),
+        "manifest": manifest.map(manifest_json),
+        "records": report.map(|report| json!({
+            "tenants": report.tenants,
+            "applications": report.applications,
+            "api_keys": report.keys,
+            "tokens": report.tokens,
+            "token_intents": report.token_intents,
+            "cvcs": report.cvcs,
+            "cvcs_without_key": report.cvcs_gone,
+            "threeds_sessions": report.threeds_sessions,
+            "index_entries": report.index_entries,
+            "audit_entries": report.audit_entries,
+            "tenants_under_deletion": report.deletions,
+        })),
+        "findings": report.map(|report| report.findings.as_slice()).unwrap_or_default(),
+        "more_findings": report.map_or(0, |report| report.more),
+    })
+}
+
+fn print_report(
+    report: Report,
+    manifest: Option<&Manifest>,
+    form: Form,
+    unclean: &str,
+    place: &Path,
+) -> Result<(), Failure> {
+    match form {
+        Form::Json => show_json(&facts(place, manifest, Some(&report))),
+        Form::Text => {
+            if let Some(manifest) = manifest {
+                say(&manifest_text(manifest));
+            }
+            say(&report_text(&report));
+        }
+    }
     if report.is_clean() {
-        say("No damage was found.");
         return Ok(());
     }
     let mut findings = report.findings;
@@ -141,4 +208,30 @@ fn print_report(report: Report, unclean: &str, place: &Path) -> Result<(), Failu
         .file(place)
         .why(findings.join("\n"))
         .try_this("restore the newest backup and keep this file for examination"))
+}
+
+fn report_text(report: &Report) -> String {
+    format!(
+        "tenants:        {}\napplications:   {}\nAPI keys:       {}\ntokens:         {}\ntoken \
+         intents:  {}\ncvcs:           {} ({} more without a key: gone)\n3DS sessions:   {}\nindex \
+         entries:  {}\naudit entries:  {}{}{}",
+        report.tenants,
+        report.applications,
+        report.keys,
+        report.tokens,
+        report.token_intents,
+        report.cvcs,
+        report.cvcs_gone,
+        report.threeds_sessions,
+        report.index_entries,
+        report.audit_entries,
+        match report.deletions {
+            0 => String::new(),
+            count => format!(
+                "\nunder deletion: {count} tenants, whose remaining rows were not checked; the server \
+                 or tenant delete goes on with them"
+            ),
+        },
+        if report.is_clean() { "\nNo damage was found." } else { "" }
+    )
 }

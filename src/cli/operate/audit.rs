@@ -6,24 +6,25 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tokio::runtime::Runtime;
 
-use crate::app::{Receipt, Vault, VaultFailure, decode_receipt};
+use crate::app::{Receipt, VaultFailure, decode_receipt};
 use crate::bounds::RECEIPT_BYTES_MAX;
+use crate::cli::commands::vault::VaultCommand as _;
 use crate::cli::commands::{AuditAction, AuditCommand, AuditExport, AuditVerify};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{
     cannot, explain, not_understood, storage, unreachable_server,
 };
 use crate::cli::support::files::check_directory;
-use crate::cli::support::open_vault::{self, catch_damage, mention_recovery};
-use crate::cli::support::order::{done, sign};
-use crate::cli::support::output::say;
-use crate::cli::support::settings::{needed, place};
+use crate::cli::support::open_vault::{catch_damage, mention_recovery};
+use crate::cli::support::order::{done, with_space};
+use crate::cli::support::output::{Form, say, show_json};
+use crate::cli::support::runner::CommandRunner;
 use crate::clock::Clock;
-use crate::config::MasterKeySource;
+use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
-use crate::operator::{ClockControl, Command, CommandAnswer, CommandExchange, ask, render_report};
+use crate::domain::time::Timestamp;
+use crate::operator::{Command, CommandAnswer, CommandExchange, ask, render_report};
 use crate::store::Store;
 use crate::store::chain::{ChainReport, Inspection, TrustAnchors};
 
@@ -31,8 +32,7 @@ pub(in crate::cli) fn audit(command: AuditCommand) -> Result<(), Failure> {
     match command.action {
         AuditAction::Export(it) => export(&it),
         AuditAction::Receipt(it) => {
-            let (config, data) = (it.config.as_deref(), it.data.as_deref());
-            let mut runner = CommandRunner::of(place(config, data, it.master_key.as_deref())?);
+            let mut runner = CommandRunner::of(it.vault()?);
             say(&runner.carry_out(Command::AuditReceipt)?.to_string());
             runner.close();
             Ok(())
@@ -41,56 +41,9 @@ pub(in crate::cli) fn audit(command: AuditCommand) -> Result<(), Failure> {
     }
 }
 
-/// Runs several commands, by the running server or else on the data file, which it opens once.
-struct CommandRunner {
-    directory: PathBuf,
-    master: Option<MasterKeySource>,
-    alone: Option<(Vault, Runtime)>,
-}
-
-impl CommandRunner {
-    fn of((directory, master): (PathBuf, Option<MasterKeySource>)) -> Self {
-        Self { directory, master, alone: None }
-    }
-
-    fn carry_out(&mut self, command: Command) -> Result<Value, Failure> {
-        let asked = match &self.alone {
-            Some(_) => CommandExchange::NoServer,
-            None => ask(&self.directory, &command),
-        };
-        let answer = match asked {
-            CommandExchange::Answered(answer) => answer,
-            CommandExchange::Failed(error) => {
-                return Err(unreachable_server(&self.directory, &error));
-            }
-            CommandExchange::NoServer => {
-                let opened = self.alone.take().map_or_else(|| self.open(), Ok)?;
-                let (vault, runtime) = self.alone.insert(opened);
-                runtime.block_on(command.run(vault, ClockControl::Fixed))
-            }
-        };
-        done(answer)
-    }
-
-    fn open(&self) -> Result<(Vault, Runtime), Failure> {
-        let master = needed(self.master.clone())?;
-        let vault = open_vault::open(&self.directory, &master, Clock::new())?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        let runtime = runtime.map_err(|error| cannot("start", &self.directory, &error))?;
-        Ok((vault, runtime))
-    }
-
-    fn close(self) {
-        if let Some((vault, runtime)) = self.alone {
-            runtime.block_on(sign(&vault));
-            vault.close();
-        }
-    }
-}
-
 fn export(it: &AuditExport) -> Result<(), Failure> {
-    let (config, data) = (it.config.as_deref(), it.data.as_deref());
-    let mut runner = CommandRunner::of(place(config, data, it.master_key.as_deref())?);
+    check_period(it)?;
+    let mut runner = CommandRunner::of(it.vault()?);
     let mut out: Box<dyn Write> = match &it.out {
         None => Box::new(io::stdout().lock()),
         Some(path) => {
@@ -122,8 +75,26 @@ fn export(it: &AuditExport) -> Result<(), Failure> {
     Ok(())
 }
 
+fn check_period(it: &AuditExport) -> Result<(), Failure> {
+    let (from, to) = (time_of("--from", it.from.as_deref())?, time_of("--to", it.to.as_deref())?);
+    if from.zip(to).is_some_and(|(from, to)| from > to) {
+        return Err(Failure::new(Exit::Usage, "the period ends before it begins")
+            .try_this("give --from a time before --to"));
+    }
+    Ok(())
+}
+
+/// The time of an option.
+pub(super) fn time_of(name: &str, text: Option<&str>) -> Result<Option<Timestamp>, Failure> {
+    let wrong = || {
+        Failure::new(Exit::Usage, format!("{name} takes a date or a time"))
+            .try_this(format!("{name} 2026-11-14, or {name} 2026-11-14T09:30:00Z"))
+    };
+    text.map(|text| parse_time(text).ok_or_else(wrong)).transpose()
+}
+
 fn verify(it: &AuditVerify) -> Result<(), Failure> {
-    let (directory, _) = place(it.config.as_deref(), it.data.as_deref(), None)?;
+    let directory = it.vault()?.directory;
     let since = it.since.as_deref().map(read_receipt).transpose()?;
     let (text, receipt) = since.unzip();
     let public_key = it.public_key.as_deref().map(parse_public_key).transpose()?;
@@ -136,9 +107,9 @@ fn verify(it: &AuditVerify) -> Result<(), Failure> {
             anchors.push("the server's own key");
             report
         }
-        CommandExchange::Answered(CommandAnswer::Refused(why)) => {
-            return Err(Failure::new(Exit::Data, "the command was refused").why(why.join("\n")));
-        }
+        CommandExchange::Answered(
+            answer @ (CommandAnswer::ReadOnly { .. } | CommandAnswer::Refused(_)),
+        ) => with_space(&directory, answer).and_then(done)?,
         CommandExchange::Failed(error) => return Err(unreachable_server(&directory, &error)),
         CommandExchange::NoServer => {
             let expected = TrustAnchors { receipt, public_key, own: None };
@@ -146,10 +117,19 @@ fn verify(it: &AuditVerify) -> Result<(), Failure> {
             render_report(&report)
         }
     };
-    show(&directory, &report, &anchors)
+    if it.json() {
+        let mut facts = report.clone();
+        if let Some(members) = facts.as_object_mut() {
+            members.insert(String::from("checked_with"), Value::from(anchors));
+        }
+        show_json(&facts);
+    } else {
+        show(&report, &anchors);
+    }
+    judge(&directory, &report, Form::of(it.json()))
 }
 
-fn parse_public_key(text: &str) -> Result<[u8; 32], Failure> {
+pub(super) fn parse_public_key(text: &str) -> Result<[u8; 32], Failure> {
     hex::decode(text).ok_or_else(|| {
         Failure::new(Exit::Usage, "a --public-key has 64 hexadecimal digits")
             .try_this("use the key that audit verify or audit receipt printed")
@@ -171,7 +151,7 @@ fn inspect(directory: &Path, expected: &TrustAnchors) -> Result<ChainReport, Fai
 }
 
 /// Prints the report. `anchors` name the sources that the signing key was compared with.
-fn show(directory: &Path, report: &Value, anchors: &[&str]) -> Result<(), Failure> {
+fn show(report: &Value, anchors: &[&str]) {
     let number = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or_default();
     let signed = report.get("last_signed").filter(|it| !it.is_null()).map(|it| {
         let entries = it.get("entries").and_then(Value::as_u64).unwrap_or_default();
@@ -204,11 +184,18 @@ fn show(directory: &Path, report: &Value, anchors: &[&str]) -> Result<(), Failur
             anchors => anchors.join(", "),
         }
     ));
+}
+
+/// Fails if there are findings, or no list of them.
+fn judge(directory: &Path, report: &Value, form: Form) -> Result<(), Failure> {
+    let number = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or_default();
     let findings = report.get("findings").and_then(Value::as_array).ok_or_else(not_understood)?;
     let findings = findings.iter().map(|it| it.as_str().map(String::from));
     let mut findings: Vec<_> = findings.collect::<Option<_>>().ok_or_else(not_understood)?;
     if findings.is_empty() {
-        say("The chain is intact.");
+        if form == Form::Text {
+            say("The chain is intact.");
+        }
         return Ok(());
     }
     match number("more_findings") {
@@ -243,10 +230,10 @@ mod tests {
 
     #[test]
     fn only_a_report_with_an_empty_list_of_findings_is_an_intact_chain() {
-        let show = |report: &Value| show(Path::new("/data"), report, &[]);
-        assert!(show(&json!({"entries": 1, "findings": []})).is_ok());
+        let judge = |report: &Value| judge(Path::new("/data"), report, Form::Text);
+        assert!(judge(&json!({"entries": 1, "findings": []})).is_ok());
         for report in [json!({}), json!({"findings": null}), json!({"findings": [1]})] {
-            let failure = show(&report).unwrap_err();
+            let failure = judge(&report).unwrap_err();
             assert_eq!(failure.exit, Exit::Software, "{failure}");
         }
     }

@@ -1,4 +1,5 @@
-//! `strongroom report`: writes the report for auditors as two files.
+//! `strongroom report`: gathers what the vault does not know, and writes the report for auditors as two
+//! files.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -7,29 +8,47 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::bounds::REPORT_PERIOD;
+use crate::cli::check;
+use crate::cli::check::findings::{Finding, Findings};
 use crate::cli::commands::ReportCommand;
-use crate::cli::support::failure::Failure;
+use crate::cli::commands::vault::VaultCommand as _;
+use crate::cli::operate::audit::time_of;
+use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{cannot, not_understood};
 use crate::cli::support::order::{carry_out, done};
 use crate::cli::support::output::say;
-use crate::cli::support::settings::read_config;
-use crate::config::AuditReads;
-use crate::operator::{Command, ComplianceReportSettings};
-use crate::server::certificate_expires;
+use crate::cli::support::settings;
+use crate::cli::support::vault_place::VaultPlace;
+use crate::clock::Clock;
+use crate::config::{AuditReads, Config};
+use crate::domain::time::Timestamp;
+use crate::operator::{CheckedThing, Command, ComplianceReportSettings, KnownSettings, TlsFacts};
+use crate::server::{TlsTrial, certificate_expires, offered, try_listener};
 
 pub(in crate::cli) fn report(command: &ReportCommand) -> Result<(), Failure> {
-    let config = read_config(&command.config)?;
+    let vault = command.vault()?;
+    let now = Clock::new().now();
+    let (from, to) = period(command, now)?;
     let settings = ComplianceReportSettings {
-        data_directory: config.data_directory.display().to_string(),
-        listen: config.listen.iter().map(ToString::to_string).collect(),
-        certificate_expires_at: certificate_expires(&config.certificate)
-            .map(crate::domain::time::Timestamp::seconds),
-        audit_retention_days: u64::try_from(config.audit_retention_days).unwrap_or(u64::MAX),
-        audit_reads_strict: config.audit_reads == AuditReads::Strict,
+        // The reader of a report does not know the working directory of the command.
+        data_directory: std::path::absolute(&vault.directory)
+            .unwrap_or_else(|_| vault.directory.clone())
+            .display()
+            .to_string(),
+        host: host(),
+        from: from.seconds(),
+        to: to.seconds(),
+        known: known(command, &vault, now)?,
+        tls: tls(vault.settings()),
     };
-    let account = done(carry_out(&config, Command::Report { settings })?)?;
+    let account = done(carry_out(&vault, Command::Report { settings })?)?;
     let member = |name: &str| account.get(name).and_then(Value::as_str).ok_or_else(not_understood);
-    let attention = account.get("attention").and_then(Value::as_u64).ok_or_else(not_understood)?;
+    let number = |name: &str| account.get(name).and_then(Value::as_u64).ok_or_else(not_understood);
+    if command.json() {
+        say(&format!("{:#}", account.get("facts").ok_or_else(not_understood)?));
+        return Ok(());
+    }
     // 2026-11-14T09:30:00.1234560+00:00 becomes 2026-11-14T093000.
     let stamp: String = member("made_at")?.chars().filter(|it| *it != ':').take(17).collect();
     for (ending, content) in [("txt", member("text")?), ("html", member("html")?)] {
@@ -37,12 +56,80 @@ pub(in crate::cli) fn report(command: &ReportCommand) -> Result<(), Failure> {
         write_new(&path, content)?;
         say(&format!("Written: {}", path.display()));
     }
-    say(&match attention {
+    say(&match number("attention")? {
         0 => String::from("Nothing needs attention."),
         1 => String::from("One finding needs attention; it is at the top."),
         count => format!("{count} findings need attention; they are at the top."),
     });
+    match number("unknown")? {
+        0 => (),
+        1 => say("One thing could not be checked; the report marks it."),
+        count => say(&format!("{count} things could not be checked; the report marks them.")),
+    }
     Ok(())
+}
+
+/// The last 90 days, unless the options name another period.
+fn period(command: &ReportCommand, now: Timestamp) -> Result<(Timestamp, Timestamp), Failure> {
+    let to = time_of("--to", command.to.as_deref())?.unwrap_or(now);
+    let days_before = i64::try_from(REPORT_PERIOD.as_secs()).unwrap_or_default();
+    let from = time_of("--from", command.from.as_deref())?;
+    let from =
+        from.unwrap_or_else(|| Timestamp::from_seconds(to.seconds().saturating_sub(days_before)));
+    if from >= to {
+        return Err(Failure::new(Exit::Usage, "the period ends before it begins")
+            .try_this("give --from a time before --to"));
+    }
+    Ok((from, to))
+}
+
+fn host() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(String::from(name.trim())).filter(|name| !name.is_empty())
+}
+
+/// The settings, and the results of the checks of the files that they name.
+fn known(
+    command: &ReportCommand,
+    vault: &VaultPlace,
+    now: Timestamp,
+) -> Result<Option<KnownSettings>, Failure> {
+    let Some(config) = vault.settings() else { return Ok(None) };
+    let path = settings::path(command.settings_file())?;
+    let mut findings = Findings::default();
+    check::look_at(&mut findings, &path, config, now);
+    let checked = |it: Finding| CheckedThing {
+        setting: it.setting,
+        path: it.path.map(|path| path.display().to_string()),
+        state: String::from(it.state.name()),
+        found: it.found,
+    };
+    Ok(Some(KnownSettings {
+        file: path.display().to_string(),
+        listen: config.listen.iter().map(ToString::to_string).collect(),
+        certificate_expires_at: certificate_expires(&config.certificate).map(Timestamp::seconds),
+        audit_retention_days: u64::try_from(config.audit_retention_days).unwrap_or(u64::MAX),
+        audit_reads_strict: config.audit_reads == AuditReads::Strict,
+        checks: findings.0.into_iter().map(checked).collect(),
+    }))
+}
+
+/// Tries the first listener of the settings that has a port.
+fn tls(config: Option<&Config>) -> TlsFacts {
+    let named = |(version, suites): (&str, Vec<String>)| (String::from(version), suites);
+    let address = config.and_then(|it| it.listen.iter().find(|it| it.port() != 0));
+    match address.and_then(|address| Some((address, try_listener(*address).ok()?))) {
+        Some((address, TlsTrial { accepted, older })) => TlsFacts {
+            tried: Some(address.to_string()),
+            offered: accepted.into_iter().map(named).collect(),
+            older: older.into_iter().map(|(name, it)| (String::from(name), it)).collect(),
+        },
+        None => TlsFacts {
+            tried: None,
+            offered: offered().into_iter().map(named).collect(),
+            older: Vec::new(),
+        },
+    }
 }
 
 /// Never overwrites an earlier report. The mode is 0600 because the report lists the permissions of

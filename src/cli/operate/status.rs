@@ -1,31 +1,26 @@
 //! `strongroom status`: shows the state of a running server.
 
 use std::fmt::Write as _;
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::net::UnixStream;
+use std::io;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::bounds::STATUS_WAIT_MAX;
 use crate::cli::commands::StatusCommand;
+use crate::cli::commands::vault::VaultCommand as _;
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::run_as_owner;
 use crate::cli::support::output::say;
-use crate::cli::support::settings::read_config;
+use crate::cli::support::server_status::read_status;
+use crate::domain::duration;
+use crate::domain::size;
 use crate::operator::metrics_socket_path;
 
 pub(in crate::cli) fn status(command: &StatusCommand) -> Result<(), Failure> {
-    let directory = match (&command.data, &command.config) {
-        (Some(data), _) => data.clone(),
-        (None, Some(config)) => read_config(config)?.data_directory,
-        (None, None) => {
-            return Err(Failure::new(Exit::Usage, "no server is named")
-                .try_this("strongroom status --config FILE, or --data DIR"));
-        }
-    };
+    let directory = command.vault()?.directory;
     let path = metrics_socket_path(&directory);
-    let status = ask(&path).map_err(|error| explain(&error, &path))?;
-    if command.json {
+    let status = read_status(&path).map_err(|error| explain(&error, &path))?;
+    if command.json() {
         say(&format!("{status:#}"));
     } else {
         say(&screen(&status));
@@ -39,29 +34,35 @@ pub(in crate::cli) fn status(command: &StatusCommand) -> Result<(), Failure> {
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "every other error is a failed exchange")]
 fn explain(error: &io::Error, path: &Path) -> Failure {
-    let (exit, what) = match error.kind() {
+    match error.kind() {
         // The socket of a killed server refuses connections; without a socket the file is not
         // found.
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-            (Exit::Unavailable, "no server is running")
+            let directory = path.parent().unwrap_or(path);
+            let failure = Failure::new(Exit::Unavailable, "no server is running");
+            if directory.is_dir() {
+                failure
+                    .file(directory)
+                    .why("no server has this data directory open")
+                    .try_this("systemctl start strongroom, or strongroom serve")
+            } else {
+                failure
+                    .file(directory)
+                    .why("there is no such data directory")
+                    .try_this("name the data directory of the vault with --config or --data")
+            }
         }
-        io::ErrorKind::PermissionDenied => (Exit::Permission, "cannot reach the running server"),
-        _ => (Exit::Unavailable, "cannot reach the running server"),
-    };
-    Failure::new(exit, what)
-        .file(path)
-        .why(error)
-        .try_this("run this as the user that the server runs as, or start the server")
-}
-
-fn ask(path: &Path) -> io::Result<Value> {
-    let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(STATUS_WAIT_MAX))?;
-    stream.write_all(b"GET /status HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
-    let mut text = String::new();
-    stream.read_to_string(&mut text)?;
-    let (_, body) = text.split_once("\r\n\r\n").unwrap_or_default();
-    Ok(serde_json::from_str(body)?)
+        io::ErrorKind::PermissionDenied => {
+            Failure::new(Exit::Permission, "cannot reach the running server")
+                .file(path)
+                .why(error)
+                .try_this(run_as_owner(path))
+        }
+        _ => Failure::new(Exit::Unavailable, "cannot reach the running server")
+            .file(path)
+            .why(error)
+            .try_this("wait until the server has started, and look into its log"),
+    }
 }
 
 fn wrong(status: &Value) -> impl Iterator<Item = (&str, &str)> {
@@ -82,20 +83,45 @@ fn screen(status: &Value) -> String {
     for (name, why) in wrong(status) {
         line(&mut screen, &format!("{name}: {why}"));
     }
+    if let Some(note) = backup_note(status.get("backups")) {
+        line(&mut screen, &format!("backups: {note}"));
+    }
     let sections = sections.iter().filter_map(|(name, value)| Some((name, value.as_object()?)));
     for (section, members) in sections.filter(|(name, _)| *name != "checks") {
         line(&mut screen, "");
         for (at, (name, value)) in members.iter().enumerate() {
             let section = if at == 0 { section.as_str() } else { "" };
             let (name, value) = shown(name, value);
-            line(&mut screen, &format!("{section:<13}{name:<20}{value}"));
+            line(&mut screen, &format!("{section:<13}{name:<23}{value}"));
         }
         if section == "requests" {
             let rate = rate(members.get("answered"), member("process", "up_s"));
-            line(&mut screen, &format!("{:<13}{:<20}{rate}", "", "a second"));
+            line(&mut screen, &format!("{:<13}{:<23}{rate}", "", "a second"));
         }
     }
     String::from(screen.trim_end())
+}
+
+/// The step of the schedule that failed. A vault without a schedule says so, since a person must take its backups.
+fn backup_note(backups: Option<&Value>) -> Option<String> {
+    let backups = backups?;
+    // The log has the reason, with the path.
+    let failed_at = |name: &str| backups.get(name).and_then(Value::as_str);
+    if let Some(at) = failed_at("failed_at") {
+        return Some(format!("The last backup failed, {at}: see backup_failed in the log."));
+    }
+    if let Some(at) = failed_at("proof_failed_at") {
+        return Some(format!("The last proof failed, {at}: see backup_proof_failed in the log."));
+    }
+    if backups.get("scheduled").and_then(Value::as_bool) != Some(false) {
+        return None;
+    }
+    let age = backups.get("newest_age_s").and_then(Value::as_u64).map(duration::render_seconds);
+    let newest = age.map_or_else(
+        || String::from("no backup is known"),
+        |age| format!("the newest backup is {age} old"),
+    );
+    Some(format!("There is no schedule (backup in the settings); {newest}."))
 }
 
 #[expect(clippy::let_underscore_must_use, reason = "writing to a String cannot fail")]
@@ -115,12 +141,19 @@ fn rate(count: Option<&Value>, seconds: Option<&Value>) -> String {
 /// Moves the unit at the end of a name to its value.
 fn shown(name: &str, value: &Value) -> (String, String) {
     let number = value.as_u64().unwrap_or(0);
-    let (name, value) = if let Some(name) = name.strip_suffix("_bytes") {
-        (name, bytes(number))
+    // Without their units these two would have the same name.
+    let (name, value) = if name == "lag_bytes" {
+        ("lag in size", size::render(number))
+    } else if name == "lag_s" {
+        ("lag in time", duration::render_seconds(number))
+    } else if let Some(name) = name.strip_suffix("_bytes") {
+        (name, size::render(number))
     } else if let Some(name) = name.strip_suffix("_us") {
         (name, format!("{} ms", tenth(number.div_euclid(100))))
     } else if let Some(name) = name.strip_suffix("_s") {
-        (name, span(number))
+        (name, duration::render_seconds(number))
+    } else if let Some(name) = name.strip_suffix("_percent") {
+        (name, format!("{number} % done"))
     } else {
         let text = match value {
             Value::String(text) => text.clone(),
@@ -136,33 +169,8 @@ fn shown(name: &str, value: &Value) -> (String, String) {
     (name.replace('_', " "), value)
 }
 
-fn bytes(bytes: u64) -> String {
-    const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let unit = UNITS.iter().find(|(_, bits)| bytes >> bits > 0);
-    unit.map_or_else(
-        || format!("{bytes} B"),
-        |(unit, bits)| format!("{} {unit}", tenth(bytes.saturating_mul(10) >> bits)),
-    )
-}
-
 fn tenth(tenths: u64) -> String {
     format!("{}.{}", tenths.div_euclid(10), tenths.rem_euclid(10))
-}
-
-/// Renders a duration in its two largest units.
-fn span(seconds: u64) -> String {
-    const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)];
-    let mut rest = seconds;
-    let mut parts = Vec::new();
-    for (unit, length) in UNITS {
-        let count = rest.div_euclid(length);
-        rest = rest.rem_euclid(length);
-        if count > 0 || (unit == "s" && parts.is_empty()) {
-            parts.push(format!("{count} {unit}"));
-        }
-    }
-    parts.truncate(2);
-    parts.join(" ")
 }
 
 #[cfg(test)]
@@ -172,28 +180,71 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_top_of_the_screen_names_the_step_of_a_backup_that_failed_and_lags_have_names() {
+        let screen_of = |backups: Value| {
+            screen(&json!({
+                "status": "ready",
+                "archive": {"lag_bytes": 1, "lag_s": 1},
+                "backups": backups,
+            }))
+        };
+        let top = |backups| screen_of(backups).lines().nth(1).unwrap_or_default().to_owned();
+        let (taken, proven) = (json!({"failed_at": "T"}), json!({"proof_failed_at": "T"}));
+        assert!(top(taken).contains("The last backup failed, T"));
+        assert!(top(proven).contains("The last proof failed, T"));
+        let text = screen_of(json!({}));
+        assert!(text.contains("lag in size") && text.contains("lag in time"), "{text}");
+    }
+
+    #[test]
     fn a_screen_says_first_what_is_wrong() {
         let status = json!({
             "status": "not_ready",
             "checks": {"disk": "It is full.", "store": "ok"},
             "disk": {"free_bytes": 1_610_612_736_u64, "read_only": true},
+            "keys": {"rotation_percent": 40, "rotation_records_left": 3},
             "process": {"listening_on": ["127.0.0.1:1"], "up_s": 90_061, "version": "0.1.0"},
             "requests": {"answered": 180_122, "p99_us": 12_345},
         });
-        assert_eq!(
-            screen(&status),
-            "Strongroom 0.1.0: NOT READY\n  disk: It is full.\n\n  disk         free                1.5 \
-             GiB\n               read only           yes\n\n  process      listening on        \
-             127.0.0.1:1\n               up                  1 d 1 h\n               version             \
-             0.1.0\n\n  requests     answered            180122\n               p99                 \
-             12.3 ms\n               a second            2.0"
-        );
+        let row =
+            |section: &str, name: &str, value: &str| format!("  {section:<13}{name:<23}{value}");
+        let expected = [
+            String::from("Strongroom 0.1.0: NOT READY"),
+            String::from("  disk: It is full."),
+            String::new(),
+            row("disk", "free", "1.5 GiB"),
+            row("", "read only", "yes"),
+            String::new(),
+            row("keys", "rotation", "40 % done"),
+            row("", "rotation records left", "3"),
+            String::new(),
+            row("process", "listening on", "127.0.0.1:1"),
+            row("", "up", "1 d 1 h"),
+            row("", "version", "0.1.0"),
+            String::new(),
+            row("requests", "answered", "180122"),
+            row("", "p99", "12.3 ms"),
+            row("", "a second", "2.0"),
+        ];
+        assert_eq!(screen(&status), expected.join("\n"));
     }
 
     #[test]
-    fn sizes_and_spans_are_shown_in_their_largest_units() {
-        assert_eq!([0, 1_023, 1_024, 1 << 40].map(bytes), ["0 B", "1023 B", "1.0 KiB", "1.0 TiB"]);
-        assert_eq!([0, 59, 3_600, 90_061].map(span), ["0 s", "59 s", "1 h", "1 d 1 h"]);
+    fn a_missing_schedule_of_backups_is_told_with_the_age_of_the_newest() {
+        let check = |backups: Value, note: Option<&str>| {
+            assert_eq!(backup_note(Some(&backups)).as_deref(), note, "{backups}");
+        };
+        let none = "There is no schedule (backup in the settings); no backup is known.";
+        check(json!({"scheduled": false}), Some(none));
+        let old =
+            "There is no schedule (backup in the settings); the newest backup is 3 d 1 h old.";
+        check(json!({"scheduled": false, "newest_age_s": 262_800}), Some(old));
+        check(json!({"scheduled": true, "newest_age_s": 262_800}), None);
+        assert_eq!(backup_note(None), None, "a standby");
+    }
+
+    #[test]
+    fn a_rate_without_a_duration_is_that_of_a_second() {
         assert_eq!(rate(Some(&json!(5)), None), "5.0");
     }
 }

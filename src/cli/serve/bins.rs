@@ -6,12 +6,12 @@ use std::path::Path;
 
 use crate::bounds::{BIN_FILE_BYTES_MAX, BIN_LINE_BYTES_MAX};
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::cannot;
+use crate::cli::support::failure_texts::misconfigured;
 use crate::domain::card::bin_table::{BinFile, BinTable};
 
 /// Reads line by line, because the file may be larger than the table that is made of it.
 pub(in crate::cli) fn read(path: &Path) -> Result<BinTable, Failure> {
-    let failed = |error| cannot("read the BIN file", path, &error);
+    let failed = |error| misconfigured("read the BIN file", path, &error);
     let file = File::open(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.len() > BIN_FILE_BYTES_MAX {
         return Err(Failure::new(Exit::Config, "the BIN file is too large").file(path));

@@ -68,12 +68,12 @@ pub(in crate::cli) async fn serve_results(
     stopped: oneshot::Receiver<()>,
 ) {
     let Some(server) = server else { return };
-    let answer = move |request, _| {
+    let answer = move |request, peer| {
         let http = Arc::clone(&http);
         async move {
             let names = ClientAuthorities::of(&request).into_iter();
             let schemes: Vec<_> = names.filter_map(Scheme::parse).collect();
-            http.answer_results(request, &schemes).await
+            http.answer_results(request, peer, &schemes).await
         }
     };
     server.run(answer, async { drop(stopped.await) }).await;

@@ -1,9 +1,12 @@
-//! `strongroom init`, `check` and `serve`: a vault for production.
+//! `strongroom init` and `serve`: a vault for production.
 
 pub(in crate::cli) mod archive;
 pub(in crate::cli) mod bins;
+pub(in crate::cli) mod deletion;
 pub(in crate::cli) mod directory;
+pub(in crate::cli) mod files;
 pub(in crate::cli) mod outbound;
+pub(in crate::cli) mod process;
 pub(in crate::cli) mod rotation;
 pub(in crate::cli) mod run;
 pub(in crate::cli) mod schedule;
@@ -14,33 +17,31 @@ pub(in crate::cli) mod webhooks;
 
 use std::path::Path;
 
-use crate::cli::commands::InitCommand;
-use crate::cli::offline::shares;
+use serde_json::json;
+
+use crate::app::VaultFailure;
+use crate::cli::commands::{InitCommand, ServeCommand};
+use crate::cli::offline::shares::{self, KeyAtHand};
 use crate::cli::serve::run::{ServerMode, run};
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::refused;
+use crate::cli::support::failure_texts::{explain, refused};
 use crate::cli::support::files::make_directory;
-use crate::cli::support::master_key_file::make_master_key;
+use crate::cli::support::key_place;
+use crate::cli::support::master_key_file::{make_master_key, require_credential};
 use crate::cli::support::open_vault;
-use crate::cli::support::output::say;
+use crate::cli::support::output::{Form, say, show_json};
 use crate::cli::support::runtime::block_on;
-use crate::cli::support::settings::read_config;
+use crate::cli::support::settings::{self, read_config};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::domain::audit::{Act, Entity, EntityKind};
 use crate::operator::ClockControl;
 use crate::outbound::Scope;
 use crate::server::Hsts;
-use crate::store::Store;
-
-pub(in crate::cli) fn check(path: &Path) -> Result<(), Failure> {
-    read_config(path)?;
-    say("The settings are valid. The files that they name were not checked.");
-    Ok(())
-}
+use crate::store::{CvcKeys, OpenFailure, Store};
 
 pub(in crate::cli) fn init(command: &InitCommand) -> Result<(), Failure> {
-    let config = read_config(&command.config)?;
+    let config = read_config(&settings::path(command.config.as_deref())?)?;
     let scheme = command.recovery_shares.as_deref().map(shares::parse_scheme).transpose()?;
     if scheme.is_none() && command.shares_directory.is_some() {
         return Err(Failure::new(Exit::Usage, "--shares-directory without shares")
@@ -53,30 +54,29 @@ pub(in crate::cli) fn init(command: &InitCommand) -> Result<(), Failure> {
             .file(directory)
             .try_this("name a directory; it is created if it does not exist"));
     }
-    let master = match (&command.master_key, &config.master_key) {
-        (Some(asked), MasterKeySource::File(path)) if asked != path => {
-            return Err(Failure::new(Exit::Usage, "the master key has two files")
-                .why("the settings name a different file, and serve reads that file")
-                .try_this("omit --master-key"));
-        }
-        (Some(path), _) | (None, MasterKeySource::File(path)) => path.clone(),
-        (None, MasterKeySource::Credential(_)) => {
-            return Err(Failure::new(Exit::Usage, "no file is named for the master key")
-                .why("the settings name a systemd credential, which systemd reads from a file")
-                .try_this(
-                    "strongroom init --config FILE --master-key /etc/strongroom/master.key",
-                ));
-        }
-    };
+    let source = key_source(command.master_key.as_deref(), &config.master_key)?;
+    let form = Form::of(command.json);
+    if scheme.is_some() {
+        shares::check_form(form, command.shares_directory.as_deref())?;
+    }
+    key_place::refuse_inside(&config.data_directory, &source)?;
+    refuse_existing(&config.data_directory)?;
     make_directory(&config.data_directory)?;
-    let made_key = if master.exists() {
-        "existing"
-    } else {
-        make_master_key(&master)?;
-        "created"
+    let mut is_new_key = false;
+    let key_shown = match &source {
+        MasterKeySource::File(path) => {
+            is_new_key = !path.exists();
+            if is_new_key {
+                make_master_key(path)?;
+            }
+            path.display().to_string()
+        }
+        MasterKeySource::Command(it) => format!("printed by {}", it.program.display()),
+        MasterKeySource::Credential(name) => format!("credential {name}"),
     };
-    let source = MasterKeySource::File(master.clone());
-    let vault = open_vault::create(&config.data_directory, &source, Clock::new())?;
+    let at_hand = KeyAtHand::read(source)?;
+    let directory = &config.data_directory;
+    let vault = open_vault::create_with(directory, at_hand.key(), Clock::new())?;
     let noted = block_on(async {
         let made = Entity::of_server(EntityKind::Vault);
         vault.audit().write_operator_entry(Act::Create, made).await.map_err(|error| refused(&error))
@@ -84,35 +84,88 @@ pub(in crate::cli) fn init(command: &InitCommand) -> Result<(), Failure> {
     vault.close();
     drop(vault);
     noted?;
-    if let Some(scheme) = scheme {
-        let out = command.shares_directory.as_deref();
-        shares::make(&config.data_directory, &source, scheme, out)?;
-    }
+    let out = command.shares_directory.as_deref();
+    let split = |scheme| shares::make(&config.data_directory, &at_hand, scheme, out, form);
+    let made = scheme.map(split).transpose()?;
     let file = config.data_directory.join(Store::FILE);
-    say(&format!(
-        "The vault is ready.\n  data file:   {} (created)\n  master key:  {} ({made_key})\n\n\
-         Keep a copy of the master key apart from every backup of the data. Without the key the \
-         data is lost.\nNext: start strongroom serve, then strongroom tenant create and strongroom \
-         application create.",
-        file.display(),
-        master.display()
-    ));
+    match form {
+        Form::Json => show_json(&json!({
+            "data_file": file.display().to_string(),
+            "master_key": key_shown,
+            "master_key_created": is_new_key,
+            "shares": made,
+        })),
+        Form::Text => say(&format!(
+            "The vault is ready.\n  data file:   {} (created)\n  master key:  {key_shown} ({})\n\n\
+             Keep a copy of the master key apart from every backup of the data. Without the key \
+             the data is lost.\nNext: start strongroom serve, then strongroom tenant create and \
+             strongroom application create.",
+            file.display(),
+            if is_new_key { "created" } else { "existing" },
+        )),
+    }
     Ok(())
 }
 
-pub(in crate::cli) fn serve(path: &Path) -> Result<(), Failure> {
-    let mut config = read_config(path)?;
+/// Refuses a directory with a vault, or with the rest of one, before the key is made, which would
+/// belong to no vault.
+fn refuse_existing(directory: &Path) -> Result<(), Failure> {
+    if directory.join(Store::FILE).exists() {
+        return Err(explain(VaultFailure::File(OpenFailure::Exists), directory));
+    }
+    if directory.join(CvcKeys::FILE).exists() {
+        return Err(explain(VaultFailure::File(OpenFailure::Missing), directory));
+    }
+    Ok(())
+}
+
+/// The source that `init` reads the master key from. If it is a file that is missing, `init` makes
+/// it first.
+fn key_source(
+    asked: Option<&Path>,
+    settings: &MasterKeySource,
+) -> Result<MasterKeySource, Failure> {
+    match (asked, settings) {
+        (Some(asked), MasterKeySource::File(path)) if asked != path => {
+            Err(Failure::new(Exit::Usage, "the master key has two files")
+                .why("the settings name a different file, and serve reads that file")
+                .try_this("omit --master-key"))
+        }
+        (Some(_), MasterKeySource::Command(_)) => {
+            Err(Failure::new(Exit::Usage, "the master key has two sources")
+                .why("the settings name a command that prints the key, and serve runs it")
+                .try_this("omit --master-key"))
+        }
+        (Some(path), _) => Ok(MasterKeySource::File(path.to_path_buf())),
+        (None, MasterKeySource::Credential(_)) => {
+            Err(Failure::new(Exit::Usage, "no file is named for the master key")
+                .why("the settings name a systemd credential, which systemd reads from a file")
+                .try_this("strongroom init --config FILE --master-key /etc/strongroom/master.key"))
+        }
+        (None, MasterKeySource::Command(_) | MasterKeySource::File(_)) => Ok(settings.clone()),
+    }
+}
+
+/// The advice for a server without its credential.
+const OF_SERVER: &str = "systemctl start strongroom; or, by hand, master_key.file in the settings";
+
+pub(in crate::cli) fn serve(command: &ServeCommand) -> Result<(), Failure> {
+    let path = settings::path(command.config.as_deref())?;
+    let mut config = read_config(&path)?;
+    key_place::refuse_inside(&config.data_directory, &config.master_key)?;
     let inherited = service_manager::sockets()?;
     if !inherited.is_empty() {
         // The socket unit of systemd names the addresses and overrides the settings.
         config.listen.clear();
     }
+    require_credential(&config.master_key, OF_SERVER)?;
     let vault = open_vault::open(&config.data_directory, &config.master_key, Clock::new())?;
     let mode = ServerMode {
         clock_control: ClockControl::Fixed,
         hsts: Hsts::Sent,
         inherited,
         scope: Scope::Internet,
+        settings: Some(path),
     };
     run(vault, config, mode, |_| Ok(()))
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,16 +14,19 @@ use crate::bounds::LOG_FLUSH_MAX;
 use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::bins;
 use crate::cli::serve::directory;
+use crate::cli::serve::files::NamedFiles;
 use crate::cli::serve::outbound;
 use crate::cli::serve::service_manager::ServiceManager;
 use crate::cli::serve::upkeep;
-use crate::cli::serve::watch::{self, Process};
+use crate::cli::serve::watch::{self, BackupSchedule, Process};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{explain_bind, storage};
 use crate::config::{AuditReads, Config, Switch};
 use crate::domain::audit::Act;
 use crate::formulas::Catalog;
-use crate::http::{Activity, Answers, Bodies, DeprecatedOperations, Http, Requests};
+use crate::http::{
+    Activity, Answers, Bodies, DeprecatedOperations, Http, LIMITED, LIMITED_ON_DEV, Requests,
+};
 use crate::limits::Limiter;
 use crate::log::{Event, Log, Value, install_panic_hook};
 use crate::operator::{ClockControl, Socket, SocketFailure};
@@ -39,6 +43,8 @@ pub(in crate::cli) struct ServerMode {
     pub(in crate::cli) inherited: Vec<TcpListener>,
     /// The destinations that proxies and webhooks may call without a setting.
     pub(in crate::cli) scope: Scope,
+    /// The settings file, if the settings come from one.
+    pub(in crate::cli) settings: Option<PathBuf>,
 }
 
 /// The first address of each listener.
@@ -93,6 +99,14 @@ fn limiter(rate_limits: Switch) -> Limiter {
     }
 }
 
+/// The text of 429. Only a development server has a clock that can be moved.
+const fn limit_advice(clock_control: ClockControl) -> &'static str {
+    match clock_control {
+        ClockControl::Fixed => LIMITED,
+        ClockControl::Settable => LIMITED_ON_DEV,
+    }
+}
+
 fn deprecated(operations: Switch) -> DeprecatedOperations {
     match operations {
         Switch::Off => DeprecatedOperations::Refused,
@@ -124,10 +138,9 @@ async fn serve(
     let clock = vault.clock().clone();
     let log = Log::start(io::stderr(), config.request_lines, Arc::new(move || clock.now()))
         .map_err(|error| os("start the log", &error))?;
-    install_panic_hook(log.clone());
-    log_opening(&vault, &log);
+    begin_log(&vault, &log);
     let manager = Arc::new(ServiceManager::from_environment()?);
-    let (clock_control, scope) = (mode.clock_control, mode.scope);
+    let (clock_control, scope, settings) = (mode.clock_control, mode.scope, mode.settings.clone());
     let tasks = Tasks::new();
     let server =
         Server::bind(listener(&config, mode), log.clone()).map_err(|error| explain_bind(&error))?;
@@ -142,7 +155,9 @@ async fn serve(
 
     let requests = Arc::new(Requests::new());
     let process = Arc::new(Process::new(vault.clock().clone(), server.addresses()));
-    let registry = Arc::new(watch::registry(&vault, &server, &outbound, &requests, &process, &log));
+    let files = NamedFiles::begin(&config, settings.as_deref(), &tasks, &log);
+    let named = (BackupSchedule::of(&config), files);
+    let registry = watch::registry(&vault, &server, &outbound, &requests, &process, named, &log);
     tasks.spawn(socket.serve(Arc::clone(&vault), clock_control));
     tasks.spawn(Arc::clone(&manager).notify_watchdog(Arc::clone(&vault)));
     // A full disk has no space for the entry; the readiness probe reports that.
@@ -156,6 +171,7 @@ async fn serve(
     let http = Arc::new(Http {
         app: Arc::clone(&vault),
         limiter: limiter(config.rate_limits),
+        limit_advice: limit_advice(clock_control),
         log: log.clone(),
         catalog: Catalog::load(),
         trusted_proxies: config.trusted_proxies,
@@ -166,12 +182,11 @@ async fn serve(
         activity: Activity::new(vault.now()),
         bodies: Bodies::new(),
         answers: Answers::default(),
-        registry,
+        registry: Arc::new(registry),
     });
     watch::serve(listeners, &http, &tasks, &log);
     let (stop_results, stopped) = oneshot::channel();
     let results = directory::serve_results(results, Arc::clone(&http), stopped);
-    let answer = Api(http);
     if let Some(address) = address {
         ready(ListenAddresses { address, results: results_address })?;
     }
@@ -187,7 +202,7 @@ async fn serve(
         process.stop();
         drop(stop_results);
     };
-    tokio::join!(server.run(answer, stop), results);
+    tokio::join!(server.run(Api(http), stop), results);
     tasks.end();
     tasks.finished().await;
     finish(&vault, archiver.as_ref(), fatal, &log).await
@@ -206,6 +221,10 @@ impl Responder for Api {
     fn knows(&self, request: &IncomingRequest) -> bool {
         self.0.knows(request)
     }
+
+    fn trusts(&self, request: &IncomingRequest) -> bool {
+        self.0.trusts(request)
+    }
 }
 
 /// Writes the audit entries of the last reads and signs the chain. A disk that fails here gives the
@@ -223,6 +242,12 @@ async fn finish(
     // A disk that fails here fails for the audit entry too, which decides the exit code.
     if ended.is_ok() && vault.access().write_last_uses().await.is_err() {
         log.event(Event::error("last_uses_not_written"));
+    }
+    if ended.is_ok() && vault.upkeep().destroy_due_codes().is_err() {
+        log.event(Event::error("sweep_failed"));
+    }
+    if ended.is_ok() && vault.audit().refusals().write().await.is_err() {
+        log.event(Event::error("refusals_not_audited"));
     }
     if ended.is_ok()
         && (vault.audit().write_lifecycle_entry(Act::Stop).await.is_err()
@@ -273,10 +298,15 @@ fn end(fatal: &Fatal) -> Failure {
     }
 }
 
-fn log_opening(vault: &Vault, log: &Log) {
+fn begin_log(vault: &Vault, log: &Log) {
+    install_panic_hook(log.clone());
     if let Some(migrated) = vault.upkeep().migrated() {
         let from = Value::Count(u64::from(migrated.from));
         log.event(Event::info("migrated").with("from_format", from));
+    }
+    if vault.store().health().is_cut_off {
+        // A loss of power leaves a part of a write that was not answered; damage does, too.
+        log.event(Event::warn("log_cut_off"));
     }
     // Check the disk before the first write: the disk may be full since before the restart.
     if let Some(news) = vault.upkeep().look_at_disk() {

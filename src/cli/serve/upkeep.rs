@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use tokio::signal::unix::Signal;
 
-use crate::app::{Error, ScrubProgress, ScrubWalk, Vault};
+use crate::app::{Error, RefusalPace, ScrubProgress, ScrubWalk, Vault, WrittenRefusals};
 use crate::bounds::{LAST_USES_PERIOD, SCRUB_PERIOD, SCRUB_REST, SWEEP_PERIOD};
 use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::bins;
+use crate::cli::serve::deletion;
 use crate::cli::serve::rotation::rotate;
 use crate::cli::serve::schedule;
 use crate::cli::serve::watch;
@@ -39,6 +40,8 @@ pub(in crate::cli) fn begin(
     webhooks::begin(&vault(), tasks, log);
     let reader = vault();
     tasks.spawn(async move { reader.audit().write_reads().await });
+    tasks.spawn(write_refusals(vault(), log.clone()));
+    tasks.spawn(deletion::delete(vault(), log.clone()));
     tasks.spawn(rotate(vault(), config.reencrypt_per_second, log.clone()));
     if let (Some(archiver), Some(plan)) = (&archiver, &config.archive) {
         tasks.spawn(archive::keep(vault(), Arc::clone(archiver), plan.every, log.clone()));
@@ -108,6 +111,34 @@ async fn write_last_uses(vault: Arc<Vault>, log: Log) {
             Err(_) => log.event(Event::error("last_uses_not_written")),
         }
     }
+}
+
+/// Writes refused attempts to the audit chain, for as long as the server runs. The log gets one line
+/// for all of them.
+async fn write_refusals(vault: Arc<Vault>, log: Log) {
+    let mut pace = RefusalPace::default();
+    loop {
+        vault.audit().refusals().due().await;
+        match vault.audit().refusals().write().await {
+            Ok(written) => {
+                pace = pace.after(written.map_or(0, |written| written.entries));
+                if let Some(written) = written {
+                    log.event(refused_attempts(&written));
+                }
+            }
+            // The store has failed or is closing: the process is about to end.
+            Err(Error::Stopped | Error::Storage(_)) => return,
+            Err(_) => log.event(Event::error("refusals_not_audited")),
+        }
+        vault.audit().refusals().rest(pace).await;
+    }
+}
+
+fn refused_attempts(written: &WrittenRefusals) -> Event {
+    Event::warn("refused_attempts")
+        .with("count", Value::Count(written.attempts))
+        .with("entries", Value::Count(written.entries))
+        .with("first_at", Value::Time(written.first_at))
 }
 
 /// Logs each damaged row once.

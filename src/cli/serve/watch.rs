@@ -6,11 +6,15 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::app::{DiskEvent, DiskState, Vault};
 use crate::bounds::{DISK_CHECK_EVERY, FILES_CHECK_EVERY};
+use crate::cli::serve::files::NamedFiles;
+use crate::cli::serve::process;
 use crate::cli::support::failure::{Exit, Failure};
 use crate::clock::Clock;
+use crate::config::Config;
 use crate::domain::time::Timestamp;
 use crate::http::{Http, Requests};
 use crate::log::{Event, Log, Value};
@@ -18,7 +22,7 @@ use crate::metrics::{Checks, FamilyKind, Label, Observe, Page, Registry, StatusV
 use crate::operator::metrics_socket_path;
 use crate::outbound::OutboundClient;
 use crate::server::tasks::Tasks;
-use crate::server::{PlainListener, Server, Traffic};
+use crate::server::{IncomingRequest, PlainListener, Responder, Server, Traffic};
 
 pub(in crate::cli) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -29,10 +33,13 @@ pub(in crate::cli) fn registry(
     outbound: &Arc<OutboundClient>,
     requests: &Arc<Requests>,
     process: &Arc<Process>,
+    (backups, files): (BackupSchedule, Arc<NamedFiles>),
     log: &Log,
 ) -> Registry {
     Registry::new(vec![
         Arc::<Process>::clone(process),
+        Arc::new(backups),
+        files,
         Arc::<Vault>::clone(vault),
         Arc::new(vault.store().clone()),
         Arc::<Requests>::clone(requests),
@@ -46,6 +53,7 @@ pub(in crate::cli) fn registry(
 pub(in crate::cli) struct Process {
     clock: Clock,
     started_at: Timestamp,
+    /// The API listener's; a standby has none.
     addresses: Vec<SocketAddr>,
     stopping: AtomicBool,
 }
@@ -72,15 +80,59 @@ impl Observe for Process {
             self.started_at,
         )
         .status("process", "started_at");
+        // The name that dashboards for any program look for.
+        page.gauge(
+            "process_start_time_seconds",
+            "Start of the process, in seconds since 1970.",
+            self.started_at,
+        );
+        page.gauge(
+            "strongroom_time_seconds",
+            "Time of day of this machine, in seconds since 1970.",
+            self.clock.now(),
+        );
+        process::measure(page);
         let up = self.clock.now().since(self.started_at);
         page.line("process", "up_s", StatusValue::Count(up.as_secs()));
         page.line("process", "version", StatusValue::Name(VERSION));
-        page.line("process", "listening_on", StatusValue::Addresses(self.addresses.clone()));
+        if !self.addresses.is_empty() {
+            let addresses = StatusValue::Addresses(self.addresses.clone());
+            page.line("process", "listening_on", addresses);
+        }
     }
 
     fn check(&self, checks: &mut Checks) {
         let stopping = self.stopping.load(Ordering::Relaxed);
         checks.set("process", stopping.then_some("The server is stopping."));
+    }
+}
+
+/// The schedule of backups in the settings.
+pub(in crate::cli) struct BackupSchedule {
+    /// `None` if the settings have no schedule.
+    every: Option<Duration>,
+}
+
+impl BackupSchedule {
+    pub(in crate::cli) fn of(config: &Config) -> Self {
+        Self { every: config.backup.as_ref().map(|plan| plan.every) }
+    }
+}
+
+impl Observe for BackupSchedule {
+    fn measure(&self, page: &mut Page) {
+        page.gauge(
+            "strongroom_backup_scheduled",
+            "1 if the settings have a schedule of backups, else 0.",
+            u64::from(self.every.is_some()),
+        );
+        page.line("backups", "scheduled", StatusValue::Flag(self.every.is_some()));
+        page.known_gauge(
+            "strongroom_backup_every_seconds",
+            "Time between two scheduled backups.",
+            self.every,
+        )
+        .status("backups", "every_s");
     }
 }
 
@@ -118,16 +170,26 @@ pub(in crate::cli) fn serve(
     tasks: &Tasks,
     log: &Log,
 ) {
+    let http = Arc::clone(http);
+    serve_with(listeners, tasks, log, &move |request: IncomingRequest, _: SocketAddr| {
+        let http = Arc::clone(&http);
+        async move { http.answer_operator(request).await }
+    });
+}
+
+/// Serves the operator's listeners with any function that answers.
+pub(in crate::cli) fn serve_with(
+    listeners: Vec<PlainListener>,
+    tasks: &Tasks,
+    log: &Log,
+    answer: &impl Responder,
+) {
     for listener in listeners {
         if let Some(address) = listener.address() {
             let event = Event::info("operator_listening");
             log.event(event.with("address", Value::Address(address)));
         }
-        let http = Arc::clone(http);
-        tasks.spawn(listener.serve(move |request, _| {
-            let http = Arc::clone(&http);
-            async move { http.answer_operator(request).await }
-        }));
+        tasks.spawn(listener.serve(answer.clone()));
     }
 }
 
@@ -172,6 +234,7 @@ pub(in crate::cli) fn event(news: &DiskEvent) -> Event {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Readiness;
 
     #[test]
     fn a_process_that_stops_is_not_ready_and_says_why() {
@@ -179,7 +242,7 @@ mod tests {
         let registry = Registry::new(vec![Arc::<Process>::clone(&process)]);
         assert!(registry.checks().are_right());
         process.stop();
-        let checks = registry.checks().to_json().to_string();
+        let checks = registry.checks().to_json(Readiness::Writes).to_string();
         assert!(checks.contains("The server is stopping."), "{checks}");
     }
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::master_key_file::read_master_key;
+use crate::cli::support::master_key_file::{read_master_key, require_credential};
 use crate::config::{Config, MasterKeySource};
 use crate::crypto::MasterKey;
 use crate::store::archive::{ArchiveProblem, InvalidPiece};
@@ -28,6 +28,9 @@ pub(in crate::cli) fn read_keys(
     further: &[PathBuf],
 ) -> Result<Vec<MasterKey>, Failure> {
     let mut keys = Vec::new();
+    if let Some(first) = first.filter(|_| further.is_empty()) {
+        require_credential(first, "give the file of the key: --key FILE")?;
+    }
     match first.map(read_master_key) {
         Some(Err(failure)) if further.is_empty() => return Err(failure),
         Some(Err(_)) | None => (),
@@ -41,13 +44,13 @@ pub(in crate::cli) fn read_keys(
 
 pub(in crate::cli) fn explain_archive(problem: &ArchiveProblem) -> Failure {
     let exit = match problem {
-        ArchiveProblem::Directory(..) => Exit::Config,
         ArchiveProblem::Piece(_, InvalidPiece::Forged | InvalidPiece::UnknownKey(_)) => {
             Exit::Permission
         }
-        ArchiveProblem::Forked(..) | ArchiveProblem::Missing { .. } | ArchiveProblem::Piece(..) => {
-            Exit::Data
-        }
+        ArchiveProblem::Directory(..)
+        | ArchiveProblem::Forked(..)
+        | ArchiveProblem::Missing { .. }
+        | ArchiveProblem::Piece(..) => Exit::Data,
     };
     Failure::new(exit, "this archive cannot be used")
         .file(problem.path())

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use serde_json::{Map, Value, json};
+
+use crate::cli::support::output::path_text;
+
 /// Exit codes as in `sysexits.h`. The README lists them for operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum Exit {
@@ -51,7 +55,7 @@ impl Failure {
 
     #[must_use]
     pub(in crate::cli) fn file(self, path: &std::path::Path) -> Self {
-        self.line("file", path.display())
+        self.line("file", path_text(path))
     }
 
     #[must_use]
@@ -64,10 +68,37 @@ impl Failure {
         self.line("try", what)
     }
 
+    /// The failure and its reasons, in one line.
+    pub(in crate::cli) fn reason(&self) -> String {
+        let whys = self.lines.iter().filter(|(name, _)| *name == "why");
+        let whys: Vec<_> = whys.flat_map(|(_, text)| text.lines()).collect();
+        if whys.is_empty() {
+            self.what.clone()
+        } else {
+            format!("{}: {}", self.what, whys.join("; "))
+        }
+    }
+
     #[must_use]
     pub(in crate::cli) fn line(mut self, name: &'static str, text: impl fmt::Display) -> Self {
         self.lines.push((name, text.to_string()));
         self
+    }
+}
+
+impl Failure {
+    /// One object for programs, on one line: the names are those of the text.
+    pub(in crate::cli) fn to_json(&self) -> Value {
+        let mut error = Map::new();
+        error.insert(String::from("what"), Value::from(self.what.as_str()));
+        for (name, text) in &self.lines {
+            let text = match error.get(*name).and_then(Value::as_str) {
+                Some(earlier) => format!("{earlier}\n{text}"),
+                None => text.clone(),
+            };
+            error.insert(String::from(*name), Value::from(text));
+        }
+        json!({"error": error, "exit": self.exit.code()})
     }
 }
 
@@ -89,6 +120,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_name_of_a_file_cannot_feign_other_lines() {
+        let path = std::path::Path::new("/k\n  try:   sh x\u{1b}[2J");
+        let text = Failure::new(Exit::Data, "bad").file(path).to_string();
+        assert_eq!(text, "strongroom: bad\n  file:  /k\\u000a  try:   sh x\\u001b[2J");
+    }
+
+    #[test]
     fn a_failure_says_what_where_why_and_what_to_do() {
         let failure = Failure::new(Exit::Permission, "cannot read the master key")
             .file(std::path::Path::new("/k"))
@@ -97,5 +135,17 @@ mod tests {
         let text = "strongroom: cannot read the master key\n  file:  /k\n  why:   one\n         \
                     two\n  try:   chmod 0400 /k";
         assert_eq!(failure.to_string(), text);
+        let json = json!({
+            "error": {
+                "what": "cannot read the master key",
+                "file": "/k",
+                "why": "one\ntwo",
+                "try": "chmod 0400 /k",
+            },
+            "exit": 77,
+        });
+        assert_eq!(failure.to_json(), json);
+        let again = failure.try_this("report this").to_json();
+        assert_eq!(again["error"]["try"], "chmod 0400 /k\nreport this");
     }
 }

@@ -5,23 +5,54 @@ use std::path::Path;
 
 use crate::app::{Error, VaultFailure};
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::server_status::is_followed;
 use crate::operator::socket_path;
 use crate::server::{BindError, CertificateProblem};
 use crate::store::backup::InvalidBackup;
-use crate::store::{FORMAT, OpenFailure, StorageFailure, Store};
+use crate::store::{CvcKeys, FORMAT, OpenFailure, StorageFailure, Store};
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "every other error comes from a wrong path in the settings"
-)]
+/// The failure of an operation on a file that the command line names, with the exit code of its
+/// cause.
 pub(in crate::cli) fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
-    let exit = match error.kind() {
-        io::ErrorKind::PermissionDenied => Exit::Permission,
-        io::ErrorKind::StorageFull | io::ErrorKind::ReadOnlyFilesystem => Exit::Storage,
-        _ => Exit::Config,
-    };
+    let exit = exit_of(error.kind()).unwrap_or(Exit::Data);
+    let failure = Failure::new(exit, format!("cannot {what}")).file(path).why(error);
+    let parent = path.parent().filter(|it| !it.as_os_str().is_empty() && !it.is_dir());
+    match (error.kind(), parent) {
+        (io::ErrorKind::AlreadyExists, _) => {
+            failure.try_this("name another file; an existing one is not overwritten")
+        }
+        (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, Some(parent)) => failure.try_this(
+            format!("there is no directory {}: make it, or name another", parent.display()),
+        ),
+        (io::ErrorKind::NotFound, None) => {
+            failure.try_this("check the name; there is no such file")
+        }
+        (io::ErrorKind::IsADirectory, _) => failure.try_this("name a file; this is a directory"),
+        _ => failure,
+    }
+}
+
+/// As [`cannot`], for a file or directory that the settings name.
+pub(in crate::cli) fn misconfigured(what: &str, path: &Path, error: &io::Error) -> Failure {
+    let exit = exit_of(error.kind()).unwrap_or(Exit::Config);
     Failure::new(exit, format!("cannot {what}")).file(path).why(error)
 }
+
+/// The exit code of a cause that does not depend on who has named the file.
+#[expect(clippy::wildcard_enum_match_arm, reason = "every other error comes from a wrong path")]
+const fn exit_of(cause: io::ErrorKind) -> Option<Exit> {
+    match cause {
+        io::ErrorKind::AlreadyExists => Some(Exit::Data),
+        io::ErrorKind::PermissionDenied => Some(Exit::Permission),
+        io::ErrorKind::QuotaExceeded
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::StorageFull => Some(Exit::Storage),
+        _ => None,
+    }
+}
+
+const IN_USE: &str = "stop that process, or wait until it has ended; to check a running vault, \
+                      write a backup and verify the backup";
 
 pub(in crate::cli) fn explain(failure: VaultFailure, directory: &Path) -> Failure {
     let path = directory.join(Store::FILE);
@@ -43,12 +74,7 @@ pub(in crate::cli) fn explain(failure: VaultFailure, directory: &Path) -> Failur
                 .file(&path)
                 .try_this("restore the newest backup and keep this file for examination")
         }
-        VaultFailure::File(OpenFailure::AlreadyOpen) => {
-            Failure::new(Exit::Unavailable, "the data file is in use")
-                .file(&path)
-                .why("another strongroom process has it open")
-                .try_this("stop that process, or wait until it has ended")
-        }
+        VaultFailure::File(OpenFailure::AlreadyOpen) => in_use(directory).file(&path),
         VaultFailure::File(OpenFailure::Exists) => {
             Failure::new(Exit::Data, "a data file exists already")
                 .file(&path)
@@ -56,9 +82,15 @@ pub(in crate::cli) fn explain(failure: VaultFailure, directory: &Path) -> Failur
                 .try_this("strongroom serve, or choose another data directory")
         }
         VaultFailure::File(OpenFailure::Missing) => {
-            Failure::new(Exit::Data, "there is no data file")
-                .file(&path)
-                .try_this("strongroom init")
+            let failure = Failure::new(Exit::Data, "there is no data file").file(&path);
+            // A new vault in its place would take the log of the old one for foreign.
+            if directory.join(CvcKeys::FILE).exists() {
+                failure.why("the directory has other files of a vault").try_this(
+                    "if the file was moved, move it back; otherwise restore the newest backup",
+                )
+            } else {
+                failure.try_this("strongroom init")
+            }
         }
         VaultFailure::File(OpenFailure::Newer(format, program)) => {
             let by = program.map(|version| format!(", of strongroom {version}"));
@@ -92,6 +124,20 @@ pub(in crate::cli) fn explain(failure: VaultFailure, directory: &Path) -> Failur
         .try_this("free space beside the data file, then start again; nothing was changed"),
         VaultFailure::File(OpenFailure::Storage(failure)) => storage(&failure).file(&path),
     }
+}
+
+fn in_use(directory: &Path) -> Failure {
+    if is_followed(directory) {
+        return Failure::new(Exit::Unavailable, "this is a standby; promote it first")
+            .why("strongroom follow has the data file open, and a standby takes no commands")
+            .try_this(
+                "run the command on the vault that it follows; if that is lost, stop follow and \
+                 run strongroom promote",
+            );
+    }
+    Failure::new(Exit::Unavailable, "the data file is in use")
+        .why("another strongroom process has it open")
+        .try_this(IN_USE)
 }
 
 fn explain_standby_file(failure: &OpenFailure) -> Failure {
@@ -191,10 +237,24 @@ pub(in crate::cli) fn unreachable_server(directory: &Path, error: &io::Error) ->
             .why("the server has ended, or the command took too long; its result is not known")
             .try_this("check with strongroom status, key list or audit export, then try again");
     }
-    Failure::new(exit, "cannot reach the running server")
-        .file(&socket_path(directory))
-        .why(error)
-        .try_this("run this as the user that the server runs as")
+    let socket = socket_path(directory);
+    let advice = if exit == Exit::Permission {
+        run_as_owner(&socket)
+    } else {
+        String::from("wait until the server has started or ended, and look into its log")
+    };
+    Failure::new(exit, "cannot reach the running server").file(&socket).why(error).try_this(advice)
+}
+
+/// Names the user that may use a socket: its owner, or that of the nearest directory that can be
+/// seen.
+pub(in crate::cli) fn run_as_owner(socket: &Path) -> String {
+    use std::os::unix::fs::MetadataExt as _;
+    let owner = socket.ancestors().take(2).find_map(|path| std::fs::metadata(path).ok());
+    match owner.map(|metadata| metadata.uid()) {
+        Some(uid) => format!("run this as root or as the server's user, whose uid is {uid}"),
+        None => String::from("run this as root or as the user that the server runs as"),
+    }
 }
 
 /// For an answer without a member that this version of the program expects.
@@ -214,6 +274,30 @@ mod tests {
         let text = shown.to_string();
         assert!(text.contains("/data/strongroom.redb"), "{text}");
         assert!(text.contains("\n  try: "), "{text}");
+    }
+
+    #[test]
+    fn the_exit_code_of_a_file_depends_on_the_cause() {
+        for (cause, code) in [
+            (io::ErrorKind::AlreadyExists, 65),
+            (io::ErrorKind::PermissionDenied, 77),
+            (io::ErrorKind::QuotaExceeded, 74),
+            (io::ErrorKind::ReadOnlyFilesystem, 74),
+            (io::ErrorKind::StorageFull, 74),
+            (io::ErrorKind::InvalidData, 65),
+            (io::ErrorKind::IsADirectory, 65),
+            (io::ErrorKind::NotADirectory, 65),
+            (io::ErrorKind::NotFound, 65),
+        ] {
+            let (path, error) = (Path::new("/x"), io::Error::from(cause));
+            assert_eq!(cannot("write", path, &error).exit.code(), code, "{cause:?}");
+        }
+        let missing = io::Error::from(io::ErrorKind::NotFound);
+        assert_eq!(misconfigured("read", Path::new("/x"), &missing).exit.code(), 78);
+        for (path, advice) in [("/none/x", "no directory /none"), ("/x", "no such file")] {
+            let text = cannot("read", Path::new(path), &missing).to_string();
+            assert!(text.contains(advice), "{text}");
+        }
     }
 
     #[test]

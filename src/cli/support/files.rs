@@ -8,20 +8,20 @@ use std::os::unix::fs::{
 use std::path::Path;
 
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::cannot;
+use crate::cli::support::failure_texts::{cannot, misconfigured};
 
 /// Creates the directory if it does not exist. Its parent must exist.
 pub(in crate::cli) fn make_directory(directory: &Path) -> Result<(), Failure> {
     match fs::DirBuilder::new().mode(0o700).create(directory) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(cannot("create the data directory", directory, &error)),
+        Err(error) => Err(misconfigured("create the data directory", directory, &error)),
     }
 }
 
 pub(in crate::cli) fn check_directory(directory: &Path) -> Result<(), Failure> {
     let metadata = fs::metadata(directory).map_err(|error| {
-        cannot("enter the data directory", directory, &error).try_this("strongroom init")
+        misconfigured("enter the data directory", directory, &error).try_this("strongroom init")
     })?;
     if metadata.mode() & 0o077 != 0 {
         let mode = metadata.mode() & 0o7777;

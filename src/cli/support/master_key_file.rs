@@ -1,4 +1,4 @@
-//! The file of the master key: making it, reading it, replacing it in a rotation.
+//! The master key: reading it from its source, making its file, replacing the file in a rotation.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,14 +9,18 @@ use crate::app::Vault;
 use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::files::write_secret;
+use crate::cli::support::master_key_command;
 use crate::cli::support::output::complain;
-use crate::config::MasterKeySource;
+use crate::config::{KeyCommand, MasterKeySource};
 use crate::crypto::{MasterKey, Random};
 use crate::domain::hex;
 use crate::secret::Secret;
 
 /// The variable in which systemd passes the directory of credentials.
 const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
+/// The guide has the file of the credential in that directory.
+const OF_COMMAND: &str = "set CREDENTIALS_DIRECTORY=/etc/strongroom for this command, if the key file is there, or give \
+     --master-key FILE";
 /// The number of unreadable key files that are kept. A rotation fails when there are more.
 const OLD_KEYS_UNREADABLE_MAX: u32 = 100;
 
@@ -35,6 +39,7 @@ pub(in crate::cli) fn read_master_text(
     source: &MasterKeySource,
 ) -> Result<(MasterKey, Secret<Vec<u8>>), Failure> {
     let path = match source {
+        MasterKeySource::Command(command) => return read_from_command(command),
         MasterKeySource::File(path) => path.clone(),
         MasterKeySource::Credential(name) => credential(name)?,
     };
@@ -44,6 +49,9 @@ pub(in crate::cli) fn read_master_text(
     let metadata = fs::metadata(&path).map_err(|error| {
         failed(error.to_string()).try_this("strongroom init, or put the key file back")
     })?;
+    if !metadata.is_file() {
+        return Err(failed(String::from("it is not a file")).try_this("name the file of a key"));
+    }
     // systemd makes credentials readable only for the service's user, with its own modes.
     if matches!(source, MasterKeySource::File(_)) && metadata.permissions().mode() & 0o077 != 0 {
         let mode = metadata.permissions().mode() & 0o7777;
@@ -60,14 +68,44 @@ pub(in crate::cli) fn read_master_text(
     Ok((key, bytes))
 }
 
+fn read_from_command(command: &KeyCommand) -> Result<(MasterKey, Secret<Vec<u8>>), Failure> {
+    let bytes = master_key_command::run(command)?;
+    let key = MasterKey::parse(&bytes).map_err(|invalid| {
+        master_key_command::failure(command)
+            .why(format!("what it printed is not a master key: {invalid}"))
+            .try_this("print the 64 hexadecimal digits of the key and nothing else")
+    })?;
+    Ok((key, bytes))
+}
+
 fn credential(name: &str) -> Result<PathBuf, Failure> {
     std::env::var_os(CREDENTIALS_DIRECTORY)
         .map(|directory| Path::new(&directory).join(name))
-        .ok_or_else(|| {
-            Failure::new(Exit::Permission, "cannot find the master key's credential")
-                .why(format!("{CREDENTIALS_DIRECTORY} is not set: this was not started by systemd"))
-                .try_this("start the server first, or set master_key.file in the settings")
-        })
+        .ok_or_else(|| no_credential(name, OF_COMMAND))
+}
+
+/// Refuses a credential that is not passed to this process, with the advice of this command.
+pub(in crate::cli) fn require_credential(
+    source: &MasterKeySource,
+    advice: &str,
+) -> Result<(), Failure> {
+    match source {
+        MasterKeySource::Credential(name) if std::env::var_os(CREDENTIALS_DIRECTORY).is_none() => {
+            Err(no_credential(name, advice))
+        }
+        MasterKeySource::Command(_) | MasterKeySource::Credential(_) | MasterKeySource::File(_) => {
+            Ok(())
+        }
+    }
+}
+
+fn no_credential(name: &str, advice: &str) -> Failure {
+    Failure::new(Exit::Permission, "cannot find the master key's credential")
+        .why(format!(
+            "the settings name the credential {name}, which only systemd passes to the server; \
+             this was not started by systemd ({CREDENTIALS_DIRECTORY} is not set)"
+        ))
+        .try_this(advice)
 }
 
 /// Opens the vault with the new key of an interrupted rotation and finishes the rotation. Returns

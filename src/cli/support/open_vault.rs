@@ -115,7 +115,15 @@ pub(in crate::cli) fn create(
     clock: Clock,
 ) -> Result<Vault, Failure> {
     check_directory(directory)?;
-    let master = read_master_key(master)?;
+    create_with(directory, read_master_key(master)?, clock)
+}
+
+pub(in crate::cli) fn create_with(
+    directory: &Path,
+    master: MasterKey,
+    clock: Clock,
+) -> Result<Vault, Failure> {
+    check_directory(directory)?;
     let vault = Vault::create(directory, master, clock);
     with_owner(vault.map_err(|failure| explain(failure, directory))?, directory)
 }

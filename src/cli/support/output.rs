@@ -1,13 +1,91 @@
 //! Output of the commands on standard output and standard error.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::Write as _;
+use std::path::Path;
+
+use serde_json::Value;
+
+/// The form of a command's result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum Form {
+    Json,
+    Text,
+}
+
+impl Form {
+    /// The form that the switch `--json` asks for.
+    pub(in crate::cli) const fn of(json: bool) -> Self {
+        if json { Self::Json } else { Self::Text }
+    }
+}
 
 /// Ignores a closed pipe: the reader has stopped reading.
 pub(in crate::cli) fn say(text: &str) {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").and_then(|()| out.flush()).ok();
+    writeln!(out, "{}", harmless(text)).and_then(|()| out.flush()).ok();
 }
 
 pub(in crate::cli) fn complain(text: &str) {
-    writeln!(std::io::stderr().lock(), "{text}").ok();
+    writeln!(std::io::stderr().lock(), "{}", harmless(text)).ok();
+}
+
+/// A text whose characters do nothing to a terminal: file names and imported files come from others.
+/// The escapes are those of JSON, so that a line of JSON stays one.
+fn harmless(text: &str) -> Cow<'_, str> {
+    escaped(text, |letter| {
+        (letter.is_control() && !matches!(letter, '\n' | '\t')) || reorders(letter)
+    })
+}
+
+/// A text that stays on one line.
+pub(in crate::cli) fn on_one_line(text: &str) -> Cow<'_, str> {
+    escaped(text, |letter| letter.is_control() || reorders(letter))
+}
+
+/// The name of a file, on one line.
+pub(in crate::cli) fn path_text(path: &Path) -> String {
+    on_one_line(&path.to_string_lossy()).into_owned()
+}
+
+/// Line ends that are not control characters, and marks that turn the direction of text.
+const fn reorders(letter: char) -> bool {
+    matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn escaped(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_bad) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_bad(letter) {
+            write!(shown, "\\u{:04x}", u32::from(letter)).ok();
+        } else {
+            shown.push(letter);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Prints the facts of a command with `--json`.
+pub(in crate::cli) fn show_json(value: &Value) {
+    say(&format!("{value:#}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_shown_commands_the_terminal() {
+        let text = "a\u{1b}[31m\u{7f}\u{9b}2J\r\u{202e}\n\tJos\u{e9}";
+        let shown = "a\\u001b[31m\\u007f\\u009b2J\\u000d\\u202e\n\tJos\u{e9}";
+        assert_eq!(harmless(text), shown);
+        assert_eq!(path_text(Path::new("a\nb\t")), "a\\u000ab\\u0009");
+        let json = Value::from(text).to_string();
+        let read: Value = serde_json::from_str(&harmless(&json)).unwrap();
+        assert_eq!(read, text);
+    }
 }

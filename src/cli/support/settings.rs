@@ -1,4 +1,4 @@
-//! Reads the settings file, and finds the vault that the settings or the flags of a command name.
+//! Finds and reads the settings file.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -6,11 +6,22 @@ use std::path::{Path, PathBuf};
 
 use crate::bounds::SETTINGS_BYTES_MAX;
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::cannot;
-use crate::config::{Config, InvalidConfig, MasterKeySource, ThreedsSettings};
+use crate::cli::support::failure_texts::misconfigured;
+use crate::config::{Config, InvalidConfig, ThreedsSettings};
+
+/// Names the settings file for commands without `--config`.
+const VARIABLE: &str = "STRONGROOM_CONFIG";
+
+/// The settings file that the package installs.
+const OF_PACKAGE: &str = "/etc/strongroom/strongroom.toml";
 
 pub(in crate::cli) fn read_config(path: &Path) -> Result<Config, Failure> {
     parse(path, Config::parse)
+}
+
+/// Reads the settings also if there are mistakes in them, which it returns.
+pub(in crate::cli) fn read_all(path: &Path) -> Result<(Config, Vec<String>), Failure> {
+    parse(path, Config::parse_all)
 }
 
 /// Reads the `[threeds]` section of a file that need not have other sections.
@@ -19,7 +30,7 @@ pub(in crate::cli) fn read_threeds(path: &Path) -> Result<ThreedsSettings, Failu
 }
 
 fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, InvalidConfig>) -> Result<T, Failure> {
-    let failed = |error: &io::Error| cannot("read the settings", path, error);
+    let failed = |error: &io::Error| misconfigured("read the settings", path, error);
     let mut text = String::new();
     let file = File::open(path).map_err(|error| failed(&error))?;
     // Read one byte more to notice a file that is too large.
@@ -37,30 +48,17 @@ fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, InvalidConfig>) -> Re
     })
 }
 
-/// The data directory, and the master key if the settings or a flag name one.
-pub(in crate::cli) fn place(
-    config: Option<&Path>,
-    data: Option<&Path>,
-    master_key: Option<&Path>,
-) -> Result<(PathBuf, Option<MasterKeySource>), Failure> {
-    let named = master_key.map(|path| MasterKeySource::File(path.to_path_buf()));
-    match (config, data) {
-        (Some(config), data) => {
-            let config = read_config(config)?;
-            let directory = data.map_or(config.data_directory, Path::to_path_buf);
-            Ok((directory, Some(named.unwrap_or(config.master_key))))
-        }
-        (None, Some(data)) => Ok((data.to_path_buf(), named)),
-        (None, None) => Err(Failure::new(Exit::Usage, "no vault is named")
-            .try_this("--config FILE, or --data DIR and, if needed, --master-key FILE")),
+/// The settings file for a command: the given one, else that of the variable, else that of the
+/// package.
+pub(in crate::cli) fn path(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(path) = given {
+        return Ok(path.to_path_buf());
     }
-}
-
-/// The master key for a command that must open the data file.
-pub(in crate::cli) fn needed(master: Option<MasterKeySource>) -> Result<MasterKeySource, Failure> {
-    master.ok_or_else(|| {
-        Failure::new(Exit::Usage, "no master key is named")
-            .why("the command must open the data file")
-            .try_this("--config FILE, or --data DIR --master-key FILE")
-    })
+    match std::env::var_os(VARIABLE) {
+        Some(path) if !path.is_empty() => Ok(PathBuf::from(path)),
+        _ if Path::new(OF_PACKAGE).exists() => Ok(PathBuf::from(OF_PACKAGE)),
+        _ => Err(Failure::new(Exit::Usage, "no vault is named")
+            .why(format!("there is no {OF_PACKAGE}, and {VARIABLE} is not set"))
+            .try_this("--config FILE; for a vault of strongroom dev: --data DIR")),
+    }
 }

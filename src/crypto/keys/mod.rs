@@ -265,6 +265,11 @@ impl TenantKeys {
         self.index.newest()
     }
 
+    /// The index key that a rotation replaces.
+    pub const fn replaced_index(&self) -> Option<&IndexKey> {
+        self.index.replaced()
+    }
+
     /// An index key that no rotation changes, for short-lived values that must be found across a
     /// rotation: the lists of cursors, and idempotency keys.
     pub const fn lasting(&self) -> &IndexKey {

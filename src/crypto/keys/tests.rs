@@ -49,6 +49,11 @@ fn each_phase_seals_and_indexes_as_it_should() {
         assert_eq!(blinded(keys.index()), found, "{phase:?}");
         assert_eq!(keys.write_indexes().map(blinded).collect::<Vec<_>>(), written);
         assert_eq!(keys.active_indexes().map(blinded).collect::<Vec<_>>(), live);
+        let is_rotating = phase != Phase::Settled;
+        assert_eq!(keys.replaced_index().map(blinded), is_rotating.then_some(old), "{phase:?}");
+        let is_written = phase != Phase::Announced;
+        assert_eq!(keys.newest_index().map(blinded), is_written.then_some(new), "{phase:?}");
+        assert_eq!(keys.phase(), phase);
         let alike = in_phase(phase, vec![]);
         assert_eq!(
             keys.fingerprint().fingerprint("a", "b"),
@@ -73,6 +78,12 @@ fn sealings_are_counted_by_key() {
     assert_eq!(counters.take(), []);
     counters.put_back(&used);
     assert_eq!(counters.take(), used);
+    // The counter outlives a count of zero, as long as a key has it.
+    two.seal(1, b"key", b"plain", &Random::new());
+    assert_eq!(counters.take(), [crate::crypto::KeyUse { scope: [9; 16], number: 1, times: 1 }]);
+    assert_eq!(counters.len(), 1);
+    drop((one, two));
+    assert_eq!((counters.take(), counters.len()), (Vec::new(), 0));
 }
 
 #[test]
@@ -96,4 +107,76 @@ fn fingerprints_have_44_letters_and_digits_and_differ_by_type() {
     assert_eq!(print.len(), 44);
     assert!(print.bytes().all(|byte| byte.is_ascii_alphanumeric()));
     assert_ne!(print, keys.fingerprint().fingerprint("card_number", "4242424242424242"));
+}
+
+#[test]
+fn each_purpose_has_the_code_and_the_name_that_it_always_had() {
+    let purposes = [
+        (KeyPurpose::Seal, 1, "seal"),
+        (KeyPurpose::Index, 2, "index"),
+        (KeyPurpose::Fingerprint, 3, "fingerprint"),
+        (KeyPurpose::Audit, 4, "audit"),
+        (KeyPurpose::Sign, 5, "sign"),
+        (KeyPurpose::Digest, 8, "digest"),
+        (KeyPurpose::Webhook, 10, "webhook"),
+    ];
+    for (purpose, code, name) in purposes {
+        assert_eq!((purpose.code(), purpose.name()), (code, name));
+        assert_eq!(KeyPurpose::from_code(code), Some(purpose));
+    }
+    assert_eq!([0, 6, 7, 9, 11, u8::MAX].map(KeyPurpose::from_code), [None; 6]);
+}
+
+#[test]
+fn a_value_that_comes_back_opens_after_a_rotation_and_in_its_place_alone() {
+    let sealed = keys(vec![]).seal_lasting(1, b"key", b"plain", &Random::new());
+    let later = keys(vec![material(KeyPurpose::Seal, 2, 4), material(KeyPurpose::Index, 2, 5)]);
+    assert_eq!(later.open_lasting(1, b"key", &sealed).unwrap().expose(), b"plain");
+    assert!(later.open_lasting(2, b"key", &sealed).is_err());
+    assert!(later.open_lasting(1, b"kez", &sealed).is_err());
+    let stored = later.seal(1, b"key", b"plain", &Random::new());
+    assert!(later.open_lasting(1, b"key", &stored).is_err());
+}
+
+/// The keys of a server, with a second key for sealing, for the audit chain and for signing if
+/// `rotated`.
+fn system_keys(rotated: bool) -> SystemKeys {
+    let purposes = [
+        KeyPurpose::Seal,
+        KeyPurpose::Index,
+        KeyPurpose::Audit,
+        KeyPurpose::Sign,
+        KeyPurpose::Digest,
+    ];
+    let mut all: Vec<_> =
+        (1..).zip(purposes).map(|(byte, purpose)| material(purpose, 3, byte)).collect();
+    if rotated {
+        let newer = [KeyPurpose::Seal, KeyPurpose::Audit, KeyPurpose::Sign];
+        all.extend((11..).zip(newer).map(|(byte, purpose)| material(purpose, 7, byte)));
+    }
+    SystemKeys::new(&all, Phase::Settled, &Uses::default()).unwrap()
+}
+
+#[test]
+fn the_server_seals_under_its_newest_keys_and_opens_under_all() {
+    let (before, after) = (system_keys(false), system_keys(true));
+    assert_eq!((before.number(), before.signer()), (3, 3));
+    assert_eq!((after.number(), after.signer()), (7, 7));
+    let place = Identity { tenant: &SystemKeys::SCOPE, table: 1, key: b"key" };
+    let random = Random::new();
+    for keys in [&before, &after] {
+        let sealed = keys.seal(&place, b"plain", &random);
+        assert_eq!(SealingKey::number_of(&sealed), Some(keys.number()));
+        assert_eq!(after.open(&place, &sealed).unwrap().expose(), b"plain");
+        let entry = keys.seal_audit(&place, b"entry", &random);
+        assert_eq!(SealingKey::number_of(&entry), Some(keys.signer()));
+        assert_eq!(after.open_audit(&place, &entry).unwrap().expose(), b"entry");
+        // Neither key opens a value of the other.
+        assert!(after.open(&place, &entry).is_err() && after.open_audit(&place, &sealed).is_err());
+    }
+    let newer = after.seal_audit(&place, b"entry", &random);
+    assert!(before.open_audit(&place, &newer).is_err());
+    // No rotation changes the key of the card verification codes.
+    let code = before.cvcs().seal(&place, b"123", &random);
+    assert_eq!(after.cvcs().open(&place, &code).unwrap().expose(), b"123");
 }

@@ -36,6 +36,9 @@ fn a_share_is_groups_that_a_person_can_type() {
     let read = Share::parse(&format!(" {typed}\r\n")).unwrap();
     assert_eq!(read.text().unwrap().expose(), text.expose());
     assert_eq!((read.number(), read.scheme().needed(), read.scheme().total()), (2, 3, 5));
+    assert_eq!((read.set_bytes(), read.set()), (shares[1].set_bytes(), shares[1].set()));
+    let named = Share { set: [0xab, 0, 1, 0xff], ..read };
+    assert_eq!((named.set_bytes(), named.set().as_str()), ([0xab, 0, 1, 0xff], "ab0001ff"));
 }
 
 #[test]

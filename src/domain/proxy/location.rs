@@ -34,6 +34,9 @@ impl Location {
     /// Sets the member. Missing objects on the way are made; an index must exist, or be the next
     /// one of its list. Nothing changes if there is no such place.
     pub fn set(&self, body: &mut Value, value: Value) -> Result<(), NoPlace> {
+        if !self.has_place(body) {
+            return Err(NoPlace);
+        }
         let mut at = body;
         for step in &self.0 {
             at = match step {
@@ -54,6 +57,23 @@ impl Location {
         }
         *at = value;
         Ok(())
+    }
+
+    /// Walks the steps without a change. `None` on the way is a member that would be made.
+    fn has_place(&self, body: &Value) -> bool {
+        let mut at = Some(body).filter(|body| !body.is_null());
+        for step in &self.0 {
+            at = match (step, at) {
+                (Step::Member(name), Some(Value::Object(members))) => members.get(name),
+                (Step::Member(_), None) => None,
+                (Step::Index(index), Some(Value::Array(items))) if *index <= items.len() => {
+                    items.get(*index)
+                }
+                (Step::Member(_) | Step::Index(_), _) => return false,
+            };
+            at = at.filter(|value| !value.is_null());
+        }
+        true
     }
 }
 
@@ -89,7 +109,9 @@ mod tests {
     #[expect(clippy::needless_pass_by_value, reason = "bodies are written where they are used")]
     fn check(location: &str, mut body: Value, expected: Result<Value, NoPlace>) {
         let location = Location::parse(location).unwrap();
+        let before = body.clone();
         let set = location.set(&mut body, json!("new"));
+        assert!(set.is_ok() || body == before, "{body}");
         assert_eq!(set.map(|()| body), expected);
     }
 
@@ -111,6 +133,8 @@ mod tests {
         check("$.a[0]", json!({"a": {}}), Err(NoPlace));
         check("$.a", json!([1]), Err(NoPlace));
         check("$.a", json!("text"), Err(NoPlace));
+        check("$.a[0]", json!({}), Err(NoPlace));
+        check("$.a[0].b[1]", json!({"a": []}), Err(NoPlace));
     }
 
     #[test]

@@ -33,6 +33,16 @@ impl JsonPath {
         self.states
     }
 
+    /// All selected values, in order.
+    #[cfg(any(fuzzing, test))]
+    pub(super) fn nodes<'v>(
+        &self,
+        root: &'v Value,
+        budget: &Budget,
+    ) -> Result<Vec<&'v Value>, Failed> {
+        evaluate::nodes(&self.segments, root, budget)
+    }
+
     /// The selected value: null if nothing is selected, an error if several are.
     pub(super) fn only_value(&self, root: &Value, budget: &Budget) -> Result<Value, Failed> {
         match evaluate::nodes(&self.segments, root, budget)?.as_slice() {

@@ -12,7 +12,9 @@ use crate::expressions::lex::Cursor;
 
 /// The segments, and the states of all patterns in them.
 pub(super) fn path(text: &str) -> Option<(Vec<Segment>, usize)> {
-    let mut parser = Parser { cursor: Cursor::new(text.trim()), parts: 0, depth: 0, states: 0 };
+    // Other blanks are letters of a name: `$.a\u{a0}`.
+    let text = text.trim_matches([' ', '\t', '\n', '\r']);
+    let mut parser = Parser { cursor: Cursor::new(text), parts: 0, depth: 0, states: 0 };
     if !parser.cursor.eat("$") {
         return None;
     }
@@ -48,7 +50,7 @@ impl Parser<'_> {
     fn segments(&mut self) -> Option<Vec<Segment>> {
         let mut segments = Vec::new();
         loop {
-            self.cursor.skip_spaces();
+            self.skip_blanks();
             let reach = if self.cursor.eat("..") { Reach::Descendants } else { Reach::Children };
             let selectors = if self.cursor.eat("[") {
                 self.bracketed()?
@@ -76,10 +78,10 @@ impl Parser<'_> {
     fn bracketed(&mut self) -> Option<Vec<Selector>> {
         let mut selectors = Vec::new();
         loop {
-            self.cursor.skip_spaces();
+            self.skip_blanks();
             self.count()?;
             selectors.push(self.selector()?);
-            self.cursor.skip_spaces();
+            self.skip_blanks();
             if self.cursor.eat("]") {
                 return Some(selectors);
             }
@@ -104,19 +106,19 @@ impl Parser<'_> {
 
     fn index_or_slice(&mut self) -> Option<Selector> {
         let start = self.end_of_slice()?;
-        self.cursor.skip_spaces();
+        self.skip_blanks();
         if !self.cursor.eat(":") {
             return match start {
                 End::At(index) => Some(Selector::Index(index)),
                 End::Open => None,
             };
         }
-        self.cursor.skip_spaces();
+        self.skip_blanks();
         let end = self.end_of_slice()?;
-        self.cursor.skip_spaces();
+        self.skip_blanks();
         let mut step = End::Open;
         if self.cursor.eat(":") {
-            self.cursor.skip_spaces();
+            self.skip_blanks();
             step = self.end_of_slice()?;
         }
         let (start, end) = (start.place(), end.place());
@@ -133,7 +135,7 @@ impl Parser<'_> {
 
     fn any(&mut self) -> Option<Condition> {
         let mut conditions = vec![self.all()?];
-        while self.after_spaces("||") {
+        while self.after_blanks("||") {
             conditions.push(self.all()?);
         }
         if conditions.len() == 1 { conditions.pop() } else { Some(Condition::Any(conditions)) }
@@ -141,22 +143,27 @@ impl Parser<'_> {
 
     fn all(&mut self) -> Option<Condition> {
         let mut conditions = vec![self.basic()?];
-        while self.after_spaces("&&") {
+        while self.after_blanks("&&") {
             conditions.push(self.basic()?);
         }
         if conditions.len() == 1 { conditions.pop() } else { Some(Condition::All(conditions)) }
     }
 
-    fn after_spaces(&mut self, mark: &str) -> bool {
-        self.cursor.skip_spaces();
+    /// Skips the blanks of RFC 9535, which are fewer than those of Unicode.
+    fn skip_blanks(&mut self) {
+        self.cursor.take_while(|c| matches!(c, ' ' | '\t' | '\n' | '\r'));
+    }
+
+    fn after_blanks(&mut self, mark: &str) -> bool {
+        self.skip_blanks();
         self.cursor.eat(mark)
     }
 
     fn basic(&mut self) -> Option<Condition> {
         self.count()?;
-        self.cursor.skip_spaces();
+        self.skip_blanks();
         if self.cursor.eat("!") {
-            self.cursor.skip_spaces();
+            self.skip_blanks();
             let condition = if self.cursor.eat("(") {
                 self.parenthesized()?
             } else {
@@ -190,11 +197,11 @@ impl Parser<'_> {
     /// Reads from after the opening parenthesis.
     fn parenthesized(&mut self) -> Option<Condition> {
         let condition = self.deeper(Self::any)?;
-        self.after_spaces(")").then_some(condition)
+        self.after_blanks(")").then_some(condition)
     }
 
     fn comparison(&mut self) -> Option<Comparison> {
-        self.cursor.skip_spaces();
+        self.skip_blanks();
         let known = [
             ("==", Comparison::Equal),
             ("!=", Comparison::NotEqual),
@@ -208,7 +215,7 @@ impl Parser<'_> {
 
     /// A side of a comparison, or the argument of a function that takes a value.
     fn operand(&mut self) -> Option<Operand> {
-        self.cursor.skip_spaces();
+        self.skip_blanks();
         match self.term()? {
             Term::Operand(operand) => Some(operand),
             Term::Query(query) => singular(query),
@@ -245,7 +252,7 @@ impl Parser<'_> {
     /// Reads from after the opening parenthesis.
     fn function(&mut self, name: &str) -> Option<Term> {
         self.count()?;
-        self.cursor.skip_spaces();
+        self.skip_blanks();
         let term = match name {
             "count" => Term::Operand(Operand::Count(self.query()?)),
             "length" => Term::Operand(Operand::Length(Box::new(self.operand()?))),
@@ -254,12 +261,12 @@ impl Parser<'_> {
             "value" => Term::Operand(Operand::Value(self.query()?)),
             _ => return None,
         };
-        self.after_spaces(")").then_some(term)
+        self.after_blanks(")").then_some(term)
     }
 
     fn matches(&mut self, extent: Extent) -> Option<Condition> {
         let text = self.operand()?;
-        if !self.after_spaces(",") {
+        if !self.after_blanks(",") {
             return None;
         }
         let pattern = match self.operand()? {

@@ -44,14 +44,16 @@ impl Exchange<'_> {
         &self,
         id: &ApplicationId,
     ) -> Result<Reply, OperationFailure> {
-        let id = *id;
-        let (known, _) = self.app.access().read_application(self.caller.tenant.id, id)?;
-        let wanted = application::parse_update(self.body.expose(), known.kind)?;
+        let (tenant, id) = (self.caller.tenant.id, *id);
+        let body = self.body.expose();
+        let wanted =
+            |known: &Application| application::parse_update(body, known.kind).map_err(Error::from);
         let answer = |(changed, keys): &(Application, Vec<ApiKey>)| {
             RememberedAnswer::new(AnswerStatus::Ok, application::render(changed, keys))
         };
-        let (caller, write) = (self.caller, self.write(&answer));
-        let changed = self.app.access().update_application(caller, id, &wanted, &write).await?;
+        let (caller, write) = (Some(self.caller), self.write(&answer));
+        let access = self.app.access();
+        let changed = access.update_application(tenant, id, caller, &wanted, &write).await?;
         Ok(Reply::from(changed.answer))
     }
 
@@ -59,7 +61,8 @@ impl Exchange<'_> {
         &self,
         id: &ApplicationId,
     ) -> Result<Reply, Problem> {
-        self.app.access().delete_application(self.caller, *id).await?;
+        let tenant = self.caller.tenant.id;
+        self.app.access().delete_application(tenant, *id, Some(self.caller)).await?;
         Ok(Reply::nothing())
     }
 

@@ -26,6 +26,13 @@ impl Exchange<'_> {
     }
 }
 
+/// Destroys the tenant's keys. The server removes its rows afterwards.
+pub(in crate::http) async fn delete_tenant(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+    let caller = exchange.caller;
+    exchange.app.access().deletion().begin(caller.tenant.id, Some(caller)).await?;
+    Ok(Reply::nothing())
+}
+
 /// The roles of members in the published interface.
 pub(in crate::http) fn list_roles() -> Reply {
     let names = ["OWNER", "ADMIN", "READ_ONLY"].map(|name| json!({ "name": name }));

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::domain::id::WebhookId;
 use crate::domain::webhook::Webhook;
 use crate::http::exchange::{Exchange, OperationFailure};
-use crate::http::probes::ProbeDetail;
+use crate::http::probes::ProbeRequest;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::state::Http;
@@ -61,7 +61,7 @@ pub(in crate::http) fn list_event_types() -> Reply {
 }
 
 /// The public key that verifies webhooks. It needs no key: receivers have none.
-pub(in crate::http) fn public_key(http: &Http, _: ProbeDetail) -> Reply {
+pub(in crate::http) fn public_key(http: &Http, _: &ProbeRequest<'_>) -> Reply {
     match http.app.webhooks().public_key() {
         Ok(Some(pem)) => {
             let kind = HeaderValue::from_static("application/x-pem-file");

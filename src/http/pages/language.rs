@@ -4,7 +4,7 @@ use hyper::header::{self, HeaderMap};
 
 /// The languages that the pages speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
+pub(in crate::http) enum Language {
     English,
     German,
     French,
@@ -25,7 +25,7 @@ impl Language {
 
     /// The language that the browser likes best. Of several with the same weight it is the first,
     /// as browsers order them. It is English if the pages speak none of them.
-    pub(super) fn preferred(headers: &HeaderMap) -> Self {
+    pub(in crate::http) fn preferred(headers: &HeaderMap) -> Self {
         let lines = headers.get_all(header::ACCEPT_LANGUAGE).into_iter();
         let ranges = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
         let mut best = (0, Self::English);

@@ -6,7 +6,7 @@
 
 mod amount;
 mod html;
-mod language;
+pub(super) mod language;
 mod question;
 mod texts;
 

@@ -32,7 +32,10 @@ const OF_ANSWERS: [&str; 11] = [
 ];
 
 /// The caller's headers without those for the vault and for the connection, and the trace id.
-pub(super) fn for_destination(headers: &HeaderMap, trace: &str) -> Vec<(String, Secret<Vec<u8>>)> {
+pub(in crate::http) fn for_destination(
+    headers: &HeaderMap,
+    trace: &str,
+) -> Vec<(String, Secret<Vec<u8>>)> {
     let listed = listed(headers.get_all("connection").iter().map(HeaderValue::as_bytes));
     let mut passed = Vec::with_capacity(headers.len());
     for (name, value) in headers {
@@ -47,18 +50,19 @@ pub(super) fn for_destination(headers: &HeaderMap, trace: &str) -> Vec<(String, 
 
 fn is_for_destination(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    // Servers with CGI variables do not tell an underscore from a hyphen.
+    let hyphenated = name.replace('_', "-");
     name.bytes().all(is_plain)
-        // Servers with CGI variables do not tell an underscore from a hyphen.
-        && !is_of_connection(&name.replace('_', "-"))
-        && !OF_VAULT.contains(&name)
-        && !name.starts_with("bt-proxy-")
-        && !name.starts_with("x-fern-")
+        && !is_of_connection(&hyphenated)
+        && !OF_VAULT.contains(&hyphenated.as_str())
+        && !hyphenated.starts_with("bt-proxy-")
+        && !hyphenated.starts_with("x-fern-")
 }
 
 /// The destination's headers without those of its connection and without those that are the
 /// vault's to say. A page among the answers gets an origin of its own: otherwise a script in it
 /// would run with the origin of the vault.
-pub(super) fn for_caller(headers: &[(String, Secret<Vec<u8>>)]) -> HeaderMap {
+pub(in crate::http) fn for_caller(headers: &[(String, Secret<Vec<u8>>)]) -> HeaderMap {
     let connection = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("connection"));
     let listed = listed(connection.map(|(_, value)| value.expose().as_slice()));
     let mut passed = HeaderMap::with_capacity(headers.len());
@@ -123,7 +127,9 @@ mod tests {
         );
         for name in [
             "bt-api-key",
+            "bt_api_key",
             "bt-proxy-url",
+            "bt_proxy_url",
             "bt-proxy-key",
             "bt-proxy-id",
             "bt-proxy-connection",

@@ -5,7 +5,7 @@
 //! means that nothing was sent.
 
 mod failure;
-mod headers;
+pub(super) mod headers;
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use crate::http::exchange::OperationCall;
 use crate::http::front::{Asset, Folder};
 use crate::http::operations::results::ResultsFunction;
 use crate::http::pages::PageCall;
-use crate::http::probes::ProbeFunction;
+use crate::http::probes::{OperatorFunction, ProbeFunction};
 use crate::http::problem::Problem;
 use crate::http::request_counts::Requests;
 use crate::http::route::path::PathReader;
@@ -71,7 +71,7 @@ pub(in crate::http) enum Handler {
     /// The files below the row's path, whose parameter is the name of a file.
     Folder(&'static Folder),
     Operation(OperationRoute),
-    Operator(ProbeFunction),
+    Operator(OperatorFunction),
     Page(PageRoute),
     Preflight,
     Probe(ProbeFunction),
@@ -288,7 +288,7 @@ fn is_elsewhere_in_tenants(path: &str) -> bool {
 pub(in crate::http) fn find_operator(
     method: &Method,
     path: &str,
-) -> Result<(&'static Route, ProbeFunction), NoMatch> {
+) -> Result<(&'static Route, OperatorFunction), NoMatch> {
     find(method, |route| match route.handler {
         Handler::Operator(function) => route.is_at(path).then_some(function),
         Handler::Asset(_)

@@ -127,7 +127,7 @@ macro_rules! probe {
             path: $path,
             presence: Presence::All,
             body: BodyKind::Nothing,
-            handler: Handler::$handler($function),
+            handler: Handler::$handler(|of, request| $function(of, request).into_probed()),
         }
     };
 }
@@ -233,6 +233,7 @@ pub static ROUTES: &[Route] = &[
     operation!(ListLogEntityTypes GET "/logs/entity-types" [LogRead] Nothing Ignored Other => fn logs::list_log_entity_types()),
     operation!(ReadTenant GET "/tenants/self" [TenantRead] Nothing Ignored Other => read_tenant()),
     operation!(UpdateTenant PUT "/tenants/self" [TenantUpdate] Json Once Other => update_tenant().await),
+    operation!(DeleteTenant DELETE "/tenants/self" [TenantDelete] Nothing Ignored Other => with tenants::delete_tenant().await),
     operation!(ReadTenantUsage GET "/tenants/self/reports/usage" [ReportRead] Nothing Ignored Other => with tenants::read_tenant_usage().await),
     operation!(ListTenantMembers GET "/tenants/self/members" [TenantMemberRead] Nothing Ignored Other => with tenants::list_no_people()),
     operation!(ListTenantInvitations GET "/tenants/self/invitations" [TenantInvitationRead] Nothing Ignored Other => with tenants::list_no_people()),
@@ -298,10 +299,10 @@ pub static ROUTES: &[Route] = &[
     probe!(Probe Readyz "/readyz" => probes::readyz),
     probe!(Probe Ping "/ping" => probes::ping),
     Route { name: "Preflight", methods: &[Method::OPTIONS], path: "*", presence: Presence::All, body: BodyKind::Nothing, handler: Handler::Preflight },
-    probe!(Operator Healthz "/healthz" => probes::healthz),
-    probe!(Operator Readyz "/readyz" => probes::readyz),
-    probe!(Operator Metrics "/metrics" => probes::metrics),
-    probe!(Operator Status "/status" => probes::status),
+    probe!(Operator Healthz "/healthz" => probes::operator_healthz),
+    probe!(Operator Readyz "/readyz" => probes::operator_readyz),
+    probe!(Operator Metrics "/metrics" => probes::operator_metrics),
+    probe!(Operator Status "/status" => probes::operator_status),
     Route { name: "ThreedsResults", methods: &[Method::POST], path: RESULTS_PATH, presence: Presence::All, body: BodyKind::Message, handler: Handler::Results(results::take_message) },
 ];
 
@@ -330,6 +331,24 @@ impl IntoResult<Self, Problem> for PageContent {
 
 impl IntoResult<PageContent, Problem> for Result<PageContent, Problem> {
     fn into_result(self) -> Self {
+        self
+    }
+}
+
+/// The same for probes. It is a trait of its own, since the compiler could not choose between the
+/// errors of probes and operations.
+trait IntoProbed {
+    fn into_probed(self) -> Result<Reply, Problem>;
+}
+
+impl IntoProbed for Reply {
+    fn into_probed(self) -> Result<Self, Problem> {
+        Ok(self)
+    }
+}
+
+impl IntoProbed for Result<Reply, Problem> {
+    fn into_probed(self) -> Self {
         self
     }
 }

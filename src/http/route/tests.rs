@@ -216,3 +216,17 @@ fn every_status_and_every_route_has_a_counter_that_is_found() {
     let expected = u64::try_from(ROUTES.len() * STATUSES.len() + 1).unwrap();
     assert_eq!(requests.counted(200..=599), [expected; 2]);
 }
+
+#[test]
+fn the_refusal_of_every_operation_names_the_permissions_that_it_needs() {
+    use crate::domain::permission::lacking;
+    for route in ROUTES {
+        if let Handler::Operation(operation) = &route.handler {
+            let text = lacking(operation.permissions);
+            for permission in operation.permissions {
+                let name = permission.as_str();
+                assert!(text.contains(name), "{}: {name}: {text}", route.name);
+            }
+        }
+    }
+}

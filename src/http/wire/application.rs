@@ -154,8 +154,10 @@ fn rule(fields: &mut Fields<'_>, holder: Holder) -> Option<AccessRule> {
         let message = format!("The description has at most {DESCRIPTION_CHARS_MAX} characters.");
         fields.wrong("description", message);
     }
+    let before = fields.mistakes.by_path().len();
     let permissions = permissions(fields, holder, Reach::Tokens);
-    if permissions.is_empty() {
+    // A permission that is wrong is one mistake, and not also a missing one.
+    if permissions.is_empty() && fields.mistakes.by_path().len() == before {
         fields.wrong("permissions", "A rule must grant at least one permission.");
     }
     let (container, conditions) = scope?;

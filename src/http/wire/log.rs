@@ -84,6 +84,19 @@ fn render(tenant: TenantId, id: Uuid, entry: &AuditEntry) -> Secret<Vec<u8>> {
     object.text("operation", entry.act.as_str());
     object.text("message", &entry.message());
     object.time("created_at", entry.at);
+    object.text("outcome", entry.outcome());
+    // The user who ran an operator's command is the operator's business and is left out.
+    if let Some(origin) = &entry.origin {
+        object.optional_display("address", origin.address);
+        object.optional_display("key_id", origin.key());
+        object.optional_display("trace_id", origin.trace.as_ref());
+    }
+    if let Some(refusals) = &entry.refusals {
+        object.text("reason", refusals.reason.as_str());
+        object.number("count", refusals.count);
+        object.time("first_at", refusals.first_at);
+        object.time("last_at", refusals.last_at);
+    }
     object.close()
 }
 

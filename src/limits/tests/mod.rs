@@ -6,6 +6,7 @@ mod abuse;
 mod properties;
 mod rows;
 mod scales;
+mod used;
 
 use std::net::Ipv4Addr;
 use std::time::Duration;

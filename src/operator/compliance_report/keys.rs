@@ -4,17 +4,26 @@ use std::collections::BTreeMap;
 
 use crate::app::{Holding, KeyInventory, KeyState, ListedKey};
 use crate::bounds::REPORT_KEY_AGE_MAX;
+use crate::domain::hex;
 use crate::domain::id::TenantId;
+use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
-use crate::report::{Chapter, moment, span};
+use crate::report::{Chapter, Requirement, moment, span};
 
-pub(super) fn chapter(inventory: &KeyInventory, holdings: &[Holding], now: Timestamp) -> Chapter {
-    let mut chapter = Chapter::new(
-        "Encryption keys",
-        "Requirements 3.6 and 3.7: keys are kept from those who have no need of them, and are \
-         changed at the end of their period. The master key stands outside the data; it seals the \
-         keys of the server and of each tenant. Keys that make fingerprints never change.",
-    );
+const REQUIREMENTS: &[Requirement] = &[
+    Requirement("3.6.1", "Keys of stored account data are guarded against disclosure and misuse."),
+    Requirement("3.7.4", "Keys are replaced at the end of their period."),
+    Requirement("3.7.5", "Keys that are replaced or no longer trusted are retired or destroyed."),
+    Requirement("3.7.6", "Keys in clear are handled by split knowledge and dual control."),
+];
+
+pub(super) fn chapter(
+    inventory: &KeyInventory,
+    holdings: &[Holding],
+    share_sets: &[ShareSet],
+    now: Timestamp,
+) -> Chapter {
+    let mut chapter = Chapter::new("Encryption keys", REQUIREMENTS);
     chapter = match inventory.master.made_at {
         Some(at) if now.since(at) > REPORT_KEY_AGE_MAX => chapter.attention(format!(
             "The master key is {} old: strongroom key rotate --master.",
@@ -25,11 +34,12 @@ pub(super) fn chapter(inventory: &KeyInventory, holdings: &[Holding], now: Times
             inventory.master.check,
             moment(at)
         )),
-        None => chapter.good(format!(
+        None => chapter.unknown(format!(
             "The master key {} is from before its age was kept.",
             inventory.master.check
         )),
     };
+    chapter = shares(chapter, share_sets);
     for rotation in &inventory.rotations {
         let since = moment(rotation.started_at);
         chapter = chapter.good(format!("A rotation has been under way since {since}."));
@@ -38,7 +48,8 @@ pub(super) fn chapter(inventory: &KeyInventory, holdings: &[Holding], now: Times
         holdings.iter().map(|it| (it.tenant.id, it.tenant.name.as_str())).collect();
     let owner = |key: &ListedKey| match key.tenant {
         None => String::from("(the server)"),
-        Some(id) => names.get(&id).map_or_else(|| id.to_string(), |name| String::from(*name)),
+        // The facts about the keys of a deleted tenant stay.
+        Some(id) => names.get(&id).map_or_else(|| format!("{id} (deleted)"), |it| (*it).into()),
     };
     for key in inventory.keys.iter().filter(|key| is_to_be_changed(key, now)) {
         chapter = chapter.attention(format!(
@@ -47,6 +58,7 @@ pub(super) fn chapter(inventory: &KeyInventory, holdings: &[Holding], now: Times
             owner(key)
         ));
     }
+    chapter = meanings(chapter);
     let number = |count: Option<u64>| count.map_or_else(|| String::from("-"), |it| it.to_string());
     let row = |key: &ListedKey| {
         vec![
@@ -58,10 +70,43 @@ pub(super) fn chapter(inventory: &KeyInventory, holdings: &[Holding], now: Times
             number(key.uses),
             number(key.records),
             number(key.index_entries),
+            number(key.doubled_entries),
         ]
     };
-    let head = ["of", "for", "number", "state", "age", "sealed", "records", "index entries"];
+    let head =
+        ["of", "for", "number", "state", "age", "sealed", "records", "index entries", "doubled"];
     chapter.table(&head, inventory.keys.iter().map(row).collect())
+}
+
+/// The meaning of the words of the table.
+fn meanings(chapter: Chapter) -> Chapter {
+    chapter
+        .good(
+            "States: a current key seals; a retiring one only opens until its records have moved to a \
+             newer one; a lasting one is kept because tags of API keys are made with it; of a \
+             destroyed one only the facts remain.",
+        )
+        .good(
+            "Purposes: seal encrypts records; audit encrypts the entries of the chain; sign signs the \
+             chain; index makes the hashes by which records are found; fingerprint makes the \
+             fingerprints of values; digest makes the digests of records; webhook signs webhooks.",
+        )
+}
+
+/// The recovery shares, which split the knowledge of the master key.
+fn shares(chapter: Chapter, sets: &[ShareSet]) -> Chapter {
+    if sets.is_empty() {
+        return chapter.good("No recovery shares of the master key were made with this program.");
+    }
+    sets.iter().fold(chapter, |chapter, set| {
+        chapter.good(format!(
+            "Recovery shares of a master key, set {}: {} of {} are needed; made {}.",
+            hex::encode(&set.set),
+            set.needed,
+            set.hashes.len(),
+            moment(set.made_at)
+        ))
+    })
 }
 
 /// Returns whether a key is due for rotation. Keys of other purposes never rotate.

@@ -1,43 +1,48 @@
 //! `strongroom report`: gathers the facts for an auditor and says which of them need attention.
 //!
-//! The requirements that chapters name are those of PCI DSS 4.0.1. The report states facts; the
+//! Every sentence comes from something that was looked at for this report: by the vault, or by the
+//! command, which looks at settings and files and tries the listener. The report states facts; the
 //! auditor decides whether a requirement is met.
 
 mod access;
+mod activity;
 mod holdings;
 mod keys;
 mod safety;
+mod settings;
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::app::{Error, TrustAnchors, Vault};
+use crate::app::{Error, TrustAnchors, Vault, digest_of};
 use crate::domain::audit::{Act, Entity, EntityKind};
-use crate::report::{Chapter, ComplianceReport};
+use crate::domain::hex;
+use crate::domain::time::Timestamp;
+use crate::report::{Chapter, ComplianceReport, Finding, Requirement, moment, printable};
 
-/// Facts from the settings, which the vault itself does not know.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ComplianceReportSettings {
-    pub data_directory: String,
-    pub listen: Vec<String>,
-    /// In seconds since 1970. Absent if the certificate cannot be read.
-    pub certificate_expires_at: Option<i64>,
-    pub audit_retention_days: u64,
-    pub audit_reads_strict: bool,
-}
+pub use settings::{CheckedThing, ComplianceReportSettings, KnownSettings, TlsFacts};
+
+/// The standard whose requirements the chapters name.
+const STANDARD: &str = "PCI DSS 4.0.1";
 
 pub(super) async fn render(
     vault: &Vault,
     settings: &ComplianceReportSettings,
 ) -> Result<Vec<u8>, Error> {
-    // The report lists access rights, so making it is audited.
-    vault.audit().write_operator_entry(Act::Export, Entity::of_server(EntityKind::Vault)).await?;
     let report = gather(vault, settings).await?;
-    let attention = report.attention().count();
     let (text, html) = (report.text(), report.html());
-    let made_at = report.made_at.to_wire();
-    let answer = json!({"made_at": made_at, "attention": attention, "text": text, "html": html});
+    // The report lists access rights, so it is audited before it is handed out. The entry has the
+    // digests of both files, so that an edited copy is noticed.
+    let mut entity = Entity::of_server(EntityKind::Vault);
+    entity.name = Some(format!("report txt {} html {}", digest_of(&text), digest_of(&html)).into());
+    vault.audit().write_operator_entry(Act::Export, entity).await?;
+    let answer = json!({
+        "made_at": report.made_at.to_wire(),
+        "attention": report.attention().count(),
+        "unknown": report.unknown(),
+        "text": text,
+        "html": html,
+        "facts": facts(&report),
+    });
     Ok(answer.to_string().into_bytes())
 }
 
@@ -50,30 +55,76 @@ async fn gather(
     let inventory = vault.keys().inventory().await?;
     let chain = vault.audit().inspect(&TrustAnchors::default()).await?;
     let chapters = vec![
-        vault_chapter(vault, settings)?,
-        holdings::chapter(vault, &holdings, now)?,
-        holdings::codes(&holdings),
-        keys::chapter(&inventory, &holdings, now),
-        access::chapter(&holdings, now),
+        settings::chapter(settings),
+        holdings::chapter(vault, &holdings, &inventory, now)?,
+        holdings::codes(&holdings, &vault.upkeep().stored_codes()?, now),
+        keys::chapter(&inventory, &holdings, &vault.keys().share_sets()?, now),
+        access::chapter(vault, &holdings, now)?,
         safety::audit(&vault.audit().status()?, &chain, settings),
+        activity::chapter(vault, settings).await?,
         safety::backups(&vault.backups().state()?, vault.upkeep().archive().condition(), now),
         safety::tls(settings, now),
+        safety::time(),
     ];
-    Ok(ComplianceReport {
-        title: String::from("Strongroom: compliance report"),
-        made_at: now,
-        chapters,
-    })
+    let title = String::from("Strongroom: compliance report");
+    Ok(ComplianceReport { title, made_at: now, about: about(vault, settings)?, chapters })
 }
 
-fn vault_chapter(vault: &Vault, settings: &ComplianceReportSettings) -> Result<Chapter, Error> {
+fn about(
+    vault: &Vault,
+    settings: &ComplianceReportSettings,
+) -> Result<Vec<(&'static str, String)>, Error> {
+    let unknown = || String::from("not known");
     let id = vault.upkeep().vault_id()?.map_or_else(|| String::from("none"), |id| id.to_string());
-    Ok(Chapter::new("Vault", "The vault that this report is about.")
-        .good(format!("Vault {id}, in {}.", settings.data_directory))
-        .good(concat!("Version ", env!("CARGO_PKG_VERSION"), "."))
-        .good(format!("Format of the data file: {}.", crate::app::FORMAT))
-        .good(
-            "Every value is sealed by AES-256-GCM under a key of its own, derived from the keys of \
-             its tenant (requirement 3.5.1).",
-        ))
+    let at = |seconds: i64| moment(Timestamp::from_seconds(seconds));
+    let head = vault.audit().status()?.head;
+    let chain = format!(
+        "{} entries; the last link is {}. The entry of this report follows, with the SHA-256 of its \
+         files.",
+        head.next,
+        hex::encode(head.link.bytes())
+    );
+    let period = format!("{} to {}", at(settings.from), at(settings.to));
+    Ok(vec![
+        ("Standard", String::from(STANDARD)),
+        ("Period", period),
+        ("Host", printable(&settings.host.clone().unwrap_or_else(unknown))),
+        ("Vault", id),
+        ("Data directory", printable(&settings.data_directory)),
+        (
+            "Settings",
+            printable(&settings.known.as_ref().map_or_else(unknown, |known| known.file.clone())),
+        ),
+        ("Program", String::from(concat!("strongroom ", env!("CARGO_PKG_VERSION")))),
+        ("Audit chain", chain),
+        ("Format of the data file", crate::app::FORMAT.to_string()),
+    ])
+}
+
+/// The report as JSON, for programs.
+fn facts(report: &ComplianceReport) -> Value {
+    let finding = |it: &Finding| json!({"standing": it.standing.name(), "sentence": it.sentence});
+    let requirement = |it: &Requirement| json!({"number": it.0, "title": it.1});
+    let chapter = |it: &Chapter| {
+        let rows = it.table.as_ref().map(|table| {
+            let row = |row: &Vec<String>| -> Value {
+                table.head.iter().copied().zip(row.iter().map(String::as_str)).collect()
+            };
+            table.rows.iter().map(row).collect::<Vec<_>>()
+        });
+        json!({
+            "title": it.title,
+            "requirements": it.requirements.iter().map(requirement).collect::<Vec<_>>(),
+            "findings": it.findings.iter().map(finding).collect::<Vec<_>>(),
+            "rows": rows,
+        })
+    };
+    let about: Value = report.about.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    json!({
+        "made_at": report.made_at.to_wire(),
+        "about": about,
+        "attention": report.attention().count(),
+        "unknown": report.unknown(),
+        "chapters": report.chapters.iter().map(chapter).collect::<Vec<_>>(),
+    })
 }

@@ -10,14 +10,25 @@ use crate::bounds::{
 use crate::domain::backup::BackupState;
 use crate::domain::time::Timestamp;
 use crate::operator::compliance_report::ComplianceReportSettings;
-use crate::report::{Chapter, moment, span};
+use crate::report::{Chapter, Requirement, moment, span};
+
+const BACKUPS: &[Requirement] = &[
+    Requirement("9.4.1", "Media with card data are guarded, backups among them."),
+    Requirement("12.10.1", "A plan for incidents exists, with the recovery of data, and is tried."),
+];
+const AUDIT: &[Requirement] = &[
+    Requirement("10.2.1", "Access to card data and administrative acts are logged."),
+    Requirement("10.3.2", "Logs are protected from changes."),
+    Requirement("10.3.4", "A change of a log is noticed."),
+    Requirement("10.5.1", "Logs are kept for a year, the last three months at hand."),
+];
+const TIME: &[Requirement] =
+    &[Requirement("10.6.1", "Clocks are synchronized, so that times in logs can be compared.")];
+const TLS: &[Requirement] =
+    &[Requirement("4.2.1", "Card numbers cross networks only under strong cryptography.")];
 
 pub(super) fn backups(state: &BackupState, archive: ArchiveCondition, now: Timestamp) -> Chapter {
-    let mut chapter = Chapter::new(
-        "Backups",
-        "Requirements 9.4 and 12.10: data can be had back, and that is tried. Backups are sealed as \
-         the data file is; the keys of card verification codes are in none.",
-    );
+    let mut chapter = Chapter::new("Backups", BACKUPS);
     chapter = match state.taken {
         Some(taken) if now.since(taken.at) > REPORT_BACKUP_AGE_MAX => chapter.attention(format!(
             "The newest scheduled backup is of {}, {} ago.",
@@ -63,12 +74,7 @@ pub(super) fn audit(
     report: &ChainReport,
     settings: &ComplianceReportSettings,
 ) -> Chapter {
-    let retention = Duration::from_hours(settings.audit_retention_days.saturating_mul(24));
-    let mut chapter = Chapter::new(
-        "Audit chain",
-        "Requirements 10.2, 10.3 and 10.5: every access to token data, every change and every \
-         administrative act is written down, cannot be altered unnoticed, and is kept for a year.",
-    );
+    let mut chapter = Chapter::new("Audit chain", AUDIT);
     chapter = if report.findings.is_empty() {
         chapter.good(format!(
             "All {} entries, from number {} on, and {} checkpoints were verified: whole.",
@@ -89,34 +95,74 @@ pub(super) fn audit(
             report.unanchored
         ));
     }
+    let Some(known) = &settings.known else {
+        return chapter
+            .unknown("The settings are not known, and with them the retention of entries.");
+    };
+    let retention = Duration::from_hours(known.audit_retention_days.saturating_mul(24));
     chapter = if retention < REPORT_AUDIT_RETENTION_MIN {
         chapter.attention(format!("Entries are kept for {} only.", span(retention)))
     } else {
         chapter.good(format!("Entries are kept for {}.", span(retention)))
     };
-    chapter.good(if settings.audit_reads_strict {
-        "A read is answered when its entry is durable."
+    chapter.good(if known.audit_reads_strict {
+        "A read is answered when its entry is durable (audit.reads = \"strict\")."
     } else {
-        "The loss of power may cost the entries of the last 100 milliseconds of reads."
+        "The loss of power may cost the entries of the last 100 milliseconds of reads (audit.reads = \
+         \"batched\")."
     })
 }
 
+/// The time of this machine, on which the times of the audit chain depend.
+pub(super) fn time() -> Chapter {
+    Chapter::new("Time", TIME)
+        .good("All times are in UTC, from the clock of this machine.")
+        .unknown("Whether that clock is synchronized was not checked: this program cannot know it.")
+}
+
 pub(super) fn tls(settings: &ComplianceReportSettings, now: Timestamp) -> Chapter {
-    let mut chapter = Chapter::new(
-        "TLS",
-        "Requirement 4.2.1: strong cryptography on every way in. The listener speaks TLS 1.3 and \
-         1.2 with forward secrecy, and nothing else.",
-    );
-    chapter = match settings.certificate_expires_at.map(Timestamp::from_seconds) {
-        None => chapter.attention("The certificate could not be read."),
-        Some(at) if at <= now => {
+    let mut chapter = Chapter::new("TLS", TLS);
+    let known = settings.known.as_ref();
+    let expires = known.map(|it| it.certificate_expires_at.map(Timestamp::from_seconds));
+    chapter = match expires {
+        None => chapter.unknown("The settings are not known, and with them the certificate."),
+        Some(None) => chapter.attention("The certificate could not be read."),
+        Some(Some(at)) if at <= now => {
             chapter.attention(format!("The certificate expired {}.", moment(at)))
         }
-        Some(at) if at.since(now) < CERTIFICATE_WARN_BEFORE => {
+        Some(Some(at)) if at.since(now) < CERTIFICATE_WARN_BEFORE => {
             chapter.attention(format!("The certificate expires {}.", moment(at)))
         }
-        Some(at) => chapter.good(format!("The certificate is valid until {}.", moment(at))),
+        Some(Some(at)) => chapter.good(format!("The certificate is valid until {}.", moment(at))),
     };
-    let rows = settings.listen.iter().map(|it| vec![it.clone()]).collect();
-    chapter.table(&["the settings name"], rows)
+    if let Some(known) = known {
+        chapter = chapter.good(format!("The settings name: {}.", known.listen.join(", ")));
+        for check in known.checks.iter().filter(|it| it.found.ends_with("issued by itself")) {
+            chapter = chapter.attention(format!(
+                "{}: the certificate was issued by itself, so that no authority vouches for it.",
+                check.setting
+            ));
+        }
+    }
+    let tls = &settings.tls;
+    chapter = match &tls.tried {
+        Some(address) => chapter.good(format!(
+            "Each version and each cipher suite of the table was tried with the server at {address}, \
+             which accepted it."
+        )),
+        None => chapter.unknown(
+            "No server answered the trial of its listener; the table is what this program can offer.",
+        ),
+    };
+    for (version, is_accepted) in &tls.older {
+        chapter = if *is_accepted {
+            chapter.attention(format!("The server accepts {version}."))
+        } else {
+            chapter.good(format!("The server refused {version}."))
+        };
+    }
+    let rows = tls.offered.iter().flat_map(|(version, suites)| {
+        suites.iter().map(move |suite| vec![version.clone(), suite.clone()])
+    });
+    chapter.table(&["version", "cipher suite"], rows.collect())
 }

@@ -3,6 +3,9 @@
 //! answer. Names are fully qualified, so there is no search list. A wrong address is harmless: the
 //! certificate proves the server's name.
 
+#[cfg(any(fuzzing, test))]
+pub(crate) mod fuzz;
+
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -233,15 +236,18 @@ fn parse(bytes: &[u8], id: [u8; 2], kind: RecordType) -> Option<DnsAnswer> {
         let data = rest.take(usize::from(length))?;
         // Aliases come as records of other types.
         if found == kind.code() && addresses.len() < NAME_ADDRESSES_MAX {
-            addresses.extend(address(data));
+            addresses.extend(address(data, kind));
         }
     }
     Some(DnsAnswer::Addresses(addresses))
 }
 
-fn address(data: &[u8]) -> Option<IpAddr> {
-    let four = <[u8; 4]>::try_from(data).ok().map(IpAddr::from);
-    four.or_else(|| <[u8; 16]>::try_from(data).ok().map(IpAddr::from))
+/// `None` for data of another length than the type of the record has.
+fn address(data: &[u8], kind: RecordType) -> Option<IpAddr> {
+    match kind {
+        RecordType::V4 => <[u8; 4]>::try_from(data).ok().map(IpAddr::from),
+        RecordType::V6 => <[u8; 16]>::try_from(data).ok().map(IpAddr::from),
+    }
 }
 
 /// Reads an answer from front to back.

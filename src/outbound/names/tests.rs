@@ -30,6 +30,11 @@ fn addresses_are_taken_out_of_an_answer_and_other_records_passed_over() {
     assert_eq!(parse(&told, ID, RecordType::V4), Some(DnsAnswer::Addresses(expected)));
     assert_eq!(parse(&told, ID, RecordType::V6), Some(DnsAnswer::Addresses(Vec::new())));
     assert_eq!(parse(&told, [0, 0], RecordType::V4), None);
+    // An address of the other kind is none, whatever the type of its record.
+    let told = answer(&query, 0x8180, &[(1, &[1; 16]), (28, &[1; 4])]);
+    for kind in [RecordType::V4, RecordType::V6] {
+        assert_eq!(parse(&told, ID, kind), Some(DnsAnswer::Addresses(Vec::new())));
+    }
     // No such name; cut short; the server failed; a question.
     let told = |flags| parse(&answer(&query, flags, &[]), ID, RecordType::V4);
     assert_eq!(told(0x8183), Some(DnsAnswer::Addresses(Vec::new())));

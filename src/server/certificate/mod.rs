@@ -3,6 +3,8 @@
 //!
 //! Buffers of this module that held key bytes are wiped; the TLS library keeps a copy of the key.
 
+mod facts;
+
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,13 +12,13 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::RootCertStore;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{NoServerSessionStorage, ServerConfig};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::{TLS12, TLS13};
+use rustls::{RootCertStore, SupportedProtocolVersion};
 use zeroize::Zeroize;
 
 use crate::bounds;
@@ -24,6 +26,12 @@ use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::server::clients::ClientVerifiers;
 use crate::server::validity;
+
+pub(super) use facts::version_name;
+pub use facts::{chain_holds, offered, read_facts};
+
+/// The versions of the protocol that listeners offer.
+pub(super) static VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
 
 /// A certificate that can be served.
 #[derive(Debug, Clone)]
@@ -41,7 +49,7 @@ pub(super) fn load(
 ) -> Result<Certificate, CertificateProblem> {
     let (pair, expires) = read_pair(certificate, private_key, now)?;
     let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_protocol_versions(&[&TLS13, &TLS12])
+        .with_protocol_versions(&VERSIONS)
         .map_err(CertificateProblem::Tls)?;
     let builder = match clients {
         Some(authorities) => builder.with_client_cert_verifier(authorities.verifier()),

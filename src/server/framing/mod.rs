@@ -8,7 +8,9 @@
 //!
 //! A head that is malformed or too large is withheld from hyper, whose own answers to it would have
 //! no body and no trace id; the connection answers it instead. An error inside a body, whose request
-//! is being answered already, is passed on as a byte that hyper's decoder rejects.
+//! is being answered already, ends what hyper sees of the connection: the body is incomplete. The last
+//! byte is one that hyper's decoder rejects where it looks at it, which it does not in extensions of
+//! chunks.
 
 use crate::server::bounds::Bounds;
 use crate::server::problem::ServerProblem;
@@ -61,7 +63,8 @@ enum State {
     Trailers,
     /// The head is withheld from hyper.
     Refused(ServerProblem),
-    /// A byte of the body was spoiled: hyper closes the connection after its answer.
+    /// A byte of the body was spoiled and hyper sees none after it, so it closes the connection after
+    /// its answer.
     Spoiled,
 }
 
@@ -106,8 +109,7 @@ impl Framing {
         let all = bytes.len();
         while let Some(first) = bytes.get_mut(seen) {
             let taken = match self.state {
-                State::Refused(_) => return seen,
-                State::Spoiled => return all,
+                State::Refused(_) | State::Spoiled => return seen,
                 State::Body(left) | State::ChunkData(left) => {
                     self.pass_over(left, all.saturating_sub(seen))
                 }
@@ -131,17 +133,12 @@ impl Framing {
 
     /// The reason why the rest of the connection is withheld from hyper.
     pub(super) const fn refusal(&self) -> Option<ServerProblem> {
-        match self.state {
-            State::Refused(problem) => Some(problem),
-            State::Start
-            | State::Head
-            | State::Body(_)
-            | State::ChunkSize
-            | State::ChunkData(_)
-            | State::ChunkEnd
-            | State::Trailers
-            | State::Spoiled => None,
-        }
+        if let State::Refused(problem) = self.state { Some(problem) } else { None }
+    }
+
+    /// Returns whether hyper sees no more of the connection because a body is malformed.
+    pub(super) fn is_spoiled(&self) -> bool {
+        self.state == State::Spoiled
     }
 
     /// Returns whether the peer has sent a part of a message and probably sends the rest.

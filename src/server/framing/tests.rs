@@ -45,10 +45,10 @@ fn check_malformed(text: &str, shown: usize) {
     check_refused(text, shown, ServerProblem::UnreadableRequest);
 }
 
-/// All of it reaches hyper but for one byte, which is spoiled.
+/// Hyper sees it up to one byte, which is spoiled, and nothing after that.
 #[track_caller]
 fn check_spoiled(text: &str, at: usize) {
-    let mut expected = text.as_bytes().to_vec();
+    let mut expected = text.as_bytes()[..=at].to_vec();
     expected[at] = SPOILED;
     for piece in PIECES {
         assert_eq!(follow(text.as_bytes(), piece), (expected.clone(), None), "{text:?} by {piece}");
@@ -79,6 +79,8 @@ fn a_line_that_ends_in_lf_alone_is_refused_in_a_head_and_spoiled_in_a_body() {
     check_malformed(&format!("{first}GET / HTTP/1.1\n\r\n"), first.len() + 14);
     check_spoiled(&format!("{chunked}1\na\r\n0\r\n\r\n"), chunked.len() + 1);
     check_spoiled(&format!("{chunked}0\r\nA: b\n\r\n"), chunked.len() + 7);
+    // Hyper would take the spoiled byte for a part of the extension, so what follows is withheld.
+    check_spoiled(&format!("{chunked}1;a\nb\r\na\r\n0\r\n\r\n{first}"), chunked.len() + 3);
 }
 
 #[test]

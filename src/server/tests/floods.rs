@@ -6,7 +6,7 @@ use crate::server::ResponseFuture;
 
 /// Answers as the closure does; the header `key` counts as a known key.
 #[derive(Clone)]
-struct Keyed<A>(A);
+pub(super) struct Keyed<A>(pub(super) A);
 
 impl<A: Responder> Responder for Keyed<A> {
     fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> ResponseFuture {
@@ -15,6 +15,10 @@ impl<A: Responder> Responder for Keyed<A> {
 
     fn knows(&self, request: &Request<Incoming>) -> bool {
         request.headers().contains_key("key")
+    }
+
+    fn trusts(&self, request: &Request<Incoming>) -> bool {
+        request.headers().get("key").is_some_and(|key| key != "public")
     }
 }
 
@@ -130,6 +134,38 @@ async fn read_slowly(bytes: usize, unread_max: Duration) -> usize {
         body.flow_control().release_capacity(part.len()).ok();
     }
     read
+}
+
+/// The reason in the last GOAWAY among these frames.
+fn goodbye(frames: &[u8]) -> Option<u8> {
+    let mut goodbye = frames.windows(17).filter(|part| part[3] == 7 && part[5..9] == [0; 4]);
+    goodbye.next_back().map(|part| part[16])
+}
+
+#[tokio::test]
+async fn a_flood_of_frames_without_requests_is_stopped() {
+    let mut opening = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    opening.extend([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    let ping = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+    let bounds = Bounds { h2_control_frames_max: 50, ..Bounds::default() };
+    for (pings, reason) in [(40, None), (60, Some(11))] {
+        let server = start(bounds.clone(), echo);
+        let mut stream = server.connect_with(Arc::new(server.client(&[b"h2"]))).await.unwrap();
+        let flood = [opening.clone(), ping.repeat(pings)].concat();
+        within!(stream.write_all(&flood)).await.unwrap();
+        let mut answered = Vec::new();
+        if reason.is_some() {
+            // The server closes by itself.
+            within!(stream.read_to_end(&mut answered)).await.ok();
+        } else {
+            let mut piece = [0; 1_000];
+            while answered.len() < pings * ping.len() {
+                let read = within!(stream.read(&mut piece)).await.unwrap();
+                answered.extend_from_slice(&piece[..read]);
+            }
+        }
+        assert_eq!(goodbye(&answered), reason, "{pings} of them");
+    }
 }
 
 #[tokio::test]

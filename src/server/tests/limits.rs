@@ -1,5 +1,11 @@
+use super::floods::Keyed;
 use super::*;
 use crate::waiting::wait_until;
+
+/// A request of a client that is known.
+fn with_key(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nkey: shown\r\n\r\n")
+}
 
 fn limited(in_all: usize, per_address: Option<usize>, trusted: TrustedAddresses) -> Running {
     let bounds = Bounds {
@@ -9,14 +15,14 @@ fn limited(in_all: usize, per_address: Option<usize>, trusted: TrustedAddresses)
         ..Bounds::default()
     };
     let key = KeyPair::generate().unwrap();
-    start_with(bounds, echo, Folder::new(), &key, trusted)
+    start_with(bounds, Keyed(echo), Folder::new(), &key, trusted)
 }
 
 async fn check_limit(mut server: Running, places: usize, field: &str) {
     let mut held = Vec::new();
     for _ in 0..places {
         let mut stream = server.connect().await;
-        ask(&mut stream, &get("/")).await;
+        ask(&mut stream, &with_key("/")).await;
         held.push(stream);
     }
     assert!(server.try_connect().await.is_err());
@@ -50,4 +56,36 @@ async fn connections_of_one_address_are_bounded() {
 async fn a_trusted_address_is_bounded_in_all_alone() {
     let server = limited(3, Some(1), Arc::new(|address| address.is_loopback()));
     check_limit(server, 3, "in_all").await;
+}
+
+#[tokio::test]
+async fn strangers_make_room_and_clients_with_a_key_keep_their_places() {
+    let mut server = limited(4, None, Arc::new(|_| true));
+    let mut known = server.connect().await;
+    ask(&mut known, &with_key("/")).await;
+    let silent = within!(TcpStream::connect(server.address)).await.unwrap();
+    let mut refused = server.connect().await;
+    // An answer without a key, or with one that everybody knows, changes nothing.
+    ask(&mut refused, &get("/")).await;
+    ask(&mut refused, &with_key("/").replace("shown", "public")).await;
+    let mut half = server.connect().await;
+    within!(half.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nkey")).await.unwrap();
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        let mut stream = server.connect().await;
+        ask(&mut stream, &with_key("/")).await;
+        held.push(stream);
+    }
+    let event = server.event("connections_refused").await;
+    assert!(event["strangers"].as_u64() >= Some(1), "{event}");
+    let mut silent = silent;
+    within!(silent.read_to_end(&mut Vec::new())).await.ok();
+    assert_eq!(read_to_close(&mut refused).await, "");
+    assert_eq!(read_to_close(&mut half).await, "");
+    held.push(known);
+    for stream in &mut held {
+        assert_eq!(ask(stream, &get("/on")).await.1, "GET /on");
+    }
+    // All places are taken by clients that are known.
+    assert!(server.try_connect().await.is_err());
 }

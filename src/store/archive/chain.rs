@@ -175,8 +175,8 @@ fn piece_advice(invalid: &InvalidPiece) -> String {
         }
         InvalidPiece::Newer => String::from("use the newer program"),
         InvalidPiece::UnknownKey(check) => format!(
-            "the master key was replaced: give this key's file, too, with --key FILE (key rotate \
-             --master leaves the replaced key as master.key.old-{})",
+            "the master key was replaced: give the file of the key {}, too, with --key FILE (key \
+             rotate --master leaves a replaced key beside the new one, as master.key.old-ID)",
             hex::encode(check)
         ),
     }

@@ -90,8 +90,9 @@ impl PieceName {
             is_number.then(|| digits.parse().ok()).flatten()
         };
         let (first, last) = (number()?, number()?);
-        let name = Self { timeline, first, last };
-        (parts.next().is_none() && first <= last).then_some(name)
+        let found = Self { timeline, first, last };
+        // A name with capital digits would be looked for under another one.
+        (first <= last && found.to_string() == name).then_some(found)
     }
 
     /// The name until the last batch is known and the file is durable.
@@ -228,6 +229,7 @@ mod tests {
             &text.replace(".piece", ".piece.unfinished"),
             &text.replace("-0", "-"),
             &text.replace("1a1a1a1a-", "1a1a1a1-"),
+            &text.replace("1a1a1a1a-", "1a1a1a1A-"),
             &mark_name(&[0x1a; 16]),
             &PieceName::unfinished(&[0x1a; 16]),
         ] {

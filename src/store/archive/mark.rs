@@ -69,7 +69,7 @@ impl TimelineEnd {
         Ok(Some(end))
     }
 
-    fn encode(&self, key: &MasterKey) -> Vec<u8> {
+    pub(in crate::store) fn encode(&self, key: &MasterKey) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(FORMAT.to_be_bytes());
         bytes.extend(self.vault);
@@ -83,7 +83,7 @@ impl TimelineEnd {
         bytes
     }
 
-    fn decode(bytes: &[u8], keys: &[MasterKey]) -> Result<Self, InvalidPiece> {
+    pub(in crate::store) fn decode(bytes: &[u8], keys: &[MasterKey]) -> Result<Self, InvalidPiece> {
         let rest = check_start(bytes)?;
         let parts = || {
             let (signed, tag) = bytes.split_at_checked(SIGNED_BYTES)?;

@@ -28,7 +28,15 @@ impl Piece {
         name: &PieceName,
         keys: &[MasterKey],
     ) -> Result<Self, InvalidPiece> {
-        let bytes = read_bounded(path, ARCHIVE_PIECE_BYTES_MAX)?;
+        Self::parse(read_bounded(path, ARCHIVE_PIECE_BYTES_MAX)?, name, keys)
+    }
+
+    /// Checks the bytes of a piece.
+    pub(in crate::store) fn parse(
+        bytes: Vec<u8>,
+        name: &PieceName,
+        keys: &[MasterKey],
+    ) -> Result<Self, InvalidPiece> {
         let (header, _) = PieceHeader::decode(&bytes)?;
         let start = bytes.len().checked_sub(TRAILER_BYTES).filter(|it| *it >= HEADER_BYTES);
         let (start, trailer) = start

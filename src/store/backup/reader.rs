@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
-use crate::bounds::{BACKUP_CHUNK_BYTES_MAX, BACKUP_MANIFEST_BYTES_MAX};
+use crate::bounds::{BACKUP_CHUNK_BYTES_MAX, BACKUP_MANIFEST_BYTES_MAX, BACKUP_ROWS_BYTES_MAX};
 use crate::crypto::{MasterKey, Sha256};
 use crate::domain::hex;
+use crate::metrics::Progress;
 use crate::store::backup::format::{
     CHUNK, CHUNK_HEAD_BYTES, DIGEST_BYTES, END, FORMAT, HEADER_BYTES, InvalidBackup, MAGIC,
     MANIFEST, MANIFEST_HEAD_BYTES, TRAILER_BYTES,
@@ -20,8 +22,8 @@ use crate::store::tables::Table;
 /// An open backup. It checks everything that it returns, except the origin, which takes the master
 /// key: see [`Reader::check_origin`].
 #[derive(Debug)]
-pub struct Reader {
-    file: BufReader<File>,
+pub struct Reader<F = File> {
+    file: BufReader<F>,
     manifest: Manifest,
     signed: SignedManifest,
     /// The offset of the end of the rows.
@@ -30,6 +32,7 @@ pub struct Reader {
     digest: Sha256,
     counts: BTreeMap<&'static str, u64>,
     last: Option<(Table, Vec<u8>)>,
+    progress: Option<Arc<Progress>>,
 }
 
 /// The bytes of the manifest and their HMAC.
@@ -55,8 +58,15 @@ impl Reader {
         if !std::fs::metadata(path)?.is_file() {
             return Err(InvalidBackup::NotABackup);
         }
-        let mut file = File::open(path)?;
+        let file = File::open(path)?;
         let length = file.metadata()?.len();
+        Self::new(file, length)
+    }
+}
+
+impl<F: Read + Seek> Reader<F> {
+    /// Reads the manifest of a backup of this length.
+    pub(in crate::store) fn new(mut file: F, length: u64) -> Result<Self, InvalidBackup> {
         let mut magic = [0; 18];
         match file.read_exact(&mut magic) {
             Ok(()) if magic.starts_with(MAGIC) => (),
@@ -83,7 +93,14 @@ impl Reader {
             digest: Sha256::new(),
             counts: BTreeMap::new(),
             last: None,
+            progress: None,
         })
+    }
+
+    /// Counts the rows that are read, of those that the manifest names.
+    pub fn count(&mut self, progress: &Arc<Progress>) {
+        progress.set_total(self.manifest.rows);
+        self.progress = Some(Arc::clone(progress));
     }
 
     pub const fn manifest(&self) -> &Manifest {
@@ -130,6 +147,9 @@ impl Reader {
         let table = table.ok_or_else(|| damaged("a table that no program has"))?;
         let rows = parse(&bytes, count).ok_or_else(|| damaged("the rows make no sense"))?;
         self.check_order(table, &rows).ok_or_else(|| damaged("the rows are out of order"))?;
+        if let Some(progress) = &self.progress {
+            progress.add(rows.len());
+        }
         Ok(Some(Chunk { table, rows, bytes: bytes.len() }))
     }
 
@@ -188,7 +208,7 @@ impl Reader {
     }
 }
 
-fn find_manifest(file: &mut File, length: u64) -> Result<u64, InvalidBackup> {
+fn find_manifest(file: &mut (impl Read + Seek), length: u64) -> Result<u64, InvalidBackup> {
     let trailer = length.checked_sub(TRAILER_BYTES).filter(|at| *at > HEADER_BYTES);
     file.seek(SeekFrom::Start(trailer.ok_or(InvalidBackup::CutShort)?))?;
     let mut at = [0; 8];
@@ -202,7 +222,7 @@ fn find_manifest(file: &mut File, length: u64) -> Result<u64, InvalidBackup> {
 }
 
 fn read_manifest(
-    file: &mut File,
+    file: &mut (impl Read + Seek),
     at: u64,
     length: u64,
 ) -> Result<(Manifest, SignedManifest), InvalidBackup> {
@@ -234,9 +254,10 @@ fn read_manifest(
     Ok((manifest, SignedManifest { json: json.to_vec(), tag: tag.to_vec() }))
 }
 
-/// The rows of a chunk, or `None` if they do not fill it exactly.
+/// The rows of a chunk, or `None` if they do not fill it exactly or take too much memory.
 fn parse(mut bytes: &[u8], count: u32) -> Option<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
+    let mut left = BACKUP_ROWS_BYTES_MAX;
     for _ in 0..count {
         let (head, rest) = bytes.split_first_chunk::<8>()?;
         let [s0, s1, k0, k1, v0, v1, v2, v3] = *head;
@@ -245,6 +266,8 @@ fn parse(mut bytes: &[u8], count: u32) -> Option<Vec<Row>> {
         let value = usize::try_from(u32::from_be_bytes([v0, v1, v2, v3])).ok()?;
         let (suffix, rest) = rest.split_at_checked(suffix)?;
         let (value, rest) = rest.split_at_checked(value)?;
+        let taken = shared.saturating_add(suffix.len()).saturating_add(value.len());
+        left = left.checked_sub(taken.saturating_add(size_of::<Row>()))?;
         let before = rows.last().map_or(&[][..], |(key, _)| key.as_slice());
         let key = [before.get(..shared)?, suffix].concat();
         rows.push((key, value.to_vec()));
@@ -263,5 +286,25 @@ impl From<io::Error> for InvalidBackup {
             return Self::CutShort;
         }
         Self::Io(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_share_their_beginning_take_bounded_memory() {
+        let key = vec![7; 60_000];
+        let rows = |count: u32| {
+            let mut bytes = [&[0, 0, 0xea, 0x60, 0, 0, 0, 0], key.as_slice()].concat();
+            for number in 1..count {
+                bytes.extend([0xea, 0x60, 0, 4, 0, 0, 0, 0]);
+                bytes.extend(number.to_be_bytes());
+            }
+            parse(&bytes, count).map(|rows| rows.len())
+        };
+        assert_eq!(rows(1_000), Some(1_000));
+        assert_eq!(rows(2_000), None);
     }
 }

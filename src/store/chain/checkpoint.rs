@@ -128,14 +128,14 @@ impl Checkpoint {
         [&signer.to_be_bytes(), common.as_slice(), &generation, &count, &commitment].concat()
     }
 
-    fn value(&self) -> Vec<u8> {
+    pub(in crate::store) fn value(&self) -> Vec<u8> {
         let version: &[u8] = if self.extent.is_some() { &[VERSION] } else { &[] };
         [version, &self.body(), &self.signature].concat()
     }
 
     /// Version 1 has no version byte. Its first byte is the most significant byte of a number of
     /// entries, which is always zero.
-    pub(super) fn decode(sequence: &[u8], value: &[u8]) -> Option<Self> {
+    pub(in crate::store) fn decode(sequence: &[u8], value: &[u8]) -> Option<Self> {
         let sequence = u64::from_be_bytes(sequence.try_into().ok()?);
         let (extended, rest) = match value.split_first()? {
             (&VERSION, rest) => (true, rest),

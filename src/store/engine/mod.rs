@@ -44,6 +44,12 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// Lets the engine do work that only saves time later, or holds it back, as on a full disk.
     fn set_upkeep(&self, upkeep: Upkeep);
 
+    /// Returns when no file but the data file has rows that were deleted or replaced before the
+    /// call. While upkeep is held, or the archive lacks a part of the log, the engine does it later.
+    fn forget(&self) -> Result<(), StorageFailure> {
+        Ok(())
+    }
+
     /// Merges now, if the engine merges. The turn decides which rows.
     #[cfg(test)]
     fn merge_now(&self, _turn: usize) -> Result<(), StorageFailure> {
@@ -98,6 +104,11 @@ pub trait Read: Send + Sync {
         order: Order,
         count_max: usize,
     ) -> Result<Page, StorageFailure>;
+
+    /// About the number of all rows, for progress; 0 if the engine does not know it.
+    fn rows_about(&self) -> u64 {
+        0
+    }
 }
 
 /// A moment in the history of a store.
@@ -161,4 +172,6 @@ pub struct EngineHealth {
     pub waits: u64,
     /// The number of batches that the start found in the log.
     pub recovered: u64,
+    /// The start left out the last batch of the log, which was not whole.
+    pub is_cut_off: bool,
 }

@@ -16,8 +16,6 @@ mod steps;
 
 use std::path::{Path, PathBuf};
 
-use redb::Database;
-
 use crate::bounds::{CACHE_BYTES, MIGRATION_BACKUPS_MAX};
 use crate::crypto::{BackupKey, MasterKey, Random};
 use crate::domain::time::Timestamp;
@@ -25,6 +23,7 @@ use crate::store::backup::format::BackupFailure;
 use crate::store::backup::reader::Reader;
 use crate::store::backup::{self, SnapshotTimes};
 use crate::store::change::Change;
+use crate::store::engine::local::database::GuardedDatabase;
 use crate::store::engine::local::file::{self, DataFile};
 use crate::store::failure::{OpenFailure, StorageFailure};
 use crate::store::handle::Store;
@@ -190,7 +189,7 @@ pub(super) fn open_migrated(
 /// the writes of a step. Without the master key the keys in the file stay as they are, which is
 /// enough for a copy in memory whose keys are never opened.
 pub(super) fn run(
-    database: &Database,
+    database: &GuardedDatabase,
     from: u32,
     master: Option<&MasterKey>,
     random: &Random,

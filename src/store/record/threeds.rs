@@ -14,7 +14,9 @@ use crate::store::record::threeds_parts::{AuthenticationV1, DeviceV1, EnrolmentV
 use crate::store::record::threeds_simulated::SimulatedV1;
 use crate::threeds::codes::MethodOutcome;
 use crate::threeds::scheme::Scheme;
-use crate::threeds::session::{CardSource, Device, Session, SessionKind, WebChallengeMode};
+use crate::threeds::session::{
+    CardOrigin, CardSource, Device, Session, SessionKind, WebChallengeMode,
+};
 use crate::threeds::state::{MethodState, SessionState};
 use crate::threeds::version::ProtocolVersion;
 
@@ -27,6 +29,9 @@ struct SessionV1 {
     device: Option<String>,
     device_info: DeviceV1,
     card: CardV1,
+    /// Absent in records of servers that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    card_origin: Option<CardOriginV1>,
     scheme: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     additional_brands: Vec<String>,
@@ -66,6 +71,13 @@ enum CardV1 {
 }
 
 #[derive(Serialize, Deserialize)]
+struct CardOriginV1 {
+    record: Uuid,
+    fingerprint: String,
+    number: String,
+}
+
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum StateV1 {
     Created { method: MethodV1, expires_at: i64 },
@@ -94,6 +106,11 @@ pub fn encode_session(session: &Session) -> Result<Secret<Vec<u8>>, EncodeFailed
             CardSource::Token(id) => CardV1::Token(id.clone()),
             CardSource::TokenIntent(id) => CardV1::TokenIntent(id.clone()),
         },
+        card_origin: session.card_origin.as_ref().map(|it| CardOriginV1 {
+            record: it.record,
+            fingerprint: it.fingerprint.clone(),
+            number: it.number.clone(),
+        }),
         scheme: String::from(session.scheme.as_str()),
         additional_brands: session.additional_brands.clone(),
         enrolment: EnrolmentV1::of(&session.enrolment),
@@ -135,6 +152,11 @@ fn session(tenant: TenantId, id: SessionId, record: SessionV1) -> Option<Session
             CardV1::Token(id) => CardSource::Token(id),
             CardV1::TokenIntent(id) => CardSource::TokenIntent(id),
         },
+        card_origin: record.card_origin.map(|it| CardOrigin {
+            record: it.record,
+            fingerprint: it.fingerprint,
+            number: it.number,
+        }),
         scheme: Scheme::parse(&record.scheme)?,
         additional_brands: record.additional_brands,
         enrolment: record.enrolment.read()?,
@@ -248,6 +270,11 @@ mod tests {
                 ..DeviceInfo::default()
             },
             card: CardSource::Pan(String::from("token")),
+            card_origin: Some(CardOrigin {
+                record: id,
+                fingerprint: String::from("print"),
+                number: String::from("hash"),
+            }),
             scheme,
             additional_brands: vec![String::from("Cartes Bancaires")],
             enrolment,

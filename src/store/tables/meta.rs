@@ -1,5 +1,7 @@
 //! The keys of [`Table::Meta`]: names, in clear.
 
+use crate::domain::id::TenantId;
+use crate::domain::time::Timestamp;
 use crate::store::tables::range::KeyRange;
 use crate::store::tables::table::{Table, join};
 
@@ -15,6 +17,8 @@ pub const AUDIT_RECORDS: &[u8] = b"audit_records";
 pub const AUDIT_START: &[u8] = b"audit_start";
 /// The place in the history of the newest backup: timeline (16) and number of the last batch (8).
 pub const BACKUP_MOMENT: &[u8] = b"backup_moment";
+/// The time of that backup in microseconds since 1970 (8).
+pub const BACKUP_TIME: &[u8] = b"backup_time";
 /// The state of scheduled backups.
 pub const BACKUPS: &[u8] = b"backups";
 /// The state of scheduled backups if the process dies during the current one.
@@ -32,7 +36,9 @@ pub const PROGRAM: &[u8] = b"program";
 /// The time at which the file was made from a backup.
 pub const RESTORED_AT: &[u8] = b"restored_at";
 
+const DELETION: &[u8] = b"deletion/";
 const AUDIT_SIGNER: &[u8] = b"audit_signer/";
+const IMPORT: &[u8] = b"import/";
 const KEY: &[u8] = b"key/";
 const ROTATION: &[u8] = b"rotation/";
 const SHARES: &[u8] = b"shares/";
@@ -51,6 +57,26 @@ pub fn audit_signer_of_key(key: &[u8]) -> Option<u32> {
     key.strip_prefix(AUDIT_SIGNER)?.try_into().ok().map(u32::from_be_bytes)
 }
 
+/// The state of an import of a tenant.
+pub fn import(tenant: TenantId, import: &str) -> Vec<u8> {
+    join(&[IMPORT, tenant.bytes(), import.as_bytes()])
+}
+
+/// The scope in a key of [`import`].
+pub fn import_scope_of_key(key: &[u8]) -> Option<[u8; 16]> {
+    key.strip_prefix(IMPORT)?.first_chunk().copied()
+}
+
+/// The states of all imports of a tenant.
+pub fn imports_of(tenant: TenantId) -> KeyRange {
+    KeyRange::prefix(Table::Meta, join(&[IMPORT, tenant.bytes()]))
+}
+
+/// The states of all imports.
+pub fn imports() -> KeyRange {
+    KeyRange::prefix(Table::Meta, IMPORT.to_vec())
+}
+
 /// The times of a key; `key` is that key's own key in [`Table::Keys`].
 pub fn key_facts(key: &[u8]) -> Vec<u8> {
     join(&[KEY, key])
@@ -63,6 +89,29 @@ pub fn key_facts_of(scope: &[u8; 16]) -> KeyRange {
 /// The key in [`Table::Keys`] that a row of [`key_facts`] describes.
 pub fn key_of_facts(key: &[u8]) -> Option<&[u8]> {
     key.strip_prefix(KEY)
+}
+
+/// The deletion of a tenant that is under way. Its value is the time at which it began.
+pub fn deletion(scope: &[u8; 16]) -> Vec<u8> {
+    join(&[DELETION, scope])
+}
+
+pub fn deletions() -> KeyRange {
+    KeyRange::prefix(Table::Meta, DELETION.to_vec())
+}
+
+/// The scope in a key of [`deletion`].
+pub fn deletion_of_key(key: &[u8]) -> Option<[u8; 16]> {
+    key.strip_prefix(DELETION)?.try_into().ok()
+}
+
+pub fn deletion_value(at: Timestamp) -> Vec<u8> {
+    at.micros().to_be_bytes().to_vec()
+}
+
+/// The scopes of all keys that the file has facts about.
+pub fn all_key_facts() -> KeyRange {
+    KeyRange::prefix(Table::Meta, KEY.to_vec())
 }
 
 /// The current rotation of a scope's keys.

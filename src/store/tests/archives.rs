@@ -8,6 +8,7 @@ use crate::clock::Clock;
 use crate::crypto::MasterKey;
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
+use crate::store::alarm::Alarm;
 use crate::store::archive::format::{HEADER_BYTES, PieceHeader, PieceName};
 use crate::store::archive::mark::TimelineEnd;
 use crate::store::archive::reader::Piece;
@@ -21,6 +22,7 @@ use crate::store::engine::local::log::segment::Lineage;
 use crate::store::engine::local::state::Origin;
 use crate::store::engine::local::{LocalEngine, Sizes};
 use crate::store::engine::{Engine as _, Moment, RowChange};
+use crate::store::meta::Restoration;
 use crate::store::tests::backups::master;
 use crate::store::tests::disk::TestDisk;
 use crate::store::tests::{TestDirectory, block_on, has, put};
@@ -282,7 +284,7 @@ fn a_standby_keeps_its_place_and_is_no_vault_until_it_is_promoted() {
     let last = primary.piece(&[5]);
     let (archive, keys) = (primary.archive(), [master(b'1')]);
     let replay = Replay { directory: &archive, keys: &keys, until: None };
-    let promoted = standby.promote(Some(replay), &keys, Clock::new().now()).unwrap();
+    let promoted = standby.promote(Some(replay), &keys, &now()).unwrap();
     assert_eq!(promoted.moment.sequence, last.name.last);
     assert!(matches!(Standby::open(&data), Err(OpenFailure::NotStandby)));
     let store = Store::open(&data, &Clock::new()).unwrap();
@@ -301,7 +303,7 @@ fn after_a_promotion_the_later_pieces_of_the_old_primary_are_refused() {
     let fork = primary.piece(&[3]);
     let (archive, keys) = (primary.archive(), [master(b'1')]);
     let replay = Replay { directory: &archive, keys: &keys, until: None };
-    let promoted = first.promote(Some(replay), &keys, Clock::new().now()).unwrap();
+    let promoted = first.promote(Some(replay), &keys, &now()).unwrap();
     let late = primary.piece(&[4]);
     let timeline = late.name.timeline;
     assert!(ArchiveDirectory::is_ended(&archive, &timeline).unwrap());
@@ -321,7 +323,7 @@ fn after_a_promotion_the_later_pieces_of_the_old_primary_are_refused() {
     assert!(reached.refused.contains(&primary.path(&late)) && reached.refused.len() == 1);
     restored.close();
     // A standby that is not promoted follows the promoted vault; it is not promoted by mistake.
-    let mistaken = primary.standby("mistaken").promote(Some(replay), &keys, Clock::new().now());
+    let mistaken = primary.standby("mistaken").promote(Some(replay), &keys, &now());
     assert!(matches!(mistaken, Err(StandbyFailure::OtherPromoted(_))), "{mistaken:?}");
     let reached = catch_up(&mut second, &archive).unwrap();
     assert_eq!(reached.moment.timeline, promoted.moment.timeline);
@@ -352,11 +354,11 @@ fn a_promotion_that_was_cut_off_is_repeated_with_the_same_timeline() {
     let mark = archive.join(crate::store::archive::format::mark_name(&timeline));
     let unfinished = PathBuf::from(format!("{}.unfinished", mark.display()));
     fs::create_dir(&unfinished).unwrap();
-    assert!(standby.promote(Some(replay), &keys, Clock::new().now()).is_err());
+    assert!(standby.promote(Some(replay), &keys, &now()).is_err());
     fs::remove_dir(&unfinished).unwrap();
     assert!(matches!(Store::open(&data, &Clock::new()), Err(OpenFailure::Standby)));
     let standby = Standby::open(&data).unwrap();
-    let promoted = standby.promote(Some(replay), &keys, Clock::new().now()).unwrap();
+    let promoted = standby.promote(Some(replay), &keys, &now()).unwrap();
     let end = TimelineEnd::read(&archive, &timeline, &keys).unwrap().unwrap();
     assert_eq!((end.next, end.last), (promoted.moment.timeline, promoted.moment.sequence));
     let mut bytes = fs::read(&mark).unwrap();
@@ -376,7 +378,8 @@ fn the_log_is_kept_for_the_archive_within_a_bound_also_over_a_restart() {
     let sizes = Sizes { segment_bytes: 4 * 1024, held_bytes_max: 16 * 1024, ..Sizes::default() };
     let start = || {
         let data = DataFile::open(volume.as_ref(), 0).unwrap();
-        LocalEngine::start_without_merger(&volume, data, &Clock::new(), sizes).unwrap()
+        LocalEngine::start_without_merger(&volume, data, (&Clock::new(), &Alarm::default()), sizes)
+            .unwrap()
     };
     let write = |engine: &LocalEngine, count: u8| {
         for key in 0..count {
@@ -389,7 +392,7 @@ fn the_log_is_kept_for_the_archive_within_a_bound_also_over_a_restart() {
     write(&engine, 1);
     let held = source.tail(None).unwrap().unwrap().at();
     source.hold(Some(held));
-    write(&engine, 9);
+    write(&engine, 7);
     engine.close().unwrap();
     drop((engine, source));
     // The next process has no archive, and keeps the log all the same.
@@ -467,4 +470,8 @@ fn the_published_piece_and_mark_are_read() {
     let mut newer = bytes;
     newer[19] = 2;
     assert!(matches!(PieceHeader::decode(&newer), Err(InvalidPiece::Newer)));
+}
+
+fn now() -> Restoration {
+    Restoration { at: Clock::new().now(), by: None }
 }

@@ -77,7 +77,7 @@ pub(crate) enum Operation {
     Write,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// This operation and all later ones of its kind fail.
     Always(i32),
@@ -93,7 +93,7 @@ pub(crate) enum Fault {
 }
 
 /// What becomes of unsynced writes when the power goes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Lost,
     Reached,
@@ -167,6 +167,11 @@ impl TestDisk {
     /// Ends the use of the disk by this process. What was written stays.
     pub(crate) fn kill(&self) {
         self.lock().off = true;
+    }
+
+    /// True after a loss of power or the end of the process, until [`TestDisk::restart`].
+    pub(crate) fn is_off(&self) -> bool {
+        self.lock().off
     }
 
     /// Lets a new process use the disk, and no fault is planned. What was written and not synced is

@@ -3,14 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use redb::Database;
-
 use crate::bounds::{CACHE_BYTES, MIGRATION_BACKUPS_MAX, MIGRATION_CHUNK_BYTES};
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::backup::{BackupFailure, Reader};
+use crate::store::engine::local::database::GuardedDatabase;
 use crate::store::engine::local::file::{DataFile, definition};
 use crate::store::migration::{MigrationFailure, run};
 use crate::store::opening::first_look;
@@ -45,7 +44,7 @@ fn first_format() -> TestDisk {
     TestDisk::with_data_file(disk.durable().remove(Store::FILE).unwrap())
 }
 
-fn database(disk: &TestDisk) -> Database {
+fn database(disk: &TestDisk) -> GuardedDatabase {
     DataFile::open(disk, CACHE_BYTES).unwrap().database
 }
 

@@ -4,6 +4,8 @@ mod answers;
 mod archives;
 mod backups;
 mod chain;
+pub(crate) mod damage;
+mod damaged_copies;
 pub(crate) mod disk;
 mod failures;
 mod migrations;
@@ -11,6 +13,8 @@ mod proxies;
 mod queue;
 mod records;
 mod session_records;
+pub(crate) mod stepped;
+mod taken_files;
 mod unwritten;
 
 use std::fs;
@@ -22,6 +26,7 @@ use crate::bounds::CACHE_BYTES;
 use crate::clock::Clock;
 use crate::store::alarm::Alarm;
 use crate::store::engine::local::file::DataFile;
+use crate::store::engine::local::state::LogState;
 use crate::store::engine::local::{LocalEngine, Sizes};
 use crate::store::engine::memory::MemoryEngine;
 use crate::store::tests::disk::TestDisk;
@@ -57,6 +62,13 @@ pub(crate) fn open_with_small_log(disk: &TestDisk, clock: &Clock) -> Store {
     let data = DataFile::open(volume.as_ref(), CACHE_BYTES).unwrap();
     let engine = LocalEngine::start_sized(&volume, data, (clock, &alarm), sizes).unwrap().0;
     Store::start(Arc::new(engine), alarm)
+}
+
+/// Removes the row of a closed data file that names its log.
+pub(crate) fn remove_log_state(disk: &TestDisk) {
+    let data = DataFile::open(disk.volume().as_ref(), CACHE_BYTES).unwrap();
+    let remove = |transaction: &_| LogState::remove(transaction);
+    crate::store::engine::local::file::commit_with(&data.database, remove).unwrap();
 }
 
 /// A store in memory with the rows of the one on the disk, and a function that says whether it can

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _, fchown};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::store::volume::{Volume, VolumeFile};
 
@@ -19,6 +20,8 @@ struct DirectoryFile {
     path: PathBuf,
     device: u64,
     inode: u64,
+    /// The length that this process has seen or made. Only this process may cut the file.
+    len: AtomicU64,
 }
 
 impl Directory {
@@ -30,7 +33,8 @@ impl Directory {
 impl DirectoryFile {
     fn new(file: File, path: PathBuf) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        Ok(Self { file, path, device: metadata.dev(), inode: metadata.ino() })
+        let len = AtomicU64::new(metadata.len());
+        Ok(Self { file, path, device: metadata.dev(), inode: metadata.ino(), len })
     }
 }
 
@@ -91,11 +95,19 @@ impl VolumeFile for DirectoryFile {
     }
 
     fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all_at(bytes, offset)
+        self.file.write_all_at(bytes, offset)?;
+        let end = u64::try_from(bytes.len()).ok().and_then(|len| offset.checked_add(len));
+        self.len.fetch_max(end.unwrap_or(offset), Ordering::Relaxed);
+        Ok(())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.file.set_len(len)
+        // Lowered before the file is cut and raised after it has grown: a check at the same time must
+        // not take this for the work of another process.
+        self.len.fetch_min(len, Ordering::Relaxed);
+        self.file.set_len(len)?;
+        self.len.fetch_max(len, Ordering::Relaxed);
+        Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -112,9 +124,12 @@ impl VolumeFile for DirectoryFile {
 
     /// Errors other than a missing file are ignored here: the monitoring of the disk reports them.
     fn check_place(&self) -> Result<(), PathBuf> {
+        let len = self.len.load(Ordering::Relaxed);
         let is_in_place = match fs::metadata(&self.path) {
             Ok(found) => {
-                (found.dev(), found.ino()) == (self.device, self.inode) && found.nlink() > 0
+                (found.dev(), found.ino()) == (self.device, self.inode)
+                    && found.nlink() > 0
+                    && found.len() >= len
             }
             Err(error) => {
                 !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
@@ -151,6 +166,21 @@ mod tests {
         fs::rename(&inner, directory.join("moved")).unwrap();
         assert!(file.check_place().is_err(), "its directory was moved");
         fs::write(&inner, "no directory").unwrap();
+        assert!(file.check_place().is_err());
+    }
+
+    #[test]
+    fn a_file_that_another_process_cut_is_noticed() {
+        let directory = TestDirectory::new();
+        let file = Directory::new(directory.path()).create("a").unwrap();
+        file.write(0, &[1; 100]).unwrap();
+        file.set_len(50).unwrap();
+        assert!(file.check_place().is_ok(), "it has cut the file itself");
+        file.set_len(200).unwrap();
+        let other = OpenOptions::new().write(true).open(directory.join("a")).unwrap();
+        other.set_len(300).unwrap();
+        assert!(file.check_place().is_ok(), "nothing is lost");
+        other.set_len(199).unwrap();
         assert!(file.check_place().is_err());
     }
 

@@ -25,6 +25,10 @@ pub trait Volume: fmt::Debug + Send + Sync {
     fn names(&self) -> io::Result<Vec<String>>;
     /// Makes the names of all files durable. The contents need a sync of their own.
     fn sync(&self) -> io::Result<()>;
+    /// False if all writes are lost when the process ends, so that overwriting a file is of no use.
+    fn is_kept(&self) -> bool {
+        true
+    }
 }
 
 /// An open file. Several threads may use it.

@@ -110,6 +110,10 @@ impl Volume for OverlayVolume {
     fn sync(&self) -> io::Result<()> {
         Ok(())
     }
+
+    fn is_kept(&self) -> bool {
+        false
+    }
 }
 
 impl Overlay {

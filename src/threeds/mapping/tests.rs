@@ -43,6 +43,7 @@ fn session(kind: SessionKind, device: Option<Device>) -> Session {
         metadata: None,
         expires_at,
         kept_until: expires_at,
+        card_origin: None,
         created_by: ApplicationId::new(id),
         created_at: expires_at,
         modified_by: None,

@@ -41,7 +41,7 @@ impl Creq {
         parse(&decode(field)?)
     }
 
-    #[cfg(test)]
+    #[cfg(any(fuzzing, test))]
     pub fn to_form(&self) -> String {
         base64::encode_url(render(self).expose())
     }

@@ -26,7 +26,7 @@ pub use app::{AcsRenderingType, DeviceRenderOptions, UiTypes};
 pub use areq::{AccountInfo, Areq, AreqOptions, LoginInfo, MerchantRisk, Phone, PriorInfo};
 pub use ares::Ares;
 pub use challenge::{Creq, Cres};
-#[cfg(test)]
+#[cfg(any(fuzzing, test))]
 pub use codec::{Message, parse};
 pub use codec::{members, read, render, type_of};
 pub use distinct::repeated;

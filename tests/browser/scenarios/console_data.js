@@ -51,9 +51,9 @@ const checkThreeds = async ({ api, page, vault }) => {
   await visit(page, '3DS sessions');
   await fillIn(page, 'Private key', vault.keys.private);
   await page.keyboard.press('Enter');
-  const row = await page.waitForSelector(`main .rows ::-p-text(...${session.slice(-8)})`);
   await showsText(page, 'challenged');
-  await row.click();
+  // The list is drawn again when the session is read: a locator looks for the row again.
+  await page.locator(`main .rows ::-p-text(...${session.slice(-8)})`).click();
   await showsText(page, `Session ${session}`);
 };
 

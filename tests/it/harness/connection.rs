@@ -12,7 +12,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::harness::answer::Answer;
 use crate::harness::contract::{self, Asked};
-use crate::harness::wait::PATIENCE;
+use crate::harness::wait::{PATIENCE, within};
 
 pub(crate) struct Connection {
     stream: BufReader<StreamOwned<ClientConnection, TcpStream>>,
@@ -40,7 +40,26 @@ pub(crate) fn trusting(ca: &Path) -> Arc<ClientConfig> {
 
 impl Connection {
     pub(crate) fn open(address: SocketAddr, config: &Arc<ClientConfig>) -> io::Result<Self> {
-        let tcp = TcpStream::connect_timeout(&address, PATIENCE)?;
+        Self::over(TcpStream::connect_timeout(&address, PATIENCE)?, address, config)
+    }
+
+    /// From this address of this machine.
+    pub(crate) fn open_from(
+        source: SocketAddr,
+        address: SocketAddr,
+        config: &Arc<ClientConfig>,
+    ) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let tcp = runtime.block_on(async {
+            let socket = tokio::net::TcpSocket::new_v4()?;
+            socket.bind(source)?;
+            within("a connection from another address", socket.connect(address)).await?.into_std()
+        })?;
+        tcp.set_nonblocking(false)?;
+        Self::over(tcp, address, config)
+    }
+
+    fn over(tcp: TcpStream, address: SocketAddr, config: &Arc<ClientConfig>) -> io::Result<Self> {
         tcp.set_nodelay(true)?;
         tcp.set_read_timeout(Some(PATIENCE))?;
         tcp.set_write_timeout(Some(PATIENCE))?;

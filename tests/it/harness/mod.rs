@@ -8,9 +8,13 @@ mod connection;
 mod contract;
 mod directory;
 mod directory_server;
+mod frames;
+mod http2;
 mod program;
 mod psp;
+mod reads;
 mod request;
+mod stranger;
 mod vault;
 mod wait;
 
@@ -19,9 +23,15 @@ pub(crate) use connection::{Connection, trusting};
 pub(crate) use contract::{Operation, api_document};
 pub(crate) use directory::Directory;
 pub(crate) use directory_server::{Authority, Certificate, DirectoryServer, Told};
+pub(crate) use frames::{
+    END_HEADERS, END_STREAM, Frames, StreamEnd, field, indexed_field, request, stream_end,
+};
+pub(crate) use http2::{again_over_http2, only_http1, over_http2};
 pub(crate) use program::{Ended, Running, output_of, run};
 pub(crate) use psp::{Clients, Cut, Offer, Psp, Received};
+pub(crate) use reads::{Switches, check_reads_during, read_rate};
 pub(crate) use request::{Request, delete, get, options, post, put};
+pub(crate) use stranger::{Flooded, Stranger, flood};
 pub(crate) use vault::Vault;
 pub(crate) use wait::{
     KillOnDrop, PATIENCE, SetOnDrop, wait_for, wait_for_clients, wait_until, within,

@@ -1,5 +1,6 @@
 //! The binary: run to its end, or kept running and killed when dropped.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, PipeReader, PipeWriter, Read, Write as _};
 use std::net::SocketAddr;
@@ -114,15 +115,24 @@ impl Drop for Process {
 }
 
 fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_strongroom"));
+    let mut command = Command::new(program());
     command.args(arguments);
     free_of_systemd(&mut command);
     command
 }
 
+/// The binary under test: the one that was built with the tests, or, for a run by hand, the one that
+/// this variable names.
+fn program() -> OsString {
+    let named = std::env::var_os("STRONGROOM_TEST_PROGRAM");
+    named.unwrap_or_else(|| OsString::from(env!("CARGO_BIN_EXE_strongroom")))
+}
+
 /// A service manager may run the tests themselves.
 fn free_of_systemd(command: &mut Command) {
-    for name in ["CREDENTIALS_DIRECTORY", "LISTEN_FDS", "LISTEN_PID", "NOTIFY_SOCKET"] {
+    for name in
+        ["CREDENTIALS_DIRECTORY", "LISTEN_FDS", "LISTEN_PID", "NOTIFY_SOCKET", "STRONGROOM_CONFIG"]
+    {
         command.env_remove(name);
     }
 }
@@ -188,8 +198,8 @@ impl Running {
         log: &Path,
     ) -> (Self, Option<SocketAddr>) {
         let mut command = Command::new("sh");
-        let program = env!("CARGO_BIN_EXE_strongroom");
-        command.args(["-c", script, "sh", program, "serve", "--config", config.to_str().unwrap()]);
+        command.args(["-c", script, "sh"]).arg(program());
+        command.args(["serve", "--config", config.to_str().unwrap()]);
         free_of_systemd(&mut command);
         command.envs(variables.iter().copied());
         Self::serve_by(command.stdin(socket), log)

@@ -3,7 +3,9 @@
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use serde_json::{Value, json};
 use crate::harness::answer::Answer;
 use crate::harness::connection::{Connection, trusting};
 use crate::harness::directory::Directory;
+use crate::harness::http2::{Http2Connection, Protocol};
 use crate::harness::program::{Ended, Running, run, run_with_input};
 use crate::harness::request::{Request, delete, get, post, put};
 
@@ -27,6 +30,8 @@ pub(crate) struct Vault {
     pub(crate) keys: Keys,
     client: Arc<ClientConfig>,
     idle: Mutex<Vec<Connection>>,
+    protocol: Protocol,
+    idle_http2: Mutex<Vec<Http2Connection>>,
     directory: Directory,
 }
 
@@ -75,6 +80,8 @@ impl Vault {
             keys: Keys::of(&ready),
             client: trusting(&PathBuf::from(text(&ready["ca"]))),
             idle: Mutex::new(Vec::new()),
+            protocol: Protocol::of_thread(),
+            idle_http2: Mutex::new(Vec::new()),
             directory,
         };
         vault.write_config();
@@ -96,6 +103,7 @@ impl Vault {
     /// Starts a vault that was stopped by `strongroom serve`, which has no keys to print.
     pub(crate) fn restart_as_service(&mut self) {
         assert!(self.server.is_none(), "it still runs");
+        self.move_key_out();
         let (server, address) = Running::serve(&self.config(), &self.directory.join("log"));
         self.address = address.unwrap_or_else(|| panic!("it did not start: {}", server.log()));
         self.server = Some(server);
@@ -110,7 +118,7 @@ impl Vault {
 
     /// As `kill -9` does, also when it has ended by itself.
     pub(crate) fn kill(&mut self) {
-        self.idle.lock().unwrap().clear();
+        self.close_idle();
         self.server.take().expect("it runs").kill();
     }
 
@@ -131,13 +139,13 @@ impl Vault {
     /// Waits for its end and returns the exit code, `None` when a signal ended it.
     #[track_caller]
     pub(crate) fn wait(&mut self) -> Option<i32> {
-        self.idle.lock().unwrap().clear();
+        self.close_idle();
         self.server.take().expect("it runs").wait()
     }
 
     /// Ends it by SIGTERM and returns its exit code.
     pub(crate) fn stop(&mut self) -> Option<i32> {
-        self.idle.lock().unwrap().clear();
+        self.close_idle();
         self.server.take().expect("it runs").terminate()
     }
 
@@ -171,6 +179,11 @@ impl Vault {
     /// Tries an idle connection first; if the server has closed it, a new one.
     #[track_caller]
     pub(crate) fn try_send(&self, request: &Request) -> io::Result<Answer> {
+        if let Protocol::Http2(answers) = &self.protocol {
+            return self.try_send_http2(request).inspect(|_| {
+                answers.fetch_add(1, Ordering::Relaxed);
+            });
+        }
         let bytes = request.bytes(&self.address.to_string());
         let kept = self.idle.lock().unwrap().pop();
         if let Some(connection) = kept
@@ -179,6 +192,30 @@ impl Vault {
             return Ok(answer);
         }
         self.exchange(self.try_connect()?, &bytes)
+    }
+
+    #[track_caller]
+    fn try_send_http2(&self, request: &Request) -> io::Result<Answer> {
+        let host = self.address.to_string();
+        let kept = self.idle_http2.lock().unwrap().pop();
+        let answered = kept.and_then(|mut connection| {
+            let answer = connection.exchange(request, &host).ok()?;
+            Some((answer, connection))
+        });
+        let (answer, connection) = if let Some(answered) = answered {
+            answered
+        } else {
+            let mut connection = Http2Connection::open(self.address, &self.client)?;
+            (connection.exchange(request, &host)?, connection)
+        };
+        self.idle_http2.lock().unwrap().push(connection);
+        Ok(answer)
+    }
+
+    /// Closes the connections that no request uses.
+    pub(crate) fn close_idle(&self) {
+        self.idle.lock().unwrap().clear();
+        self.idle_http2.lock().unwrap().clear();
     }
 
     #[track_caller]
@@ -297,8 +334,7 @@ impl Vault {
     /// `strongroom verify` on the stopped vault.
     pub(crate) fn verify(&self) -> Ended {
         assert!(self.server.is_none(), "it still runs");
-        let data = self.data();
-        let key = data.join("master.key");
+        let (data, key) = (self.data(), self.master_key());
         run(&["verify", "--data", data.to_str().unwrap(), "--master-key", key.to_str().unwrap()])
     }
 
@@ -309,6 +345,28 @@ impl Vault {
 
     pub(crate) fn data(&self) -> PathBuf {
         self.directory.join("data")
+    }
+
+    /// The file of the master key: in the data directory, where `dev` makes it, or outside of it.
+    pub(crate) fn master_key(&self) -> PathBuf {
+        let outside = self.directory.join("master.key");
+        if outside.exists() { outside } else { self.data().join("master.key") }
+    }
+
+    /// Moves the master key out of the data directory, in which `serve` refuses it, and leaves a link
+    /// for `dev`.
+    pub(crate) fn move_key_out(&self) {
+        let (inside, outside) = (self.data().join("master.key"), self.directory.join("master.key"));
+        if fs::symlink_metadata(&inside).is_ok_and(|it| it.is_file()) {
+            // The data directory may be a file system of its own.
+            fs::copy(&inside, &outside).unwrap();
+            fs::remove_file(&inside).unwrap();
+            symlink(&outside, &inside).unwrap();
+        }
+        let text = fs::read_to_string(self.config()).unwrap();
+        let named = |path: &Path| format!("file = \"{}\"", path.display());
+        let text = text.replace(&named(&inside), &named(&outside));
+        self.directory.write("strongroom.toml", text, 0o600);
     }
 
     /// Puts an earlier data file of this stopped vault in place, without the log of later changes.
@@ -333,12 +391,12 @@ impl Vault {
     }
 
     fn write_config(&self) {
-        let data = self.data();
-        let data = data.display();
+        let (data, key) = (self.data(), self.master_key());
+        let (data, key) = (data.display(), key.display());
         let text = format!(
             "data_directory = \"{data}\"\nlisten = [\"127.0.0.1:0\"]\n[tls]\ncertificate = \
              \"{data}/certificate.pem\"\nprivate_key = \"{data}/certificate.key\"\n[master_key]\n\
-             file = \"{data}/master.key\"\n"
+             file = \"{key}\"\n"
         );
         self.directory.write("strongroom.toml", text, 0o600);
     }

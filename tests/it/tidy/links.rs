@@ -1,5 +1,5 @@
-//! Links of the README, CONTRIBUTING.md and the chapters lead to files and headings that exist, and the
-//! chapters keep to the Markdown that the reference of the API shows.
+//! Links of the README, CONTRIBUTING.md, SECURITY.md and the chapters lead to files and headings that
+//! exist, and the chapters keep to the Markdown that the reference of the API shows.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -9,7 +9,10 @@ use crate::tidy::sources::{Source, read_all, root};
 const CHAPTERS: &str = "src/http/front/chapters";
 
 fn documents() -> Vec<Source> {
-    ["README.md", "CONTRIBUTING.md", CHAPTERS].iter().flat_map(|place| read_all(place)).collect()
+    ["README.md", "CONTRIBUTING.md", "SECURITY.md", CHAPTERS]
+        .iter()
+        .flat_map(|place| read_all(place))
+        .collect()
 }
 
 #[test]
@@ -61,6 +64,29 @@ fn the_readme_links_every_chapter() {
     let readme = links(include_str!("../../../README.md"));
     for chapter in read_all(CHAPTERS) {
         assert!(readme.contains(&chapter.path), "the README does not link {}", chapter.path);
+    }
+}
+
+/// A row names its promise, and after each link to a file the tests in it, in backquotes.
+#[test]
+fn every_promise_of_the_readme_names_tests_that_exist() {
+    let readme = include_str!("../../../README.md");
+    let (_, section) = readme.split_once("\n## What you can rely on\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let promises: Vec<_> = section.lines().filter(|it| it.starts_with("| ")).skip(1).collect();
+    assert!(promises.len() > 9, "only {} promises", promises.len());
+    for promise in promises {
+        let mut named = 0;
+        for file in promise.split("](").skip(1) {
+            let (path, tests) = file.split_once(')').unwrap();
+            let text = std::fs::read_to_string(root().join(path)).unwrap();
+            let tests = tests.split('[').next().unwrap_or_default();
+            for test in tests.split('`').skip(1).step_by(2) {
+                assert!(text.contains(&format!("fn {test}(")), "{path} has no {test}");
+                named += 1;
+            }
+        }
+        assert!(named > 0, "no test: {promise}");
     }
 }
 

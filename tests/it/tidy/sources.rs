@@ -31,11 +31,16 @@ pub(super) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// All files below a directory, or the file itself, in the order of their paths.
+/// All files below a directory, or the file itself, in the order of their paths. Build output is left
+/// out.
 pub(super) fn read_all(place: &str) -> Vec<Source> {
     let mut left: Vec<PathBuf> = vec![root().join(place)];
     let mut sources = Vec::new();
     while let Some(path) = left.pop() {
+        // The fuzz targets are built in a directory of their own, beside their sources.
+        if path.ends_with("tests/fuzz/target") {
+            continue;
+        }
         if path.is_dir() {
             left.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
         } else if let Ok(text) = std::fs::read_to_string(&path) {
@@ -58,7 +63,9 @@ pub(super) fn read_rust(place: &str) -> Vec<Source> {
 pub(super) fn program() -> &'static [(Source, Parts)] {
     static PROGRAM: LazyLock<Vec<(Source, Parts)>> = LazyLock::new(|| {
         let mut sources = read_rust("src");
-        sources.retain(|source| !is_test(&source.path) && room_of(&source.path) != Some(WAITING));
+        sources.retain(|source| {
+            !is_test(&source.path) && !room_of(&source.path).is_some_and(is_no_room)
+        });
         let take_apart = |source: Source| {
             let parts = Parts::of(&source.text);
             (source, parts)
@@ -70,6 +77,12 @@ pub(super) fn program() -> &'static [(Source, Parts)] {
 
 /// Not a room: compiled for tests alone, which may all use it.
 pub(super) const WAITING: &str = "waiting";
+/// Not a room either: the fuzz targets, which look into all rooms.
+pub(super) const FUZZ: &str = "fuzz";
+
+pub(super) fn is_no_room(room: &str) -> bool {
+    [FUZZ, WAITING].contains(&room)
+}
 
 /// The room that a file of `src` belongs to, `None` for other files.
 pub(super) fn room_of(path: &str) -> Option<&str> {

@@ -28,8 +28,14 @@ const PHRASES: &[&str] = &[
 const OPENINGS: &[&str] = &["What", "Who", "Whoever", "Where", "Whether", "How"];
 
 /// Shipped files beside the sources.
-const SHIPPED: &[&str] =
-    &["packaging", "systemd", "README.md", "CONTRIBUTING.md", "src/http/front/chapters"];
+const SHIPPED: &[&str] = &[
+    "packaging",
+    "systemd",
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "src/http/front/chapters",
+];
 
 /// A violation and its place.
 struct Finding {

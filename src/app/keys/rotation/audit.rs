@@ -38,6 +38,8 @@ impl KeyRotation<'_> {
         // Requests of the old epoch may hold entries that are sealed under the old key and not
         // written yet. Destroying the key waits for that epoch to end.
         self.vault.store.advance_epoch();
+        // The log still has the old signing key.
+        self.vault.store.forget().await?;
         Ok(signer)
     }
 
@@ -123,7 +125,9 @@ impl KeyRotation<'_> {
                 Ok((change, ()))
             })
             .await?;
-        self.vault.keys().reload_system()
+        self.vault.keys().reload_system()?;
+        // The log still has the key.
+        Ok(self.vault.store.forget().await?)
     }
 }
 

@@ -30,7 +30,7 @@ impl KeyRotation<'_> {
             return Err(Error::Conflict("This is the current key, or none at all."));
         }
         let counted = self.vault.keys().count_scope(&snapshot, &scope).await?;
-        if (counted.records(number), counted.index_entries(number, newest)) != (0, 0) {
+        if (counted.records(number), counted.older_entries()) != (0, 0) {
             return Err(Error::Conflict(
                 "There are still records or index entries under this key; see key list.",
             ));
@@ -67,7 +67,8 @@ impl KeyRotation<'_> {
         if scope == SystemKeys::SCOPE {
             self.vault.keys().reload_system()?;
         }
-        Ok(())
+        // The log still has the key.
+        Ok(self.vault.store.forget().await?)
     }
 }
 

@@ -113,6 +113,14 @@ pub(in crate::app) fn put_master_before(check: [u8; 8], at: Timestamp) -> Change
     Change::new().put(Table::Meta, meta::MASTER_BEFORE.to_vec(), value)
 }
 
+/// The check value of the previous master key.
+pub(in crate::app) fn master_before(
+    snapshot: &Snapshot,
+) -> Result<Option<[u8; 8]>, StorageFailure> {
+    let value = snapshot.value(Table::Meta, meta::MASTER_BEFORE)?;
+    Ok(value.and_then(|value| value.first_chunk::<8>().copied()))
+}
+
 /// The time at which this master key was replaced, if it is the previous one.
 pub(in crate::app) fn master_replaced(
     snapshot: &Snapshot,

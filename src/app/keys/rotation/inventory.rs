@@ -4,16 +4,17 @@
 //!
 //! Counting reads the whole file. [`KeyRing::ages`] lists ages and states without it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use crate::app::access::authenticate::open_api_key;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::KeyRing;
 use crate::app::keys::rotation::audit::count_entries as count_rows;
+use crate::app::keys::rotation::counts::KeyCounts;
 use crate::app::keys::rotation::facts::{self, KeyFacts, Rotation};
 use crate::app::tokens::rows;
-use crate::crypto::{KeyPurpose, SealingKey, SystemKeys};
+use crate::crypto::{IndexKey, KeyPurpose, Phase, SealingKey, SystemKeys};
 use crate::domain::hex;
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
@@ -28,6 +29,8 @@ pub struct KeyInventory {
     pub keys: Vec<ListedKey>,
     /// Rotations under way.
     pub rotations: Vec<ListedRotation>,
+    /// Sealed records that name no key of the list; 0 if they were not counted.
+    pub unaccounted_records: u64,
     pub counted_at: Timestamp,
 }
 
@@ -35,7 +38,7 @@ pub struct KeyInventory {
 pub struct ListedRotation {
     /// `None` for the server's own keys.
     pub tenant: Option<TenantId>,
-    pub phase: &'static str,
+    pub phase: Phase,
     pub started_at: Timestamp,
 }
 
@@ -62,8 +65,12 @@ pub struct ListedKey {
     pub uses: Option<u64>,
     /// Values that are sealed under the key; `None` if it seals none or they were not counted.
     pub records: Option<u64>,
-    /// Index entries that were made with the key; `None` if it makes none or they were not counted.
+    /// Index entries that were made with the key and that no newer key has; `None` if it makes none or
+    /// they were not counted.
     pub index_entries: Option<u64>,
+    /// Index entries that were made with the key although the newest key has them, too. During a
+    /// rotation every new token gets both; they are removed at its end.
+    pub doubled_entries: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,30 +101,8 @@ impl ListedKey {
     }
 }
 
-/// The number of values under the keys of one scope.
-#[derive(Debug, Default)]
-pub(super) struct KeyCounts {
-    /// Sealed records, by the number of the sealing key.
-    records: HashMap<u32, u64>,
-    /// Rows of the audit chain, by the number of the sealing key. Only the server's scope has them.
-    audit_rows: HashMap<u32, u64>,
-    /// Index entries under the newest index key; `older_entries` are under all older ones.
-    newest_entries: u64,
-    older_entries: u64,
-}
-
 /// Numbers of records, by scope and by the number of the sealing key.
 type Records = HashMap<[u8; 16], HashMap<u32, u64>>;
-
-impl KeyCounts {
-    pub(super) fn records(&self, number: u32) -> u64 {
-        self.records.get(&number).copied().unwrap_or(0)
-    }
-
-    pub(super) const fn index_entries(&self, number: u32, newest: u32) -> u64 {
-        if number == newest { self.newest_entries } else { self.older_entries }
-    }
-}
 
 impl KeyRing<'_> {
     /// Lists all keys with counts, which reads the whole file.
@@ -134,7 +119,12 @@ impl KeyRing<'_> {
             let records = records.remove(&scope).unwrap_or_default();
             counted.insert(scope, self.count_entries(&snapshot, &scope, records)?);
         }
-        inventory(&snapshot, &counted, now)
+        let mut inventory = inventory(&snapshot, &counted, now)?;
+        // Records of a scope that is neither the server nor a tenant.
+        let strays = records.values().flat_map(HashMap::values);
+        inventory.unaccounted_records =
+            strays.fold(inventory.unaccounted_records, |sum, it| sum.saturating_add(*it));
+        Ok(inventory)
     }
 
     /// Lists all keys without counts, which is fast.
@@ -154,9 +144,7 @@ impl KeyRing<'_> {
         self.vault.operator_walks.run(count).await?
     }
 
-    /// Counts index entries, which do not name their key. If the scope has more than one index key,
-    /// every token is opened and its entries under the newest key are counted. All remaining
-    /// entries are under older keys.
+    /// Counts index entries, which do not name their key.
     fn count_entries(
         self,
         snapshot: &Snapshot,
@@ -170,47 +158,67 @@ impl KeyRing<'_> {
                 let (key, sealed) = entry?;
                 let record = tables::api_key_of_key(&key)
                     .and_then(|place| open_api_key(&system, place, &sealed).ok());
-                let is_newest = record
-                    .is_some_and(|it| system.api_keys().newest_place(&it.tag).as_slice() == key);
-                let under = if is_newest {
-                    &mut counted.newest_entries
-                } else {
-                    &mut counted.older_entries
-                };
-                *under = under.saturating_add(1);
+                let newer = record.and_then(|it| {
+                    system.api_keys().places(&it.tag).position(|place| place.as_slice() == key)
+                });
+                match newer {
+                    Some(newer) => counted.add(newer, 1),
+                    None => counted.unplaced = counted.unplaced.saturating_add(1),
+                }
             }
             counted.audit_rows = count_rows(snapshot)?.into_iter().collect();
             return Ok(counted);
         }
+        self.count_token_entries(snapshot, tables::tenant_of_scope(scope), &mut counted)?;
+        Ok(counted)
+    }
+
+    /// If the tenant has more than one index key, every token is opened, and its entries under the
+    /// newest key and under the key that a rotation replaces are counted.
+    fn count_token_entries(
+        self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+        counted: &mut KeyCounts,
+    ) -> Result<(), Error> {
         let mut all: u64 = 0;
-        let tenant = tables::tenant_of_scope(scope);
         for range in [tables::blinded_token_lists_of(tenant), tables::token_names_of(tenant)] {
             for entry in snapshot.range(&range)? {
                 entry?;
                 all = all.saturating_add(1);
             }
         }
-        let index = snapshot.first(&tables::keys_of_purpose(scope, KeyPurpose::Index.code()), 2)?;
+        let purpose = KeyPurpose::Index.code();
+        let index = snapshot.first(&tables::keys_of_purpose(tenant.bytes(), purpose), 2)?;
         if index.len() < 2 {
-            counted.newest_entries = all;
-            return Ok(counted);
+            counted.add(0, all);
+            return Ok(());
         }
         let keys = self.tenant_keys(snapshot, tenant)?;
+        let mut placed: u64 = 0;
         for entry in snapshot.range(&tables::tokens_of(tenant))? {
             let (key, sealed) = entry?;
             let id = tables::token_of_key(&key).map(|(_, id)| id);
             let found = id.and_then(|id| rows::open(&keys, tenant, id, &sealed).ok());
-            if let Some(found) = found {
-                let under = rows::entries_under_newest_key(&found.token, &keys);
-                for (table, key) in under {
-                    let is_there = snapshot.value(table, &key)?.is_some();
-                    let more = u64::from(is_there);
-                    counted.newest_entries = counted.newest_entries.saturating_add(more);
+            let Some(found) = found else { continue };
+            let present = |index: Option<&IndexKey>| -> Result<u64, Error> {
+                let mut count: u64 = 0;
+                let entries = index.map(|index| rows::entries_under(&found.token, index));
+                for (table, key) in entries.unwrap_or_default() {
+                    count = count.saturating_add(u64::from(snapshot.value(table, &key)?.is_some()));
                 }
-            }
+                Ok(count)
+            };
+            let (new, old) = (present(keys.newest_index())?, present(keys.replaced_index())?);
+            // All entries of a token under one key are written at once.
+            let doubled = old.min(new);
+            counted.add(0, new);
+            counted.add(1, old.saturating_sub(doubled));
+            counted.doubled = counted.doubled.saturating_add(doubled);
+            placed = placed.saturating_add(new).saturating_add(old);
         }
-        counted.older_entries = all.saturating_sub(counted.newest_entries);
-        Ok(counted)
+        counted.unplaced = all.saturating_sub(placed);
+        Ok(())
     }
 }
 
@@ -221,18 +229,27 @@ fn inventory(
 ) -> Result<KeyInventory, Error> {
     let check = meta::master_check(snapshot)?.unwrap_or_default();
     let made_at = facts::master_made(snapshot)?;
-    let mut keys = Vec::new();
-    for scope in scopes(snapshot)? {
-        keys.extend(list_scope(snapshot, &scope, counted.get(&scope))?);
+    let (mut keys, mut unaccounted_records) = (Vec::new(), 0_u64);
+    for scope in scopes(snapshot)?.into_iter().chain(deleted_scopes(snapshot)?) {
+        let counted = counted.get(&scope);
+        let listed = list_scope(snapshot, &scope, counted)?;
+        let alive = listed.iter().filter(|key| key.state != KeyState::Destroyed);
+        let numbers: Vec<_> = alive
+            .filter(|key| key.purpose == Some(KeyPurpose::Seal))
+            .map(|key| key.number)
+            .collect();
+        let outside = counted.map_or(0, |counted| counted.records_outside(&numbers));
+        unaccounted_records = unaccounted_records.saturating_add(outside);
+        keys.extend(listed);
     }
     let master = MasterEntry { check: hex::encode(&check), made_at };
     let listed = |rotation: Rotation| ListedRotation {
         tenant: tenant_of(&rotation.scope),
-        phase: rotation.phase.name(),
+        phase: rotation.phase,
         started_at: rotation.started_at,
     };
     let rotations = Rotation::all(snapshot)?.into_iter().map(listed).collect();
-    Ok(KeyInventory { master, keys, rotations, counted_at })
+    Ok(KeyInventory { master, keys, rotations, unaccounted_records, counted_at })
 }
 
 /// The scopes of the server and of all tenants, the server's first.
@@ -243,6 +260,21 @@ fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, Error> {
         scopes.push(*tenant.bytes());
     }
     Ok(scopes)
+}
+
+/// The scopes of deleted tenants. The facts about their keys stay in the file.
+fn deleted_scopes(snapshot: &Snapshot) -> Result<BTreeSet<[u8; 16]>, Error> {
+    let mut deleted = BTreeSet::new();
+    for row in snapshot.range(&tables::meta::all_key_facts())? {
+        let (key, _) = row?;
+        let place = tables::meta::key_of_facts(&key);
+        let scope = place.and_then(tables::scope_of_keys_key);
+        deleted.insert(*scope.ok_or(Error::Internal(Fault::BadRecord))?);
+    }
+    for scope in scopes(snapshot)? {
+        deleted.remove(&scope);
+    }
+    Ok(deleted)
 }
 
 fn list_scope(
@@ -279,6 +311,10 @@ fn list_scope(
         };
         let counted = counted.filter(|_| state != KeyState::Destroyed);
         let is = |wanted| purpose == Some(wanted);
+        let entries = counted.filter(|_| is(KeyPurpose::Index)).map(|it| {
+            let numbers = alive.iter().filter_map(|place| tables::key_parts(place));
+            it.entries_of(numbers.filter(|(own, other)| *own == code && *other > number).count())
+        });
         let uses = snapshot.count(&tables::seal_counts(scope, number))?;
         keys.push(ListedKey {
             tenant: tenant_of(scope),
@@ -297,9 +333,8 @@ fn list_scope(
                 | KeyPurpose::Sign
                 | KeyPurpose::Webhook => None,
             }),
-            index_entries: counted
-                .filter(|_| is(KeyPurpose::Index))
-                .map(|it| it.index_entries(number, newest_of(code))),
+            index_entries: entries.map(|it| it.0),
+            doubled_entries: entries.map(|it| it.1),
         });
     }
     Ok(keys)

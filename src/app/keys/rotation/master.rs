@@ -39,6 +39,12 @@ impl KeyRotation<'_> {
         Ok(hex::encode(self.vault.masters.of(&self.vault.snapshot()?)?.check()))
     }
 
+    /// Identifies the master key that was in use before the last rotation.
+    pub fn master_before(self) -> Result<Option<String>, Error> {
+        let before = facts::master_before(&self.vault.snapshot()?)?;
+        Ok(before.map(|check| hex::encode(&check)))
+    }
+
     pub async fn take_handed(
         self,
         public: [u8; 32],
@@ -59,6 +65,9 @@ impl KeyRotation<'_> {
     /// no longer opens the file.
     pub async fn rotate_master(self, new: MasterKey) -> Result<MasterRotation, Error> {
         let _alone = self.vault.rotations.master.lock().await;
+        if self.master_before()? == Some(hex::encode(new.check())) {
+            return Err(Error::Conflict("This master key was in use before; take a new one."));
+        }
         let new = self.vault.masters.add(new);
         let now = self.vault.now();
         let keys = self
@@ -85,6 +94,8 @@ impl KeyRotation<'_> {
             .await?;
         self.vault.store.advance_epoch();
         self.vault.rotations.begun.notify_one();
+        // The log still has the keys as the old master key sealed them.
+        self.vault.store.forget().await?;
         Ok(MasterRotation { check: hex::encode(new.check()), keys })
     }
 
@@ -141,7 +152,8 @@ impl KeyRotation<'_> {
             let times = i64::try_from(used.times).unwrap_or(i64::MAX);
             change.count(tables::seal_counts(&used.scope, used.number), times)
         };
-        let written = self.vault.store.commit(used.iter().fold(Change::new(), add)).await;
+        let change = used.iter().fold(Change::new(), add).passing_over_closed();
+        let written = self.vault.store.commit(change).await;
         if written.is_err() {
             self.vault.uses.put_back(&used);
         }

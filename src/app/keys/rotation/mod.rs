@@ -7,10 +7,12 @@
 //! the rotation.
 
 mod audit;
+mod counts;
 mod destroy;
 pub(in crate::app) mod facts;
 mod inventory;
 mod master;
+mod progress;
 pub(in crate::app) mod state;
 #[cfg(test)]
 mod tests;
@@ -33,6 +35,7 @@ use facts::Rotation;
 pub use audit::NewSigner;
 pub use inventory::{KeyInventory, KeyState, ListedKey, ListedRotation};
 pub use master::MasterRotation;
+pub use progress::RotationProgress;
 pub use walk::Walk;
 
 /// Replacing keys while the vault is in use.
@@ -138,8 +141,8 @@ impl KeyRotation<'_> {
                 self.vault.keys().reload_system()?;
             }
             self.vault.store.advance_epoch();
+            self.count_work(&rotation).await?;
             walk.enter(&rotation);
-            self.vault.rotations.looked_at.store(0, Ordering::Relaxed);
             return Ok(Step::Entered(rotation.scope, rotation.phase));
         }
         if !self.everyone_knows(&rotation).await? {
@@ -159,6 +162,19 @@ impl KeyRotation<'_> {
             },
             Phase::Settled => self.finish(&rotation, walk).await,
         }
+    }
+
+    /// Counts the records that the rotation will look at, for the status. It reads keys and sealed
+    /// values and opens none, so that it costs a small part of the walk.
+    async fn count_work(self, rotation: &Rotation) -> Result<(), Error> {
+        let snapshot = self.vault.snapshot()?;
+        let scope = rotation.scope;
+        let counted = self.vault.operator_walks.run(|| walk::count(&snapshot, &scope)).await??;
+        let rotations = &self.vault.rotations;
+        rotations.looked_at.store(0, Ordering::Relaxed);
+        rotations.records.store(counted.records, Ordering::Relaxed);
+        rotations.tokens.store(counted.tokens, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Counts the records of a step, for the status.
@@ -195,7 +211,7 @@ impl KeyRotation<'_> {
         );
         match self.vault.store.commit(change).await? {
             Verdict::Applied => Ok(Step::Walked { looked_at: 0, written: 0 }),
-            Verdict::Refused => Err(Error::Busy),
+            Verdict::Closed | Verdict::Refused => Err(Error::Busy),
         }
     }
 
@@ -213,7 +229,7 @@ impl KeyRotation<'_> {
                 *walk = Walk::default();
                 Ok(Step::Finished(rotation.scope, unopened))
             }
-            Verdict::Refused => Err(Error::Busy),
+            Verdict::Closed | Verdict::Refused => Err(Error::Busy),
         }
     }
 }

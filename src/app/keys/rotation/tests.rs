@@ -329,3 +329,62 @@ async fn who_is_a_phase_behind_leaves_nothing_of_what_it_replaces() {
     let again = TokenDraft { id: Some(String::from("deleted")), ..deduplicating("y") };
     vault.app.tokens(&owner).create(again, &Write::plain()).await.unwrap();
 }
+
+/// Index entries of the tenant's keys, by number: those of the key alone, and those that the newest
+/// key has, too.
+async fn entries(vault: &TestVault) -> Vec<(u32, u64, u64)> {
+    let inventory = vault.app.keys().inventory().await.unwrap();
+    let of_tenant = inventory.keys.iter().filter(|key| key.tenant == Some(vault.tenant.id));
+    let listed = of_tenant
+        .filter(|key| key.purpose == Some(KeyPurpose::Index))
+        .map(|key| (key.number, key.index_entries.unwrap_or(0), key.doubled_entries.unwrap_or(0)));
+    listed.collect()
+}
+
+#[tokio::test]
+async fn the_entries_of_an_old_key_only_fall_also_while_tokens_are_made() {
+    let vault = TestVault::new().await;
+    for _ in 0..150 {
+        vault.create("a", &["/a/"]).await;
+    }
+    let mut first = 0;
+    for newest in [2, 3] {
+        vault.app.rotation().rotate_tenant(vault.tenant.id).await.unwrap();
+        let mut walk = Walk::default();
+        let (mut last, mut doubled_most) = (None, 0);
+        for _ in steps("the rotation") {
+            let step = vault.app.rotation().rotate_step(&mut walk).await.unwrap();
+            let listed = entries(&vault).await;
+            let of = |number| listed.iter().find(|it| it.0 == number).copied().unwrap_or_default();
+            // The key that the last rotation replaced has no entry, whatever this one does.
+            assert!(newest == 2 || of(1) == (1, 0, 0), "{listed:?}");
+            let (_, alone, doubled) = of(newest - 1);
+            assert!(last.is_none_or(|last| alone <= last), "{listed:?} after {last:?}");
+            doubled_most = doubled_most.max(doubled);
+            match step {
+                Step::Finished(..) => {
+                    assert_eq!((alone, doubled), (0, 0));
+                    break;
+                }
+                // Until the next phase, new tokens are found by the old key alone.
+                Step::Entered(_, Phase::Announced) => (),
+                Step::Entered(..) | Step::Walked { .. } | Step::Waiting => {
+                    last = matches!(
+                        walk_phase(&vault),
+                        Some(Phase::Both | Phase::Flipped | Phase::Clearing)
+                    )
+                    .then_some(alone);
+                    vault.create("a", &["/a/"]).await;
+                }
+                Step::Idle | Step::MasterReplaced => unexpected(&step),
+            }
+        }
+        assert!(doubled_most > first, "every token had both at one time");
+        first = doubled_most;
+    }
+}
+
+/// The phase of the rotation under way.
+fn walk_phase(vault: &TestVault) -> Option<Phase> {
+    vault.app.keys().ages().unwrap().rotations.first().map(|rotation| rotation.phase)
+}

@@ -49,6 +49,36 @@ struct Stretch {
     next: Option<Vec<u8>>,
 }
 
+/// The rows that the walks of a rotation look at.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    pub(super) records: u64,
+    /// Tokens, whose entries under the old index key are removed. The server's scope has none.
+    pub(super) tokens: u64,
+}
+
+/// The tables whose rows a scope seals, in the order of the walk.
+fn tables_of(scope: &[u8; 16]) -> &'static [Table] {
+    if *scope == SystemKeys::SCOPE { SERVER_TABLES } else { TENANT_TABLES }
+}
+
+/// Counts the rows of a scope one by one.
+pub(super) fn count(snapshot: &Snapshot, scope: &[u8; 16]) -> Result<Work, Error> {
+    let mut work = Work::default();
+    for table in tables_of(scope) {
+        let mut rows: u64 = 0;
+        for entry in snapshot.range(&table.rows_of(scope))? {
+            entry?;
+            rows = rows.saturating_add(1);
+        }
+        work.records = work.records.saturating_add(rows);
+        if *table == Table::Tokens {
+            work.tokens = rows;
+        }
+    }
+    Ok(work)
+}
+
 impl Walk {
     /// True when the walk is not in this rotation's scope and phase yet; it then starts over.
     pub(super) fn is_new_to(&self, rotation: &Rotation) -> bool {
@@ -80,8 +110,7 @@ impl KeyRotation<'_> {
         rotation: &Rotation,
         walk: &mut Walk,
     ) -> Result<Option<Step>, Error> {
-        let tables =
-            if rotation.scope == SystemKeys::SCOPE { SERVER_TABLES } else { TENANT_TABLES };
+        let tables = tables_of(&rotation.scope);
         let Some(table) = tables.get(walk.done).copied() else { return Ok(None) };
         let snapshot = self.vault.snapshot()?;
         let tenant = tables::tenant_of_scope(&rotation.scope);
@@ -156,7 +185,7 @@ impl KeyRotation<'_> {
     /// refused needs no retry: a concurrent change has written its row under the newest key.
     async fn commit_each(self, changes: Vec<Change>) -> Result<(), Error> {
         let all = changes.iter().cloned().fold(Change::new(), Change::and);
-        if self.vault.store.commit(all).await? == Verdict::Refused {
+        if self.vault.store.commit(all).await? != Verdict::Applied {
             for change in changes {
                 self.vault.store.commit(change).await?;
             }

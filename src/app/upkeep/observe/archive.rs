@@ -14,6 +14,18 @@ impl Upkeep<'_> {
             lag,
         )
         .status("archive", "lag_s");
+        page.known_gauge(
+            "strongroom_archive_lag_batches",
+            "Batches of changes that are not archived.",
+            observed.and_then(|observed| self.archive().lag_batches(&observed)),
+        )
+        .status("archive", "lag_batches");
+        page.known_gauge(
+            "strongroom_archive_lag_bytes",
+            "Length of the log that was not archived after the last try.",
+            observed.and_then(|observed| observed.waiting_bytes),
+        )
+        .status("archive", "lag_bytes");
         let failing = observed.map(|observed| u64::from(observed.state != ArchiveState::Working));
         page.known_gauge(
             "strongroom_archive_failing",
@@ -31,13 +43,20 @@ impl Upkeep<'_> {
         page.line("archive", "state", StatusValue::Name(observed.state.name()));
         page.line("archive", "archived_up_to", observed.archived.map(StatusValue::Count));
         page.line("archive", "archived_at", observed.archived_at.map(StatusValue::Time));
+        page.line("archive", "last_piece_bytes", observed.piece_bytes.map(StatusValue::Count));
     }
 
-    /// A warning only: a vault that does not archive still answers requests.
+    /// A warning only: a vault that does not archive still answers requests. Once a standby was
+    /// promoted, this vault's new writes are lost, so it is no longer ready for them.
     pub(super) fn check_archive(self, checks: &mut Checks) {
+        let observed = self.vault.archive.read();
+        let is_ended = observed.is_some_and(|observed| observed.state == ArchiveState::Ended);
         match self.archive().condition() {
             ArchiveCondition::Off => (),
             ArchiveCondition::Right => checks.warn("archive", None),
+            ArchiveCondition::Warning(warning) if is_ended => {
+                checks.set_for_writes("archive", Some(warning));
+            }
             ArchiveCondition::Warning(warning) => checks.warn("archive", Some(warning)),
         }
     }

@@ -2,6 +2,8 @@
 
 mod archive;
 mod damage;
+mod deletions;
+mod imports;
 mod safety;
 
 use std::sync::PoisonError;
@@ -85,6 +87,8 @@ impl Observe for Vault {
         self.upkeep().measure_archive(page);
         self.upkeep().measure_audit(page);
         self.upkeep().measure_damage(page);
+        self.upkeep().measure_imports(page);
+        self.upkeep().measure_deletions(page);
         self.webhooks().measure(page);
         if let Some(floor) = &self.floor {
             floor.measure(page);

@@ -42,10 +42,32 @@ impl Upkeep<'_> {
         let rotations = u64::try_from(inventory.rotations.len()).unwrap_or(u64::MAX);
         page.gauge("strongroom_key_rotations", "Rotations that are under way.", rotations)
             .status("keys", "rotations");
-        if let Some(rotation) = inventory.rotations.first() {
+        // One rotation after the other is continued; the others wait.
+        let rotation = inventory.rotations.first();
+        let progress = rotation.map(|it| self.vault.rotations.progress(it.phase));
+        page.known_gauge(
+            "strongroom_key_rotation_age_seconds",
+            "Seconds since the current rotation began.",
+            rotation.map(|rotation| now.since(rotation.started_at)),
+        )
+        .status("keys", "rotation_age_s");
+        page.known_gauge(
+            "strongroom_key_rotation_records_left",
+            "Records that the current rotation has to look at.",
+            progress.map(|progress| progress.records_left),
+        )
+        .status("keys", "rotation_records_left");
+        page.known_gauge(
+            "strongroom_key_rotation_tokens_left",
+            "Tokens whose old index entries the current rotation has to remove.",
+            progress.map(|progress| progress.tokens_left),
+        )
+        .status("keys", "rotation_tokens_left");
+        if let (Some(rotation), Some(progress)) = (rotation, progress) {
             let looked_at = self.vault.rotations.looked_at.load(Ordering::Relaxed);
-            page.line("keys", "rotation_phase", StatusValue::Name(rotation.phase));
+            page.line("keys", "rotation_phase", StatusValue::Name(rotation.phase.name()));
             page.line("keys", "rotation_records_done", StatusValue::Count(looked_at));
+            page.line("keys", "rotation_percent", StatusValue::Count(progress.percent));
         }
     }
 
@@ -78,6 +100,17 @@ impl Upkeep<'_> {
         for (step, at) in [("take", state.failed_at), ("prove", state.proof_failed_at)] {
             failed.sample(&[("step", Label::Name(step))], u64::from(at.is_some()));
         }
+        // The newest one of any kind: one that was taken by command counts as well.
+        let newest = self.vault.backups().newest_at().ok().flatten();
+        page.known_gauge(
+            "strongroom_newest_backup_age_seconds",
+            "Age of the data in the newest backup, scheduled or taken by command.",
+            newest.map(|at| now.since(at)),
+        )
+        .status("backups", "newest_age_s");
+        page.line("backups", "newest_at", newest.map(StatusValue::Time));
+        page.line("backups", "failed_at", state.failed_at.map(StatusValue::Time));
+        page.line("backups", "proof_failed_at", state.proof_failed_at.map(StatusValue::Time));
         let has_failed = state.failed_at.is_some() || state.proof_failed_at.is_some();
         page.line("backups", "last_try_failed", StatusValue::Flag(has_failed));
     }
@@ -90,10 +123,25 @@ impl Upkeep<'_> {
             status.head.next,
         )
         .status("audit", "entries");
+        let mut refused = page.family(
+            "strongroom_refused_attempts_total",
+            "Attempts that were refused with 401 or 403, or at the operator's socket, by reason.",
+            FamilyKind::Counter,
+        );
+        for (reason, count) in self.vault.refusals.counts() {
+            let labels = [("reason", Label::Name(reason))];
+            refused.sample(&labels, count).status("audit", "refused_attempts");
+        }
         if let Some((number, at)) = status.last_checkpoint {
             page.line("audit", "signed_up_to", StatusValue::Count(number));
             page.line("audit", "signed_at", StatusValue::Time(at));
         }
+        let signed = status.last_checkpoint.map(|(_, at)| self.vault.now().since(at));
+        page.known_gauge(
+            "strongroom_audit_signed_age_seconds",
+            "Seconds since the newest checkpoint was signed.",
+            signed,
+        );
         page.gauge(
             "strongroom_audit_unsigned_entries",
             "Entries after the newest checkpoint.",

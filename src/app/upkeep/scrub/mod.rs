@@ -96,6 +96,10 @@ impl Upkeep<'_> {
             }
         }
         *walk = ScrubWalk::default();
+        if self.vault.cvcs().damaged_keys() > 0 {
+            let why = "a key of card verification codes is damaged";
+            look.find(Table::Cvcs, TenantId::new(Uuid::nil()), Uuid::nil(), why);
+        }
         self.vault.damage.end_pass();
         self.vault.scrubs.passes.fetch_add(1, Ordering::Relaxed);
         self.vault.scrubs.passed_at.store(self.vault.now().micros(), Ordering::Relaxed);
@@ -202,6 +206,8 @@ impl Look<'_> {
                 self.app.damage.note_fault(Table::Keys, tenant, tenant.uuid(), Fault::DoesNotOpen);
                 None
             }
+            // The tenant is being deleted.
+            Err(Error::Unauthenticated) => None,
             Err(error) => return Err(error),
         };
         self.keys.insert(tenant, keys);

@@ -75,7 +75,7 @@ pub struct AdditionalDetails {
 
 impl BinTable {
     /// Every mistake of the text, up to a bound, or the table.
-    #[cfg(test)]
+    #[cfg(any(fuzzing, test))]
     pub fn parse(text: &str) -> Result<Self, Vec<mistake::BinFileError>> {
         let mut file = BinFile::new();
         for line in text.lines() {

@@ -23,7 +23,13 @@ pub(super) fn operations() -> Vec<Description> {
         Description::new("Readyz", Tag::Health, "Is the server ready?")
             .about(
                 "For load balancers. With a management key the answer has each check \
-                 with its reason.",
+                 with its reason. With `for=reads` the server is ready while reads work, also when \
+                 its disk is nearly full and it refuses changes.",
+            )
+            .query(
+                "for",
+                Schema::word(["reads", "writes"])
+                    .about("The requests that the server must be ready for; else both."),
             )
             .header("BT-API-KEY", Schema::text().about("A management key, to see the checks."))
             .answers(200, "The server is ready.", ready())

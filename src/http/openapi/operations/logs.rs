@@ -1,7 +1,7 @@
 //! The audit log of a tenant.
 
 use crate::bounds::LOG_PAGE_SIZE_MAX;
-use crate::domain::audit::{Act, EntityKind};
+use crate::domain::audit::{Act, EntityKind, RefusalReason};
 use crate::http::openapi::description::Description;
 use crate::http::openapi::operations::shared::{page_number, size, start};
 use crate::http::openapi::schema::Schema;
@@ -12,7 +12,9 @@ const LOGS: &str = r#"{"pagination":{"page_number":1,"page_size":20},
     "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e",
     "actor_id":"01a1dd38-4d58-4f19-9d0b-6f8a7d3c2b10","actor_type":"application",
     "entity_type":"token","entity_id":"01a1dd38-4eda-4df5-855c-ecae962e987a","operation":"read",
-    "message":"Token retrieved","created_at":"2026-01-31T09:30:00.1234560+00:00"}]}"#;
+    "message":"Token retrieved","created_at":"2026-01-31T09:30:00.1234560+00:00",
+    "outcome":"success","address":"192.0.2.17","key_id":"01a1dd38-4d59-4b27-8c1e-5a9f3e7d6c40",
+    "trace_id":"9b2e4c1a-7f60-4d3b-8a5e-c0d1e2f3a4b5"}]}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let kind =
@@ -47,8 +49,16 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
         .has("page_size", Schema::integer().at_least(1))
         .may_have("next", Schema::text())
         .closed();
-    let actors =
-        ["application", "cardholder", "directory_server", "operator", "proxy_caller", "system"];
+    let actors = [
+        "application",
+        "cardholder",
+        "directory_server",
+        "operator",
+        "proxy_caller",
+        "system",
+        "unknown",
+    ];
+    let reasons = RefusalReason::ALL.iter().map(|it| it.as_str());
     let entry = Schema::object()
         .has("id", Schema::uuid())
         .has("tenant_id", Schema::uuid())
@@ -56,9 +66,17 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
         .has("actor_type", Schema::word(actors))
         .has("entity_type", Schema::word(EntityKind::ALL.iter().map(|it| it.as_str())))
         .has("entity_id", Schema::text())
-        .has("operation", Schema::word(Act::ALL.iter().map(|it| it.as_str())))
+        .has("operation", Schema::word(Act::texts()))
         .has("message", Schema::text())
         .has("created_at", Schema::time())
+        .has("outcome", Schema::word(["success", "failure"]))
+        .may_have("address", Schema::text().about("The client's address."))
+        .may_have("key_id", Schema::uuid().about("The API key of the request."))
+        .may_have("trace_id", Schema::text().about("The `BT-TRACE-ID` of the request."))
+        .may_have("reason", Schema::word(reasons).about("Of refused requests."))
+        .may_have("count", Schema::integer().at_least(1).about("Of refused requests."))
+        .may_have("first_at", Schema::time().about("Of the first refused request."))
+        .may_have("last_at", Schema::time().about("Of the last refused request."))
         .closed();
     let page = Schema::object()
         .has("pagination", pagination)

@@ -38,6 +38,15 @@ pub(super) fn operations() -> Vec<Description> {
             )
             .answers(200, "The tenant.", tenant())
             .shows("test", "A test tenant", TENANT),
+        Description::new("DeleteTenant", Tag::Tenant, "Delete the tenant")
+            .about(
+                "Deletes the tenant with everything that it has: tokens, token intents, \
+                 applications, keys, sessions, proxies, webhooks and events that wait. There is no \
+                 way back. With the answer, the encryption keys of the tenant are destroyed and all \
+                 its API keys are refused, also that of this request. The server removes the \
+                 unreadable rest in the background. Webhooks do not hear of it.",
+            )
+            .answers_nothing(204, "The tenant is deleted."),
         Description::new("ReadTenantUsage", Tag::Tenant, "Count the tokens")
             .about(
                 "The tokens of each type are counted for tenants with up to 250,000 \

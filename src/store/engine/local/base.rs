@@ -1,8 +1,9 @@
 //! The rows of the data file at one moment: a read transaction of redb with its tables opened once.
 
-use redb::{Database, ReadOnlyTable, ReadableDatabase as _, TableDefinition, TableError};
+use redb::{ReadOnlyTable, ReadableTableMetadata as _, TableDefinition, TableError};
 
 use crate::store::engine::Order;
+use crate::store::engine::local::database::{GuardedDatabase, guard};
 use crate::store::failure::StorageFailure;
 use crate::store::snapshot::Row;
 use crate::store::tables::{KeyRange, Table};
@@ -22,14 +23,14 @@ pub(in crate::store) const fn definition(table: Table) -> Definition {
 }
 
 impl Base {
-    pub(super) fn open(database: &Database) -> Result<Self, StorageFailure> {
+    pub(super) fn open(database: &GuardedDatabase) -> Result<Self, StorageFailure> {
         let transaction = database.begin_read()?;
         let open = |table: &Table| match transaction.open_table(definition(*table)) {
             Ok(table) => Ok(Some(table)),
             Err(TableError::TableDoesNotExist(_)) => Ok(None),
             Err(other) => Err(StorageFailure::from(other)),
         };
-        Ok(Self(Table::ALL.iter().map(open).collect::<Result<_, _>>()?))
+        guard(|| Ok(Self(Table::ALL.iter().map(open).collect::<Result<_, _>>()?)))
     }
 
     /// Returns true if the file has all tables. A file of an older format lacks some.
@@ -39,7 +40,7 @@ impl Base {
 
     pub(super) fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
         let Some(table) = self.table(table) else { return Ok(None) };
-        Ok(table.get(key)?.map(|value| value.value().to_vec()))
+        guard(|| Ok(table.get(key)?.map(|value| value.value().to_vec())))
     }
 
     /// The rows of a range that is not empty.
@@ -47,14 +48,25 @@ impl Base {
         let Some(table) = self.table(range.table()) else {
             return Ok(Box::new(std::iter::empty()));
         };
-        let rows = table.range::<&[u8]>(range.bounds())?.map(|entry| {
-            let (key, value) = entry?;
-            Ok((key.value().to_vec(), value.value().to_vec()))
-        });
-        Ok(match order {
-            Order::Ascending => Box::new(rows),
-            Order::Descending => Box::new(rows.rev()),
-        })
+        let mut rows = guard(|| Ok::<_, StorageFailure>(table.range::<&[u8]>(range.bounds())?))?;
+        Ok(Box::new(std::iter::from_fn(move || {
+            let next = || {
+                let entry = match order {
+                    Order::Ascending => rows.next(),
+                    Order::Descending => rows.next_back(),
+                };
+                let Some((key, value)) = entry.transpose()? else { return Ok(None) };
+                Ok(Some((key.value().to_vec(), value.value().to_vec())))
+            };
+            guard(next).transpose()
+        })))
+    }
+
+    /// The number of all rows, which redb keeps; 0 if it cannot be read.
+    pub(super) fn len(&self) -> u64 {
+        let len = |table: &OpenTable| guard(|| Ok::<_, StorageFailure>(table.len()?)).unwrap_or(0);
+        let lengths = self.0.iter().flatten().map(len);
+        lengths.fold(0, u64::saturating_add)
     }
 
     fn table(&self, table: Table) -> Option<&OpenTable> {

@@ -3,12 +3,15 @@
 use std::io;
 use std::sync::Arc;
 
-use redb::{Builder, Database, StorageBackend, WriteTransaction};
+use redb::{Builder, StorageBackend, WriteTransaction};
 
-use crate::bounds::CACHE_BYTES;
-use crate::store::engine::RowChange;
+use crate::bounds::{CACHE_BYTES, LOAD_BATCH_BYTES};
 pub(in crate::store) use crate::store::engine::local::base::definition;
+use crate::store::engine::local::database::{GuardedDatabase, guard};
+use crate::store::engine::local::layer::Layer;
 use crate::store::engine::local::state::LogState;
+use crate::store::engine::local::watched::WatchedFile;
+use crate::store::engine::{RowChange, SortedRows};
 use crate::store::failure::{OpenFailure, StorageFailure};
 use crate::store::tables::Table;
 use crate::store::volume::{Volume, VolumeFile};
@@ -20,23 +23,23 @@ pub(in crate::store) const UNFINISHED: &str = "strongroom.redb.unfinished";
 
 /// An open and locked data file.
 pub(in crate::store) struct DataFile {
-    pub(in crate::store) database: Database,
-    pub(super) file: Arc<dyn VolumeFile>,
+    pub(in crate::store) database: GuardedDatabase,
+    pub(super) file: Arc<WatchedFile>,
     /// The last process did not close the file, so redb has checked its pages.
     pub(super) was_repaired: bool,
 }
 
 /// redb's view of a file on a volume.
 #[derive(Debug)]
-struct Backend(Arc<dyn VolumeFile>);
+struct Backend(Arc<WatchedFile>);
 
 impl StorageBackend for Backend {
     fn len(&self) -> io::Result<u64> {
-        self.0.len()
+        self.0.file.len()
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.0.read(offset, out)
+        self.0.file.read(offset, out)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
@@ -44,7 +47,7 @@ impl StorageBackend for Backend {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.0.sync()
+        self.0.file.sync()
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
@@ -74,7 +77,7 @@ impl DataFile {
     /// failure the file is removed.
     pub(in crate::store) fn create<E: From<OpenFailure>>(
         volume: &dyn Volume,
-        fill: impl FnOnce(&Database) -> Result<(), E>,
+        fill: impl FnOnce(&GuardedDatabase) -> Result<(), E>,
     ) -> Result<Self, E> {
         if volume.open(NAME).map_err(OpenFailure::io)?.is_some() {
             return Err(OpenFailure::Exists.into());
@@ -99,13 +102,13 @@ impl DataFile {
 
     /// The length of the file.
     pub(in crate::store) fn bytes(&self) -> Result<u64, StorageFailure> {
-        self.file.len().map_err(StorageFailure::from_io)
+        self.file.file.len().map_err(StorageFailure::from_io)
     }
 
     /// Moves pages to the front and cuts off the end of the file. Returns false when nothing is
     /// left to do.
     pub(in crate::store) fn compact(&mut self) -> Result<bool, StorageFailure> {
-        Ok(self.database.compact()?)
+        self.database.compact()
     }
 
     fn from_file(file: Arc<dyn VolumeFile>, cache_bytes: usize) -> Result<Self, OpenFailure> {
@@ -116,23 +119,29 @@ impl DataFile {
         builder.set_repair_callback(move |_| {
             repairing.store(true, std::sync::atomic::Ordering::Relaxed);
         });
-        let database = builder.create_with_backend(Backend(Arc::clone(&file)))?;
+        let file = Arc::new(WatchedFile::new(file));
+        let backend = Backend(Arc::clone(&file));
+        let database = guard(|| Ok::<_, OpenFailure>(builder.create_with_backend(backend)?))?;
+        let database = GuardedDatabase::new(database);
+        file.remember_head().map_err(OpenFailure::io)?;
         let was_repaired = was_repaired.load(std::sync::atomic::Ordering::Relaxed);
         Ok(Self { database, file, was_repaired })
     }
 }
 
 /// Begins a transaction after which an unclean stop needs no check of the file.
-pub(super) fn begin(database: &Database) -> Result<WriteTransaction, StorageFailure> {
+pub(super) fn begin(database: &GuardedDatabase) -> Result<WriteTransaction, StorageFailure> {
     let mut transaction = database.begin_write()?;
-    transaction.set_two_phase_commit(true);
-    transaction.set_quick_repair(true);
-    Ok(transaction)
+    guard(move || {
+        transaction.set_two_phase_commit(true);
+        transaction.set_quick_repair(true);
+        Ok(transaction)
+    })
 }
 
 /// Commits rows and, if given, the state of the log.
 pub(in crate::store) fn commit(
-    database: &Database,
+    database: &GuardedDatabase,
     rows: Vec<RowChange>,
     state: Option<&LogState>,
 ) -> Result<(), StorageFailure> {
@@ -144,16 +153,18 @@ pub(in crate::store) fn commit(
 
 /// Commits what `fill` writes, after every missing table was created.
 pub(in crate::store) fn commit_with(
-    database: &Database,
+    database: &GuardedDatabase,
     fill: impl FnOnce(&WriteTransaction) -> Result<(), StorageFailure>,
 ) -> Result<(), StorageFailure> {
     let transaction = begin(database)?;
-    for table in Table::ALL {
-        drop(transaction.open_table(definition(*table))?);
-    }
-    fill(&transaction)?;
-    transaction.commit()?;
-    Ok(())
+    guard(move || {
+        for table in Table::ALL {
+            drop(transaction.open_table(definition(*table))?);
+        }
+        fill(&transaction)?;
+        transaction.commit()?;
+        Ok(())
+    })
 }
 
 /// Writes rows. They should be sorted by table and key: neighbouring keys share pages.
@@ -172,4 +183,55 @@ pub(in crate::store) fn write(
         }
     }
     Ok(())
+}
+
+/// Writes the rows of a layer, in the order of their keys.
+pub(super) fn move_rows(
+    transaction: &WriteTransaction,
+    table: Table,
+    layer: &Layer,
+) -> Result<(), StorageFailure> {
+    let mut open = None;
+    layer.for_each(table, |key, value| {
+        let open = match &mut open {
+            Some(open) => open,
+            none => none.insert(transaction.open_table(definition(table))?),
+        };
+        match value {
+            Some(value) => drop(open.insert(key, value)?),
+            None => drop(open.remove(key)?),
+        }
+        Ok(())
+    })
+}
+
+/// Writes sorted rows into a data file that no engine uses, in transactions of bounded size. Without
+/// a log and in the order of keys, this is several times faster than batches of changes.
+pub(in crate::store) fn load_into(
+    database: &GuardedDatabase,
+    rows: &mut SortedRows<'_>,
+) -> Result<(), StorageFailure> {
+    let mut rows = rows.peekable();
+    while rows.peek().is_some() {
+        let mut bytes: usize = 0;
+        let transaction = database.begin_write()?;
+        while bytes < LOAD_BATCH_BYTES
+            && let Some(table) = rows.peek().and_then(|row| row.as_ref().ok()).map(|row| row.0)
+        {
+            let mut open = transaction.open_table(definition(table))?;
+            while bytes < LOAD_BATCH_BYTES
+                && let Some(row) = rows.next_if(|row| row.as_ref().is_ok_and(|row| row.0 == table))
+            {
+                let (_, (key, value)) = row?;
+                bytes = bytes.saturating_add(key.len()).saturating_add(value.len());
+                open.insert(key.as_slice(), value.as_slice())?;
+            }
+        }
+        if let Some(Err(failure)) = rows.next_if(Result::is_err) {
+            return Err(failure);
+        }
+        transaction.commit()?;
+    }
+    // Creates the empty tables, and saves the next start from checking the file.
+    commit(database, Vec::<RowChange>::new(), None)
 }

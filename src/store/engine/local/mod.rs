@@ -7,10 +7,13 @@
 //! [`open`] reads the frames behind that position into a layer again.
 
 mod base;
+pub(in crate::store) mod database;
 pub(in crate::store) mod file;
+mod forget;
 mod layer;
 pub(in crate::store) mod log;
 mod merge;
+mod merger;
 pub(in crate::store) mod open;
 mod parts;
 mod source;
@@ -19,6 +22,7 @@ pub(in crate::store) mod state;
 #[cfg(test)]
 pub(super) mod tests;
 mod view;
+mod watched;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -26,21 +30,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 
-use redb::Database;
-
 use crate::bounds::{ARCHIVE_LOG_BYTES_MAX, LAYERS_BYTES_MAX, LOG_SEGMENT_BYTES, MERGE_BYTES};
 use crate::clock::Clock;
 use crate::store::alarm::Alarm;
 use crate::store::engine::local::base::Base;
+use crate::store::engine::local::database::GuardedDatabase;
+pub(in crate::store) use crate::store::engine::local::file::load_into;
 use crate::store::engine::local::log::Log;
-use crate::store::engine::local::merge::Merger;
-pub(in crate::store) use crate::store::engine::local::merge::load_into;
+use crate::store::engine::local::merge::Closing;
+use crate::store::engine::local::merger::Merger;
 use crate::store::engine::local::parts::{PARTS, part_of};
 use crate::store::engine::local::state::Origin;
 use crate::store::engine::local::view::View;
+use crate::store::engine::local::watched::WatchedFile;
 use crate::store::engine::{Decide, Engine, EngineHealth, LogSource, Read, RowChange, Upkeep};
 use crate::store::failure::StorageFailure;
-use crate::store::volume::VolumeFile;
 
 /// The engine. Dropping it without [`Engine::close`] is an unclean stop.
 pub(in crate::store) struct LocalEngine {
@@ -74,8 +78,8 @@ impl Default for Sizes {
 /// The state that the writer and the merger share.
 struct Shared {
     sizes: Sizes,
-    database: Database,
-    file: Arc<dyn VolumeFile>,
+    database: GuardedDatabase,
+    file: Arc<WatchedFile>,
     clock: Clock,
     alarm: Alarm,
     /// Held while a batch is applied and while a layer is frozen.
@@ -89,8 +93,8 @@ struct Shared {
     counts: Counts,
     /// Held while rows are moved into the data file.
     merging: Mutex<()>,
-    /// The lowest segment that the archive lacks.
-    held_segment: AtomicU64,
+    /// The place from which on the archive lacks the log; `None` without an archive.
+    held: Mutex<Option<log::Position>>,
 }
 
 #[derive(Debug, Default)]
@@ -99,11 +103,17 @@ struct Counts {
     log_segments: AtomicU64,
     waits: AtomicU64,
     recovered: AtomicU64,
+    /// The start left out a batch that was not whole.
+    is_cut_off: bool,
 }
 
 impl Shared {
     fn log(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn held(&self) -> Option<log::Position> {
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn current(&self) -> MutexGuard<'_, Arc<View>> {
@@ -164,6 +174,19 @@ impl Shared {
         self.counts.log_segments.store(segments, Ordering::Relaxed);
     }
 
+    /// Returns true if the rows in memory are enough for a merge.
+    fn has_many_rows(&self) -> bool {
+        let view = self.view();
+        let ordered = view.parts.first().map_or(0, |part| part.active.bytes());
+        ordered >= self.sizes.merge_bytes
+            || view.active_bytes() >= self.sizes.layers_bytes_max.div_euclid(2)
+    }
+
+    /// Returns true if a batch has to wait for a merge.
+    fn is_full(&self) -> bool {
+        self.view().layer_bytes() > self.sizes.layers_bytes_max
+    }
+
     /// The sequence number of the oldest view that a snapshot may use.
     fn oldest_live(&self, newest: u64) -> u64 {
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
@@ -180,7 +203,9 @@ impl Shared {
 const VIEWS_MAX: usize = 1024;
 
 /// The rows of a data file that no engine uses.
-pub(in crate::store) fn view_of_file(database: &Database) -> Result<Arc<dyn Read>, StorageFailure> {
+pub(in crate::store) fn view_of_file(
+    database: &GuardedDatabase,
+) -> Result<Arc<dyn Read>, StorageFailure> {
     let base = Base::open(database)?;
     Ok(Arc::new(View::of_base(base, log::Position::default(), [0; 16])))
 }
@@ -192,7 +217,7 @@ impl Engine for LocalEngine {
 
     fn apply(&self, decide: &mut Decide<'_>) -> Result<(), StorageFailure> {
         let shared = &self.shared;
-        if shared.merger.wait_for_room(shared) {
+        if shared.merger.wait_for_room(|| shared.is_full(), || shared.alarm.has_sounded()) {
             shared.counts.waits.fetch_add(1, Ordering::Relaxed);
         }
         let mut log = shared.log();
@@ -201,15 +226,20 @@ impl Engine for LocalEngine {
             return Ok(());
         }
         log.append(shared.clock.now(), &rows)?;
+        // A batch in a file that was taken away is not there for the next process, so it is not
+        // answered. Two looks at names cost a few microseconds, a sync much more.
+        shared.file.check_place()?;
+        log.check_newest_place()?;
         shared.publish(rows)?;
         shared.count(&log);
         drop(log);
-        shared.merger.consider(shared);
+        shared.merger.consider(shared.has_many_rows());
         Ok(())
     }
 
     fn check_place(&self) -> Result<(), StorageFailure> {
-        self.shared.file.check_place().map_err(StorageFailure::Removed)?;
+        self.shared.file.check_place()?;
+        self.shared.file.check_head()?;
         // The log is not waited for: on a disk that hangs, a batch holds it.
         self.shared.log.try_lock().map_or(Ok(()), |log| log.check_place())
     }
@@ -224,6 +254,7 @@ impl Engine for LocalEngine {
             layer_bytes: u64::try_from(view.layer_bytes()).unwrap_or(u64::MAX),
             waits: counts.waits.load(Ordering::Relaxed),
             recovered: counts.recovered.load(Ordering::Relaxed),
+            is_cut_off: counts.is_cut_off,
             ..self.shared.merger.health()
         }
     }
@@ -234,6 +265,13 @@ impl Engine for LocalEngine {
 
     fn set_upkeep(&self, upkeep: Upkeep) {
         self.shared.merger.set_upkeep(upkeep);
+    }
+
+    fn forget(&self) -> Result<(), StorageFailure> {
+        if self.shared.merger.may_forget() {
+            forget::forget(&self.shared, Closing::No)?;
+        }
+        Ok(())
     }
 
     #[cfg(test)]
@@ -248,7 +286,8 @@ impl Engine for LocalEngine {
             // A panic of the merger has raised the alarm.
             thread.join().ok();
         }
-        merge::close(&self.shared)
+        merge::close(&self.shared)?;
+        forget::forget_closed(&self.shared)
     }
 }
 

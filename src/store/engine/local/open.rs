@@ -9,11 +9,13 @@ use crate::crypto::Random;
 use crate::store::alarm::Alarm;
 use crate::store::engine::Moment;
 use crate::store::engine::local::base::Base;
+use crate::store::engine::local::database::GuardedDatabase;
 use crate::store::engine::local::file::{self, DataFile};
 use crate::store::engine::local::log::frame::Frame;
 use crate::store::engine::local::log::segment::{FIRST_FRAME, Lineage};
 use crate::store::engine::local::log::{Log, Position, reader};
-use crate::store::engine::local::merge::{self, Merger};
+use crate::store::engine::local::merge;
+use crate::store::engine::local::merger::Merger;
 use crate::store::engine::local::parts::part_of;
 use crate::store::engine::local::state::{LogState, NOT_HELD, Origin};
 use crate::store::engine::local::view::{Part, View};
@@ -60,10 +62,10 @@ impl LocalEngine {
     pub(in crate::store) fn start_without_merger(
         volume: &Arc<dyn Volume>,
         data: DataFile,
-        clock: &Clock,
+        (clock, alarm): (&Clock, &Alarm),
         sizes: Sizes,
     ) -> Result<Self, StorageFailure> {
-        let (shared, _) = open(volume, data, clock, &Alarm::default(), sizes)?;
+        let (shared, _) = open(volume, data, clock, alarm, sizes)?;
         Ok(Self { shared, merger: Mutex::new(None) })
     }
 
@@ -105,11 +107,11 @@ fn open(
     let vault = vault_id(&base)?;
     let lineage = Lineage { vault, timeline: state.timeline };
     let (log, view, recovered) = recover(volume, (lineage, sizes), base, &state, known.is_none())?;
-    let was_closed = state.is_closed && recovered == 0;
+    let was_closed = state.is_closed && recovered.batches == 0;
     if state.is_closed {
         // From here on the log may have rows that the data file lacks.
         let position = log.end();
-        let position = if recovered == 0 { position } else { state.position };
+        let position = if recovered.batches == 0 { position } else { state.position };
         let open = LogState { is_closed: false, position, ..state };
         file::commit(&database, Vec::new(), Some(&open))?;
     }
@@ -125,17 +127,31 @@ fn open(
         current: Mutex::new(view),
         merger: Merger::new(),
         origin: state.origin,
-        counts: Counts { recovered: AtomicU64::new(recovered), ..Counts::default() },
+        counts: Counts {
+            recovered: AtomicU64::new(recovered.batches),
+            is_cut_off: recovered.is_cut_off,
+            ..Counts::default()
+        },
         merging: Mutex::new(()),
-        held_segment: AtomicU64::new(state.held_segment),
+        held: Mutex::new(held_from(&state)),
     });
     shared.count(&shared.log());
     if shared.counts.recovered.load(Ordering::Relaxed) > 0 {
-        shared.merger.consider(&shared);
+        shared.merger.consider(shared.has_many_rows());
+    }
+    if !was_closed {
+        // The last process may have been ended before it could forget what was deleted.
+        shared.merger.forget_later();
     }
     let cleanliness =
         if was_closed && !was_repaired { Cleanliness::Clean } else { Cleanliness::NeedsRecovery };
     Ok((shared, cleanliness))
+}
+
+/// The place from which on an earlier process has kept the log for its archive.
+fn held_from(state: &LogState) -> Option<Position> {
+    let place = Position { segment: state.held_segment, ..Position::default() };
+    (state.held_segment != NOT_HELD).then_some(place)
 }
 
 /// The state of a file that has no log yet. Its first frame comes after `sequence`.
@@ -154,7 +170,7 @@ pub(in crate::store) fn fresh(timeline: [u8; 16], origin: Origin, sequence: u64)
 /// Makes a data file that no engine uses the first of a new timeline, which continues the history
 /// up to this moment.
 pub(in crate::store) fn begin_timeline(
-    database: &redb::Database,
+    database: &GuardedDatabase,
     origin: Moment,
 ) -> Result<(), StorageFailure> {
     let Moment { timeline, sequence } = origin;
@@ -168,6 +184,13 @@ fn vault_id(base: &Base) -> Result<[u8; 16], StorageFailure> {
         .ok_or_else(|| StorageFailure::Damaged(String::from("the file has no id")))
 }
 
+/// The part of the log that a start has read.
+#[derive(Debug, Clone, Copy, Default)]
+struct Recovered {
+    batches: u64,
+    is_cut_off: bool,
+}
+
 /// Reads the log behind the state's position into layers, and opens it for the next frame.
 fn recover(
     volume: &Arc<dyn Volume>,
@@ -175,10 +198,13 @@ fn recover(
     base: Base,
     state: &LogState,
     is_fresh: bool,
-) -> Result<(Log, View, u64), StorageFailure> {
+) -> Result<(Log, View, Recovered), StorageFailure> {
     let mut view = View::of_base(base, state.position, lineage.timeline);
     let numbers = reader::numbers(volume.as_ref())?;
     let is_there = numbers.contains(&state.position.segment);
+    if is_fresh {
+        reader::check_no_frames(volume.as_ref(), lineage.vault)?;
+    }
     if is_fresh || (state.is_closed && !is_there) {
         reader::check_not_newer(volume.as_ref(), lineage, state.position.sequence)?;
         // Files of another history would be taken for damage later.
@@ -190,11 +216,11 @@ fn recover(
         let log =
             Log::begin(volume, lineage, sizes.segment_bytes, (number, state.position.sequence))?;
         view.parts = std::array::from_fn(|_| Part::new(log.end()));
-        return Ok((log, view, 0));
+        return Ok((log, view, Recovered::default()));
     }
-    let mut recovered: u64 = 0;
+    let mut batches: u64 = 0;
     let scan = reader::scan(volume.as_ref(), lineage, state.position, &mut |frame| {
-        recovered = recovered.saturating_add(1);
+        batches = batches.saturating_add(1);
         replay(&mut view, frame, state)?;
         Ok(())
     })?;
@@ -205,7 +231,10 @@ fn recover(
     if merged.is_some_and(|merged| view.sequence < *merged) {
         return Err(reader::too_short(scan.end()));
     }
+    let recovered = Recovered { batches, is_cut_off: scan.is_cut_off };
     let mut log = Log::resume(volume, lineage, sizes.segment_bytes, scan)?;
+    // The next merge overwrites them: an earlier process may have had to forget them.
+    log.forget_before(state.position.segment);
     log.free_before(state.position.segment.min(state.held_segment))?;
     Ok((log, view, recovered))
 }

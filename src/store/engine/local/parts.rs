@@ -96,6 +96,20 @@ mod tests {
         }
     }
 
+    /// The byte of the slice is the first that differs, or one behind it.
+    #[test]
+    fn a_range_whose_ends_are_in_two_slices_is_in_all_of_them() {
+        let list = |end: &[u8]| [&[9; 16], end].concat();
+        let between = |from: &[u8], to: &[u8]| {
+            let range = Table::TokenLists.whole().starting_at(&list(from));
+            parts_of(&range.ending_before(&list(to)))
+        };
+        assert_eq!(between(&[4], &[6]), 1..PARTS);
+        assert_eq!(between(&[4, 1], &[5]), 1..PARTS);
+        assert_eq!(between(&[4, 1], &[4, 2]), 1..2);
+        assert_eq!(between(&[6], &[6, 0]), 3..4);
+    }
+
     #[test]
     fn a_list_of_one_filter_is_in_one_slice() {
         let range = KeyRange::prefix(Table::TokenLists, vec![9; 32]);

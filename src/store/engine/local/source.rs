@@ -1,14 +1,13 @@
 //! The log as the archive reads it.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use crate::store::engine::LogSource;
 use crate::store::engine::local::Shared;
 use crate::store::engine::local::log::Position;
 use crate::store::engine::local::log::segment::Lineage;
 use crate::store::engine::local::log::tail::LogTail;
-use crate::store::engine::local::state::{NOT_HELD, Origin};
+use crate::store::engine::local::state::Origin;
 use crate::store::failure::StorageFailure;
 
 impl LogSource for Shared {
@@ -36,8 +35,13 @@ impl LogSource for Shared {
     }
 
     fn hold(&self, from: Option<Position>) {
-        let segment = from.map_or(NOT_HELD, |from| from.segment);
-        self.held_segment.store(segment, Ordering::Release);
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = from;
+        let log = self.log();
+        let is_waiting = log.forgettable().is_some() && log.first_held(from) > log.first_segment();
+        drop(log);
+        if is_waiting {
+            self.merger.free();
+        }
     }
 }
 

@@ -10,9 +10,10 @@
 //! | 8 | time of the last batch, in microseconds since 1970 |
 //! | 16 | id of the timeline that a promotion which was cut off has chosen, or zeros |
 
-use redb::{Database, WriteTransaction};
+use redb::WriteTransaction;
 
 use crate::domain::time::Timestamp;
+use crate::store::engine::local::database::GuardedDatabase;
 use crate::store::engine::local::state::{read_row, remove_row, write_row};
 use crate::store::failure::StorageFailure;
 
@@ -30,7 +31,9 @@ pub(in crate::store) struct StandbyMark {
 
 impl StandbyMark {
     /// `None` for a data file that is not a standby's.
-    pub(in crate::store) fn read(database: &Database) -> Result<Option<Self>, StorageFailure> {
+    pub(in crate::store) fn read(
+        database: &GuardedDatabase,
+    ) -> Result<Option<Self>, StorageFailure> {
         let Some(value) = read_row(database, KEY)? else { return Ok(None) };
         let damaged = || StorageFailure::Damaged(String::from("the mark of a standby"));
         Self::decode(&value).map(Some).ok_or_else(damaged)

@@ -18,8 +18,9 @@
 //!
 //! Version 1 lacks the segment of the archive.
 
-use redb::{ReadableDatabase as _, TableDefinition, TableError, WriteTransaction};
+use redb::{TableDefinition, TableError, WriteTransaction};
 
+use crate::store::engine::local::database::{GuardedDatabase, guard};
 use crate::store::engine::local::log::Position;
 use crate::store::engine::local::parts::PARTS;
 use crate::store::failure::StorageFailure;
@@ -32,16 +33,18 @@ pub(in crate::store) const NOT_HELD: u64 = u64::MAX;
 
 /// Reads a row of the engine's own table; `None` if the file has no such row.
 pub(super) fn read_row(
-    database: &redb::Database,
+    database: &GuardedDatabase,
     key: &str,
 ) -> Result<Option<Vec<u8>>, StorageFailure> {
     let transaction = database.begin_read()?;
-    let table = match transaction.open_table(TABLE) {
-        Ok(table) => table,
-        Err(TableError::TableDoesNotExist(_)) => return Ok(None),
-        Err(other) => return Err(other.into()),
-    };
-    Ok(table.get(key)?.map(|value| value.value().to_vec()))
+    guard(|| {
+        let table = match transaction.open_table(TABLE) {
+            Ok(table) => table,
+            Err(TableError::TableDoesNotExist(_)) => return Ok(None),
+            Err(other) => return Err(other.into()),
+        };
+        Ok(table.get(key)?.map(|value| value.value().to_vec()))
+    })
 }
 
 pub(super) fn write_row(
@@ -85,7 +88,7 @@ pub struct Origin {
 
 impl LogState {
     pub(in crate::store) fn read(
-        database: &redb::Database,
+        database: &GuardedDatabase,
     ) -> Result<Option<Self>, StorageFailure> {
         let Some(value) = read_row(database, KEY)? else { return Ok(None) };
         let damaged = || StorageFailure::Damaged(String::from("the state of the log"));
@@ -97,6 +100,11 @@ impl LogState {
         transaction: &WriteTransaction,
     ) -> Result<(), StorageFailure> {
         write_row(transaction, KEY, &self.encode())
+    }
+
+    #[cfg(test)]
+    pub(in crate::store) fn remove(transaction: &WriteTransaction) -> Result<(), StorageFailure> {
+        remove_row(transaction, KEY)
     }
 
     fn encode(&self) -> Vec<u8> {

@@ -76,6 +76,11 @@ impl Read for View {
         Moment { timeline: self.timeline, sequence: self.sequence }
     }
 
+    /// Rows that are only in the log are not counted.
+    fn rows_about(&self) -> u64 {
+        self.base.len()
+    }
+
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
         for layer in self.part(part_of(table, key))?.layers() {
             if let Some(LayerValue(value)) = layer.get(table, key, self.sequence)? {

@@ -3,15 +3,20 @@
 //!
 //! Segments are numbered files. Each is filled with zeros ahead of its frames, and a segment that
 //! is no longer needed becomes the spare for the next one. A sync of a frame therefore writes no
-//! metadata of the file system.
+//! metadata of the file system. The spare still has its old frames. [`Log::leave_segment`] begins a
+//! segment without any; the ones before it are overwritten when they are free, and removed.
 
+pub(super) mod erase;
 pub(in crate::store) mod frame;
 pub(in crate::store) mod reader;
 pub(in crate::store) mod segment;
 pub(in crate::store) mod tail;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::bounds::{LOG_FILL_BYTES_MAX, LOG_FILL_BYTES_MIN};
@@ -43,9 +48,15 @@ pub(super) struct Log {
     older: VecDeque<ClosedSegment>,
     /// The length of the spare segment, if there is one.
     spare_bytes: Option<u64>,
+    /// Segments before this number are overwritten when they are free, and never used again.
+    forget_before: u64,
+    /// Free segments that wait to be overwritten.
+    retired: Vec<ClosedSegment>,
     /// The place of the next frame.
     end: Position,
     last_time: Timestamp,
+    /// The offset and the head of the frame that this process wrote last to the newest segment.
+    last_head: Option<(u64, Vec<u8>)>,
     buffer: Vec<u8>,
     /// A frame was not written, or it is unknown whether it was. No other may take its number.
     has_failed: bool,
@@ -58,12 +69,18 @@ struct Segment {
     number: u64,
     /// The part of the file that has been written before. Writing it again needs no metadata.
     filled: u64,
+    /// No earlier use has left frames in the file.
+    is_fresh: bool,
 }
 
 #[derive(Debug)]
-struct ClosedSegment {
+pub(super) struct ClosedSegment {
     number: u64,
     bytes: u64,
+    /// Behind this offset the file has only zeros.
+    used: u64,
+    /// The sequence number of the first frame behind the segment, if this process wrote it.
+    next: Option<u64>,
 }
 
 impl Log {
@@ -83,8 +100,11 @@ impl Log {
             newest,
             older: VecDeque::new(),
             spare_bytes: None,
+            forget_before: 0,
+            retired: Vec::new(),
             end: Position { sequence, segment: number, offset: FIRST_FRAME },
             last_time: Timestamp::from_micros(0),
+            last_head: None,
             buffer: Vec::new(),
             has_failed: false,
         })
@@ -98,11 +118,17 @@ impl Log {
         segment_bytes: u64,
         scan: reader::Scan,
     ) -> Result<Self, StorageFailure> {
-        let reader::Scan { end, newest, older, last_time, last_frame } = scan;
+        let reader::Scan { end, newest, older, last_time, last_frame, .. } = scan;
         settle(volume.as_ref(), newest.as_ref(), last_frame).map_err(StorageFailure::from_io)?;
         let filled = newest.len().map_err(StorageFailure::from_io)?;
-        let newest = Segment { file: newest, number: end.segment, filled };
-        let older = older.into_iter().map(|(number, bytes)| ClosedSegment { number, bytes });
+        let is_fresh = filled == FIRST_FRAME;
+        let newest = Segment { file: newest, number: end.segment, filled, is_fresh };
+        let older = older.into_iter().map(|(number, bytes)| ClosedSegment {
+            number,
+            bytes,
+            used: bytes,
+            next: None,
+        });
         let spare_bytes = find_spare(volume.as_ref(), lineage, end.sequence);
         let spare_bytes = spare_bytes.map_err(StorageFailure::from_io)?;
         Ok(Self {
@@ -112,8 +138,11 @@ impl Log {
             newest,
             older: older.collect(),
             spare_bytes,
+            forget_before: 0,
+            retired: Vec::new(),
             end,
             last_time,
+            last_head: None,
             buffer: Vec::new(),
             has_failed: false,
         })
@@ -164,6 +193,8 @@ impl Log {
         file.write(self.end.offset, &self.buffer).map_err(StorageFailure::from_io)?;
         file.sync().map_err(StorageFailure::from_io)?;
         self.has_failed = false;
+        let head = self.buffer.get(..frame::HEAD_BYTES).map(<[u8]>::to_vec);
+        self.last_head = head.map(|head| (self.end.offset, head));
         self.end.offset = end;
         self.end.sequence = self.end.sequence.saturating_add(1);
         self.last_time = time;
@@ -192,13 +223,35 @@ impl Log {
         let header = Header { lineage: self.lineage, number, first_sequence };
         let next = begin_segment(self.volume.as_ref(), &header, self.spare_bytes.take())?;
         let closed = std::mem::replace(&mut self.newest, next);
-        self.older.push_back(ClosedSegment { number: closed.number, bytes: closed.filled });
+        self.last_head = None;
+        let used = if closed.is_fresh { self.end.offset } else { closed.filled };
+        self.older.push_back(ClosedSegment {
+            number: closed.number,
+            bytes: closed.filled,
+            used,
+            next: Some(first_sequence),
+        });
         self.end = Position { sequence: first_sequence, segment: number, offset: FIRST_FRAME };
         Ok(())
     }
 
-    /// The first segment to keep of those from `held` on, so that the log has at most `bytes_max`.
-    pub(super) fn bounded_hold(&self, held: u64, bytes_max: u64) -> u64 {
+    /// The first segment that has frames from this place on; the largest number without a place.
+    pub(super) fn first_held(&self, held: Option<Position>) -> u64 {
+        let Some(held) = held else { return u64::MAX };
+        let mut first = held.segment;
+        for segment in &self.older {
+            // The place may be behind the last frame of its segment.
+            if segment.number == first && segment.next.is_some_and(|next| next <= held.sequence) {
+                first = first.saturating_add(1);
+            }
+        }
+        first
+    }
+
+    /// The first segment to keep of those that hold this place and what follows it, so that the log
+    /// has at most `bytes_max`.
+    pub(super) fn bounded_hold(&self, held: Option<Position>, bytes_max: u64) -> u64 {
+        let held = self.first_held(held);
         let mut bytes = self.newest.filled;
         let mut first = self.newest.number;
         for segment in self.older.iter().rev().take_while(|segment| segment.number >= held) {
@@ -220,10 +273,15 @@ impl Log {
         &self.volume
     }
 
-    /// Frees the segments before the one with this number. One of them becomes the spare.
+    /// Frees the segments before the one with this number. One of them becomes the spare, unless
+    /// they are to be overwritten.
     pub(super) fn free_before(&mut self, number: u64) -> Result<(), StorageFailure> {
         let mut has_spare = false;
         while let Some(oldest) = self.older.pop_front_if(|oldest| oldest.number < number) {
+            if oldest.number < self.forget_before {
+                self.retired.push(oldest);
+                continue;
+            }
             let name = segment::name(oldest.number);
             if self.spare_bytes.is_none() {
                 self.volume.rename(&name, SPARE).map_err(StorageFailure::from_io)?;
@@ -241,8 +299,34 @@ impl Log {
     }
 
     /// Checks that the newest segment still has its name.
-    pub(super) fn check_place(&self) -> Result<(), StorageFailure> {
+    pub(super) fn check_newest_place(&self) -> Result<(), StorageFailure> {
         self.newest.file.check_place().map_err(StorageFailure::Removed)
+    }
+
+    /// Checks that the last frame is as this process wrote it. A file that cannot be read is reported
+    /// when the next frame is written.
+    fn check_last_frame(&self) -> Result<(), StorageFailure> {
+        let Some((offset, head)) = &self.last_head else { return Ok(()) };
+        let mut found = vec![0; head.len()];
+        match self.newest.file.read(*offset, &mut found) {
+            Ok(()) if found != *head => {
+                Err(StorageFailure::Removed(PathBuf::from(segment::name(self.newest.number))))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Checks that all segments are there, and that the newest one is the file that is open.
+    pub(super) fn check_place(&self) -> Result<(), StorageFailure> {
+        self.check_newest_place()?;
+        self.check_last_frame()?;
+        if self.older.is_empty() {
+            return Ok(());
+        }
+        let numbers = reader::numbers(self.volume.as_ref())?;
+        let missing = self.older.iter().find(|segment| !numbers.contains(&segment.number));
+        let path = |it: &ClosedSegment| PathBuf::from(segment::name(it.number));
+        missing.map_or(Ok(()), |it| Err(StorageFailure::Removed(path(it))))
     }
 }
 
@@ -292,6 +376,7 @@ fn begin_segment(
 ) -> Result<Segment, StorageFailure> {
     let begin = || -> io::Result<Segment> {
         let mut spare = None;
+        let is_fresh = spare_bytes.is_none();
         if spare_bytes.is_some() {
             spare = volume.open(SPARE)?;
         }
@@ -308,7 +393,7 @@ fn begin_segment(
         volume.sync()?;
         let file = volume.open(&name)?.ok_or(io::ErrorKind::NotFound)?;
         let filled = file.len()?;
-        Ok(Segment { file: Arc::from(file), number: header.number, filled })
+        Ok(Segment { file: Arc::from(file), number: header.number, filled, is_fresh })
     };
     begin().map_err(StorageFailure::from_io)
 }

@@ -26,6 +26,8 @@ pub(in crate::store) struct Scan {
     pub(super) last_time: Timestamp,
     /// Offset and length of the last frame, if it is in the newest segment.
     pub(super) last_frame: Option<(u64, usize)>,
+    /// A part of the next frame is there.
+    pub(in crate::store) is_cut_off: bool,
 }
 
 impl Scan {
@@ -80,8 +82,9 @@ pub(in crate::store) fn scan(
             return Err(damaged(at.segment, at.offset));
         }
         if at.segment == last {
+            let is_cut_off = segment.has_part_of(at)?;
             let newest = Arc::from(segment.file);
-            return Ok(Some(Scan { end: at, newest, older, last_time, last_frame }));
+            return Ok(Some(Scan { end: at, newest, older, last_time, last_frame, is_cut_off }));
         }
         before = Some(at);
         older.push((at.segment, segment.len));
@@ -167,6 +170,13 @@ impl OpenSegment {
         }
     }
 
+    /// Returns true if the start of the frame of this place is there, which is not whole.
+    fn has_part_of(&self, at: Position) -> Result<bool, StorageFailure> {
+        let head = self.read(at.offset, HEAD_BYTES)?;
+        let head = head.and_then(|head| FrameHead::decode(&head));
+        Ok(head.is_some_and(|head| head.sequence == at.sequence))
+    }
+
     /// Returns true if a whole frame that comes after `at` is behind it in this segment.
     fn has_later_frame(&self, at: Position) -> Result<bool, StorageFailure> {
         let mut offset = at.offset;
@@ -225,6 +235,29 @@ pub(in crate::store) fn too_short(end: Position) -> StorageFailure {
         ),
         MOVE_BACK,
     )
+}
+
+/// Refuses a data file that names no log although there is one of this vault. A log without frames is
+/// left by a first start that was cut off.
+pub(in crate::store) fn check_no_frames(
+    volume: &dyn Volume,
+    vault: [u8; 16],
+) -> Result<(), StorageFailure> {
+    for number in numbers(volume)? {
+        let file = open(volume, number)?;
+        let header = file.read(0, SECTOR_BYTES)?.and_then(|bytes| Header::decode(&bytes).ok());
+        let Some(header) = header.filter(|header| header.lineage.vault == vault) else { continue };
+        if file.frame(FIRST_FRAME, header.first_sequence)?.is_some() {
+            return Err(StorageFailure::Log(
+                format!(
+                    "{} belongs to this vault, but the data file names no log",
+                    segment::name(number)
+                ),
+                PUT_BACK,
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a data file that was put back although its log went on without it.

@@ -140,6 +140,8 @@ mod tests {
         let mut newer = bytes;
         newer[15] = 2;
         assert_eq!(Header::decode(&newer), Err(BadHeader::Newer));
+        newer[15] = 0;
+        assert_eq!(Header::decode(&newer), Err(BadHeader::Damaged));
         assert_eq!(Header::decode(&[]), Err(BadHeader::Damaged));
     }
 

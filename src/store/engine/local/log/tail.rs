@@ -121,8 +121,8 @@ impl LogTail {
             none => {
                 let opened = open(self.volume.as_ref(), self.lineage, self.at.segment)?;
                 let (segment, header) = opened.ok_or(TailFailure::Gone)?;
-                let is_start = self.at.offset == FIRST_FRAME;
-                if is_start && header.first_sequence != self.at.sequence {
+                // Only the first frame of a segment is looked for in a segment that was not open.
+                if header.first_sequence != self.at.sequence {
                     return Err(TailFailure::Gone);
                 }
                 none.insert(segment)

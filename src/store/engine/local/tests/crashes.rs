@@ -5,7 +5,7 @@ use crate::store::engine::Engine as _;
 use crate::store::engine::RowChange;
 use crate::store::engine::local::LocalEngine;
 use crate::store::engine::local::file;
-use crate::store::engine::local::tests::{change, contents, of_storage, start};
+use crate::store::engine::local::tests::{change, contents, forget, of_storage, start};
 use crate::store::engine::memory::Model;
 use crate::store::failure::StorageFailure;
 use crate::store::opening;
@@ -47,7 +47,7 @@ impl Told {
         Ok(())
     }
 
-    /// A life of a vault: batches, segment changes, merges, a close, a clean start, a kill and a
+    /// A life of a vault: batches, segment changes, merges, a forgotten log, a close, a clean start, a kill and a
     /// recovery.
     fn live(&mut self, disk: &TestDisk) -> Result<(), StorageFailure> {
         let engine = open(disk)?;
@@ -57,6 +57,9 @@ impl Told {
             }
             engine.merge_turn(turn)?;
         }
+        self.batch(&engine, 700)?;
+        forget(&engine)?;
+        self.batch(&engine, 800)?;
         assert!(engine.health().log_bytes > 0 && engine.shared.log().end().segment > 3);
         self.batch(&engine, 10)?;
         engine.close()?;

@@ -75,9 +75,11 @@ fn a_last_frame_that_is_cut_off_is_left_out_and_its_number_is_used_again() {
     let engine = start(&disk).unwrap();
     let snapshot = engine.snapshot().unwrap();
     assert_eq!((contents(snapshot.as_ref()).len(), snapshot.moment().sequence), (23, 23));
+    assert!(engine.health().is_cut_off);
     apply(&engine, &put(Table::Tokens, b"next", b"1")).unwrap();
     drop((snapshot, engine));
     let engine = start(&TestDisk::holding(disk.durable())).unwrap();
+    assert!(!engine.health().is_cut_off);
     let found = contents(engine.snapshot().unwrap().as_ref());
     assert!(found.len() == 24 && found.contains_key(&(Table::Tokens, b"next".to_vec())));
 }

@@ -2,20 +2,25 @@
 
 mod crashes;
 mod damage;
+mod forgetting;
 mod layers;
+mod merging;
 mod model;
 mod pages;
 mod restarts;
 mod snapshots;
+mod starts;
+mod state;
 
 use std::sync::{Arc, OnceLock};
 
 use crate::clock::Clock;
+use crate::store::alarm::Alarm;
 use crate::store::change::Change;
 use crate::store::engine::local::file::DataFile;
 use crate::store::engine::local::{LocalEngine, Sizes};
 use crate::store::engine::memory::Model;
-use crate::store::engine::{Engine as _, Order, Read, RowChange};
+use crate::store::engine::{Engine as _, Order, Read, RowChange, Upkeep};
 use crate::store::failure::{OpenFailure, StorageFailure};
 use crate::store::opening;
 use crate::store::tables::Table;
@@ -52,13 +57,19 @@ pub(in crate::store) fn start(disk: &TestDisk) -> Result<LocalEngine, StorageFai
 
 fn start_on(volume: &Arc<dyn Volume>) -> Result<LocalEngine, StorageFailure> {
     let data = DataFile::open(volume.as_ref(), CACHE_BYTES).map_err(of_storage)?;
-    LocalEngine::start_without_merger(volume, data, &Clock::new(), SMALL)
+    LocalEngine::start_without_merger(volume, data, (&Clock::new(), &Alarm::default()), SMALL)
 }
 
 /// The failure of the disk, which is the only one that the tests expect.
 fn of_storage(failure: OpenFailure) -> StorageFailure {
     let OpenFailure::Storage(failure) = failure else { panic!("{failure:?}") };
     failure
+}
+
+/// Forgets the log now, as for a server whose disk has space.
+fn forget(engine: &LocalEngine) -> Result<(), StorageFailure> {
+    engine.set_upkeep(Upkeep::Allowed);
+    engine.forget()
 }
 
 fn apply(engine: &LocalEngine, rows: &[RowChange]) -> Result<(), StorageFailure> {

@@ -1,0 +1,80 @@
+//! Long work that is under way: backups, exports and imports. The command line asks for their
+//! progress while it waits, and `status` lists them.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::metrics::Progress;
+
+/// The pieces of work by their names.
+#[derive(Debug, Default)]
+pub struct Jobs(Mutex<BTreeMap<String, Arc<Progress>>>);
+
+/// A piece of work, which is listed until this is dropped.
+#[derive(Debug)]
+pub struct Job {
+    jobs: Arc<Jobs>,
+    name: String,
+    progress: Arc<Progress>,
+}
+
+impl Jobs {
+    /// Lists a piece of work. One of the same name is replaced in the list, and goes on.
+    pub fn begin(self: &Arc<Self>, name: String) -> Job {
+        let progress = Arc::new(Progress::default());
+        self.listed().insert(name.clone(), Arc::clone(&progress));
+        Job { jobs: Arc::clone(self), name, progress }
+    }
+
+    /// The done part and the total of the work of this name, if there is one.
+    pub fn progress(&self, name: &str) -> Option<(u64, u64)> {
+        self.listed().get(name).map(|progress| progress.read())
+    }
+
+    fn listed(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Progress>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Job {
+    pub const fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+}
+
+impl Deref for Job {
+    type Target = Progress;
+
+    fn deref(&self) -> &Progress {
+        &self.progress
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let mut listed = self.jobs.listed();
+        if listed.get(&self.name).is_some_and(|it| Arc::ptr_eq(it, &self.progress)) {
+            listed.remove(&self.name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_listed_until_it_ends() {
+        let jobs = Arc::new(Jobs::default());
+        let first = jobs.begin(String::from("backup /a"));
+        first.set_total(10);
+        first.add(3);
+        assert_eq!(jobs.progress("backup /a"), Some((3, 10)));
+        let second = jobs.begin(String::from("backup /a"));
+        drop(first);
+        assert_eq!(jobs.progress("backup /a"), Some((0, 0)), "the second of the name is listed");
+        drop(second);
+        assert_eq!(jobs.progress("backup /a"), None);
+    }
+}

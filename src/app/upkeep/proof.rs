@@ -1,0 +1,110 @@
+//! The proof of a backup: it is restored into a scratch directory and verified.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::app::error::Error;
+use crate::app::keys::open::VaultFailure;
+use crate::app::upkeep::verify::Report;
+use crate::app::vault::Vault;
+use crate::clock::Clock;
+use crate::crypto::MasterKey;
+use crate::metrics::Progress;
+use crate::store::archive::Replay;
+use crate::store::backup::{InvalidBackup, Manifest, Reader};
+use crate::store::{Change, RestoreFailure, Store};
+
+/// A restored backup, and the report of its verification.
+#[derive(Debug)]
+pub struct Proof {
+    pub manifest: Manifest,
+    pub report: Report,
+}
+
+/// The reason why a backup could not be proven.
+#[derive(Debug)]
+pub enum ProofFailure {
+    Backup(InvalidBackup),
+    /// The directory holds no backup of this vault.
+    NoBackup,
+    /// The scratch directory is on the disk of the data file, and a restore would leave less free
+    /// space than the floor.
+    NoSpace,
+    /// The restore or the verification panicked.
+    Panicked,
+    Restore(RestoreFailure),
+    /// The scratch directory could not be created or removed.
+    Scratch(io::Error),
+    /// Records do not open, or contradict each other.
+    Unclean,
+    Vault(VaultFailure),
+    Verify(Error),
+}
+
+/// Restores a backup into a directory of its own, opens it with the master key and verifies all of
+/// it. The directory is removed afterwards. Leftovers of an earlier proof in it are removed first.
+pub fn prove(
+    backup: &Path,
+    archive: Option<&Path>,
+    scratch: &Path,
+    (master, clock): (MasterKey, Clock),
+    progress: &Arc<Progress>,
+) -> Result<Proof, ProofFailure> {
+    let mut backup = Reader::open(backup).map_err(ProofFailure::Backup)?;
+    // Every row is read twice: it is restored, then verified.
+    backup.count(progress);
+    progress.set_total(backup.manifest().rows.saturating_mul(2));
+    backup.check_origin(&master).map_err(ProofFailure::Backup)?;
+    clear(scratch).map_err(ProofFailure::Scratch)?;
+    fs::DirBuilder::new().mode(0o700).create(scratch).map_err(ProofFailure::Scratch)?;
+    let proof = restore_and_verify(backup, archive, scratch, (master, clock), progress);
+    clear(scratch).map_err(ProofFailure::Scratch)?;
+    proof
+}
+
+fn restore_and_verify(
+    backup: Reader,
+    archive: Option<&Path>,
+    scratch: &Path,
+    (master, clock): (MasterKey, Clock),
+    progress: &Arc<Progress>,
+) -> Result<Proof, ProofFailure> {
+    let keys = [master.clone()];
+    // A backup of an older program does not name its place in the history.
+    let archive = archive.filter(|_| backup.manifest().moment().is_some());
+    let archive = archive.map(|directory| Replay { directory, keys: &keys, until: None });
+    let restored = Store::restore(scratch, backup, archive, Change::new());
+    let manifest = restored.map_err(ProofFailure::Restore)?.manifest;
+    let app = Vault::open(scratch, master, clock).map_err(ProofFailure::Vault)?;
+    let report = app.verification().verify_counted(progress);
+    app.close();
+    Ok(Proof { manifest, report: report.map_err(ProofFailure::Verify)? })
+}
+
+pub(super) fn clear(scratch: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(scratch) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+impl ProofFailure {
+    /// A constant for the log, which takes no other texts.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Backup(_) => "backup",
+            Self::NoBackup => "no_backup",
+            Self::NoSpace => "no_space",
+            Self::Panicked => "panicked",
+            Self::Restore(RestoreFailure::Archive(_)) => "archive",
+            Self::Restore(_) => "restore",
+            Self::Scratch(_) => "scratch",
+            Self::Unclean => "unclean",
+            Self::Vault(_) => "vault",
+            Self::Verify(_) => "verify",
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The results of `strongroom check`: one for each thing that was looked at, also for what could not
+//! be checked.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::cli::support::failure::Exit;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum State {
+    Ok,
+    /// It could not be checked.
+    Unknown,
+    Warning,
+    /// The server would not start, or not do its work; with the exit code.
+    Wrong(Exit),
+}
+
+impl State {
+    pub(in crate::cli) const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Unknown => "unknown",
+            Self::Warning => "warning",
+            Self::Wrong(_) => "wrong",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(in crate::cli) struct Finding {
+    /// The setting that names the thing.
+    pub(in crate::cli) setting: String,
+    pub(in crate::cli) path: Option<PathBuf>,
+    pub(in crate::cli) state: State,
+    pub(in crate::cli) found: String,
+    pub(in crate::cli) advice: Option<String>,
+}
+
+/// A setting and the file that it names.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) struct Place<'a> {
+    pub(in crate::cli) setting: &'a str,
+    pub(in crate::cli) path: &'a Path,
+}
+
+impl<'a> Place<'a> {
+    pub(super) const fn of(setting: &'a str, path: &'a Path) -> Self {
+        Self { setting, path }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Findings(pub(in crate::cli) Vec<Finding>);
+
+impl Findings {
+    pub(super) fn ok(&mut self, place: Place<'_>, found: impl Into<String>) {
+        self.add(place, State::Ok, found, None);
+    }
+
+    pub(super) fn unknown(&mut self, place: Place<'_>, found: impl Into<String>, advice: &str) {
+        self.add(place, State::Unknown, found, Some(advice));
+    }
+
+    pub(super) fn warning(&mut self, place: Place<'_>, found: impl Into<String>, advice: &str) {
+        self.add(place, State::Warning, found, Some(advice));
+    }
+
+    /// The settings or the content of a file are wrong.
+    pub(super) fn wrong(&mut self, place: Place<'_>, found: impl Into<String>, advice: &str) {
+        self.add(place, State::Wrong(Exit::Config), found, Some(advice));
+    }
+
+    /// A mode or an owner is wrong, or a key.
+    pub(super) fn not_permitted(
+        &mut self,
+        place: Place<'_>,
+        found: impl Into<String>,
+        advice: &str,
+    ) {
+        self.add(place, State::Wrong(Exit::Permission), found, Some(advice));
+    }
+
+    /// A mistake in the settings, as `name: what is wrong`.
+    pub(super) fn mistake(&mut self, text: &str) {
+        let (setting, found) = text.split_once(": ").unwrap_or(("settings", text));
+        self.0.push(Finding {
+            setting: String::from(setting),
+            path: None,
+            state: State::Wrong(Exit::Config),
+            found: String::from(found),
+            advice: None,
+        });
+    }
+
+    /// Adds a result that names no file.
+    pub(super) fn plain(&mut self, setting: &str, state: State, found: &str, advice: Option<&str>) {
+        self.add(Place { setting, path: Path::new("") }, state, found, advice);
+    }
+
+    fn add(
+        &mut self,
+        place: Place<'_>,
+        state: State,
+        found: impl Into<String>,
+        advice: Option<&str>,
+    ) {
+        let Place { setting, path } = place;
+        self.0.push(Finding {
+            setting: String::from(setting),
+            path: (!path.as_os_str().is_empty()).then(|| path.to_path_buf()),
+            state,
+            found: found.into(),
+            advice: advice.map(String::from),
+        });
+    }
+
+    /// The code of wrong settings if any are wrong, else that of modes and keys.
+    pub(super) fn exit(&self) -> Exit {
+        let has = |exit| self.0.iter().any(|it| it.state == State::Wrong(exit));
+        match (has(Exit::Config), has(Exit::Permission)) {
+            (true, _) => Exit::Config,
+            (false, true) => Exit::Permission,
+            (false, false) => Exit::Success,
+        }
+    }
+
+    pub(super) fn count(&self, name: &str) -> usize {
+        self.0.iter().filter(|it| it.state.name() == name).count()
+    }
+
+    /// The settings that are wrong, and why.
+    pub(super) fn mistakes(&self) -> Vec<String> {
+        let wrong = self.0.iter().filter(|it| matches!(it.state, State::Wrong(_)));
+        wrong.map(|it| format!("{}: {}", it.setting, it.found)).collect()
+    }
+
+    pub(super) fn text(&self) -> String {
+        let width = self.0.iter().map(|it| it.setting.chars().count()).max().unwrap_or_default();
+        let mut lines = Vec::new();
+        for it in &self.0 {
+            let (state, setting) = (it.state.name(), &it.setting);
+            let path = it.path.as_ref().map(|path| format!("{}: ", path.display()));
+            let path = path.unwrap_or_default();
+            lines.push(format!("{state:<7}  {setting:<width$}  {path}{}", it.found));
+            if let Some(advice) = &it.advice {
+                lines.push(format!("         {:width$}  try: {advice}", ""));
+            }
+        }
+        lines.join("\n")
+    }
+
+    pub(in crate::cli) fn json(&self) -> Vec<Value> {
+        let of = |it: &Finding| {
+            json!({
+                "setting": it.setting,
+                "path": it.path.as_ref().map(|path| path.display().to_string()),
+                "state": it.state.name(),
+                "found": it.found,
+                "advice": it.advice,
+            })
+        };
+        self.0.iter().map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_settings_decide_the_code_before_wrong_modes() {
+        let place = Place { setting: "tls.private_key", path: Path::new("/k") };
+        let mut findings = Findings::default();
+        findings.ok(place, "belongs to the certificate");
+        findings.warning(place, "is old", "renew it");
+        findings.unknown(place, "is somewhere else", "look there");
+        assert_eq!(findings.exit(), Exit::Success);
+        findings.not_permitted(place, "mode 0644", "chmod 0400 /k");
+        assert_eq!(findings.exit(), Exit::Permission);
+        findings.mistake("listen[0]: must be an address");
+        assert_eq!(findings.exit(), Exit::Config);
+        let text = findings.text();
+        for line in [
+            "ok       tls.private_key  /k: belongs to the certificate",
+            "wrong    tls.private_key  /k: mode 0644",
+            "                          try: chmod 0400 /k",
+            "wrong    listen[0]        must be an address",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{text}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `strongroom check`: looks at the settings and at every file and directory that they name. It opens
+//! no data file, changes nothing, and says what it could not check.
+
+mod certificates;
+mod files;
+pub(in crate::cli) mod findings;
+mod master_key;
+mod user;
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::cli::check::findings::{Findings, Place, State};
+use crate::cli::check::user::ServiceUser;
+use crate::cli::commands::CheckCommand;
+use crate::cli::serve::bins;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::output::say;
+use crate::cli::support::settings;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::domain::time::Timestamp;
+
+pub(in crate::cli) fn check(command: &CheckCommand) -> Result<(), Failure> {
+    let path = settings::path(command.config.as_deref())?;
+    let (config, mistakes) = settings::read_all(&path)?;
+    let mut findings = Findings::default();
+    for mistake in &mistakes {
+        findings.mistake(mistake);
+    }
+    for older in &config.deprecated {
+        findings.plain("settings", State::Warning, "an older form, still valid", Some(older));
+    }
+    look_at(&mut findings, &path, &config, Clock::new().now());
+    let [wrong, warnings, unknown] =
+        ["wrong", "warning", "unknown"].map(|state| findings.count(state));
+    if command.json {
+        let report = json!({
+            "settings": path.display().to_string(),
+            "service_user": ServiceUser::of(&config.data_directory).ok().map(|it| it.label()),
+            "wrong": wrong,
+            "warnings": warnings,
+            "unknown": unknown,
+            "checks": findings.json(),
+        });
+        say(&format!("{report:#}"));
+    } else {
+        say(&findings.text());
+        say(&format!(
+            "\n{} checks: {wrong} wrong, {warnings} warnings, {unknown} could not be made.",
+            findings.0.len()
+        ));
+    }
+    let exit = findings.exit();
+    if exit == Exit::Success {
+        return Ok(());
+    }
+    Err(Failure::new(exit, "the settings or the files that they name are wrong")
+        .file(&path)
+        .why(findings.mistakes().join("\n"))
+        .try_this("correct these; strongroom.toml(5) describes each setting"))
+}
+
+/// Makes all checks, for the user that owns the data directory.
+pub(in crate::cli) fn look_at(
+    findings: &mut Findings,
+    path: &Path,
+    config: &Config,
+    now: Timestamp,
+) {
+    let user = ServiceUser::of(&config.data_directory).ok();
+    let user = user.as_ref();
+    let of_settings = Place { setting: "settings", path };
+    if files::file(findings, of_settings, user).is_some() {
+        let user = user.map_or_else(
+            || String::from("the service's user is not known: there is no data directory"),
+            |user| format!("the service's user is {}, who owns the data directory", user.label()),
+        );
+        findings.ok(of_settings, format!("read; {user}"));
+    }
+    addresses(findings, config);
+    certificates::check(findings, config, user, now);
+    master_key::check(findings, config, user);
+    files::data(findings, config, user);
+    files::copies(findings, config, user);
+    if let Some(path) = config.bin_file.as_deref().filter(|path| path.is_absolute()) {
+        let place = Place { setting: "bin_file", path };
+        if files::file(findings, place, user).is_some() {
+            match bins::read(path) {
+                Ok(_) => findings.ok(place, "every line is right"),
+                Err(failure) => findings.wrong(place, failure.reason(), "correct these lines"),
+            }
+        }
+    }
+}
+
+/// Addresses that two listeners name. Another program that has one of them shows only at the start.
+fn addresses(findings: &mut Findings, config: &Config) {
+    let results = config.threeds.directory.as_ref().map(|it| it.results_listen.as_slice());
+    let operator = config.operator_listen.as_slice();
+    let all = [
+        ("listen", config.listen.as_slice()),
+        ("operator.listen", operator),
+        ("threeds.results_listen", results.unwrap_or_default()),
+    ];
+    let mut seen = BTreeSet::new();
+    for (setting, addresses) in all {
+        if addresses.is_empty() {
+            continue;
+        }
+        let twice = |it: &&SocketAddr| it.port() != 0 && !seen.insert(**it);
+        let twice: Vec<_> = addresses.iter().filter(twice).map(ToString::to_string).collect();
+        if twice.is_empty() {
+            let text: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+            findings.plain(setting, State::Ok, &text.join(", "), None);
+        } else {
+            let found = format!("named twice: {}", twice.join(", "));
+            let advice = "give each listener its own port";
+            findings.plain(setting, State::Wrong(Exit::Config), &found, Some(advice));
+        }
+    }
+}

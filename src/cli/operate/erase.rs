@@ -1,0 +1,180 @@
+//! `strongroom erase`: deletes the data of one person and checks the receipts of it.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::app::{SignedErasure, decode_erasure};
+use crate::bounds::ERASURE_RECEIPT_BYTES_MAX;
+use crate::cli::commands::vault::VaultCommand as _;
+use crate::cli::commands::{EraseAction, EraseCommand, EraseVerify};
+use crate::cli::operate::audit::parse_public_key;
+use crate::cli::support::confirm::Confirmation;
+use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::{cannot, not_understood};
+use crate::cli::support::output::{complain, say};
+use crate::cli::support::progress::{Label, ProgressBar, Unit};
+use crate::cli::support::runner::CommandRunner;
+use crate::domain::hex;
+use crate::operator::{Command, LifecycleCommand};
+
+/// The vault looks at every token of the tenant; the command hears nothing until it has.
+const ERASE: Label = Label { work: "erase", unit: Unit::None };
+
+pub(in crate::cli) fn erase(command: &EraseCommand) -> Result<(), Failure> {
+    match &command.action {
+        Some(EraseAction::Verify(it)) => verify(it),
+        None => run(command),
+    }
+}
+
+fn run(it: &EraseCommand) -> Result<(), Failure> {
+    let Some(tenant) = it.tenant.clone() else {
+        return Err(Failure::new(Exit::Usage, "no tenant is named").try_this("--tenant ID"));
+    };
+    let metadata = metadata(&it.metadata)?;
+    if it.fingerprint.is_some() != metadata.is_empty() {
+        return Err(Failure::new(Exit::Usage, "nothing says whose data to erase")
+            .try_this("--metadata KEY=VALUE, which may be repeated, or --fingerprint, not both"));
+    }
+    let confirmation = if it.dry_run { None } else { Some(Confirmation::of(it.yes)?) };
+    let mut runner = CommandRunner::of(it.vault()?);
+    let fingerprint = it.fingerprint.clone();
+    let bar = ProgressBar::of(ERASE, it.json(), &Arc::default());
+    let found = runner.carry_out(Command::Lifecycle(LifecycleCommand::EraseFind {
+        tenant: tenant.clone(),
+        fingerprint: fingerprint.clone(),
+        metadata: metadata.clone(),
+    }));
+    drop(bar);
+    let found = found?;
+    let Some(confirmation) = confirmation else {
+        runner.close();
+        say(&format!("{found:#}"));
+        return Ok(());
+    };
+    let what = format!(
+        "These records of tenant {tenant} will be deleted: {} tokens, {} token intents, {} 3DS \
+         sessions.",
+        length(&found, "tokens")?,
+        length(&found, "token_intents")?,
+        length(&found, "threeds_sessions")?,
+    );
+    confirmation.ask(&what, &["erase"])?;
+    // The file is opened first: a receipt that cannot be kept must not be made.
+    let out = it.out.as_deref().map(create).transpose()?;
+    let command = LifecycleCommand::Erase { tenant, fingerprint, metadata };
+    let bar = ProgressBar::of(ERASE, it.json(), &Arc::default());
+    let erased = runner.carry_out(Command::Lifecycle(command));
+    drop(bar);
+    runner.close();
+    let receipt = erased?.to_string();
+    match (out, &it.out) {
+        (Some(mut file), Some(path)) => {
+            let written = writeln!(file, "{receipt}").and_then(|()| file.sync_all());
+            if let Err(error) = written {
+                // The data is gone: the receipt must not be lost with it.
+                say(&receipt);
+                return Err(cannot("write the receipt, which is printed instead", path, &error));
+            }
+        }
+        _ => say(&receipt),
+    }
+    complain(
+        "Backups and archives from before still contain the data, sealed, until they are deleted. \
+         So do free pages of the data file, until they are used again; see \"Deleting a tenant\" \
+         in the guide.",
+    );
+    Ok(())
+}
+
+fn verify(it: &EraseVerify) -> Result<(), Failure> {
+    let mut text = String::new();
+    let read = File::open(&it.receipt)
+        .and_then(|file| file.take(ERASURE_RECEIPT_BYTES_MAX).read_to_string(&mut text));
+    read.map_err(|error| cannot("read the receipt", &it.receipt, &error))?;
+    let public_key = it.public_key.as_deref().map(parse_public_key).transpose()?;
+    let signed = decode_erasure(&text).map_err(|_bad| {
+        Failure::new(Exit::Data, "this is not a receipt of an erasure")
+            .file(&it.receipt)
+            .try_this("use an unchanged file that strongroom erase wrote")
+    })?;
+    if !signed.is_signed_by(&public_key.unwrap_or(signed.public_key)) {
+        return Err(Failure::new(Exit::Data, "the receipt is forged or was signed by another key")
+            .file(&it.receipt));
+    }
+    say(&shown(&signed, public_key.is_some()));
+    Ok(())
+}
+
+fn shown(signed: &SignedErasure, is_known_key: bool) -> String {
+    let it = &signed.receipt;
+    let checked = if is_known_key {
+        "the given public key"
+    } else {
+        "only the key in the receipt itself, which anyone can replace; compare the signing key \
+         with the one that you keep, or give --public-key"
+    };
+    format!(
+        "vault:        {}\ntenant:       {}\nerasure:      {}\ncriterion:    {} {}\ntokens:       \
+         {}\nintents:      {}\n3DS sessions: {}\ntime:         {}\nentry:        {} of the audit \
+         chain\nsigning key:  {} (number {})\nchecked with: {checked}\nThe receipt is genuine.",
+        hex::encode(&it.file),
+        it.tenant,
+        it.erasure,
+        it.criterion,
+        it.hash,
+        it.tokens.len(),
+        it.token_intents.len(),
+        it.threeds_sessions.len(),
+        it.at.to_wire(),
+        it.entry,
+        hex::encode(&signed.public_key),
+        it.signer,
+    )
+}
+
+fn create(path: &Path) -> Result<File, Failure> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    file.map_err(|error| cannot("write the receipt", path, &error))
+}
+
+fn length(found: &Value, name: &str) -> Result<usize, Failure> {
+    found.get(name).and_then(Value::as_array).map(Vec::len).ok_or_else(not_understood)
+}
+
+fn metadata(texts: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    let mut entries = BTreeMap::new();
+    for text in texts {
+        let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
+        let (key, value) =
+            pair.ok_or_else(|| Failure::new(Exit::Usage, "a --metadata is KEY=VALUE"))?;
+        if entries.insert(String::from(key), String::from(value)).is_some() {
+            return Err(Failure::new(Exit::Usage, "a key of --metadata is there twice"));
+        }
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_is_split_at_the_first_equals_sign() {
+        let read = |texts: &[&str]| {
+            let texts: Vec<_> = texts.iter().map(|text| String::from(*text)).collect();
+            metadata(&texts).map(|it| it.into_iter().collect::<Vec<_>>())
+        };
+        let pair = |key: &str, value: &str| (String::from(key), String::from(value));
+        assert_eq!(read(&["a=b=c", "d="]).unwrap(), [pair("a", "b=c"), pair("d", "")]);
+        for wrong in [&["a"][..], &["=b"], &["a=1", "a=2"]] {
+            assert_eq!(read(wrong).unwrap_err().exit, Exit::Usage, "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `[master_key]`: the source of the master key.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::reader::SettingsReader;
+use crate::bounds::{
+    MASTER_KEY_COMMAND_DEADLINE, MASTER_KEY_COMMAND_DEADLINE_MAX, MASTER_KEY_COMMAND_WORDS_MAX,
+};
+use crate::domain::duration;
+
+const COMMAND: &str = "master_key.command";
+const COMMAND_TIMEOUT: &str = "master_key.command_timeout";
+const CREDENTIAL: &str = "master_key.credential";
+const FILE: &str = "master_key.file";
+
+/// The source of the master key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MasterKeySource {
+    /// A program that prints the key, such as the client of an HSM or a KMS.
+    Command(KeyCommand),
+    /// The name of a systemd credential.
+    Credential(String),
+    File(PathBuf),
+}
+
+/// A program that prints the master key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyCommand {
+    /// An absolute path.
+    pub program: PathBuf,
+    pub arguments: Vec<String>,
+    /// The program is killed when it runs longer.
+    pub deadline: Duration,
+}
+
+impl SettingsReader {
+    pub(super) fn master_key(&mut self) -> MasterKeySource {
+        let named = [COMMAND, CREDENTIAL, FILE].into_iter().filter(|name| self.has(name)).count();
+        if named != 1 {
+            self.wrong("master_key", "must have exactly one of command, credential and file");
+            for name in [COMMAND, COMMAND_TIMEOUT, CREDENTIAL, FILE] {
+                self.take(name);
+            }
+            return MasterKeySource::File(PathBuf::new());
+        }
+        if self.has(COMMAND) {
+            return MasterKeySource::Command(self.key_command());
+        }
+        if self.has(FILE) {
+            return MasterKeySource::File(self.path(FILE));
+        }
+        let name = self.required_text(CREDENTIAL);
+        if name.contains('/') {
+            self.wrong(CREDENTIAL, "must be the name of a credential, without slashes");
+        }
+        MasterKeySource::Credential(name)
+    }
+
+    fn key_command(&mut self) -> KeyCommand {
+        let mut words = self.texts(COMMAND).unwrap_or_else(|| vec![String::from("/")]);
+        if words.len() > MASTER_KEY_COMMAND_WORDS_MAX {
+            self.wrong(COMMAND, &format!("must have at most {MASTER_KEY_COMMAND_WORDS_MAX} words"));
+        }
+        if words.iter().any(|word| word.contains('\0')) {
+            self.wrong(COMMAND, "must not contain a NUL character");
+        }
+        // A name without a path would be looked up in directories that the settings do not name.
+        if words.first().is_none_or(|program| !Path::new(program).is_absolute()) {
+            self.wrong(COMMAND, "must begin with the absolute path of a program");
+        }
+        let program = if words.is_empty() { PathBuf::new() } else { words.remove(0).into() };
+        let deadline = match self.text(COMMAND_TIMEOUT) {
+            None => MASTER_KEY_COMMAND_DEADLINE,
+            Some(text) => {
+                duration::parse(&text, MASTER_KEY_COMMAND_DEADLINE_MAX).unwrap_or_else(|| {
+                    self.wrong(
+                        COMMAND_TIMEOUT,
+                        "must be a duration up to ten minutes, such as \"60s\"",
+                    );
+                    MASTER_KEY_COMMAND_DEADLINE
+                })
+            }
+        };
+        KeyCommand { program, arguments: words, deadline }
+    }
+}

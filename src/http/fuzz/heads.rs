@@ -1,0 +1,142 @@
+//! The heads of requests: method, path and query, and the headers that we read.
+
+use hyper::Method;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+
+use super::check_mistakes;
+use crate::domain::hex;
+use crate::domain::mistakes::Mistakes;
+use crate::domain::web_origin::WebOrigin;
+use crate::http::pages::language::Language;
+use crate::http::pipeline::key_of;
+use crate::http::proxy::headers::{for_caller, for_destination};
+use crate::http::reply::trace_of;
+use crate::http::route::{self, NoMatch};
+use crate::http::wire::page::OffsetPage;
+use crate::http::wire::query::{PlusSign, Query, decode};
+use crate::http::wire::{application, console, cursor, log, proxy, token_query, webhook};
+use crate::idempotency;
+
+const METHODS: [Method; 7] = [
+    Method::GET,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+    Method::OPTIONS,
+    Method::HEAD,
+];
+
+/// The first byte chooses the method; the path and the query follow.
+pub(crate) fn routes(data: &[u8]) {
+    let Some((method, target)) = data.split_first() else { return };
+    let Ok(target) = std::str::from_utf8(target) else { return };
+    let method = METHODS.get(usize::from(*method) % METHODS.len()).unwrap_or(&Method::GET);
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    match route::find_api(method, path, |_| true) {
+        Ok((found, _)) => assert!(found.methods.contains(method), "a route of another method"),
+        Err(NoMatch::Method { allow, route }) => {
+            assert!(!route.methods.contains(method));
+            assert!(!allow.split(", ").any(|it| it == method.as_str()));
+        }
+        Err(NoMatch::Elsewhere | NoMatch::Path) => (),
+    }
+    let operator = route::find_operator(method, path).is_ok();
+    let results = route::find_results(method, path).is_ok();
+    assert!(!(operator && results), "a path of two listeners");
+    if let Some(rest) = route::proxy_rest(path) {
+        assert!(path.ends_with(rest) && (rest.is_empty() || rest.starts_with('/')));
+    }
+    check_decoding(path);
+    if let Some(query) = Query::parse(query) {
+        check_query(&query);
+    }
+}
+
+/// An escaped text is read as the text that was escaped.
+fn check_decoding(text: &str) {
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        escaped.extend(["%", &hex::encode_upper(&[byte])]);
+    }
+    for plus in [PlusSign::Itself, PlusSign::Space] {
+        assert_eq!(decode(&escaped, plus).as_deref(), Some(text));
+        if let Some(decoded) = decode(text, plus) {
+            assert!(decoded.len() <= text.len());
+        }
+    }
+}
+
+fn check_query(query: &Query) {
+    fn check<T>(parsed: Result<T, Mistakes>) {
+        if let Err(mistakes) = parsed {
+            assert!(!mistakes.is_empty(), "a refusal without a reason");
+            check_mistakes(&mistakes);
+        }
+    }
+    check(token_query::parse_list(query));
+    check(token_query::parse_legacy_list(query));
+    check(log::parse(query));
+    check(application::parse_query(query));
+    check(proxy::parse_query(query));
+    check(webhook::parse_list(query));
+    check(console::parse_start(query));
+    let mut mistakes = Mistakes::new();
+    OffsetPage::parse(query, &mut mistakes);
+    check_mistakes(&mistakes);
+    for (name, value) in query.pairs() {
+        assert!(query.all(name).any(|found| found == value));
+        let mut mistakes = Mistakes::new();
+        if let Some(bytes) = cursor::parse(Some(value), &mut mistakes) {
+            assert!(mistakes.is_empty());
+            assert_eq!(cursor::render(&bytes), value, "a cursor has one spelling");
+        }
+    }
+}
+
+/// Lines with a name, a colon and a value each.
+pub(crate) fn headers(data: &[u8]) {
+    let mut headers = HeaderMap::new();
+    for line in data.split(|byte| *byte == b'\n').take(100) {
+        let Some(at) = line.iter().position(|byte| *byte == b':') else { continue };
+        let (name, value) = line.split_at(at);
+        let name = HeaderName::from_bytes(name).ok();
+        let value = HeaderValue::from_bytes(value.get(1..).unwrap_or_default().trim_ascii()).ok();
+        if let Some((name, value)) = name.zip(value) {
+            headers.append(name, value);
+        }
+    }
+    key_of(&headers);
+    Language::preferred(&headers);
+    let secret = headers.get("bt-api-key");
+    if let Some(trace) = trace_of(&headers, secret) {
+        let holds = |key: &str| key.len() > 11 && trace.contains(key);
+        assert!(!secret.is_some_and(|key| key.to_str().is_ok_and(holds)), "the key in a trace id");
+        assert!(trace.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '));
+    }
+    for value in headers.values().filter_map(|value| value.to_str().ok()) {
+        if let Ok(origin) = WebOrigin::parse(value) {
+            assert_eq!(WebOrigin::parse(origin.as_str()).ok().as_ref(), Some(&origin));
+        }
+        if idempotency::is_key(value) {
+            assert!((1..=255).contains(&value.len()));
+            assert!(value.bytes().all(|byte| byte.is_ascii_graphic()));
+        }
+    }
+    check_passed(&headers);
+}
+
+/// Neither the key of the vault nor a header of the connection passes through a proxy.
+fn check_passed(headers: &HeaderMap) {
+    let passed = for_destination(headers, "trace");
+    for (name, _) in &passed {
+        let name = name.replace('_', "-");
+        let ours = ["bt-api-key", "bt-encrypted", "bt-idempotency-key", "bt-device-info"];
+        let is_ours = ours.contains(&name.as_str()) || name.starts_with("bt-proxy-");
+        assert!(!is_ours, "a header of the vault went on");
+        let hop = ["connection", "transfer-encoding", "te", "upgrade", "host", "keep-alive"];
+        assert!(!hop.contains(&name.as_str()), "a header of the connection went on");
+    }
+    let answered = for_caller(&passed);
+    assert!(!answered.contains_key("set-cookie") && !answered.contains_key("connection"));
+}

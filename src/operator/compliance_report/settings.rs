@@ -1,0 +1,102 @@
+//! Facts that the command gathers, since the vault does not know them: settings, files, the host, and
+//! what the listener offers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::report::{Chapter, Requirement};
+
+const REQUIREMENTS: &[Requirement] = &[
+    Requirement("2.2.1", "Systems are set up by a known, hardened configuration."),
+    Requirement("3.6.1", "Keys of stored account data are guarded against disclosure and misuse."),
+];
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ComplianceReportSettings {
+    pub data_directory: String,
+    pub host: Option<String>,
+    /// The period of the report, in seconds since 1970.
+    pub from: i64,
+    pub to: i64,
+    /// Absent for a vault without settings, such as one of `strongroom dev`.
+    pub known: Option<KnownSettings>,
+    pub tls: TlsFacts,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownSettings {
+    pub file: String,
+    pub listen: Vec<String>,
+    /// In seconds since 1970. Absent if the certificate cannot be read.
+    pub certificate_expires_at: Option<i64>,
+    pub audit_retention_days: u64,
+    pub audit_reads_strict: bool,
+    pub checks: Vec<CheckedThing>,
+}
+
+/// A result of `strongroom check`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckedThing {
+    pub setting: String,
+    pub path: Option<String>,
+    pub state: String,
+    pub found: String,
+}
+
+/// The protocols of the listener.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsFacts {
+    /// The address that was tried; absent if no server answered, and the lists are those that this
+    /// program is built with.
+    pub tried: Option<String>,
+    /// Versions and their cipher suites.
+    pub offered: Vec<(String, Vec<String>)>,
+    /// Older versions that were tried, and whether the listener accepted them.
+    pub older: Vec<(String, bool)>,
+}
+
+/// True for a check whose finding the chapters on backups and on TLS have too. It stays in the table.
+fn is_told_elsewhere(check: &CheckedThing) -> bool {
+    match check.setting.as_str() {
+        "backup.directory" => check.found.starts_with("not set"),
+        "tls.certificate" => check.found.starts_with("expire"),
+        _ => false,
+    }
+}
+
+/// The results of the checks of settings and files.
+pub(super) fn chapter(settings: &ComplianceReportSettings) -> Chapter {
+    let chapter = Chapter::new("Settings and files", REQUIREMENTS);
+    let Some(known) = &settings.known else {
+        return chapter
+            .unknown("This vault has no settings file, so that files and modes were not checked.");
+    };
+    let named = |it: &CheckedThing| match &it.path {
+        Some(path) => format!("{} ({path}): {}.", it.setting, it.found),
+        None => format!("{}: {}.", it.setting, it.found),
+    };
+    let is_fine = |it: &&CheckedThing| it.state == "ok";
+    let fine = known.checks.iter().filter(is_fine).count();
+    let mut chapter =
+        chapter.good(format!("{fine} of {} checks found nothing wrong.", known.checks.len()));
+    for check in &known.checks {
+        chapter = match check.state.as_str() {
+            "ok" => chapter,
+            _ if is_told_elsewhere(check) => chapter,
+            "unknown" => chapter.unknown(named(check)),
+            _ => chapter.attention(named(check)),
+        };
+    }
+    let row = |it: &CheckedThing| {
+        vec![
+            it.state.clone(),
+            it.setting.clone(),
+            it.path.clone().unwrap_or_else(|| String::from("-")),
+            it.found.clone(),
+        ]
+    };
+    chapter.table(&["result", "setting", "file", "found"], known.checks.iter().map(row).collect())
+}

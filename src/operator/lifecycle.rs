@@ -1,0 +1,145 @@
+//! Operator's commands that end things: deleting tenants and applications, and erasing the data of
+//! a person. Also changing applications.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::app::{DeletionStep, Erasure, Error, MatchingRecords, Vault, Write, encode_erasure};
+use crate::bounds::DELETION_COMMAND_STEPS;
+use crate::domain::application::Application;
+use crate::domain::erasure::Criterion;
+use crate::domain::id::{ApplicationId, TenantId};
+use crate::http::wire::application;
+use crate::operator::access::{application_id, bytes, tenant_id};
+
+/// A command that ends something, or changes an application.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
+pub enum LifecycleCommand {
+    /// Deletes an application with its keys.
+    ApplicationDelete { tenant: String, application: String },
+    /// `change` has members of the body of `PUT /applications/{id}`; those that are absent stay.
+    ApplicationSet { tenant: String, application: String, change: Map<String, Value> },
+    /// Deletes the records of a person. Either `fingerprint` or `metadata` finds them.
+    Erase { tenant: String, fingerprint: Option<String>, metadata: BTreeMap<String, String> },
+    /// Finds the records that `Erase` would delete.
+    EraseFind { tenant: String, fingerprint: Option<String>, metadata: BTreeMap<String, String> },
+    /// Deletes a tenant, or goes on with its deletion. The client repeats it until nothing is left.
+    TenantDelete { tenant: String, go_on: bool },
+}
+
+impl LifecycleCommand {
+    pub(super) async fn carry_out(self, vault: &Vault) -> Result<Vec<u8>, Error> {
+        match self {
+            Self::ApplicationDelete { tenant, application } => {
+                delete_application(vault, &tenant, &application).await
+            }
+            Self::ApplicationSet { tenant, application, change } => {
+                set_application(vault, &tenant, &application, &change).await
+            }
+            Self::Erase { tenant, fingerprint, metadata } => {
+                erase_person(vault, &tenant, fingerprint, metadata).await
+            }
+            Self::EraseFind { tenant, fingerprint, metadata } => {
+                find_person(vault, &tenant, fingerprint, metadata).await
+            }
+            Self::TenantDelete { tenant, go_on } => delete_tenant(vault, &tenant, go_on).await,
+        }
+    }
+}
+
+/// Begins the deletion of a tenant unless `go_on`, and removes rows for a moment. The client repeats
+/// the command with `go_on` until nothing is left, and shows how far it is.
+async fn delete_tenant(vault: &Vault, tenant: &str, go_on: bool) -> Result<Vec<u8>, Error> {
+    let tenant = tenant_id(tenant)?;
+    if !go_on {
+        vault.access().deletion().begin(tenant, None).await?;
+    }
+    let mut removed: usize = 0;
+    for _ in 0..DELETION_COMMAND_STEPS {
+        if !vault.access().deletion().is_under_way(tenant)? {
+            break;
+        }
+        match vault.access().deletion().step_of(tenant).await? {
+            DeletionStep::Removed(count) => removed = removed.saturating_add(count),
+            DeletionStep::Finished(_) | DeletionStep::Idle => (),
+        }
+    }
+    let is_done = !vault.access().deletion().is_under_way(tenant)?;
+    let answer = json!({"id": tenant.to_string(), "deleted": is_done, "removed_rows": removed});
+    Ok(answer.to_string().into_bytes())
+}
+
+/// `change` has members of the body of `PUT /applications/{id}`; those that are absent stay.
+async fn set_application(
+    vault: &Vault,
+    tenant: &str,
+    id: &str,
+    change: &Map<String, Value>,
+) -> Result<Vec<u8>, Error> {
+    let (tenant, id) = (tenant_id(tenant)?, application_id(id)?);
+    let wanted = |known: &Application| {
+        let unreadable = |_| Error::invalid("application", "Its record cannot be shown.");
+        let shown = application::render(known, &[]);
+        let mut body: Map<String, Value> =
+            serde_json::from_slice(shown.expose()).map_err(unreadable)?;
+        body.retain(|name, _| matches!(name.as_str(), "name" | "permissions" | "rules"));
+        body.extend(change.iter().map(|(name, value)| (name.clone(), value.clone())));
+        application::parse_update(&Value::Object(body), known.kind).map_err(Error::from)
+    };
+    let access = vault.access();
+    let changed = access.update_application(tenant, id, None, &wanted, &Write::plain()).await?;
+    let (changed, keys) = changed.outcome;
+    Ok(bytes(application::render(&changed, &keys)))
+}
+
+async fn delete_application(vault: &Vault, tenant: &str, id: &str) -> Result<Vec<u8>, Error> {
+    let (tenant, id): (TenantId, ApplicationId) = (tenant_id(tenant)?, application_id(id)?);
+    vault.access().delete_application(tenant, id, None).await?;
+    Ok(br#"{"deleted":true}"#.to_vec())
+}
+
+/// Finds the records of a person, without deleting any.
+async fn find_person(
+    vault: &Vault,
+    tenant: &str,
+    fingerprint: Option<String>,
+    metadata: BTreeMap<String, String>,
+) -> Result<Vec<u8>, Error> {
+    let (tenant, criterion) = (tenant_id(tenant)?, criterion(fingerprint, metadata)?);
+    let hash = Erasure::of(vault).hash(tenant, &criterion)?;
+    let MatchingRecords { tokens, intents, sessions, .. } =
+        Erasure::of(vault).find(tenant, &criterion).await?;
+    let count = tokens.len().saturating_add(intents.len()).saturating_add(sessions.len());
+    let found = json!({
+        "criterion": criterion.kind(),
+        "criterion_hash": hash,
+        "tokens": tokens.iter().map(|(_, name)| name.clone()).collect::<Vec<_>>(),
+        "token_intents": intents.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "threeds_sessions": sessions.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "count": count,
+    });
+    Ok(found.to_string().into_bytes())
+}
+
+/// Deletes the records of a person and answers with the signed receipt.
+async fn erase_person(
+    vault: &Vault,
+    tenant: &str,
+    fingerprint: Option<String>,
+    metadata: BTreeMap<String, String>,
+) -> Result<Vec<u8>, Error> {
+    let (tenant, criterion) = (tenant_id(tenant)?, criterion(fingerprint, metadata)?);
+    let signed = Erasure::of(vault).erase(tenant, &criterion).await?;
+    Ok(encode_erasure(&signed)?.into_bytes())
+}
+
+fn criterion(
+    fingerprint: Option<String>,
+    metadata: BTreeMap<String, String>,
+) -> Result<Criterion, Error> {
+    let wrong = || Error::invalid("criterion", "Give a fingerprint, or metadata, and not both.");
+    Criterion::new(fingerprint, metadata).ok_or_else(wrong)
+}

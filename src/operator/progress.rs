@@ -1,0 +1,50 @@
+//! The progress of work that the server does, for a client that waits.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::app::{Error, RotationProgress, Vault};
+use crate::bounds::{ROTATION_ANSWER_AFTER, ROTATION_LOOK};
+use crate::domain::id::TenantId;
+use crate::operator::vault_keys::KeyScope;
+
+/// The done part and the total, or null if there is no work of this name.
+pub(super) fn read(vault: &Vault, job: &str) -> Result<Vec<u8>, Error> {
+    let progress = if job == "rotation" {
+        let RotationProgress { scopes, done, total } = vault.rotation().progress()?;
+        (!scopes.is_empty()).then_some((done, total))
+    } else {
+        vault.upkeep().jobs().progress(job)
+    };
+    Ok(bytes(&progress.map_or(Value::Null, |(done, total)| json!({"done": done, "total": total}))))
+}
+
+/// Waits for the end of the rotations of a scope. Answers after a while in any case, so that the
+/// client notices a server that stops.
+pub(super) async fn wait_for_rotation(vault: &Vault, scope: &KeyScope) -> Result<Vec<u8>, Error> {
+    let mut waited = Duration::ZERO;
+    loop {
+        let left = vault.rotation().progress()?.scopes;
+        let left = left.iter().filter(|it| concerns(scope, **it)).count();
+        if left == 0 || waited >= ROTATION_ANSWER_AFTER {
+            return Ok(bytes(&json!({ "left": left })));
+        }
+        tokio::time::sleep(ROTATION_LOOK).await;
+        waited = waited.saturating_add(ROTATION_LOOK);
+    }
+}
+
+/// The rotation of the audit chain's keys is over at once.
+fn concerns(scope: &KeyScope, rotated: Option<TenantId>) -> bool {
+    match scope {
+        KeyScope::AllTenants => rotated.is_some(),
+        KeyScope::Audit => false,
+        KeyScope::Server => rotated.is_none(),
+        KeyScope::Tenant(tenant) => rotated == Some(*tenant),
+    }
+}
+
+fn bytes(value: &Value) -> Vec<u8> {
+    value.to_string().into_bytes()
+}

@@ -1,0 +1,45 @@
+//! Closed scopes: those of tenants whose deletion has begun.
+//!
+//! Requests of the tenant may be under way when its deletion begins, and their changes may be
+//! queued behind it. A row that such a change adds would stay in the file for ever, so the writer
+//! refuses it. The file holds the closed scopes in [`crate::store::tables::meta`] until their last
+//! row is removed; a process keeps them until it ends.
+
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::store::change::Write;
+use crate::store::tables::{Table, meta};
+
+/// Clones share the scopes. Each takes 16 bytes, and only operators and management keys of tenants
+/// close one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ClosedScopes(Arc<RwLock<HashSet<[u8; 16]>>>);
+
+impl ClosedScopes {
+    pub(super) fn insert(&self, scope: [u8; 16]) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(scope);
+    }
+
+    /// Opens a scope again, whose closing was not written.
+    pub(super) fn remove(&self, scope: &[u8; 16]) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(scope);
+    }
+
+    pub(super) fn contains(&self, scope: &[u8; 16]) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(scope)
+    }
+
+    /// True for a write that adds a row to a closed scope. Deletions and entries of the audit chain
+    /// do not.
+    pub(super) fn take_no(&self, write: &Write) -> bool {
+        let scope = match write {
+            Write::Add(key, _) => Table::Counts.scope_in_key(key),
+            // The other rows of this table outlive the tenant, or expect a row that does not.
+            Write::Put(Table::Meta, key, _) => meta::import_scope_of_key(key),
+            Write::Put(table, key, _) => table.scope_in_key(key),
+            Write::Audit(_) | Write::Delete(..) => None,
+        };
+        scope.is_some_and(|scope| self.contains(&scope))
+    }
+}

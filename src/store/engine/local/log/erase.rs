@@ -1,0 +1,169 @@
+//! Overwrites the frames that the log no longer needs, so that none of its files has rows that were
+//! deleted or changed since.
+//!
+//! Only a segment whose rows are durable in the data file and that the archive does not need is
+//! overwritten. Each keeps its header until it is removed: a process that is killed meanwhile leaves
+//! a file that the next one takes for an old segment or for the spare.
+
+use std::io;
+
+use crate::store::engine::local::log::segment::{self, FIRST_FRAME, SPARE};
+use crate::store::engine::local::log::{ClosedSegment, Log};
+use crate::store::failure::StorageFailure;
+use crate::store::volume::{Volume, VolumeFile};
+
+/// The spare segment, which the log no longer uses.
+#[derive(Debug)]
+pub(in crate::store::engine::local) struct OldSpare {
+    file: Box<dyn VolumeFile>,
+    bytes: u64,
+}
+
+impl Log {
+    /// Returns true if no file of the log has a frame.
+    pub(in crate::store::engine::local) fn is_blank(&self) -> bool {
+        self.newest.is_fresh
+            && self.end.offset == FIRST_FRAME
+            && self.spare_bytes.is_none()
+            && self.older.is_empty()
+            && self.retired.is_empty()
+    }
+
+    /// Takes the spare from the log, which makes a new file for its next segment.
+    pub(in crate::store::engine::local) fn take_spare(
+        &mut self,
+    ) -> Result<Option<OldSpare>, StorageFailure> {
+        let Some(bytes) = self.spare_bytes.take() else { return Ok(None) };
+        let file = self.volume.open(SPARE).map_err(StorageFailure::from_io)?;
+        Ok(file.map(|file| OldSpare { file, bytes }))
+    }
+
+    /// Goes on in a segment that has no frames, neither of this use of its file nor of an earlier
+    /// one. The spare was taken before.
+    pub(in crate::store::engine::local) fn leave_segment(&mut self) -> Result<(), StorageFailure> {
+        if std::mem::replace(&mut self.has_failed, true) {
+            return Err(StorageFailure::Stopped);
+        }
+        if self.spare_bytes.is_none() {
+            self.volume.remove(SPARE).map_err(StorageFailure::from_io)?;
+        }
+        if self.end.offset > FIRST_FRAME || !self.newest.is_fresh {
+            self.next_segment()?;
+        }
+        self.has_failed = false;
+        Ok(())
+    }
+
+    /// From now on, segments before this one are overwritten when they are free. The data file has
+    /// all their rows.
+    pub(in crate::store::engine::local) fn forget_before(&mut self, number: u64) {
+        self.forget_before = self.forget_before.max(number);
+    }
+
+    /// The number of the first segment to keep among those that are to be overwritten; `None`
+    /// without one to overwrite.
+    pub(in crate::store::engine::local) fn forgettable(&self) -> Option<u64> {
+        let oldest = self.older.front()?.number;
+        (oldest < self.forget_before).then_some(self.forget_before)
+    }
+
+    /// The free segments, which the caller overwrites without the lock of the log.
+    pub(in crate::store::engine::local) fn take_retired(&mut self) -> Vec<ClosedSegment> {
+        std::mem::take(&mut self.retired)
+    }
+
+    /// Overwrites these segments and removes them.
+    pub(in crate::store::engine::local) fn overwrite(
+        volume: &dyn Volume,
+        retired: &[ClosedSegment],
+    ) -> Result<(), StorageFailure> {
+        let remove = || -> io::Result<()> {
+            for segment in retired {
+                let name = segment::name(segment.number);
+                if let Some(file) = volume.open(&name)? {
+                    overwrite(volume, file.as_ref(), segment.used)?;
+                }
+                volume.remove(&name)?;
+            }
+            if retired.is_empty() { Ok(()) } else { volume.sync() }
+        };
+        remove().map_err(StorageFailure::from_io)
+    }
+}
+
+impl OldSpare {
+    pub(in crate::store::engine::local) fn overwrite(
+        self,
+        volume: &dyn Volume,
+    ) -> Result<(), StorageFailure> {
+        overwrite(volume, self.file.as_ref(), self.bytes).map_err(StorageFailure::from_io)
+    }
+}
+
+/// Writes zeros from the first frame to this offset.
+fn overwrite(volume: &dyn Volume, file: &dyn VolumeFile, until: u64) -> io::Result<()> {
+    if !volume.is_kept() {
+        return Ok(());
+    }
+    let until = until.min(file.len()?);
+    let mut offset = FIRST_FRAME;
+    while offset < until {
+        let len = until.saturating_sub(offset).min(CHUNK_BYTES);
+        file.write(offset, &vec![0; usize::try_from(len).unwrap_or(0)])?;
+        offset = offset.saturating_add(len);
+    }
+    file.sync()
+}
+
+/// Zeros that are written at once.
+const CHUNK_BYTES: u64 = 1024 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::engine::local::log::tests::{append, begin};
+    use crate::store::tests::disk::{Image, TestDisk};
+
+    fn content(file: &dyn VolumeFile) -> Vec<u8> {
+        let mut bytes = vec![0; usize::try_from(file.len().unwrap()).unwrap()];
+        file.read(0, &mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn zeros_replace_everything_between_the_header_and_the_end_that_was_used() {
+        let len = 2 * usize::try_from(CHUNK_BYTES).unwrap() + 700;
+        for used in [512, 513, 1_024, len - 100, len] {
+            let disk = TestDisk::holding(Image::from([(String::from("a"), vec![7; len])]));
+            let file = disk.volume().open("a").unwrap().unwrap();
+            overwrite(disk.volume().as_ref(), file.as_ref(), u64::try_from(used).unwrap()).unwrap();
+            let durable = disk.durable().remove("a").unwrap();
+            assert!(durable[..512].iter().all(|byte| *byte == 7), "the header stays: {used}");
+            assert!(durable[512..used].iter().all(|byte| *byte == 0), "{used}");
+            assert!(durable[used..].iter().all(|byte| *byte == 7), "{used}");
+        }
+    }
+
+    /// The name of the file goes too, so the test reads it by a handle from before.
+    #[test]
+    fn a_forgotten_segment_and_an_old_spare_have_no_frame_left_on_the_disk() {
+        let disk = TestDisk::new();
+        let (volume, mut log) = (disk.volume(), begin(&disk));
+        append(&mut log, 9);
+        log.free_before(2).unwrap();
+        log.forget_before(3);
+        let [spare, closed] =
+            [SPARE, &segment::name(2)].map(|name| volume.open(name).unwrap().unwrap());
+        assert!(
+            [&spare, &closed].into_iter().all(|file| content(file.as_ref())[512..].contains(&7))
+        );
+        log.take_spare().unwrap().unwrap().overwrite(volume.as_ref()).unwrap();
+        log.leave_segment().unwrap();
+        log.free_before(3).unwrap();
+        Log::overwrite(volume.as_ref(), &log.take_retired()).unwrap();
+        for file in [spare, closed] {
+            assert!(content(file.as_ref())[512..].iter().all(|byte| *byte == 0));
+        }
+        assert!(!disk.volatile().contains_key(&segment::name(2)));
+    }
+}

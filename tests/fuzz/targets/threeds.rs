@@ -1,0 +1,6 @@
+//! Fuzzes the target `threeds`.
+#![no_main]
+
+mod allocator;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| strongroom::testing::fuzz("threeds", data));
