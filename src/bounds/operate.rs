@@ -79,6 +79,8 @@ pub const USER_TABLE_BYTES_MAX: u64 = 1024 * 1024;
 pub const SETTINGS_BYTES_MAX: u64 = 1024 * 1024;
 /// A master key's file: 64 digits, a line end, and a few characters that an editor may add.
 pub const MASTER_KEY_FILE_BYTES_MAX: u64 = 4_096;
+/// The file of a database's URL: several hosts, a long password and a few parameters.
+pub const DATABASE_URL_FILE_BYTES_MAX: u64 = 4_096;
 /// The time that the program of `master_key.command` may take, if the settings do not say. A KMS
 /// answers within seconds, also after a few attempts.
 pub const MASTER_KEY_COMMAND_DEADLINE: Duration = Duration::from_mins(1);

@@ -3,6 +3,7 @@
 //! `packaging/strongroom.toml` is the reference: every key, its default and its reason. The file
 //! holds no secrets, only paths of files that do.
 
+mod engine;
 mod master_key;
 mod outbound;
 mod pages;
@@ -26,6 +27,7 @@ use crate::domain::page_group::PageGroups;
 use crate::limits::Network;
 use crate::log::RequestLines;
 
+pub use engine::{EngineSettings, PostgresSettings, UrlSource};
 pub use master_key::{KeyCommand, MasterKeySource};
 pub use outbound::{AllowedDestination, OutboundSettings};
 use reader::SettingsReader;
@@ -38,6 +40,8 @@ pub struct Config {
     pub certificate: PathBuf,
     pub private_key: PathBuf,
     pub master_key: MasterKeySource,
+    /// The place of the vault's rows.
+    pub engine: EngineSettings,
     /// The operator's table of issuers by card number.
     pub bin_file: Option<PathBuf>,
     pub trusted_proxies: Vec<Network>,
@@ -103,6 +107,7 @@ impl Config {
             certificate: reader.path("tls.certificate"),
             private_key: reader.path("tls.private_key"),
             master_key: reader.master_key(),
+            engine: reader.engine(),
             bin_file: reader.optional_path("bin_file"),
             trusted_proxies: reader.networks("trusted_proxies"),
             rate_limits: reader.switch("rate_limits"),
@@ -133,6 +138,7 @@ impl Config {
         };
         config.deprecated = std::mem::take(&mut reader.deprecated);
         reader.refuse_own_archive(&config);
+        reader.refuse_archive_of_database(&config);
         reader.refuse_the_rest();
         Ok((config, reader.mistakes))
     }

@@ -24,6 +24,7 @@ const SECTIONS: &[&str] = &[
     "backup",
     "connections",
     "disk",
+    "engine",
     "keys",
     "log",
     "master_key",

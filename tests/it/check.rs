@@ -237,3 +237,41 @@ fn a_development_vault_keeps_its_key_and_a_new_key_is_not_put_beside_the_data() 
     assert_eq!(vault.stop(), Some(0));
     vault.restart();
 }
+
+#[test]
+fn the_file_of_a_databases_url_is_checked_and_nothing_of_it_is_shown() {
+    let vault = installed();
+    let url = "postgres://vault:hunter2@db.example/vault";
+    let file = vault.directory().write("check.url", url, 0o600);
+    let ca = vault.data().join("ca.pem");
+    vault.set(&format!(
+        "engine.kind = \"postgres\"\nengine.url_file = \"{}\"\nengine.ca_file = \"{}\"",
+        file.display(),
+        ca.display()
+    ));
+    let said = check(&vault).with_code(0).stdout;
+    assert_eq!(states(&vault, "engine.url_file"), ["ok"]);
+    assert_eq!(states(&vault, "engine.ca_file"), ["ok"]);
+    assert!(said.contains("which was not asked"), "{said}");
+    // The rows are in the database, so a data directory without a data file is right.
+    assert!(states(&vault, "disk.floor").is_empty());
+    for (text, mode) in [(url, 0o644), ("mysql://vault:hunter2@db.example/vault", 0o600)] {
+        vault.directory().write("check.url", text, mode);
+        let ended = check(&vault).with_code(77);
+        assert_eq!(states(&vault, "engine.url_file"), ["wrong"]);
+        let said = format!("{}{}{}", said, ended.stdout, ended.stderr);
+        assert!(!said.contains("hunter2"), "{said}");
+    }
+    fs::remove_file(&file).unwrap();
+    check(&vault).with_code(78);
+}
+
+#[test]
+fn a_databases_url_in_the_settings_is_refused_and_not_shown() {
+    let vault = installed();
+    vault.set("engine.kind = \"postgres\"\nengine.url = \"postgres://vault:hunter2@db/vault\"");
+    let ended = check(&vault).with_code(78);
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(said.contains("engine.url_file"), "{said}");
+    assert!(!said.contains("hunter2"), "{said}");
+}

@@ -50,6 +50,11 @@ pub(super) fn check(
             read_bundle(path).map(|roots| roots.len())
         });
     }
+    if let Some(path) = config.engine.postgres().and_then(|it| it.ca_file.as_deref()) {
+        authorities(findings, Place::of("engine.ca_file", path), user, |path| {
+            read_bundle(path).map(|roots| roots.len())
+        });
+    }
     let Some(directory) = directory else { return };
     let results = Pair {
         certificate: Place::of("threeds.results_certificate", &directory.results_certificate),

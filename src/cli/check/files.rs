@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::cli::check::findings::{Findings, Place, State};
 use crate::cli::check::user::{Access, ServiceUser, user_label};
 use crate::cli::support::key_place;
-use crate::config::{Config, MasterKeySource};
+use crate::config::{Config, EngineSettings, MasterKeySource};
 use crate::store::{Store, free_bytes};
 
 const AS_ROOT: &str = "run strongroom check as root";
@@ -142,8 +142,11 @@ pub(super) fn data(findings: &mut Findings, config: &Config, user: Option<&Servi
             "run the service as a user of its own, and chown it to that",
         );
     }
-    data_file(findings, config);
-    space(findings, config);
+    // A database has the rows and the space for them.
+    if config.engine == EngineSettings::Local {
+        data_file(findings, config);
+        space(findings, config);
+    }
 }
 
 fn data_file(findings: &mut Findings, config: &Config) {

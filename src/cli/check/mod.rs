@@ -2,6 +2,7 @@
 //! no data file, changes nothing, and says what it could not check.
 
 mod certificates;
+mod engine;
 mod files;
 pub(in crate::cli) mod findings;
 mod master_key;
@@ -84,6 +85,7 @@ pub(in crate::cli) fn look_at(
     addresses(findings, config);
     certificates::check(findings, config, user, now);
     master_key::check(findings, config, user);
+    engine::check(findings, config, user);
     files::data(findings, config, user);
     files::copies(findings, config, user);
     if let Some(path) = config.bin_file.as_deref().filter(|path| path.is_absolute()) {

@@ -35,7 +35,9 @@ use crate::cli::support::output::{complain, say};
 use crate::cli::support::runtime::block_on;
 use crate::cli::support::settings::read_threeds;
 use crate::clock::Clock;
-use crate::config::{self, AuditReads, Config, MasterKeySource, OutboundSettings, Switch};
+use crate::config::{
+    self, AuditReads, Config, EngineSettings, MasterKeySource, OutboundSettings, Switch,
+};
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
 use crate::domain::container::Container;
@@ -139,6 +141,7 @@ fn settings(
         certificate: files.certificate.clone(),
         private_key: files.private_key.clone(),
         master_key: MasterKeySource::File(master_key_path(directory)),
+        engine: EngineSettings::Local,
         bin_file: None,
         trusted_proxies: Vec::new(),
         rate_limits: Switch::On,

@@ -17,7 +17,7 @@ use crate::domain::hex;
 use crate::secret::Secret;
 
 /// The variable in which systemd passes the directory of credentials.
-const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
+pub(in crate::cli) const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
 /// The guide has the file of the credential in that directory.
 const OF_COMMAND: &str = "set CREDENTIALS_DIRECTORY=/etc/strongroom for this command, if the key file is there, or give \
      --master-key FILE";

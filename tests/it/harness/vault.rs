@@ -16,8 +16,12 @@ use crate::harness::answer::Answer;
 use crate::harness::connection::{Connection, trusting};
 use crate::harness::directory::Directory;
 use crate::harness::http2::{Http2Connection, Protocol};
+use crate::harness::postgres::{Cluster, Database, on_postgres};
 use crate::harness::program::{Ended, Running, run, run_with_input};
 use crate::harness::request::{Request, delete, get, post, put};
+
+/// The file with the URL of the database, in the directory of the test.
+const DATABASE_URL: &str = "database.url";
 
 pub(crate) struct Vault {
     // Declared before the directory, so that the process ends before its files are removed.
@@ -32,6 +36,8 @@ pub(crate) struct Vault {
     idle: Mutex<Vec<Connection>>,
     protocol: Protocol,
     idle_http2: Mutex<Vec<Http2Connection>>,
+    /// The database with its rows, in a run over PostgreSQL. Dropped after the process.
+    database: Option<Database>,
     directory: Directory,
 }
 
@@ -63,12 +69,27 @@ impl Vault {
 
     /// In a directory that the test has prepared.
     pub(crate) fn start_in(directory: Directory, flags: &[&str]) -> Self {
+        let cluster = on_postgres().then(|| Cluster::shared().expect("PostgreSQL is installed"));
+        let database = cluster.as_ref().map(Database::new);
+        Self::start_over(directory, flags, database)
+    }
+
+    /// With its rows in this database.
+    pub(crate) fn start_over(
+        directory: Directory,
+        flags: &[&str],
+        database: Option<Database>,
+    ) -> Self {
         let mut all = vec!["--listen", "127.0.0.1:0", "--json"];
         if !flags.contains(&"--rate-limits") {
             all.extend(["--rate-limits", "off"]);
         }
         all.extend(flags);
-        let flags: Vec<_> = all.into_iter().map(String::from).collect();
+        let mut flags: Vec<_> = all.into_iter().map(String::from).collect();
+        if let Some(database) = &database {
+            let file = directory.write(DATABASE_URL, database.url(), 0o600);
+            flags.extend([String::from("--engine-url-file"), file.display().to_string()]);
+        }
         let (server, ready) = start(&directory, &flags);
         let ready = ready.unwrap_or_else(|| panic!("it did not start: {}", server.log()));
         let vault = Self {
@@ -82,6 +103,7 @@ impl Vault {
             idle: Mutex::new(Vec::new()),
             protocol: Protocol::of_thread(),
             idle_http2: Mutex::new(Vec::new()),
+            database,
             directory,
         };
         vault.write_config();
@@ -396,9 +418,25 @@ impl Vault {
         let text = format!(
             "data_directory = \"{data}\"\nlisten = [\"127.0.0.1:0\"]\n[tls]\ncertificate = \
              \"{data}/certificate.pem\"\nprivate_key = \"{data}/certificate.key\"\n[master_key]\n\
-             file = \"{key}\"\n"
+             file = \"{key}\"\n{}",
+            self.engine_settings()
         );
         self.directory.write("strongroom.toml", text, 0o600);
+    }
+}
+
+impl Vault {
+    /// The database with its rows, if they are in one.
+    pub(crate) const fn database(&self) -> Option<&Database> {
+        self.database.as_ref()
+    }
+
+    /// The section of the settings that names the database.
+    pub(crate) fn engine_settings(&self) -> String {
+        self.database.as_ref().map_or_else(String::new, |_| {
+            let file = self.directory.join(DATABASE_URL);
+            format!("[engine]\nkind = \"postgres\"\nurl_file = \"{}\"\n", file.display())
+        })
     }
 }
 

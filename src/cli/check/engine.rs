@@ -1,0 +1,57 @@
+//! The database: the file of its URL and its certificate authorities. Nothing of the URL is shown,
+//! and no connection is made.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+
+use crate::cli::check::files::file;
+use crate::cli::check::findings::{Findings, Place, State};
+use crate::cli::check::user::{ServiceUser, user_label};
+use crate::cli::support::database_url::read_url;
+use crate::cli::support::key_place;
+use crate::config::{Config, PostgresSettings, UrlSource};
+
+pub(super) fn check(findings: &mut Findings, config: &Config, user: Option<&ServiceUser>) {
+    let Some(database) = config.engine.postgres() else { return };
+    match &database.url {
+        UrlSource::Credential(_) => findings.plain(
+            "engine.url_credential",
+            State::Unknown,
+            "systemd gives it to the service alone: it cannot be checked outside of the service",
+            Some("systemctl cat strongroom.service shows the file that systemd reads it from"),
+        ),
+        UrlSource::File(path) if path.is_absolute() => {
+            let place = Place { setting: "engine.url_file", path };
+            if key_place::is_inside(&config.data_directory, path) {
+                let found = "it is inside the data directory";
+                findings.warning(place, found, "move it to /etc/strongroom");
+            }
+            if let Some(found) = file(findings, place, user) {
+                url_file(findings, place, database, &found);
+            }
+        }
+        // The settings have this mistake already.
+        UrlSource::File(_) => (),
+    }
+}
+
+fn url_file(
+    findings: &mut Findings,
+    place: Place<'_>,
+    database: &PostgresSettings,
+    found: &Metadata,
+) {
+    match read_url(&database.url) {
+        Ok(_) => {
+            let (owner, mode) = (user_label(found.uid()), found.mode() & 0o7777);
+            let found = format!(
+                "it is the URL of a database, which was not asked; owner {owner}, mode {mode:04o}"
+            );
+            findings.ok(place, found);
+        }
+        Err(failure) => {
+            let advice = format!("chmod 0400 {}, or correct its content", place.path.display());
+            findings.not_permitted(place, failure.reason(), &advice);
+        }
+    }
+}

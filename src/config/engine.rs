@@ -1,0 +1,182 @@
+//! `[engine]`: the place of the vault's rows.
+
+use std::path::PathBuf;
+
+use super::Config;
+use super::reader::SettingsReader;
+
+const CA_FILE: &str = "engine.ca_file";
+const DIVIDE: &str = "engine.divide_rate_limits";
+const KIND: &str = "engine.kind";
+const URL: &str = "engine.url";
+const URL_CREDENTIAL: &str = "engine.url_credential";
+const URL_FILE: &str = "engine.url_file";
+
+/// The engine that stores the rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum EngineSettings {
+    /// Files in the data directory, for one process.
+    #[default]
+    Local,
+    /// A database, for several processes.
+    Postgres(PostgresSettings),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostgresSettings {
+    pub url: UrlSource,
+    /// The certificate authorities of the database, in place of the system's.
+    pub ca_file: Option<PathBuf>,
+    /// True if each process applies its part of the rate limits only.
+    pub divide_rate_limits: bool,
+}
+
+/// The source of the connection URL, which holds a password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UrlSource {
+    /// The name of a systemd credential.
+    Credential(String),
+    File(PathBuf),
+}
+
+impl EngineSettings {
+    /// The settings of the database, if the rows are in one.
+    pub const fn postgres(&self) -> Option<&PostgresSettings> {
+        match self {
+            Self::Local => None,
+            Self::Postgres(settings) => Some(settings),
+        }
+    }
+}
+
+impl SettingsReader {
+    pub(super) fn engine(&mut self) -> EngineSettings {
+        // The value may hold a password, so the message does not show it.
+        if self.take(URL).is_some() {
+            self.wrong(
+                URL,
+                "must not be in the settings, since it holds a password; write it into a file \
+                 with mode 0400 and name the file by engine.url_file",
+            );
+        }
+        match self.text(KIND).as_deref() {
+            None | Some("local") => self.local(),
+            Some("postgres") => EngineSettings::Postgres(self.postgres()),
+            Some(_) => {
+                self.wrong(KIND, "must be \"local\" or \"postgres\"");
+                for name in [CA_FILE, DIVIDE, URL_CREDENTIAL, URL_FILE] {
+                    self.take(name);
+                }
+                EngineSettings::Local
+            }
+        }
+    }
+
+    fn local(&mut self) -> EngineSettings {
+        for name in [CA_FILE, DIVIDE, URL_CREDENTIAL, URL_FILE] {
+            if self.take(name).is_some() {
+                self.wrong(name, "is used only with engine.kind = \"postgres\"");
+            }
+        }
+        EngineSettings::Local
+    }
+
+    fn postgres(&mut self) -> PostgresSettings {
+        PostgresSettings {
+            url: self.url_source(),
+            ca_file: self.optional_path(CA_FILE),
+            divide_rate_limits: self.flag(DIVIDE, false),
+        }
+    }
+
+    fn url_source(&mut self) -> UrlSource {
+        if self.has(URL_FILE) == self.has(URL_CREDENTIAL) {
+            self.wrong("engine", "must have exactly one of url_credential and url_file");
+            self.take(URL_FILE);
+            self.take(URL_CREDENTIAL);
+            return UrlSource::File(PathBuf::new());
+        }
+        if self.has(URL_FILE) {
+            return UrlSource::File(self.path(URL_FILE));
+        }
+        let name = self.required_text(URL_CREDENTIAL);
+        if name.contains('/') {
+            self.wrong(URL_CREDENTIAL, "must be the name of a credential, without slashes");
+        }
+        UrlSource::Credential(name)
+    }
+
+    /// The archive copies the log of the local engine, and a database has no such log.
+    pub(super) fn refuse_archive_of_database(&mut self, config: &Config) {
+        if config.engine.postgres().is_some() && config.archive.is_some() {
+            self.wrong(
+                "archive",
+                "is possible only with engine.kind = \"local\"; use the database's own archive",
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::InvalidConfig;
+
+    fn parse(lines: &str) -> Result<Config, InvalidConfig> {
+        Config::parse(&format!(
+            "data_directory = \"/d\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/p\"\n\
+             [master_key]\nfile = \"/k\"\n{lines}"
+        ))
+    }
+
+    #[test]
+    fn the_local_engine_is_the_default() {
+        for lines in ["", "[engine]", "[engine]\nkind = \"local\""] {
+            assert_eq!(parse(lines).unwrap().engine, EngineSettings::Local, "{lines}");
+        }
+    }
+
+    #[test]
+    fn a_database_is_named_by_a_file_or_a_credential() {
+        let settings = |lines: &str| {
+            let lines = format!("[engine]\nkind = \"postgres\"\n{lines}");
+            parse(&lines).unwrap().engine.postgres().cloned().unwrap()
+        };
+        let file = settings("url_file = \"/u\"");
+        assert_eq!(file.url, UrlSource::File(PathBuf::from("/u")));
+        assert_eq!((file.ca_file, file.divide_rate_limits), (None, false));
+        let credential =
+            settings("url_credential = \"u\"\nca_file = \"/ca\"\ndivide_rate_limits = true");
+        assert_eq!(credential.url, UrlSource::Credential(String::from("u")));
+        assert_eq!(credential.ca_file, Some(PathBuf::from("/ca")));
+        assert!(credential.divide_rate_limits);
+    }
+
+    #[test]
+    fn mistakes_of_the_engine_are_refused_and_show_no_password() {
+        for (lines, mistake) in [
+            ("kind = \"redb\"", "engine.kind: must be \"local\" or"),
+            ("kind = 7", "engine.kind: must be a non-empty"),
+            ("url_file = \"/u\"", "engine.url_file: is used only with"),
+            ("ca_file = \"/u\"", "engine.ca_file: is used only with"),
+            ("divide_rate_limits = false", "engine.divide_rate_limits: is used only with"),
+            ("kind = \"postgres\"", "engine: must have exactly one of"),
+            (
+                "kind = \"postgres\"\nurl_file = \"/u\"\nurl_credential = \"u\"",
+                "engine: must have exactly one of",
+            ),
+            ("kind = \"postgres\"\nurl_file = \"u\"", "engine.url_file: must be an absolute"),
+            ("kind = \"postgres\"\nurl_credential = \"u/v\"", "engine.url_credential: must be"),
+            ("kind = \"postgres\"\nurl_file = \"/u\"\nhost = \"h\"", "engine.host: is not a"),
+            ("kind = \"postgres\"\nurl = \"postgres://u:hunter2@h/d\"", "engine.url: must not be"),
+            (
+                "kind = \"postgres\"\nurl_file = \"/u\"\n[archive]\ndirectory = \"/a\"",
+                "archive: is possible only with",
+            ),
+        ] {
+            let InvalidConfig(mistakes) = parse(&format!("[engine]\n{lines}")).unwrap_err();
+            assert!(mistakes.iter().any(|it| it.starts_with(mistake)), "{lines}: {mistakes:?}");
+            assert!(!mistakes.concat().contains("hunter2"), "{mistakes:?}");
+        }
+    }
+}
