@@ -42,6 +42,10 @@ pub(in crate::cli) struct DevCommand {
     /// client's address; may be repeated
     #[argh(option)]
     pub(in crate::cli) trusted_proxy: Vec<Network>,
+    /// a file with the URL of a PostgreSQL database for the vault's rows, instead of a data file; with
+    /// mode 0600 or 0400
+    #[argh(option)]
+    pub(in crate::cli) engine_url_file: Option<PathBuf>,
     /// stop the clock at the time of the start; only `dev-clock advance` moves it
     #[argh(switch)]
     pub(in crate::cli) stop_clock: bool,

@@ -34,9 +34,10 @@ use crate::cli::support::open_vault;
 use crate::cli::support::output::{complain, say};
 use crate::cli::support::runtime::block_on;
 use crate::cli::support::settings::read_threeds;
+use crate::cli::support::vault_home::{VaultHome, dev_url, over_database};
 use crate::clock::Clock;
 use crate::config::{
-    self, AuditReads, Config, EngineSettings, MasterKeySource, OutboundSettings, Switch,
+    self, AuditReads, Config, EngineSettings, MasterKeySource, OutboundSettings, Switch, UrlSource,
 };
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
@@ -91,8 +92,9 @@ pub(in crate::cli) fn dev(command: &DevCommand) -> Result<(), Failure> {
     let threeds = command.threeds.as_deref().map(read_threeds).transpose()?;
     command.threeds_sdk.as_deref().map(serve_sdk).transpose()?;
     let files = CertificateFiles::of(&command.data);
+    let home = home(command)?;
     let clock = if command.stop_clock { Clock::stopped() } else { Clock::new() };
-    let (vault, tenant) = open_or_make(&command.data, &files, wanted, clock)?;
+    let (vault, tenant) = open_or_make(&home, &files, wanted, clock)?;
     if let Err(failure) = set_quotas(&vault, &tenant, quotas) {
         vault.close();
         return Err(failure);
@@ -100,6 +102,7 @@ pub(in crate::cli) fn dev(command: &DevCommand) -> Result<(), Failure> {
     let config = Config {
         rate_limits: if limits { Switch::On } else { Switch::Off },
         trusted_proxies: command.trusted_proxy.clone(),
+        engine: home.engine,
         outbound: OutboundSettings { allow: Vec::new(), ca_file: command.outbound_ca.clone() },
         ..settings(&command.data, listen, &files, threeds)
     };
@@ -186,14 +189,39 @@ pub(in crate::cli) fn read_tenant(directory: &Path) -> Result<DevTenant, Failure
     })
 }
 
+/// The directory, and the database of the flag or of an earlier start.
+fn home(command: &DevCommand) -> Result<VaultHome, Failure> {
+    let found = VaultHome::without_settings(&command.data);
+    let Some(file) = &command.engine_url_file else { return Ok(found) };
+    let file = std::path::absolute(file)
+        .map_err(|error| cannot("find the URL of the database", file, &error))?;
+    if found.is_local() && tenant_path(&command.data).exists() {
+        return Err(Failure::new(Exit::Data, "the vault of this directory has a data file")
+            .file(&command.data)
+            .try_this("omit --engine-url-file, or use another --data directory"));
+    }
+    Ok(VaultHome { engine: over_database(file), ..found })
+}
+
+/// Leaves a link to the file of the URL for the commands on this directory, which has no settings.
+fn link_url(home: &VaultHome) -> Result<(), Failure> {
+    let Some(UrlSource::File(file)) = home.engine.postgres().map(|it| &it.url) else {
+        return Ok(());
+    };
+    let link = dev_url(&home.directory);
+    std::os::unix::fs::symlink(file, &link)
+        .map_err(|error| cannot("name the database in the directory", &link, &error))
+}
+
 /// The file of keys is written last. A directory without it was left by an interrupted first start
 /// and is made again: its keys were never printed.
 fn open_or_make(
-    directory: &Path,
+    home: &VaultHome,
     files: &CertificateFiles,
     wanted: Option<TenantKind>,
     clock: Clock,
 ) -> Result<(Vault, DevTenant), Failure> {
+    let directory = home.directory.as_path();
     let master = MasterKeySource::File(master_key_path(directory));
     if tenant_path(directory).exists() {
         let tenant = read_tenant(directory)?;
@@ -206,14 +234,15 @@ fn open_or_make(
             .why(format!("it was created as a {} tenant", tenant.tenant_type))
             .try_this("omit --tenant-type, or use another --data directory"));
         }
-        let vault = open_vault::open(directory, &master, clock)?;
+        let vault = open_vault::open(home, &master, clock)?;
         return renew::unless_there(vault, directory, tenant);
     }
     make_directory(directory)?;
     clear_unfinished(directory, files)?;
+    link_url(home)?;
     make_master_key(&master_key_path(directory))?;
     certificate::make(files, clock.now())?;
-    let vault = open_vault::create(directory, &master, clock)?;
+    let vault = open_vault::create(home, &master, clock)?;
     let made = block_on(make_tenant(&vault, wanted.unwrap_or(TenantKind::Test)));
     match made.and_then(|tenant| {
         let bytes = serde_json::to_vec_pretty(&tenant)
@@ -243,6 +272,7 @@ fn clear_unfinished(directory: &Path, files: &CertificateFiles) -> Result<(), Fa
         &directory.join(Store::FILE),
         &Store::unfinished(directory),
         &directory.join(CvcKeys::FILE),
+        &dev_url(directory),
         &master_key_path(directory),
         &files.ca,
         &files.certificate,

@@ -14,6 +14,7 @@ use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::refused;
 use crate::cli::support::open_vault;
 use crate::cli::support::output::say;
+use crate::cli::support::vault_home::VaultHome;
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::domain::key_text::KeyText;
@@ -38,7 +39,8 @@ pub(in crate::cli) fn preload(command: &DevPreloadCommand) -> Result<(), Failure
     };
     let tenant = read_tenant(&command.data)?;
     let master = MasterKeySource::File(master_key_path(&command.data));
-    let vault = Arc::new(open_vault::open(&command.data, &master, Clock::new())?);
+    let home = VaultHome::without_settings(&command.data);
+    let vault = Arc::new(open_vault::open(&home, &master, Clock::new())?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build();
     let runtime =
         runtime.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))?;

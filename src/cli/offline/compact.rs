@@ -21,15 +21,16 @@ use crate::store::{CompactSummary, Store};
 pub(in crate::cli) fn compact(command: &CompactCommand) -> Result<(), Failure> {
     let clock = Clock::new();
     let start = clock.now();
-    let directory = command.vault()?.directory;
-    check_directory(&directory)?;
+    let home = command.vault()?.home;
+    let directory = home.require_data_file("strongroom compact")?;
+    check_directory(directory)?;
     // redb does not say how far it is.
     let label = Label { work: "compact", unit: Unit::None };
     let bar = ProgressBar::of(label, command.json(), &Arc::default());
-    let compacted = catch_damage(&directory, || Store::compact(&directory, &clock))?;
+    let compacted = catch_damage(directory, || Store::compact(directory, &clock))?;
     drop(bar);
     let CompactSummary { before_bytes, after_bytes } =
-        compacted.map_err(|failure| explain(VaultFailure::File(failure), &directory))?;
+        compacted.map_err(|failure| explain(VaultFailure::File(failure), directory))?;
     let took = clock.now().since(start);
     if command.json() {
         show_json(&json!({

@@ -14,6 +14,7 @@ use crate::cli::support::files::write_secret;
 use crate::cli::support::open_vault::{self, catch_damage};
 use crate::cli::support::order::{done, with_space};
 use crate::cli::support::output::{complain, say, show_json};
+use crate::cli::support::vault_home::VaultHome;
 use crate::cli::support::vault_place::VaultPlace;
 use crate::clock::Clock;
 use crate::crypto::{InvalidShare, MasterKey, Share};
@@ -95,8 +96,8 @@ enum KeyCheck {
     Backup(PathBuf),
     /// The operator gave --unchecked.
     Nothing,
-    /// The vault in this data directory.
-    Vault(PathBuf),
+    /// This vault.
+    Vault(VaultHome),
 }
 
 impl KeyCheck {
@@ -124,7 +125,7 @@ impl KeyCheck {
                     | Exit::Permission
                     | Exit::Config => failure,
                 })?;
-                Ok(Self::Vault(place.directory))
+                Ok(Self::Vault(place.home))
             }
             _ => Err(nothing_to_check_with()),
         }
@@ -144,7 +145,7 @@ impl KeyCheck {
         match self {
             Self::Backup(path) => known_to_backup(path, share.set_bytes()),
             Self::Nothing => Ok(None),
-            Self::Vault(directory) => known_to_vault(directory, share),
+            Self::Vault(home) => known_to_vault(home, share),
         }
     }
 
@@ -160,7 +161,7 @@ impl KeyCheck {
                 }
             }
             Self::Nothing => Ok("it was not checked and may be wrong"),
-            Self::Vault(directory) => compare(directory, key, set).map(|()| "it opens the vault"),
+            Self::Vault(home) => compare(home, key, set).map(|()| "it opens the vault"),
         }
     }
 }
@@ -200,7 +201,8 @@ fn known_to_backup(path: &Path, set: [u8; 4]) -> Result<Option<ShareSet>, Failur
 }
 
 /// Asks the running server, or reads the hashes from the file, where they are in clear.
-fn known_to_vault(directory: &Path, share: &Share) -> Result<Option<ShareSet>, Failure> {
+fn known_to_vault(home: &VaultHome, share: &Share) -> Result<Option<ShareSet>, Failure> {
+    let directory = &home.directory;
     match ask(directory, &Command::MasterShareSet { set: share.set() }) {
         CommandExchange::Answered(CommandAnswer::Done(result)) => {
             Ok(parse(&result, share.set_bytes()))
@@ -229,7 +231,8 @@ fn parse(result: &Value, set: [u8; 4]) -> Option<ShareSet> {
 }
 
 /// Asks the running server for the id of its key, or opens the data file with this key.
-fn compare(directory: &Path, key: MasterKey, set: [u8; 4]) -> Result<(), Failure> {
+fn compare(home: &VaultHome, key: MasterKey, set: [u8; 4]) -> Result<(), Failure> {
+    let directory = &home.directory;
     match ask(directory, &Command::MasterHandover) {
         CommandExchange::Answered(CommandAnswer::Done(result)) => {
             let own = result.get("master").and_then(Value::as_str);
@@ -243,7 +246,7 @@ fn compare(directory: &Path, key: MasterKey, set: [u8; 4]) -> Result<(), Failure
             answer @ (CommandAnswer::ReadOnly { .. } | CommandAnswer::Refused(_)),
         ) => with_space(directory, answer).and_then(done).map(drop),
         CommandExchange::Failed(_) | CommandExchange::NoServer => {
-            let opened = open_vault::open_with(directory, key, Clock::new());
+            let opened = open_vault::open_with(home, key, Clock::new());
             let vault = opened.map_err(|failure| match failure.exit {
                 Exit::Permission => other_key(directory, "vault"),
                 Exit::Success

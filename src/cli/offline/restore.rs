@@ -34,7 +34,7 @@ pub(in crate::cli) fn restore(command: &RestoreCommand) -> Result<(), Failure> {
     let start = clock.now();
     let until = until(command)?;
     let place = VaultPlace::find(command.config.as_deref(), command.data.as_deref(), None)?;
-    let directory = &place.directory;
+    let directory = place.directory();
     let mut backup =
         Reader::open(&command.file).map_err(|it| explain_backup(&it, &command.file))?;
     let keys = keys(command, place.named_master())?;

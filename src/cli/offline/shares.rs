@@ -15,6 +15,7 @@ use crate::cli::support::master_key_file::read_master_text;
 use crate::cli::support::open_vault;
 use crate::cli::support::order::{done, order_opening};
 use crate::cli::support::output::{Form, say};
+use crate::cli::support::vault_home::VaultHome;
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::crypto::{InvalidShare, MasterKey, Random, Scheme, Share};
@@ -60,35 +61,33 @@ impl KeyAtHand {
         self.key.clone()
     }
 
-    fn open(&self, directory: &Path) -> Result<Vault, Failure> {
+    fn open(&self, home: &VaultHome) -> Result<Vault, Failure> {
         match &self.source {
-            MasterKeySource::Command(_) => {
-                open_vault::open_with(directory, self.key(), Clock::new())
-            }
+            MasterKeySource::Command(_) => open_vault::open_with(home, self.key(), Clock::new()),
             MasterKeySource::Credential(_) | MasterKeySource::File(_) => {
-                open_vault::open(directory, &self.source, Clock::new())
+                open_vault::open(home, &self.source, Clock::new())
             }
         }
     }
 }
 
 /// Has the vault compare the key with its own and record the hashes of the shares.
-fn note(directory: &Path, at_hand: &KeyAtHand, shares: &[Share]) -> Result<(), Failure> {
+fn note(home: &VaultHome, at_hand: &KeyAtHand, shares: &[Share]) -> Result<(), Failure> {
     let check = hex::encode(at_hand.key.check());
     let Some(first) = shares.first() else { return Err(unproven()) };
     let (set, needed) = (first.set(), first.scheme().needed());
     let hashes = shares.iter().map(|share| hex::encode(&share.hash())).collect();
     let command = Command::MasterShares { check, set, needed, hashes };
-    done(order_opening(directory, || at_hand.open(directory), command)?).map(drop)
+    done(order_opening(&home.directory, || at_hand.open(home), command)?).map(drop)
 }
 
 /// Makes a set of shares and checks it: reads the written shares again, combines different choices
 /// of them and compares each result with the key.
 ///
-/// The vault in `data` records the hash of each share before any share is written or printed. As text
+/// The vault records the hash of each share before any share is written or printed. As text
 /// it prints the result; as JSON it returns the result, which has no share in it.
 pub(in crate::cli) fn make(
-    data: &Path,
+    home: &VaultHome,
     at_hand: &KeyAtHand,
     scheme: Scheme,
     directory: Option<&Path>,
@@ -96,7 +95,7 @@ pub(in crate::cli) fn make(
 ) -> Result<Value, Failure> {
     let made = MasterKey::split(&at_hand.text, scheme, &Random::new());
     let shares = made.map_err(|invalid| Failure::new(Exit::Data, "no shares").why(invalid))?;
-    note(data, at_hand, &shares)?;
+    note(home, at_hand, &shares)?;
     let mut kept = Vec::with_capacity(shares.len());
     let mut files = Vec::new();
     for share in &shares {

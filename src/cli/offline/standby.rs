@@ -24,6 +24,7 @@ use crate::cli::support::files::{check_directory, give_to_owner, make_directory,
 use crate::cli::support::output::{complain, say, show_json};
 use crate::cli::support::settings::{self, read_config};
 use crate::cli::support::user::process_user;
+use crate::cli::support::vault_home::VaultHome;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::crypto::MasterKey;
@@ -37,6 +38,7 @@ use crate::store::{Standby, StandbyFailure, Store};
 
 pub(in crate::cli) fn follow(command: &FollowCommand) -> Result<(), Failure> {
     let config = read_config(&settings::path(command.config.as_deref())?)?;
+    VaultHome::of(&config).require_data_file("strongroom follow")?;
     let archive = archive_directory(command.archive.as_deref(), &config)?;
     let keys = StandbyKeys::read(&config.master_key, &command.key)?;
     let standby = open(&config, command, keys.held())?;
@@ -196,6 +198,7 @@ fn refuse_empty(directory: &Path, advice: &str) -> Result<(), Failure> {
 
 pub(in crate::cli) fn promote(command: &PromoteCommand) -> Result<(), Failure> {
     let config = read_config(&settings::path(command.config.as_deref())?)?;
+    VaultHome::of(&config).require_data_file("strongroom promote")?;
     let archive = if command.without_archive {
         None
     } else {

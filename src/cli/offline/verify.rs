@@ -45,8 +45,8 @@ fn key_of_backup(command: &VerifyCommand) -> Result<Option<MasterKeySource>, Fai
 
 fn verify_vault(command: &VerifyCommand) -> Result<(), Failure> {
     let place = command.vault()?;
-    let (directory, master) = (&place.directory, place.master()?);
-    let vault = open_vault::open_unwritten(directory, &master)?;
+    let (directory, master) = (place.directory(), place.master()?);
+    let vault = open_vault::open_unwritten(&place.home, &master)?;
     mention_cut_off(&vault);
     let progress = Arc::default();
     let bar = ProgressBar::of(VERIFY, command.json(), &progress);
@@ -58,7 +58,9 @@ fn verify_vault(command: &VerifyCommand) -> Result<(), Failure> {
         drop(vault);
     })?;
     let mut report = report.map_err(|error| unreadable(error, directory))?;
-    check_pages(directory, &mut report)?;
+    if place.home.is_local() {
+        check_pages(directory, &mut report)?;
+    }
     let form = Form::of(command.json());
     print_report(report, None, form, "the data file is inconsistent", directory)
 }

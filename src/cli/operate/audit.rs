@@ -20,6 +20,7 @@ use crate::cli::support::open_vault::{catch_damage, mention_recovery};
 use crate::cli::support::order::{done, with_space};
 use crate::cli::support::output::{Form, say, show_json};
 use crate::cli::support::runner::CommandRunner;
+use crate::cli::support::vault_home::VaultHome;
 use crate::clock::Clock;
 use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
@@ -94,7 +95,8 @@ pub(super) fn time_of(name: &str, text: Option<&str>) -> Result<Option<Timestamp
 }
 
 fn verify(it: &AuditVerify) -> Result<(), Failure> {
-    let directory = it.vault()?.directory;
+    let home = it.vault()?.home;
+    let directory = home.directory.clone();
     let since = it.since.as_deref().map(read_receipt).transpose()?;
     let (text, receipt) = since.unzip();
     let public_key = it.public_key.as_deref().map(parse_public_key).transpose()?;
@@ -113,7 +115,7 @@ fn verify(it: &AuditVerify) -> Result<(), Failure> {
         CommandExchange::Failed(error) => return Err(unreachable_server(&directory, &error)),
         CommandExchange::NoServer => {
             let expected = TrustAnchors { receipt, public_key, own: None };
-            let report = catch_damage(&directory, || inspect(&directory, &expected))??;
+            let report = catch_damage(&directory, || inspect(&home, &expected))??;
             render_report(&report)
         }
     };
@@ -137,7 +139,8 @@ pub(super) fn parse_public_key(text: &str) -> Result<[u8; 32], Failure> {
 }
 
 /// Checks the chain without any key of the vault.
-fn inspect(directory: &Path, expected: &TrustAnchors) -> Result<ChainReport, Failure> {
+fn inspect(home: &VaultHome, expected: &TrustAnchors) -> Result<ChainReport, Failure> {
+    let directory = &home.directory;
     check_directory(directory)?;
     let (store, cleanliness) = Store::open_unwritten(directory, &Clock::new(), None)
         .map_err(|failure| explain(VaultFailure::File(failure), directory))?;

@@ -87,14 +87,14 @@ fn not_one(named: usize, none: &str, options: &str) -> Failure {
 
 /// Waits until the server has rotated the keys. Without a server the rotation is done already.
 fn wait(vault: &VaultPlace, scope: &str, shown: &ShownWork) -> Result<(), Failure> {
-    let _bar = shown.in_server(&vault.directory);
+    let _bar = shown.in_server(vault.directory());
     let mut is_served = false;
     loop {
         let scope = String::from(scope);
-        let left = match ask(&vault.directory, &Command::VaultKeyWait { scope }) {
+        let left = match ask(vault.directory(), &Command::VaultKeyWait { scope }) {
             CommandExchange::Answered(answer) => done(answer)?,
             CommandExchange::Failed(error) => {
-                return Err(unreachable_server(&vault.directory, &error));
+                return Err(unreachable_server(vault.directory(), &error));
             }
             CommandExchange::NoServer if is_served => {
                 return Err(Failure::new(Exit::Unavailable, "the server has stopped meanwhile")
@@ -137,7 +137,7 @@ fn make_shares(it: &KeyShares) -> Result<(), Failure> {
     shares::check_form(form, out)?;
     let vault = it.vault()?;
     let at_hand = KeyAtHand::read(vault.master()?)?;
-    let made = shares::make(&vault.directory, &at_hand, scheme, out, form)?;
+    let made = shares::make(&vault.home, &at_hand, scheme, out, form)?;
     if form == Form::Json {
         show_json(&made);
     }

@@ -28,6 +28,7 @@ use crate::cli::support::open_vault;
 use crate::cli::support::order::{done, sign, with_space};
 use crate::cli::support::output::{say, show_json};
 use crate::cli::support::runtime::block_on;
+use crate::cli::support::vault_home::VaultHome;
 use crate::cli::support::vault_place::VaultPlace;
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
@@ -37,7 +38,7 @@ use crate::operator::{Command, CommandAnswer, CommandExchange, ask};
 use crate::secret::Secret;
 
 pub(in crate::cli) fn rotate(vault: &VaultPlace, command: &KeyRotate) -> Result<(), Failure> {
-    let (source, directory) = (vault.master()?, &vault.directory);
+    let (source, directory) = (vault.master()?, vault.directory());
     let new = place(&source, command.out.as_deref())?;
     if command.out.is_some() {
         key_place::refuse_path(directory, &new)?;
@@ -51,7 +52,7 @@ pub(in crate::cli) fn rotate(vault: &VaultPlace, command: &KeyRotate) -> Result<
         CommandExchange::Failed(error) => {
             Err(RotationFailure::Unchanged(unreachable_server(directory, &error)))
         }
-        CommandExchange::NoServer => offline(directory, &source, &new),
+        CommandExchange::NoServer => offline(&vault.home, &source, &new),
     };
     match rotated {
         Ok(()) => (),
@@ -262,8 +263,8 @@ fn online(
     }
 }
 
-fn offline(directory: &Path, source: &MasterKeySource, new: &Path) -> Result<(), RotationFailure> {
-    let vault = open_vault::open(directory, source, Clock::new());
+fn offline(home: &VaultHome, source: &MasterKeySource, new: &Path) -> Result<(), RotationFailure> {
+    let vault = open_vault::open(home, source, Clock::new());
     let vault = vault.map_err(RotationFailure::Unchanged)?;
     let prepared = new_key(new, source).and_then(|(key, _)| {
         let previous = vault.rotation().master_before().map_err(|error| refused(&error))?;

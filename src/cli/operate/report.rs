@@ -32,8 +32,8 @@ pub(in crate::cli) fn report(command: &ReportCommand) -> Result<(), Failure> {
     let (from, to) = period(command, now)?;
     let settings = ComplianceReportSettings {
         // The reader of a report does not know the working directory of the command.
-        data_directory: std::path::absolute(&vault.directory)
-            .unwrap_or_else(|_| vault.directory.clone())
+        data_directory: std::path::absolute(vault.directory())
+            .unwrap_or_else(|_| vault.directory().to_path_buf())
             .display()
             .to_string(),
         host: host(),

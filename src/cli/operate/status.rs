@@ -17,7 +17,7 @@ use crate::domain::size;
 use crate::operator::metrics_socket_path;
 
 pub(in crate::cli) fn status(command: &StatusCommand) -> Result<(), Failure> {
-    let directory = command.vault()?.directory;
+    let directory = command.vault()?.home.directory;
     let path = metrics_socket_path(&directory);
     let status = read_status(&path).map_err(|error| explain(&error, &path))?;
     if command.json() {

@@ -32,6 +32,7 @@ use crate::cli::support::open_vault;
 use crate::cli::support::output::{Form, say, show_json};
 use crate::cli::support::runtime::block_on;
 use crate::cli::support::settings::{self, read_config};
+use crate::cli::support::vault_home::VaultHome;
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::domain::audit::{Act, Entity, EntityKind};
@@ -60,7 +61,10 @@ pub(in crate::cli) fn init(command: &InitCommand) -> Result<(), Failure> {
         shares::check_form(form, command.shares_directory.as_deref())?;
     }
     key_place::refuse_inside(&config.data_directory, &source)?;
-    refuse_existing(&config.data_directory)?;
+    let home = VaultHome::of(&config);
+    if home.is_local() {
+        refuse_existing(&config.data_directory)?;
+    }
     make_directory(&config.data_directory)?;
     let mut is_new_key = false;
     let key_shown = match &source {
@@ -75,8 +79,7 @@ pub(in crate::cli) fn init(command: &InitCommand) -> Result<(), Failure> {
         MasterKeySource::Credential(name) => format!("credential {name}"),
     };
     let at_hand = KeyAtHand::read(source)?;
-    let directory = &config.data_directory;
-    let vault = open_vault::create_with(directory, at_hand.key(), Clock::new())?;
+    let vault = open_vault::create_with(&home, at_hand.key(), Clock::new())?;
     let noted = block_on(async {
         let made = Entity::of_server(EntityKind::Vault);
         vault.audit().write_operator_entry(Act::Create, made).await.map_err(|error| refused(&error))
@@ -85,22 +88,22 @@ pub(in crate::cli) fn init(command: &InitCommand) -> Result<(), Failure> {
     drop(vault);
     noted?;
     let out = command.shares_directory.as_deref();
-    let split = |scheme| shares::make(&config.data_directory, &at_hand, scheme, out, form);
+    let split = |scheme| shares::make(&home, &at_hand, scheme, out, form);
     let made = scheme.map(split).transpose()?;
-    let file = config.data_directory.join(Store::FILE);
     match form {
         Form::Json => show_json(&json!({
-            "data_file": file.display().to_string(),
+            "data_file": home.is_local().then(|| home.to_string()),
+            "database": (!home.is_local()).then(|| home.to_string()),
             "master_key": key_shown,
             "master_key_created": is_new_key,
             "shares": made,
         })),
         Form::Text => say(&format!(
-            "The vault is ready.\n  data file:   {} (created)\n  master key:  {key_shown} ({})\n\n\
+            "The vault is ready.\n  {}  {home} (created)\n  master key:  {key_shown} ({})\n\n\
              Keep a copy of the master key apart from every backup of the data. Without the key \
              the data is lost.\nNext: start strongroom serve, then strongroom tenant create and \
              strongroom application create.",
-            file.display(),
+            if home.is_local() { "data file: " } else { "rows in:   " },
             if is_new_key { "created" } else { "existing" },
         )),
     }
@@ -159,7 +162,7 @@ pub(in crate::cli) fn serve(command: &ServeCommand) -> Result<(), Failure> {
         config.listen.clear();
     }
     require_credential(&config.master_key, OF_SERVER)?;
-    let vault = open_vault::open(&config.data_directory, &config.master_key, Clock::new())?;
+    let vault = open_vault::open(&VaultHome::of(&config), &config.master_key, Clock::new())?;
     let mode = ServerMode {
         clock_control: ClockControl::Fixed,
         hsts: Hsts::Sent,

@@ -19,4 +19,5 @@ pub(in crate::cli) mod runtime;
 pub(in crate::cli) mod server_status;
 pub(in crate::cli) mod settings;
 pub(in crate::cli) mod user;
+pub(in crate::cli) mod vault_home;
 pub(in crate::cli) mod vault_place;

@@ -9,22 +9,23 @@ use crate::cli::support::failure_texts::explain;
 use crate::cli::support::files::{check_directory, give_to_owner};
 use crate::cli::support::master_key_file::{finish_rotation, left_by_rotation, read_master_key};
 use crate::cli::support::output::complain;
+use crate::cli::support::vault_home::VaultHome;
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::crypto::MasterKey;
 use crate::store::{Cleanliness, CvcKeys, Store};
 
 pub(in crate::cli) fn open(
-    directory: &Path,
+    home: &VaultHome,
     master: &MasterKeySource,
     clock: Clock,
 ) -> Result<Vault, Failure> {
-    check_directory(directory)?;
-    let opened = read_master_key(master).and_then(|key| open_with(directory, key, clock.clone()));
+    check_directory(&home.directory)?;
+    let opened = read_master_key(master).and_then(|key| open_with(home, key, clock.clone()));
     // An interrupted rotation may have sealed the data file and not yet renamed the new key file.
     match (opened, master) {
         (Err(failure), MasterKeySource::File(path)) => {
-            finish_rotation(path, |key| open_with(directory, key, clock)).ok_or(failure)
+            finish_rotation(path, |key| open_with(home, key, clock)).ok_or(failure)
         }
         (opened, _) => opened,
     }
@@ -32,9 +33,10 @@ pub(in crate::cli) fn open(
 
 /// Opens the vault for reading: writes to none of its files.
 pub(in crate::cli) fn open_unwritten(
-    directory: &Path,
+    home: &VaultHome,
     master: &MasterKeySource,
 ) -> Result<Vault, Failure> {
+    let directory = home.require_data_file("this command")?;
     check_directory(directory)?;
     let open = |key| {
         let opened =
@@ -72,10 +74,11 @@ pub(in crate::cli) fn mention_recovery(cleanliness: Cleanliness) {
 }
 
 pub(in crate::cli) fn open_with(
-    directory: &Path,
+    home: &VaultHome,
     master: MasterKey,
     clock: Clock,
 ) -> Result<Vault, Failure> {
+    let directory = home.require_data_file("this command")?;
     let opened = catch_damage(directory, || Vault::open(directory, master, clock))?;
     let vault = opened.map_err(|failure| explain(failure, directory))?;
     with_owner(vault, directory)
@@ -110,19 +113,20 @@ pub(in crate::cli) fn catch_damage<T>(
 }
 
 pub(in crate::cli) fn create(
-    directory: &Path,
+    home: &VaultHome,
     master: &MasterKeySource,
     clock: Clock,
 ) -> Result<Vault, Failure> {
-    check_directory(directory)?;
-    create_with(directory, read_master_key(master)?, clock)
+    check_directory(&home.directory)?;
+    create_with(home, read_master_key(master)?, clock)
 }
 
 pub(in crate::cli) fn create_with(
-    directory: &Path,
+    home: &VaultHome,
     master: MasterKey,
     clock: Clock,
 ) -> Result<Vault, Failure> {
+    let directory = home.require_data_file("this command")?;
     check_directory(directory)?;
     let vault = Vault::create(directory, master, clock);
     with_owner(vault.map_err(|failure| explain(failure, directory))?, directory)

@@ -12,6 +12,7 @@ use crate::cli::support::open_vault;
 use crate::cli::support::output::{complain, say};
 use crate::cli::support::progress::{Label, ProgressBar};
 use crate::cli::support::runtime::block_on;
+use crate::cli::support::vault_home::VaultHome;
 use crate::cli::support::vault_place::VaultPlace;
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
@@ -22,7 +23,7 @@ pub(in crate::cli) fn carry_out(
     vault: &VaultPlace,
     command: Command,
 ) -> Result<CommandAnswer, Failure> {
-    order(&vault.directory, || vault.master(), command)
+    order(&vault.home, || vault.master(), command)
 }
 
 /// As [`carry_out`], with a progress bar for the work of this name ([`Command::Progress`]).
@@ -31,8 +32,8 @@ pub(in crate::cli) fn carry_out_shown(
     command: Command,
     shown: &ShownWork,
 ) -> Result<CommandAnswer, Failure> {
-    let open = || open_vault::open(&vault.directory, &vault.master()?, Clock::new());
-    order_shown(&vault.directory, open, command, Some(shown))
+    let open = || open_vault::open(&vault.home, &vault.master()?, Clock::new());
+    order_shown(vault.directory(), open, command, Some(shown))
 }
 
 /// Work that a progress bar shows while a command runs.
@@ -71,12 +72,12 @@ impl ShownWork {
 /// Sends the command to the running server. Without a server it opens the data file, which needs
 /// the master key, and finishes a rotation of keys, because no background task does.
 pub(in crate::cli) fn order(
-    directory: &Path,
+    home: &VaultHome,
     master: impl FnOnce() -> Result<MasterKeySource, Failure>,
     command: Command,
 ) -> Result<CommandAnswer, Failure> {
-    let open = || open_vault::open(directory, &master()?, Clock::new());
-    order_shown(directory, open, command, None)
+    let open = || open_vault::open(home, &master()?, Clock::new());
+    order_shown(&home.directory, open, command, None)
 }
 
 /// As [`order`], for a caller that opens the data file in its own way.

@@ -30,20 +30,20 @@ impl CommandRunner {
     pub(in crate::cli) fn carry_out(&mut self, command: Command) -> Result<Value, Failure> {
         let asked = match &self.alone {
             Some(_) => CommandExchange::NoServer,
-            None => ask(&self.place.directory, &command),
+            None => ask(self.place.directory(), &command),
         };
         let answer = match asked {
             CommandExchange::Answered(answer) => {
                 self.is_served = true;
-                with_space(&self.place.directory, answer)?
+                with_space(self.place.directory(), answer)?
             }
             CommandExchange::Failed(error) => {
-                return Err(unreachable_server(&self.place.directory, &error));
+                return Err(unreachable_server(self.place.directory(), &error));
             }
             // The service manager is about to start the server again: leave the data file to it.
             CommandExchange::NoServer if self.is_served => {
                 return Err(Failure::new(Exit::Unavailable, "the server has stopped meanwhile")
-                    .file(&self.place.directory)
+                    .file(self.place.directory())
                     .try_this("start the server, and run the same command again"));
             }
             CommandExchange::NoServer => {
@@ -57,9 +57,9 @@ impl CommandRunner {
 
     fn open(&self) -> Result<(Vault, Runtime), Failure> {
         let master = self.place.master()?;
-        let vault = open_vault::open(&self.place.directory, &master, Clock::new())?;
+        let vault = open_vault::open(&self.place.home, &master, Clock::new())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        let runtime = runtime.map_err(|error| cannot("start", &self.place.directory, &error))?;
+        let runtime = runtime.map_err(|error| cannot("start", self.place.directory(), &error))?;
         Ok((vault, runtime))
     }
 

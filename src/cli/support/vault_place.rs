@@ -1,9 +1,10 @@
 //! Finds the vault that the options of a command name.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::settings::{self, read_config};
+use crate::cli::support::vault_home::VaultHome;
 use crate::config::{Config, MasterKeySource};
 
 /// The master key of a vault of `strongroom dev`, in its data directory.
@@ -11,7 +12,7 @@ const DEV_MASTER_KEY: &str = "master.key";
 
 #[derive(Debug)]
 pub(in crate::cli) struct VaultPlace {
-    pub(in crate::cli) directory: PathBuf,
+    pub(in crate::cli) home: VaultHome,
     master: Option<MasterKeySource>,
     settings: Option<Config>,
 }
@@ -28,12 +29,18 @@ impl VaultPlace {
         if let (None, Some(data)) = (config, data) {
             let own = data.join(DEV_MASTER_KEY);
             let master = named.or_else(|| own.exists().then_some(MasterKeySource::File(own)));
-            return Ok(Self { directory: data.to_path_buf(), master, settings: None });
+            return Ok(Self { home: VaultHome::without_settings(data), master, settings: None });
         }
         let settings = read_config(&settings::path(config)?)?;
         let directory = data.map_or_else(|| settings.data_directory.clone(), Path::to_path_buf);
         let master = named.unwrap_or_else(|| settings.master_key.clone());
-        Ok(Self { directory, master: Some(master), settings: Some(settings) })
+        let home = VaultHome { directory, engine: settings.engine.clone() };
+        Ok(Self { home, master: Some(master), settings: Some(settings) })
+    }
+
+    /// The data directory.
+    pub(in crate::cli) fn directory(&self) -> &Path {
+        &self.home.directory
     }
 
     /// The master key, for a command that must open the data file.
