@@ -10,7 +10,9 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ended, SetOnDrop, Vault, run, wait_for, wait_for_clients, wait_until};
+use crate::harness::{
+    Ended, SetOnDrop, Vault, needs_data_file, run, wait_for, wait_for_clients, wait_until,
+};
 use crate::watch::on_socket;
 
 pub(crate) fn text(path: &Path) -> &str {
@@ -111,6 +113,7 @@ type Call = (time::OffsetDateTime, String, time::OffsetDateTime);
 
 #[test]
 fn a_restore_to_a_moment_under_load_has_everything_answered_before_it_and_nothing_begun_after_it() {
+    needs_data_file!("the archive copies its log");
     let mut archived = Archived::start();
     let calls: Vec<Mutex<Vec<Call>>> = (0..3).map(|_| Mutex::default()).collect();
     let stop = AtomicBool::new(false);
@@ -160,6 +163,7 @@ fn a_restore_to_a_moment_under_load_has_everything_answered_before_it_and_nothin
 
 #[test]
 fn a_torn_a_forged_a_missing_and_a_foreign_file_are_refused_by_their_names() {
+    needs_data_file!("the archive copies its log");
     let archived = Archived::start();
     for data in ["1", "2", "3"] {
         archived.token(data);
@@ -203,6 +207,7 @@ fn a_torn_a_forged_a_missing_and_a_foreign_file_are_refused_by_their_names() {
 
 #[test]
 fn an_archive_over_the_replacement_of_the_master_key_needs_both_keys() {
+    needs_data_file!("the archive copies its log");
     let mut archived = Archived::start();
     let before = archived.token("before");
     archived.vault.operator(&["key", "rotate", "--master"]).with_code(0);
@@ -222,6 +227,7 @@ fn an_archive_over_the_replacement_of_the_master_key_needs_both_keys() {
 
 #[test]
 fn a_directory_that_fails_costs_the_archive_alone_and_is_caught_up_later() {
+    needs_data_file!("the archive copies its log");
     let mut archived = Archived::start();
     archived.settle();
     let (archive, away) = (archived.archive(), archived.vault.directory().join("away"));
@@ -264,6 +270,7 @@ fn a_directory_that_fails_costs_the_archive_alone_and_is_caught_up_later() {
 
 #[test]
 fn a_gap_is_shown_and_a_new_backup_heals_it() {
+    needs_data_file!("the archive copies its log");
     let mut archived = Archived::start();
     for data in ["1", "2", "3"] {
         archived.token(data);
@@ -293,6 +300,7 @@ fn a_gap_is_shown_and_a_new_backup_heals_it() {
 
 #[test]
 fn the_schedule_takes_a_backup_for_the_archive_and_proves_both() {
+    needs_data_file!("the archive copies its log");
     let mut archived = Archived::start();
     archived.token("x");
     assert_eq!(archived.vault.stop(), Some(0));

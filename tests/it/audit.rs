@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use strongroom::testing::{AuditRow, Clock};
 use strongroom::testing::{Change, Store, Table, tables};
 
-use crate::harness::{Ended, KillOnDrop, Request, Vault, get, post, run, wait_for_clients};
+use crate::harness::{
+    Ended, KillOnDrop, Request, Vault, get, needs_data_file, post, run, wait_for_clients,
+};
 use crate::threeds;
 
 /// Operation, type and id of each entry of the log, oldest first.
@@ -418,6 +420,7 @@ fn damaged(vault: &Vault, arguments: &[&str], damage: impl FnOnce(&Store) -> Cha
 
 #[test]
 fn a_changed_byte_a_removed_entry_and_a_cut_tail_are_found() {
+    needs_data_file!("it plants damage in the file");
     let mut vault = Vault::start();
     for number in 0..5 {
         vault.token(json!({"type": "token", "data": number}));

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::backup_load::{FIXTURES, of_format, replace};
-use crate::harness::{Directory, Vault, run, wait_for as wait_for_value};
+use crate::harness::{Directory, Vault, needs_data_file, run, wait_for as wait_for_value};
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -239,6 +239,7 @@ const KEY_2: &str = "key_test_self_pvt_9aLZpGeqVnDeGtwesXq95S.0557facdfbf964489f
 
 #[test]
 fn a_file_of_the_second_format_is_migrated_also_after_a_migration_that_was_killed() {
+    needs_data_file!("only files have older formats");
     let mut vault = Vault::start();
     assert_eq!(vault.stop(), Some(0));
     let key = fs::read(format!("{FIXTURES}/format-2.key")).unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::harness::{Directory, Ended, Vault, run};
+use crate::harness::{Directory, Ended, Vault, needs_data_file, run};
 
 /// A stopped vault with its key outside, as an operator has it.
 fn installed() -> Vault {
@@ -35,6 +35,7 @@ fn set_mode(path: &Path, mode: u32) {
 
 #[test]
 fn a_right_installation_is_told_line_by_line_with_what_was_not_checked() {
+    needs_data_file!("it looks at the line of the file");
     let vault = installed();
     let key = fs::read_to_string(vault.master_key()).unwrap();
     let before = fs::read(vault.data().join("strongroom.redb")).unwrap();
@@ -62,6 +63,7 @@ fn a_right_installation_is_told_line_by_line_with_what_was_not_checked() {
 
 #[test]
 fn all_mistakes_of_settings_and_files_are_told_in_one_run() {
+    needs_data_file!("its settings have an engine of their own");
     let vault = installed();
     let bins = vault.directory().write("bins", "nonsense\n", 0o600);
     let ca = vault.directory().write("ca", "nonsense", 0o600);
@@ -240,6 +242,7 @@ fn a_development_vault_keeps_its_key_and_a_new_key_is_not_put_beside_the_data() 
 
 #[test]
 fn the_file_of_a_databases_url_is_checked_and_nothing_of_it_is_shown() {
+    needs_data_file!("its settings have an engine of their own");
     let vault = installed();
     let url = "postgres://vault:hunter2@db.example/vault";
     let file = vault.directory().write("check.url", url, 0o600);
@@ -268,6 +271,7 @@ fn the_file_of_a_databases_url_is_checked_and_nothing_of_it_is_shown() {
 
 #[test]
 fn a_databases_url_in_the_settings_is_refused_and_not_shown() {
+    needs_data_file!("its settings have an engine of their own");
     let vault = installed();
     vault.set("engine.kind = \"postgres\"\nengine.url = \"postgres://vault:hunter2@db/vault\"");
     let ended = check(&vault).with_code(78);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::harness::{Directory, Running, Vault, run};
+use crate::harness::{Directory, Running, Vault, needs_data_file, run};
 
 /// Every command and a part of the sentence that describes it.
 const COMMANDS: &[(&[&str], &str)] = &[
@@ -210,6 +210,7 @@ fn a_data_directory_that_is_open_to_others_is_refused_with_77() {
 
 #[test]
 fn a_data_file_that_is_cut_short_is_refused_with_65_and_left_alone() {
+    needs_data_file!("it replaces the file");
     for length in [0, 1, 320, 4_096, 40_000, usize::MAX] {
         check_broken(65, |data| {
             let bytes = fs::read(data.join("strongroom.redb")).unwrap();
@@ -222,6 +223,7 @@ fn a_data_file_that_is_cut_short_is_refused_with_65_and_left_alone() {
 
 #[test]
 fn a_data_file_of_another_program_is_refused_with_65_and_left_alone() {
+    needs_data_file!("it replaces the file");
     let text = b"SQLite format 3\0".repeat(1_000);
     check_broken(65, |data| replace(&data.join("strongroom.redb"), &text, 0o600));
 }

@@ -2,10 +2,11 @@
 
 use serde_json::json;
 
-use crate::harness::{Vault, run};
+use crate::harness::{Vault, needs_data_file, run};
 
 #[test]
 fn a_stopped_vault_is_compacted_and_a_running_one_is_refused() {
+    needs_data_file!("only a file is compacted");
     let mut vault = Vault::start();
     let id = vault.token(json!({"type": "token", "data": "kept"}));
     let data = vault.data();

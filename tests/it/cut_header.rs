@@ -2,10 +2,11 @@
 
 use std::fs;
 
-use crate::harness::Vault;
+use crate::harness::{Vault, needs_data_file};
 
 #[test]
 fn a_data_file_that_ends_inside_its_header_is_damaged_data() {
+    needs_data_file!("it cuts the file");
     let mut vault = Vault::start();
     assert_eq!(vault.stop(), Some(0));
     let path = vault.data().join("strongroom.redb");

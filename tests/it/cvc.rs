@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault, post};
+use crate::harness::{Answer, Vault, needs_data_file, post};
 use crate::patch::patch;
 
 const HOUR_S: u64 = 3_600;
@@ -187,6 +187,7 @@ fn holders(directory: &Path, bytes: &[u8]) -> Vec<String> {
 
 #[test]
 fn no_copy_of_the_database_gives_a_code_back_once_its_key_was_destroyed() {
+    needs_data_file!("it copies the file");
     let mut vault = Vault::start();
     let id = token(&vault, "9876");
     let other = vault.post(

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::harness::{Vault, run};
+use crate::harness::{Vault, needs_data_file, run};
 
 /// The length of a sector; the first frame is behind the header, which takes one.
 const SECTOR: usize = 512;
@@ -38,6 +38,7 @@ fn check(vault: &Vault, words: &[&str]) {
 
 #[test]
 fn a_damaged_missing_or_newer_segment_is_named_with_what_to_do() {
+    needs_data_file!("it damages the log");
     let (mut vault, segment, ids) = killed();
     let name = segment.file_name().unwrap().to_str().unwrap().to_owned();
     vault.verify().with_code(0);

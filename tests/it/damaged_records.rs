@@ -6,7 +6,7 @@ use std::path::Path;
 use redb::{Database, ReadableTable as _, TableDefinition};
 use serde_json::json;
 
-use crate::harness::{Vault, wait_until};
+use crate::harness::{Vault, needs_data_file, wait_until};
 use crate::watch::metric;
 
 /// Changes rows of a table of the stopped vault in this directory.
@@ -52,6 +52,7 @@ fn events<'a>(log: &'a str, name: &str) -> Vec<&'a str> {
 
 #[test]
 fn one_damaged_record_costs_no_list_and_is_named() {
+    needs_data_file!("it plants damage in the file");
     let mut vault = Vault::start();
     let token = |data: &str| {
         vault.token(json!({
@@ -104,6 +105,7 @@ fn one_damaged_record_costs_no_list_and_is_named() {
 
 #[test]
 fn the_scrub_finds_an_index_entry_that_hides_a_token() {
+    needs_data_file!("it plants damage in the file");
     let mut vault = Vault::start();
     let id = vault.token(json!({"type": "token", "data": "x"}));
     vault.token(json!({"type": "token", "data": "y"}));

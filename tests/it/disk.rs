@@ -10,7 +10,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::harness::{Directory, Request, Vault, get, output_of, post, wait_until};
+use crate::harness::{
+    Directory, Request, Vault, get, needs_data_file, output_of, post, wait_until,
+};
 use crate::watch::{metric, on_socket};
 
 const MIB: u64 = 1 << 20;
@@ -116,6 +118,7 @@ fn check_is_ready_for_reads_alone(vault: &Vault) {
 
 #[test]
 fn a_vault_whose_disk_fills_up_turns_read_only_and_recovers_by_itself() {
+    needs_data_file!("it fills the disk of the file");
     let (vault, Some(disk)) = start("8MiB") else { return a_floor_no_disk_can_keep() };
     let key = vault.keys.private.clone();
     let id = vault.token(value());
@@ -166,6 +169,7 @@ fn finish(mut vault: Vault, disk: Mounted) {
 
 #[test]
 fn a_disk_that_is_full_in_the_middle_loses_nothing_and_is_read_only_after_the_restart() {
+    needs_data_file!("it fills the disk of the file");
     // The lowest floor, and changes that use it up between two looks at the disk: either the floor
     // stops them or the disk does, which ends the process.
     let (mut vault, Some(disk)) = start("1MiB") else { return };
@@ -200,6 +204,7 @@ fn a_disk_that_is_full_in_the_middle_loses_nothing_and_is_read_only_after_the_re
 
 #[test]
 fn a_vault_that_is_started_on_a_full_disk_stays_up_until_there_is_space() {
+    needs_data_file!("it fills the disk of the file");
     let (mut vault, Some(disk)) = start("1MiB") else { return };
     let key = vault.keys.private.clone();
     let id = vault.token(value());
@@ -222,6 +227,7 @@ fn a_vault_that_is_started_on_a_full_disk_stays_up_until_there_is_space() {
 
 #[test]
 fn a_floor_no_disk_can_keep_makes_a_vault_read_only_from_the_start() {
+    needs_data_file!("it fills the disk of the file");
     a_floor_no_disk_can_keep();
 }
 

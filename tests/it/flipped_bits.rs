@@ -4,10 +4,11 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::harness::Vault;
+use crate::harness::{Vault, needs_data_file};
 
 #[test]
 fn a_flipped_bit_is_damaged_data_or_harmless_and_never_a_panic() {
+    needs_data_file!("it damages the file");
     let mut vault = Vault::start();
     for at in 0..20 {
         vault.token(json!({"type": "token", "data": at}));

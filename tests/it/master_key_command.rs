@@ -11,7 +11,9 @@ use std::time::Instant;
 use serde_json::json;
 
 use crate::archive::{Archived, text};
-use crate::harness::{Directory, Ended, PATIENCE, Running, Vault, output_of, run, wait_until};
+use crate::harness::{
+    Directory, Ended, PATIENCE, Running, Vault, needs_data_file, output_of, run, wait_until,
+};
 
 /// Passes standard input on as the first inherited socket, with a further descriptor and a variable
 /// that the program must not get.
@@ -331,6 +333,7 @@ fn a_new_master_key_goes_to_a_file_and_the_program_has_to_print_it_next() {
 
 #[test]
 fn a_standby_does_not_run_the_program_at_each_look() {
+    needs_data_file!("a standby follows its log");
     let archived = Archived::start();
     let place = archived.vault.directory();
     let home = place.path().display();

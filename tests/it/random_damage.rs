@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::harness::{Answer, Connection, Request, Running, Vault, get, run};
+use crate::harness::{Answer, Connection, Request, Running, Vault, get, needs_data_file, run};
 
 type Image = BTreeMap<String, Vec<u8>>;
 
@@ -137,10 +137,12 @@ const SAMPLES: usize = 12;
 
 #[test]
 fn a_stopped_vault_with_random_damage_is_refused_with_advice_or_serves_right() {
+    needs_data_file!("it damages the file");
     check(false);
 }
 
 #[test]
 fn a_killed_vault_with_random_damage_is_refused_with_advice_or_serves_right() {
+    needs_data_file!("it damages the file");
     check(true);
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::harness::Vault;
+use crate::harness::{Vault, needs_data_file};
 
 #[track_caller]
 fn check_ends(vault: &mut Vault, file: &Path) {
@@ -20,6 +20,7 @@ fn check_ends(vault: &mut Vault, file: &Path) {
 
 #[test]
 fn a_server_whose_data_file_is_removed_ends_and_says_so() {
+    needs_data_file!("it removes the file");
     let mut vault = Vault::start();
     let file = vault.data().join("strongroom.redb");
     let id = vault.token(json!({"type": "token", "data": "x"}));
@@ -35,6 +36,7 @@ fn a_server_whose_data_file_is_removed_ends_and_says_so() {
 
 #[test]
 fn a_server_whose_data_file_is_replaced_ends_and_says_so() {
+    needs_data_file!("it removes the file");
     let mut vault = Vault::start();
     let file = vault.data().join("strongroom.redb");
     let copy = vault.data().join("copy");
@@ -45,6 +47,7 @@ fn a_server_whose_data_file_is_replaced_ends_and_says_so() {
 
 #[test]
 fn a_server_whose_cvc_keys_are_removed_ends_and_says_so() {
+    needs_data_file!("it removes the file");
     let mut vault = Vault::start();
     let file = vault.data().join("cvc.keys");
     fs::remove_file(&file).unwrap();
@@ -54,6 +57,7 @@ fn a_server_whose_cvc_keys_are_removed_ends_and_says_so() {
 /// A stop between two looks is no clean stop either.
 #[test]
 fn a_server_that_is_stopped_right_after_its_data_file_was_removed_does_not_end_well() {
+    needs_data_file!("it removes the file");
     let mut vault = Vault::start();
     let file = vault.data().join("strongroom.redb");
     fs::rename(&file, vault.data().join("moved")).unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::archive::{Archived, text};
-use crate::harness::{Running, run, wait_until};
+use crate::harness::{Running, needs_data_file, run, wait_until};
 
 /// The metrics that only a standby has.
 pub(crate) const METRICS: [&str; 4] = [
@@ -86,6 +86,7 @@ fn check_is_ready_for_reads_alone(archived: &Archived) {
 
 #[test]
 fn a_promoted_standby_has_everything_that_was_archived_and_the_old_vault_is_refused() {
+    needs_data_file!("a standby follows its log");
     let mut archived = Archived::start();
     let host = Host::new(&archived, "standby");
     let first = archived.token("1");
@@ -165,6 +166,7 @@ fn a_promoted_standby_has_everything_that_was_archived_and_the_old_vault_is_refu
 
 #[test]
 fn a_standby_waits_for_a_file_that_cannot_be_used_and_names_it() {
+    needs_data_file!("a standby follows its log");
     let archived = Archived::start();
     let host = Host::new(&archived, "standby");
     archived.token("1");
@@ -184,6 +186,7 @@ fn a_standby_waits_for_a_file_that_cannot_be_used_and_names_it() {
 
 #[test]
 fn a_standby_waits_for_the_new_master_key() {
+    needs_data_file!("a standby follows its log");
     let archived = Archived::start();
     let host = Host::new(&archived, "standby");
     let place = archived.vault.directory();
@@ -206,6 +209,7 @@ fn a_standby_waits_for_the_new_master_key() {
 
 #[test]
 fn a_standby_shows_its_place_to_the_operator_and_says_when_it_waits() {
+    needs_data_file!("a standby follows its log");
     let archived = Archived::start();
     let host = Host::new(&archived, "standby");
     archived.token("1");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Vault, post, run, wait_until};
+use crate::harness::{Vault, needs_data_file, post, run, wait_until};
 use crate::watch::{metric, on_socket};
 
 /// The newest segment of the log.
@@ -48,6 +48,7 @@ fn check_all_there(vault: &mut Vault, ids: &[String], case: &str) {
 
 #[test]
 fn no_write_is_answered_after_its_file_was_taken_away() {
+    needs_data_file!("it takes the file away");
     for file in ["strongroom.redb", "log"] {
         let mut vault = Vault::start();
         let ids = tokens(&vault, 5);
@@ -77,6 +78,7 @@ type TakeData<'a> = &'a dyn Fn(&Path, &[u8]);
 
 #[test]
 fn a_log_that_is_cut_removed_or_written_over_ends_the_server_and_costs_no_answered_write() {
+    needs_data_file!("it takes the file away");
     let cases: [(&str, TakeLog<'_>); 4] = [
         ("cut", &|path| OpenOptions::new().write(true).open(path).unwrap().set_len(600).unwrap()),
         ("removed", &|path| fs::remove_file(path).unwrap()),
@@ -107,6 +109,7 @@ fn a_log_that_is_cut_removed_or_written_over_ends_the_server_and_costs_no_answer
 
 #[test]
 fn a_data_file_that_is_cut_or_replaced_ends_the_server() {
+    needs_data_file!("it takes the file away");
     let cases: [(&str, TakeData<'_>); 4] = [
         ("cut", &|path, _| OpenOptions::new().write(true).open(path).unwrap().set_len(9).unwrap()),
         ("an older copy in place", &|path, old| fs::write(path, old).unwrap()),
@@ -137,6 +140,7 @@ fn a_data_file_that_is_cut_or_replaced_ends_the_server() {
 
 #[test]
 fn cvc_keys_that_are_written_over_end_the_server() {
+    needs_data_file!("it takes the file away");
     let mut vault = Vault::start();
     let path = vault.data().join("cvc.keys");
     tokens(&vault, 1);
@@ -147,6 +151,7 @@ fn cvc_keys_that_are_written_over_end_the_server() {
 
 #[test]
 fn a_data_directory_that_is_moved_ends_the_server_and_is_whole_when_it_is_back() {
+    needs_data_file!("it takes the file away");
     let mut vault = Vault::start();
     let ids = tokens(&vault, 3);
     let (data, away) = (vault.data(), vault.directory().join("away"));
@@ -170,6 +175,7 @@ fn a_second_server_on_the_same_directory_is_refused_and_the_first_goes_on() {
 
 #[test]
 fn a_directory_without_its_data_file_is_no_place_for_a_new_vault() {
+    needs_data_file!("it takes the file away");
     let mut vault = Vault::start();
     vault.kill();
     vault.move_key_out();

@@ -12,7 +12,7 @@ use strongroom::testing::{Change, Store, Table, tables};
 use strongroom::testing::{Checkpoint, SignatureKind, Statement};
 use strongroom::testing::{Clock, Secret};
 
-use crate::harness::{Ended, Vault, run};
+use crate::harness::{Ended, Vault, needs_data_file, run};
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -39,6 +39,7 @@ fn assert_found(ended: Ended, texts: &[&str]) {
 
 #[test]
 fn rows_of_a_revoked_key_and_of_a_deleted_token_that_are_put_back_are_found() {
+    needs_data_file!("it changes the file");
     const TABLES: [Table; 5] =
         [Table::ApiKeys, Table::ApplicationKeys, Table::Tokens, Table::TokenLists, Table::Counts];
     let mut vault = Vault::start();
@@ -124,6 +125,7 @@ fn sign_anew(vault: &Vault) {
 
 #[test]
 fn a_chain_that_was_signed_anew_fails_against_whatever_was_kept_elsewhere() {
+    needs_data_file!("it changes the file");
     let mut vault = Vault::start();
     vault.token(json!({"type": "token", "data": 1}));
     let receipt = vault.operator(&["audit", "receipt"]).with_code(0).stdout;
@@ -222,6 +224,7 @@ fn assert_unwritten(vault: &Vault) {
 
 #[test]
 fn a_check_writes_to_no_file_whether_the_vault_was_closed_or_killed() {
+    needs_data_file!("it changes the file");
     let mut vault = Vault::start();
     vault.token(json!({"type": "card", "data": {"number": "4242424242424242", "cvc": "123"}}));
     assert_eq!(vault.stop(), Some(0));

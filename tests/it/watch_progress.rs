@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::archive::Archived;
-use crate::harness::{Vault, wait_until};
+use crate::harness::{Vault, needs_data_file, wait_until};
 use crate::watch::metric;
 
 fn status(vault: &Vault) -> Value {
@@ -54,6 +54,7 @@ fn a_rotation_shows_the_records_and_tokens_that_are_left() {
 
 #[test]
 fn the_archive_shows_the_part_of_the_log_that_it_lacks() {
+    needs_data_file!("the archive copies its log");
     let archived = Archived::start();
     archived.token("1");
     archived.settle();
