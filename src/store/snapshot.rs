@@ -58,8 +58,8 @@ impl Snapshot {
     }
 
     /// The moment of the snapshot in the history of the store.
-    pub fn moment(&self) -> Moment {
-        self.rows.moment()
+    pub fn moment(&self) -> Result<Moment, StorageFailure> {
+        self.rows.moment().map_err(|failure| self.alarm.sound(failure))
     }
 
     pub fn value(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {

@@ -143,7 +143,7 @@ fn fill<W: Write>(
     }
     let digest = std::mem::take(&mut out.digest).finish();
     // A file that no engine has opened has no place in a history.
-    let moment = Some(snapshot.moment()).filter(|it| it.timeline != [0; 16]);
+    let moment = Some(snapshot.moment()?).filter(|it| it.timeline != [0; 16]);
     let manifest = Manifest {
         program: String::from(env!("CARGO_PKG_VERSION")),
         file_format: meta::format(snapshot)?

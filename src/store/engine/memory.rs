@@ -84,8 +84,8 @@ impl Engine for MemoryEngine {
 }
 
 impl Read for State {
-    fn moment(&self) -> Moment {
-        Moment { timeline: [0; 16], sequence: self.sequence }
+    fn moment(&self) -> Result<Moment, StorageFailure> {
+        Ok(Moment { timeline: [0; 16], sequence: self.sequence })
     }
 
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
