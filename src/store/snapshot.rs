@@ -66,6 +66,11 @@ impl Snapshot {
         self.rows.get(table, key).map_err(|failure| self.alarm.sound(failure))
     }
 
+    /// The values of several keys, in their order. An engine across a network needs one round trip.
+    pub fn values(&self, keys: &[(Table, &[u8])]) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
+        self.rows.get_many(keys).map_err(|failure| self.alarm.sound(failure))
+    }
+
     /// The first rows of a range, in order.
     pub fn first(&self, range: &KeyRange, count_max: usize) -> Result<Vec<Row>, StorageFailure> {
         if count_max == 0 {

@@ -164,9 +164,11 @@ fn fill<W: Write>(
     Ok(manifest)
 }
 
-/// All tables, in the order of their numbers.
+/// The tables of a backup, in the order of their numbers. The processes that share the rows are not
+/// those of a restored store.
 fn tables() -> Vec<Table> {
     let mut tables = Table::ALL.to_vec();
+    tables.retain(|table| *table != Table::Processes);
     tables.sort_by_key(|table| table.number());
     tables
 }

@@ -33,6 +33,12 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// again to ensure that.
     fn apply(&self, decide: &mut Decide<'_>) -> Result<(), StorageFailure>;
 
+    /// True if other processes may write the same rows. [`Engine::apply`] may then call its function
+    /// more than once, and only the result of the last call is written.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// Checks that the next process will find what this one writes.
     fn check_place(&self) -> Result<(), StorageFailure>;
 
