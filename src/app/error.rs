@@ -124,6 +124,7 @@ impl From<StorageFailure> for Error {
             StorageFailure::Stopped => Self::Stopped,
             StorageFailure::Unavailable(_) => Self::Busy,
             StorageFailure::Damaged(_)
+            | StorageFailure::Database(..)
             | StorageFailure::Full
             | StorageFailure::Impossible(_)
             | StorageFailure::Io(_)

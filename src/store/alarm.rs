@@ -19,6 +19,7 @@ impl Alarm {
         match failure {
             StorageFailure::Stopped | StorageFailure::Unavailable(_) => (),
             StorageFailure::Damaged(_)
+            | StorageFailure::Database(..)
             | StorageFailure::Full
             | StorageFailure::Impossible(_)
             | StorageFailure::Io(_)

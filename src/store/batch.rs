@@ -10,6 +10,7 @@ use crate::store::closed::ClosedScopes;
 use crate::store::digests::{DigestChanges, RecordDigests};
 use crate::store::engine::{Order, Read, RowChange};
 use crate::store::failure::StorageFailure;
+use crate::store::shared::SharedBatch;
 use crate::store::snapshot::{damaged_count, decode_count};
 use crate::store::tables::{KeyRange, Table, meta};
 
@@ -17,16 +18,18 @@ use crate::store::tables::{KeyRange, Table, meta};
 type Pending = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 pub(super) struct Batch<'t> {
-    stored: &'t dyn Read,
+    pub(super) stored: &'t dyn Read,
     /// Values that were read, because an expectation and the digests may need the same one.
-    known: HashMap<(Table, Vec<u8>), Option<Vec<u8>>>,
+    pub(super) known: HashMap<(Table, Vec<u8>), Option<Vec<u8>>>,
     pending: BTreeMap<Table, Pending>,
     /// The end of the audit chain, once a change has added a row to it.
     head: Option<Head>,
     /// Updated with the records. `None` for a file without digests.
-    digests: Option<&'t mut RecordDigests>,
+    pub(super) digests: Option<&'t mut RecordDigests>,
     /// `None` where no tenant can be under deletion.
     closed: Option<&'t ClosedScopes>,
+    /// `None` for a store of one process.
+    pub(super) shared: Option<SharedBatch<'t>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +44,7 @@ pub enum Verdict {
 impl<'t> Batch<'t> {
     pub(super) fn new(stored: &'t dyn Read, digests: Option<&'t mut RecordDigests>) -> Self {
         let (known, pending) = (HashMap::new(), BTreeMap::new());
-        Self { stored, known, pending, head: None, digests, closed: None }
+        Self { stored, known, pending, head: None, digests, closed: None, shared: None }
     }
 
     /// Refuses changes that add rows to these scopes. A change that closes a scope adds to them.
@@ -53,6 +56,9 @@ impl<'t> Batch<'t> {
     /// Reads the rows that the changes expect, all at once. An engine across a network needs one
     /// round trip for them instead of one for each.
     pub(super) fn read_expected(&mut self, changes: &[Change]) -> Result<(), StorageFailure> {
+        if let Some(process) = self.shared.as_ref().map(SharedBatch::process) {
+            return self.read_ahead(changes, process);
+        }
         let expects = changes.iter().flat_map(|change| &change.expects);
         let keys: Vec<(Table, &[u8])> = expects
             .filter_map(|expect| match expect {
@@ -69,16 +75,24 @@ impl<'t> Batch<'t> {
         Ok(())
     }
 
+    /// Like [`Batch::take`]; `None` if this process may not write the change, in a shared store.
+    pub(super) fn take_if_allowed(
+        &mut self,
+        change: Change,
+    ) -> Result<Option<Verdict>, StorageFailure> {
+        Ok(if self.may_write(&change)? { Some(self.take(change)?) } else { None })
+    }
+
     pub(super) fn take(&mut self, mut change: Change) -> Result<Verdict, StorageFailure> {
         if let Some(what) = change.impossible {
             return Err(StorageFailure::Impossible(what));
         }
-        if let Some(closed) = self.closed {
-            if change.passes_over_closed {
-                change.writes.retain(|write| !closed.take_no(write));
-            } else if change.writes.iter().any(|write| closed.take_no(write)) {
-                return Ok(Verdict::Closed);
-            }
+        let closed = self.closed_writes(&change)?;
+        if change.passes_over_closed {
+            let mut closed = closed.into_iter();
+            change.writes.retain(|_| !closed.next().unwrap_or(false));
+        } else if closed.contains(&true) {
+            return Ok(Verdict::Closed);
         }
         for expect in &change.expects {
             if !self.holds(expect)? {
@@ -87,6 +101,9 @@ impl<'t> Batch<'t> {
         }
         if let (Some(closed), Some(scope)) = (self.closed, change.closes) {
             closed.insert(scope);
+        }
+        if self.shared.is_some() {
+            self.advance_generations(&change)?;
         }
         for write in change.writes {
             match write {
@@ -102,15 +119,41 @@ impl<'t> Batch<'t> {
         Ok(Verdict::Applied)
     }
 
+    /// For each write, whether it adds a row to a closed scope. Empty if no write can.
+    fn closed_writes(&mut self, change: &Change) -> Result<Vec<bool>, StorageFailure> {
+        let Some(closed) = self.closed else { return Ok(Vec::new()) };
+        if self.shared.is_none() {
+            let is_closed = |write| closed.take_no(write);
+            let any = change.writes.iter().any(is_closed);
+            return Ok(if any {
+                change.writes.iter().map(is_closed).collect()
+            } else {
+                Vec::new()
+            });
+        }
+        let writes = change.writes.iter();
+        writes
+            .map(|write| Ok(closed.take_no(write) || self.is_for_deleted_tenant(change, write)?))
+            .collect()
+    }
+
     /// The rows to write, in the order of tables and keys.
     pub(super) fn rows(mut self) -> Result<Vec<RowChange>, StorageFailure> {
         if let Some(digests) = self.digests.take() {
             let changes = self.digest_changes(digests)?;
             let sequence = self.head()?.next;
-            for (table, key, value) in digests.apply(changes, sequence) {
+            let rows = if self.shared.is_none() {
+                digests.apply(changes, sequence)
+            } else if changes.is_empty() {
+                Vec::new()
+            } else {
+                digests.apply_to_rows(changes, sequence, |table, key| self.value(table, key))?
+            };
+            for (table, key, value) in rows {
                 self.pend(table, key, Some(value));
             }
         }
+        self.pend_generations();
         if let Some(head) = self.head.take() {
             self.pend(Table::Meta, meta::AUDIT_HEAD.to_vec(), Some(head.encode()));
         }
@@ -136,7 +179,7 @@ impl<'t> Batch<'t> {
         Ok(changes)
     }
 
-    fn head(&mut self) -> Result<Head, StorageFailure> {
+    pub(super) fn head(&mut self) -> Result<Head, StorageFailure> {
         match self.head {
             Some(head) => Ok(head),
             None => Head::decode(self.value(Table::Meta, meta::AUDIT_HEAD)?.as_deref()),
@@ -163,7 +206,7 @@ impl<'t> Batch<'t> {
         Ok(())
     }
 
-    fn pend(&mut self, table: Table, key: Vec<u8>, value: Option<Vec<u8>>) {
+    pub(super) fn pend(&mut self, table: Table, key: Vec<u8>, value: Option<Vec<u8>>) {
         self.pending.entry(table).or_default().insert(key, value);
     }
 
@@ -193,7 +236,11 @@ impl<'t> Batch<'t> {
         decode_count(self.value(Table::Counts, key)?)
     }
 
-    fn value(&mut self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
+    pub(super) fn value(
+        &mut self,
+        table: Table,
+        key: &[u8],
+    ) -> Result<Option<Vec<u8>>, StorageFailure> {
         if let Some(pending) = self.pending.get(&table).and_then(|pending| pending.get(key)) {
             return Ok(pending.clone());
         }

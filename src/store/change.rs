@@ -19,6 +19,10 @@ pub struct Change {
     pub(super) closes: Option<[u8; 16]>,
     /// Set by [`Change::passing_over_closed`].
     pub(super) passes_over_closed: bool,
+    /// The number of the lease that the change was decided under; see [`crate::store::Term`].
+    pub(super) term: Option<u64>,
+    /// Set by [`Change::of_process`].
+    pub(super) is_of_process: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -154,6 +158,14 @@ impl Change {
         self
     }
 
+    /// Marks a change of the rows of [`Table::Processes`], which a process writes also while it is
+    /// not one of the live processes.
+    #[must_use]
+    pub(super) const fn of_process(mut self) -> Self {
+        self.is_of_process = true;
+        self
+    }
+
     /// Adds the expectations and writes of another change to this one.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
@@ -161,6 +173,7 @@ impl Change {
         self.writes.extend(other.writes);
         self.impossible = self.impossible.or(other.impossible);
         self.closes = self.closes.or(other.closes);
+        self.term = self.term.or(other.term);
         self
     }
 

@@ -30,16 +30,19 @@ impl ClosedScopes {
         self.0.read().unwrap_or_else(PoisonError::into_inner).contains(scope)
     }
 
-    /// True for a write that adds a row to a closed scope. Deletions and entries of the audit chain
-    /// do not.
+    /// True for a write that adds a row to a closed scope.
     pub(super) fn take_no(&self, write: &Write) -> bool {
-        let scope = match write {
-            Write::Add(key, _) => Table::Counts.scope_in_key(key),
-            // The other rows of this table outlive the tenant, or expect a row that does not.
-            Write::Put(Table::Meta, key, _) => meta::import_scope_of_key(key),
-            Write::Put(table, key, _) => table.scope_in_key(key),
-            Write::Audit(_) | Write::Delete(..) => None,
-        };
-        scope.is_some_and(|scope| self.contains(&scope))
+        scope_of(write).is_some_and(|scope| self.contains(&scope))
+    }
+}
+
+/// The scope that the write adds a row to. Deletions and entries of the audit chain add none.
+pub(super) fn scope_of(write: &Write) -> Option<[u8; 16]> {
+    match write {
+        Write::Add(key, _) => Table::Counts.scope_in_key(key),
+        // The other rows of this table outlive the tenant, or expect a row that does not.
+        Write::Put(Table::Meta, key, _) => meta::import_scope_of_key(key),
+        Write::Put(table, key, _) => table.scope_in_key(key),
+        Write::Audit(_) | Write::Delete(..) => None,
     }
 }

@@ -99,7 +99,7 @@ impl RecordDigests {
         let head = crate::store::chain::Head::read(snapshot)?;
         let (key, whole) = (key.clone(), DigestState::default());
         let mut digests = Self { key, random: Random::new(), whole, scopes: BTreeMap::new() };
-        digests.advance(counted, head.next);
+        advance(&mut digests.whole, &mut digests.scopes, counted, head.next);
         Ok(digests)
     }
 
@@ -135,40 +135,51 @@ impl RecordDigests {
         changes: DigestChanges,
         sequence: u64,
     ) -> Vec<(Table, Vec<u8>, Vec<u8>)> {
-        let advanced = self.advance(changes, sequence);
+        let advanced = advance(&mut self.whole, &mut self.scopes, changes, sequence);
+        self.rows_of(&advanced, &self.whole)
+    }
+
+    /// The rows to write if other processes write digests too: `read` gives the newest rows. The
+    /// digests in memory stay as they are, since the rows may be decided again.
+    pub(super) fn apply_to_rows(
+        &self,
+        changes: DigestChanges,
+        sequence: u64,
+        mut read: impl FnMut(Table, &[u8]) -> Result<Option<Vec<u8>>, StorageFailure>,
+    ) -> Result<Vec<(Table, Vec<u8>, Vec<u8>)>, StorageFailure> {
+        let damaged = || StorageFailure::Damaged(String::from("the digests of records"));
+        let sealed = read(Table::Meta, meta::AUDIT_RECORDS)?.ok_or_else(damaged)?;
+        let whole = open(&self.key, &WHOLE, Table::Meta, meta::AUDIT_RECORDS, &sealed);
+        let mut whole = whole.ok_or_else(damaged)?;
+        let mut scopes = BTreeMap::new();
+        for scope in changes.0.keys() {
+            let place = tables::digests(scope);
+            if let Some(sealed) = read(Table::Counts, &place)? {
+                let state = open(&self.key, scope, Table::Counts, &place, &sealed);
+                scopes.insert(*scope, state.ok_or_else(damaged)?);
+            }
+        }
+        let advanced = advance(&mut whole, &mut scopes, changes, sequence);
+        Ok(self.rows_of(&advanced, &whole))
+    }
+
+    fn rows_of(
+        &self,
+        advanced: &[([u8; 16], DigestState)],
+        whole: &DigestState,
+    ) -> Vec<(Table, Vec<u8>, Vec<u8>)> {
         if advanced.is_empty() {
             return Vec::new();
         }
         let rows = advanced.iter().map(|(scope, state)| self.row(scope, state));
-        rows.chain([self.row_of_whole()]).collect()
+        rows.chain([self.row_of_whole(whole)]).collect()
     }
 
     /// The change that writes all digests.
     pub(super) fn keep(&self) -> Change {
         let rows = self.scopes.iter().map(|(scope, state)| self.row(scope, state));
-        let rows = rows.chain([self.row_of_whole()]);
+        let rows = rows.chain([self.row_of_whole(&self.whole)]);
         rows.fold(Change::new(), |change, (table, key, value)| change.put(table, key, value))
-    }
-
-    /// Updates the digests and returns the scopes whose records changed, with their new state.
-    fn advance(&mut self, changes: DigestChanges, sequence: u64) -> Vec<([u8; 16], DigestState)> {
-        let nothing = SetDigest::default();
-        let changes: Vec<_> = changes.0.into_iter().filter(|(_, by)| *by != nothing).collect();
-        if changes.is_empty() {
-            return Vec::new();
-        }
-        // With one generation per transaction, 64 bits do not overflow.
-        let generation = self.whole.generation.saturating_add(1);
-        (self.whole.generation, self.whole.sequence) = (generation, sequence);
-        let mut advanced = Vec::with_capacity(changes.len());
-        for (scope, by) in changes {
-            self.whole.digest.combine(&by);
-            let state = self.scopes.entry(scope).or_default();
-            state.digest.combine(&by);
-            (state.generation, state.sequence) = (generation, sequence);
-            advanced.push((scope, *state));
-        }
-        advanced
     }
 
     fn row(&self, scope: &[u8; 16], state: &DigestState) -> (Table, Vec<u8>, Vec<u8>) {
@@ -177,8 +188,8 @@ impl RecordDigests {
         (Table::Counts, place, sealed)
     }
 
-    fn row_of_whole(&self) -> (Table, Vec<u8>, Vec<u8>) {
-        let sealed = self.seal(&WHOLE, Table::Meta, meta::AUDIT_RECORDS, &self.whole);
+    fn row_of_whole(&self, whole: &DigestState) -> (Table, Vec<u8>, Vec<u8>) {
+        let sealed = self.seal(&WHOLE, Table::Meta, meta::AUDIT_RECORDS, whole);
         (Table::Meta, meta::AUDIT_RECORDS.to_vec(), sealed)
     }
 
@@ -191,7 +202,38 @@ impl RecordDigests {
     }
 }
 
+/// Updates the digests and returns the scopes whose records changed, with their new state.
+fn advance(
+    whole: &mut DigestState,
+    scopes: &mut BTreeMap<[u8; 16], DigestState>,
+    changes: DigestChanges,
+    sequence: u64,
+) -> Vec<([u8; 16], DigestState)> {
+    let nothing = SetDigest::default();
+    let changes: Vec<_> = changes.0.into_iter().filter(|(_, by)| *by != nothing).collect();
+    if changes.is_empty() {
+        return Vec::new();
+    }
+    // With one generation per transaction, 64 bits do not overflow.
+    let generation = whole.generation.saturating_add(1);
+    (whole.generation, whole.sequence) = (generation, sequence);
+    let mut advanced = Vec::with_capacity(changes.len());
+    for (scope, by) in changes {
+        whole.digest.combine(&by);
+        let state = scopes.entry(scope).or_default();
+        state.digest.combine(&by);
+        (state.generation, state.sequence) = (generation, sequence);
+        advanced.push((scope, *state));
+    }
+    advanced
+}
+
 impl DigestChanges {
+    /// True if no record changed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Records that the row at `place` changed from the old value to the new one.
     pub(super) fn take(
         &mut self,

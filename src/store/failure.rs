@@ -9,6 +9,8 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub enum StorageFailure {
     Damaged(String),
+    /// The database cannot be used: the reason, and advice for the operator.
+    Database(String, &'static str),
     Full,
     /// A state that the program rules out, so a bug. Nothing was written.
     Impossible(&'static str),
@@ -89,6 +91,7 @@ impl StorageFailure {
     pub(super) fn duplicate(&self) -> Self {
         match self {
             Self::Damaged(what) => Self::Damaged(what.clone()),
+            Self::Database(what, advice) => Self::Database(what.clone(), advice),
             Self::Full => Self::Full,
             Self::Impossible(what) => Self::Impossible(what),
             Self::Io(error) => Self::Io(error.kind().into()),
@@ -105,6 +108,7 @@ impl StorageFailure {
         match self {
             Self::Unavailable(_) => true,
             Self::Damaged(_)
+            | Self::Database(..)
             | Self::Full
             | Self::Impossible(_)
             | Self::Io(_)
@@ -124,7 +128,7 @@ impl StorageFailure {
             }
             Self::Impossible(_) => "report this text to the program's makers, then start again",
             Self::Io(_) => "check the disk and the system log, then start again",
-            Self::Log(_, advice) => advice,
+            Self::Database(_, advice) | Self::Log(_, advice) => advice,
             Self::ReadOnly => "mount the file system writable, then start again",
             Self::Removed(_) => {
                 "if the file was moved, move it back; otherwise restore the newest backup"
@@ -139,6 +143,7 @@ impl fmt::Display for StorageFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Damaged(what) => write!(f, "the file is damaged: {what}"),
+            Self::Database(what, _) => write!(f, "the database cannot be used: {what}"),
             Self::Full => f.write_str("the disk is full"),
             Self::Impossible(what) => write!(f, "the program is wrong: {what}"),
             Self::Io(error) => write!(f, "the disk failed: {error}"),

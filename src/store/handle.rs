@@ -25,6 +25,7 @@ use crate::store::epochs::Epochs;
 use crate::store::failure::{CommitFailure, Fatal, OpenFailure, StorageFailure};
 use crate::store::migration;
 use crate::store::opening::{self, Cleanliness};
+use crate::store::shared::{Process, Repeatable, SharedRows, Term};
 use crate::store::snapshot::Snapshot;
 use crate::store::volume::{Directory, OverlayVolume, Volume};
 use crate::store::writer::{Job, Writer};
@@ -46,6 +47,8 @@ pub(super) struct Inner {
     closed: ClosedScopes,
     writer: Mutex<Option<JoinHandle<()>>>,
     background: Background,
+    /// `None` for an engine that no other process uses.
+    process: Option<Arc<Process>>,
 }
 
 /// Starts work that a caller waits for, on a thread of its own. The simulation runs it at once, so
@@ -146,6 +149,7 @@ impl Store {
         let metrics = Arc::new(WriterMetrics::new());
         let digests = SharedDigests::default();
         let closed = ClosedScopes::default();
+        let process = engine.is_shared().then(|| Arc::new(Process::new()));
         let writer = Writer {
             engine: Arc::clone(&engine),
             jobs: queue,
@@ -155,6 +159,7 @@ impl Store {
             metrics: Arc::clone(&metrics),
             digests: Arc::clone(&digests),
             closed: closed.clone(),
+            process: process.clone(),
         };
         let inner = Inner {
             engine,
@@ -168,6 +173,7 @@ impl Store {
             closed,
             writer: Mutex::new(None),
             background,
+            process,
         };
         (Self(Arc::new(inner)), writer)
     }
@@ -192,8 +198,11 @@ impl Store {
     /// Queues the change. It is written even if the caller drops the returned future.
     pub fn submit(
         &self,
-        change: Change,
+        mut change: Change,
     ) -> Result<impl Future<Output = Result<Verdict, CommitFailure>> + use<>, CommitFailure> {
+        if self.0.process.is_some() {
+            change.term = Term::current();
+        }
         if let Some(what) = change.impossible {
             return Err(CommitFailure::Impossible(what));
         }
@@ -252,11 +261,12 @@ impl Store {
         change: Change,
         mut digests: Option<&mut RecordDigests>,
     ) -> Result<Verdict, StorageFailure> {
-        let mut change = Some(change);
+        let mut change = Repeatable::new(change, self.0.process.is_some());
         let mut verdict = Verdict::Refused;
         self.0.engine.apply(&mut |newest| {
-            let change = change.take().ok_or(StorageFailure::Impossible("decided twice"))?;
-            let mut batch = Batch::new(newest, digests.as_deref_mut());
+            let change = change.give()?;
+            let batch = Batch::new(newest, digests.as_deref_mut());
+            let mut batch = batch.sharing(self.0.process.as_deref());
             verdict = batch.take(change)?;
             batch.rows()
         })?;
@@ -331,12 +341,34 @@ impl Store {
 
     /// Changes with every commit that concerns tenants, applications or keys.
     pub fn access_generation(&self) -> u64 {
-        self.0.access_generation.load(Ordering::Acquire)
+        self.generation(&self.0.access_generation)
     }
 
     /// Changes with every commit that concerns webhooks.
     pub fn webhook_generation(&self) -> u64 {
-        self.0.webhook_generation.load(Ordering::Acquire)
+        self.generation(&self.0.webhook_generation)
+    }
+
+    /// While this process may lack the newest changes of others, each call gives a new generation,
+    /// so that nothing is found in a cache.
+    fn generation(&self, of: &AtomicU64) -> u64 {
+        match &self.0.process {
+            Some(process) if process.is_stale() => {
+                of.fetch_add(1, Ordering::AcqRel).wrapping_add(1)
+            }
+            Some(_) | None => of.load(Ordering::Acquire),
+        }
+    }
+
+    /// Empties caches, because another process has changed the rows that they were made from.
+    pub fn advance_generations(&self) {
+        self.0.webhook_generation.fetch_add(1, Ordering::Release);
+        self.0.access_generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// The rows of the processes that share the store; `None` if this process has it alone.
+    pub fn shared(&self) -> Option<SharedRows<'_>> {
+        self.0.process.as_deref().map(|process| SharedRows::new(self, process))
     }
 
     /// Checks that the names of the open files still name them. A failure does not end the process.

@@ -58,12 +58,17 @@ impl Snapshot {
     }
 
     /// The moment of the snapshot in the history of the store.
-    pub fn moment(&self) -> Moment {
-        self.rows.moment()
+    pub fn moment(&self) -> Result<Moment, StorageFailure> {
+        self.rows.moment().map_err(|failure| self.alarm.sound(failure))
     }
 
     pub fn value(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
         self.rows.get(table, key).map_err(|failure| self.alarm.sound(failure))
+    }
+
+    /// The values of several keys, in their order. An engine across a network needs one round trip.
+    pub fn values(&self, keys: &[(Table, &[u8])]) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
+        self.rows.get_many(keys).map_err(|failure| self.alarm.sound(failure))
     }
 
     /// The first rows of a range, in order.

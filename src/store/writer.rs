@@ -16,6 +16,7 @@ use crate::store::closed::ClosedScopes;
 use crate::store::digests::SharedDigests;
 use crate::store::engine::Engine;
 use crate::store::failure::{CommitFailure, Fatal, StorageFailure};
+use crate::store::shared::{Process, Repeatable};
 use crate::store::writer_metrics::WriterMetrics;
 
 pub(super) type Reply = oneshot::Sender<Result<Verdict, CommitFailure>>;
@@ -45,6 +46,8 @@ pub(super) struct Writer {
     pub(super) metrics: Arc<WriterMetrics>,
     pub(super) digests: SharedDigests,
     pub(super) closed: ClosedScopes,
+    /// `None` for an engine that no other process uses.
+    pub(super) process: Option<Arc<Process>>,
 }
 
 impl Writer {
@@ -120,15 +123,18 @@ impl Writer {
         let closing = changes.iter().filter_map(|change| change.closes);
         let closing: Vec<_> = closing.filter(|scope| !self.closed.contains(scope)).collect();
         let mut digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut verdicts = Vec::new();
-        // The engine of one host decides once. An engine that decides again needs the changes and
-        // the digests as they were.
-        let mut changes = Some(changes);
+        let mut verdicts: Vec<Option<Verdict>> = Vec::new();
+        let mut changes = Repeatable::new(changes, self.process.is_some());
         let applied = self.engine.apply(&mut |newest| {
-            let changes = changes.take().ok_or(StorageFailure::Impossible("decided twice"))?;
-            let mut batch = Batch::new(newest, digests.as_mut()).respecting(&self.closed);
+            // A decision before this one may have closed them.
+            closing.iter().for_each(|scope| self.closed.remove(scope));
+            let changes = changes.give()?;
+            let mut batch = Batch::new(newest, digests.as_mut())
+                .respecting(&self.closed)
+                .sharing(self.process.as_deref());
             batch.read_expected(&changes)?;
-            verdicts = changes.into_iter().map(|it| batch.take(it)).collect::<Result<_, _>>()?;
+            let decided = changes.into_iter().map(|it| batch.take_if_allowed(it));
+            verdicts = decided.collect::<Result<_, _>>()?;
             batch.rows()
         });
         drop(digests);
@@ -147,7 +153,7 @@ impl Writer {
             Err(failure) => return Err(failure),
         }
         let outcomes = concerns.iter().zip(&verdicts);
-        let applied = outcomes.filter(|(_, verdict)| **verdict == Verdict::Applied);
+        let applied = outcomes.filter(|(_, verdict)| **verdict == Some(Verdict::Applied));
         let (mut access, mut webhooks) = (false, false);
         for ((concerns_access, concerns_webhooks), _) in applied {
             access |= concerns_access;
@@ -163,7 +169,7 @@ impl Writer {
         }
         for (verdict, reply) in verdicts.into_iter().zip(replies) {
             // The client may have disconnected; its record is durable in any case.
-            reply.send(Ok(verdict)).ok();
+            reply.send(verdict.ok_or(CommitFailure::Unavailable)).ok();
         }
         Ok(())
     }

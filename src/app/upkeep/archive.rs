@@ -201,9 +201,9 @@ impl Archive<'_> {
         let Some(covered_from) = covered_from else { return Ok(false) };
         let snapshot = self.vault.snapshot()?;
         let backup = meta::backup_moment(&snapshot)?;
+        let moment = snapshot.moment()?;
         let is_continued = backup.is_some_and(|backup| {
-            backup.timeline == snapshot.moment().timeline
-                && backup.sequence.saturating_add(1) >= covered_from
+            backup.timeline == moment.timeline && backup.sequence.saturating_add(1) >= covered_from
         });
         Ok(!is_continued)
     }

@@ -83,7 +83,7 @@ impl Backups<'_> {
         let job = self.vault.jobs.begin(format!("backup {}", path.display()));
         let snapshot = self.vault.store.snapshot()?.counted(job.progress());
         let times = SnapshotTimes { created_at: now, settled_at: self.vault.now() };
-        let moment = snapshot.moment();
+        let moment = snapshot.moment()?;
         let master = self.vault.masters.of(&snapshot).map_err(not_now)?;
         let key = master.backup_key().clone();
         let written = spawn_blocking(move || backup::write(&snapshot, &path, &key, times)).await;

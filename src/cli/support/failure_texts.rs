@@ -154,7 +154,8 @@ fn explain_standby_file(failure: &OpenFailure) -> Failure {
 pub(in crate::cli) fn storage(failure: &StorageFailure) -> Failure {
     let exit = match failure {
         StorageFailure::Damaged(_) | StorageFailure::Log(..) => Exit::Data,
-        StorageFailure::Full
+        StorageFailure::Database(..)
+        | StorageFailure::Full
         | StorageFailure::Impossible(_)
         | StorageFailure::Io(_)
         | StorageFailure::ReadOnly

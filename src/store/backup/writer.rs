@@ -143,7 +143,7 @@ fn fill<W: Write>(
     }
     let digest = std::mem::take(&mut out.digest).finish();
     // A file that no engine has opened has no place in a history.
-    let moment = Some(snapshot.moment()).filter(|it| it.timeline != [0; 16]);
+    let moment = Some(snapshot.moment()?).filter(|it| it.timeline != [0; 16]);
     let manifest = Manifest {
         program: String::from(env!("CARGO_PKG_VERSION")),
         file_format: meta::format(snapshot)?
@@ -164,9 +164,11 @@ fn fill<W: Write>(
     Ok(manifest)
 }
 
-/// All tables, in the order of their numbers.
+/// The tables of a backup, in the order of their numbers. The processes that share the rows are not
+/// those of a restored store.
 fn tables() -> Vec<Table> {
     let mut tables = Table::ALL.to_vec();
+    tables.retain(|table| *table != Table::Processes);
     tables.sort_by_key(|table| table.number());
     tables
 }

@@ -1,6 +1,6 @@
 //! The engine that is a model: rows in a map. It loses everything when it is dropped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,9 +23,26 @@ struct State {
     sequence: u64,
     /// Given to every call while it is set.
     unavailable: Option<&'static str>,
+    /// Several stores may use the engine.
+    is_shared: bool,
+    /// Changes of other processes. Each of them comes between a decision and the next one.
+    between: VecDeque<Vec<RowChange>>,
 }
 
 impl MemoryEngine {
+    /// An engine that several stores may use.
+    pub(in crate::store) fn shared() -> Self {
+        let engine = Self::default();
+        engine.lock().is_shared = true;
+        engine
+    }
+
+    /// Makes the next call of [`Engine::apply`] decide once more for each of these changes, which
+    /// are written between the decisions.
+    pub(in crate::store) fn decide_again_after(&self, between: Vec<Vec<RowChange>>) {
+        self.lock().between.extend(between);
+    }
+
     /// Makes the engine fail with a transient failure until it is called with `None`.
     pub(in crate::store) fn set_unavailable(&self, why: Option<&'static str>) {
         self.lock().unavailable = why;
@@ -54,18 +71,17 @@ impl Engine for MemoryEngine {
 
     fn apply(&self, decide: &mut Decide<'_>) -> Result<(), StorageFailure> {
         let mut state = self.available()?;
-        let changes = decide(&*state)?;
-        if changes.is_empty() {
-            return Ok(());
+        let mut changes = decide(&*state)?;
+        while let Some(between) = state.between.pop_front() {
+            state.write(between);
+            changes = decide(&*state)?;
         }
-        for RowChange { table, key, value } in changes {
-            match value {
-                Some(value) => drop(state.rows.insert((table, key), value)),
-                None => drop(state.rows.remove(&(table, key))),
-            }
-        }
-        state.sequence += 1;
+        state.write(changes);
         Ok(())
+    }
+
+    fn is_shared(&self) -> bool {
+        self.lock().is_shared
     }
 
     fn check_place(&self) -> Result<(), StorageFailure> {
@@ -83,9 +99,24 @@ impl Engine for MemoryEngine {
     }
 }
 
+impl State {
+    fn write(&mut self, changes: Vec<RowChange>) {
+        if changes.is_empty() {
+            return;
+        }
+        for RowChange { table, key, value } in changes {
+            match value {
+                Some(value) => drop(self.rows.insert((table, key), value)),
+                None => drop(self.rows.remove(&(table, key))),
+            }
+        }
+        self.sequence += 1;
+    }
+}
+
 impl Read for State {
-    fn moment(&self) -> Moment {
-        Moment { timeline: [0; 16], sequence: self.sequence }
+    fn moment(&self) -> Result<Moment, StorageFailure> {
+        Ok(Moment { timeline: [0; 16], sequence: self.sequence })
     }
 
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {

@@ -7,6 +7,7 @@ mod conformance;
 pub(super) mod local;
 #[cfg(test)]
 pub(super) mod memory;
+pub mod postgres;
 mod processes;
 
 use std::fmt;
@@ -22,7 +23,8 @@ use local::state::Origin;
 
 /// Durable storage of rows.
 pub trait Engine: fmt::Debug + Send + Sync {
-    /// The rows of this moment. Later changes do not alter what it reads.
+    /// The rows of one moment: that of this call, or of the first read, if the engine asks another
+    /// program. Later changes do not alter what it reads.
     fn snapshot(&self) -> Result<Arc<dyn Read>, StorageFailure>;
 
     /// Gives the newest rows to `decide` and writes the changes that it returns, all or none of
@@ -30,6 +32,12 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// the reads of `decide` and its changes; an engine that several processes share may call it
     /// again to ensure that.
     fn apply(&self, decide: &mut Decide<'_>) -> Result<(), StorageFailure>;
+
+    /// True if other processes may write the same rows. [`Engine::apply`] may then call its function
+    /// more than once, and only the result of the last call is written.
+    fn is_shared(&self) -> bool {
+        false
+    }
 
     /// Checks that the next process will find what this one writes.
     fn check_place(&self) -> Result<(), StorageFailure>;
@@ -88,7 +96,7 @@ pub trait LogSource: fmt::Debug + Send + Sync {
 
 /// Rows at one moment.
 pub trait Read: Send + Sync {
-    fn moment(&self) -> Moment;
+    fn moment(&self) -> Result<Moment, StorageFailure>;
 
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure>;
 

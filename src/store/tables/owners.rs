@@ -42,9 +42,11 @@ impl Table {
             Self::ThreedsSessions => OwnerPlace::Key(16),
             Self::ProxyKeys | Self::SessionKeys => OwnerPlace::Value,
             Self::ApiKeys => OwnerPlace::Sealed,
-            Self::Audit | Self::AuditCheckpoints | Self::Meta | Self::ThreedsRanges => {
-                OwnerPlace::Nobody
-            }
+            Self::Audit
+            | Self::AuditCheckpoints
+            | Self::Meta
+            | Self::Processes
+            | Self::ThreedsRanges => OwnerPlace::Nobody,
         }
     }
 

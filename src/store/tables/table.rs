@@ -49,6 +49,9 @@ pub enum Table {
     /// name -> a value in clear: the file's format and id, the master key's check value, the times
     /// of each key, and the ends and the public keys of the audit chain.
     Meta,
+    /// name -> state of the processes that share the rows, in clear; see [`crate::store::shared`].
+    /// A store of one process has no such rows, and backups leave them out.
+    Processes,
     /// tenant, proxy -> the proxy with its configuration, sealed by the tenant.
     Proxies,
     /// SHA-256 of a proxy key (32) -> tenant, proxy, in clear. A proxy key is random, so the hash
@@ -102,6 +105,7 @@ impl Table {
         Self::KeyUses,
         Self::Keys,
         Self::Meta,
+        Self::Processes,
         Self::Proxies,
         Self::ProxyKeys,
         Self::SessionKeys,
@@ -134,6 +138,7 @@ impl Table {
             Self::KeyUses => "key_uses",
             Self::Keys => "keys",
             Self::Meta => "meta",
+            Self::Processes => "processes",
             Self::Proxies => "proxies",
             Self::ProxyKeys => "proxy_keys",
             Self::SessionKeys => "session_keys",
@@ -183,6 +188,7 @@ impl Table {
             Self::WebhookDeliveries => 29,
             Self::WebhookSchedule => 30,
             Self::KeyUses => 31,
+            Self::Processes => 32,
         }
     }
 
@@ -212,6 +218,7 @@ impl Table {
             | Self::KeyUses
             | Self::Keys
             | Self::Meta
+            | Self::Processes
             | Self::ProxyKeys
             | Self::SessionKeys
             | Self::TokenLists
@@ -262,6 +269,7 @@ impl Table {
             | Self::KeyUses
             | Self::Keys
             | Self::Meta
+            | Self::Processes
             | Self::Proxies
             | Self::ProxyKeys
             | Self::SessionKeys

@@ -26,6 +26,7 @@ fn kind(fatal: &Fatal) -> (&'static str, &'static str) {
     };
     let name = match failure {
         StorageFailure::Damaged(_) => "damaged",
+        StorageFailure::Database(..) => "database",
         StorageFailure::Full => "full",
         StorageFailure::Impossible(what) => what,
         StorageFailure::Io(_) => "io",

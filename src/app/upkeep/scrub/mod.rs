@@ -124,6 +124,7 @@ const fn cost_of(table: Table) -> usize {
         | Table::KeyUses
         | Table::Keys
         | Table::Meta
+        | Table::Processes
         | Table::Proxies
         | Table::ProxyKeys
         | Table::SessionKeys
@@ -165,6 +166,7 @@ impl Look<'_> {
             | Table::Counts
             | Table::Keys
             | Table::Meta
+            | Table::Processes
             | Table::ProxyKeys
             | Table::SessionKeys
             | Table::ThreedsRanges

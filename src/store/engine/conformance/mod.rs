@@ -14,6 +14,8 @@ use crate::store::change::{Change, Expect, Write};
 use crate::store::engine::local::LocalEngine;
 use crate::store::engine::local::tests::{prepared, start};
 use crate::store::engine::memory::{MemoryEngine, Model};
+use crate::store::engine::postgres::PostgresEngine;
+use crate::store::engine::postgres::tests::reused::ReusedEngine;
 use crate::store::engine::{Engine, Order, Read};
 use crate::store::tables::KeyRange;
 use crate::store::tests::disk::TestDisk;
@@ -166,6 +168,8 @@ struct Subject {
     merging: Option<(Arc<LocalEngine>, Merges)>,
     /// Closes the engine when it is dropped.
     _store: Option<Store>,
+    /// Empties the database for the next test when it is dropped.
+    _database: Option<ReusedEngine>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,7 +184,7 @@ impl Subject {
     fn merging(name: &'static str, merges: Merges) -> Self {
         let engine = Arc::new(start(&TestDisk::holding(prepared().clone())).unwrap());
         let merging = Some((Arc::clone(&engine), merges));
-        Self { name, engine, merging, _store: None }
+        Self { name, engine, merging, _store: None, _database: None }
     }
 
     fn after_batch(&self, number: usize) {
@@ -196,17 +200,24 @@ impl Subject {
 fn engines() -> Vec<Subject> {
     let local = Store::on_disk(&TestDisk::holding(prepared().clone()), Change::new()).unwrap();
     let memory = Arc::new(MemoryEngine::default());
-    vec![
-        Subject { name: "memory", engine: memory, merging: None, _store: None },
+    let mut engines = vec![
+        Subject { name: "memory", engine: memory, merging: None, _store: None, _database: None },
         Subject {
             name: "local",
             engine: Arc::clone(&local.0.engine),
             merging: None,
             _store: Some(local),
+            _database: None,
         },
         Subject::merging("local, merging all", Merges::All),
         Subject::merging("local, merging in turn", Merges::InTurn),
-    ]
+    ];
+    if let Some(reused) = ReusedEngine::take() {
+        let engine = Arc::<PostgresEngine>::clone(reused.engine());
+        let _database = Some(reused);
+        engines.push(Subject { name: "postgres", engine, merging: None, _store: None, _database });
+    }
+    engines
 }
 
 fn contents(engine: &dyn Engine) -> Model {

@@ -34,5 +34,5 @@ fn a_store_that_cannot_be_reached_refuses_for_now_and_then_goes_on() {
     let snapshot = store.snapshot().unwrap();
     assert_eq!(snapshot.value(Table::Tokens, &[2]).unwrap(), Some(vec![2; 24]));
     assert_eq!(snapshot.value(Table::Tokens, &[3]).unwrap(), None);
-    assert_eq!(snapshot.moment().sequence, 2);
+    assert_eq!(snapshot.moment().unwrap().sequence, 2);
 }

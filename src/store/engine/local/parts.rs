@@ -36,6 +36,7 @@ const fn slice_byte(table: Table) -> Option<usize> {
         | Table::KeyUses
         | Table::Keys
         | Table::Meta
+        | Table::Processes
         | Table::Proxies
         | Table::ProxyKeys
         | Table::SessionKeys

@@ -72,8 +72,8 @@ impl View {
 }
 
 impl Read for View {
-    fn moment(&self) -> Moment {
-        Moment { timeline: self.timeline, sequence: self.sequence }
+    fn moment(&self) -> Result<Moment, StorageFailure> {
+        Ok(Moment { timeline: self.timeline, sequence: self.sequence })
     }
 
     /// Rows that are only in the log are not counted.

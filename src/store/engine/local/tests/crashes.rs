@@ -79,7 +79,7 @@ impl Told {
     fn check(mut self, disk: &TestDisk, case: &str) {
         let engine = open(disk).unwrap_or_else(|failure| panic!("{case}: {failure:?}"));
         let snapshot = engine.snapshot().unwrap();
-        let sequence = snapshot.moment().sequence;
+        let sequence = snapshot.moment().unwrap().sequence;
         if let Some(rows) = self.open.take()
             && sequence == self.sequence + 1
         {
@@ -95,7 +95,7 @@ impl Told {
         disk.restart();
         let engine = open(disk).unwrap_or_else(|failure| panic!("{case}, later: {failure:?}"));
         let snapshot = engine.snapshot().unwrap();
-        assert_eq!(snapshot.moment().sequence, self.sequence, "{case}, later");
+        assert_eq!(snapshot.moment().unwrap().sequence, self.sequence, "{case}, later");
         assert_eq!(contents(snapshot.as_ref()), self.model, "{case}, later");
     }
 }

@@ -74,7 +74,7 @@ fn a_last_frame_that_is_cut_off_is_left_out_and_its_number_is_used_again() {
     let disk = TestDisk::holding(image);
     let engine = start(&disk).unwrap();
     let snapshot = engine.snapshot().unwrap();
-    assert_eq!((contents(snapshot.as_ref()).len(), snapshot.moment().sequence), (23, 23));
+    assert_eq!((contents(snapshot.as_ref()).len(), snapshot.moment().unwrap().sequence), (23, 23));
     assert!(engine.health().is_cut_off);
     apply(&engine, &put(Table::Tokens, b"next", b"1")).unwrap();
     drop((snapshot, engine));
@@ -198,7 +198,7 @@ fn a_data_file_without_its_log_starts_only_if_it_was_closed() {
     let disk = TestDisk::holding(image);
     let engine = start(&disk).unwrap();
     let snapshot = engine.snapshot().unwrap();
-    assert_eq!((contents(snapshot.as_ref()).len(), snapshot.moment().sequence), (10, 10));
+    assert_eq!((contents(snapshot.as_ref()).len(), snapshot.moment().unwrap().sequence), (10, 10));
     apply(&engine, &put(Table::Tokens, b"next", b"1")).unwrap();
     drop((snapshot, engine));
     assert_eq!(rows(&disk.durable()).len(), 11);

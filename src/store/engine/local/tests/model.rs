@@ -170,7 +170,7 @@ impl Driver {
 
     /// Rows that a started engine has shown stay as they are, also after another crash.
     fn observe(&mut self, engine: &LocalEngine) {
-        let sequence = engine.snapshot().unwrap().moment().sequence;
+        let sequence = engine.snapshot().unwrap().moment().unwrap().sequence;
         let open = self.open.take();
         if sequence == self.sequence + 1
             && let Some(rows) = open
@@ -216,7 +216,7 @@ impl Driver {
         self.open = Some(rows.clone());
         let before = self.sequence;
         engine.apply(&mut |newest| {
-            assert_eq!(newest.moment().sequence, before);
+            assert_eq!(newest.moment().unwrap().sequence, before);
             Ok(rows.clone())
         })?;
         self.open = None;

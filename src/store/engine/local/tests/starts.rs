@@ -110,7 +110,7 @@ fn a_file_that_begins_a_timeline_tells_its_vault_and_where_it_comes_from() {
     let source = engine.log_source().unwrap();
     assert_eq!(source.origin(), Origin { timeline: [5; 16], sequence: 7 });
     let snapshot = engine.snapshot().unwrap();
-    let Moment { timeline, sequence } = snapshot.moment();
+    let Moment { timeline, sequence } = snapshot.moment().unwrap();
     assert!(![[0; 16], [5; 16]].contains(&timeline), "it is new");
     assert_eq!((sequence, source.end().sequence), (7, 8));
     let vault = snapshot.get(Table::Meta, meta::FILE_ID).unwrap().unwrap();

@@ -1,0 +1,42 @@
+//! The connections to a database that several processes share.
+
+use std::time::Duration;
+
+/// Servers that the address of a database may name.
+pub const DATABASE_HOSTS_MAX: usize = 8;
+/// Connections of one process for reading; one more writes. A server of PostgreSQL accepts a hundred
+/// of all processes if its operator does not say otherwise.
+pub const DATABASE_CONNECTIONS_MAX: usize = 20;
+/// The wait of a reader for a connection that is free.
+pub const DATABASE_POOL_WAIT_MAX: Duration = Duration::from_secs(5);
+/// The deadline of a connection to one server, with its handshakes.
+pub const DATABASE_CONNECT_MAX: Duration = Duration::from_secs(5);
+/// After a failed attempt, further ones fail at once for this time, so that the requests of a busy
+/// server do not wait one after the other.
+pub const DATABASE_ATTEMPT_PAUSE: Duration = Duration::from_millis(250);
+/// The time that the server takes for one statement of a reader.
+pub const DATABASE_STATEMENT_MAX: Duration = Duration::from_secs(10);
+/// The wait for an answer of the server. Behind it the connection is given up.
+pub const DATABASE_ANSWER_MAX: Duration = Duration::from_secs(15);
+/// The wait of a writer for its turn.
+pub const DATABASE_TURN_MAX: Duration = Duration::from_secs(10);
+/// The time after which the server ends a transaction that writes and sends nothing, so that a
+/// process that hangs gives its turn away.
+pub const DATABASE_IDLE_WRITE_MAX: Duration = Duration::from_secs(10);
+/// The same for a snapshot. A backup may wait for its disk between two pages.
+pub const DATABASE_IDLE_READ_MAX: Duration = Duration::from_mins(10);
+/// The number of times that a batch is decided when other processes come between, or connections end.
+pub const DATABASE_DECISIONS_MAX: usize = 8;
+/// The time for finding out whether a batch was written whose connection ended during its COMMIT.
+/// Longer than the server keeps a silent transaction.
+pub const DATABASE_OUTCOME_MAX: Duration = Duration::from_secs(30);
+/// The pause between two attempts to find that out.
+pub const DATABASE_OUTCOME_PAUSE: Duration = Duration::from_millis(200);
+/// Threads that move the bytes of all connections.
+pub const DATABASE_THREADS: usize = 2;
+/// Rows that a restore writes in one transaction.
+pub const DATABASE_LOAD_BYTES: usize = 8 * 1024 * 1024;
+
+const _: () = assert!(DATABASE_TURN_MAX.as_secs() < DATABASE_ANSWER_MAX.as_secs());
+const _: () = assert!(DATABASE_STATEMENT_MAX.as_secs() < DATABASE_ANSWER_MAX.as_secs());
+const _: () = assert!(DATABASE_IDLE_WRITE_MAX.as_secs() < DATABASE_OUTCOME_MAX.as_secs());

@@ -1,0 +1,131 @@
+//! A database that may have the tables of a vault: creates them, and opens the engine on them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::Client;
+
+use crate::bounds::{DATABASE_ANSWER_MAX, DATABASE_THREADS};
+use crate::crypto::Random;
+use crate::store::engine::RowChange;
+use crate::store::engine::local::state::Origin;
+use crate::store::engine::postgres::dial::{Dialed, Dialer, Use};
+use crate::store::engine::postgres::faults::{Fault, LATE};
+use crate::store::engine::postgres::schema;
+use crate::store::engine::postgres::statements::Statements;
+use crate::store::engine::postgres::tls::client_config;
+use crate::store::engine::postgres::url::{DatabaseUrl, InvalidUrl};
+use crate::store::engine::postgres::wait::wait;
+use crate::store::failure::{OpenFailure, StorageFailure};
+
+/// The place of a vault in a database. Clones share it.
+#[derive(Clone)]
+pub struct Database {
+    dialer: Arc<Dialer>,
+}
+
+impl Database {
+    /// `authorities` is a PEM bundle of those that may have signed the certificate of the database.
+    /// An address of this machine needs none.
+    pub fn new(url: DatabaseUrl, authorities: Option<&[u8]>) -> Result<Self, InvalidUrl> {
+        let tls = authorities.map(|bundle| {
+            client_config(bundle)
+                .ok_or(InvalidUrl("the file of certificate authorities has no usable certificate"))
+        });
+        let tls = tls.transpose()?;
+        if tls.is_none() && url.needs_tls() {
+            return Err(InvalidUrl("its host needs TLS, and no certificate authority is known"));
+        }
+        Ok(Self { dialer: Arc::new(Dialer::new(url, tls)) })
+    }
+
+    pub(super) fn dialer(&self) -> Arc<Dialer> {
+        Arc::clone(&self.dialer)
+    }
+
+    /// Creates the tables with these rows in one transaction. Without `is_complete` the vault cannot
+    /// be opened until [`Self::complete`].
+    pub(in crate::store) fn create(
+        &self,
+        origin: Origin,
+        rows: &[RowChange],
+        is_complete: bool,
+    ) -> Result<(), OpenFailure> {
+        let timeline: [u8; 16] = Random::new().bytes();
+        self.run(async |client| {
+            if schema::exists(client).await.map_err(failed)? {
+                return Err(OpenFailure::Exists);
+            }
+            client.batch_execute("BEGIN").await.map_err(failed)?;
+            schema::create(client, &timeline, origin).await.map_err(failed)?;
+            let statements = Statements::prepare(client).await.map_err(failed)?;
+            statements.write(client, rows).await.map_err(failed)?;
+            if is_complete {
+                client.batch_execute(schema::COMPLETE).await.map_err(failed)?;
+            }
+            client.batch_execute("COMMIT").await.map_err(failed)
+        })
+    }
+
+    /// Checks that the tables are those of a complete vault that this program knows.
+    pub(in crate::store) fn check(&self) -> Result<schema::Summary, OpenFailure> {
+        self.run(async |client| {
+            if !schema::exists(client).await.map_err(failed)? {
+                return Err(OpenFailure::Missing);
+            }
+            let summary = schema::read(client).await.map_err(failed)?;
+            summary.ok_or(OpenFailure::NotOurs)?.checked()
+        })
+    }
+
+    /// Runs statements on a connection of their own, and a runtime of their own.
+    fn run<T>(
+        &self,
+        work: impl AsyncFnOnce(&Client) -> Result<T, OpenFailure>,
+    ) -> Result<T, OpenFailure> {
+        let runtime = runtime()?;
+        let dialer = self.dialer();
+        let dialing = runtime.spawn(async move { dialer.dial(Use::Writing).await });
+        let late = || OpenFailure::Storage(StorageFailure::Unavailable(LATE));
+        let dialed = wait(dialing, self.dialer.deadline()).ok_or_else(late)?;
+        let dialed = dialed.map_err(|_| late())?;
+        let Dialed { client, .. } =
+            dialed.map_err(|fault| OpenFailure::Storage(fault.failure()))?;
+        let output = wait(work(&client), DATABASE_ANSWER_MAX).ok_or_else(late);
+        // On a thread of a server it may not wait for its own threads.
+        runtime.shutdown_background();
+        output?
+    }
+}
+
+/// A runtime that moves the bytes of connections.
+pub(super) fn runtime() -> Result<Runtime, OpenFailure> {
+    Builder::new_multi_thread()
+        .worker_threads(DATABASE_THREADS)
+        .thread_name("database")
+        .enable_all()
+        .build()
+        .map_err(OpenFailure::io)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "map_err gives the error away")]
+pub(super) fn failed(error: tokio_postgres::Error) -> OpenFailure {
+    if error.code() == Some(&tokio_postgres::error::SqlState::DUPLICATE_TABLE) {
+        return OpenFailure::Exists;
+    }
+    OpenFailure::Storage(Fault::of(&error).failure())
+}
+
+/// Hosts and database.
+impl fmt::Display for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.dialer)
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Database({})", self.dialer)
+    }
+}

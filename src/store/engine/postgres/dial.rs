@@ -1,0 +1,227 @@
+//! Connects to the first server of the address that is reachable and writable.
+
+use std::error::Error as _;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::net::{TcpStream, UnixStream};
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::tls::TlsConnect;
+use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
+
+use crate::bounds::{
+    DATABASE_CONNECT_MAX, DATABASE_IDLE_READ_MAX, DATABASE_IDLE_WRITE_MAX, DATABASE_STATEMENT_MAX,
+    DATABASE_TURN_MAX,
+};
+use crate::store::engine::postgres::faults::Fault;
+use crate::store::engine::postgres::socket::Socket;
+use crate::store::engine::postgres::tls::{Handshake, HandshakeFailed};
+use crate::store::engine::postgres::url::{DatabaseUrl, Host};
+
+/// The use that a connection is for. It decides on the timeouts that the server enforces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    Reading,
+    Writing,
+}
+
+/// A connection with its settings.
+pub(super) struct Dialed {
+    pub(super) client: Client,
+    /// The task that moves its bytes.
+    pub(super) driver: AbortHandle,
+}
+
+pub(super) struct Dialer {
+    url: DatabaseUrl,
+    tls: Option<Arc<ClientConfig>>,
+    /// The host that answered last is tried first.
+    last_good: AtomicUsize,
+}
+
+const UNREACHABLE: &str = "no server accepts connections at the address of the database";
+const STANDBY: &str = "no server of the database is writable";
+
+impl Dialer {
+    pub(super) fn new(url: DatabaseUrl, tls: Option<Arc<ClientConfig>>) -> Self {
+        Self { url, tls, last_good: AtomicUsize::new(0) }
+    }
+
+    /// The time after which every host was tried.
+    pub(super) fn deadline(&self) -> Duration {
+        let hosts = u32::try_from(self.url.hosts.len()).unwrap_or(u32::MAX);
+        DATABASE_CONNECT_MAX.saturating_mul(hosts.saturating_add(1))
+    }
+
+    /// Tries each host in turn.
+    pub(super) async fn dial(&self, purpose: Use) -> Result<Dialed, Fault> {
+        let first = self.last_good.load(Ordering::Relaxed);
+        let mut last = Fault::Lost(UNREACHABLE);
+        let hosts = self.url.hosts.iter().enumerate();
+        for (place, host) in hosts.clone().skip(first).chain(hosts.take(first)) {
+            let dialed = timeout(DATABASE_CONNECT_MAX, self.dial_host(host, purpose)).await;
+            match dialed.unwrap_or(Err(Fault::Lost("the database did not accept in time"))) {
+                Ok(dialed) => {
+                    self.last_good.store(place, Ordering::Relaxed);
+                    return Ok(dialed);
+                }
+                Err(fault) => last = fault,
+            }
+        }
+        Err(last)
+    }
+
+    async fn dial_host(&self, host: &Host, purpose: Use) -> Result<Dialed, Fault> {
+        let socket = connect(host).await?;
+        let mut config = Config::new();
+        config.user(&self.url.user).dbname(&self.url.database).application_name("strongroom");
+        if let Some(password) = &self.url.password {
+            config.password(password.expose());
+        }
+        let dialed = if self.url.wants_tls || !host.is_near() {
+            config.ssl_mode(SslMode::Require);
+            start(&config, socket, self.handshake(host)?).await?
+        } else {
+            config.ssl_mode(SslMode::Disable);
+            start(&config, socket, NoTls).await?
+        };
+        prepare_session(&dialed.client, purpose).await?;
+        Ok(dialed)
+    }
+
+    fn handshake(&self, host: &Host) -> Result<Handshake, Fault> {
+        let config = self.tls.clone().ok_or(Fault::Lost("no certificate authority is known"))?;
+        let name = match host {
+            Host::Socket(..) => String::from("localhost"),
+            Host::Tcp(name, _) => name.clone(),
+        };
+        let name = ServerName::try_from(name);
+        let name = name.map_err(|_| Fault::Lost("the name of the database's host is not valid"))?;
+        Ok(Handshake { config, name })
+    }
+}
+
+async fn connect(host: &Host) -> Result<Socket, Fault> {
+    let unreachable = |_| Fault::Lost(UNREACHABLE);
+    match host {
+        Host::Socket(directory, port) => {
+            let path = directory.join(format!(".s.PGSQL.{port}"));
+            Ok(Socket::Unix(UnixStream::connect(path).await.map_err(unreachable)?))
+        }
+        Host::Tcp(name, port) => {
+            let stream = TcpStream::connect((name.as_str(), *port)).await.map_err(unreachable)?;
+            stream.set_nodelay(true).map_err(unreachable)?;
+            Ok(Socket::Tcp(stream))
+        }
+    }
+}
+
+async fn start<T>(config: &Config, socket: Socket, tls: T) -> Result<Dialed, Fault>
+where
+    T: TlsConnect<Socket>,
+    T::Stream: Send + 'static,
+{
+    let (client, connection) = match config.connect_raw(socket, tls).await {
+        Ok(connected) => connected,
+        Err(error) => return Err(connect_fault(&error)),
+    };
+    let driver = tokio::runtime::Handle::current().spawn(async {
+        // Its error reaches the statements that wait on it.
+        connection.await.ok();
+    });
+    Ok(Dialed { client, driver: driver.abort_handle() })
+}
+
+fn connect_fault(error: &tokio_postgres::Error) -> Fault {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<HandshakeFailed>());
+    if let Some(HandshakeFailed(why)) = cause {
+        return Fault::Lost(why);
+    }
+    let text = error.source().map(ToString::to_string);
+    if text.is_some_and(|text| text.contains("does not support TLS")) {
+        return Fault::Lost("the database does not offer TLS");
+    }
+    match Fault::of(error) {
+        Fault::Refused(refusal) => Fault::Lost(match refusal.failure() {
+            crate::store::StorageFailure::Unavailable(why) => why,
+            _ => "the database refused the connection",
+        }),
+        fault => fault,
+    }
+}
+
+/// Settings that other databases may lack; a refusal of one is ignored. The plan of each statement
+/// must not depend on statistics: a walk over the whole table would be slow, and would conflict with
+/// every other transaction.
+const OPTIONAL_SETTINGS: &[&str] = &[
+    "SET enable_seqscan = off",
+    "SET enable_hashjoin = off",
+    "SET enable_mergejoin = off",
+    "SET enable_bitmapscan = off",
+    "SET plan_cache_mode = force_generic_plan",
+    "SET jit = off",
+    // A process whose host has gone must not keep its turn.
+    "SET tcp_keepalives_idle = 5",
+    "SET tcp_keepalives_interval = 2",
+    "SET tcp_keepalives_count = 3",
+    "SET tcp_user_timeout = 10000",
+    // An answered write is durable. A stricter setting of the operator stays.
+    "SELECT set_config('synchronous_commit', 'on', false) \
+     WHERE current_setting('synchronous_commit') IN ('off', 'local')",
+];
+
+/// Gives the session its settings, and checks that the server is writable.
+async fn prepare_session(client: &Client, purpose: Use) -> Result<(), Fault> {
+    // A COMMIT that waits for a replica must not be cut off: the server would report success.
+    let (statement, idle) = match purpose {
+        Use::Reading => (DATABASE_STATEMENT_MAX.as_millis(), DATABASE_IDLE_READ_MAX),
+        Use::Writing => (0, DATABASE_IDLE_WRITE_MAX),
+    };
+    let needed = format!(
+        "SET statement_timeout = {statement}; SET lock_timeout = {}; \
+         SET idle_in_transaction_session_timeout = {}",
+        DATABASE_TURN_MAX.as_millis(),
+        idle.as_millis()
+    );
+    let optional = async {
+        for setting in OPTIONAL_SETTINGS {
+            if let Err(error) = client.batch_execute(setting).await
+                && let Fault::Lost(why) = Fault::of(&error)
+            {
+                return Err(Fault::Lost(why));
+            }
+        }
+        Ok(())
+    };
+    let needed = client.batch_execute(&needed);
+    let writable = client.simple_query("SHOW transaction_read_only");
+    let (needed, writable, optional) = tokio::join!(biased; needed, writable, optional);
+    needed.map_err(|error| Fault::of(&error))?;
+    let writable = writable.map_err(|error| Fault::of(&error))?;
+    let is_read_only = writable.iter().any(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0) == Some("on"),
+        _ => false,
+    });
+    if is_read_only {
+        return Err(Fault::Lost(STANDBY));
+    }
+    optional
+}
+
+impl fmt::Display for Dialer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.url)
+    }
+}
+
+impl fmt::Debug for Dialer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dialer({})", self.url)
+    }
+}

@@ -1,0 +1,122 @@
+//! Faults of a statement or of a connection, by what they mean for the caller.
+
+use tokio_postgres::Error;
+use tokio_postgres::error::{DbError, Severity, SqlState};
+
+use crate::store::failure::StorageFailure;
+
+/// The reason why a statement has no result.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// Another transaction came between. Nothing was changed; the whole transaction is repeated.
+    Conflict,
+    /// The connection ended, or its answer did not come in time. The outcome of a COMMIT that was
+    /// sent is unknown.
+    Lost(&'static str),
+    /// The database refused the statement; the transaction changes nothing.
+    Refused(Refusal),
+}
+
+/// A refusal of the database.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// It lacks a statement that PostgreSQL has.
+    Unsupported,
+    /// The tables of a vault are not there.
+    NoTables,
+    /// It may succeed later.
+    ForNow(&'static str),
+    /// The code of the refusal. The text of the database may quote values, so it is dropped.
+    Other(String),
+}
+
+pub(super) const ENDED: &str = "the connection to the database ended";
+pub(super) const LATE: &str = "the database did not answer in time";
+
+impl Fault {
+    pub(super) fn of(error: &Error) -> Self {
+        match error.as_db_error() {
+            None => Self::Lost(ENDED),
+            Some(refusal) if is_end(refusal) => Self::Lost(why_ended(refusal.code())),
+            Some(refusal) if is_conflict(refusal.code()) => Self::Conflict,
+            Some(refusal) => Self::Refused(refused(refusal.code())),
+        }
+    }
+
+    /// The failure for a caller that does not repeat the transaction. Nothing was changed.
+    pub(super) fn failure(self) -> StorageFailure {
+        match self {
+            Self::Conflict => StorageFailure::Unavailable(CONFLICTS),
+            Self::Lost(why) => StorageFailure::Unavailable(why),
+            Self::Refused(refusal) => refusal.failure(),
+        }
+    }
+}
+
+/// The text after the last repetition.
+pub(super) const CONFLICTS: &str = "other processes changed the same rows again and again";
+
+impl Refusal {
+    pub(super) fn failure(self) -> StorageFailure {
+        match self {
+            Self::ForNow(why) => StorageFailure::Unavailable(why),
+            Self::NoTables => StorageFailure::Database(
+                String::from("the tables of the vault are not there"),
+                "if the database was replaced, restore the newest backup into an empty one",
+            ),
+            Self::Other(code) => StorageFailure::Database(
+                format!("it refused a statement with code {code}"),
+                "look for the code in the log of the database",
+            ),
+            Self::Unsupported => StorageFailure::Database(
+                String::from("it lacks a statement that the program needs"),
+                "use PostgreSQL 13 or newer",
+            ),
+        }
+    }
+}
+
+impl From<Fault> for StorageFailure {
+    fn from(fault: Fault) -> Self {
+        fault.failure()
+    }
+}
+
+/// The database ends the connection with this message.
+fn is_end(refusal: &DbError) -> bool {
+    matches!(refusal.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
+        || refusal.code().code().starts_with("08")
+        || refusal.code().code().starts_with("57P")
+}
+
+fn is_conflict(code: &SqlState) -> bool {
+    [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code)
+}
+
+/// Texts for the operator, who sees them in the log and in the answer of the readiness probe.
+fn why_ended(code: &SqlState) -> &'static str {
+    match code.code() {
+        "28000" | "28P01" => "the database refused the user or the password",
+        "3D000" => "the server has no database of this name",
+        "42501" => "the user may not use the database",
+        "53300" => "the database has no free connections",
+        "57P01" | "57P02" => "the database is shutting down",
+        "57P03" => "the database is starting up",
+        _ => ENDED,
+    }
+}
+
+fn refused(code: &SqlState) -> Refusal {
+    match code.code() {
+        "0A000" | "42601" => Refusal::Unsupported,
+        "25006" => Refusal::ForNow("the database is read-only, as a standby is"),
+        "3F000" | "42P01" => Refusal::NoTables,
+        "42501" => Refusal::ForNow("the user lacks the right to the tables of the vault"),
+        "53100" => Refusal::ForNow("the disk of the database is full"),
+        "53300" => Refusal::ForNow("the database has no free connections"),
+        "55P03" => Refusal::ForNow("another process holds the turn to write for too long"),
+        "57014" => Refusal::ForNow(LATE),
+        code if code.starts_with("53") => Refusal::ForNow("the database lacks memory or disk"),
+        code => Refusal::Other(String::from(code)),
+    }
+}

@@ -1,0 +1,172 @@
+//! The engine of several processes: the rows are in a PostgreSQL database.
+//!
+//! A batch is one SERIALIZABLE transaction ([`turn`]); the writers of all processes take turns. A
+//! [`view`] is a read-only transaction that begins with its first read, so a snapshot that is never
+//! read costs nothing. The outcome of a COMMIT whose connection ended is found out, not guessed
+//! ([`outcome`]). A connection that ends is no end of the process: operations fail for now and go on
+//! when the database is back.
+//!
+//! The client is `tokio-postgres`, without its default features: sockets, names and TLS are ours. It
+//! sends several statements before the first answer, which halves the round trips of a batch; `sqlx`
+//! does not, and is several times as large; `postgres` is a blocking cover over this one with a
+//! runtime for each connection.
+//!
+//! Values are sealed above the engine: the database sees what the data file of the local engine
+//! shows. Proxies that share one connection among several clients between two transactions lose
+//! prepared statements and settings, and cannot be used.
+
+mod database;
+mod dial;
+mod faults;
+mod outcome;
+mod range;
+mod schema;
+mod session;
+mod shared;
+mod socket;
+mod statements;
+#[cfg(test)]
+pub(super) mod tests;
+mod tls;
+mod turn;
+mod url;
+mod view;
+mod wait;
+
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::runtime::Runtime;
+
+use crate::bounds::DATABASE_DECISIONS_MAX;
+use crate::crypto::Random;
+pub use crate::store::engine::postgres::database::Database;
+use crate::store::engine::postgres::dial::Use;
+use crate::store::engine::postgres::faults::Fault;
+use crate::store::engine::postgres::outcome::Outcome;
+use crate::store::engine::postgres::session::Session;
+use crate::store::engine::postgres::shared::Shared;
+use crate::store::engine::postgres::turn::Attempt;
+pub use crate::store::engine::postgres::url::{DatabaseUrl, InvalidUrl};
+use crate::store::engine::postgres::view::{Rows, View};
+use crate::store::engine::{Decide, Engine, EngineHealth, Read, Upkeep};
+use crate::store::failure::{OpenFailure, StorageFailure};
+
+pub(in crate::store) struct PostgresEngine {
+    shared: Arc<Shared>,
+    writer: Mutex<Writer>,
+    /// Ends with the engine; `None` while it is dropped.
+    runtime: Option<Runtime>,
+}
+
+/// The connection for writing.
+struct Writer {
+    session: Option<Session>,
+    /// Identifies this process in the table of writers.
+    id: [u8; 16],
+    /// The number of the last attempt to write a batch.
+    attempts: i64,
+}
+
+impl PostgresEngine {
+    /// Opens the engine on the tables of a complete vault.
+    pub(in crate::store) fn start(database: &Database) -> Result<Self, OpenFailure> {
+        let summary = database.check()?;
+        let runtime = database::runtime()?;
+        let shared = Shared::new(runtime.handle().clone(), database.dialer(), summary.timeline);
+        shared.note(summary.sequence);
+        let writer = Writer { session: None, id: Random::new().bytes(), attempts: 0 };
+        let writer = Mutex::new(writer);
+        Ok(Self { shared: Arc::new(shared), writer, runtime: Some(runtime) })
+    }
+}
+
+impl Writer {
+    /// One attempt to write a batch. `None` if it has to be decided again.
+    fn attempt(
+        &mut self,
+        shared: &Shared,
+        decide: &mut Decide<'_>,
+    ) -> Result<Option<()>, StorageFailure> {
+        let session = match self.session.take().filter(Session::is_open) {
+            Some(session) => session,
+            None => shared.connect(Use::Writing)?,
+        };
+        self.attempts = self.attempts.saturating_add(1);
+        let writer = (&self.id, self.attempts);
+        match turn::attempt(shared, &session, writer, decide)? {
+            Attempt::Written => {
+                self.session = Some(session);
+                Ok(Some(()))
+            }
+            Attempt::Again(Fault::Lost(_)) => {
+                session.give_up();
+                Ok(None)
+            }
+            Attempt::Again(Fault::Conflict | Fault::Refused(_)) => {
+                self.session = Some(session);
+                Ok(None)
+            }
+            Attempt::Unknown => {
+                session.give_up();
+                let (outcome, session) = outcome::find_out(shared, writer)?;
+                self.session = Some(session);
+                Ok((outcome == Outcome::Written).then_some(()))
+            }
+        }
+    }
+}
+
+impl Engine for PostgresEngine {
+    fn snapshot(&self) -> Result<Arc<dyn Read>, StorageFailure> {
+        Ok(Arc::new(Rows(View::new(Arc::clone(&self.shared)))))
+    }
+
+    fn apply(&self, decide: &mut Decide<'_>) -> Result<(), StorageFailure> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        for _ in 0..DATABASE_DECISIONS_MAX {
+            if writer.attempt(&self.shared, decide)?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(StorageFailure::Unavailable(faults::CONFLICTS))
+    }
+
+    /// Asks the database for the row of the vault.
+    fn check_place(&self) -> Result<(), StorageFailure> {
+        let moment = self.snapshot()?.moment()?;
+        if moment.timeline != self.shared.timeline {
+            return Err(turn::replaced());
+        }
+        Ok(())
+    }
+
+    fn health(&self) -> EngineHealth {
+        let sequence = self.shared.sequence.load(Ordering::Relaxed);
+        EngineHealth { sequence, ..EngineHealth::default() }
+    }
+
+    fn set_upkeep(&self, _: Upkeep) {}
+
+    fn close(&self) -> Result<(), StorageFailure> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).session = None;
+        self.shared.close();
+        Ok(())
+    }
+}
+
+impl Drop for PostgresEngine {
+    fn drop(&mut self) {
+        // The last handle may be dropped on a thread that may not wait.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl fmt::Debug for PostgresEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PostgresEngine")
+    }
+}

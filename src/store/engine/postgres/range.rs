@@ -1,0 +1,33 @@
+//! The ends of a range as the statements take them: the first key that belongs to it, and the first
+//! one that does not.
+
+use std::ops::Bound;
+
+use crate::store::tables::KeyRange;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Ends {
+    pub(super) from: Vec<u8>,
+    /// `None` for a range up to the end of its table.
+    pub(super) to: Option<Vec<u8>>,
+}
+
+pub(super) fn ends(range: &KeyRange) -> Ends {
+    let (from, to) = range.bounds();
+    let from = match from {
+        Bound::Included(key) => key.to_vec(),
+        Bound::Excluded(key) => next(key),
+        Bound::Unbounded => Vec::new(),
+    };
+    let to = match to {
+        Bound::Included(key) => Some(next(key)),
+        Bound::Excluded(key) => Some(key.to_vec()),
+        Bound::Unbounded => None,
+    };
+    Ends { from, to }
+}
+
+/// The first key behind `key`: no key lies between a key and the same key with a zero at its end.
+fn next(key: &[u8]) -> Vec<u8> {
+    [key, &[0]].concat()
+}

@@ -1,0 +1,108 @@
+//! The tables in the database.
+//!
+//! | table | content |
+//! |---|---|
+//! | `strongroom_state` | one row: the version of these tables, the history, the number of its last batch, and whether a restore has ended |
+//! | `strongroom_rows` | the rows of the vault: number of the table, key, value. Keys sort by their bytes |
+//! | `strongroom_writers` | for each process: its newest batch, by which the outcome of a lost COMMIT is found out |
+//! | `strongroom_turn` | empty: the writers of all processes take turns by locking it |
+
+use tokio_postgres::{Client, Error};
+
+use crate::store::engine::local::state::Origin;
+use crate::store::failure::{OpenFailure, StorageFailure};
+
+/// The version of these tables. The formats of rows have a number of their own.
+pub(super) const VERSION: i32 = 1;
+
+const TABLES: &str = "\
+    CREATE TABLE strongroom_state (\
+        id smallint PRIMARY KEY CHECK (id = 1), \
+        version integer NOT NULL, \
+        timeline bytea NOT NULL CHECK (octet_length(timeline) = 16), \
+        sequence bigint NOT NULL, \
+        origin_timeline bytea NOT NULL CHECK (octet_length(origin_timeline) = 16), \
+        origin_sequence bigint NOT NULL, \
+        is_complete boolean NOT NULL);\
+    CREATE TABLE strongroom_rows (\
+        tbl smallint NOT NULL, key bytea NOT NULL, value bytea NOT NULL, \
+        PRIMARY KEY (tbl, key));\
+    CREATE TABLE strongroom_writers (\
+        writer bytea PRIMARY KEY, number bigint NOT NULL, sequence bigint, \
+        at timestamptz NOT NULL);\
+    CREATE TABLE strongroom_turn (id smallint PRIMARY KEY)";
+
+const STATE: &str = "INSERT INTO strongroom_state \
+    (id, version, timeline, sequence, origin_timeline, origin_sequence, is_complete) \
+    VALUES (1, $1, $2, $3, $4, $3, false)";
+
+/// Looks for the tables of a vault.
+pub(super) async fn exists(client: &Client) -> Result<bool, Error> {
+    let found = client
+        .query(
+            "SELECT 1 FROM pg_catalog.pg_tables WHERE tablename = 'strongroom_state' \
+                AND schemaname = current_schema()",
+            &[],
+        )
+        .await?;
+    Ok(!found.is_empty())
+}
+
+/// Creates the tables in the transaction that is under way. The vault is not complete yet.
+pub(super) async fn create(
+    client: &Client,
+    timeline: &[u8; 16],
+    origin: Origin,
+) -> Result<(), Error> {
+    client.batch_execute(TABLES).await?;
+    let sequence = i64::try_from(origin.sequence).unwrap_or(i64::MAX);
+    let (timeline, before) = (timeline.as_slice(), origin.timeline.as_slice());
+    client.execute(STATE, &[&VERSION, &timeline, &sequence, &before]).await.map(drop)
+}
+
+/// Makes the vault usable.
+pub(super) const COMPLETE: &str = "UPDATE strongroom_state SET is_complete = true WHERE id = 1";
+
+/// The row of the vault, as far as all versions of the tables have it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store) struct Summary {
+    version: i32,
+    is_complete: bool,
+    pub(in crate::store) timeline: [u8; 16],
+    pub(in crate::store) sequence: u64,
+}
+
+/// Reads the row of the vault without prepared statements, which need tables of this version.
+pub(super) async fn read(client: &Client) -> Result<Option<Summary>, Error> {
+    let text = "SELECT version, is_complete, timeline, sequence FROM strongroom_state WHERE id = 1";
+    let Some(row) = client.query_opt(text, &[]).await? else { return Ok(None) };
+    let timeline: Vec<u8> = row.try_get(2)?;
+    let sequence: i64 = row.try_get(3)?;
+    Ok(Some(Summary {
+        version: row.try_get(0)?,
+        is_complete: row.try_get(1)?,
+        timeline: timeline.try_into().unwrap_or_default(),
+        sequence: u64::try_from(sequence).unwrap_or_default(),
+    }))
+}
+
+impl Summary {
+    pub(super) fn checked(self) -> Result<Self, OpenFailure> {
+        if self.version != VERSION {
+            return Err(OpenFailure::Storage(StorageFailure::Database(
+                format!(
+                    "its tables have version {}, and this program knows {VERSION}",
+                    self.version
+                ),
+                "use the newer program; nothing was changed",
+            )));
+        }
+        if !self.is_complete {
+            return Err(OpenFailure::Storage(StorageFailure::Database(
+                String::from("the restore into it did not end"),
+                "delete its tables whose names begin with strongroom_, then restore again",
+            )));
+        }
+        Ok(self)
+    }
+}

@@ -1,0 +1,183 @@
+//! The state that the engine and its snapshots share, and the pool of connections for reading.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::runtime::Handle;
+
+use crate::bounds::{DATABASE_ATTEMPT_PAUSE, DATABASE_CONNECTIONS_MAX, DATABASE_POOL_WAIT_MAX};
+use crate::store::engine::postgres::dial::{Dialer, Use};
+use crate::store::engine::postgres::faults::{Fault, LATE};
+use crate::store::engine::postgres::session::Session;
+use crate::store::engine::postgres::wait::{blocking, wait};
+
+pub(super) struct Shared {
+    runtime: Handle,
+    dialer: Arc<Dialer>,
+    pool: Mutex<Pool>,
+    freed: Condvar,
+    /// The last attempt to connect that failed.
+    failed: Mutex<Option<(Instant, &'static str)>>,
+    /// The newest batch that this process knows of.
+    pub(super) sequence: AtomicU64,
+    /// The history that the engine was opened on.
+    pub(super) timeline: [u8; 16],
+    /// The database has LOCK TABLE, so that writers take turns.
+    pub(super) has_turns: AtomicBool,
+}
+
+#[derive(Default)]
+struct Pool {
+    idle: Vec<Session>,
+    /// Connections that exist, idle or not.
+    open: usize,
+    is_closed: bool,
+}
+
+/// A connection of the pool. It goes back when it is dropped, without its transaction.
+pub(super) struct Lease {
+    session: Option<Session>,
+    shared: Arc<Shared>,
+}
+
+const BUSY: &str = "all connections to the database are in use";
+
+impl Shared {
+    pub(super) fn new(runtime: Handle, dialer: Arc<Dialer>, timeline: [u8; 16]) -> Self {
+        Self {
+            runtime,
+            dialer,
+            pool: Mutex::default(),
+            freed: Condvar::new(),
+            failed: Mutex::new(None),
+            sequence: AtomicU64::new(0),
+            timeline,
+            has_turns: AtomicBool::new(true),
+        }
+    }
+
+    /// Opens a connection. Shortly after a failed attempt it fails with the same reason at once.
+    pub(super) fn connect(&self, purpose: Use) -> Result<Session, Fault> {
+        let failed = *self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, why)) = failed
+            && at.elapsed() < DATABASE_ATTEMPT_PAUSE
+        {
+            return Err(Fault::Lost(why));
+        }
+        let connected = open(&self.runtime, &self.dialer, purpose);
+        let failed = match &connected {
+            Err(Fault::Lost(why)) => Some((Instant::now(), *why)),
+            Err(Fault::Conflict | Fault::Refused(_)) | Ok(_) => None,
+        };
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+        connected
+    }
+
+    /// A connection for reading. It waits for one that is in use.
+    pub(super) fn lease(self: &Arc<Self>) -> Result<Lease, Fault> {
+        blocking(|| {
+            let session = match self.idle_or_permit()? {
+                Some(session) => session,
+                None => self.connect(Use::Reading).inspect_err(|_| self.forget_one())?,
+            };
+            Ok(Lease { session: Some(session), shared: Arc::clone(self) })
+        })
+    }
+
+    /// An idle connection, or `None` with the permission to open one.
+    fn idle_or_permit(&self) -> Result<Option<Session>, Fault> {
+        let begun = Instant::now();
+        let mut pool = self.pool();
+        loop {
+            while let Some(session) = pool.idle.pop() {
+                if session.is_open() {
+                    return Ok(Some(session));
+                }
+                pool.open = pool.open.saturating_sub(1);
+            }
+            if pool.open < DATABASE_CONNECTIONS_MAX {
+                pool.open = pool.open.saturating_add(1);
+                return Ok(None);
+            }
+            let left = DATABASE_POOL_WAIT_MAX.checked_sub(begun.elapsed());
+            let left = left.ok_or(Fault::Lost(BUSY))?;
+            let waited = self.freed.wait_timeout(pool, left);
+            pool = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// After one connection has ended, the idle ones have likely ended too.
+    pub(super) fn drop_idle(&self) {
+        let mut pool = self.pool();
+        let dropped = std::mem::take(&mut pool.idle);
+        pool.open = pool.open.saturating_sub(dropped.len());
+        drop(pool);
+        self.freed.notify_all();
+    }
+
+    pub(super) fn close(&self) {
+        self.pool().is_closed = true;
+        self.drop_idle();
+    }
+
+    pub(super) fn note(&self, sequence: u64) {
+        self.sequence.fetch_max(sequence, Ordering::Relaxed);
+    }
+
+    fn forget_one(&self) {
+        let mut pool = self.pool();
+        pool.open = pool.open.saturating_sub(1);
+        drop(pool);
+        self.freed.notify_one();
+    }
+
+    fn give_back(&self, session: Session) {
+        let mut pool = self.pool();
+        if pool.is_closed || !session.is_open() {
+            pool.open = pool.open.saturating_sub(1);
+        } else {
+            pool.idle.push(session);
+        }
+        drop(pool);
+        self.freed.notify_one();
+    }
+
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Opens a connection on the runtime of the engine and waits for it.
+pub(super) fn open(runtime: &Handle, dialer: &Arc<Dialer>, purpose: Use) -> Result<Session, Fault> {
+    let dialer = Arc::clone(dialer);
+    let at_most = dialer.deadline();
+    let opening = runtime.spawn(async move { Session::open(&dialer, purpose).await });
+    match wait(opening, at_most) {
+        Some(Ok(opened)) => opened,
+        Some(Err(_)) => Err(Fault::Lost("the engine is closed")),
+        None => Err(Fault::Lost(LATE)),
+    }
+}
+
+impl Lease {
+    pub(super) fn session(&self) -> Result<&Session, Fault> {
+        self.session.as_ref().ok_or(Fault::Lost(BUSY))
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            session.roll_back();
+            self.shared.give_back(session);
+        }
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Shared")
+    }
+}

@@ -1,0 +1,291 @@
+//! The statements of the engine. Each connection prepares them once.
+
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Error, Row, Statement};
+
+use crate::bounds::PAGE_BYTES;
+use crate::store::engine::postgres::range::{Ends, ends};
+use crate::store::engine::{Order, Page, RowChange};
+use crate::store::tables::{KeyRange, Table};
+
+/// Pages up to this number of rows are read without looking at their length.
+const SHORT_PAGE_ROWS: i64 = 16;
+
+const GET: &str = "SELECT value FROM strongroom_rows WHERE tbl = $1 AND key = $2";
+
+const GET_MANY: &str = "SELECT asked.place, found.value \
+    FROM unnest($1::smallint[], $2::bytea[]) WITH ORDINALITY AS asked (tbl, key, place) \
+    JOIN strongroom_rows AS found ON found.tbl = asked.tbl AND found.key = asked.key";
+
+const STATE: &str =
+    "SELECT version, timeline, sequence, is_complete FROM strongroom_state WHERE id = 1";
+
+const MARK: &str = "WITH counted AS (\
+        UPDATE strongroom_state SET sequence = sequence + 1 WHERE id = 1 RETURNING sequence) \
+    INSERT INTO strongroom_writers (writer, number, sequence, at) \
+    SELECT $1, $2, counted.sequence, now() FROM counted \
+    ON CONFLICT (writer) DO UPDATE \
+    SET number = excluded.number, sequence = excluded.sequence, at = excluded.at \
+    RETURNING sequence";
+
+const PUT: &str = "INSERT INTO strongroom_rows (tbl, key, value) \
+    SELECT tbl, key, value FROM unnest($1::smallint[], $2::bytea[], $3::bytea[]) \
+    AS put (tbl, key, value) \
+    ON CONFLICT (tbl, key) DO UPDATE SET value = excluded.value";
+
+const DELETE: &str = "DELETE FROM strongroom_rows AS rows \
+    USING unnest($1::smallint[], $2::bytea[]) AS gone (tbl, key) \
+    WHERE rows.tbl = gone.tbl AND rows.key = gone.key";
+
+const OUTCOME: &str = "SELECT number, sequence FROM strongroom_writers WHERE writer = $1";
+
+const FENCE: &str = "INSERT INTO strongroom_writers (writer, number, sequence, at) \
+    VALUES ($1, $2, NULL, now()) ON CONFLICT (writer) DO UPDATE \
+    SET number = excluded.number, sequence = NULL, at = excluded.at";
+
+/// The rows of a range from one end on.
+fn page_text(order: Order) -> String {
+    let order = if order == Order::Ascending { "" } else { " DESC" };
+    format!(
+        "SELECT key, value FROM strongroom_rows \
+         WHERE (tbl, key) >= ($1, $2) AND (tbl, key) < ($3, $4) \
+         ORDER BY tbl{order}, key{order} LIMIT $5"
+    )
+}
+
+/// The same without the rows behind [`PAGE_BYTES`], and the number of rows with them.
+fn bounded_page_text(order: Order) -> String {
+    let page = page_text(order);
+    let order = if order == Order::Ascending { "" } else { " DESC" };
+    format!(
+        "SELECT key, value, total FROM (SELECT key, value, count(*) OVER () AS total, \
+         sum(octet_length(value)) OVER (ORDER BY key{order} \
+         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before \
+         FROM ({page}) AS page) AS counted \
+         WHERE before IS NULL OR before < {PAGE_BYTES} ORDER BY key{order}"
+    )
+}
+
+#[derive(Debug)]
+pub(super) struct Statements {
+    get: Statement,
+    get_many: Statement,
+    forward: Statement,
+    backward: Statement,
+    forward_bounded: Statement,
+    backward_bounded: Statement,
+    state: Statement,
+    mark: Statement,
+    put: Statement,
+    delete: Statement,
+    outcome: Statement,
+    fence: Statement,
+}
+
+/// The row of the vault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) version: i32,
+    pub(super) timeline: [u8; 16],
+    pub(super) sequence: u64,
+    /// False while a restore is under way, or after one that did not end.
+    pub(super) is_complete: bool,
+}
+
+impl Statements {
+    /// Prepares all statements in one round trip.
+    pub(super) async fn prepare(client: &Client) -> Result<Self, Error> {
+        let place = [Type::INT2, Type::BYTEA, Type::INT2, Type::BYTEA, Type::INT8];
+        let (forward, backward) = (page_text(Order::Ascending), page_text(Order::Descending));
+        let forward_bounded = bounded_page_text(Order::Ascending);
+        let backward_bounded = bounded_page_text(Order::Descending);
+        let lists = [Type::INT2_ARRAY, Type::BYTEA_ARRAY, Type::BYTEA_ARRAY];
+        let writer = [Type::BYTEA, Type::INT8];
+        let (get, get_many, forward, backward, forward_bounded, backward_bounded) = tokio::try_join!(
+            client.prepare_typed(GET, &[Type::INT2, Type::BYTEA]),
+            client.prepare_typed(GET_MANY, &[Type::INT2_ARRAY, Type::BYTEA_ARRAY]),
+            client.prepare_typed(&forward, &place),
+            client.prepare_typed(&backward, &place),
+            client.prepare_typed(&forward_bounded, &place),
+            client.prepare_typed(&backward_bounded, &place),
+        )?;
+        let (state, mark, put, delete, outcome, fence) = tokio::try_join!(
+            client.prepare(STATE),
+            client.prepare_typed(MARK, &writer),
+            client.prepare_typed(PUT, &lists),
+            client.prepare_typed(DELETE, &[Type::INT2_ARRAY, Type::BYTEA_ARRAY]),
+            client.prepare_typed(OUTCOME, &[Type::BYTEA]),
+            client.prepare_typed(FENCE, &writer),
+        )?;
+        let pages = (forward, backward, forward_bounded, backward_bounded);
+        let (forward, backward, forward_bounded, backward_bounded) = pages;
+        Ok(Self {
+            get,
+            get_many,
+            forward,
+            backward,
+            forward_bounded,
+            backward_bounded,
+            state,
+            mark,
+            put,
+            delete,
+            outcome,
+            fence,
+        })
+    }
+
+    pub(super) async fn get(
+        &self,
+        client: &Client,
+        table: Table,
+        key: &[u8],
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let row = client.query_opt(&self.get, &[&number(table), &key]).await?;
+        row.map(|row| row.try_get(0)).transpose()
+    }
+
+    pub(super) async fn get_many(
+        &self,
+        client: &Client,
+        keys: &[(Table, &[u8])],
+    ) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        let (tables, names): (Vec<i16>, Vec<&[u8]>) =
+            keys.iter().map(|(table, key)| (number(*table), *key)).unzip();
+        let mut values = vec![None; keys.len()];
+        for row in client.query(&self.get_many, &[&tables, &names]).await? {
+            let place: i64 = row.try_get(0)?;
+            let place = usize::try_from(place).ok().and_then(|place| place.checked_sub(1));
+            if let Some(value) = place.and_then(|place| values.get_mut(place)) {
+                *value = Some(row.try_get(1)?);
+            }
+        }
+        Ok(values)
+    }
+
+    pub(super) async fn page(
+        &self,
+        client: &Client,
+        range: &KeyRange,
+        order: Order,
+        count_max: usize,
+    ) -> Result<Page, Error> {
+        let table = number(range.table());
+        let Ends { from, to } = ends(range);
+        let (to_table, to) = match to {
+            Some(to) => (table, to),
+            None => (table.saturating_add(1), Vec::new()),
+        };
+        let limit = i64::try_from(count_max).unwrap_or(i64::MAX);
+        let params: [&(dyn ToSql + Sync); 5] = [&table, &from, &to_table, &to, &limit];
+        let is_short = limit <= SHORT_PAGE_ROWS;
+        let statement = match (order, is_short) {
+            (Order::Ascending, true) => &self.forward,
+            (Order::Descending, true) => &self.backward,
+            (Order::Ascending, false) => &self.forward_bounded,
+            (Order::Descending, false) => &self.backward_bounded,
+        };
+        let found = client.query(statement, &params).await?;
+        let total = match found.first() {
+            Some(first) if !is_short => first.try_get::<_, i64>(2)?,
+            Some(_) | None => i64::try_from(found.len()).unwrap_or(i64::MAX),
+        };
+        let rows: Result<Vec<_>, Error> =
+            found.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect();
+        let is_whole = usize::try_from(total).is_ok_and(|total| total == found.len());
+        Ok(Page { rows: rows?, is_last: is_whole && total < limit })
+    }
+
+    /// The row of the vault; `None` if there is no such row.
+    pub(super) async fn state(&self, client: &Client) -> Result<Option<State>, Error> {
+        let row = client.query_opt(&self.state, &[]).await?;
+        row.map(|row| decode_state(&row)).transpose()
+    }
+
+    /// Counts a batch, and notes it as the newest one of this writer.
+    pub(super) async fn mark(
+        &self,
+        client: &Client,
+        writer: &[u8; 16],
+        batch: i64,
+    ) -> Result<u64, Error> {
+        let row = client.query_one(&self.mark, &[&writer.as_slice(), &batch]).await?;
+        Ok(unsigned(row.try_get(0)?))
+    }
+
+    /// Writes rows whose keys differ.
+    pub(super) async fn write(&self, client: &Client, rows: &[RowChange]) -> Result<(), Error> {
+        let (mut put, mut gone) = (Columns::default(), Columns::default());
+        for RowChange { table, key, value } in rows {
+            let columns = if value.is_some() { &mut put } else { &mut gone };
+            columns.tables.push(number(*table));
+            columns.keys.push(key);
+            columns.values.extend(value.as_deref());
+        }
+        let putting = async {
+            if !put.keys.is_empty() {
+                let params: [&(dyn ToSql + Sync); 3] = [&put.tables, &put.keys, &put.values];
+                client.execute(&self.put, &params).await?;
+            }
+            Ok::<(), Error>(())
+        };
+        let deleting = async {
+            if !gone.keys.is_empty() {
+                client.execute(&self.delete, &[&gone.tables, &gone.keys]).await?;
+            }
+            Ok::<(), Error>(())
+        };
+        let (put, deleted) = tokio::join!(biased; putting, deleting);
+        put.and(deleted)
+    }
+
+    /// The newest batch of a writer, and its place in the history; `None` for a batch that was
+    /// fenced off.
+    pub(super) async fn outcome(
+        &self,
+        client: &Client,
+        writer: &[u8; 16],
+    ) -> Result<Option<(i64, Option<u64>)>, Error> {
+        let row = client.query_opt(&self.outcome, &[&writer.as_slice()]).await?;
+        let Some(row) = row else { return Ok(None) };
+        let sequence: Option<i64> = row.try_get(1)?;
+        Ok(Some((row.try_get(0)?, sequence.map(unsigned))))
+    }
+
+    /// Notes that a batch is not written, so that its transaction cannot be committed later.
+    pub(super) async fn fence(
+        &self,
+        client: &Client,
+        writer: &[u8; 16],
+        batch: i64,
+    ) -> Result<(), Error> {
+        client.execute(&self.fence, &[&writer.as_slice(), &batch]).await.map(drop)
+    }
+}
+
+#[derive(Default)]
+struct Columns<'a> {
+    tables: Vec<i16>,
+    keys: Vec<&'a [u8]>,
+    values: Vec<&'a [u8]>,
+}
+
+fn number(table: Table) -> i16 {
+    i16::from(table.number())
+}
+
+/// Numbers of batches are never negative; a foreign hand may have written one.
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or_default()
+}
+
+fn decode_state(row: &Row) -> Result<State, Error> {
+    let timeline: Vec<u8> = row.try_get(1)?;
+    Ok(State {
+        version: row.try_get(0)?,
+        // The table has a check of its length.
+        timeline: timeline.try_into().unwrap_or_default(),
+        sequence: unsigned(row.try_get(2)?),
+        is_complete: row.try_get(3)?,
+    })
+}

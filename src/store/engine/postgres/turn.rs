@@ -1,0 +1,213 @@
+//! A batch of changes as one transaction.
+//!
+//! The writers of all processes take turns: each transaction begins with a lock of an empty table.
+//! Without it, transactions of several processes would refuse each other, since all of them write the
+//! end of the audit chain. SERIALIZABLE is kept below it: it holds also where a database has no such
+//! lock, and against any other hand in the tables.
+//!
+//! A batch takes two round trips: the lock together with the first read, and all rows together with
+//! COMMIT.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+use tokio_postgres::Error;
+
+use crate::store::engine::postgres::faults::{Fault, Refusal};
+use crate::store::engine::postgres::session::Session;
+use crate::store::engine::postgres::shared::Shared;
+use crate::store::engine::postgres::statements::State;
+use crate::store::engine::postgres::view::{Ask, Rows};
+use crate::store::engine::{Decide, RowChange};
+use crate::store::failure::StorageFailure;
+
+const BEGIN: &str = "BEGIN ISOLATION LEVEL SERIALIZABLE";
+const BEGIN_AND_LOCK: &str =
+    "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE strongroom_turn IN EXCLUSIVE MODE";
+
+/// The end of one attempt to write a batch.
+#[derive(Debug)]
+pub(super) enum Attempt {
+    /// The batch is durable, or there was nothing to write.
+    Written,
+    /// Nothing was written, and the batch is decided again.
+    Again(Fault),
+    /// The connection ended after COMMIT was sent.
+    Unknown,
+}
+
+/// The transaction of a batch. It begins with its first statement.
+struct Turn<'a> {
+    shared: &'a Shared,
+    session: &'a Session,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
+    has_begun: bool,
+    /// The fault after which the batch is decided again.
+    fault: Option<Fault>,
+}
+
+pub(super) fn begin_text(shared: &Shared) -> &'static str {
+    if shared.has_turns.load(Ordering::Relaxed) { BEGIN_AND_LOCK } else { BEGIN }
+}
+
+/// Decides and writes one batch. `writer` is the id of this process and the number of the attempt.
+pub(super) fn attempt(
+    shared: &Shared,
+    session: &Session,
+    writer: (&[u8; 16], i64),
+    decide: &mut Decide<'_>,
+) -> Result<Attempt, StorageFailure> {
+    let turn = Rows(Turn { shared, session, progress: Mutex::default() });
+    let decided = decide(&turn).and_then(|rows| {
+        // Rows that rest on no reads are written behind a begin as well: the transaction that is
+        // fenced off later must have a snapshot.
+        if !rows.is_empty() && !turn.0.progress().has_begun {
+            turn.0.ask(async |_| Ok(()))?;
+        }
+        Ok(rows)
+    });
+    let Progress { has_begun, fault } = turn.0.progress.into_inner().unwrap_or_default();
+    let roll_back = || {
+        if has_begun {
+            session.roll_back();
+        }
+    };
+    match (decided, fault) {
+        (Err(_) | Ok(_), Some(fault)) => {
+            roll_back();
+            Ok(Attempt::Again(fault))
+        }
+        (Err(failure), None) => {
+            roll_back();
+            Err(failure)
+        }
+        (Ok(rows), None) if rows.is_empty() => {
+            roll_back();
+            Ok(Attempt::Written)
+        }
+        (Ok(rows), None) => Ok(write(shared, session, writer, rows)?),
+    }
+}
+
+/// Sends the rows, the mark of the batch and COMMIT in one go.
+fn write(
+    shared: &Shared,
+    session: &Session,
+    (writer, batch): (&[u8; 16], i64),
+    rows: Vec<RowChange>,
+) -> Result<Attempt, StorageFailure> {
+    let rows = last_of_each(rows);
+    let (client, statements) = (&session.client, &session.statements);
+    let mut marked = None;
+    let mut refused = None;
+    let written = session.run(async {
+        let mark = statements.mark(client, writer, batch);
+        let write = statements.write(client, &rows);
+        let commit = client.batch_execute("COMMIT");
+        let (mark, write, commit) = tokio::join!(biased; mark, write, commit);
+        // An error of a statement before COMMIT makes a ROLLBACK of it.
+        match mark.and_then(|sequence| write.map(|()| sequence)) {
+            Ok(sequence) => marked = Some(sequence),
+            Err(error) => refused = Some(error),
+        }
+        commit
+    });
+    let refused = refused.map(|error| Fault::of(&error));
+    match (written, refused) {
+        (Ok(()), None) => {
+            shared.note(marked.unwrap_or_default());
+            Ok(Attempt::Written)
+        }
+        (_, Some(Fault::Lost(_))) => Ok(Attempt::Unknown),
+        (_, Some(Fault::Conflict)) => Ok(Attempt::Again(Fault::Conflict)),
+        (_, Some(Fault::Refused(refusal))) => Err(refusal.failure()),
+        (Err(Fault::Conflict), None) => Ok(Attempt::Again(Fault::Conflict)),
+        // Also a refusal of COMMIT itself: the texts of servers do not say what became of it.
+        (Err(Fault::Lost(_) | Fault::Refused(_)), None) => Ok(Attempt::Unknown),
+    }
+}
+
+/// A statement writes a row once, so only the last change of each row is kept.
+fn last_of_each(rows: Vec<RowChange>) -> Vec<RowChange> {
+    let mut last = BTreeMap::new();
+    for RowChange { table, key, value } in rows {
+        last.insert((table.number(), key), (table, value));
+    }
+    let row = |((_, key), (table, value))| RowChange { table, key, value };
+    last.into_iter().map(row).collect()
+}
+
+pub(super) fn replaced() -> StorageFailure {
+    StorageFailure::Database(
+        String::from("another vault was put in the place of this one"),
+        "start the program again",
+    )
+}
+
+impl Turn<'_> {
+    fn progress(&self) -> std::sync::MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins the transaction with this statement, and checks that the vault is still the same.
+    fn begin<T>(
+        &self,
+        statement: impl AsyncFn(&Session) -> Result<T, Error>,
+    ) -> Result<(Option<State>, T), Fault> {
+        let session = self.session;
+        session.run(async {
+            let begin = session.client.batch_execute(begin_text(self.shared));
+            let state = session.statements.state(&session.client);
+            let (begun, state, output) = tokio::join!(biased; begin, state, statement(session));
+            begun?;
+            Ok((state?, output?))
+        })
+    }
+
+    fn check(&self, state: Option<State>) -> Result<(), StorageFailure> {
+        let state = state.ok_or(Fault::Refused(Refusal::NoTables))?;
+        if state.timeline != self.shared.timeline {
+            return Err(replaced());
+        }
+        self.shared.note(state.sequence);
+        Ok(())
+    }
+}
+
+impl Ask for Turn<'_> {
+    fn ask<T>(
+        &self,
+        statement: impl AsyncFn(&Session) -> Result<T, Error>,
+    ) -> Result<T, StorageFailure> {
+        let mut progress = self.progress();
+        let asked = if progress.has_begun {
+            self.session.run(statement(self.session))
+        } else {
+            progress.has_begun = true;
+            match self.begin(statement) {
+                Ok((state, output)) => return self.check(state).map(|()| output),
+                Err(fault) => Err(fault),
+            }
+        };
+        asked.map_err(|fault| {
+            let (kept, failure) = match fault {
+                Fault::Conflict => (Some(Fault::Conflict), Fault::Conflict.failure()),
+                Fault::Lost(why) => (Some(Fault::Lost(why)), StorageFailure::Unavailable(why)),
+                // The database has no LOCK TABLE: the next attempt does without it.
+                Fault::Refused(Refusal::Unsupported)
+                    if self.shared.has_turns.swap(false, Ordering::Relaxed) =>
+                {
+                    (Some(Fault::Conflict), Fault::Conflict.failure())
+                }
+                Fault::Refused(refusal) => (None, refusal.failure()),
+            };
+            progress.fault = kept;
+            failure
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! Rows at one moment, read from a transaction.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_postgres::Error;
+
+use crate::store::engine::postgres::faults::{Fault, Refusal};
+use crate::store::engine::postgres::session::Session;
+use crate::store::engine::postgres::shared::{Lease, Shared};
+use crate::store::engine::{Moment, Order, Page, Read};
+use crate::store::failure::StorageFailure;
+use crate::store::tables::{KeyRange, Table};
+
+/// A transaction that statements can be sent to. It begins with the first one.
+pub(super) trait Ask: Send + Sync {
+    fn ask<T>(
+        &self,
+        statement: impl AsyncFn(&Session) -> Result<T, Error>,
+    ) -> Result<T, StorageFailure>;
+}
+
+/// The rows that a transaction shows.
+pub(super) struct Rows<A>(pub(super) A);
+
+impl<A: Ask> Read for Rows<A> {
+    fn moment(&self) -> Result<Moment, StorageFailure> {
+        let state = self.0.ask(async |it| it.statements.state(&it.client).await)?;
+        let state = state.ok_or(Fault::Refused(Refusal::NoTables))?;
+        Ok(Moment { timeline: state.timeline, sequence: state.sequence })
+    }
+
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
+        self.0.ask(async |it| it.statements.get(&it.client, table, key).await)
+    }
+
+    fn get_many(&self, keys: &[(Table, &[u8])]) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.0.ask(async |it| it.statements.get_many(&it.client, keys).await)
+    }
+
+    fn page(
+        &self,
+        range: &KeyRange,
+        order: Order,
+        count_max: usize,
+    ) -> Result<Page, StorageFailure> {
+        if range.is_empty() {
+            return Ok(Page { rows: Vec::new(), is_last: true });
+        }
+        self.0.ask(async |it| it.statements.page(&it.client, range, order, count_max).await)
+    }
+}
+
+/// A snapshot. It takes a connection with its first read, and gives it back when it is dropped.
+pub(super) struct View {
+    shared: Arc<Shared>,
+    reading: Mutex<Reading>,
+}
+
+enum Reading {
+    NotBegun,
+    Begun(Lease),
+    /// The connection ended, and with it the snapshot.
+    Lost(&'static str),
+}
+
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+impl View {
+    pub(super) const fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, reading: Mutex::new(Reading::NotBegun) }
+    }
+
+    /// Begins the transaction with this statement. A pooled connection may have ended while it was
+    /// idle; then a new one is opened.
+    fn begin<T>(
+        &self,
+        statement: impl AsyncFn(&Session) -> Result<T, Error>,
+    ) -> Result<(Lease, T), Fault> {
+        let first = self.try_begin(&statement);
+        if let Err(Fault::Lost(_)) = first {
+            self.shared.drop_idle();
+            return self.try_begin(&statement);
+        }
+        first
+    }
+
+    fn try_begin<T>(
+        &self,
+        statement: &impl AsyncFn(&Session) -> Result<T, Error>,
+    ) -> Result<(Lease, T), Fault> {
+        let lease = self.shared.lease()?;
+        let session = lease.session()?;
+        let output = session.run(async {
+            let begin = session.client.batch_execute(BEGIN);
+            let (begun, output) = tokio::join!(biased; begin, statement(session));
+            begun?;
+            output
+        })?;
+        Ok((lease, output))
+    }
+}
+
+impl Ask for View {
+    fn ask<T>(
+        &self,
+        statement: impl AsyncFn(&Session) -> Result<T, Error>,
+    ) -> Result<T, StorageFailure> {
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = match &*reading {
+            Reading::NotBegun => {
+                let (lease, output) = self.begin(statement)?;
+                *reading = Reading::Begun(lease);
+                return Ok(output);
+            }
+            Reading::Begun(lease) => {
+                lease.session().and_then(|session| session.run(statement(session)))
+            }
+            Reading::Lost(why) => return Err(StorageFailure::Unavailable(why)),
+        };
+        // After a refusal, too, the transaction answers nothing more.
+        asked.map_err(|fault| {
+            let failure = fault.failure();
+            if let StorageFailure::Unavailable(why) = failure {
+                *reading = Reading::Lost(why);
+            }
+            failure
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! The part of a batch that only a shared store has.
+
+use std::collections::BTreeSet;
+
+use crate::store::batch::Batch;
+use crate::store::change::{Change, Expect, Write};
+use crate::store::closed::scope_of;
+use crate::store::failure::StorageFailure;
+use crate::store::shared::generations::{Generation, Generations};
+use crate::store::shared::process::Process;
+use crate::store::shared::rows::{GENERATIONS, LEASE, Lease, place};
+use crate::store::tables::{self, Table, meta, tenant_of_scope};
+
+/// The scope of the server's own rows, which no one can close.
+const SERVER: [u8; 16] = [0; 16];
+
+type Places = BTreeSet<(Table, Vec<u8>)>;
+
+/// The state of a batch of a shared store.
+pub(in crate::store) struct SharedBatch<'t> {
+    process: &'t Process,
+    /// The new generations, once a change has advanced one.
+    generations: Option<Generations>,
+}
+
+impl<'t> SharedBatch<'t> {
+    pub(in crate::store) const fn process(&self) -> &'t Process {
+        self.process
+    }
+}
+
+impl<'t> Batch<'t> {
+    /// Makes the batch one of a store that several processes share.
+    pub(in crate::store) fn sharing(mut self, process: Option<&'t Process>) -> Self {
+        self.shared = process.map(|process| SharedBatch { process, generations: None });
+        self
+    }
+
+    /// Reads nearly all rows that the changes need in two round trips: only the places of audit rows
+    /// depend on another row. Anything else that a change needs is read one by one.
+    pub(in crate::store) fn read_ahead(
+        &mut self,
+        changes: &[Change],
+        process: &Process,
+    ) -> Result<(), StorageFailure> {
+        let mut places = Places::from([(Table::Meta, meta::AUDIT_HEAD.to_vec())]);
+        if process.is_member() {
+            places.insert((Table::Processes, place(process.id)));
+        }
+        for change in changes {
+            places_of(change, &mut places);
+        }
+        if self.digests.is_some() {
+            places_of_digests(changes, &mut places);
+        }
+        self.read_places(places)?;
+        let mut next = self.head()?.next;
+        let entries = changes.iter().flat_map(|change| &change.writes);
+        let entries = entries.filter_map(|write| match write {
+            Write::Audit(entries) => Some(entries),
+            Write::Add(..) | Write::Delete(..) | Write::Put(..) => None,
+        });
+        let rows = entries.map(|entries| {
+            let key = tables::audit(&entries.scope, next);
+            next = next.saturating_add(u64::from(entries.count));
+            (Table::Audit, key)
+        });
+        let rows = rows.collect();
+        self.read_places(rows)
+    }
+
+    fn read_places(&mut self, places: Places) -> Result<(), StorageFailure> {
+        if places.is_empty() {
+            return Ok(());
+        }
+        let keys: Vec<_> = places.iter().map(|(table, key)| (*table, key.as_slice())).collect();
+        let values = self.stored.get_many(&keys)?;
+        self.known.extend(places.into_iter().zip(values));
+        Ok(())
+    }
+
+    /// True if this process may write the change: the others count it as live, and the lease that
+    /// the change was decided under is the newest one.
+    pub(in crate::store) fn may_write(&mut self, change: &Change) -> Result<bool, StorageFailure> {
+        let Some(SharedBatch { process, .. }) = self.shared else { return Ok(true) };
+        if process.is_member()
+            && !change.is_of_process
+            && self.value(Table::Processes, &place(process.id))?.is_none()
+        {
+            return Ok(false);
+        }
+        let Some(term) = change.term else { return Ok(true) };
+        let lease = self.value(Table::Processes, LEASE)?;
+        let lease = lease.as_deref().map(Lease::decode).transpose()?;
+        Ok(lease.is_some_and(|lease| lease.number == term))
+    }
+
+    /// True for a write that adds a row to a tenant that another process may have deleted. The
+    /// tenant's record goes with the change that closes its scope.
+    pub(in crate::store) fn is_for_deleted_tenant(
+        &mut self,
+        change: &Change,
+        write: &Write,
+    ) -> Result<bool, StorageFailure> {
+        let Some(scope) = scope_of(write).filter(|scope| *scope != SERVER) else {
+            return Ok(false);
+        };
+        let tenant = tables::tenants(tenant_of_scope(&scope));
+        let creates = change
+            .writes
+            .iter()
+            .any(|write| matches!(write, Write::Put(Table::Tenants, key, _) if *key == tenant));
+        Ok(!creates && self.value(Table::Tenants, &tenant)?.is_none())
+    }
+
+    /// Advances the generations of the caches that an accepted change makes out of date.
+    pub(in crate::store) fn advance_generations(
+        &mut self,
+        change: &Change,
+    ) -> Result<(), StorageFailure> {
+        let mut kinds = Generation::all_of(change).peekable();
+        if kinds.peek().is_none() {
+            return Ok(());
+        }
+        let known = self.shared.as_mut().and_then(|shared| shared.generations.take());
+        let mut generations = match known {
+            Some(known) => known,
+            None => Generations::decode(self.value(Table::Processes, GENERATIONS)?.as_deref()),
+        };
+        kinds.for_each(|kind| generations.advance(kind));
+        if let Some(shared) = &mut self.shared {
+            shared.generations = Some(generations);
+        }
+        Ok(())
+    }
+
+    /// Adds the row of the generations, if a change has advanced one.
+    pub(in crate::store) fn pend_generations(&mut self) {
+        let advanced = self.shared.as_mut().and_then(|shared| shared.generations.take());
+        if let Some(generations) = advanced {
+            self.pend(Table::Processes, GENERATIONS.to_vec(), Some(generations.encode()));
+        }
+    }
+}
+
+/// The rows that the change reads, except old values of records.
+fn places_of(change: &Change, places: &mut Places) {
+    for expect in &change.expects {
+        match expect {
+            Expect::Absent(table, key)
+            | Expect::Is(table, key, _)
+            | Expect::Present(table, key)
+            | Expect::Value(table, key, _) => drop(places.insert((*table, key.clone()))),
+            Expect::CountsAtMost(keys, _) => {
+                places.extend(keys.iter().map(|key| (Table::Counts, key.clone())));
+            }
+            Expect::Keys(..) => (),
+        }
+    }
+    for write in &change.writes {
+        if let Write::Add(key, _) = write {
+            places.insert((Table::Counts, key.clone()));
+        }
+        if let Some(scope) = scope_of(write).filter(|scope| *scope != SERVER) {
+            places.insert((Table::Tenants, tables::tenants(tenant_of_scope(&scope))));
+        }
+    }
+    if change.term.is_some() {
+        places.insert((Table::Processes, LEASE.to_vec()));
+    }
+    if Generation::all_of(change).next().is_some() {
+        places.insert((Table::Processes, GENERATIONS.to_vec()));
+    }
+}
+
+/// The old values of records, which their digests need, and the digests.
+fn places_of_digests(changes: &[Change], places: &mut Places) {
+    for write in changes.iter().flat_map(|change| &change.writes) {
+        let (Write::Delete(table, key) | Write::Put(table, key, _)) = write else { continue };
+        if !table.is_digested() {
+            continue;
+        }
+        places.insert((*table, key.clone()));
+        places.insert((Table::Meta, meta::AUDIT_RECORDS.to_vec()));
+        if let Some(scope) = table.digest_scope(key) {
+            places.insert((Table::Counts, tables::digests(&scope)));
+        }
+    }
+}

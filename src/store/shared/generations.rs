@@ -1,0 +1,100 @@
+//! Generations: numbers that change with the rows that a cache was made from.
+
+use crate::store::change::{Change, Write};
+use crate::store::tables::{Table, meta};
+
+/// A kind of cache in the memory of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Generation {
+    /// Tenants, applications and API keys.
+    Access,
+    Webhooks,
+    /// Keys, and the phases of their rotations.
+    Keys,
+    /// The card ranges of directory servers.
+    Ranges,
+    /// Events of webhooks that wait for their delivery.
+    Deliveries,
+}
+
+/// The generation of each kind. Numbers of kinds that this version does not know are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Generations(Vec<u64>);
+
+impl Generation {
+    const ALL: [Self; 5] =
+        [Self::Access, Self::Webhooks, Self::Keys, Self::Ranges, Self::Deliveries];
+
+    const fn place(self) -> usize {
+        match self {
+            Self::Access => 0,
+            Self::Webhooks => 1,
+            Self::Keys => 2,
+            Self::Ranges => 3,
+            Self::Deliveries => 4,
+        }
+    }
+
+    /// The caches that the change makes out of date.
+    pub(super) fn all_of(change: &Change) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|kind| kind.concerns(change))
+    }
+
+    fn concerns(self, change: &Change) -> bool {
+        match self {
+            Self::Access => change.concerns_access(),
+            Self::Webhooks => change.concerns_webhooks(),
+            Self::Keys | Self::Ranges | Self::Deliveries => {
+                change.writes.iter().any(|write| self.is_of(write))
+            }
+        }
+    }
+
+    fn is_of(self, write: &Write) -> bool {
+        let (table, key, is_put) = match write {
+            Write::Add(..) | Write::Audit(_) => return false,
+            Write::Delete(table, key) => (*table, key, false),
+            Write::Put(table, key, _) => (*table, key, true),
+        };
+        match self {
+            Self::Keys => match table {
+                Table::Keys => true,
+                Table::Meta => {
+                    meta::rotation_of_key(key).is_some() || key.as_slice() == meta::MASTER
+                }
+                _ => false,
+            },
+            Self::Ranges => table == Table::ThreedsRanges,
+            // Only the worker removes events, and it knows that it does.
+            Self::Deliveries => is_put && table == Table::WebhookSchedule,
+            Self::Access | Self::Webhooks => false,
+        }
+    }
+}
+
+impl Generations {
+    pub fn of(&self, kind: Generation) -> u64 {
+        self.0.get(kind.place()).copied().unwrap_or(0)
+    }
+
+    pub(super) fn advance(&mut self, kind: Generation) {
+        if let Some(number) = self.0.get_mut(kind.place()) {
+            *number = number.wrapping_add(1);
+        }
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|number| number.to_be_bytes()).collect()
+    }
+
+    /// A number that no version has written yet is 0.
+    pub(super) fn decode(value: Option<&[u8]>) -> Self {
+        let (numbers, _) = value.unwrap_or_default().as_chunks::<8>();
+        let mut numbers: Vec<u64> = numbers.iter().map(|it| u64::from_be_bytes(*it)).collect();
+        let known = Generation::ALL.len();
+        if numbers.len() < known {
+            numbers.resize(known, 0);
+        }
+        Self(numbers)
+    }
+}

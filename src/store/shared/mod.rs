@@ -1,0 +1,31 @@
+//! The state of a store that several processes share: which processes live, which one leads, and the
+//! generations of the caches in their memory. A store of one process has none of it: no rows, no
+//! reads and no checks.
+//!
+//! [`Table::Processes`](crate::store::Table::Processes) has a row for each live process, the lease of
+//! the leader, and the generations. Three rules hold in every batch that a process writes:
+//!
+//! - A process whose row was removed writes nothing, so that a process that was paused for long does
+//!   not write with keys or rights of the past. It joins again when all its earlier work has ended.
+//! - A change that was decided under a [`Term`] is written only if the lease still has the number of
+//!   that term, so that a leader that was replaced changes nothing.
+//! - A change that makes caches out of date advances their generation in the same batch.
+//!
+//! No rule compares the clocks of two hosts. A process is dead if its row stays the same for
+//! [`crate::bounds::PROCESS_DEAD_AFTER`] on the monotonic clock of the process that watches it.
+
+mod batch;
+mod generations;
+mod process;
+mod repeat;
+mod rows;
+mod term;
+#[cfg(test)]
+mod tests;
+
+pub(in crate::store) use batch::SharedBatch;
+pub use generations::{Generation, Generations};
+pub use process::Process;
+pub(in crate::store) use repeat::Repeatable;
+pub use rows::{Lease, Polled, ProcessRow, SharedRows};
+pub use term::Term;

@@ -1,0 +1,69 @@
+//! This process among those that share the store.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use uuid::Uuid;
+
+use crate::bounds::PROCESS_STALE_AFTER;
+use crate::crypto::Random;
+
+/// The identity of this process, and how fresh its knowledge of the others is. Each start has an id
+/// of its own.
+#[derive(Debug)]
+pub struct Process {
+    pub(super) id: Uuid,
+    begun: Instant,
+    /// The process has joined the others: each batch expects its row.
+    is_member: AtomicBool,
+    /// The time of the last poll of the generations, in milliseconds since `begun`, plus one.
+    polled: AtomicU64,
+}
+
+impl Process {
+    pub(in crate::store) fn new() -> Self {
+        Self {
+            id: uuid::Builder::from_random_bytes(Random::new().bytes()).into_uuid(),
+            begun: Instant::now(),
+            is_member: AtomicBool::new(false),
+            polled: AtomicU64::new(0),
+        }
+    }
+
+    pub const fn id(&self) -> Uuid {
+        self.id
+    }
+
+    /// False before the first [`crate::store::SharedRows::join`], and in a command that does not
+    /// serve. Its batches do not expect a row.
+    pub fn is_member(&self) -> bool {
+        self.is_member.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_member(&self, is_member: bool) {
+        self.is_member.store(is_member, Ordering::Release);
+    }
+
+    /// Notes that caches have followed the generations of a snapshot that was opened after `at`.
+    pub fn note_poll(&self, at: Instant) {
+        let since = millis(at.saturating_duration_since(self.begun));
+        self.polled.fetch_max(since.saturating_add(1), Ordering::AcqRel);
+    }
+
+    /// True if a cache may be older than [`PROCESS_STALE_AFTER`]. The clock goes on while the process
+    /// is stopped by a signal.
+    pub fn is_stale(&self) -> bool {
+        self.since_poll().is_none_or(|since| since > PROCESS_STALE_AFTER)
+    }
+
+    /// The time since the last poll; `None` before the first one.
+    pub fn since_poll(&self) -> Option<Duration> {
+        let polled = self.polled.load(Ordering::Acquire).checked_sub(1)?;
+        let now = millis(self.begun.elapsed());
+        Some(Duration::from_millis(now.saturating_sub(polled)))
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

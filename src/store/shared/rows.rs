@@ -1,0 +1,213 @@
+//! The rows of [`Table::Processes`], and the operations on them.
+
+use uuid::Uuid;
+
+use crate::bounds::HOST_NAME_MAX;
+use crate::domain::time::Timestamp;
+use crate::store::batch::Verdict;
+use crate::store::change::Change;
+use crate::store::failure::{CommitFailure, StorageFailure};
+use crate::store::handle::Store;
+use crate::store::shared::generations::Generations;
+use crate::store::shared::process::Process;
+use crate::store::shared::term::Term;
+use crate::store::snapshot::Snapshot;
+use crate::store::tables::{KeyRange, Table};
+
+const VERSION: u8 = 1;
+pub(super) const GENERATIONS: &[u8] = b"generations";
+pub(super) const LEASE: &[u8] = b"lease";
+const PROCESS: &[u8] = b"process/";
+
+/// The rows of the processes, as one process writes them.
+#[derive(Debug, Clone, Copy)]
+pub struct SharedRows<'a> {
+    store: &'a Store,
+    process: &'a Process,
+}
+
+/// A live process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessRow {
+    pub id: Uuid,
+    /// A number that each beat changes.
+    pub beat: u64,
+    pub started_at: Timestamp,
+    /// The time of the last beat, on the clock of the process.
+    pub beat_at: Timestamp,
+    /// The generation of keys that all work of the process has followed.
+    pub keys_followed: u64,
+    pub host: String,
+    pub version: String,
+}
+
+/// The lease of the leader. It lasts as long as the row of its holder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    pub holder: Uuid,
+    /// Larger than the number of every earlier lease.
+    pub number: u64,
+}
+
+impl<'a> SharedRows<'a> {
+    pub(in crate::store) const fn new(store: &'a Store, process: &'a Process) -> Self {
+        Self { store, process }
+    }
+
+    /// The process of this store.
+    pub const fn process(self) -> &'a Process {
+        self.process
+    }
+
+    /// Adds the row of this process. All its earlier work must have ended.
+    pub async fn join(self, row: &ProcessRow) -> Result<(), CommitFailure> {
+        let change = Change::new().put(Table::Processes, place(row.id), row.encode());
+        self.store.commit(change.of_process()).await?;
+        self.process.set_member(true);
+        Ok(())
+    }
+
+    /// Writes the row of this process again. False if the others have counted the process out; it
+    /// then writes nothing until it joins again.
+    pub async fn beat(self, row: &ProcessRow) -> Result<bool, CommitFailure> {
+        let change = Change::new().expect_present(Table::Processes, place(row.id)).put(
+            Table::Processes,
+            place(row.id),
+            row.encode(),
+        );
+        Ok(self.store.commit(change.of_process()).await? == Verdict::Applied)
+    }
+
+    /// Removes the row of this process, after its last change.
+    pub async fn leave(self) -> Result<(), CommitFailure> {
+        let change = Change::new().delete(Table::Processes, place(self.process.id));
+        self.store.commit(change.of_process()).await.map(drop)
+    }
+
+    /// Removes the row of a dead process. False if the row has changed: the process lives.
+    pub async fn count_out(self, row: &ProcessRow) -> Result<bool, CommitFailure> {
+        let change = Change::new()
+            .expect_present(Table::Processes, place(self.process.id))
+            .expect_value(Table::Processes, place(row.id), row.encode())
+            .delete(Table::Processes, place(row.id));
+        Ok(self.store.commit(change.of_process()).await? == Verdict::Applied)
+    }
+
+    /// Takes the lease if its holder is not a live process. `None` if another process has it.
+    pub async fn take_lease(self, known: Option<Lease>) -> Result<Option<Term>, CommitFailure> {
+        let number = known.map_or(0, |lease| lease.number).saturating_add(1);
+        let lease = Lease { holder: self.process.id, number };
+        let change = Change::new().expect_present(Table::Processes, place(self.process.id));
+        let change = match known {
+            None => change.expect_absent(Table::Processes, LEASE.to_vec()),
+            Some(known) => change
+                .expect_value(Table::Processes, LEASE.to_vec(), known.encode())
+                .expect_absent(Table::Processes, place(known.holder)),
+        };
+        let change = change.put(Table::Processes, LEASE.to_vec(), lease.encode()).of_process();
+        let verdict = self.store.commit(change).await?;
+        Ok((verdict == Verdict::Applied).then_some(Term(number)))
+    }
+}
+
+impl Lease {
+    pub const fn term(self) -> Term {
+        Term(self.number)
+    }
+
+    fn encode(self) -> Vec<u8> {
+        [self.holder.as_bytes().as_slice(), &self.number.to_be_bytes()].concat()
+    }
+
+    pub(super) fn decode(value: &[u8]) -> Result<Self, StorageFailure> {
+        let decoded = value.split_first_chunk().and_then(|(holder, number)| {
+            let number = u64::from_be_bytes(number.try_into().ok()?);
+            Some(Self { holder: Uuid::from_bytes(*holder), number })
+        });
+        decoded.ok_or_else(|| StorageFailure::Damaged(String::from("the lease of the leader")))
+    }
+}
+
+impl ProcessRow {
+    /// All live processes. Each refuses to join if there are too many.
+    pub fn all(snapshot: &Snapshot) -> Result<Vec<Self>, StorageFailure> {
+        let range = KeyRange::prefix(Table::Processes, PROCESS.to_vec());
+        let damaged = || StorageFailure::Damaged(String::from("the row of a process"));
+        let rows = snapshot.range(&range)?;
+        rows.map(|row| row.and_then(|(key, value)| Self::decode(&key, &value).ok_or_else(damaged)))
+            .collect()
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![VERSION];
+        bytes.extend(self.beat.to_be_bytes());
+        bytes.extend(self.started_at.micros().to_be_bytes());
+        bytes.extend(self.beat_at.micros().to_be_bytes());
+        bytes.extend(self.keys_followed.to_be_bytes());
+        for text in [&self.host, &self.version] {
+            let text = text.get(..text.floor_char_boundary(HOST_NAME_MAX)).unwrap_or_default();
+            bytes.push(u8::try_from(text.len()).unwrap_or(0));
+            bytes.extend(text.as_bytes());
+        }
+        bytes
+    }
+
+    /// Bytes behind the known ones belong to a newer version.
+    fn decode(key: &[u8], value: &[u8]) -> Option<Self> {
+        let id = Uuid::from_slice(key.strip_prefix(PROCESS)?).ok()?;
+        let (&VERSION, rest) = value.split_first()? else { return None };
+        let (beat, rest) = rest.split_first_chunk()?;
+        let (started_at, rest) = rest.split_first_chunk()?;
+        let (beat_at, rest) = rest.split_first_chunk()?;
+        let (keys_followed, rest) = rest.split_first_chunk()?;
+        let (host, rest) = text(rest)?;
+        let (version, _) = text(rest)?;
+        Some(Self {
+            id,
+            beat: u64::from_be_bytes(*beat),
+            started_at: Timestamp::from_micros(i64::from_be_bytes(*started_at)),
+            beat_at: Timestamp::from_micros(i64::from_be_bytes(*beat_at)),
+            keys_followed: u64::from_be_bytes(*keys_followed),
+            host,
+            version,
+        })
+    }
+}
+
+fn text(bytes: &[u8]) -> Option<(String, &[u8])> {
+    let (length, rest) = bytes.split_first()?;
+    let (text, rest) = rest.split_at_checked(usize::from(*length))?;
+    Some((String::from_utf8(text.to_vec()).ok()?, rest))
+}
+
+/// The key of a process's row.
+pub(super) fn place(id: Uuid) -> Vec<u8> {
+    [PROCESS, id.as_bytes().as_slice()].concat()
+}
+
+/// The generations, the lease and whether this process is counted as live, in one read.
+#[derive(Debug)]
+pub struct Polled {
+    pub generations: Generations,
+    pub lease: Option<Lease>,
+    pub is_member: bool,
+}
+
+impl Polled {
+    pub fn read(snapshot: &Snapshot, process: Uuid) -> Result<Self, StorageFailure> {
+        let own = place(process);
+        let keys = [
+            (Table::Processes, GENERATIONS),
+            (Table::Processes, LEASE),
+            (Table::Processes, own.as_slice()),
+        ];
+        let mut values = snapshot.values(&keys)?.into_iter();
+        let mut next = || values.next().flatten();
+        let (generations, lease, row) = (next(), next(), next());
+        Ok(Self {
+            generations: Generations::decode(generations.as_deref()),
+            lease: lease.as_deref().map(Lease::decode).transpose()?,
+            is_member: row.is_some(),
+        })
+    }
+}
