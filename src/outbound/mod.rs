@@ -72,6 +72,7 @@ use self::guard::{Admission, Guard};
 pub use self::message::Message;
 use self::observe::Results;
 use self::pool::{Destination, Place, Pool, PoolSizes};
+pub use self::trust::system_bundle;
 
 /// Sends requests of tenants to the destinations that the guard allows.
 pub struct OutboundClient {

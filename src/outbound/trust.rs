@@ -26,6 +26,11 @@ const BUNDLES: &[&str] = &[
     "/etc/ssl/cert.pem",
 ];
 
+/// The bundle of this system, if it has one that can be read.
+pub fn system_bundle() -> Option<&'static Path> {
+    BUNDLES.iter().map(Path::new).find(|path| read_bundle(path).is_ok())
+}
+
 /// The authorities of the operator's file, or else those of this system. `None` if the system has
 /// none.
 pub(super) fn roots(

@@ -51,6 +51,6 @@ pub use opening::{Cleanliness, FORMAT};
 pub use restore::{RestoreFailure, Restored};
 pub use shared::Term;
 pub use snapshot::{Row, Snapshot};
-pub use space::{DataDisk, DirectoryDisk, Space, free_bytes};
+pub use space::{DataDisk, DirectoryDisk, DiskWithoutRows, Space, free_bytes};
 pub use standby::{Standby, StandbyFailure};
 pub use tables::Table;

@@ -41,9 +41,27 @@ impl DataDisk for DirectoryDisk {
     }
 
     fn is_under(&self, directory: &Path) -> io::Result<bool> {
-        let device = |path: &Path| std::fs::metadata(path).map(|it| it.dev());
-        // Volumes that share a pool are separate devices, but report the same free space.
-        Ok(device(&self.0)? == device(directory)? || free_bytes(&self.0)? == free_bytes(directory)?)
+        is_on_disk_of(&self.0, directory)
+    }
+}
+
+fn is_on_disk_of(own: &Path, directory: &Path) -> io::Result<bool> {
+    let device = |path: &Path| std::fs::metadata(path).map(|it| it.dev());
+    // Volumes that share a pool are separate devices, but report the same free space.
+    Ok(device(own)? == device(directory)? || free_bytes(own)? == free_bytes(directory)?)
+}
+
+/// The disk of a data directory whose rows are in a database.
+#[derive(Debug)]
+pub struct DiskWithoutRows(pub PathBuf);
+
+impl DataDisk for DiskWithoutRows {
+    fn space(&self) -> io::Result<Space> {
+        Ok(Space { free_bytes: free_bytes(&self.0)?, data_bytes: 0 })
+    }
+
+    fn is_under(&self, directory: &Path) -> io::Result<bool> {
+        is_on_disk_of(&self.0, directory)
     }
 }
 
@@ -62,6 +80,16 @@ mod tests {
     fn a_directory_without_a_data_file_is_no_vault_and_is_told_so() {
         let root = DirectoryDisk(PathBuf::from("/"));
         assert_eq!(root.space().unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_directory_without_rows_has_the_space_of_its_disk() {
+        let directory = TestDirectory::new();
+        let disk = DiskWithoutRows(directory.path().to_path_buf());
+        let space = disk.space().unwrap();
+        assert!(space.free_bytes > 0);
+        assert_eq!(space.data_bytes, 0);
+        assert!(disk.is_under(directory.path()).unwrap());
     }
 
     #[test]

@@ -211,7 +211,7 @@ fn known_to_vault(home: &VaultHome, share: &Share) -> Result<Option<ShareSet>, F
         | CommandExchange::Failed(_) => Ok(None),
         CommandExchange::NoServer => catch_damage(directory, || {
             // The later check of the key reports a file that does not open.
-            let Ok(store) = Store::open(directory, &Clock::new()) else { return Ok(None) };
+            let Ok(store) = home.place()?.open(&Clock::new()) else { return Ok(None) };
             let known = store.snapshot().and_then(|it| meta::share_set(&it, share.set_bytes()));
             store.close();
             known.map_err(|failure| storage(&failure))

@@ -13,11 +13,12 @@ use crate::cli::commands::RestoreCommand;
 use crate::cli::operate::backup::{manifest_json, manifest_text};
 use crate::cli::support::archive_keys::{explain_archive, read_keys, refused_pieces};
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{cannot, explain, explain_backup};
+use crate::cli::support::failure_texts::{cannot, explain, explain_at, explain_backup};
 use crate::cli::support::files::{give_to_owner, make_directory, restrict};
 use crate::cli::support::output::{complain, say, show_json};
 use crate::cli::support::progress::{Label, ProgressBar, Unit};
 use crate::cli::support::user::process_user;
+use crate::cli::support::vault_home::VaultHome;
 use crate::cli::support::vault_place::VaultPlace;
 use crate::clock::Clock;
 use crate::crypto::MasterKey;
@@ -41,7 +42,10 @@ pub(in crate::cli) fn restore(command: &RestoreCommand) -> Result<(), Failure> {
     check_origin(&backup, &keys, &command.file)?;
     let was_there = directory.exists();
     make_directory(directory)?;
-    refuse_occupied(directory)?;
+    if place.home.is_local() {
+        refuse_occupied(directory)?;
+    }
+    let target = place.home.place()?;
     let archive = command.archive.as_deref();
     let archive = archive.map(|directory| Replay { directory, keys: &keys, until });
     let progress = Arc::default();
@@ -49,30 +53,40 @@ pub(in crate::cli) fn restore(command: &RestoreCommand) -> Result<(), Failure> {
     let label = Label { work: "restore", unit: Unit::Rows };
     let bar = ProgressBar::of(label, command.json, &progress);
     let restoration = Restoration { at: start, by: Some(process_user()) };
-    let restored = Store::restore(directory, backup, archive, meta::put_restored(&restoration));
+    let restored = target.restore(backup, archive, meta::put_restored(&restoration));
     drop(bar);
     let restored = restored.map_err(|failure| {
         if !was_there {
             fs::remove_dir(directory).ok();
         }
-        explain_restore(failure, &command.file, directory)
+        match failure {
+            RestoreFailure::File(failure) => explain_at(VaultFailure::File(failure), &place.home),
+            other => explain_restore(other, &command.file, directory),
+        }
     })?;
     restrict(directory, 0o700)?;
-    give_to_owner(directory, &directory.join(Store::FILE))?;
+    if place.home.is_local() {
+        give_to_owner(directory, &directory.join(Store::FILE))?;
+    }
     let refused = restored.reached.as_ref().map(|reached| refused_pieces(&reached.refused));
     if let Some(lines) = refused.filter(|lines| !lines.is_empty()) {
         complain(&lines);
     }
     let took = clock.now().since(start);
     if command.json {
-        show_json(&facts(directory, &restored, took));
+        show_json(&facts(&place.home, &restored, took));
         return Ok(());
     }
     say(&format!(
-        "The data file is restored.\n  data file:     {}\n{}\n{}  took:          {}\n\n\
+        "{}     {}\n{}\n{}  took:          {}\n\n\
          Next: install the master key {}, run strongroom verify, then start strongroom serve.\n\
          Card verification codes are gone: backups do not contain their keys.\n{}",
-        directory.join(Store::FILE).display(),
+        if place.home.is_local() {
+            "The data file is restored.\n  data file:"
+        } else {
+            "The database is restored.\n  rows in:  "
+        },
+        place.home,
         manifest_text(&restored.manifest),
         reached_text(restored.reached.as_ref(), &restored),
         duration::render(took),
@@ -82,14 +96,15 @@ pub(in crate::cli) fn restore(command: &RestoreCommand) -> Result<(), Failure> {
     Ok(())
 }
 
-fn facts(directory: &Path, restored: &Restored, took: Duration) -> Value {
+fn facts(home: &VaultHome, restored: &Restored, took: Duration) -> Value {
     let reached = restored.reached.as_ref();
     let time = reached.and_then(|reached| reached.time);
     let refused = reached.map(|reached| {
         reached.refused.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
     });
     json!({
-        "data_file": directory.join(Store::FILE).display().to_string(),
+        "data_file": home.is_local().then(|| home.to_string()),
+        "database": (!home.is_local()).then(|| home.to_string()),
         "manifest": manifest_json(&restored.manifest),
         "restored_to": time.unwrap_or_else(|| restored.manifest.created_at()).to_wire(),
         "archive_batches": reached.map_or(0, |reached| reached.batches),

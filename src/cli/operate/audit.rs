@@ -13,7 +13,7 @@ use crate::cli::commands::vault::VaultCommand as _;
 use crate::cli::commands::{AuditAction, AuditCommand, AuditExport, AuditVerify};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{
-    cannot, explain, not_understood, storage, unreachable_server,
+    cannot, explain_at, not_understood, storage, unreachable_server,
 };
 use crate::cli::support::files::check_directory;
 use crate::cli::support::open_vault::{catch_damage, mention_recovery};
@@ -26,7 +26,7 @@ use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
 use crate::operator::{Command, CommandAnswer, CommandExchange, ask, render_report};
-use crate::store::Store;
+use crate::store::{Cleanliness, Store, StorePlace};
 use crate::store::chain::{ChainReport, Inspection, TrustAnchors};
 
 pub(in crate::cli) fn audit(command: AuditCommand) -> Result<(), Failure> {
@@ -142,8 +142,16 @@ pub(super) fn parse_public_key(text: &str) -> Result<[u8; 32], Failure> {
 fn inspect(home: &VaultHome, expected: &TrustAnchors) -> Result<ChainReport, Failure> {
     let directory = &home.directory;
     check_directory(directory)?;
-    let (store, cleanliness) = Store::open_unwritten(directory, &Clock::new(), None)
-        .map_err(|failure| explain(VaultFailure::File(failure), directory))?;
+    let opened = match home.place()? {
+        StorePlace::Directory(directory) => {
+            Store::open_unwritten(&directory, &Clock::new(), None)
+        }
+        StorePlace::Database(database) => {
+            Store::open_unwritten_in(&database).map(|store| (store, Cleanliness::Clean))
+        }
+    };
+    let (store, cleanliness) =
+        opened.map_err(|failure| explain_at(VaultFailure::File(failure), home))?;
     mention_recovery(cleanliness);
     let report = store
         .snapshot()

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::bounds::NAMED_FILES_CHECK_EVERY;
-use crate::config::{Config, MasterKeySource};
+use crate::config::{Config, MasterKeySource, PostgresSettings, UrlSource};
 use crate::log::{Event, Log, Value};
 use crate::metrics::{Checks, Observe};
 use crate::operator::{metrics_socket_path, socket_path};
@@ -32,6 +32,7 @@ enum Role {
     Certificate,
     /// A file of the vault. It is open, so that only its permissions matter here.
     Data,
+    DatabaseUrl,
     MasterKey,
     MetricsSocket(Inode),
     OperatorSocket(Inode),
@@ -64,9 +65,17 @@ impl NamedFiles {
         let mut files = vec![
             (config.certificate.clone(), Role::Certificate),
             (config.private_key.clone(), Role::PrivateKey),
-            (data.join(Store::FILE), Role::Data),
-            (data.join(CvcKeys::FILE), Role::Data),
         ];
+        match config.engine.postgres() {
+            None => files.extend([
+                (data.join(Store::FILE), Role::Data),
+                (data.join(CvcKeys::FILE), Role::Data),
+            ]),
+            Some(PostgresSettings { url: UrlSource::File(path), .. }) => {
+                files.push((path.clone(), Role::DatabaseUrl));
+            }
+            Some(_) => (),
+        }
         if let MasterKeySource::File(path) = &config.master_key {
             files.push((path.clone(), Role::MasterKey));
         }
@@ -130,6 +139,7 @@ impl Role {
             }
             Self::BinFile
             | Self::Certificate
+            | Self::DatabaseUrl
             | Self::MasterKey
             | Self::PrivateKey
             | Self::Settings => {
@@ -145,6 +155,7 @@ impl Role {
             Self::BinFile => "bin_file",
             Self::Certificate => "certificate",
             Self::Data => "data",
+            Self::DatabaseUrl => "database_url",
             Self::MasterKey => "master_key",
             Self::MetricsSocket(_) => "metrics_socket",
             Self::OperatorSocket(_) => "operator_socket",
@@ -160,6 +171,7 @@ impl Role {
             Self::Data => {
                 "A data file has lost its owner's permissions; the next start needs them."
             }
+            Self::DatabaseUrl => "The database's URL cannot be read; the next start needs it.",
             Self::MasterKey => "The master key's file cannot be read; the next start needs it.",
             Self::MetricsSocket(_) => {
                 "The socket for metrics was removed; a restart makes it again."

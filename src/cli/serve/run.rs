@@ -21,7 +21,7 @@ use crate::cli::serve::upkeep;
 use crate::cli::serve::watch::{self, BackupSchedule, Process};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{explain_bind, storage};
-use crate::config::{AuditReads, Config, Switch};
+use crate::config::{AuditReads, Config, EngineSettings, Switch};
 use crate::domain::audit::Act;
 use crate::formulas::Catalog;
 use crate::http::{
@@ -33,7 +33,7 @@ use crate::operator::{ClockControl, Socket, SocketFailure};
 use crate::outbound::Scope;
 use crate::server::tasks::Tasks;
 use crate::server::{Hsts, IncomingRequest, Responder, ResponseFuture, Server, Settings};
-use crate::store::{DirectoryDisk, Fatal, StorageFailure};
+use crate::store::{DirectoryDisk, DiskWithoutRows, Fatal, StorageFailure};
 
 /// Properties in which `serve` and `dev` differ and that no setting names.
 pub(in crate::cli) struct ServerMode {
@@ -64,14 +64,24 @@ pub(in crate::cli) fn run(
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| os("start the threads of the server", &error))?;
     let mut vault = vault.with_audit(audit_policy(&config));
-    vault
-        .keep_free(config.disk_floor_bytes, Arc::new(DirectoryDisk(config.data_directory.clone())));
+    keep_free(&mut vault, &config);
     let vault = Arc::new(vault);
     let ended = load_bins(&vault, &config)
         .and_then(|()| runtime.block_on(serve(Arc::clone(&vault), config, mode, ready)));
     runtime.shutdown_background();
     vault.close();
     ended
+}
+
+/// The floor is for the disk of the rows. The disk of a database belongs to another program.
+fn keep_free(vault: &mut Vault, config: &Config) {
+    let directory = config.data_directory.clone();
+    match config.engine {
+        EngineSettings::Local => {
+            vault.keep_free(config.disk_floor_bytes, Arc::new(DirectoryDisk(directory)));
+        }
+        EngineSettings::Postgres(_) => vault.keep_free(0, Arc::new(DiskWithoutRows(directory))),
+    }
 }
 
 fn audit_policy(config: &Config) -> AuditPolicy {

@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 
 use crate::bounds::DATABASE_URL_FILE_BYTES_MAX;
 use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::misconfigured;
 use crate::cli::support::master_key_file::CREDENTIALS_DIRECTORY;
-use crate::config::UrlSource;
+use crate::config::{PostgresSettings, UrlSource};
+use crate::outbound::system_bundle;
 use crate::secret::Secret;
+use crate::store::{Database, DatabaseUrl};
 
 const EXAMPLE: &str = "write one line such as postgres://USER:PASSWORD@HOST/DATABASE";
 
-/// The text of the URL, without the end of its line. No failure shows any of it.
-pub(in crate::cli) fn read_url(source: &UrlSource) -> Result<Secret<String>, Failure> {
+/// No failure shows any of the URL.
+pub(in crate::cli) fn read_url(source: &UrlSource) -> Result<DatabaseUrl, Failure> {
     let path = path(source)?;
     let failed = |why: String| {
         Failure::new(Exit::Permission, "cannot read the URL of the database").file(&path).why(why)
@@ -35,14 +38,26 @@ pub(in crate::cli) fn read_url(source: &UrlSource) -> Result<Secret<String>, Fai
     }
     let bytes = Secret::new(fs::read(&path).map_err(|error| failed(error.to_string()))?);
     let text = std::str::from_utf8(bytes.expose()).map(str::trim).unwrap_or_default();
-    let is_url = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
-    if !is_url || text.contains(char::is_whitespace) {
-        return Err(failed(String::from(
-            "it is not one line with the URL of a PostgreSQL database",
-        ))
-        .try_this(EXAMPLE));
+    if text.contains(char::is_whitespace) {
+        return Err(failed(String::from("it has more than one line or word")).try_this(EXAMPLE));
     }
-    Ok(Secret::new(String::from(text)))
+    DatabaseUrl::parse(text).map_err(|invalid| failed(invalid.to_string()).try_this(EXAMPLE))
+}
+
+/// The database of these settings. Makes no connection.
+pub(in crate::cli) fn database(settings: &PostgresSettings) -> Result<Database, Failure> {
+    let url = read_url(&settings.url)?;
+    let of_system = || url.needs_tls().then(system_bundle).flatten();
+    let file = settings.ca_file.as_deref().or_else(of_system);
+    let authorities = file.map(|path| {
+        let read = fs::read(path);
+        read.map_err(|error| misconfigured("read the authorities of the database", path, &error))
+    });
+    Database::new(url, authorities.transpose()?.as_deref()).map_err(|invalid| {
+        Failure::new(Exit::Config, "the database cannot be used")
+            .why(invalid)
+            .try_this("correct the URL, or set engine.ca_file")
+    })
 }
 
 fn path(source: &UrlSource) -> Result<PathBuf, Failure> {
@@ -81,7 +96,7 @@ mod tests {
         for text in ["postgres://u:hunter2@h/d\n", "postgresql://u:hunter2@h/d"] {
             for mode in [0o600, 0o400] {
                 fs::remove_file(&file).ok();
-                assert_eq!(read(text, mode).unwrap().expose(), text.trim());
+                assert_eq!(read(text, mode).unwrap().to_string(), "database d at h port 5432");
             }
         }
         for (text, mode) in [

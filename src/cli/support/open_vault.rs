@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::app::Vault;
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::explain;
+use crate::cli::support::failure_texts::explain_at;
 use crate::cli::support::files::{check_directory, give_to_owner};
 use crate::cli::support::master_key_file::{finish_rotation, left_by_rotation, read_master_key};
 use crate::cli::support::output::complain;
@@ -36,12 +36,13 @@ pub(in crate::cli) fn open_unwritten(
     home: &VaultHome,
     master: &MasterKeySource,
 ) -> Result<Vault, Failure> {
-    let directory = home.require_data_file("this command")?;
-    check_directory(directory)?;
+    check_directory(&home.directory)?;
+    let place = home.place()?;
     let open = |key| {
-        let opened =
-            catch_damage(directory, || Vault::open_unwritten(directory, key, Clock::new()))?;
-        opened.map_err(|failure| explain(failure, directory))
+        let opened = catch_damage(&home.directory, || {
+            Vault::open_unwritten_at(&place, key, Clock::new())
+        })?;
+        opened.map_err(|failure| explain_at(failure, home))
     };
     let opened = read_master_key(master).and_then(open);
     let (vault, cleanliness) = match (opened, master) {
@@ -78,15 +79,18 @@ pub(in crate::cli) fn open_with(
     master: MasterKey,
     clock: Clock,
 ) -> Result<Vault, Failure> {
-    let directory = home.require_data_file("this command")?;
-    let opened = catch_damage(directory, || Vault::open(directory, master, clock))?;
-    let vault = opened.map_err(|failure| explain(failure, directory))?;
-    with_owner(vault, directory)
+    let place = home.place()?;
+    let opened = catch_damage(&home.directory, || Vault::open_at(&place, master, clock))?;
+    with_owner(opened.map_err(|failure| explain_at(failure, home))?, home)
 }
 
 /// Gives files that root has created to the owner of the directory, who runs the server and could
 /// not open them otherwise.
-fn with_owner(vault: Vault, directory: &Path) -> Result<Vault, Failure> {
+fn with_owner(vault: Vault, home: &VaultHome) -> Result<Vault, Failure> {
+    if !home.is_local() {
+        return Ok(vault);
+    }
+    let directory = &home.directory;
     let given = [Store::FILE, CvcKeys::FILE]
         .into_iter()
         .try_for_each(|name| give_to_owner(directory, &directory.join(name)));
@@ -126,8 +130,7 @@ pub(in crate::cli) fn create_with(
     master: MasterKey,
     clock: Clock,
 ) -> Result<Vault, Failure> {
-    let directory = home.require_data_file("this command")?;
-    check_directory(directory)?;
-    let vault = Vault::create(directory, master, clock);
-    with_owner(vault.map_err(|failure| explain(failure, directory))?, directory)
+    check_directory(&home.directory)?;
+    let vault = Vault::create_at(&home.place()?, master, clock);
+    with_owner(vault.map_err(|failure| explain_at(failure, home))?, home)
 }

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::cli::support::database_url::database;
 use crate::cli::support::failure::{Exit, Failure};
 use crate::config::{Config, EngineSettings, PostgresSettings, UrlSource};
-use crate::store::Store;
+use crate::store::{Store, StorePlace};
 
 /// The file with the database's URL of a vault of `strongroom dev`, in its data directory.
 const DEV_URL: &str = "database.url";
@@ -27,6 +28,14 @@ impl VaultHome {
         let file = dev_url(directory);
         let engine = if file.exists() { over_database(file) } else { EngineSettings::Local };
         Self { directory: directory.to_path_buf(), engine }
+    }
+
+    /// The place of the rows, for opening them. Makes no connection.
+    pub(in crate::cli) fn place(&self) -> Result<StorePlace, Failure> {
+        match self.engine.postgres() {
+            None => Ok(StorePlace::Directory(self.directory.clone())),
+            Some(settings) => database(settings).map(StorePlace::Database),
+        }
     }
 
     pub(in crate::cli) fn is_local(&self) -> bool {
