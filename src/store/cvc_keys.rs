@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::bounds::CVC_KEYS_MAX;
 use crate::crypto::SEALED_KEY_BYTES;
 use crate::store::failure::StorageFailure;
-use crate::store::volume::{Directory, OverlayVolume, Volume, VolumeFile};
+use crate::store::volume::{Directory, MemoryVolume, OverlayVolume, Volume, VolumeFile};
 
 const SLOT_BYTES: usize = 128;
 const SLOT: u64 = 128;
@@ -60,6 +60,11 @@ impl CvcKeys {
     /// Opens the keys read-only, for verification. A missing file has no keys.
     pub fn open_unwritten(directory: &Path) -> Result<Self, StorageFailure> {
         Self::on_volume(&OverlayVolume::new(directory))
+    }
+
+    /// Keys that end with the process.
+    pub fn in_memory() -> Result<Self, StorageFailure> {
+        Self::on_volume(&MemoryVolume)
     }
 
     pub(crate) fn on_volume(volume: &dyn Volume) -> Result<Self, StorageFailure> {
@@ -296,6 +301,20 @@ mod tests {
         let after_power_loss = TestDisk::holding(disk.durable());
         let keys = CvcKeys::on_volume(&after_power_loss).unwrap();
         assert!(keys.sealed(&name).is_some(), "the key is lost");
+    }
+
+    #[test]
+    fn keys_in_memory_are_kept_and_destroyed_like_those_of_a_file() {
+        let keys = CvcKeys::in_memory().unwrap();
+        for minute in 10..13 {
+            keys.keep(([1; 16], minute), &SEALED).unwrap();
+        }
+        assert_eq!(keys.destroy_before(12).unwrap(), 2);
+        assert_eq!(keys.sealed(&([1; 16], 11)), None);
+        assert_eq!(keys.sealed(&([1; 16], 12)).as_deref(), Some(SEALED.as_slice()));
+        keys.keep(([1; 16], 13), &SEALED).unwrap();
+        assert!(keys.check_place().is_ok() && keys.damaged() == 0);
+        assert_eq!(CvcKeys::in_memory().unwrap().all(), Vec::new(), "another process has none");
     }
 
     #[test]

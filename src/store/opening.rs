@@ -23,10 +23,14 @@ pub const FORMAT: u32 = 6;
 
 /// Creates a data file of the current format with the rows of `first`.
 pub(super) fn create(volume: &dyn Volume, first: Change) -> Result<(), OpenFailure> {
-    let id = Random::new().bytes();
-    let first = meta::put_file_id(meta::put_format(first, FORMAT), id);
+    let first = described(first);
     let fill = |database: &GuardedDatabase| write(database, first).map_err(OpenFailure::Storage);
     DataFile::create(volume, fill).map(drop)
+}
+
+/// The first change of a new store, with the store's description of itself.
+pub(super) fn described(first: Change) -> Change {
+    meta::put_file_id(meta::put_format(first, FORMAT), Random::new().bytes())
 }
 
 /// Writes a change into a data file that no engine uses.
@@ -55,11 +59,15 @@ pub(super) fn first_look(database: &GuardedDatabase) -> Result<Snapshot, Storage
 }
 
 pub(super) fn check_format(database: &GuardedDatabase) -> Result<(), OpenFailure> {
-    let snapshot = first_look(database).map_err(OpenFailure::Storage)?;
-    match meta::format(&snapshot).map_err(OpenFailure::Storage)? {
+    check_snapshot(&first_look(database).map_err(OpenFailure::Storage)?)
+}
+
+/// Checks that the rows have the format of this program.
+pub(super) fn check_snapshot(snapshot: &Snapshot) -> Result<(), OpenFailure> {
+    match meta::format(snapshot).map_err(OpenFailure::Storage)? {
         Some(FORMAT) => Ok(()),
         Some(newer) if newer > FORMAT => {
-            let program = meta::program(&snapshot).map_err(OpenFailure::Storage)?;
+            let program = meta::program(snapshot).map_err(OpenFailure::Storage)?;
             Err(OpenFailure::Newer(newer, program))
         }
         Some(older) if older > 0 => Err(OpenFailure::Older(older)),

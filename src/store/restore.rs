@@ -2,22 +2,29 @@
 
 use std::path::Path;
 
+use crate::bounds::DATABASE_LOAD_BYTES;
 use crate::domain::time::Timestamp;
+use crate::store::alarm::Alarm;
 use crate::store::archive::chain::ArchiveProblem;
 use crate::store::archive::replay::{Reached, Replay, Walk, WalkFailure};
 use crate::store::backup::format::InvalidBackup;
 use crate::store::backup::manifest::Manifest;
 use crate::store::backup::reader::Reader;
+use crate::store::batch::Batch;
 use crate::store::change::Change;
-use crate::store::engine::Moment;
 use crate::store::engine::local::database::GuardedDatabase;
 use crate::store::engine::local::file::{self, DataFile};
 use crate::store::engine::local::load_into;
 use crate::store::engine::local::open::begin_timeline;
+use crate::store::engine::local::state::Origin;
+use crate::store::engine::postgres::{Access, Database, PostgresEngine};
+use crate::store::engine::{Engine, Moment, RowChange, SortedRows};
+use crate::store::epochs::Epochs;
 use crate::store::failure::{OpenFailure, StorageFailure};
 use crate::store::handle::Store;
 use crate::store::meta;
 use crate::store::opening;
+use crate::store::snapshot::Snapshot;
 use crate::store::volume::Directory;
 
 /// The reason why no data file was made. The partial file was removed.
@@ -79,6 +86,79 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Makes a store in a database without one. It cannot be opened until every row was read,
+    /// checked and made durable. A database is not migrated, so the backup must have the format of
+    /// this program. It begins a new timeline.
+    pub fn restore_into(
+        database: &Database,
+        mut backup: Reader,
+        archive: Option<Replay<'_>>,
+        mark: Change,
+    ) -> Result<Restored, RestoreFailure> {
+        let format = backup.manifest().file_format;
+        if format != opening::FORMAT {
+            return Err(OpenFailure::Older(format).into());
+        }
+        if archive.is_some() {
+            return Err(StorageFailure::Database(
+                String::from("an archive cannot be replayed into it"),
+                "restore with the archive into a directory, back that vault up, and restore the \
+                 backup into the database",
+            )
+            .into());
+        }
+        let Moment { timeline, sequence } = backup.manifest().moment().unwrap_or_default();
+        database.create(Origin { timeline, sequence }, &[], false)?;
+        let filled = fill(database, &mut backup, mark);
+        let done = filled.and_then(|check| Ok((check, database.complete()?)));
+        match done {
+            Ok((master_check, ())) => {
+                Ok(Restored { manifest: backup.manifest().clone(), reached: None, master_check })
+            }
+            Err(failure) => {
+                // The failure that is reported is the first one. Tables that stay cannot be opened.
+                database.remove_incomplete().ok();
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// Writes the rows of the backup, then those of `mark`, and returns the check value of the master
+/// key.
+fn fill(database: &Database, backup: &mut Reader, mark: Change) -> Result<Vec<u8>, RestoreFailure> {
+    let engine = PostgresEngine::start(database, Access::Loading)?;
+    with_rows(backup, |rows| load_over(&engine, rows))?;
+    engine.apply(&mut |newest| {
+        let mut batch = Batch::new(newest, None);
+        batch.take(mark.clone())?;
+        batch.rows()
+    })?;
+    let snapshot = Snapshot::new(engine.snapshot()?, Alarm::default(), Epochs::new().current());
+    let master_check = meta::master_check(&snapshot)?.unwrap_or_default();
+    drop(snapshot);
+    engine.close()?;
+    Ok(master_check)
+}
+
+/// Writes rows in several batches.
+fn load_over(engine: &dyn Engine, rows: &mut SortedRows<'_>) -> Result<(), StorageFailure> {
+    let mut rows = rows.peekable();
+    while rows.peek().is_some() {
+        let (mut chunk, mut bytes) = (Vec::new(), 0_usize);
+        while bytes < DATABASE_LOAD_BYTES
+            && let Some(row) = rows.next()
+        {
+            let (table, (key, value)) = row?;
+            bytes = bytes.saturating_add(key.len()).saturating_add(value.len());
+            chunk.push(RowChange { table, key, value: Some(value) });
+        }
+        engine.apply(&mut |_| Ok(chunk.clone()))?;
+    }
+    Ok(())
+}
+
 /// Refuses a backup that shows a later moment than the one to restore.
 fn check_time(manifest: &Manifest, until: Option<Timestamp>) -> Result<(), RestoreFailure> {
     let settled = manifest.settled_at().ok_or(RestoreFailure::NoMoment)?;
@@ -118,6 +198,14 @@ pub(in crate::store) fn load(
     database: &GuardedDatabase,
     backup: &mut Reader,
 ) -> Result<(), RestoreFailure> {
+    with_rows(backup, |rows| load_into(database, rows))
+}
+
+/// Gives all rows of the backup to `use_rows`, in order.
+fn with_rows(
+    backup: &mut Reader,
+    use_rows: impl FnOnce(&mut SortedRows<'_>) -> Result<(), StorageFailure>,
+) -> Result<(), RestoreFailure> {
     // The loader knows only failures of storage; that of the backup is kept here.
     let mut invalid = None;
     let mut chunk = None;
@@ -139,7 +227,7 @@ pub(in crate::store) fn load(
             }
         }
     });
-    let loaded = load_into(database, &mut rows);
+    let loaded = use_rows(&mut rows);
     if let Some(invalid) = invalid {
         return Err(invalid.into());
     }

@@ -32,7 +32,7 @@ use crate::store::chain::{Checkpoint, Signers};
 use crate::store::meta::Restoration;
 use crate::store::{
     Change, Cleanliness, CvcKeys, MigrationFailure, OpenFailure, Snapshot, StorageFailure, Store,
-    Table, Verdict, meta, tables,
+    StorePlace, Table, Verdict, meta, tables,
 };
 
 /// The reason that a vault could not be created or opened. Nothing was changed.
@@ -72,6 +72,54 @@ impl Vault {
             return Err(failed(failure));
         }
         Ok(Self { migrated, ..opened })
+    }
+
+    /// Creates a vault in a place without one.
+    pub fn create_at(
+        place: &StorePlace,
+        master: MasterKey,
+        clock: Clock,
+    ) -> Result<Self, VaultFailure> {
+        let random = Random::new();
+        let first = first_change(&master, &random, clock.now());
+        let store = place.create(&clock, first).map_err(VaultFailure::File)?;
+        start(store, place.cvc_keys(), master, clock, random)
+    }
+
+    /// Opens the vault in either kind of place.
+    pub fn open_at(
+        place: &StorePlace,
+        master: MasterKey,
+        clock: Clock,
+    ) -> Result<Self, VaultFailure> {
+        let database = match place {
+            StorePlace::Directory(directory) => return Self::open(directory, master, clock),
+            StorePlace::Database(database) => database,
+        };
+        let store = Store::open_in(database).map_err(VaultFailure::File)?;
+        let opened = start(store, place.cvc_keys(), master, clock, Random::new())?;
+        if let Err(failure) = note_restore(&opened) {
+            opened.close();
+            return Err(failed(failure));
+        }
+        Ok(opened)
+    }
+
+    /// Opens the vault for checking: nothing is written to it.
+    pub fn open_unwritten_at(
+        place: &StorePlace,
+        master: MasterKey,
+        clock: Clock,
+    ) -> Result<(Self, Cleanliness), VaultFailure> {
+        let database = match place {
+            StorePlace::Directory(directory) => {
+                return Self::open_unwritten(directory, master, clock);
+            }
+            StorePlace::Database(database) => database,
+        };
+        let store = Store::open_unwritten_in(database).map_err(VaultFailure::File)?;
+        let opened = start(store, place.cvc_keys(), master, clock, Random::new())?;
+        Ok((opened, Cleanliness::Clean))
     }
 
     /// Opens the vault for checking: nothing is written to any file.

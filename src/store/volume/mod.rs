@@ -2,6 +2,7 @@
 //! codes reach the disk only through it, so that tests can replace the disk under all of them.
 
 mod directory;
+mod memory;
 mod overlay;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use std::io;
 use std::path::PathBuf;
 
 pub use directory::Directory;
+pub(super) use memory::MemoryVolume;
 pub(super) use overlay::OverlayVolume;
 
 /// A directory of files.

@@ -33,10 +33,11 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rsa", &["crypto"]),
     // The free space of the disk; whether other processes may read our memory.
     ("rustix", &["cli", "store"]),
-    ("rustls", &["directory", "outbound", "server"]),
+    ("rustls", &["directory", "outbound", "server", "store"]),
     // The pure rooms are missing here: they neither wait nor start anything.
     ("tokio", &["app", "cli", "directory", "http", "operator", "outbound", "server", "store"]),
-    ("tokio_rustls", &["directory", "outbound", "server"]),
+    ("tokio_postgres", &["store"]),
+    ("tokio_rustls", &["directory", "outbound", "server", "store"]),
     // Tasks are started in one place, so that a drain waits for all of them.
     ("tokio_util", &["server"]),
     ("toml", &["config", "formulas"]),

@@ -10,6 +10,7 @@ use crate::bounds::{DATABASE_ANSWER_MAX, DATABASE_THREADS};
 use crate::crypto::Random;
 use crate::store::engine::RowChange;
 use crate::store::engine::local::state::Origin;
+use crate::store::engine::postgres::Access;
 use crate::store::engine::postgres::dial::{Dialed, Dialer, Use};
 use crate::store::engine::postgres::faults::{Fault, LATE};
 use crate::store::engine::postgres::schema;
@@ -68,14 +69,28 @@ impl Database {
         })
     }
 
+    /// Makes a vault usable that was created incomplete.
+    pub(in crate::store) fn complete(&self) -> Result<(), OpenFailure> {
+        self.run(async |client| client.batch_execute(schema::COMPLETE).await.map_err(failed))
+    }
+
+    /// Removes the tables of a vault that is not complete.
+    pub(in crate::store) fn remove_incomplete(&self) -> Result<(), OpenFailure> {
+        self.run(async |client| {
+            let summary = schema::read(client).await.map_err(failed)?;
+            summary.ok_or(OpenFailure::NotOurs)?.checked(Access::Loading)?;
+            client.batch_execute(schema::REMOVE).await.map_err(failed)
+        })
+    }
+
     /// Checks that the tables are those of a complete vault that this program knows.
-    pub(in crate::store) fn check(&self) -> Result<schema::Summary, OpenFailure> {
+    pub(in crate::store) fn check(&self, access: Access) -> Result<schema::Summary, OpenFailure> {
         self.run(async |client| {
             if !schema::exists(client).await.map_err(failed)? {
                 return Err(OpenFailure::Missing);
             }
             let summary = schema::read(client).await.map_err(failed)?;
-            summary.ok_or(OpenFailure::NotOurs)?.checked()
+            summary.ok_or(OpenFailure::NotOurs)?.checked(access)
         })
     }
 

@@ -56,8 +56,19 @@ use crate::store::failure::{OpenFailure, StorageFailure};
 pub(in crate::store) struct PostgresEngine {
     shared: Arc<Shared>,
     writer: Mutex<Writer>,
+    access: Access,
     /// Ends with the engine; `None` while it is dropped.
     runtime: Option<Runtime>,
+}
+
+/// The use of a vault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum Access {
+    ReadWrite,
+    /// For verification.
+    ReadOnly,
+    /// The vault is being made from a backup, and nothing else uses it.
+    Loading,
 }
 
 /// The connection for writing.
@@ -71,14 +82,17 @@ struct Writer {
 
 impl PostgresEngine {
     /// Opens the engine on the tables of a complete vault.
-    pub(in crate::store) fn start(database: &Database) -> Result<Self, OpenFailure> {
-        let summary = database.check()?;
+    pub(in crate::store) fn start(
+        database: &Database,
+        access: Access,
+    ) -> Result<Self, OpenFailure> {
+        let summary = database.check(access)?;
         let runtime = database::runtime()?;
         let shared = Shared::new(runtime.handle().clone(), database.dialer(), summary.timeline);
         shared.note(summary.sequence);
         let writer = Writer { session: None, id: Random::new().bytes(), attempts: 0 };
         let writer = Mutex::new(writer);
-        Ok(Self { shared: Arc::new(shared), writer, runtime: Some(runtime) })
+        Ok(Self { shared: Arc::new(shared), writer, access, runtime: Some(runtime) })
     }
 }
 
@@ -124,6 +138,9 @@ impl Engine for PostgresEngine {
     }
 
     fn apply(&self, decide: &mut Decide<'_>) -> Result<(), StorageFailure> {
+        if self.access == Access::ReadOnly {
+            return Err(StorageFailure::Impossible("the vault was opened for verification"));
+        }
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..DATABASE_DECISIONS_MAX {
             if writer.attempt(&self.shared, decide)?.is_some() {
@@ -131,6 +148,10 @@ impl Engine for PostgresEngine {
             }
         }
         Err(StorageFailure::Unavailable(faults::CONFLICTS))
+    }
+
+    fn is_shared(&self) -> bool {
+        true
     }
 
     /// Asks the database for the row of the vault.

@@ -10,6 +10,7 @@
 use tokio_postgres::{Client, Error};
 
 use crate::store::engine::local::state::Origin;
+use crate::store::engine::postgres::Access;
 use crate::store::failure::{OpenFailure, StorageFailure};
 
 /// The version of these tables. The formats of rows have a number of their own.
@@ -60,8 +61,12 @@ pub(super) async fn create(
     client.execute(STATE, &[&VERSION, &timeline, &sequence, &before]).await.map(drop)
 }
 
-/// Makes the vault usable.
-pub(super) const COMPLETE: &str = "UPDATE strongroom_state SET is_complete = true WHERE id = 1";
+/// Makes the vault usable. Its history goes on behind the one that its rows come from.
+pub(super) const COMPLETE: &str =
+    "UPDATE strongroom_state SET is_complete = true, sequence = origin_sequence WHERE id = 1";
+
+pub(super) const REMOVE: &str =
+    "DROP TABLE strongroom_state, strongroom_rows, strongroom_writers, strongroom_turn";
 
 /// The row of the vault, as far as all versions of the tables have it.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +92,7 @@ pub(super) async fn read(client: &Client) -> Result<Option<Summary>, Error> {
 }
 
 impl Summary {
-    pub(super) fn checked(self) -> Result<Self, OpenFailure> {
+    pub(super) fn checked(self, access: Access) -> Result<Self, OpenFailure> {
         if self.version != VERSION {
             return Err(OpenFailure::Storage(StorageFailure::Database(
                 format!(
@@ -97,7 +102,10 @@ impl Summary {
                 "use the newer program; nothing was changed",
             )));
         }
-        if !self.is_complete {
+        if access == Access::Loading && self.is_complete {
+            return Err(OpenFailure::Exists);
+        }
+        if access != Access::Loading && !self.is_complete {
             return Err(OpenFailure::Storage(StorageFailure::Database(
                 String::from("the restore into it did not end"),
                 "delete its tables whose names begin with strongroom_, then restore again",

@@ -13,7 +13,7 @@ use std::sync::{Mutex, OnceLock};
 use crate::crypto::Random;
 use crate::domain::hex;
 use crate::store::engine::local::state::Origin;
-use crate::store::engine::postgres::{Database, DatabaseUrl, PostgresEngine};
+use crate::store::engine::postgres::{Access, Database, DatabaseUrl, PostgresEngine};
 
 /// The user that runs the server if the tests run as root, which the server refuses.
 const NOBODY: u32 = 65_534;
@@ -68,7 +68,7 @@ pub(in crate::store) fn server_for(test: &str) -> Option<&'static Server> {
 }
 
 pub(in crate::store) fn engine(test: &str) -> Option<PostgresEngine> {
-    Some(PostgresEngine::start(&empty_vault(test)?).unwrap())
+    Some(PostgresEngine::start(&empty_vault(test)?, Access::ReadWrite).unwrap())
 }
 
 /// The directory of the newest installed version.

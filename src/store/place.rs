@@ -1,0 +1,123 @@
+//! The place of a store: a directory of this host, or a database that several processes share.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::clock::Clock;
+use crate::store::alarm::Alarm;
+use crate::store::archive::replay::Replay;
+use crate::store::backup::reader::Reader;
+use crate::store::batch::Batch;
+use crate::store::change::Change;
+use crate::store::cvc_keys::CvcKeys;
+use crate::store::engine::local::state::Origin;
+use crate::store::engine::postgres::{Access, Database, PostgresEngine};
+use crate::store::engine::{Moment, Order, Page, Read};
+use crate::store::failure::{OpenFailure, StorageFailure};
+use crate::store::handle::Store;
+use crate::store::opening;
+use crate::store::restore::{RestoreFailure, Restored};
+use crate::store::tables::{KeyRange, Table};
+
+#[derive(Debug, Clone)]
+pub enum StorePlace {
+    Directory(PathBuf),
+    Database(Database),
+}
+
+impl StorePlace {
+    /// The directory of the local engine; `None` for a database.
+    pub fn directory(&self) -> Option<&Path> {
+        match self {
+            Self::Directory(directory) => Some(directory),
+            Self::Database(_) => None,
+        }
+    }
+
+    /// Creates a store with the rows of `first`. A crash leaves nothing that looks like a vault.
+    pub fn create(&self, clock: &Clock, first: Change) -> Result<Store, OpenFailure> {
+        match self {
+            Self::Directory(directory) => Store::create(directory, clock, first),
+            Self::Database(database) => Store::create_in(database, first),
+        }
+    }
+
+    pub fn open(&self, clock: &Clock) -> Result<Store, OpenFailure> {
+        match self {
+            Self::Directory(directory) => Store::open(directory, clock),
+            Self::Database(database) => Store::open_in(database),
+        }
+    }
+
+    /// The keys of card verification codes. Old rows of a database stay in its log and its replicas,
+    /// so that a key could not be destroyed there: the process that took a code holds its key in
+    /// memory alone.
+    pub fn cvc_keys(&self) -> Result<CvcKeys, StorageFailure> {
+        match self {
+            Self::Directory(directory) => CvcKeys::open(directory),
+            Self::Database(_) => CvcKeys::in_memory(),
+        }
+    }
+
+    /// Makes a store from a backup of either kind of place. See [`Store::restore`].
+    pub fn restore(
+        &self,
+        backup: Reader,
+        archive: Option<Replay<'_>>,
+        mark: Change,
+    ) -> Result<Restored, RestoreFailure> {
+        match self {
+            Self::Directory(directory) => Store::restore(directory, backup, archive, mark),
+            Self::Database(database) => Store::restore_into(database, backup, archive, mark),
+        }
+    }
+}
+
+impl Store {
+    /// Creates a store in a database without one. All rows are there, or none.
+    pub fn create_in(database: &Database, first: Change) -> Result<Self, OpenFailure> {
+        let mut batch = Batch::new(&NoRows, None);
+        batch.take(opening::described(first))?;
+        database.create(Origin::default(), &batch.rows()?, true)?;
+        Self::open_in(database)
+    }
+
+    pub fn open_in(database: &Database) -> Result<Self, OpenFailure> {
+        Self::over(database, Access::ReadWrite)
+    }
+
+    /// Opens the store for verification: every write is refused.
+    pub fn open_unwritten_in(database: &Database) -> Result<Self, OpenFailure> {
+        Self::over(database, Access::ReadOnly)
+    }
+
+    fn over(database: &Database, access: Access) -> Result<Self, OpenFailure> {
+        let engine = PostgresEngine::start(database, access)?;
+        let store = Self::start(Arc::new(engine), Alarm::default());
+        let checked = store.snapshot().map_err(OpenFailure::Storage);
+        match checked.and_then(|snapshot| opening::check_snapshot(&snapshot)) {
+            Ok(()) => Ok(store),
+            Err(failure) => {
+                store.close();
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// A store before its first change.
+struct NoRows;
+
+impl Read for NoRows {
+    fn moment(&self) -> Result<Moment, StorageFailure> {
+        Ok(Moment::default())
+    }
+
+    fn get(&self, _: Table, _: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
+        Ok(None)
+    }
+
+    fn page(&self, _: &KeyRange, _: Order, _: usize) -> Result<Page, StorageFailure> {
+        Ok(Page { rows: Vec::new(), is_last: true })
+    }
+}
