@@ -24,7 +24,7 @@ use crate::domain::time::Timestamp;
 use crate::operator::{Command, CommandAnswer, CommandExchange, ask};
 use crate::secret::Secret;
 use crate::store::backup::{InvalidBackup, Reader};
-use crate::store::{Store, Table, meta};
+use crate::store::{Table, meta};
 
 const CHAIN_DIFFERS: &str = "strongroom: warning: the hashes of these shares in the data file \
                              differ from those in its audit chain; run strongroom audit verify";

@@ -26,8 +26,8 @@ use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
 use crate::operator::{Command, CommandAnswer, CommandExchange, ask, render_report};
-use crate::store::{Cleanliness, Store, StorePlace};
 use crate::store::chain::{ChainReport, Inspection, TrustAnchors};
+use crate::store::{Cleanliness, Store, StorePlace};
 
 pub(in crate::cli) fn audit(command: AuditCommand) -> Result<(), Failure> {
     match command.action {
@@ -143,9 +143,7 @@ fn inspect(home: &VaultHome, expected: &TrustAnchors) -> Result<ChainReport, Fai
     let directory = &home.directory;
     check_directory(directory)?;
     let opened = match home.place()? {
-        StorePlace::Directory(directory) => {
-            Store::open_unwritten(&directory, &Clock::new(), None)
-        }
+        StorePlace::Directory(directory) => Store::open_unwritten(&directory, &Clock::new(), None),
         StorePlace::Database(database) => {
             Store::open_unwritten_in(&database).map(|store| (store, Cleanliness::Clean))
         }

@@ -139,7 +139,8 @@ pub(in crate::cli) fn explain_at(failure: VaultFailure, home: &VaultHome) -> Fai
                 .try_this("strongroom serve, or name another database")
         }
         VaultFailure::File(OpenFailure::Missing) => {
-            Failure::new(Exit::Data, "there is no vault in the database").try_this("strongroom init")
+            Failure::new(Exit::Data, "there is no vault in the database")
+                .try_this("strongroom init")
         }
         VaultFailure::File(OpenFailure::Newer(format, program)) => {
             let by = program.map(|version| format!(", of strongroom {version}"));

@@ -39,9 +39,8 @@ pub(in crate::cli) fn open_unwritten(
     check_directory(&home.directory)?;
     let place = home.place()?;
     let open = |key| {
-        let opened = catch_damage(&home.directory, || {
-            Vault::open_unwritten_at(&place, key, Clock::new())
-        })?;
+        let opened =
+            catch_damage(&home.directory, || Vault::open_unwritten_at(&place, key, Clock::new()))?;
         opened.map_err(|failure| explain_at(failure, home))
     };
     let opened = read_master_key(master).and_then(open);
