@@ -17,6 +17,7 @@ mod jobs;
 mod keys;
 mod origin;
 mod outbound;
+mod processes;
 mod proxies;
 mod proxy_calls;
 #[cfg(test)]
@@ -59,6 +60,7 @@ pub use keys::share_sets::ChainWord;
 pub use outbound::{
     ClientIdentity, Outbound, OutboundFailure, OutboundRequest, OutboundResponse, Sending,
 };
+pub use processes::Beat;
 pub use proxies::expressions::check_expressions;
 pub use proxies::manage::ProxyQuery;
 pub use proxies::transforms::TransformFailure;

@@ -58,6 +58,7 @@ pub struct Vault {
     pub(in crate::app) jobs: Arc<crate::app::jobs::Jobs>,
     pub(in crate::app) scrubs: crate::app::upkeep::scrub::watch::ScrubWatch,
     pub(in crate::app) deletions: crate::app::deletion::state::Deletions,
+    pub(in crate::app) processes: crate::app::processes::state::ProcessState,
 }
 
 impl Vault {

@@ -39,6 +39,7 @@ pub mod pattern;
 pub mod permission;
 pub mod privacy;
 pub mod problem_type;
+pub mod process;
 pub mod proxy;
 pub mod quota;
 pub mod search_query;

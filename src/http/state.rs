@@ -19,7 +19,7 @@ use crate::metrics::Registry;
 #[derive(Debug)]
 pub struct Http {
     pub app: Arc<Vault>,
-    pub limiter: Limiter,
+    pub limiter: Arc<Limiter>,
     /// The text of an answer with 429.
     pub limit_advice: &'static str,
     pub log: Log,

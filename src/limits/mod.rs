@@ -30,6 +30,7 @@ mod tests;
 use std::fmt;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 pub use address::{Network, client_address};
@@ -48,6 +49,8 @@ use table::{Charge, ChargeVerdict, CounterTable};
 pub struct Limiter {
     /// `None` when switched off.
     table: Option<CounterTable>,
+    /// The number of processes that share the published rates.
+    processes: AtomicU32,
 }
 
 /// The state of the counter that is closest to its limit after an admitted request.
@@ -75,12 +78,23 @@ pub struct RateLimitRefusal {
 impl Limiter {
     /// A limiter with its full table; slots are allocated as they are needed.
     pub fn on() -> Self {
-        Self { table: Some(CounterTable::new()) }
+        Self { table: Some(CounterTable::new()), processes: AtomicU32::new(1) }
     }
 
     /// A limiter that admits everything, for development.
     pub const fn off() -> Self {
-        Self { table: None }
+        Self { table: None, processes: AtomicU32::new(1) }
+    }
+
+    /// Divides the rates by the number of processes that requests are spread over. Each request then
+    /// counts as one in each of them, so that all of them together admit the published rate.
+    pub fn divide_by(&self, processes: NonZeroU32) {
+        self.processes.store(processes.get(), Ordering::Relaxed);
+    }
+
+    fn weighed(&self, requests: NonZeroU32) -> NonZeroU32 {
+        let processes = NonZeroU32::new(self.processes.load(Ordering::Relaxed));
+        requests.saturating_mul(processes.unwrap_or(NonZeroU32::MIN))
     }
 
     /// Charges the global row; call it before authentication. `None` when switched off.
@@ -94,7 +108,7 @@ impl Limiter {
         };
         let sender = Sender { key: None, address: AddressPrefix::of(address) };
         let global = |scope| scope == RowScope::Global;
-        charge(table, global, sender, NonZeroU32::MIN, NonZeroU32::MIN, now)
+        charge(table, global, sender, NonZeroU32::MIN, self.weighed(NonZeroU32::MIN), now)
     }
 
     /// Charges all rows of a request with an API key; call it after authentication. `None` when no
@@ -121,6 +135,7 @@ impl Limiter {
             return Ok(());
         };
         let sender = Sender { key: Some(request.key), address: AddressPrefix::of(request.address) };
+        let requests = self.weighed(requests);
         let charged = charge(table, |scope| scope.covers(request), sender, factor, requests, now);
         charged.map(drop).map_err(|refusal| match refusal.row.action {
             RowAction::Block { .. } => refusal,
@@ -198,11 +213,14 @@ impl Limiter {
             return Ok(None);
         };
         let admitted = match rate_limit.factor() {
-            Some(factor) => charge(table, covers, sender, factor, NonZeroU32::MIN, now)?,
+            Some(factor) => {
+                charge(table, covers, sender, factor, self.weighed(NonZeroU32::MIN), now)?
+            }
             None => None,
         };
         if rate_limit != RateLimit::Default {
-            give_back_global(table, sender.address, rate_limit, now);
+            let requests = self.weighed(NonZeroU32::MIN);
+            give_back_global(table, sender.address, rate_limit, requests, now);
         }
         Ok(admitted)
     }
@@ -308,11 +326,12 @@ fn give_back_global(
     table: &CounterTable,
     address: AddressPrefix,
     rate_limit: RateLimit,
+    requests: NonZeroU32,
     now: Timestamp,
 ) {
     for (number, row) in numbered_rows().filter(|(_, row)| row.scope == RowScope::Global) {
         let identity = CounterIdentity::new(number, None, Some(address));
-        let terms = Terms::of(row, NonZeroU32::MIN);
+        let terms = Terms::of(row, NonZeroU32::MIN).counting(requests);
         table.amend(&identity, |state| state.credited(&terms, rate_limit.factor(), now));
     }
 }

@@ -3,10 +3,11 @@
 
 use std::net::SocketAddr;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::checks::{Checks, Readiness};
 use super::page::Amount;
+use crate::domain::process::ListedProcess;
 use crate::domain::time::Timestamp;
 
 #[derive(Debug, Default)]
@@ -20,6 +21,8 @@ pub enum StatusValue {
     Count(u64),
     Flag(bool),
     Name(&'static str),
+    /// The processes that share the store.
+    Processes(Vec<ListedProcess>),
     Time(Timestamp),
 }
 
@@ -64,7 +67,20 @@ impl From<StatusValue> for Value {
             StatusValue::Count(count) => Self::from(count),
             StatusValue::Flag(flag) => Self::from(flag),
             StatusValue::Name(name) => Self::from(name),
+            StatusValue::Processes(all) => all.iter().map(process).collect(),
             StatusValue::Time(at) => Self::from(at.to_wire()),
         }
     }
+}
+
+fn process(listed: &ListedProcess) -> Value {
+    json!({
+        "id": listed.id.to_string(),
+        "host": listed.host,
+        "version": listed.version,
+        "started_at": listed.started_at.to_wire(),
+        "beat_at": listed.beat_at.to_wire(),
+        "leader": listed.is_leader,
+        "this": listed.is_own,
+    })
 }

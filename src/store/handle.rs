@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -25,7 +25,7 @@ use crate::store::epochs::Epochs;
 use crate::store::failure::{CommitFailure, Fatal, OpenFailure, StorageFailure};
 use crate::store::migration;
 use crate::store::opening::{self, Cleanliness};
-use crate::store::shared::{Process, Repeatable, SharedRows, Term};
+use crate::store::shared::{Process, Repeatable, Term};
 use crate::store::snapshot::Snapshot;
 use crate::store::volume::{Directory, OverlayVolume, Volume};
 use crate::store::writer::{Job, Writer};
@@ -38,8 +38,8 @@ pub struct Store(pub(super) Arc<Inner>);
 pub(super) struct Inner {
     pub(super) engine: Arc<dyn Engine>,
     jobs: SyncSender<Job>,
-    access_generation: Arc<AtomicU64>,
-    webhook_generation: Arc<AtomicU64>,
+    pub(super) access_generation: Arc<AtomicU64>,
+    pub(super) webhook_generation: Arc<AtomicU64>,
     pub(super) alarm: Alarm,
     epochs: Epochs,
     pub(super) metrics: Arc<WriterMetrics>,
@@ -48,7 +48,7 @@ pub(super) struct Inner {
     writer: Mutex<Option<JoinHandle<()>>>,
     background: Background,
     /// `None` for an engine that no other process uses.
-    process: Option<Arc<Process>>,
+    pub(super) process: Option<Arc<Process>>,
 }
 
 /// Starts work that a caller waits for, on a thread of its own. The simulation runs it at once, so
@@ -337,38 +337,6 @@ impl Store {
 
     pub fn health(&self) -> EngineHealth {
         self.0.engine.health()
-    }
-
-    /// Changes with every commit that concerns tenants, applications or keys.
-    pub fn access_generation(&self) -> u64 {
-        self.generation(&self.0.access_generation)
-    }
-
-    /// Changes with every commit that concerns webhooks.
-    pub fn webhook_generation(&self) -> u64 {
-        self.generation(&self.0.webhook_generation)
-    }
-
-    /// While this process may lack the newest changes of others, each call gives a new generation,
-    /// so that nothing is found in a cache.
-    fn generation(&self, of: &AtomicU64) -> u64 {
-        match &self.0.process {
-            Some(process) if process.is_stale() => {
-                of.fetch_add(1, Ordering::AcqRel).wrapping_add(1)
-            }
-            Some(_) | None => of.load(Ordering::Acquire),
-        }
-    }
-
-    /// Empties caches, because another process has changed the rows that they were made from.
-    pub fn advance_generations(&self) {
-        self.0.webhook_generation.fetch_add(1, Ordering::Release);
-        self.0.access_generation.fetch_add(1, Ordering::Release);
-    }
-
-    /// The rows of the processes that share the store; `None` if this process has it alone.
-    pub fn shared(&self) -> Option<SharedRows<'_>> {
-        self.0.process.as_deref().map(|process| SharedRows::new(self, process))
     }
 
     /// Checks that the names of the open files still name them. A failure does not end the process.

@@ -15,7 +15,7 @@ use crate::app::error::{Error, Fault};
 use crate::app::upkeep::verify::Report;
 use crate::app::vault::Vault;
 use crate::bounds::{AUDIT_CHECKPOINT_PERIOD, AUDIT_ROWS_AT_ONCE, SWEEP_BATCH_MAX};
-use crate::crypto::SigningKey;
+use crate::crypto::{KeyPurpose, SigningKey, SystemKeys};
 use crate::domain::time::Timestamp;
 use crate::store::chain::{
     ChainReport, ChainRows, Checkpoint, Extent, Head, Inspection, Receipt, RecordState,
@@ -72,8 +72,15 @@ impl Audit<'_> {
     /// entries, so one check is enough.
     pub(in crate::app) fn may_sign(self) -> Result<bool, Error> {
         let watch = &self.vault.audit_watch;
-        if !watch.tail_is_known.load(Ordering::Relaxed) {
-            if !self.tail_is_whole()? {
+        // Other processes write entries too, and may replace the signing key.
+        let is_shared = self.vault.processes().may_be_several();
+        if is_shared || !watch.tail_is_known.load(Ordering::Relaxed) {
+            let mut is_whole = self.tail_is_whole()?;
+            if is_shared && !is_whole {
+                self.vault.keys().reload_system()?;
+                is_whole = self.tail_is_whole()?;
+            }
+            if !is_whole {
                 watch.find(AuditFinding::BrokenTail);
             }
             watch.tail_is_known.store(true, Ordering::Relaxed);
@@ -222,7 +229,23 @@ impl Audit<'_> {
             at: self.vault.now(),
             extent: Some(Extent { signer: system.signer(), records }),
         };
-        Ok(Some(statement.sign(system.signing()).keep()))
+        Ok(Some(statement.sign(system.signing()).keep().and(self.expect_signer(snapshot)?)))
+    }
+
+    /// The change is refused if another process has signed meanwhile, or has replaced the signing
+    /// key.
+    fn expect_signer(self, snapshot: &Snapshot) -> Result<Change, Error> {
+        if !self.vault.processes().may_be_several() {
+            return Ok(Change::new());
+        }
+        let signer = self.vault.keys().system().signer();
+        let key = tables::keys(&SystemKeys::SCOPE, KeyPurpose::Sign.code(), signer);
+        let change = Change::new().expect_present(Table::Keys, key);
+        let place = tables::meta::AUDIT_NEWEST_CHECKPOINT;
+        Ok(match snapshot.value(Table::Meta, place)? {
+            Some(newest) => change.expect_value(Table::Meta, place.to_vec(), newest),
+            None => change.expect_absent(Table::Meta, place.to_vec()),
+        })
     }
 
     /// Signs a statement that the chain starts at `head`. `signer` is the number of `key`.

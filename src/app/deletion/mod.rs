@@ -60,6 +60,11 @@ impl TenantDeletion<'_> {
         Ok(self.vault.store.forget().await?)
     }
 
+    /// Wakes the background task, because another process has begun a deletion.
+    pub(in crate::app) fn go_on(self) {
+        self.vault.deletions.begun.notify_one();
+    }
+
     /// Returns when a deletion has begun.
     pub async fn begun(self) {
         self.vault.deletions.begun.notified().await;

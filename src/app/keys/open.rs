@@ -215,6 +215,7 @@ pub(in crate::app) fn start(
         jobs: Arc::default(),
         scrubs: crate::app::upkeep::scrub::watch::ScrubWatch::default(),
         deletions: crate::app::deletion::state::Deletions::default(),
+        processes: crate::app::processes::state::ProcessState::default(),
     };
     match app.snapshot().and_then(|snapshot| app.audit().records_are_current(&snapshot)) {
         Ok(true) if fault.is_none() => Ok(app),

@@ -39,6 +39,12 @@ impl KeyRing<'_> {
         if self.vault.store.is_closed(tenant.bytes()) {
             return Err(Error::Unauthenticated);
         }
+        // Another process may have begun the deletion since this one looked.
+        if self.vault.processes().may_be_several()
+            && snapshot.value(Table::Meta, &tables::meta::deletion(tenant.bytes()))?.is_some()
+        {
+            return Err(Error::Unauthenticated);
+        }
         let keys = open_keys(snapshot, &*self.vault.masters.of(snapshot)?, tenant.bytes())?
             .ok_or(Error::Internal(Fault::DoesNotOpen))?;
         let phase = phase_of(snapshot, tenant.bytes())?;

@@ -16,6 +16,7 @@ mod floor;
 mod last_uses;
 mod migration;
 mod power;
+mod processes;
 mod proxies;
 mod records;
 mod refusals;

@@ -150,6 +150,11 @@ impl CardRanges<'_> {
         change.put(Table::ThreedsRanges, key, sealed)
     }
 
+    /// Another process has stored newer ranges: they are read when they are needed.
+    pub(in crate::app) fn forget(self) {
+        self.vault.threeds.ranges().clear();
+    }
+
     /// The ranges in memory, or those of the file on the first call.
     fn known(self, scheme: Scheme) -> Result<Arc<DirectoryRanges>, Error> {
         if let Some(known) = self.vault.threeds.ranges().get(&scheme) {

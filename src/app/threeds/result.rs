@@ -6,6 +6,7 @@ use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::app::threeds::ThreedsSessions;
 use crate::app::webhooks::subject::Subject;
+use crate::bounds::PROCESS_POLL;
 use crate::crypto::TenantKeys;
 use crate::domain::audit::{Act, Actor};
 use crate::domain::id::{SessionId, TenantId};
@@ -42,6 +43,7 @@ impl ThreedsSessions<'_> {
             return Ok((!is_erro).then(|| refuse(rejection, value)));
         };
         self.vault.threeds.asking.finished(id).await;
+        self.finished_elsewhere(id).await?;
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
                 let found = match self.find_session_tenant(snapshot, id)? {
@@ -83,6 +85,28 @@ impl ThreedsSessions<'_> {
                 Ok((change, told))
             })
             .await
+    }
+
+    /// Waits until another process has stored the answer to the request of this session, which
+    /// [`super::asking`] cannot know. The wait of the session bounds this one.
+    async fn finished_elsewhere(self, id: SessionId) -> Result<(), Error> {
+        while self.vault.processes().may_be_several() && self.is_requested(id)? {
+            tokio::time::sleep(PROCESS_POLL).await;
+        }
+        Ok(())
+    }
+
+    /// True if the request of the session was sent and its answer may still come.
+    fn is_requested(self, id: SessionId) -> Result<bool, Error> {
+        let snapshot = self.vault.snapshot()?;
+        let Some((tenant, keys)) = self.find_session_tenant(&snapshot, id)? else {
+            return Ok(false);
+        };
+        let found = self.find_session_by_id(&snapshot, &keys, tenant, id)?;
+        Ok(found.is_some_and(|(session, _)| {
+            let waits = session.waits_until.is_some_and(|at| self.vault.now() < at);
+            session.state == SessionState::Requested && waits
+        }))
     }
 
     /// Ends the wait of a session. The built-in ACS answers a decoupled challenge; any other

@@ -4,6 +4,7 @@ use crate::app::blocking::run_blocking;
 use crate::app::error::Error;
 use crate::app::webhooks::Webhooks;
 use crate::app::webhooks::manage::find_webhook;
+use crate::app::webhooks::state::lock;
 use crate::domain::id::{TenantId, WebhookId};
 use crate::domain::webhook::WebhookStatus;
 use crate::store::{Snapshot, Table, tables};
@@ -16,6 +17,15 @@ impl Webhooks<'_> {
         let found = run_blocking(|| leftovers(self)).unwrap_or_default();
         for (tenant, webhook) in found {
             self.vault.webhooks.purge(tenant, webhook);
+        }
+    }
+
+    /// Follows a change of webhooks by another process. Only the leader has a worker.
+    pub(in crate::app) fn follow(self) {
+        if self.vault.processes().leads() {
+            self.find_leftovers();
+            lock(&self.vault.webhooks.requests).unblock_all = true;
+            self.vault.webhooks.wake.notify_one();
         }
     }
 

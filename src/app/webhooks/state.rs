@@ -41,6 +41,8 @@ pub(super) struct WorkerRequests {
     pub(super) purge: HashSet<(TenantId, WebhookId)>,
     /// Webhooks whose pause after a failure ends now.
     pub(super) unblock: HashSet<(TenantId, WebhookId)>,
+    /// All of them, because another process has changed some.
+    pub(super) unblock_all: bool,
 }
 
 /// Counters for metrics.

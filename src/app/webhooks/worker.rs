@@ -212,6 +212,9 @@ impl<'a> Worker<'a> {
     async fn take_requests(&mut self) -> Result<(), Error> {
         let webhooks = self.webhooks;
         let requests = std::mem::take(&mut *lock(&webhooks.vault.webhooks.requests));
+        if requests.unblock_all {
+            self.lanes.values_mut().for_each(|lane| lane.paused_until = None);
+        }
         for lane in requests.unblock {
             if let Some(lane) = self.lanes.get_mut(&lane) {
                 lane.paused_until = None;

@@ -158,7 +158,10 @@ fn shown(name: &str, value: &Value) -> (String, String) {
         let text = match value {
             Value::String(text) => text.clone(),
             Value::Array(all) => {
-                all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+                let texts =
+                    all.iter().map(|it| it.as_str().map_or_else(|| process(it), String::from));
+                let between = if all.iter().any(Value::is_object) { NEXT_LINE } else { ", " };
+                texts.collect::<Vec<_>>().join(between)
             }
             Value::Bool(true) => String::from("yes"),
             Value::Bool(false) => String::from("no"),
@@ -167,6 +170,25 @@ fn shown(name: &str, value: &Value) -> (String, String) {
         (name, text)
     };
     (name.replace('_', " "), value)
+}
+
+/// The beginning of a further line of a value.
+const NEXT_LINE: &str = "\n                                    ";
+
+/// One of the processes that share the store.
+fn process(listed: &Value) -> String {
+    let text = |name: &str| listed.get(name).and_then(Value::as_str).unwrap_or("?");
+    let is = |name: &str| listed.get(name).and_then(Value::as_bool) == Some(true);
+    format!(
+        "{} {} {} since {} last beat {}{}{}",
+        text("id"),
+        text("host"),
+        text("version"),
+        text("started_at"),
+        text("beat_at"),
+        if is("leader") { ", leader" } else { "" },
+        if is("this") { ", this process" } else { "" },
+    )
 }
 
 fn tenth(tenths: u64) -> String {

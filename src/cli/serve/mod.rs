@@ -7,6 +7,7 @@ pub(in crate::cli) mod directory;
 pub(in crate::cli) mod files;
 pub(in crate::cli) mod outbound;
 pub(in crate::cli) mod process;
+pub(in crate::cli) mod processes;
 pub(in crate::cli) mod rotation;
 pub(in crate::cli) mod run;
 pub(in crate::cli) mod schedule;

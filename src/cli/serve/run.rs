@@ -16,6 +16,7 @@ use crate::cli::serve::bins;
 use crate::cli::serve::directory;
 use crate::cli::serve::files::NamedFiles;
 use crate::cli::serve::outbound;
+use crate::cli::serve::processes;
 use crate::cli::serve::service_manager::ServiceManager;
 use crate::cli::serve::upkeep;
 use crate::cli::serve::watch::{self, BackupSchedule, Process};
@@ -170,17 +171,23 @@ async fn serve(
     let registry = watch::registry(&vault, &server, &outbound, &requests, &process, named, &log);
     tasks.spawn(socket.serve(Arc::clone(&vault), clock_control));
     tasks.spawn(Arc::clone(&manager).notify_watchdog(Arc::clone(&vault)));
+    let limiter = Arc::new(limiter(config.rate_limits));
+    let divided = Arc::clone(&limiter);
+    processes::begin(&vault, &tasks, &log, move |live| divided.divide_by(live)).await?;
     // A full disk has no space for the entry; the readiness probe reports that.
     if vault.audit().write_lifecycle_entry(Act::Start).await.is_err() {
         log.event(Event::error("start_not_audited"));
     }
     let archiver = upkeep::begin(&vault, &config, &tasks, hangup, &log)?;
     if results.is_some() {
-        tasks.spawn(directory::refresh_ranges(Arc::clone(&vault), log.clone()));
+        let (own, logged) = (Arc::clone(&vault), log.clone());
+        processes::spawn_led(&vault, &tasks, move || {
+            directory::refresh_ranges(Arc::clone(&own), logged.clone())
+        });
     }
     let http = Arc::new(Http {
         app: Arc::clone(&vault),
-        limiter: limiter(config.rate_limits),
+        limiter,
         limit_advice: limit_advice(clock_control),
         log: log.clone(),
         catalog: Catalog::load(),
@@ -280,6 +287,10 @@ async fn finish(
         log.event(Event::error("store_failed"));
     } else if let Some(archiver) = archiver {
         archive::finish(vault, archiver, log).await;
+    }
+    if vault.processes().leave().await.is_err() {
+        // The others count this process out by themselves.
+        log.event(Event::warn("process_not_left"));
     }
     log.event(Event::info("stopped"));
     log.flush(LOG_FLUSH_MAX);

@@ -11,6 +11,7 @@ use crate::bounds::{LAST_USES_PERIOD, SCRUB_PERIOD, SCRUB_REST, SWEEP_PERIOD};
 use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::bins;
 use crate::cli::serve::deletion;
+use crate::cli::serve::processes::spawn_led;
 use crate::cli::serve::rotation::rotate;
 use crate::cli::serve::schedule;
 use crate::cli::serve::watch;
@@ -33,26 +34,39 @@ pub(in crate::cli) fn begin(
     let vault = || Arc::clone(vault);
     tasks.spawn(watch::disk(vault(), log.clone()));
     tasks.spawn(watch::files(vault()));
-    tasks.spawn(sweep(vault(), log.clone()));
-    tasks.spawn(scrub(vault()));
+    begin_led(&vault(), config, tasks, log);
     tasks.spawn(write_last_uses(vault(), log.clone()));
     tasks.spawn(log_damage(vault(), log.clone()));
     webhooks::begin(&vault(), tasks, log);
     let reader = vault();
     tasks.spawn(async move { reader.audit().write_reads().await });
     tasks.spawn(write_refusals(vault(), log.clone()));
-    tasks.spawn(deletion::delete(vault(), log.clone()));
-    tasks.spawn(rotate(vault(), config.reencrypt_per_second, log.clone()));
     if let (Some(archiver), Some(plan)) = (&archiver, &config.archive) {
         tasks.spawn(archive::keep(vault(), Arc::clone(archiver), plan.every, log.clone()));
-    }
-    if let Some(plan) = &config.backup {
-        tasks.spawn(schedule::keep_backups(vault(), plan.clone(), log.clone()));
     }
     if let Some(path) = &config.bin_file {
         tasks.spawn(reload_bins(vault(), path.clone(), hangup, log.clone()));
     }
     Ok(archiver)
+}
+
+/// Starts the tasks that only one of the processes on a database runs.
+fn begin_led(vault: &Arc<Vault>, config: &Config, tasks: &Tasks, log: &Log) {
+    let of_work = |vault: &Arc<Vault>| (Arc::clone(vault), log.clone());
+    let (own, logged) = of_work(vault);
+    spawn_led(vault, tasks, move || sweep(Arc::clone(&own), logged.clone()));
+    let own = Arc::clone(vault);
+    spawn_led(vault, tasks, move || scrub(Arc::clone(&own)));
+    let (own, logged) = of_work(vault);
+    spawn_led(vault, tasks, move || deletion::delete(Arc::clone(&own), logged.clone()));
+    let (own, logged) = of_work(vault);
+    let per_second = config.reencrypt_per_second;
+    spawn_led(vault, tasks, move || rotate(Arc::clone(&own), per_second, logged.clone()));
+    if let Some(plan) = config.backup.clone() {
+        let (own, logged) = of_work(vault);
+        let keep = move || schedule::keep_backups(Arc::clone(&own), plan.clone(), logged.clone());
+        spawn_led(vault, tasks, keep);
+    }
 }
 
 /// Removes expired records, for as long as the server runs.

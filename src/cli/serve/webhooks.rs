@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use crate::app::{Vault, WebhookNews};
+use crate::cli::serve::processes::spawn_led;
 use crate::log::{Event, Log, Value};
 use crate::server::tasks::Tasks;
 
 /// Starts the tasks, which end with `tasks`.
 pub(in crate::cli) fn begin(vault: &Arc<Vault>, tasks: &Tasks, log: &Log) {
     let (sender, watched, log) = (Arc::clone(vault), Arc::clone(vault), log.clone());
-    tasks.spawn(async move { sender.webhooks().deliver().await });
+    spawn_led(vault, tasks, move || {
+        let sender = Arc::clone(&sender);
+        async move { sender.webhooks().deliver().await }
+    });
     tasks.spawn(async move {
         loop {
             log.event(event(watched.webhooks().news().await));

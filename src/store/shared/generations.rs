@@ -13,8 +13,6 @@ pub enum Generation {
     Keys,
     /// The card ranges of directory servers.
     Ranges,
-    /// Events of webhooks that wait for their delivery.
-    Deliveries,
 }
 
 /// The generation of each kind. Numbers of kinds that this version does not know are kept.
@@ -22,8 +20,7 @@ pub enum Generation {
 pub struct Generations(Vec<u64>);
 
 impl Generation {
-    const ALL: [Self; 5] =
-        [Self::Access, Self::Webhooks, Self::Keys, Self::Ranges, Self::Deliveries];
+    const ALL: [Self; 4] = [Self::Access, Self::Webhooks, Self::Keys, Self::Ranges];
 
     const fn place(self) -> usize {
         match self {
@@ -31,7 +28,6 @@ impl Generation {
             Self::Webhooks => 1,
             Self::Keys => 2,
             Self::Ranges => 3,
-            Self::Deliveries => 4,
         }
     }
 
@@ -44,30 +40,24 @@ impl Generation {
         match self {
             Self::Access => change.concerns_access(),
             Self::Webhooks => change.concerns_webhooks(),
-            Self::Keys | Self::Ranges | Self::Deliveries => {
-                change.writes.iter().any(|write| self.is_of(write))
-            }
+            Self::Keys => change.writes.iter().any(is_of_keys),
+            Self::Ranges => change.writes.iter().any(|write| {
+                matches!(
+                    write,
+                    Write::Delete(Table::ThreedsRanges, _) | Write::Put(Table::ThreedsRanges, ..)
+                )
+            }),
         }
     }
+}
 
-    fn is_of(self, write: &Write) -> bool {
-        let (table, key, is_put) = match write {
-            Write::Add(..) | Write::Audit(_) => return false,
-            Write::Delete(table, key) => (*table, key, false),
-            Write::Put(table, key, _) => (*table, key, true),
-        };
-        match self {
-            Self::Keys => match table {
-                Table::Keys => true,
-                Table::Meta => {
-                    meta::rotation_of_key(key).is_some() || key.as_slice() == meta::MASTER
-                }
-                _ => false,
-            },
-            Self::Ranges => table == Table::ThreedsRanges,
-            // Only the worker removes events, and it knows that it does.
-            Self::Deliveries => is_put && table == Table::WebhookSchedule,
-            Self::Access | Self::Webhooks => false,
+fn is_of_keys(write: &Write) -> bool {
+    match write {
+        Write::Add(..) | Write::Audit(_) => false,
+        Write::Delete(table, key) | Write::Put(table, key, _) => {
+            *table == Table::Keys
+                || (*table == Table::Meta
+                    && (meta::rotation_of_key(key).is_some() || key.as_slice() == meta::MASTER))
         }
     }
 }

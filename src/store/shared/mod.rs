@@ -19,6 +19,7 @@ mod generations;
 mod process;
 mod repeat;
 mod rows;
+mod store;
 mod term;
 #[cfg(test)]
 mod tests;

@@ -145,7 +145,7 @@ impl ProcessRow {
         bytes.extend(self.beat_at.micros().to_be_bytes());
         bytes.extend(self.keys_followed.to_be_bytes());
         for text in [&self.host, &self.version] {
-            let text = text.get(..text.floor_char_boundary(HOST_NAME_MAX)).unwrap_or_default();
+            let text = plain(text);
             bytes.push(u8::try_from(text.len()).unwrap_or(0));
             bytes.extend(text.as_bytes());
         }
@@ -177,7 +177,13 @@ impl ProcessRow {
 fn text(bytes: &[u8]) -> Option<(String, &[u8])> {
     let (length, rest) = bytes.split_first()?;
     let (text, rest) = rest.split_at_checked(usize::from(*length))?;
-    Some((String::from_utf8(text.to_vec()).ok()?, rest))
+    Some((plain(str::from_utf8(text).ok()?), rest))
+}
+
+/// A name of bounded length that a terminal shows as it is, whoever wrote the row.
+fn plain(text: &str) -> String {
+    let shown = |c: char| if c.is_ascii_graphic() { c } else { '?' };
+    text.chars().take(HOST_NAME_MAX).map(shown).collect()
 }
 
 /// The key of a process's row.

@@ -245,7 +245,6 @@ fn a_change_advances_the_generations_that_it_concerns_and_no_other() {
         (Generation::Webhooks, Table::Webhooks, [tenant().bytes().as_slice(), &[1; 16]].concat()),
         (Generation::Keys, Table::Meta, meta::rotation(tenant().bytes())),
         (Generation::Ranges, Table::ThreedsRanges, b"visa".to_vec()),
-        (Generation::Deliveries, Table::WebhookSchedule, vec![1; 7]),
     ];
     for (kind, table, place) in &all {
         let before = polled(&store).generations;

@@ -87,6 +87,22 @@ pub(crate) fn copy_in_memory(disk: &TestDisk) -> (Store, impl Fn(bool) + use<>) 
     (store, move |is_there| engine.set_unavailable((!is_there).then_some("a test")))
 }
 
+/// Two stores over one engine with the rows of the one on the disk, as two processes have them, and
+/// a function that says whether the engine can be reached.
+pub(crate) fn shared_copies(disk: &TestDisk) -> ([Store; 2], impl Fn(bool) + use<>) {
+    let original = open(disk);
+    let snapshot = original.snapshot().unwrap();
+    let engine = Arc::new(MemoryEngine::shared());
+    for table in Table::ALL {
+        engine.insert(*table, snapshot.first(&table.whole(), usize::MAX).unwrap());
+    }
+    drop(snapshot);
+    original.close();
+    let store = || Store::start(Arc::<MemoryEngine>::clone(&engine), Alarm::default());
+    let stores = [store(), store()];
+    (stores, move |is_there| engine.set_unavailable((!is_there).then_some("a test")))
+}
+
 /// A directory of a test's own, removed with all it holds when dropped.
 pub(crate) struct TestDirectory(PathBuf);
 

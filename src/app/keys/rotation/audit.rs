@@ -100,6 +100,9 @@ impl KeyRotation<'_> {
         // This change is written after all queued ones, so waiting for it waits for them too.
         let last = Change::new().expect_present(Table::Meta, tables::meta::MASTER.to_vec());
         self.vault.store.commit(last).await?;
+        if !self.vault.processes().all_follow_keys()? {
+            return Err(Error::Busy);
+        }
         let snapshot = self.vault.snapshot()?;
         let counted = self.vault.operator_walks.run(|| count_entries(&snapshot)).await??;
         if counted.iter().any(|(key, count)| *key == number && *count > 0) {

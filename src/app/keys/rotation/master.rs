@@ -65,6 +65,10 @@ impl KeyRotation<'_> {
     /// no longer opens the file.
     pub async fn rotate_master(self, new: MasterKey) -> Result<MasterRotation, Error> {
         let _alone = self.vault.rotations.master.lock().await;
+        self.vault.processes().require_alone(
+            "Other processes share this database and have only the present master key; stop them \
+             first, and start them with the new key.",
+        )?;
         if self.master_before()? == Some(hex::encode(new.check())) {
             return Err(Error::Conflict("This master key was in use before; take a new one."));
         }

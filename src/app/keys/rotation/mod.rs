@@ -74,6 +74,11 @@ impl KeyRotation<'_> {
         self.vault.rotations.begun.notified().await;
     }
 
+    /// Wakes the background task, because another process has changed keys.
+    pub(in crate::app) fn go_on(self) {
+        self.vault.rotations.begun.notify_one();
+    }
+
     /// Announces new keys for a tenant and returns their number.
     pub async fn rotate_tenant(self, tenant: TenantId) -> Result<u32, Error> {
         let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
@@ -186,8 +191,8 @@ impl KeyRotation<'_> {
         step
     }
 
-    /// True when no task uses data that it read before the phase began. Queued changes of cancelled
-    /// tasks are written by then too.
+    /// True when no task of any process uses data that it read before the phase began. Queued
+    /// changes of cancelled tasks are written by then too.
     async fn everyone_knows(self, rotation: &Rotation) -> Result<bool, Error> {
         if !self.vault.store.is_quiescent() {
             // Cached callers hold epochs although no request of theirs may be under way.
@@ -198,7 +203,8 @@ impl KeyRotation<'_> {
         }
         let queued_last =
             Change::new().expect_present(Table::Meta, Rotation::place(&rotation.scope));
-        Ok(self.vault.store.commit(queued_last).await? == Verdict::Applied)
+        Ok(self.vault.store.commit(queued_last).await? == Verdict::Applied
+            && self.vault.processes().all_follow_keys()?)
     }
 
     async fn enter(self, rotation: &Rotation, phase: Phase) -> Result<Step, Error> {

@@ -59,7 +59,11 @@ impl Upkeep<'_> {
         Ok(count)
     }
 
+    /// Zero for a process that another one sweeps for.
     fn sweep_lag(self) -> Duration {
+        if !self.vault.processes().leads() {
+            return Duration::ZERO;
+        }
         self.vault.now().since(self.swept_at())
     }
 }
@@ -90,6 +94,7 @@ impl Observe for Vault {
         self.upkeep().measure_imports(page);
         self.upkeep().measure_deletions(page);
         self.webhooks().measure(page);
+        self.processes().measure(page);
         if let Some(floor) = &self.floor {
             floor.measure(page);
         }
@@ -105,5 +110,6 @@ impl Observe for Vault {
         self.upkeep().check_archive(checks);
         self.upkeep().check_audit(checks);
         self.upkeep().check_records(checks);
+        self.processes().check(checks);
     }
 }

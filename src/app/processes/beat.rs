@@ -1,0 +1,111 @@
+//! Signs of life: this process writes its row, and watches the rows of the others.
+
+use std::sync::PoisonError;
+use std::time::Instant;
+
+use uuid::Uuid;
+
+use crate::app::error::Error;
+use crate::app::processes::Processes;
+use crate::bounds::{PROCESS_DEAD_AFTER, PROCESSES_MAX};
+use crate::store::shared::{Polled, ProcessRow, SharedRows};
+
+/// The news of a beat, for the log.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Beat {
+    /// The others had counted this process out, and it has joined again.
+    pub has_joined_again: bool,
+    /// This process leads from now on.
+    pub leads: bool,
+    /// Processes that this one has counted out.
+    pub counted_out: Vec<Uuid>,
+}
+
+impl Processes<'_> {
+    /// Makes this process one of the live ones. Call it before the first request.
+    pub async fn join(self, host: &str) -> Result<Beat, Error> {
+        let Some(shared) = self.vault.store.shared() else { return Ok(Beat::default()) };
+        if ProcessRow::all(&self.vault.snapshot()?)?.len() >= PROCESSES_MAX {
+            return Err(Error::Conflict("Too many processes share this database."));
+        }
+        {
+            let mut own = self.vault.processes.own();
+            own.host = String::from(host);
+            own.started_at = Some(self.vault.now());
+        }
+        self.begin_afresh().await?;
+        shared.join(&self.next_row(shared)).await?;
+        self.beat().await
+    }
+
+    /// Writes a sign of life, counts out the dead and takes the lease if no live process has it.
+    pub async fn beat(self) -> Result<Beat, Error> {
+        let Some(shared) = self.vault.store.shared() else { return Ok(Beat::default()) };
+        let mut news = Beat::default();
+        // The row says that the keys are followed only if all work with older keys has ended. Its
+        // change is queued behind the changes of that work.
+        if self.vault.processes.own().following.is_some() && self.is_quiescent() {
+            self.note_followed();
+        }
+        if !shared.beat(&self.next_row(shared)).await? {
+            self.set_term(None);
+            self.begin_afresh().await?;
+            shared.join(&self.next_row(shared)).await?;
+            news.has_joined_again = true;
+        }
+        let rows = ProcessRow::all(&self.vault.snapshot()?)?;
+        for dead in self.dead(shared, &rows) {
+            if shared.count_out(dead).await? {
+                news.counted_out.push(dead.id);
+            }
+        }
+        let live = rows.len().saturating_sub(news.counted_out.len());
+        self.vault.processes.set_live(live);
+        news.leads = self.take_lease(shared).await?;
+        Ok(news)
+    }
+
+    /// Removes this process from the live ones, after its last change.
+    pub async fn leave(self) -> Result<(), Error> {
+        let Some(shared) = self.vault.store.shared() else { return Ok(()) };
+        self.set_term(None);
+        Ok(shared.leave().await?)
+    }
+
+    fn next_row(self, shared: SharedRows<'_>) -> ProcessRow {
+        self.vault.processes.next_row(shared.process().id(), self.vault.now())
+    }
+
+    /// The processes whose row has stayed the same for long, on the monotonic clock of this one.
+    fn dead<'r>(self, shared: SharedRows<'_>, rows: &'r [ProcessRow]) -> Vec<&'r ProcessRow> {
+        let now = Instant::now();
+        let beats = &self.vault.processes.beats;
+        let mut beats = beats.lock().unwrap_or_else(PoisonError::into_inner);
+        beats.retain(|id, _| rows.iter().any(|row| row.id == *id));
+        let others = rows.iter().filter(|row| row.id != shared.process().id());
+        let is_dead = |row: &&ProcessRow| {
+            let (beat, since) = beats.entry(row.id).or_insert((row.beat, now));
+            if *beat != row.beat {
+                (*beat, *since) = (row.beat, now);
+            }
+            now.saturating_duration_since(*since) > PROCESS_DEAD_AFTER
+        };
+        others.filter(is_dead).collect()
+    }
+
+    /// Takes the lease if its holder is not live. True if this process has just taken it.
+    async fn take_lease(self, shared: SharedRows<'_>) -> Result<bool, Error> {
+        let snapshot = self.vault.snapshot()?;
+        let lease = Polled::read(&snapshot, shared.process().id())?.lease;
+        let rows = ProcessRow::all(&snapshot)?;
+        if lease.is_some_and(|lease| rows.iter().any(|row| row.id == lease.holder)) {
+            return Ok(false);
+        }
+        drop(snapshot);
+        let term = shared.take_lease(lease).await?;
+        if term.is_some() {
+            self.set_term(term);
+        }
+        Ok(term.is_some())
+    }
+}

@@ -1,0 +1,108 @@
+//! Following the changes of other processes: caches are dropped, and keys are loaded.
+
+use std::time::Instant;
+
+use crate::app::deletion::state::under_deletion;
+use crate::app::error::Error;
+use crate::app::processes::Processes;
+use crate::bounds::LEADER_DOUBT_AFTER;
+use crate::store::Snapshot;
+use crate::store::shared::{Generation, Generations, Polled};
+use crate::store::tables::tenant_of_scope;
+
+impl Processes<'_> {
+    /// Looks for changes of other processes. While this fails, caches are not used after a second.
+    pub async fn poll(self) -> Result<(), Error> {
+        let Some(shared) = self.vault.store.shared() else { return Ok(()) };
+        let (process, begun) = (shared.process(), Instant::now());
+        let snapshot = self.vault.snapshot()?;
+        let polled = Polled::read(&snapshot, process.id())?;
+        self.follow(&snapshot, &polled.generations)?;
+        process.note_poll(begun);
+        let lease = polled.lease.filter(|it| it.holder == process.id() && polled.is_member);
+        self.set_term(lease.map(|lease| lease.term()));
+        Ok(())
+    }
+
+    /// Ends the term of a leader that has not reached the store for long: another process may lead
+    /// soon. The next poll may begin it again.
+    pub fn doubt(self) {
+        let Some(shared) = self.vault.store.shared() else { return };
+        if shared.process().since_poll().is_none_or(|since| since > LEADER_DOUBT_AFTER) {
+            self.set_term(None);
+        }
+    }
+
+    fn follow(self, snapshot: &Snapshot, newest: &Generations) -> Result<(), Error> {
+        let known = self.vault.processes.own().known.clone();
+        let is_new = |kind| known.as_ref().is_none_or(|known| known.of(kind) != newest.of(kind));
+        if is_new(Generation::Access) {
+            self.close_scopes(snapshot)?;
+        }
+        if is_new(Generation::Keys) {
+            self.follow_keys(newest.of(Generation::Keys))?;
+        }
+        if is_new(Generation::Access) || is_new(Generation::Webhooks) || is_new(Generation::Keys) {
+            self.vault.store.advance_generations();
+        }
+        if is_new(Generation::Webhooks) {
+            self.vault.webhooks().follow();
+        }
+        if is_new(Generation::Ranges) {
+            self.vault.card_ranges().forget();
+        }
+        self.vault.processes.own().known = Some(newest.clone());
+        Ok(())
+    }
+
+    /// Closes the scopes of tenants that other processes delete, and destroys the keys of their
+    /// codes, which are in the memory of this process.
+    fn close_scopes(self, snapshot: &Snapshot) -> Result<(), Error> {
+        let store = &self.vault.store;
+        for scope in under_deletion(snapshot)? {
+            if !store.is_closed(&scope) {
+                store.close_scopes(std::iter::once(scope));
+                self.vault.cvcs().destroy_keys_of(tenant_of_scope(&scope))?;
+                self.vault.access().deletion().go_on();
+            }
+        }
+        Ok(())
+    }
+
+    /// Loads the server's keys before the epoch advances: every reader of the new epoch has them.
+    fn follow_keys(self, newest: u64) -> Result<(), Error> {
+        self.vault.keys().reload_system()?;
+        self.vault.webhooks().forget_key();
+        self.vault.store.advance_epoch();
+        self.vault.processes.own().following = Some(newest);
+        self.vault.rotation().go_on();
+        Ok(())
+    }
+
+    /// True if no work relies on keys from before the last [`Processes::follow_keys`].
+    pub(super) fn is_quiescent(self) -> bool {
+        if !self.vault.store.is_quiescent() {
+            // Cached callers hold epochs although no request of theirs may be under way.
+            self.vault.callers.forget();
+        }
+        self.vault.store.is_quiescent()
+    }
+
+    /// Drops all caches and loads all keys, and returns when all earlier work has ended.
+    pub(super) async fn begin_afresh(self) -> Result<(), Error> {
+        self.vault.processes.own().known = None;
+        self.poll().await?;
+        while !self.is_quiescent() {
+            tokio::time::sleep(crate::bounds::ROTATION_WAIT).await;
+        }
+        self.note_followed();
+        Ok(())
+    }
+
+    pub(super) fn note_followed(self) {
+        let mut own = self.vault.processes.own();
+        if let Some(followed) = own.following.take() {
+            own.followed = followed;
+        }
+    }
+}

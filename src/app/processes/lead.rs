@@ -1,0 +1,46 @@
+//! Background tasks that only one process may run.
+
+use std::sync::atomic::Ordering;
+
+use crate::app::processes::Processes;
+use crate::store::Term;
+
+impl Processes<'_> {
+    /// Runs the work while this process leads, from its beginning in each term. All changes of the
+    /// work are fenced: none is written after another process leads. A vault that is alone leads for
+    /// ever. Returns when the work ends by itself, which it does when the store has failed.
+    pub async fn lead<F: Future<Output = ()>>(self, work: impl Fn() -> F) {
+        if !self.may_be_several() {
+            return work().await;
+        }
+        let mut terms = self.vault.processes.term.subscribe();
+        loop {
+            // Neither wait fails: the vault has the sender.
+            let Ok(begun) = terms.wait_for(Option::is_some).await.map(|term| *term) else { return };
+            let Some(term) = begun else { continue };
+            tokio::select! {
+                () = term.run(work()) => return,
+                _ = terms.wait_for(|now| *now != Some(term)) => (),
+            }
+        }
+    }
+
+    /// The term in which this process leads; `None` if another one may lead, or if this vault is
+    /// alone.
+    pub fn term(self) -> Option<Term> {
+        *self.vault.processes.term.borrow()
+    }
+
+    /// The sweeps of this process are late only from the beginning of its term on.
+    pub(super) fn set_term(self, term: Option<Term>) {
+        if term.is_some() && self.term().is_none() {
+            self.vault.swept_at.store(self.vault.now().micros(), Ordering::Relaxed);
+        }
+        self.vault.processes.set_term(term);
+    }
+
+    /// True if this process runs the background tasks.
+    pub fn leads(self) -> bool {
+        !self.may_be_several() || self.term().is_some()
+    }
+}

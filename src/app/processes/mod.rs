@@ -1,0 +1,80 @@
+//! The processes that share the store of this vault. A vault on a local file is alone: it leads, and
+//! nothing here reads or writes a row.
+//!
+//! A server calls [`Processes::join`] before its first request, [`Processes::poll`] and
+//! [`Processes::beat`] in loops, [`Processes::lead`] around each background task of the leader, and
+//! [`Processes::leave`] after its last change. [`crate::store::shared`] has the rules of the rows.
+
+mod beat;
+mod follow;
+mod lead;
+mod observe;
+pub(in crate::app) mod state;
+
+pub use beat::Beat;
+
+use crate::app::error::Error;
+use crate::app::vault::Vault;
+use crate::domain::process::ListedProcess;
+use crate::store::shared::{Generation, Polled, ProcessRow};
+
+/// This process and the others.
+#[derive(Debug, Clone, Copy)]
+pub struct Processes<'a> {
+    pub(in crate::app) vault: &'a Vault,
+}
+
+impl Vault {
+    pub const fn processes(&self) -> Processes<'_> {
+        Processes { vault: self }
+    }
+}
+
+impl Processes<'_> {
+    /// True if other processes may use the same store.
+    pub fn may_be_several(self) -> bool {
+        self.vault.store.shared().is_some()
+    }
+
+    /// The number of live processes, at least one.
+    pub fn live(self) -> usize {
+        self.vault.processes.live().max(1)
+    }
+
+    /// All live processes, the oldest first; empty for a vault that is alone.
+    pub fn list(self) -> Result<Vec<ListedProcess>, Error> {
+        let Some(shared) = self.vault.store.shared() else { return Ok(Vec::new()) };
+        let (own, snapshot) = (shared.process().id(), self.vault.snapshot()?);
+        let holder = Polled::read(&snapshot, own)?.lease.map(|lease| lease.holder);
+        let listed = ProcessRow::all(&snapshot)?.into_iter().map(|row| ListedProcess {
+            id: row.id,
+            host: row.host,
+            version: row.version,
+            started_at: row.started_at,
+            beat_at: row.beat_at,
+            is_leader: holder == Some(row.id),
+            is_own: row.id == own,
+        });
+        let mut listed: Vec<_> = listed.collect();
+        listed.sort_by_key(|it| (it.started_at, it.id));
+        Ok(listed)
+    }
+
+    /// True if all work of all live processes has followed the newest keys and phases. A process
+    /// that was counted out writes nothing, so it is not waited for.
+    pub(in crate::app) fn all_follow_keys(self) -> Result<bool, Error> {
+        let Some(shared) = self.vault.store.shared() else { return Ok(true) };
+        let snapshot = self.vault.snapshot()?;
+        let newest = Polled::read(&snapshot, shared.process().id())?.generations;
+        let rows = ProcessRow::all(&snapshot)?;
+        Ok(rows.iter().all(|row| row.keys_followed >= newest.of(Generation::Keys)))
+    }
+
+    /// Refuses an act for which every other process must be stopped.
+    pub(in crate::app) fn require_alone(self, why: &'static str) -> Result<(), Error> {
+        match self.list()?.iter().any(|it| !it.is_own) {
+            true => Err(Error::Conflict(why)),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! Two vaults over one store, as two processes on one database have them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::app::keys::open::start;
+use crate::app::tests::{card, deduplicating, draft, master, named, prepared, prepared_key};
+use crate::app::tokens::evaluations::Work;
+use crate::app::{
+    Beat, Caller, Error, Step, TokenDraft, Vault, Walk, WebhookDraft, Write, WriteOutcome,
+};
+use crate::bounds::PROCESS_DEAD_AFTER;
+use crate::clock::Clock;
+use crate::crypto::{MasterKey, Random};
+use crate::domain::webhook::EventKind;
+use crate::idempotency::{AnswerStatus, RememberedAnswer};
+use crate::secret::Secret;
+use crate::store::tests::disk::TestDisk;
+use crate::store::tests::shared_copies;
+use crate::store::{Change, CommitFailure, CvcKeys, Table, Verdict};
+use crate::waiting::{steps, wait_until, within};
+
+/// Two processes. Both have joined, and the first leads.
+struct Pair {
+    first: Vault,
+    second: Vault,
+    reach: Box<dyn Fn(bool)>,
+}
+
+fn vaults() -> Pair {
+    let disk = TestDisk::holding(prepared().0.clone());
+    let (stores, reach) = shared_copies(&disk);
+    let [first, second] = stores.map(|store| {
+        let keys = CvcKeys::on_volume(TestDisk::new().volume().as_ref());
+        start(store, keys, master(), Clock::new(), Random::new()).unwrap()
+    });
+    Pair { first, second, reach: Box::new(reach) }
+}
+
+async fn pair() -> Pair {
+    let pair = vaults();
+    let joined = pair.first.processes().join("one.example").await.unwrap();
+    assert!(joined.leads);
+    let joined = pair.second.processes().join("two.example").await.unwrap();
+    assert_eq!(joined, Beat::default());
+    pair.beat().await;
+    pair
+}
+
+impl Pair {
+    async fn poll(&self) {
+        for vault in [&self.first, &self.second] {
+            vault.processes().poll().await.unwrap();
+        }
+    }
+
+    /// What each process does within a second.
+    async fn beat(&self) {
+        self.poll().await;
+        for vault in [&self.first, &self.second] {
+            vault.processes().beat().await.unwrap();
+        }
+    }
+}
+
+fn caller(vault: &Vault) -> Arc<Caller> {
+    vault.access().authenticate(&prepared_key()).unwrap()
+}
+
+async fn create(vault: &Vault, draft: TokenDraft) -> Result<WriteOutcome, Error> {
+    let caller = caller(vault);
+    Ok(vault.tokens(&caller).create(draft, &Write::plain()).await?.outcome)
+}
+
+async fn create_id(vault: &Vault, draft: TokenDraft) -> String {
+    create(vault, draft).await.unwrap().shown.token.public_id()
+}
+
+fn data(vault: &Vault, id: &str) -> Value {
+    let caller = caller(vault);
+    let shown = vault.tokens(&caller).show_token(id, vault.now(), &Work::Read.budget()).unwrap();
+    shown.token.data.value().expose().clone()
+}
+
+/// Makes `vault` take the other process for dead.
+fn bury_others(vault: &Vault) {
+    let long_ago = Instant::now().checked_sub(PROCESS_DEAD_AFTER * 2).unwrap();
+    let mut beats = vault.processes.beats.lock().unwrap();
+    beats.values_mut().for_each(|(_, since)| *since = long_ago);
+}
+
+#[tokio::test]
+async fn each_process_reads_the_writes_of_the_other_and_the_vault_stays_clean() {
+    let pair = pair().await;
+    let one = create_id(&pair.first, draft("one")).await;
+    let two = create_id(&pair.second, draft("two")).await;
+    for vault in [&pair.first, &pair.second] {
+        assert_eq!(
+            (data(vault, &one)["value"].as_str(), data(vault, &two)["value"].as_str()),
+            (Some("one"), Some("two"))
+        );
+        vault.audit().sign().await.unwrap();
+        let report = vault.verification().verify().unwrap();
+        assert!(report.is_clean(), "{:?}", report.findings);
+    }
+}
+
+#[tokio::test]
+async fn processes_are_listed_with_their_leader() {
+    let pair = pair().await;
+    let listed = pair.second.processes().list().unwrap();
+    let shown: Vec<_> =
+        listed.iter().map(|it| (it.host.as_str(), it.is_leader, it.is_own)).collect();
+    assert_eq!(shown, [("one.example", true, false), ("two.example", false, true)]);
+    assert_eq!((pair.first.processes().live(), pair.second.processes().live()), (2, 2));
+    assert!(pair.first.processes().leads() && !pair.second.processes().leads());
+}
+
+#[tokio::test]
+async fn a_deleted_api_key_is_refused_by_the_other_process_after_its_next_look() {
+    let pair = pair().await;
+    let own = caller(&pair.first);
+    let (tenant, application) = (own.tenant.id, own.application.id);
+    let write = Write::plain();
+    let made = pair.first.access().create_key(tenant, application, None, None, &write);
+    let made = made.await.unwrap().outcome;
+    pair.poll().await;
+    pair.second.access().authenticate(&made.text).unwrap();
+    let delete = pair.first.access().delete_key(tenant, application, made.key.id, None);
+    delete.await.unwrap();
+    pair.second.access().authenticate(&made.text).expect("it is cached, and has not looked");
+    pair.poll().await;
+    let refused = pair.second.access().authenticate(&made.text);
+    assert!(matches!(refused, Err(Error::Unauthenticated)));
+}
+
+#[tokio::test]
+async fn a_process_that_could_not_look_for_a_second_uses_no_cached_caller() {
+    let pair = pair().await;
+    caller(&pair.second);
+    (pair.reach)(false);
+    pair.second.access().authenticate(&prepared_key()).expect("the cache is fresh");
+    wait_until("the cache to be out of date", async || {
+        let found = pair.second.access().authenticate(&prepared_key());
+        matches!(found, Err(Error::Busy))
+    })
+    .await;
+    (pair.reach)(true);
+    caller(&pair.second);
+}
+
+#[tokio::test]
+async fn a_webhook_that_one_process_creates_gets_the_events_of_the_other() {
+    let pair = pair().await;
+    let (tenant, kind) = (caller(&pair.first).tenant.id, EventKind::TokenCreated);
+    assert!(!pair.second.webhooks().wants(tenant, kind).unwrap());
+    let draft = WebhookDraft {
+        name: String::from("hook"),
+        url: String::from("https://hook.example/"),
+        events: vec![kind],
+        notify_email: None,
+    };
+    let own = caller(&pair.first);
+    pair.first.webhooks().create(&own, &draft, &Write::plain()).await.unwrap();
+    pair.poll().await;
+    assert!(pair.second.webhooks().wants(tenant, kind).unwrap());
+}
+
+#[tokio::test]
+async fn one_idempotency_key_makes_one_token_in_two_processes() {
+    let pair = pair().await;
+    let callers = [caller(&pair.first), caller(&pair.second)];
+    let guards = [(&pair.first, &callers[0]), (&pair.second, &callers[1])]
+        .map(|(vault, caller)| vault.idempotency().begin(caller, "POST", "/tokens", "k").unwrap());
+    let render = |_: &WriteOutcome| RememberedAnswer::empty(AnswerStatus::Created);
+    let first = Write { guard: Some(&guards[0]), render: &render };
+    pair.first.tokens(&callers[0]).create(draft("one"), &first).await.unwrap();
+    let second = Write { guard: Some(&guards[1]), render: &render };
+    let again = pair.second.tokens(&callers[1]).create(draft("one"), &second).await;
+    assert!(matches!(again, Err(Error::Replayed(_))), "{again:?}");
+    assert_eq!(pair.second.store().snapshot().unwrap().len(Table::Tokens).unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_name_and_a_value_belong_to_one_token_in_two_processes() {
+    let pair = pair().await;
+    let one = create(&pair.first, deduplicating("one")).await.unwrap();
+    let other = create(&pair.second, deduplicating("one")).await.unwrap();
+    assert_eq!(one.shown.token.public_id(), other.shown.token.public_id());
+    create(&pair.first, named("mine", "one")).await.unwrap();
+    let taken = create(&pair.second, named("mine", "two")).await;
+    assert!(matches!(taken, Err(Error::Conflict(_))), "{taken:?}");
+}
+
+/// Takes the steps of the leader, and what both processes do meanwhile, until the rotation is over.
+async fn finish_rotation(pair: &Pair, mut between: impl AsyncFnMut()) {
+    let mut walk = Walk::default();
+    for _ in steps("the phases of a rotation") {
+        match pair.first.rotation().rotate_step(&mut walk).await.unwrap() {
+            Step::Finished(_, unopened) => return assert_eq!(unopened, 0),
+            Step::Waiting => pair.beat().await,
+            _ => (),
+        }
+        between().await;
+    }
+}
+
+#[tokio::test]
+async fn a_rotation_waits_for_all_processes_and_both_read_everything_all_the_time() {
+    let pair = pair().await;
+    let ids = [create_id(&pair.first, draft("a")).await, create_id(&pair.second, draft("a")).await];
+    let tenant = caller(&pair.second).tenant.id;
+    pair.first.rotation().rotate_tenant(tenant).await.unwrap();
+    finish_rotation(&pair, async || {
+        let late = create_id(&pair.second, draft("b")).await;
+        for vault in [&pair.first, &pair.second] {
+            assert_eq!(data(vault, &ids[0]), data(vault, &ids[1]));
+            assert_eq!(data(vault, &late)["value"], "b");
+        }
+    })
+    .await;
+    pair.first.rotation().destroy_key(Some(tenant), 1).await.unwrap();
+    pair.beat().await;
+    let report = pair.second.verification().verify().unwrap();
+    assert!(report.is_clean(), "{:?}", report.findings);
+}
+
+#[tokio::test]
+async fn a_rotation_does_not_go_on_while_a_process_works_with_older_keys() {
+    let pair = pair().await;
+    let held = pair.second.store().snapshot().unwrap();
+    pair.first.rotation().rotate_server().await.unwrap();
+    let mut walk = Walk::default();
+    pair.first.rotation().rotate_step(&mut walk).await.unwrap();
+    for _ in 0..5 {
+        pair.beat().await;
+        let step = pair.first.rotation().rotate_step(&mut walk).await.unwrap();
+        assert_eq!(step, Step::Waiting);
+    }
+    drop(held);
+    pair.beat().await;
+    let step = pair.first.rotation().rotate_step(&mut walk).await.unwrap();
+    assert_eq!(step, Step::Walked { looked_at: 0, written: 0 }, "the next phase");
+}
+
+#[tokio::test]
+async fn the_server_s_keys_rotate_and_both_processes_know_all_callers() {
+    let pair = pair().await;
+    let id = create_id(&pair.first, draft("a")).await;
+    pair.second.rotation().rotate_server().await.unwrap();
+    pair.poll().await;
+    finish_rotation(&pair, async || {
+        for vault in [&pair.first, &pair.second] {
+            assert_eq!(data(vault, &id)["value"], "a");
+        }
+    })
+    .await;
+    pair.beat().await;
+    pair.first.rotation().destroy_key(None, 1).await.unwrap();
+    pair.poll().await;
+    assert_eq!(data(&pair.second, &id)["value"], "a");
+}
+
+#[tokio::test]
+async fn the_signing_key_is_replaced_and_the_other_process_signs_with_the_new_one() {
+    let pair = pair().await;
+    create_id(&pair.first, draft("a")).await;
+    pair.second.audit().sign().await.unwrap();
+    pair.first.rotation().rotate_audit().await.unwrap();
+    create_id(&pair.first, draft("b")).await;
+    // It has not looked since.
+    pair.second.audit().sign().await.unwrap();
+    pair.poll().await;
+    for vault in [&pair.first, &pair.second] {
+        create_id(vault, draft("c")).await;
+        vault.audit().sign().await.unwrap();
+        let report = vault.verification().verify().unwrap();
+        assert!(report.is_clean(), "{:?}", report.findings);
+        assert!(vault.audit().news().is_none());
+    }
+}
+
+#[tokio::test]
+async fn the_master_key_is_replaced_only_by_a_process_that_is_alone() {
+    let pair = pair().await;
+    let new = || MasterKey::parse(&Secret::new(b"43".repeat(32))).unwrap();
+    let refused = pair.first.rotation().rotate_master(new()).await;
+    assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
+    pair.second.processes().leave().await.unwrap();
+    assert!(pair.first.rotation().rotate_master(new()).await.unwrap().keys > 0);
+}
+
+#[tokio::test]
+async fn a_tenant_that_one_process_deletes_is_refused_by_the_other_at_once() {
+    let pair = pair().await;
+    let cached = caller(&pair.second);
+    pair.first.access().deletion().begin(cached.tenant.id, None).await.unwrap();
+    let write = pair.second.tokens(&cached).create(draft("late"), &Write::plain()).await;
+    assert!(matches!(write, Err(Error::Unauthenticated)), "{write:?}");
+    pair.poll().await;
+    let found = pair.second.access().authenticate(&prepared_key());
+    assert!(matches!(found, Err(Error::Unauthenticated)));
+    assert!(pair.second.store().is_closed(cached.tenant.id.bytes()));
+}
+
+#[tokio::test]
+async fn a_code_is_read_by_the_process_that_took_it_and_missing_in_the_other() {
+    let pair = pair().await;
+    let code = |vault: &Vault, id: &str| data_of_card(vault, id).get("cvc").cloned();
+    let one = create_id(&pair.first, card("123")).await;
+    assert_eq!(code(&pair.first, &one), Some(Value::from("123")));
+    assert_eq!(code(&pair.second, &one), None, "it has no key of that minute");
+    // Now both processes have a key of the same minute.
+    let two = create_id(&pair.second, card("456")).await;
+    assert_eq!(code(&pair.second, &two), Some(Value::from("456")));
+    assert_eq!((code(&pair.first, &two), code(&pair.second, &one)), (None, None));
+    let report = pair.first.verification().verify().unwrap();
+    assert!(report.is_clean(), "{:?}", report.findings);
+}
+
+/// The card with its code, if it can be read.
+fn data_of_card(vault: &Vault, id: &str) -> Value {
+    let caller = caller(vault);
+    let shown = vault.tokens(&caller).show_token(id, vault.now(), &Work::Read.budget()).unwrap();
+    let mut data = shown.token.data.value().expose().clone();
+    if let (Some(code), Some(card)) = (&shown.token.cvc, data.as_object_mut()) {
+        card.insert(String::from("cvc"), Value::from(code.expose().as_str()));
+    }
+    data
+}
+
+#[tokio::test]
+async fn work_of_the_leader_runs_in_one_process_and_moves_when_it_leaves() {
+    let pair = pair().await;
+    let runs = [AtomicUsize::new(0), AtomicUsize::new(0)];
+    let lead = async |vault: &Vault, at: usize| {
+        let work = || async {
+            runs[at].fetch_add(1, Ordering::Relaxed);
+            std::future::pending::<()>().await;
+        };
+        vault.processes().lead(work).await;
+    };
+    let ran = || (runs[0].load(Ordering::Relaxed), runs[1].load(Ordering::Relaxed));
+    let script = async {
+        wait_until("the first process to lead", async || ran() == (1, 0)).await;
+        pair.first.processes().leave().await.unwrap();
+        let news = pair.second.processes().beat().await.unwrap();
+        assert!(news.leads);
+        wait_until("the second process to lead", async || ran() == (1, 1)).await;
+        assert_eq!(pair.second.processes().live(), 1);
+    };
+    tokio::select! {
+        () = lead(&pair.first, 0) => panic!("the work does not end"),
+        () = lead(&pair.second, 1) => panic!("the work does not end"),
+        () = script => (),
+    }
+}
+
+#[tokio::test]
+async fn a_leader_that_wakes_late_is_fenced_and_joins_again() {
+    let pair = pair().await;
+    let early = pair.first.processes().term().unwrap();
+    // The first process pauses for long.
+    bury_others(&pair.second);
+    let news = pair.second.processes().beat().await.unwrap();
+    assert!(news.leads && news.counted_out.len() == 1, "{news:?}");
+    // It wakes up, and goes on with its work.
+    let put = |key: &[u8]| Change::new().put(Table::Meta, key.to_vec(), vec![1]);
+    let late = early.run(pair.first.store().commit(put(b"late"))).await;
+    assert_eq!(late, Err(CommitFailure::Unavailable));
+    assert!(matches!(create(&pair.first, draft("late")).await, Err(Error::Busy)));
+    let news = pair.first.processes().beat().await.unwrap();
+    assert!(news.has_joined_again && !news.leads);
+    assert!(!pair.first.processes().leads());
+    let late = early.run(pair.first.store().commit(put(b"late"))).await;
+    assert_eq!(late, Err(CommitFailure::Unavailable), "the lease has another number");
+    create(&pair.first, draft("after")).await.unwrap();
+    let term = pair.second.processes().term().unwrap();
+    let own = term.run(pair.second.store().commit(put(b"own"))).await;
+    assert_eq!(own, Ok(Verdict::Applied));
+}
+
+#[tokio::test]
+async fn a_process_that_was_counted_out_joins_only_when_its_earlier_work_has_ended() {
+    let pair = pair().await;
+    let held = pair.first.store().snapshot().unwrap();
+    bury_others(&pair.second);
+    pair.second.processes().beat().await.unwrap();
+    let joining = pair.first.processes().beat();
+    let waits = tokio::time::timeout(Duration::from_millis(200), joining).await;
+    assert!(waits.is_err(), "a request may still use what it read before");
+    drop(held);
+    let news = within("the process to join", pair.first.processes().beat()).await.unwrap();
+    assert!(news.has_joined_again);
+}
+
+#[tokio::test]
+async fn a_process_whose_beats_are_seen_is_not_counted_out() {
+    let pair = pair().await;
+    bury_others(&pair.second);
+    pair.first.processes().beat().await.unwrap();
+    let news = pair.second.processes().beat().await.unwrap();
+    assert_eq!(news, Beat::default());
+}
+
+#[tokio::test]
+async fn too_many_processes_are_refused() {
+    use crate::bounds::PROCESSES_MAX;
+    use crate::store::shared::ProcessRow;
+    let pair = pair().await;
+    let shared = pair.first.store().shared().unwrap();
+    let now = pair.first.now();
+    for number in 2..PROCESSES_MAX {
+        let row = ProcessRow {
+            id: uuid::Uuid::from_u128(u128::try_from(number).unwrap()),
+            beat: 1,
+            started_at: now,
+            beat_at: now,
+            keys_followed: 0,
+            host: String::from("many\u{1b}[31m.example"),
+            version: String::from("1"),
+        };
+        shared.join(&row).await.unwrap();
+    }
+    let refused = pair.second.processes().join("one too many").await;
+    assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
+    let listed = pair.first.processes().list().unwrap();
+    assert!(listed.iter().any(|it| it.host == "many?[31m.example"), "{listed:?}");
+}
+
+#[tokio::test]
+async fn a_vault_on_a_local_file_is_alone_and_leads() {
+    let vault = crate::app::tests::TestVault::new();
+    let processes = vault.app.processes();
+    assert!(!processes.may_be_several() && processes.leads());
+    assert_eq!((processes.live(), processes.list().unwrap().len()), (1, 0));
+    assert_eq!(processes.join("one.example").await.unwrap(), Beat::default());
+    processes.poll().await.unwrap();
+    processes.leave().await.unwrap();
+    assert_eq!(vault.app.store().snapshot().unwrap().len(Table::Processes).unwrap(), 0);
+}

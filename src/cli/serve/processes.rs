@@ -1,0 +1,123 @@
+//! A server among other processes on one database: its signs of life, its look for changes of the
+//! others, and its tasks while it leads. With a local file nothing of this runs.
+
+use std::fs;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use crate::app::{Beat, Error, Vault};
+use crate::bounds::{HOST_NAME_MAX, PROCESS_BEAT, PROCESS_POLL, SWEEP_PERIOD};
+use crate::cli::support::failure::Failure;
+use crate::cli::support::failure_texts::refused;
+use crate::log::{Event, Log, Value};
+use crate::server::tasks::Tasks;
+
+/// Joins the other processes and starts the tasks that keep this one among them, which end with
+/// `tasks`. `on_live` gets the number of live processes after each beat.
+pub(in crate::cli) async fn begin(
+    vault: &Arc<Vault>,
+    tasks: &Tasks,
+    log: &Log,
+    on_live: impl Fn(NonZeroU32) + Send + 'static,
+) -> Result<(), Failure> {
+    if !vault.processes().may_be_several() {
+        return Ok(());
+    }
+    let joined = vault.processes().join(&host_name()).await.map_err(|error| refused(&error))?;
+    on_live(live(vault));
+    tell(&joined, log);
+    tasks.spawn(poll(Arc::clone(vault)));
+    tasks.spawn(beat(Arc::clone(vault), log.clone(), on_live));
+    tasks.spawn(watch_term(Arc::clone(vault), log.clone()));
+    tasks.spawn(destroy_codes(Arc::clone(vault), log.clone()));
+    Ok(())
+}
+
+/// Runs a background task while this process leads.
+pub(in crate::cli) fn spawn_led<F>(
+    vault: &Arc<Vault>,
+    tasks: &Tasks,
+    work: impl Fn() -> F + Send + Sync + 'static,
+) where
+    F: Future<Output = ()> + Send,
+{
+    let vault = Arc::clone(vault);
+    tasks.spawn(async move { vault.processes().lead(work).await });
+}
+
+/// Looks for changes of other processes. A look that fails is seen by its age.
+async fn poll(vault: Arc<Vault>) {
+    loop {
+        match vault.processes().poll().await {
+            // The store has failed or is closing: the process is about to end.
+            Err(Error::Stopped | Error::Storage(_)) => return,
+            Ok(()) | Err(_) => tokio::time::sleep(PROCESS_POLL).await,
+        }
+    }
+}
+
+async fn beat(vault: Arc<Vault>, log: Log, on_live: impl Fn(NonZeroU32) + Send) {
+    loop {
+        tokio::time::sleep(PROCESS_BEAT).await;
+        match vault.processes().beat().await {
+            Ok(beat) => {
+                tell(&beat, &log);
+                on_live(live(&vault));
+            }
+            // The store has failed or is closing: the process is about to end.
+            Err(Error::Stopped | Error::Storage(_)) => return,
+            // The next beat comes soon: others count the process out after ten.
+            Err(_) => (),
+        }
+    }
+}
+
+/// Ends the term of a leader that cannot reach the database, also while a look hangs, and logs each
+/// beginning and end of a term.
+async fn watch_term(vault: Arc<Vault>, log: Log) {
+    let mut led = vault.processes().leads();
+    loop {
+        tokio::time::sleep(PROCESS_BEAT).await;
+        vault.processes().doubt();
+        let leads = vault.processes().leads();
+        if led && !leads {
+            log.event(Event::warn("leader_stepped_down"));
+        }
+        led = leads;
+    }
+}
+
+/// Each process has the keys of the codes that it took, so each destroys them in time.
+async fn destroy_codes(vault: Arc<Vault>, log: Log) {
+    loop {
+        tokio::time::sleep(SWEEP_PERIOD).await;
+        match vault.upkeep().destroy_due_codes() {
+            Ok(()) => (),
+            Err(Error::Stopped | Error::Storage(_)) => return,
+            Err(_) => log.event(Event::error("sweep_failed")),
+        }
+    }
+}
+
+fn live(vault: &Vault) -> NonZeroU32 {
+    let live = u32::try_from(vault.processes().live()).unwrap_or(u32::MAX);
+    NonZeroU32::new(live).unwrap_or(NonZeroU32::MIN)
+}
+
+fn tell(beat: &Beat, log: &Log) {
+    if beat.has_joined_again {
+        log.event(Event::warn("process_joined_again"));
+    }
+    for id in &beat.counted_out {
+        log.event(Event::warn("process_counted_out").with("process", Value::Id(*id)));
+    }
+    if beat.leads {
+        log.event(Event::info("leader"));
+    }
+}
+
+/// The host's name, for the list of processes.
+fn host_name() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().chars().take(HOST_NAME_MAX).collect()
+}

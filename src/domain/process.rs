@@ -1,0 +1,20 @@
+//! A process of those that share a store, as the operator sees it.
+
+use uuid::Uuid;
+
+use crate::domain::time::Timestamp;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedProcess {
+    /// Each start of a process has an id of its own.
+    pub id: Uuid,
+    pub host: String,
+    pub version: String,
+    pub started_at: Timestamp,
+    /// The last sign of life, on the clock of that process.
+    pub beat_at: Timestamp,
+    /// It runs the background tasks of the vault.
+    pub is_leader: bool,
+    /// It is the process that lists the others.
+    pub is_own: bool,
+}
