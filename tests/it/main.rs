@@ -98,6 +98,7 @@ mod reverse_proxies;
 mod rules;
 mod service;
 mod sessions;
+mod several_processes;
 mod slow;
 mod small_reads;
 mod standby;

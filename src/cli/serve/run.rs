@@ -173,7 +173,13 @@ async fn serve(
     tasks.spawn(Arc::clone(&manager).notify_watchdog(Arc::clone(&vault)));
     let limiter = Arc::new(limiter(config.rate_limits));
     let divided = Arc::clone(&limiter);
-    processes::begin(&vault, &tasks, &log, move |live| divided.divide_by(live)).await?;
+    let divides = config.engine.postgres().is_some_and(|it| it.divide_rate_limits);
+    let on_live = move |live| {
+        if divides {
+            divided.divide_by(live);
+        }
+    };
+    processes::begin(&vault, &tasks, &log, on_live).await?;
     // A full disk has no space for the entry; the readiness probe reports that.
     if vault.audit().write_lifecycle_entry(Act::Start).await.is_err() {
         log.event(Event::error("start_not_audited"));

@@ -6,6 +6,7 @@
 mod answer;
 mod connection;
 mod contract;
+mod cutter;
 mod directory;
 mod directory_server;
 mod frames;
@@ -22,6 +23,7 @@ mod wait;
 pub(crate) use answer::Answer;
 pub(crate) use connection::{Connection, trusting};
 pub(crate) use contract::{Operation, api_document};
+pub(crate) use cutter::{Cutter, Moment};
 pub(crate) use directory::Directory;
 pub(crate) use directory_server::{Authority, Certificate, DirectoryServer, Told};
 pub(crate) use frames::{

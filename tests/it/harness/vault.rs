@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{DirBuilderExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -22,6 +22,7 @@ use crate::harness::request::{Request, delete, get, post, put};
 
 /// The file with the URL of the database, in the directory of the test.
 const DATABASE_URL: &str = "database.url";
+const URL_FLAG: &str = "--engine-url-file";
 
 pub(crate) struct Vault {
     // Declared before the directory, so that the process ends before its files are removed.
@@ -37,7 +38,7 @@ pub(crate) struct Vault {
     protocol: Protocol,
     idle_http2: Mutex<Vec<Http2Connection>>,
     /// The database with its rows, in a run over PostgreSQL. Dropped after the process.
-    database: Option<Database>,
+    database: Option<Arc<Database>>,
     directory: Directory,
 }
 
@@ -70,7 +71,7 @@ impl Vault {
     /// In a directory that the test has prepared.
     pub(crate) fn start_in(directory: Directory, flags: &[&str]) -> Self {
         let cluster = on_postgres().then(|| Cluster::shared().expect("PostgreSQL is installed"));
-        let database = cluster.as_ref().map(Database::new);
+        let database = cluster.as_ref().map(|it| Arc::new(Database::new(it)));
         Self::start_over(directory, flags, database)
     }
 
@@ -78,7 +79,7 @@ impl Vault {
     pub(crate) fn start_over(
         directory: Directory,
         flags: &[&str],
-        database: Option<Database>,
+        database: Option<Arc<Database>>,
     ) -> Self {
         let mut all = vec!["--listen", "127.0.0.1:0", "--json"];
         if !flags.contains(&"--rate-limits") {
@@ -88,7 +89,7 @@ impl Vault {
         let mut flags: Vec<_> = all.into_iter().map(String::from).collect();
         if let Some(database) = &database {
             let file = directory.write(DATABASE_URL, database.url(), 0o600);
-            flags.extend([String::from("--engine-url-file"), file.display().to_string()]);
+            flags.extend([String::from(URL_FLAG), file.display().to_string()]);
         }
         let (server, ready) = start(&directory, &flags);
         let ready = ready.unwrap_or_else(|| panic!("it did not start: {}", server.log()));
@@ -427,8 +428,77 @@ impl Vault {
 
 impl Vault {
     /// The database with its rows, if they are in one.
-    pub(crate) const fn database(&self) -> Option<&Database> {
+    pub(crate) const fn database(&self) -> Option<&Arc<Database>> {
         self.database.as_ref()
+    }
+
+    /// A second process over the same rows, which reaches them by this URL.
+    pub(crate) fn beside(&self, url: &str) -> Self {
+        let directory = Directory::new();
+        make_private(&directory.join("data"));
+        self.copy_files(&directory);
+        self.start_copy(directory, self.database.clone(), url)
+    }
+
+    /// A vault of this backup, in a database or in a file, with the keys of this one.
+    pub(crate) fn restored(&self, backup: &Path, database: Option<Arc<Database>>) -> Self {
+        let directory = Directory::new();
+        let (backup, data) = (backup.to_str().unwrap(), directory.join("data"));
+        let url = database.as_ref().map_or_else(String::new, |it| it.url());
+        if database.is_some() {
+            let file = directory.write(DATABASE_URL, &url, 0o600);
+            let text = format!(
+                "data_directory = \"{0}\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/k\"\n\
+                 [master_key]\nfile = \"/m\"\n[engine]\nkind = \"postgres\"\nurl_file = \"{1}\"\n",
+                data.display(),
+                file.display()
+            );
+            let config = directory.write("restore.toml", text, 0o600);
+            run(&["restore", backup, "--config", config.to_str().unwrap()]).with_code(0);
+        } else {
+            run(&["restore", backup, "--data", data.to_str().unwrap()]).with_code(0);
+        }
+        self.copy_files(&directory);
+        self.start_copy(directory, database, &url)
+    }
+
+    /// Copies the keys and certificates of a development vault.
+    fn copy_files(&self, directory: &Directory) {
+        for name in ["keys.json", "master.key", "ca.pem", "certificate.pem", "certificate.key"] {
+            let (from, to) = (self.data().join(name), directory.join("data").join(name));
+            fs::copy(from, to).unwrap();
+        }
+    }
+
+    fn start_copy(&self, directory: Directory, database: Option<Arc<Database>>, url: &str) -> Self {
+        let mut flags = self.flags.clone();
+        if let Some(at) = flags.iter().position(|flag| flag == URL_FLAG) {
+            flags.drain(at..at + 2);
+        }
+        if database.is_some() {
+            let file = directory.write(DATABASE_URL, url, 0o600);
+            flags.extend([String::from(URL_FLAG), file.display().to_string()]);
+            symlink(file, directory.join("data").join(DATABASE_URL)).unwrap();
+        }
+        let (server, ready) = start(&directory, &flags);
+        let ready = ready.unwrap_or_else(|| panic!("it did not start: {}", server.log()));
+        assert_eq!(self.keys, Keys::of(&ready), "both have the same keys");
+        let vault = Self {
+            server: Some(server),
+            flags,
+            address: address(&ready["url"]),
+            results: results(&ready),
+            tenant_id: self.tenant_id.clone(),
+            keys: self.keys.clone(),
+            client: Arc::clone(&self.client),
+            idle: Mutex::new(Vec::new()),
+            protocol: Protocol::of_thread(),
+            idle_http2: Mutex::new(Vec::new()),
+            database,
+            directory,
+        };
+        vault.write_config();
+        vault
     }
 
     /// The section of the settings that names the database.
@@ -455,6 +525,10 @@ fn start(directory: &Directory, flags: &[String]) -> (Running, Option<Value>) {
     let mut server = Running::start(&arguments, &directory.join("log"));
     let ready = server.line().map(|line| serde_json::from_str(&line).expect("a ready line"));
     (server, ready)
+}
+
+fn make_private(path: &Path) {
+    fs::DirBuilder::new().mode(0o700).create(path).unwrap();
 }
 
 fn results(ready: &Value) -> Option<SocketAddr> {
