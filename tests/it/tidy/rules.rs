@@ -26,7 +26,7 @@ const CRATES: &[(&str, &[&str])] = &[
     // Closes inherited descriptors without a line of unsafe code here.
     ("nix", &["cli"]),
     // The development certificate, and those of tests.
-    ("rcgen", &["cli", "outbound", "server"]),
+    ("rcgen", &["cli", "outbound", "server", "store"]),
     ("redb", &["store"]),
     ("ring", &["crypto"]),
     // Makes the key of webhooks.

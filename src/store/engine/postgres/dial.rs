@@ -53,6 +53,11 @@ impl Dialer {
         Self { url, tls, last_good: AtomicUsize::new(0) }
     }
 
+    #[cfg(test)]
+    pub(super) fn database_name(&self) -> &str {
+        &self.url.database
+    }
+
     /// The time after which every host was tried.
     pub(super) fn deadline(&self) -> Duration {
         let hosts = u32::try_from(self.url.hosts.len()).unwrap_or(u32::MAX);
