@@ -25,11 +25,12 @@
 //! | [`threeds`] | 3-D Secure: messages, rules, the session's states, the simulator; pure | bounds, domain, secret |
 //! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, domain, limits, log, secret, threeds |
 //! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring`, `x25519-dalek` and `age` | bounds, domain, secret |
-//! | [`store`] | tables, records, snapshots, backups, the audit chain, the one writer and the engines under it; alone in knowing `redb` | bounds, clock, crypto, domain, idempotency, metrics, secret, threeds |
+//! | [`names`] | a resolver of host names without the C library | bounds, crypto |
+//! | [`store`] | tables, records, snapshots, backups, the audit chain, the one writer and the engines under it; alone in knowing `redb` and `tokio-postgres` | bounds, clock, crypto, domain, idempotency, metrics, names, secret, threeds |
 //! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, metrics, secret, store, threeds |
 //! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, log, metrics, secret, threeds |
 //! | [`server`] | accepting, TLS, deadlines, connection limits, the drain; knows no route | bounds, crypto, domain, log, metrics, secret |
-//! | [`outbound`] | the client of destinations outside: names, the guard, connections that are kept | app, bounds, config, crypto, domain, log, metrics, secret, server |
+//! | [`outbound`] | the client of destinations outside: the guard, connections that are kept | app, bounds, config, crypto, domain, log, metrics, names, secret, server |
 //! | [`directory`] | a client of the schemes' directory servers over mutual TLS | app, bounds, config, domain, http, log, metrics, outbound, secret, server, threeds |
 //! | [`report`] | a dated compliance report for auditors, as text and as a page; only holds and renders | domain |
 //! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, http, report, secret |
@@ -133,6 +134,7 @@ mod idempotency;
 mod limits;
 mod log;
 mod metrics;
+mod names;
 mod operator;
 mod outbound;
 mod report;

@@ -14,8 +14,8 @@ use crate::app::{jwe_fuzz as jwe, proxy_fuzz as proxy};
 use crate::cli::fuzz as imports;
 use crate::expressions::fuzz as expressions;
 use crate::http::fuzz as http;
+use crate::names::fuzz as names;
 use crate::operator::fuzz as operator;
-use crate::outbound::fuzz as names;
 use crate::server::fuzz as server;
 use crate::store::fuzz as store;
 

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::bounds::{NAME_KEPT, NAME_LOOKUPS_MAX, NAMES_KEPT_MAX};
 use crate::crypto::Random;
-use crate::outbound::names::Resolver;
+use crate::names::Resolver;
 
 /// A source of addresses. Tests have one of their own.
 pub(super) trait Lookup: Debug + Send + Sync {

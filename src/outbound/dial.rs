@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::outbound::attempts::first_success;
+use crate::names::first_success;
 
 /// The reason for a missing connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

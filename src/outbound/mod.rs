@@ -13,7 +13,7 @@
 //!   every attempt to write (`watched`), and `pool` has places, bounds and identities.
 //! - `hickory-resolver` was judged and not taken. It brings more than twenty crates, a cache, search
 //!   lists and options, of which this needs one thing: the addresses of a fully qualified name, by
-//!   `/etc/hosts` and the name servers of this machine. The resolver in `names` does that in 270
+//!   `/etc/hosts` and the name servers of this machine. The resolver in [`crate::names`] does that in 270
 //!   lines; `addresses` remembers what it found.
 //!
 //! A request goes this way: the guard admits host and port; the request gets a place (`pool`); a kept
@@ -26,21 +26,16 @@
 //! from the lookup of their name to the answer, with a connection for each message.
 
 mod addresses;
-mod attempts;
 mod channel;
 mod dial;
 mod guard;
 mod message;
-mod names;
 mod observe;
 mod pool;
 #[cfg(test)]
 mod tests;
 mod trust;
 mod watched;
-
-#[cfg(any(fuzzing, test))]
-pub(crate) use names::fuzz;
 
 use std::fmt;
 use std::path::Path;

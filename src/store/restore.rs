@@ -144,7 +144,7 @@ fn fill(database: &Database, backup: &mut Reader, mark: Change) -> Result<Vec<u8
 
 /// Writes rows in several batches.
 fn load_over(engine: &dyn Engine, rows: &mut SortedRows<'_>) -> Result<(), StorageFailure> {
-    let mut rows = rows.peekable();
+    let mut rows = rows.fuse().peekable();
     while rows.peek().is_some() {
         let (mut chunk, mut bytes) = (Vec::new(), 0_usize);
         while bytes < DATABASE_LOAD_BYTES

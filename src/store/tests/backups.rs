@@ -18,7 +18,7 @@ use crate::store::{Change, OpenFailure, RestoreFailure, Row, Snapshot, Store, Ta
 const NOW: Timestamp = Timestamp::from_seconds(1_794_648_600);
 const TIMES: SnapshotTimes = SnapshotTimes { created_at: NOW, settled_at: NOW };
 
-pub(super) fn master(digit: u8) -> MasterKey {
+pub(in crate::store) fn master(digit: u8) -> MasterKey {
     MasterKey::parse(&Secret::new(vec![digit; 64])).unwrap()
 }
 

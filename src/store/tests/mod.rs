@@ -2,7 +2,7 @@
 
 mod answers;
 mod archives;
-mod backups;
+pub(super) mod backups;
 mod chain;
 pub(crate) mod damage;
 mod damaged_copies;

@@ -26,7 +26,7 @@ const CRATES: &[(&str, &[&str])] = &[
     // Closes inherited descriptors without a line of unsafe code here.
     ("nix", &["cli"]),
     // The development certificate, and those of tests.
-    ("rcgen", &["cli", "outbound", "server"]),
+    ("rcgen", &["cli", "outbound", "server", "store"]),
     ("redb", &["store"]),
     ("ring", &["crypto"]),
     // Makes the key of webhooks.
@@ -35,7 +35,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rustix", &["cli", "store"]),
     ("rustls", &["directory", "outbound", "server", "store"]),
     // The pure rooms are missing here: they neither wait nor start anything.
-    ("tokio", &["app", "cli", "directory", "http", "operator", "outbound", "server", "store"]),
+    (
+        "tokio",
+        &["app", "cli", "directory", "http", "names", "operator", "outbound", "server", "store"],
+    ),
     ("tokio_postgres", &["store"]),
     ("tokio_rustls", &["directory", "outbound", "server", "store"]),
     // Tasks are started in one place, so that a drain waits for all of them.

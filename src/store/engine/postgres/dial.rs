@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use rustix::net::sockopt;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::{TcpStream, UnixStream};
@@ -16,9 +17,12 @@ use tokio_postgres::tls::TlsConnect;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 
 use crate::bounds::{
+    DATABASE_ALIVE_AFTER, DATABASE_ALIVE_PAUSE, DATABASE_ALIVE_PROBES, DATABASE_ANSWER_MAX,
     DATABASE_CONNECT_MAX, DATABASE_IDLE_READ_MAX, DATABASE_IDLE_WRITE_MAX, DATABASE_STATEMENT_MAX,
     DATABASE_TURN_MAX,
 };
+use crate::crypto::Random;
+use crate::names::{Resolver, first_success};
 use crate::store::engine::postgres::faults::Fault;
 use crate::store::engine::postgres::socket::Socket;
 use crate::store::engine::postgres::tls::{Handshake, HandshakeFailed};
@@ -41,6 +45,7 @@ pub(super) struct Dialed {
 pub(super) struct Dialer {
     url: DatabaseUrl,
     tls: Option<Arc<ClientConfig>>,
+    names: Resolver,
     /// The host that answered last is tried first.
     last_good: AtomicUsize,
 }
@@ -50,7 +55,13 @@ const STANDBY: &str = "no server of the database is writable";
 
 impl Dialer {
     pub(super) fn new(url: DatabaseUrl, tls: Option<Arc<ClientConfig>>) -> Self {
-        Self { url, tls, last_good: AtomicUsize::new(0) }
+        let names = Resolver::of_this_machine(Random::new());
+        Self { url, tls, names, last_good: AtomicUsize::new(0) }
+    }
+
+    #[cfg(test)]
+    pub(super) fn database_name(&self) -> &str {
+        &self.url.database
     }
 
     /// The time after which every host was tried.
@@ -78,7 +89,7 @@ impl Dialer {
     }
 
     async fn dial_host(&self, host: &Host, purpose: Use) -> Result<Dialed, Fault> {
-        let socket = connect(host).await?;
+        let socket = connect(&self.names, host).await?;
         let mut config = Config::new();
         config.user(&self.url.user).dbname(&self.url.database).application_name("strongroom");
         if let Some(password) = &self.url.password {
@@ -107,7 +118,7 @@ impl Dialer {
     }
 }
 
-async fn connect(host: &Host) -> Result<Socket, Fault> {
+async fn connect(names: &Resolver, host: &Host) -> Result<Socket, Fault> {
     let unreachable = |_| Fault::Lost(UNREACHABLE);
     match host {
         Host::Socket(directory, port) => {
@@ -115,11 +126,34 @@ async fn connect(host: &Host) -> Result<Socket, Fault> {
             Ok(Socket::Unix(UnixStream::connect(path).await.map_err(unreachable)?))
         }
         Host::Tcp(name, port) => {
-            let stream = TcpStream::connect((name.as_str(), *port)).await.map_err(unreachable)?;
+            let stream = connect_to(names, name, *port).await?;
             stream.set_nodelay(true).map_err(unreachable)?;
+            keep_alive(&stream).map_err(|_| Fault::Lost(UNREACHABLE))?;
             Ok(Socket::Tcp(stream))
         }
     }
+}
+
+/// Tries each address of the name.
+async fn connect_to(names: &Resolver, name: &str, port: u16) -> Result<TcpStream, Fault> {
+    let addresses = names.resolve(name).await;
+    let count = u32::try_from(addresses.len()).unwrap_or(u32::MAX);
+    let share = DATABASE_CONNECT_MAX.checked_div(count).unwrap_or_default();
+    let connected = first_success(addresses, share, UNREACHABLE, |address| async move {
+        TcpStream::connect((address, port)).await.or(Err(UNREACHABLE))
+    });
+    let unknown = Fault::Lost("the name of the database's host is not known");
+    connected.await.ok_or(unknown)?.map_err(Fault::Lost)
+}
+
+/// A connection that is idle in the pool must not outlive its server for long.
+fn keep_alive(stream: &TcpStream) -> rustix::io::Result<()> {
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, DATABASE_ALIVE_AFTER)?;
+    sockopt::set_tcp_keepintvl(stream, DATABASE_ALIVE_PAUSE)?;
+    sockopt::set_tcp_keepcnt(stream, DATABASE_ALIVE_PROBES)?;
+    let unsent_max = u32::try_from(DATABASE_ANSWER_MAX.as_millis()).unwrap_or(u32::MAX);
+    sockopt::set_tcp_user_timeout(stream, unsent_max)
 }
 
 async fn start<T>(config: &Config, socket: Socket, tls: T) -> Result<Dialed, Fault>

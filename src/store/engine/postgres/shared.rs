@@ -126,6 +126,11 @@ impl Shared {
         self.sequence.fetch_max(sequence, Ordering::Relaxed);
     }
 
+    #[cfg(test)]
+    pub(super) fn database_name(&self) -> &str {
+        self.dialer.database_name()
+    }
+
     fn forget_one(&self) {
         let mut pool = self.pool();
         pool.open = pool.open.saturating_sub(1);

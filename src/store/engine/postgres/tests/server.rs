@@ -3,7 +3,7 @@
 //! Without PostgreSQL a test says that it is skipped. With `STRONGROOM_POSTGRES_REQUIRED=1` it fails.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -26,19 +26,40 @@ pub(in crate::store) struct Server {
     /// standard input.
     keeper: Mutex<Option<Child>>,
     databases: AtomicU32,
+    port: u16,
+    /// The password that its own client needs.
+    password: &'static str,
+}
+
+/// The way into a server.
+pub(in crate::store) enum Security {
+    /// Everyone on its socket may enter.
+    Open,
+    /// The user on its socket needs a password.
+    Password(&'static str),
+    /// Over TCP, too.
+    Tcp(&'static str),
+    Tls {
+        certificate: String,
+        key: String,
+        password: &'static str,
+    },
 }
 
 const KEEP: &str = r#"
-"$1" -D "$2/data" -k "$2" -p 5432 >"$2/log" 2>&1 & server=$!
+"$1" -D "$2/data" -k "$2" -p "$3" >"$2/log" 2>&1 & server=$!
 trap 'kill -INT $server' TERM
-read -r _ || true
+read -r _ && kept=yes
 kill -INT $server; wait $server
+[ "$kept" = yes ] || rm -rf "$2"
 "#;
 
 /// The server of all tests of this process; `None` if PostgreSQL is not installed.
 pub(in crate::store) fn server() -> Option<&'static Server> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
-    SERVER.get_or_init(|| find_programs().map(|bin| Server::start(&bin))).as_ref()
+    SERVER
+        .get_or_init(|| find_programs().map(|bin| Server::start(&bin, &Security::Open, 5432)))
+        .as_ref()
 }
 
 /// An empty vault in a database of its own, or `None` with a line that says so.
@@ -71,6 +92,15 @@ pub(in crate::store) fn engine(test: &str) -> Option<PostgresEngine> {
     Some(PostgresEngine::start(&empty_vault(test)?, Access::ReadWrite).unwrap())
 }
 
+impl Drop for Server {
+    fn drop(&mut self) {
+        if self.keeper.lock().is_ok_and(|keeper| keeper.is_some()) {
+            self.stop();
+        }
+        fs::remove_dir_all(&self.directory).ok();
+    }
+}
+
 /// The directory of the newest installed version.
 fn find_programs() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").ok()?;
@@ -91,7 +121,19 @@ fn as_user(program: &Path) -> Command {
 }
 
 impl Server {
-    fn start(bin: &Path) -> Self {
+    /// A server that one test may stop, or that is not open to everyone.
+    pub(in crate::store) fn of_its_own(security: Security) -> Self {
+        let port = match security {
+            Security::Open | Security::Password(_) => 5432,
+            Security::Tcp(_) | Security::Tls { .. } => {
+                let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+                free.local_addr().unwrap().port()
+            }
+        };
+        Self::start(&find_programs().unwrap(), &security, port)
+    }
+
+    fn start(bin: &Path, security: &Security, port: u16) -> Self {
         let name = hex::encode(&Random::new().bytes::<8>());
         let directory = std::env::temp_dir().join(format!("sr-pg-{name}"));
         fs::create_dir(&directory).unwrap();
@@ -99,12 +141,40 @@ impl Server {
         if rustix::process::geteuid().is_root() {
             chown(&directory, Some(NOBODY), Some(NOBODY)).unwrap();
         }
+        let password = match security {
+            Security::Open => "",
+            Security::Password(password)
+            | Security::Tcp(password)
+            | Security::Tls { password, .. } => password,
+        };
+        let entry = if password.is_empty() { "trust" } else { "scram-sha-256" };
+        let password_file = directory.join("password");
         let mut init = as_user(&bin.join("initdb"));
-        init.args(["-N", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-D"]);
+        init.args(["-N", "-A", entry, "-U", "postgres", "-E", "UTF8", "--locale=C"]);
+        if !password.is_empty() {
+            fs::write(&password_file, password).unwrap();
+            init.arg("--pwfile").arg(&password_file);
+        }
+        init.arg("-D");
         let made = init.arg(directory.join("data")).current_dir("/").output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let settings = "fsync = off\nlisten_addresses = ''\nmax_connections = 300\n\
-                        shared_buffers = 32MB\n";
+        let mut settings =
+            String::from("fsync = off\nmax_connections = 300\nshared_buffers = 32MB\n");
+        settings.push_str(match security {
+            Security::Open | Security::Password(_) => "listen_addresses = ''\n",
+            Security::Tcp(_) => "listen_addresses = '127.0.0.1'\n",
+            Security::Tls { .. } => "listen_addresses = '127.0.0.1'\nssl = on\n",
+        });
+        if let Security::Tls { certificate, key, .. } = security {
+            for (name, text) in [("server.crt", certificate), ("server.key", key)] {
+                let path = directory.join("data").join(name);
+                fs::write(&path, text).unwrap();
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+                if rustix::process::geteuid().is_root() {
+                    chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+                }
+            }
+        }
         let path = directory.join("data/postgresql.conf");
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, format!("{text}\n{settings}")).unwrap();
@@ -113,6 +183,8 @@ impl Server {
             bin: bin.to_owned(),
             keeper: Mutex::new(None),
             databases: AtomicU32::new(0),
+            port,
+            password,
         };
         server.run();
         server
@@ -122,11 +194,12 @@ impl Server {
     pub(in crate::store) fn run(&self) {
         let mut shell = as_user(Path::new("sh"));
         shell.args(["-c", KEEP, "sh"]).arg(self.bin.join("postgres")).arg(&self.directory);
+        shell.arg(self.port.to_string());
         shell.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         *self.keeper.lock().unwrap() = Some(shell.spawn().unwrap());
         for _ in crate::waiting::steps("the server accepts connections") {
             let mut ready = Command::new(self.bin.join("pg_isready"));
-            ready.arg("-q").arg("-h").arg(&self.directory);
+            ready.arg("-q").arg("-p").arg(self.port.to_string()).arg("-h").arg(&self.directory);
             if ready.status().unwrap().success() {
                 return;
             }
@@ -136,7 +209,8 @@ impl Server {
     /// Ends the server as an operator does, with all connections.
     pub(in crate::store) fn stop(&self) {
         let mut keeper = self.keeper.lock().unwrap().take().unwrap();
-        drop(keeper.stdin.take());
+        // A line keeps the directory.
+        keeper.stdin.take().unwrap().write_all(b"stop\n").unwrap();
         keeper.wait().unwrap();
     }
 
@@ -145,10 +219,20 @@ impl Server {
         &self.directory
     }
 
-    /// Creates an empty database and returns its address.
-    pub(in crate::store) fn new_database(&self) -> String {
+    pub(in crate::store) fn tcp_port(&self) -> u16 {
+        self.port
+    }
+
+    /// Creates an empty database and returns its name.
+    pub(in crate::store) fn new_database_name(&self) -> String {
         let name = format!("test{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.sql("postgres", &format!("CREATE DATABASE {name}"));
+        name
+    }
+
+    /// Creates an empty database and returns its address.
+    pub(in crate::store) fn new_database(&self) -> String {
+        let name = self.new_database_name();
         format!("postgres://postgres@/{name}?host={}", self.directory.display())
     }
 
@@ -156,6 +240,7 @@ impl Server {
     pub(in crate::store) fn sql(&self, database: &str, text: &str) -> String {
         let mut psql = Command::new(self.bin.join("psql"));
         psql.arg("-h").arg(&self.directory).args(["-U", "postgres", "-X", "-q", "-A", "-t"]);
+        psql.arg("-p").arg(self.port.to_string()).env("PGPASSWORD", self.password);
         psql.args(["-v", "ON_ERROR_STOP=1", "-d", database, "-c", text]);
         let done = psql.stdin(Stdio::null()).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));

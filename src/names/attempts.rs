@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 /// Returns the first success, or the last failure; `silent` is that of an attempt without an end.
 /// `None` without items.
-pub(super) async fn first_success<I, T, E: Copy, F: Future<Output = Result<T, E>>>(
+pub async fn first_success<I, T, E: Copy, F: Future<Output = Result<T, E>>>(
     items: impl IntoIterator<Item = I>,
     share: Duration,
     silent: E,

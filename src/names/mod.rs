@@ -3,6 +3,7 @@
 //! answer. Names are fully qualified, so there is no search list. A wrong address is harmless: the
 //! certificate proves the server's name.
 
+mod attempts;
 #[cfg(any(fuzzing, test))]
 pub(crate) mod fuzz;
 
@@ -19,12 +20,12 @@ use crate::bounds::{
     NAME_SERVERS_MAX,
 };
 use crate::crypto::Random;
-use crate::outbound::attempts::first_success;
+pub use crate::names::attempts::first_success;
 
 const SILENT: &str = "the name server did not answer";
 
 #[derive(Debug)]
-pub(super) struct Resolver {
+pub struct Resolver {
     hosts: PathBuf,
     servers: PathBuf,
     /// The port of name servers; tests use another one.
@@ -48,7 +49,7 @@ enum DnsAnswer {
 }
 
 impl Resolver {
-    pub(super) fn of_this_machine(random: Random) -> Self {
+    pub fn of_this_machine(random: Random) -> Self {
         Self {
             hosts: PathBuf::from("/etc/hosts"),
             servers: PathBuf::from("/etc/resolv.conf"),
@@ -58,7 +59,7 @@ impl Resolver {
     }
 
     /// Returns the addresses in the order in which to try them; none if the name is unknown.
-    pub(super) async fn resolve(&self, host: &str) -> Vec<IpAddr> {
+    pub async fn resolve(&self, host: &str) -> Vec<IpAddr> {
         if let Ok(address) = host.parse() {
             return vec![address];
         }

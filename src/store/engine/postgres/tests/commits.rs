@@ -1,0 +1,114 @@
+//! Connections that end during COMMIT: the outcome is found out, and each batch is written once.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::store::engine::Engine as _;
+use crate::store::engine::local::state::Origin;
+use crate::store::engine::postgres::outcome::{Outcome, find_out_within};
+use crate::store::engine::postgres::tests::proxy::{Cut, Proxy};
+use crate::store::engine::postgres::tests::{counter, eventually, increment, server};
+use crate::store::engine::postgres::{Access, Database, DatabaseUrl, PostgresEngine};
+use crate::store::failure::StorageFailure;
+
+/// A proxy and an engine behind it.
+fn behind_proxy(test: &str) -> Option<(Proxy, PostgresEngine)> {
+    let server = server::server_for(test)?;
+    let url = server.new_database();
+    let direct = Database::new(DatabaseUrl::parse(&url).unwrap(), None).unwrap();
+    direct.create(Origin::default(), &[], true).unwrap();
+    let proxy = Proxy::start(server);
+    let engine = PostgresEngine::start(&proxy.database(&url), Access::ReadWrite).unwrap();
+    increment(&engine).unwrap();
+    Some((proxy, engine))
+}
+
+#[track_caller]
+fn check(test: &str, cut: Cut, decisions: usize) {
+    let Some((proxy, engine)) = behind_proxy(test) else { return };
+    proxy.cut(cut);
+    assert_eq!(increment(&engine).unwrap(), decisions, "{cut:?}");
+    assert!(proxy.has_cut(), "{cut:?}");
+    assert_eq!(counter(&engine).unwrap(), 2, "{cut:?}");
+    assert_eq!(increment(&engine).unwrap(), 1, "it goes on");
+    assert_eq!(engine.snapshot().unwrap().moment().unwrap().sequence, 3, "{cut:?}");
+    assert_eq!(engine.health().sequence, 3);
+}
+
+#[test]
+fn a_commit_whose_answer_is_lost_is_found_and_not_repeated() {
+    check("a lost answer", Cut::After, 1);
+}
+
+#[test]
+fn a_commit_that_never_arrived_is_decided_again() {
+    check("a lost COMMIT", Cut::Before, 2);
+}
+
+/// The database learns nothing of the end of the client: it ends the transaction after its timeout,
+/// and until then the turn is taken.
+#[test]
+fn a_transaction_that_hangs_gives_its_turn_away_and_is_decided_again() {
+    check("a hanging transaction", Cut::Hung, 2);
+}
+
+#[test]
+fn a_commit_that_is_cut_off_on_its_way_is_written_once() {
+    let Some((proxy, engine)) = behind_proxy("COMMIT on its way") else { return };
+    for number in 2..12 {
+        proxy.cut(Cut::Forwarded);
+        increment(&engine).unwrap();
+        assert!(proxy.has_cut());
+        assert_eq!(counter(&engine).unwrap(), number);
+    }
+}
+
+#[test]
+fn an_outcome_that_cannot_be_found_out_is_never_guessed() {
+    let Some((proxy, engine)) = behind_proxy("an unknown outcome") else { return };
+    let shared = std::sync::Arc::clone(&engine.shared);
+    proxy.cut(Cut::AfterForGood);
+    let writing = std::thread::spawn(move || {
+        let written = increment(&engine);
+        (engine, written)
+    });
+    eventually("COMMIT is cut off", || proxy.has_cut());
+    // Another question for the same batch, with less patience.
+    let failed = find_out_within(&shared, (&[7; 16], 1), Duration::from_millis(300)).unwrap_err();
+    assert!(!failed.is_transient(), "the process ends");
+    let StorageFailure::Database(what, _) = failed else { panic!("{failed:?}") };
+    assert!(what.contains("did not say"), "{what}");
+    proxy.accept_again();
+    let (engine, written) = writing.join().unwrap();
+    assert_eq!((written.unwrap(), counter(&engine).unwrap()), (1, 2));
+}
+
+#[test]
+fn a_batch_that_was_fenced_off_cannot_be_written_later() {
+    let Some(engine) = server::engine("a fence") else { return };
+    let id = engine.writer.lock().unwrap().id;
+    let batch = 1;
+    // Without turns the old transaction does not hold up the question.
+    engine.shared.has_turns.store(false, Ordering::Relaxed);
+    let mut found = None;
+    let decided = std::cell::Cell::new(0);
+    engine
+        .apply(&mut |newest| {
+            decided.set(decided.get() + 1);
+            newest.moment()?;
+            if found.is_none() {
+                let (outcome, _) =
+                    find_out_within(&engine.shared, (&id, batch), Duration::from_secs(5)).unwrap();
+                found = Some(outcome);
+            }
+            let key = b"late".to_vec();
+            let value = Some(decided.get().to_string().into_bytes());
+            let table = crate::store::tables::Table::Tokens;
+            Ok(vec![crate::store::engine::RowChange { table, key, value }])
+        })
+        .unwrap();
+    assert_eq!(found, Some(Outcome::NotWritten));
+    assert_eq!(decided.get(), 2, "the first attempt was refused");
+    let late = engine.snapshot().unwrap().get(crate::store::tables::Table::Tokens, b"late");
+    assert_eq!(late.unwrap().as_deref(), Some(b"2".as_slice()));
+}
