@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use strongroom::testing::bounds::REFUSAL_ROWS_OF_STRANGERS_MAX;
 
 use crate::backup_load::of_format;
-use crate::harness::{Request, Vault, delete, get, output_of, post, wait_until};
+use crate::harness::{Request, Vault, delete, get, needs_data_file, output_of, post, wait_until};
 use crate::proxy::Scene;
 use crate::threeds;
 
@@ -334,6 +334,7 @@ fn refusals_that_are_not_written_yet_are_written_at_the_stop() {
 
 #[test]
 fn entries_from_before_there_were_origins_stay_readable_and_verifiable() {
+    needs_data_file!("only files have older formats");
     let mut vault = of_format(5);
     vault.operator(&["audit", "verify"]).with_code(0);
     let entries = export(&vault);

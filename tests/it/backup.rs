@@ -20,6 +20,7 @@ fn holds(bytes: &[u8], part: &[u8]) -> bool {
 
 #[test]
 fn a_restored_vault_has_every_value_and_every_key_but_no_card_verification_code() {
+    needs_data_file!("it puts a restored file in its place");
     let mut vault = Vault::start();
     let card = vault.token(json!({
         "type": "card",
@@ -47,6 +48,7 @@ fn a_restored_vault_has_every_value_and_every_key_but_no_card_verification_code(
 
 #[test]
 fn a_backup_holds_no_value_in_clear_and_no_key() {
+    needs_data_file!("it searches the file");
     let vault = Vault::start();
     vault.token(json!({
         "type": "card",
@@ -110,6 +112,7 @@ fn a_backup_is_taken_from_a_running_server_and_from_a_closed_file_and_is_in_its_
 
 #[test]
 fn what_would_overwrite_or_cannot_be_trusted_is_refused() {
+    needs_data_file!("it restores over the file");
     let vault = Vault::start();
     vault.token(json!({"type": "token", "data": "x"}));
     let place = vault.directory();
@@ -207,6 +210,7 @@ const KEY: &str = "key_test_self_pvt_RkgLjUu2xb7E8DnjCXe2z6.16a37bf1a137aa872824
 
 #[test]
 fn a_backup_of_the_first_format_is_verified_restored_migrated_and_served() {
+    needs_data_file!("only files have older formats");
     let fixture = format!("{FIXTURES}/format-1.backup");
     let place = Directory::new();
     let copy = place.join("a.backup");
@@ -281,6 +285,7 @@ const KEY_4: &str = "key_test_self_pvt_Rb8wmCFBBygsXxSwDbzC1d.2586e33d8323cbf691
 
 #[test]
 fn a_backup_of_the_fourth_format_is_restored_and_migrated() {
+    needs_data_file!("only files have older formats");
     let mut vault = of_format(4);
     assert!(vault.data().join("strongroom.redb.format-4.backup").exists());
     let card = vault.get("/tokens/named_in_format_4", KEY_4).with_status(200).json;
@@ -295,6 +300,7 @@ const MANAGEMENT_5: &str = "key_test_self_mgt_GH5cReMmEWKAPQKR3uiGWY";
 
 #[test]
 fn a_backup_of_the_fifth_format_is_restored_and_migrated_and_notes_uses_of_keys() {
+    needs_data_file!("only files have older formats");
     let mut vault = of_format(5);
     assert!(vault.data().join("strongroom.redb.format-5.backup").exists());
     let card = vault.get("/tokens/named_in_format_5", KEY_5).with_status(200).json;
@@ -320,6 +326,7 @@ const KEY_3: &str = "key_test_self_pvt_EhaqrmJ1iq63JiC9CwAQX4.d10c95de9402b1eaaf
 
 #[test]
 fn a_backup_of_the_third_format_is_restored_migrated_and_listed() {
+    needs_data_file!("only files have older formats");
     let mut vault = Vault::start();
     assert_eq!(vault.stop(), Some(0));
     let key = fs::read(format!("{FIXTURES}/format-3.key")).unwrap();

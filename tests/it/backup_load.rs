@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::harness::{SetOnDrop, Vault, run, wait_for_clients};
+use crate::harness::{SetOnDrop, Vault, needs_data_file, run, wait_for_clients};
 
 const CLIENTS: usize = 4;
 /// Acknowledged pairs before the backup begins, and further ones before the clients stop.
@@ -53,6 +53,7 @@ pub(crate) fn of_format(format: u32) -> Vault {
 
 #[test]
 fn a_backup_under_load_restores_to_exactly_the_acknowledged_state_at_its_moment() {
+    needs_data_file!("it puts a restored file in its place");
     let mut vault = Vault::start();
     let told: Vec<Mutex<Vec<Pair>>> = (0..CLIENTS).map(|_| Mutex::default()).collect();
     let (answers, stop) = (AtomicUsize::new(0), AtomicBool::new(false));

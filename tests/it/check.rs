@@ -141,6 +141,7 @@ fn a_certificate_is_wrong_with_another_key_out_of_order_or_not_in_time() {
 
 #[test]
 fn root_is_told_what_the_user_of_the_service_would_see() {
+    needs_data_file!("it gives all named files to another user");
     let vault = installed();
     let own = |path: &Path| chown(path, Some(65_532), Some(65_533));
     set_mode(vault.directory().path(), 0o711);

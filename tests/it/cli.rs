@@ -179,6 +179,7 @@ fn replace(path: &Path, bytes: &[u8], mode: u32) {
 
 #[test]
 fn the_master_key_of_another_vault_is_refused_with_77() {
+    needs_data_file!("it compares the bytes of the file");
     let other = Vault::start();
     let key = fs::read(other.data().join("master.key")).unwrap();
     check_broken(77, |data| replace(&data.join("master.key"), &key, 0o400));
@@ -186,6 +187,7 @@ fn the_master_key_of_another_vault_is_refused_with_77() {
 
 #[test]
 fn a_master_key_that_is_none_is_refused_with_77() {
+    needs_data_file!("it compares the bytes of the file");
     check_broken(77, |data| replace(&data.join("master.key"), b"not a key\n", 0o400));
     check_broken(77, |data| replace(&data.join("master.key"), &[b'0'; 5_000], 0o400));
     check_broken(77, |data| fs::remove_file(data.join("../master.key")).unwrap());
@@ -193,6 +195,7 @@ fn a_master_key_that_is_none_is_refused_with_77() {
 
 #[test]
 fn a_master_key_that_others_can_read_is_refused_with_77() {
+    needs_data_file!("it compares the bytes of the file");
     let open = |data: &Path, mode: u32| {
         let path = data.join("master.key");
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -203,6 +206,7 @@ fn a_master_key_that_others_can_read_is_refused_with_77() {
 
 #[test]
 fn a_data_directory_that_is_open_to_others_is_refused_with_77() {
+    needs_data_file!("it compares the bytes of the file");
     check_broken(77, |data| {
         fs::set_permissions(data, fs::Permissions::from_mode(0o750)).unwrap();
     });
@@ -286,6 +290,7 @@ fn a_port_that_is_taken_ends_the_start_with_69() {
 
 #[test]
 fn a_second_process_on_the_same_data_is_refused_with_69_and_does_no_harm() {
+    needs_data_file!("commands may open a database that a server uses");
     let mut vault = Vault::start();
     vault.move_key_out();
     let (data, config) = (vault.data(), vault.config());

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Directory, Ended, Vault, output_of, run};
+use crate::harness::{Directory, Ended, Vault, needs_data_file, output_of, run};
 
 /// A command with these variables, and without those of a service manager.
 fn run_with(variables: &[(&str, &Path)], arguments: &[&str]) -> Ended {
@@ -83,6 +83,7 @@ fn the_settings_are_found_by_the_variable_and_a_value_follows_an_equals_sign() {
 
 #[test]
 fn the_commands_of_the_operator_take_the_directory_of_a_development_vault() {
+    needs_data_file!("it is compacted");
     let mut vault = Vault::start();
     let (data, tenant) = (vault.data(), vault.tenant_id.clone());
     let on = |arguments: &[&str]| {
@@ -218,6 +219,7 @@ fn every_exit_code_of_the_manual_is_given() {
 
 #[test]
 fn messages_fit_the_case() {
+    needs_data_file!("a database is never in use");
     let vault = Vault::start();
     vault.move_key_out();
     let (config, data) = (vault.config(), vault.data());

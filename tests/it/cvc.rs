@@ -234,6 +234,7 @@ fn no_copy_of_the_database_gives_a_code_back_once_its_key_was_destroyed() {
 
 #[test]
 fn a_code_survives_a_kill_and_still_ends_on_time() {
+    needs_data_file!("over a database a restart loses the codes");
     let mut vault = Vault::start();
     let id = token(&vault, "987");
     vault.signal("KILL");

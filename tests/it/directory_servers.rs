@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{
     Answer, Authority, Certificate, Connection, Directory, DirectoryServer, PATIENCE, Told, Vault,
-    post,
+    needs_data_file, post,
 };
 use crate::threeds::{authenticate, body, card, check_upstream, create, result};
 
@@ -202,6 +202,7 @@ fn check_erro(erro: &Value, code: &str, detail: &str) {
 
 #[test]
 fn a_card_is_authenticated_by_its_directory_server() {
+    needs_data_file!("it searches the file");
     let mut scene = Scene::start(with_ranges(|areq| Told::Json(ares(areq, json!({})))));
     let preq = scene.server.asked_once("PReq");
     assert_eq!(preq["threeDSServerRefNumber"], "REF-1");

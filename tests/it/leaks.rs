@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::harness::{Answer, Request, Vault, delete, get, post, put};
+use crate::harness::{Answer, Request, Vault, delete, get, needs_data_file, post, put};
 use crate::watch::on_socket;
 
 const MARKERS: [&str; 8] = [
@@ -93,6 +93,7 @@ fn check_free(what: &str, bytes: &[u8], marker: &str) {
 
 #[test]
 fn what_was_stored_is_in_no_file_no_log_and_no_refusal() {
+    needs_data_file!("its vault has an archive");
     let mut vault = Vault::start();
     // The service logs a line a request, which the development server does not.
     assert_eq!(vault.stop(), Some(0));

@@ -279,6 +279,7 @@ fn a_program_that_others_could_change_is_not_run() {
 
 #[test]
 fn a_vault_is_made_with_the_key_that_the_program_prints() {
+    needs_data_file!("init needs an empty database");
     let commanded = Commanded::new("");
     let place = commanded.vault.directory();
     let data = place.join("second");

@@ -15,7 +15,8 @@ use rustls::ClientConfig;
 use serde_json::json;
 
 use crate::harness::{
-    Answer, Connection, Directory, Request, Vault, get, post, trusting, wait_for, wait_until,
+    Answer, Connection, Directory, Request, Vault, get, needs_data_file, post, trusting, wait_for,
+    wait_until,
 };
 use strongroom::testing::bounds::{BODY_BYTES_MAX, HEADER_BYTES_MAX, PROXY_BODY_BYTES_MAX};
 
@@ -329,6 +330,7 @@ fn haproxy_tells_the_vault_the_address_of_the_client() {
 
 #[test]
 fn haproxy_goes_on_with_reads_below_the_floor_of_disk_space() {
+    needs_data_file!("the floor is for its disk");
     let mut vault = Vault::start();
     let id = vault.token(json!({"type": "token", "data": "x"}));
     assert_eq!(vault.stop(), Some(0));

@@ -172,7 +172,7 @@ fn one_idempotency_key_and_one_fingerprint_make_one_token_on_both_processes() {
     let one = first_on(&cluster);
     let two = one.beside(&url(&one));
     for at in 0..20 {
-        let value = format!("value {at}");
+        let value = format!("value-{at}");
         let plain = create(&value, &one.keys.private);
         let body = json!({
             "type": "token", "data": format!("same {at}"), "deduplicate_token": true,

@@ -243,6 +243,7 @@ fn a_missing_file_that_the_next_start_needs_is_named_and_the_server_goes_on() {
 
 #[test]
 fn removed_sockets_and_lost_permissions_are_named_and_the_server_goes_on() {
+    needs_data_file!("it changes the mode of the file");
     let mut vault = Vault::start();
     let data = vault.data().join("strongroom.redb");
     fs::set_permissions(&data, fs::Permissions::from_mode(0o000)).unwrap();

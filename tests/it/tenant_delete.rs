@@ -7,7 +7,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::backup_load::replace;
-use crate::harness::{Running, Vault, post, run, wait_until};
+use crate::harness::{Running, Vault, needs_data_file, post, run, wait_until};
 use crate::terminal::on_terminal;
 
 const CLIENTS: usize = 3;
@@ -253,6 +253,7 @@ fn nothing_is_deleted_without_a_confirmation() {
 
 #[test]
 fn a_backup_from_before_still_has_the_tenant() {
+    needs_data_file!("it puts a restored file in its place");
     let mut vault = Vault::start();
     let other = vault.tenant("test");
     let made = vault.post("/tokens", &other.keys.private, json!({"type": "token", "data": "kept"}));

@@ -5,7 +5,7 @@ use strongroom::testing::TransactionStatus;
 use strongroom::testing::base64;
 use strongroom::testing::{CARDS, ChallengeKind, MethodSupport, Scenario};
 
-use crate::harness::{Answer, Vault, get, post};
+use crate::harness::{Answer, Vault, get, needs_data_file, post};
 
 /// An authenticate body that a customer's session takes.
 pub(crate) fn body() -> Value {
@@ -157,6 +157,7 @@ pub(crate) fn check_upstream(answer: Answer, source: &str) {
 
 #[test]
 fn a_browser_session_runs_its_method_its_challenge_and_a_restart_between() {
+    needs_data_file!("it searches the file");
     let mut vault = Vault::start();
     let token = card(&vault, "4200000000000004");
     let made = create(&vault, &token).with_status(201);

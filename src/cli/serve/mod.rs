@@ -4,6 +4,7 @@ pub(in crate::cli) mod archive;
 pub(in crate::cli) mod bins;
 pub(in crate::cli) mod deletion;
 pub(in crate::cli) mod directory;
+mod directory_lock;
 pub(in crate::cli) mod files;
 pub(in crate::cli) mod outbound;
 pub(in crate::cli) mod process;

@@ -14,6 +14,7 @@ use crate::bounds::LOG_FLUSH_MAX;
 use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::bins;
 use crate::cli::serve::directory;
+use crate::cli::serve::directory_lock::DirectoryLock;
 use crate::cli::serve::files::NamedFiles;
 use crate::cli::serve::outbound;
 use crate::cli::serve::processes;
@@ -67,8 +68,10 @@ pub(in crate::cli) fn run(
     let mut vault = vault.with_audit(audit_policy(&config));
     keep_free(&mut vault, &config);
     let vault = Arc::new(vault);
-    let ended = load_bins(&vault, &config)
-        .and_then(|()| runtime.block_on(serve(Arc::clone(&vault), config, mode, ready)));
+    let ended = DirectoryLock::take(&config).and_then(|_lock| {
+        load_bins(&vault, &config)?;
+        runtime.block_on(serve(Arc::clone(&vault), config, mode, ready))
+    });
     runtime.shutdown_background();
     vault.close();
     ended

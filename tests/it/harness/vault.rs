@@ -417,9 +417,9 @@ impl Vault {
         let (data, key) = (self.data(), self.master_key());
         let (data, key) = (data.display(), key.display());
         let text = format!(
-            "data_directory = \"{data}\"\nlisten = [\"127.0.0.1:0\"]\n[tls]\ncertificate = \
+            "{}data_directory = \"{data}\"\nlisten = [\"127.0.0.1:0\"]\n[tls]\ncertificate = \
              \"{data}/certificate.pem\"\nprivate_key = \"{data}/certificate.key\"\n[master_key]\n\
-             file = \"{key}\"\n{}",
+             file = \"{key}\"\n",
             self.engine_settings()
         );
         self.directory.write("strongroom.toml", text, 0o600);
@@ -501,11 +501,11 @@ impl Vault {
         vault
     }
 
-    /// The section of the settings that names the database.
+    /// The settings that name the database, for the begin of the file.
     pub(crate) fn engine_settings(&self) -> String {
         self.database.as_ref().map_or_else(String::new, |_| {
             let file = self.directory.join(DATABASE_URL);
-            format!("[engine]\nkind = \"postgres\"\nurl_file = \"{}\"\n", file.display())
+            format!("engine.kind = \"postgres\"\nengine.url_file = \"{}\"\n", file.display())
         })
     }
 }

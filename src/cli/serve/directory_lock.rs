@@ -1,0 +1,39 @@
+//! One server for a data directory. The data file has a lock of its own; a directory whose rows are in
+//! a database needs this one, since a second server would take the sockets of the first.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt as _;
+
+use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::cannot;
+use crate::config::{Config, EngineSettings};
+
+const NAME: &str = "process.lock";
+
+/// Held for as long as the server runs; the system releases it when the process ends.
+#[derive(Debug)]
+pub(super) struct DirectoryLock {
+    _file: Option<File>,
+}
+
+impl DirectoryLock {
+    pub(super) fn take(config: &Config) -> Result<Self, Failure> {
+        if config.engine == EngineSettings::Local {
+            return Ok(Self { _file: None });
+        }
+        let path = config.data_directory.join(NAME);
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(&path).map_err(|error| cannot("open the lock", &path, &error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: Some(file) }),
+            Err(TryLockError::WouldBlock) => {
+                Err(Failure::new(Exit::Unavailable, "the data directory is in use")
+                    .file(&path)
+                    .why("another strongroom process serves from this directory")
+                    .try_this("give each process on this host a data directory of its own"))
+            }
+            Err(TryLockError::Error(error)) => Err(cannot("lock the directory", &path, &error)),
+        }
+    }
+}
