@@ -110,7 +110,7 @@ impl Store {
         }
         let Moment { timeline, sequence } = backup.manifest().moment().unwrap_or_default();
         database.create(Origin { timeline, sequence }, &[], false)?;
-        let filled = fill(database, &mut backup, mark);
+        let filled = fill(database, &mut backup, &mark);
         let done = filled.and_then(|check| Ok((check, database.complete()?)));
         match done {
             Ok((master_check, ())) => {
@@ -127,7 +127,11 @@ impl Store {
 
 /// Writes the rows of the backup, then those of `mark`, and returns the check value of the master
 /// key.
-fn fill(database: &Database, backup: &mut Reader, mark: Change) -> Result<Vec<u8>, RestoreFailure> {
+fn fill(
+    database: &Database,
+    backup: &mut Reader,
+    mark: &Change,
+) -> Result<Vec<u8>, RestoreFailure> {
     let engine = PostgresEngine::start(database, Access::Loading)?;
     with_rows(backup, |rows| load_over(&engine, rows))?;
     engine.apply(&mut |newest| {

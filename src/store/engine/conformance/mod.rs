@@ -214,8 +214,13 @@ fn engines() -> Vec<Subject> {
     ];
     if let Some(reused) = ReusedEngine::take() {
         let engine = Arc::<PostgresEngine>::clone(reused.engine());
-        let _database = Some(reused);
-        engines.push(Subject { name: "postgres", engine, merging: None, _store: None, _database });
+        engines.push(Subject {
+            name: "postgres",
+            engine,
+            merging: None,
+            _store: None,
+            _database: Some(reused),
+        });
     }
     engines
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio_postgres::Client;
 
 use crate::bounds::{DATABASE_ANSWER_MAX, DATABASE_THREADS};
@@ -99,29 +99,45 @@ impl Database {
         &self,
         work: impl AsyncFnOnce(&Client) -> Result<T, OpenFailure>,
     ) -> Result<T, OpenFailure> {
-        let runtime = runtime()?;
+        let runtime = Network::start()?;
         let dialer = self.dialer();
-        let dialing = runtime.spawn(async move { dialer.dial(Use::Writing).await });
+        let deadline = dialer.deadline();
+        let connecting = runtime.handle().spawn(async move { dialer.dial(Use::Writing).await });
         let late = || OpenFailure::Storage(StorageFailure::Unavailable(LATE));
-        let dialed = wait(dialing, self.dialer.deadline()).ok_or_else(late)?;
-        let dialed = dialed.map_err(|_| late())?;
-        let Dialed { client, .. } =
-            dialed.map_err(|fault| OpenFailure::Storage(fault.failure()))?;
-        let output = wait(work(&client), DATABASE_ANSWER_MAX).ok_or_else(late);
-        // On a thread of a server it may not wait for its own threads.
-        runtime.shutdown_background();
-        output?
+        let connected = wait(connecting, deadline).ok_or_else(late)?.or(Err(late()))?;
+        let connected = connected.map_err(|fault| OpenFailure::Storage(fault.failure()));
+        let Dialed { client, .. } = connected?;
+        wait(work(&client), DATABASE_ANSWER_MAX).ok_or_else(late)?
     }
 }
 
-/// A runtime that moves the bytes of connections.
-pub(super) fn runtime() -> Result<Runtime, OpenFailure> {
-    Builder::new_multi_thread()
-        .worker_threads(DATABASE_THREADS)
-        .thread_name("database")
-        .enable_all()
-        .build()
-        .map_err(OpenFailure::io)
+/// The runtime that moves the bytes of connections.
+pub(super) struct Network(Option<Runtime>, Handle);
+
+impl Network {
+    pub(super) fn start() -> Result<Self, OpenFailure> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(DATABASE_THREADS)
+            .thread_name("database")
+            .enable_all()
+            .build()
+            .map_err(OpenFailure::io)?;
+        let handle = runtime.handle().clone();
+        Ok(Self(Some(runtime), handle))
+    }
+
+    pub(super) const fn handle(&self) -> &Handle {
+        &self.1
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        // It may be dropped on a thread of a server, which may not wait for other threads.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "map_err gives the error away")]

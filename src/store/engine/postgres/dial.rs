@@ -23,10 +23,11 @@ use crate::bounds::{
 };
 use crate::crypto::Random;
 use crate::names::{Resolver, first_success};
-use crate::store::engine::postgres::faults::Fault;
+use crate::store::engine::postgres::faults::{Fault, Refusal};
 use crate::store::engine::postgres::socket::Socket;
 use crate::store::engine::postgres::tls::{Handshake, HandshakeFailed};
 use crate::store::engine::postgres::url::{DatabaseUrl, Host};
+use crate::store::engine::postgres::wait::send;
 
 /// The use that a connection is for. It decides on the timeouts that the server enforces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +114,7 @@ impl Dialer {
             Host::Tcp(name, _) => name.clone(),
         };
         let name = ServerName::try_from(name);
-        let name = name.map_err(|_| Fault::Lost("the name of the database's host is not valid"))?;
+        let name = name.or(Err(Fault::Lost("the name of the database's host is not valid")))?;
         Ok(Handshake { config, name })
     }
 }
@@ -128,7 +129,7 @@ async fn connect(names: &Resolver, host: &Host) -> Result<Socket, Fault> {
         Host::Tcp(name, port) => {
             let stream = connect_to(names, name, *port).await?;
             stream.set_nodelay(true).map_err(unreachable)?;
-            keep_alive(&stream).map_err(|_| Fault::Lost(UNREACHABLE))?;
+            keep_alive(&stream).or(Err(Fault::Lost(UNREACHABLE)))?;
             Ok(Socket::Tcp(stream))
         }
     }
@@ -182,11 +183,8 @@ fn connect_fault(error: &tokio_postgres::Error) -> Fault {
         return Fault::Lost("the database does not offer TLS");
     }
     match Fault::of(error) {
-        Fault::Refused(refusal) => Fault::Lost(match refusal.failure() {
-            crate::store::StorageFailure::Unavailable(why) => why,
-            _ => "the database refused the connection",
-        }),
-        fault => fault,
+        Fault::Refused(Refusal::ForNow(why)) | Fault::Lost(why) => Fault::Lost(why),
+        Fault::Refused(_) | Fault::Conflict => Fault::Lost("the database refused the connection"),
     }
 }
 
@@ -223,29 +221,21 @@ async fn prepare_session(client: &Client, purpose: Use) -> Result<(), Fault> {
         DATABASE_TURN_MAX.as_millis(),
         idle.as_millis()
     );
-    let optional = async {
-        for setting in OPTIONAL_SETTINGS {
-            if let Err(error) = client.batch_execute(setting).await
-                && let Fault::Lost(why) = Fault::of(&error)
-            {
-                return Err(Fault::Lost(why));
-            }
-        }
-        Ok(())
-    };
+    for setting in OPTIONAL_SETTINGS {
+        send(client.batch_execute(setting));
+    }
     let needed = client.batch_execute(&needed);
     let writable = client.simple_query("SHOW transaction_read_only");
-    let (needed, writable, optional) = tokio::join!(biased; needed, writable, optional);
+    let (needed, writable) = tokio::join!(biased; needed, writable);
     needed.map_err(|error| Fault::of(&error))?;
     let writable = writable.map_err(|error| Fault::of(&error))?;
-    let is_read_only = writable.iter().any(|message| match message {
-        SimpleQueryMessage::Row(row) => row.get(0) == Some("on"),
-        _ => false,
-    });
+    let is_read_only = writable
+        .iter()
+        .any(|message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("on")));
     if is_read_only {
         return Err(Fault::Lost(STANDBY));
     }
-    optional
+    Ok(())
 }
 
 impl fmt::Display for Dialer {

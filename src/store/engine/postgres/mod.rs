@@ -37,11 +37,10 @@ use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::runtime::Runtime;
-
 use crate::bounds::DATABASE_DECISIONS_MAX;
 use crate::crypto::Random;
 pub use crate::store::engine::postgres::database::Database;
+use crate::store::engine::postgres::database::Network;
 use crate::store::engine::postgres::dial::Use;
 use crate::store::engine::postgres::faults::Fault;
 use crate::store::engine::postgres::outcome::Outcome;
@@ -57,8 +56,8 @@ pub(in crate::store) struct PostgresEngine {
     shared: Arc<Shared>,
     writer: Mutex<Writer>,
     access: Access,
-    /// Ends with the engine; `None` while it is dropped.
-    runtime: Option<Runtime>,
+    /// Ends with the engine.
+    _network: Network,
 }
 
 /// The use of a vault.
@@ -87,12 +86,12 @@ impl PostgresEngine {
         access: Access,
     ) -> Result<Self, OpenFailure> {
         let summary = database.check(access)?;
-        let runtime = database::runtime()?;
-        let shared = Shared::new(runtime.handle().clone(), database.dialer(), summary.timeline);
+        let network = Network::start()?;
+        let shared = Shared::new(network.handle().clone(), database.dialer(), summary.timeline);
         shared.note(summary.sequence);
         let writer = Writer { session: None, id: Random::new().bytes(), attempts: 0 };
         let writer = Mutex::new(writer);
-        Ok(Self { shared: Arc::new(shared), writer, access, runtime: Some(runtime) })
+        Ok(Self { shared: Arc::new(shared), writer, access, _network: network })
     }
 }
 
@@ -174,15 +173,6 @@ impl Engine for PostgresEngine {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner).session = None;
         self.shared.close();
         Ok(())
-    }
-}
-
-impl Drop for PostgresEngine {
-    fn drop(&mut self) {
-        // The last handle may be dropped on a thread that may not wait.
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
     }
 }
 

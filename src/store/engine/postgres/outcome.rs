@@ -70,9 +70,9 @@ fn ask(
 ) -> Result<Outcome, Fault> {
     let (client, statements) = (&session.client, &session.statements);
     let found = session.run(async {
-        let begin = client.batch_execute(begin_text(shared));
+        let beginning = client.batch_execute(begin_text(shared));
         let outcome = statements.outcome(client, writer);
-        let (begun, outcome) = tokio::join!(biased; begin, outcome);
+        let (begun, outcome) = tokio::join!(biased; beginning, outcome);
         begun?;
         outcome
     })?;

@@ -123,12 +123,14 @@ fn write(
             shared.note(marked.unwrap_or_default());
             Ok(Attempt::Written)
         }
-        (_, Some(Fault::Lost(_))) => Ok(Attempt::Unknown),
-        (_, Some(Fault::Conflict)) => Ok(Attempt::Again(Fault::Conflict)),
+        (_, Some(Fault::Conflict)) | (Err(Fault::Conflict), None) => {
+            Ok(Attempt::Again(Fault::Conflict))
+        }
         (_, Some(Fault::Refused(refusal))) => Err(refusal.failure()),
-        (Err(Fault::Conflict), None) => Ok(Attempt::Again(Fault::Conflict)),
-        // Also a refusal of COMMIT itself: the texts of servers do not say what became of it.
-        (Err(Fault::Lost(_) | Fault::Refused(_)), None) => Ok(Attempt::Unknown),
+        // Also after a refusal of COMMIT itself: its code does not say what became of it.
+        (_, Some(Fault::Lost(_))) | (Err(Fault::Lost(_) | Fault::Refused(_)), None) => {
+            Ok(Attempt::Unknown)
+        }
     }
 }
 
@@ -157,13 +159,13 @@ impl Turn<'_> {
     /// Begins the transaction with this statement, and checks that the vault is still the same.
     fn begin<T>(
         &self,
-        statement: impl AsyncFn(&Session) -> Result<T, Error>,
+        statement: &impl AsyncFn(&Session) -> Result<T, Error>,
     ) -> Result<(Option<State>, T), Fault> {
         let session = self.session;
         session.run(async {
-            let begin = session.client.batch_execute(begin_text(self.shared));
+            let beginning = session.client.batch_execute(begin_text(self.shared));
             let state = session.statements.state(&session.client);
-            let (begun, state, output) = tokio::join!(biased; begin, state, statement(session));
+            let (begun, state, output) = tokio::join!(biased; beginning, state, statement(session));
             begun?;
             Ok((state?, output?))
         })
@@ -189,7 +191,7 @@ impl Ask for Turn<'_> {
             self.session.run(statement(self.session))
         } else {
             progress.has_begun = true;
-            match self.begin(statement) {
+            match self.begin(&statement) {
                 Ok((state, output)) => return self.check(state).map(|()| output),
                 Err(fault) => Err(fault),
             }

@@ -172,10 +172,10 @@ fn parse_hosts(list: &str, port: Option<u16>, is_authority: bool) -> Result<Vec<
         if name.is_empty() {
             return Err(InvalidUrl("it names no host"));
         }
-        Ok(match name.starts_with('/') {
-            true => Host::Socket(PathBuf::from(name), port),
-            false => Host::Tcp(name.to_owned(), port),
-        })
+        if name.starts_with('/') {
+            return Ok(Host::Socket(PathBuf::from(name), port));
+        }
+        Ok(Host::Tcp(name.to_owned(), port))
     };
     let hosts: Vec<Host> = list.split(',').map(parse).collect::<Result<_, _>>()?;
     if hosts.len() > DATABASE_HOSTS_MAX {
@@ -197,7 +197,7 @@ fn decode(text: &str) -> Result<String, InvalidUrl> {
 }
 
 impl Host {
-    /// On this machine, so that nobody can listen.
+    /// On this machine, so that no network is between.
     pub(super) fn is_near(&self) -> bool {
         match self {
             Self::Socket(..) => true,

@@ -77,12 +77,12 @@ impl View {
     /// idle; then a new one is opened.
     fn begin<T>(
         &self,
-        statement: impl AsyncFn(&Session) -> Result<T, Error>,
+        statement: &impl AsyncFn(&Session) -> Result<T, Error>,
     ) -> Result<(Lease, T), Fault> {
-        let first = self.try_begin(&statement);
+        let first = self.try_begin(statement);
         if let Err(Fault::Lost(_)) = first {
             self.shared.drop_idle();
-            return self.try_begin(&statement);
+            return self.try_begin(statement);
         }
         first
     }
@@ -94,8 +94,8 @@ impl View {
         let lease = self.shared.lease()?;
         let session = lease.session()?;
         let output = session.run(async {
-            let begin = session.client.batch_execute(BEGIN);
-            let (begun, output) = tokio::join!(biased; begin, statement(session));
+            let beginning = session.client.batch_execute(BEGIN);
+            let (begun, output) = tokio::join!(biased; beginning, statement(session));
             begun?;
             output
         })?;
@@ -111,7 +111,7 @@ impl Ask for View {
         let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let asked = match &*reading {
             Reading::NotBegun => {
-                let (lease, output) = self.begin(statement)?;
+                let (lease, output) = self.begin(&statement)?;
                 *reading = Reading::Begun(lease);
                 return Ok(output);
             }

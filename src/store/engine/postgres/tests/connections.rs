@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::bounds::DATABASE_CONNECTIONS_MAX;
+use crate::store::engine::local::state::Origin;
 use crate::store::engine::postgres::tests::server::Server;
 use crate::store::engine::postgres::tests::{
     assert_unavailable, counter, eventually, increment, server,
@@ -69,10 +70,10 @@ fn a_restart_of_the_database_is_survived() {
     if server::server_for("a restart").is_none() {
         return;
     }
-    let server = Server::of_its_own(server::Security::Open);
+    let server = Server::of_its_own(&server::Security::Open);
     let database =
         Database::new(DatabaseUrl::parse(&server.new_database()).unwrap(), None).unwrap();
-    database.create(Default::default(), &[], true).unwrap();
+    database.create(Origin::default(), &[], true).unwrap();
     let engine = PostgresEngine::start(&database, Access::ReadWrite).unwrap();
     increment(&engine).unwrap();
     assert_eq!(counter(&engine).unwrap(), 1);

@@ -19,6 +19,13 @@ fn refused(database: &Database) -> StorageFailure {
     }
 }
 
+#[tokio::test]
+async fn a_vault_that_cannot_be_opened_is_no_panic_on_a_thread_of_a_server() {
+    let url = "postgres://postgres@/none?host=/nowhere";
+    let database = Database::new(DatabaseUrl::parse(url).unwrap(), None).unwrap();
+    assert!(refused(&database).is_transient());
+}
+
 #[test]
 fn a_database_has_one_vault_or_none() {
     let Some(database) = server::empty_database("one vault") else { return };
@@ -103,7 +110,7 @@ fn a_wrong_password_is_named_and_the_right_one_is_not_shown() {
     if server::server_for("passwords").is_none() {
         return;
     }
-    let server = Server::of_its_own(Security::Password(SECRET));
+    let server = Server::of_its_own(&Security::Password(SECRET));
     let of = |password: &str| {
         let url = server.new_database().replace("postgres@", &format!("postgres:{password}@"));
         Database::new(DatabaseUrl::parse(&url).unwrap(), None).unwrap()

@@ -101,7 +101,7 @@ impl State {
             std::thread::spawn(move || copy_unless(&muted, &mut from, &mut to))
         };
         let mut seen = Vec::new();
-        let mut buffer = [0; 65_536];
+        let mut buffer = [0; 8_192];
         let (mut from, mut to) = (client, &server);
         while let Ok(count @ 1..) = from.read(&mut buffer) {
             seen.extend_from_slice(&buffer[..count]);
@@ -148,7 +148,7 @@ impl State {
 
 /// Copies the answers of the database until they are to be lost.
 fn copy_unless(muted: &Mutex<bool>, from: &mut UnixStream, to: &mut UnixStream) {
-    let mut buffer = [0; 65_536];
+    let mut buffer = [0; 8_192];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         if !*muted.lock().unwrap() && to.write_all(&buffer[..count]).is_err() {
             return;

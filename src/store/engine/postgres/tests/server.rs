@@ -80,10 +80,7 @@ pub(in crate::store) fn server_for(test: &str) -> Option<&'static Server> {
         #[expect(clippy::disallowed_methods, reason = "the switch of the tests")]
         let required = std::env::var("STRONGROOM_POSTGRES_REQUIRED").is_ok();
         assert!(!required, "PostgreSQL is not installed");
-        #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
-        {
-            println!("skipped: PostgreSQL is not installed: {test}");
-        }
+        println!("skipped: PostgreSQL is not installed: {test}");
     }
     server
 }
@@ -122,7 +119,7 @@ fn as_user(program: &Path) -> Command {
 
 impl Server {
     /// A server that one test may stop, or that is not open to everyone.
-    pub(in crate::store) fn of_its_own(security: Security) -> Self {
+    pub(in crate::store) fn of_its_own(security: &Security) -> Self {
         let port = match security {
             Security::Open | Security::Password(_) => 5432,
             Security::Tcp(_) | Security::Tls { .. } => {
@@ -130,7 +127,7 @@ impl Server {
                 free.local_addr().unwrap().port()
             }
         };
-        Self::start(&find_programs().unwrap(), &security, port)
+        Self::start(&find_programs().unwrap(), security, port)
     }
 
     fn start(bin: &Path, security: &Security, port: u16) -> Self {

@@ -9,6 +9,8 @@ use crate::store::failure::OpenFailure;
 use crate::store::tests::put;
 
 const PASSWORD: &str = "correct-horse";
+const UNTRUSTED: &str =
+    "the storage cannot be reached: the certificate of the database is not trusted";
 
 /// An authority, and a certificate of it for `localhost` with its key.
 fn certificates() -> (String, String, String) {
@@ -29,7 +31,7 @@ fn a_database_with_another_authority_or_name_is_refused() {
         return;
     }
     let (authority, certificate, key) = certificates();
-    let server = Server::of_its_own(Security::Tls { certificate, key, password: PASSWORD });
+    let server = Server::of_its_own(&Security::Tls { certificate, key, password: PASSWORD });
     let port = server.tcp_port();
     let name = server.new_database_name();
     let of = |host: &str, mode: &str, authority: &str| {
@@ -40,8 +42,6 @@ fn a_database_with_another_authority_or_name_is_refused() {
         Err(OpenFailure::Storage(failure)) => failure.to_string(),
         other => panic!("{other:?}"),
     };
-    const UNTRUSTED: &str =
-        "the storage cannot be reached: the certificate of the database is not trusted";
     assert_eq!(why(&of("localhost", "verify-full", &certificates().0)), UNTRUSTED);
     assert_eq!(why(&of("127.0.0.1", "verify-full", &authority)), UNTRUSTED, "another name");
     let store = Store::create_in(&of("localhost", "verify-full", &authority), put(1)).unwrap();
@@ -57,7 +57,7 @@ fn a_database_without_tls_is_refused_where_tls_is_wanted() {
     if server::server_for("no TLS").is_none() {
         return;
     }
-    let server = Server::of_its_own(Security::Tcp(PASSWORD));
+    let server = Server::of_its_own(&Security::Tcp(PASSWORD));
     let (port, name) = (server.tcp_port(), server.new_database_name());
     let of = |mode: &str| {
         let url = format!("postgres://postgres:{PASSWORD}@127.0.0.1:{port}/{name}?sslmode={mode}");

@@ -64,7 +64,7 @@ fn mistakes_are_named_without_the_address() {
     check_refused("postgres://vault:hunter@a/cards?sslmode=prefer", "verify-full");
     check_refused("postgres://vault:hunter@a/cards?options=x", "a parameter other than");
     check_refused("postgres://vault:hunter@a/cards?target_session_attrs=any", "read-write");
-    let many = vec!["a"; 9].join(",");
+    let many = ["a"; 9].join(",");
     check_refused(&format!("postgres://vault:hunter@{many}/cards"), "too many hosts");
 }
 
