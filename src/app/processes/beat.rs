@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::app::error::Error;
 use crate::app::processes::Processes;
 use crate::bounds::{PROCESS_DEAD_AFTER, PROCESSES_MAX};
-use crate::store::shared::{Polled, ProcessRow, SharedRows};
+use crate::store::shared::{Lease, Polled, ProcessRow, SharedRows};
 
 /// The news of a beat, for the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -53,15 +53,22 @@ impl Processes<'_> {
             shared.join(&self.next_row(shared)).await?;
             news.has_joined_again = true;
         }
-        let rows = ProcessRow::all(&self.vault.snapshot()?)?;
+        let (mut rows, lease) = self.rows(shared)?;
         for dead in self.dead(shared, &rows) {
             if shared.count_out(dead).await? {
                 news.counted_out.push(dead.id);
             }
         }
-        let live = rows.len().saturating_sub(news.counted_out.len());
-        self.vault.processes.set_live(live);
-        news.leads = self.take_lease(shared).await?;
+        rows.retain(|row| !news.counted_out.contains(&row.id));
+        self.vault.processes.set_live(rows.len());
+        let holder = lease.map(|lease| lease.holder);
+        if !rows.iter().any(|row| holder == Some(row.id)) {
+            let term = shared.take_lease(lease).await?;
+            news.leads = term.is_some();
+            if news.leads {
+                self.set_term(term);
+            }
+        }
         Ok(news)
     }
 
@@ -93,19 +100,10 @@ impl Processes<'_> {
         others.filter(is_dead).collect()
     }
 
-    /// Takes the lease if its holder is not live. True if this process has just taken it.
-    async fn take_lease(self, shared: SharedRows<'_>) -> Result<bool, Error> {
+    /// The live processes, and the lease of the leader.
+    fn rows(self, shared: SharedRows<'_>) -> Result<(Vec<ProcessRow>, Option<Lease>), Error> {
         let snapshot = self.vault.snapshot()?;
         let lease = Polled::read(&snapshot, shared.process().id())?.lease;
-        let rows = ProcessRow::all(&snapshot)?;
-        if lease.is_some_and(|lease| rows.iter().any(|row| row.id == lease.holder)) {
-            return Ok(false);
-        }
-        drop(snapshot);
-        let term = shared.take_lease(lease).await?;
-        if term.is_some() {
-            self.set_term(term);
-        }
-        Ok(term.is_some())
+        Ok((ProcessRow::all(&snapshot)?, lease))
     }
 }

@@ -7,12 +7,12 @@ use crate::app::error::Error;
 use crate::app::processes::Processes;
 use crate::bounds::LEADER_DOUBT_AFTER;
 use crate::store::Snapshot;
-use crate::store::shared::{Generation, Generations, Polled};
+use crate::store::shared::{Generation, Generations, Lease, Polled};
 use crate::store::tables::tenant_of_scope;
 
 impl Processes<'_> {
     /// Looks for changes of other processes. While this fails, caches are not used after a second.
-    pub async fn poll(self) -> Result<(), Error> {
+    pub fn poll(self) -> Result<(), Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(()) };
         let (process, begun) = (shared.process(), Instant::now());
         let snapshot = self.vault.snapshot()?;
@@ -20,8 +20,16 @@ impl Processes<'_> {
         self.follow(&snapshot, &polled.generations)?;
         process.note_poll(begun);
         let lease = polled.lease.filter(|it| it.holder == process.id() && polled.is_member);
-        self.set_term(lease.map(|lease| lease.term()));
+        self.set_term(lease.map(Lease::term));
         Ok(())
+    }
+
+    /// Looks for changes before a request is answered, if this process has not looked for a second:
+    /// it may have been stopped for long, and its keys may be old.
+    pub(in crate::app) fn poll_if_stale(self) -> Result<(), Error> {
+        let Some(shared) = self.vault.store.shared() else { return Ok(()) };
+        let process = shared.process();
+        if process.is_member() && process.is_stale() { self.poll() } else { Ok(()) }
     }
 
     /// Ends the term of a leader that has not reached the store for long: another process may lead
@@ -91,7 +99,7 @@ impl Processes<'_> {
     /// Drops all caches and loads all keys, and returns when all earlier work has ended.
     pub(super) async fn begin_afresh(self) -> Result<(), Error> {
         self.vault.processes.own().known = None;
-        self.poll().await?;
+        self.poll()?;
         while !self.is_quiescent() {
             tokio::time::sleep(crate::bounds::ROTATION_WAIT).await;
         }
