@@ -1,7 +1,6 @@
 //! Signs of life: this process writes its row, and watches the rows of the others.
 
 use std::sync::PoisonError;
-use std::time::Instant;
 
 use uuid::Uuid;
 
@@ -85,17 +84,18 @@ impl Processes<'_> {
 
     /// The processes whose row has stayed the same for long, on the monotonic clock of this one.
     fn dead<'r>(self, shared: SharedRows<'_>, rows: &'r [ProcessRow]) -> Vec<&'r ProcessRow> {
-        let now = Instant::now();
+        let now = shared.process().age();
+        let dead_at = now.saturating_add(PROCESS_DEAD_AFTER);
         let beats = &self.vault.processes.beats;
         let mut beats = beats.lock().unwrap_or_else(PoisonError::into_inner);
         beats.retain(|id, _| rows.iter().any(|row| row.id == *id));
         let others = rows.iter().filter(|row| row.id != shared.process().id());
         let is_dead = |row: &&ProcessRow| {
-            let (beat, since) = beats.entry(row.id).or_insert((row.beat, now));
-            if *beat != row.beat {
-                (*beat, *since) = (row.beat, now);
+            let seen = beats.entry(row.id).or_insert((row.beat, dead_at));
+            if seen.0 != row.beat {
+                *seen = (row.beat, dead_at);
             }
-            now.saturating_duration_since(*since) > PROCESS_DEAD_AFTER
+            now > seen.1
         };
         others.filter(is_dead).collect()
     }

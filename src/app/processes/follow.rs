@@ -1,7 +1,5 @@
 //! Following the changes of other processes: caches are dropped, and keys are loaded.
 
-use std::time::Instant;
-
 use crate::app::deletion::state::under_deletion;
 use crate::app::error::Error;
 use crate::app::processes::Processes;
@@ -14,7 +12,8 @@ impl Processes<'_> {
     /// Looks for changes of other processes. While this fails, caches are not used after a second.
     pub fn poll(self) -> Result<(), Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(()) };
-        let (process, begun) = (shared.process(), Instant::now());
+        let process = shared.process();
+        let begun = process.age();
         let snapshot = self.vault.snapshot()?;
         let polled = Polled::read(&snapshot, process.id())?;
         self.follow(&snapshot, &polled.generations)?;
@@ -80,7 +79,7 @@ impl Processes<'_> {
     /// Loads the server's keys before the epoch advances: every reader of the new epoch has them.
     fn follow_keys(self, newest: u64) -> Result<(), Error> {
         self.vault.keys().reload_system()?;
-        self.vault.webhooks().forget_key();
+        self.vault.webhooks.forget_key();
         self.vault.store.advance_epoch();
         self.vault.processes.own().following = Some(newest);
         self.vault.rotation().go_on();
