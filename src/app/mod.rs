@@ -96,5 +96,5 @@ pub use transfer::{
     ImportSummary, RowDraft, Transfer,
 };
 pub use upkeep::verify::Report;
-pub use vault::Vault;
+pub use vault::{Vault, configure_outbound};
 pub use webhooks::{ListedWebhook, PendingEvent, WebhookChange, WebhookDraft, WebhookNews};

@@ -87,11 +87,6 @@ impl Vault {
         self.clock.now()
     }
 
-    /// Called at most once, before the first request. Without it nothing can be sent to destinations.
-    pub fn configure_outbound(&self, outbound: Arc<dyn crate::app::outbound::Outbound>) {
-        self.outbound.get_or_init(|| outbound);
-    }
-
     pub(in crate::app) fn next_id(&self, now: Timestamp) -> uuid::Uuid {
         assigned(now, self.random.bytes())
     }
@@ -99,4 +94,9 @@ impl Vault {
     pub(in crate::app) fn snapshot(&self) -> Result<Snapshot, Error> {
         Ok(self.store.snapshot()?)
     }
+}
+
+/// Called at most once, before the first request. Without it nothing can be sent to destinations.
+pub fn configure_outbound(vault: &Vault, outbound: Arc<dyn crate::app::outbound::Outbound>) {
+    vault.outbound.get_or_init(|| outbound);
 }

@@ -47,6 +47,9 @@ pub struct RecordDigests {
 /// [`crate::store::Store::keep_digests`].
 pub(super) type SharedDigests = Arc<Mutex<Option<RecordDigests>>>;
 
+/// A row to write: its table, key and value.
+type DigestRow = (Table, Vec<u8>, Vec<u8>);
+
 /// The changes of one transaction to the digest of each scope.
 #[derive(Debug, Default)]
 pub(super) struct DigestChanges(BTreeMap<[u8; 16], SetDigest>);
@@ -130,11 +133,7 @@ impl RecordDigests {
     }
 
     /// Advances the digests and returns the rows to write.
-    pub(super) fn apply(
-        &mut self,
-        changes: DigestChanges,
-        sequence: u64,
-    ) -> Vec<(Table, Vec<u8>, Vec<u8>)> {
+    pub(super) fn apply(&mut self, changes: DigestChanges, sequence: u64) -> Vec<DigestRow> {
         let advanced = advance(&mut self.whole, &mut self.scopes, changes, sequence);
         self.rows_of(&advanced, &self.whole)
     }
@@ -146,7 +145,7 @@ impl RecordDigests {
         changes: DigestChanges,
         sequence: u64,
         mut read: impl FnMut(Table, &[u8]) -> Result<Option<Vec<u8>>, StorageFailure>,
-    ) -> Result<Vec<(Table, Vec<u8>, Vec<u8>)>, StorageFailure> {
+    ) -> Result<Vec<DigestRow>, StorageFailure> {
         let damaged = || StorageFailure::Damaged(String::from("the digests of records"));
         let sealed = read(Table::Meta, meta::AUDIT_RECORDS)?.ok_or_else(damaged)?;
         let whole = open(&self.key, &WHOLE, Table::Meta, meta::AUDIT_RECORDS, &sealed);
@@ -163,11 +162,7 @@ impl RecordDigests {
         Ok(self.rows_of(&advanced, &whole))
     }
 
-    fn rows_of(
-        &self,
-        advanced: &[([u8; 16], DigestState)],
-        whole: &DigestState,
-    ) -> Vec<(Table, Vec<u8>, Vec<u8>)> {
+    fn rows_of(&self, advanced: &[([u8; 16], DigestState)], whole: &DigestState) -> Vec<DigestRow> {
         if advanced.is_empty() {
             return Vec::new();
         }
@@ -182,13 +177,13 @@ impl RecordDigests {
         rows.fold(Change::new(), |change, (table, key, value)| change.put(table, key, value))
     }
 
-    fn row(&self, scope: &[u8; 16], state: &DigestState) -> (Table, Vec<u8>, Vec<u8>) {
+    fn row(&self, scope: &[u8; 16], state: &DigestState) -> DigestRow {
         let place = tables::digests(scope);
         let sealed = self.seal(scope, Table::Counts, &place, state);
         (Table::Counts, place, sealed)
     }
 
-    fn row_of_whole(&self, whole: &DigestState) -> (Table, Vec<u8>, Vec<u8>) {
+    fn row_of_whole(&self, whole: &DigestState) -> DigestRow {
         let sealed = self.seal(&WHOLE, Table::Meta, meta::AUDIT_RECORDS, whole);
         (Table::Meta, meta::AUDIT_RECORDS.to_vec(), sealed)
     }

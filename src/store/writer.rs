@@ -127,7 +127,9 @@ impl Writer {
         let mut changes = Repeatable::new(changes, self.process.is_some());
         let applied = self.engine.apply(&mut |newest| {
             // A decision before this one may have closed them.
-            closing.iter().for_each(|scope| self.closed.remove(scope));
+            for scope in &closing {
+                self.closed.remove(scope);
+            }
             let changes = changes.give()?;
             let mut batch = Batch::new(newest, digests.as_mut())
                 .respecting(&self.closed)

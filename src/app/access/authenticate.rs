@@ -29,6 +29,7 @@ impl AccessControl<'_> {
     }
 
     fn find(self, text: &KeyText) -> Result<Arc<Caller>, Error> {
+        self.vault.processes().poll_if_stale()?;
         if text.may_be_of_session()
             && let Some(caller) = self.find_session_caller(&hash_of_key(text))?
         {
@@ -40,6 +41,7 @@ impl AccessControl<'_> {
     /// Looks an authenticated caller up again: its key may have been deleted or restricted since.
     /// The tag is known, so the text of the key is not hashed a second time.
     pub fn authenticate_again(self, caller: &Caller) -> Result<Arc<Caller>, Error> {
+        self.vault.processes().poll_if_stale()?;
         match &caller.session {
             None => self.find_caller(&caller.tag),
             Some(session) => {

@@ -51,6 +51,22 @@ impl<'a> Audit<'a> {
     }
 }
 
+/// The change is refused if another process has signed meanwhile, or has replaced the signing
+/// key.
+fn expect_signer(vault: &Vault, snapshot: &Snapshot) -> Result<Change, Error> {
+    if !vault.processes().may_be_several() {
+        return Ok(Change::new());
+    }
+    let signer = vault.keys().system().signer();
+    let key = tables::keys(&SystemKeys::SCOPE, KeyPurpose::Sign.code(), signer);
+    let change = Change::new().expect_present(Table::Keys, key);
+    let place = tables::meta::AUDIT_NEWEST_CHECKPOINT;
+    Ok(match snapshot.value(Table::Meta, place)? {
+        Some(newest) => change.expect_value(Table::Meta, place.to_vec(), newest),
+        None => change.expect_absent(Table::Meta, place.to_vec()),
+    })
+}
+
 /// A clock that was ahead and was set back leaves a checkpoint with a time in the future. The
 /// chain is then signed at once, instead of when the clock has caught up. The last condition
 /// also counts monotonic time.
@@ -229,23 +245,7 @@ impl Audit<'_> {
             at: self.vault.now(),
             extent: Some(Extent { signer: system.signer(), records }),
         };
-        Ok(Some(statement.sign(system.signing()).keep().and(self.expect_signer(snapshot)?)))
-    }
-
-    /// The change is refused if another process has signed meanwhile, or has replaced the signing
-    /// key.
-    fn expect_signer(self, snapshot: &Snapshot) -> Result<Change, Error> {
-        if !self.vault.processes().may_be_several() {
-            return Ok(Change::new());
-        }
-        let signer = self.vault.keys().system().signer();
-        let key = tables::keys(&SystemKeys::SCOPE, KeyPurpose::Sign.code(), signer);
-        let change = Change::new().expect_present(Table::Keys, key);
-        let place = tables::meta::AUDIT_NEWEST_CHECKPOINT;
-        Ok(match snapshot.value(Table::Meta, place)? {
-            Some(newest) => change.expect_value(Table::Meta, place.to_vec(), newest),
-            None => change.expect_absent(Table::Meta, place.to_vec()),
-        })
+        Ok(Some(statement.sign(system.signing()).keep().and(expect_signer(self.vault, snapshot)?)))
     }
 
     /// Signs a statement that the chain starts at `head`. `signer` is the number of `key`.

@@ -217,8 +217,13 @@ pub(in crate::app) fn start(
         deletions: crate::app::deletion::state::Deletions::default(),
         processes: crate::app::processes::state::ProcessState::default(),
     };
+    check_records(app, fault.is_none())
+}
+
+/// Compares the records with the newest checkpoint.
+fn check_records(app: Vault, have_digests: bool) -> Result<Vault, VaultFailure> {
     match app.snapshot().and_then(|snapshot| app.audit().records_are_current(&snapshot)) {
-        Ok(true) if fault.is_none() => Ok(app),
+        Ok(true) if have_digests => Ok(app),
         // The vault is still served, and the finding is reported.
         Ok(_) => {
             app.audit_watch.find(AuditFinding::ForeignRecords);

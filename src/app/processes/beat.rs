@@ -1,14 +1,13 @@
 //! Signs of life: this process writes its row, and watches the rows of the others.
 
 use std::sync::PoisonError;
-use std::time::Instant;
 
 use uuid::Uuid;
 
 use crate::app::error::Error;
 use crate::app::processes::Processes;
 use crate::bounds::{PROCESS_DEAD_AFTER, PROCESSES_MAX};
-use crate::store::shared::{Polled, ProcessRow, SharedRows};
+use crate::store::shared::{Lease, Polled, ProcessRow, SharedRows};
 
 /// The news of a beat, for the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -53,15 +52,22 @@ impl Processes<'_> {
             shared.join(&self.next_row(shared)).await?;
             news.has_joined_again = true;
         }
-        let rows = ProcessRow::all(&self.vault.snapshot()?)?;
+        let (mut rows, lease) = self.rows(shared)?;
         for dead in self.dead(shared, &rows) {
             if shared.count_out(dead).await? {
                 news.counted_out.push(dead.id);
             }
         }
-        let live = rows.len().saturating_sub(news.counted_out.len());
-        self.vault.processes.set_live(live);
-        news.leads = self.take_lease(shared).await?;
+        rows.retain(|row| !news.counted_out.contains(&row.id));
+        self.vault.processes.set_live(rows.len());
+        let holder = lease.map(|lease| lease.holder);
+        if !rows.iter().any(|row| holder == Some(row.id)) {
+            let term = shared.take_lease(lease).await?;
+            news.leads = term.is_some();
+            if news.leads {
+                self.set_term(term);
+            }
+        }
         Ok(news)
     }
 
@@ -78,34 +84,26 @@ impl Processes<'_> {
 
     /// The processes whose row has stayed the same for long, on the monotonic clock of this one.
     fn dead<'r>(self, shared: SharedRows<'_>, rows: &'r [ProcessRow]) -> Vec<&'r ProcessRow> {
-        let now = Instant::now();
+        let now = shared.process().age();
+        let dead_at = now.saturating_add(PROCESS_DEAD_AFTER);
         let beats = &self.vault.processes.beats;
         let mut beats = beats.lock().unwrap_or_else(PoisonError::into_inner);
         beats.retain(|id, _| rows.iter().any(|row| row.id == *id));
         let others = rows.iter().filter(|row| row.id != shared.process().id());
         let is_dead = |row: &&ProcessRow| {
-            let (beat, since) = beats.entry(row.id).or_insert((row.beat, now));
-            if *beat != row.beat {
-                (*beat, *since) = (row.beat, now);
+            let seen = beats.entry(row.id).or_insert((row.beat, dead_at));
+            if seen.0 != row.beat {
+                *seen = (row.beat, dead_at);
             }
-            now.saturating_duration_since(*since) > PROCESS_DEAD_AFTER
+            now > seen.1
         };
         others.filter(is_dead).collect()
     }
 
-    /// Takes the lease if its holder is not live. True if this process has just taken it.
-    async fn take_lease(self, shared: SharedRows<'_>) -> Result<bool, Error> {
+    /// The live processes, and the lease of the leader.
+    fn rows(self, shared: SharedRows<'_>) -> Result<(Vec<ProcessRow>, Option<Lease>), Error> {
         let snapshot = self.vault.snapshot()?;
         let lease = Polled::read(&snapshot, shared.process().id())?.lease;
-        let rows = ProcessRow::all(&snapshot)?;
-        if lease.is_some_and(|lease| rows.iter().any(|row| row.id == lease.holder)) {
-            return Ok(false);
-        }
-        drop(snapshot);
-        let term = shared.take_lease(lease).await?;
-        if term.is_some() {
-            self.set_term(term);
-        }
-        Ok(term.is_some())
+        Ok((ProcessRow::all(&snapshot)?, lease))
     }
 }

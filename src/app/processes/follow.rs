@@ -1,27 +1,34 @@
 //! Following the changes of other processes: caches are dropped, and keys are loaded.
 
-use std::time::Instant;
-
 use crate::app::deletion::state::under_deletion;
 use crate::app::error::Error;
 use crate::app::processes::Processes;
 use crate::bounds::LEADER_DOUBT_AFTER;
 use crate::store::Snapshot;
-use crate::store::shared::{Generation, Generations, Polled};
+use crate::store::shared::{Generation, Generations, Lease, Polled};
 use crate::store::tables::tenant_of_scope;
 
 impl Processes<'_> {
     /// Looks for changes of other processes. While this fails, caches are not used after a second.
-    pub async fn poll(self) -> Result<(), Error> {
+    pub fn poll(self) -> Result<(), Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(()) };
-        let (process, begun) = (shared.process(), Instant::now());
+        let process = shared.process();
+        let begun = process.age();
         let snapshot = self.vault.snapshot()?;
         let polled = Polled::read(&snapshot, process.id())?;
         self.follow(&snapshot, &polled.generations)?;
         process.note_poll(begun);
         let lease = polled.lease.filter(|it| it.holder == process.id() && polled.is_member);
-        self.set_term(lease.map(|lease| lease.term()));
+        self.set_term(lease.map(Lease::term));
         Ok(())
+    }
+
+    /// Looks for changes before a request is answered, if this process has not looked for a second:
+    /// it may have been stopped for long, and its keys may be old.
+    pub(in crate::app) fn poll_if_stale(self) -> Result<(), Error> {
+        let Some(shared) = self.vault.store.shared() else { return Ok(()) };
+        let process = shared.process();
+        if process.is_member() && process.is_stale() { self.poll() } else { Ok(()) }
     }
 
     /// Ends the term of a leader that has not reached the store for long: another process may lead
@@ -72,7 +79,7 @@ impl Processes<'_> {
     /// Loads the server's keys before the epoch advances: every reader of the new epoch has them.
     fn follow_keys(self, newest: u64) -> Result<(), Error> {
         self.vault.keys().reload_system()?;
-        self.vault.webhooks().forget_key();
+        self.vault.webhooks.forget_key();
         self.vault.store.advance_epoch();
         self.vault.processes.own().following = Some(newest);
         self.vault.rotation().go_on();
@@ -91,7 +98,7 @@ impl Processes<'_> {
     /// Drops all caches and loads all keys, and returns when all earlier work has ended.
     pub(super) async fn begin_afresh(self) -> Result<(), Error> {
         self.vault.processes.own().known = None;
-        self.poll().await?;
+        self.poll()?;
         while !self.is_quiescent() {
             tokio::time::sleep(crate::bounds::ROTATION_WAIT).await;
         }

@@ -72,9 +72,7 @@ impl Processes<'_> {
 
     /// Refuses an act for which every other process must be stopped.
     pub(in crate::app) fn require_alone(self, why: &'static str) -> Result<(), Error> {
-        match self.list()?.iter().any(|it| !it.is_own) {
-            true => Err(Error::Conflict(why)),
-            false => Ok(()),
-        }
+        let is_alone = self.list()?.iter().all(|it| it.is_own);
+        if is_alone { Ok(()) } else { Err(Error::Conflict(why)) }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -15,8 +15,8 @@ use crate::store::shared::{Generations, ProcessRow};
 #[derive(Debug)]
 pub(in crate::app) struct ProcessState {
     own: Mutex<Own>,
-    /// The beats of the others, and when each was first seen.
-    pub(in crate::app) beats: Mutex<HashMap<Uuid, (u64, Instant)>>,
+    /// The beats of the others, and the age of this process at which each is dead without another.
+    pub(in crate::app) beats: Mutex<HashMap<Uuid, (u64, Duration)>>,
     /// The term in which this process leads.
     pub(super) term: watch::Sender<Option<Term>>,
     live: AtomicUsize,

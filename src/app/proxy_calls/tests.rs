@@ -57,7 +57,7 @@ impl Scene {
         let vault = TestVault::new();
         let sent = Arc::new(Recorder::default());
         let client: Arc<dyn Outbound> = Arc::<Recorder>::clone(&sent);
-        vault.app.configure_outbound(client);
+        crate::app::configure_outbound(&vault.app, client);
         let card = block_on(vault.create_id(TokenDraft {
             kind: Some(TokenType::Card),
             data: Some(Secret::new(serde_json::from_str(CARD).unwrap())),

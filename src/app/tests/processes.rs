@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -12,7 +12,6 @@ use crate::app::tokens::evaluations::Work;
 use crate::app::{
     Beat, Caller, Error, Step, TokenDraft, Vault, Walk, WebhookDraft, Write, WriteOutcome,
 };
-use crate::bounds::PROCESS_DEAD_AFTER;
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random};
 use crate::domain::webhook::EventKind;
@@ -51,15 +50,15 @@ async fn pair() -> Pair {
 }
 
 impl Pair {
-    async fn poll(&self) {
+    fn poll(&self) {
         for vault in [&self.first, &self.second] {
-            vault.processes().poll().await.unwrap();
+            vault.processes().poll().unwrap();
         }
     }
 
     /// What each process does within a second.
     async fn beat(&self) {
-        self.poll().await;
+        self.poll();
         for vault in [&self.first, &self.second] {
             vault.processes().beat().await.unwrap();
         }
@@ -87,9 +86,8 @@ fn data(vault: &Vault, id: &str) -> Value {
 
 /// Makes `vault` take the other process for dead.
 fn bury_others(vault: &Vault) {
-    let long_ago = Instant::now().checked_sub(PROCESS_DEAD_AFTER * 2).unwrap();
     let mut beats = vault.processes.beats.lock().unwrap();
-    beats.values_mut().for_each(|(_, since)| *since = long_ago);
+    beats.values_mut().for_each(|(_, dead_at)| *dead_at = Duration::ZERO);
 }
 
 #[tokio::test]
@@ -127,12 +125,12 @@ async fn a_deleted_api_key_is_refused_by_the_other_process_after_its_next_look()
     let write = Write::plain();
     let made = pair.first.access().create_key(tenant, application, None, None, &write);
     let made = made.await.unwrap().outcome;
-    pair.poll().await;
+    pair.poll();
     pair.second.access().authenticate(&made.text).unwrap();
     let delete = pair.first.access().delete_key(tenant, application, made.key.id, None);
     delete.await.unwrap();
     pair.second.access().authenticate(&made.text).expect("it is cached, and has not looked");
-    pair.poll().await;
+    pair.poll();
     let refused = pair.second.access().authenticate(&made.text);
     assert!(matches!(refused, Err(Error::Unauthenticated)));
 }
@@ -153,6 +151,33 @@ async fn a_process_that_could_not_look_for_a_second_uses_no_cached_caller() {
 }
 
 #[tokio::test]
+async fn a_process_that_was_stopped_for_long_follows_the_keys_before_it_answers() {
+    let pair = pair().await;
+    let id = create_id(&pair.first, draft("a")).await;
+    caller(&pair.second);
+    // The second process stops; the others count it out and rotate all keys without it.
+    bury_others(&pair.first);
+    pair.first.processes().beat().await.unwrap();
+    pair.first.rotation().rotate_server().await.unwrap();
+    let mut walk = Walk::default();
+    for _ in steps("a rotation without the second process") {
+        pair.first.processes().poll().unwrap();
+        pair.first.processes().beat().await.unwrap();
+        if let Step::Finished(..) = pair.first.rotation().rotate_step(&mut walk).await.unwrap() {
+            break;
+        }
+    }
+    pair.first.processes().beat().await.unwrap();
+    pair.first.rotation().destroy_key(None, 1).await.unwrap();
+    let process = pair.second.store().shared().unwrap().process();
+    wait_until("the caches to be out of date", async || process.is_stale()).await;
+    assert_eq!(data(&pair.second, &id)["value"], "a");
+    assert!(matches!(create(&pair.second, draft("b")).await, Err(Error::Busy)));
+    pair.second.processes().beat().await.unwrap();
+    create(&pair.second, draft("b")).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_webhook_that_one_process_creates_gets_the_events_of_the_other() {
     let pair = pair().await;
     let (tenant, kind) = (caller(&pair.first).tenant.id, EventKind::TokenCreated);
@@ -165,7 +190,7 @@ async fn a_webhook_that_one_process_creates_gets_the_events_of_the_other() {
     };
     let own = caller(&pair.first);
     pair.first.webhooks().create(&own, &draft, &Write::plain()).await.unwrap();
-    pair.poll().await;
+    pair.poll();
     assert!(pair.second.webhooks().wants(tenant, kind).unwrap());
 }
 
@@ -202,7 +227,7 @@ async fn finish_rotation(pair: &Pair, mut between: impl AsyncFnMut()) {
         match pair.first.rotation().rotate_step(&mut walk).await.unwrap() {
             Step::Finished(_, unopened) => return assert_eq!(unopened, 0),
             Step::Waiting => pair.beat().await,
-            _ => (),
+            Step::Entered(..) | Step::Idle | Step::MasterReplaced | Step::Walked { .. } => (),
         }
         between().await;
     }
@@ -251,7 +276,7 @@ async fn the_server_s_keys_rotate_and_both_processes_know_all_callers() {
     let pair = pair().await;
     let id = create_id(&pair.first, draft("a")).await;
     pair.second.rotation().rotate_server().await.unwrap();
-    pair.poll().await;
+    pair.poll();
     finish_rotation(&pair, async || {
         for vault in [&pair.first, &pair.second] {
             assert_eq!(data(vault, &id)["value"], "a");
@@ -260,7 +285,7 @@ async fn the_server_s_keys_rotate_and_both_processes_know_all_callers() {
     .await;
     pair.beat().await;
     pair.first.rotation().destroy_key(None, 1).await.unwrap();
-    pair.poll().await;
+    pair.poll();
     assert_eq!(data(&pair.second, &id)["value"], "a");
 }
 
@@ -273,7 +298,7 @@ async fn the_signing_key_is_replaced_and_the_other_process_signs_with_the_new_on
     create_id(&pair.first, draft("b")).await;
     // It has not looked since.
     pair.second.audit().sign().await.unwrap();
-    pair.poll().await;
+    pair.poll();
     for vault in [&pair.first, &pair.second] {
         create_id(vault, draft("c")).await;
         vault.audit().sign().await.unwrap();
@@ -300,7 +325,7 @@ async fn a_tenant_that_one_process_deletes_is_refused_by_the_other_at_once() {
     pair.first.access().deletion().begin(cached.tenant.id, None).await.unwrap();
     let write = pair.second.tokens(&cached).create(draft("late"), &Write::plain()).await;
     assert!(matches!(write, Err(Error::Unauthenticated)), "{write:?}");
-    pair.poll().await;
+    pair.poll();
     let found = pair.second.access().authenticate(&prepared_key());
     assert!(matches!(found, Err(Error::Unauthenticated)));
     assert!(pair.second.store().is_closed(cached.tenant.id.bytes()));
@@ -438,7 +463,7 @@ async fn a_vault_on_a_local_file_is_alone_and_leads() {
     assert!(!processes.may_be_several() && processes.leads());
     assert_eq!((processes.live(), processes.list().unwrap().len()), (1, 0));
     assert_eq!(processes.join("one.example").await.unwrap(), Beat::default());
-    processes.poll().await.unwrap();
+    processes.poll().unwrap();
     processes.leave().await.unwrap();
     assert_eq!(vault.app.store().snapshot().unwrap().len(Table::Processes).unwrap(), 0);
 }

@@ -8,22 +8,25 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
+use crate::app::keys::open::start;
 use crate::app::tests::floor::{FLOOR, Free};
-use crate::app::tests::{everything, master};
+use crate::app::tests::{everything, master, prepared};
 use crate::app::{
     Asking, Caller, ChallengeReply, Client, DirectoryServers, Error, Introduction, Reply,
     ResponseKind, SessionDraft, TenantDraft, TokenDraft, Vault, Write,
 };
-use crate::bounds::THREEDS_RETENTION;
+use crate::bounds::{PROCESS_POLL, THREEDS_RETENTION};
 use crate::clock::Clock;
+use crate::crypto::Random;
 use crate::domain::id::SessionId;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
-use crate::store::tests::block_on;
+use crate::store::CvcKeys;
 use crate::store::tests::disk::TestDisk;
+use crate::store::tests::{block_on, shared_copies};
 use crate::threeds::codes::{AuthenticationType, Category, TransactionStatus, WindowSize};
 use crate::threeds::message::{Creq, Cres};
 use crate::threeds::ranges::PreqResult;
@@ -263,5 +266,61 @@ fn a_cardholder_ends_a_challenge_on_a_disk_that_is_nearly_full_and_returns_on_a_
         let cres = Cres::from_form(&cres).unwrap();
         let visitor = app.threeds().close_challenge(&id.to_string(), Some(&cres)).unwrap();
         assert_eq!(visitor.status, Some(TransactionStatus::Successful));
+    });
+}
+
+/// Two processes on one database, with directory servers.
+fn processes(servers: &Arc<Servers>) -> [Vault; 2] {
+    let (stores, _) = shared_copies(&TestDisk::holding(prepared().0.clone()));
+    stores.map(|store| {
+        let keys = CvcKeys::on_volume(TestDisk::new().volume().as_ref());
+        let app = start(store, keys, master(), Clock::new(), Random::new()).unwrap();
+        app.threeds().configure_threeds(THREEDS_RETENTION, Some(Arc::<Servers>::clone(servers)));
+        app
+    })
+}
+
+#[test]
+fn a_result_that_arrives_at_another_process_waits_for_the_answer_to_its_request() {
+    let servers = Arc::new(Servers::default());
+    let [first, second] = processes(&servers);
+    block_on(async {
+        let caller = caller(&first, TenantKind::Production).await;
+        first.card_ranges().refresh_all().await;
+        let id = create(&first, &caller, "4242424242424242").await.unwrap().id;
+        let result = async {
+            servers.requested.notified().await;
+            let rreq = rreq(id);
+            let mut taking = std::pin::pin!(second.threeds().take_message(&rreq, &SCHEMES));
+            tokio::select! {
+                taken = &mut taking => panic!("it did not wait: {taken:?}"),
+                () = tokio::time::sleep(PROCESS_POLL / 2) => (),
+            }
+            servers.answering.notify_one();
+            taking.await.unwrap().unwrap()
+        };
+        let (authenticated, told) = tokio::join!(authenticate(&first, &caller, id), result);
+        authenticated.unwrap();
+        let told: Value = serde_json::from_slice(told.expose()).unwrap();
+        assert_eq!(told["messageType"], "RRes", "{told}");
+        let session = first.threeds().read_session(&caller, &id.to_string()).await.unwrap();
+        let status = session.authentication.map(|it| it.status);
+        assert_eq!(status, Some(TransactionStatus::Successful));
+    });
+}
+
+#[test]
+fn card_ranges_that_one_process_fetches_serve_the_other_after_its_next_look() {
+    let servers = Arc::new(Servers::default());
+    let [first, second] = processes(&servers);
+    block_on(async {
+        second.processes().join("two.example").await.unwrap();
+        let caller = caller(&second, TenantKind::Production).await;
+        let early = create(&second, &caller, "4242424242424242").await;
+        assert!(matches!(early, Err(Error::Upstream(_))), "{early:?}");
+        first.card_ranges().refresh_all().await;
+        second.processes().poll().unwrap();
+        create(&second, &caller, "4242424242424242").await.unwrap();
+        assert_eq!(servers.take_asked().len(), SCHEMES.len(), "only one process has asked");
     });
 }

@@ -138,7 +138,7 @@ fn setting() -> Setting {
 fn on(disk: TestDisk, clock: Clock, webhook: WebhookId) -> Setting {
     let vault = TestVault::on(disk, clock.clone()).unwrap();
     let receivers = Receivers::new(&clock);
-    vault.app.configure_outbound(Arc::<Receivers>::clone(&receivers));
+    crate::app::configure_outbound(&vault.app, Arc::<Receivers>::clone(&receivers));
     Setting { vault, receivers, clock, webhook }
 }
 

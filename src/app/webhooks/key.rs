@@ -52,11 +52,6 @@ impl Webhooks<'_> {
         Ok(Some(self.remember(&der)?))
     }
 
-    /// Another process may have replaced the key.
-    pub(in crate::app) fn forget_key(self) {
-        *self.vault.webhooks.key.write().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
     fn remember(self, der: &Secret<Vec<u8>>) -> Result<Arc<WebhookKey>, Error> {
         let key = WebhookKey::from_pkcs8(der).ok_or(Error::Internal(Fault::BadRecord))?;
         let key = Arc::new(key);

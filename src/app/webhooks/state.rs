@@ -102,6 +102,11 @@ impl WebhookState {
         }
     }
 
+    /// Another process may have replaced the key.
+    pub(in crate::app) fn forget_key(&self) {
+        *self.key.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     pub(super) fn purge(&self, tenant: TenantId, webhook: WebhookId) {
         lock(&self.requests).purge.insert((tenant, webhook));
         self.wake.notify_one();

@@ -219,6 +219,22 @@ mod tests {
     }
 
     #[test]
+    fn each_process_that_shares_the_store_has_a_line() {
+        let process = |id: &str, leads: bool| {
+            json!({
+                "id": id, "host": "a.example", "version": "1.2.3", "started_at": "S",
+                "beat_at": "B", "leader": leads, "this": !leads,
+            })
+        };
+        let processes = json!({"live": 2, "all": [process("x", true), process("y", false)]});
+        let text = screen(&json!({"status": "ready", "processes": processes}));
+        let lines: Vec<_> = text.lines().filter(|line| line.contains("a.example")).collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        assert!(lines[0].ends_with("x a.example 1.2.3 since S last beat B, leader"), "{text}");
+        assert!(lines[1].ends_with("y a.example 1.2.3 since S last beat B, this process"));
+    }
+
+    #[test]
     fn a_screen_says_first_what_is_wrong() {
         let status = json!({
             "status": "not_ready",

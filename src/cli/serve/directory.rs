@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 
 use crate::app::{Error, RangesRefresh, Vault};
 use crate::bounds::{RESULTS_CONNECTIONS_MAX, RESULTS_SHARED_MAX, THREEDS_RANGES_PERIOD};
+use crate::cli::serve::processes::spawn_led;
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::explain_bind;
 use crate::config::{DirectoryServer, DirectorySettings, ThreedsSettings};
@@ -79,8 +80,22 @@ pub(in crate::cli) async fn serve_results(
     server.run(answer, async { drop(stopped.await) }).await;
 }
 
+/// Keeps the card ranges of a vault with directory servers, whose results come to this server.
+pub(in crate::cli) fn keep_ranges(
+    results: Option<&Server>,
+    vault: &Arc<Vault>,
+    tasks: &Tasks,
+    log: &Log,
+) {
+    if results.is_none() {
+        return;
+    }
+    let (own, log) = (Arc::clone(vault), log.clone());
+    spawn_led(vault, tasks, move || refresh_ranges(Arc::clone(&own), log.clone()));
+}
+
 /// Requests the card ranges whenever they are due, for as long as the server runs.
-pub(in crate::cli) async fn refresh_ranges(vault: Arc<Vault>, log: Log) {
+async fn refresh_ranges(vault: Arc<Vault>, log: Log) {
     loop {
         for (scheme, refreshed) in vault.card_ranges().refresh_all().await {
             let event = match refreshed {

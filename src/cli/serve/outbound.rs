@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::app::Vault;
+use crate::app::{Vault, configure_outbound};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::config::OutboundSettings;
 use crate::log::Log;
@@ -26,6 +26,6 @@ pub(in crate::cli) fn set_up(
             .try_this(problem.advice())
     })?;
     let client = Arc::new(client);
-    vault.configure_outbound(Arc::<OutboundClient>::clone(&client));
+    configure_outbound(vault, Arc::<OutboundClient>::clone(&client));
     Ok(client)
 }

@@ -9,25 +9,26 @@ use crate::app::{Beat, Error, Vault};
 use crate::bounds::{HOST_NAME_MAX, PROCESS_BEAT, PROCESS_POLL, SWEEP_PERIOD};
 use crate::cli::support::failure::Failure;
 use crate::cli::support::failure_texts::refused;
+use crate::limits::Limiter;
 use crate::log::{Event, Log, Value};
 use crate::server::tasks::Tasks;
 
 /// Joins the other processes and starts the tasks that keep this one among them, which end with
-/// `tasks`. `on_live` gets the number of live processes after each beat.
+/// `tasks`. The rates of `limiter`, if there is one, are divided by the number of live processes.
 pub(in crate::cli) async fn begin(
     vault: &Arc<Vault>,
     tasks: &Tasks,
     log: &Log,
-    on_live: impl Fn(NonZeroU32) + Send + 'static,
+    limiter: Option<Arc<Limiter>>,
 ) -> Result<(), Failure> {
     if !vault.processes().may_be_several() {
         return Ok(());
     }
     let joined = vault.processes().join(&host_name()).await.map_err(|error| refused(&error))?;
-    on_live(live(vault));
+    divide(limiter.as_deref(), vault);
     tell(&joined, log);
     tasks.spawn(poll(Arc::clone(vault)));
-    tasks.spawn(beat(Arc::clone(vault), log.clone(), on_live));
+    tasks.spawn(beat(Arc::clone(vault), log.clone(), limiter));
     tasks.spawn(watch_term(Arc::clone(vault), log.clone()));
     tasks.spawn(destroy_codes(Arc::clone(vault), log.clone()));
     Ok(())
@@ -48,7 +49,7 @@ pub(in crate::cli) fn spawn_led<F>(
 /// Looks for changes of other processes. A look that fails is seen by its age.
 async fn poll(vault: Arc<Vault>) {
     loop {
-        match vault.processes().poll().await {
+        match vault.processes().poll() {
             // The store has failed or is closing: the process is about to end.
             Err(Error::Stopped | Error::Storage(_)) => return,
             Ok(()) | Err(_) => tokio::time::sleep(PROCESS_POLL).await,
@@ -56,13 +57,13 @@ async fn poll(vault: Arc<Vault>) {
     }
 }
 
-async fn beat(vault: Arc<Vault>, log: Log, on_live: impl Fn(NonZeroU32) + Send) {
+async fn beat(vault: Arc<Vault>, log: Log, limiter: Option<Arc<Limiter>>) {
     loop {
         tokio::time::sleep(PROCESS_BEAT).await;
         match vault.processes().beat().await {
             Ok(beat) => {
                 tell(&beat, &log);
-                on_live(live(&vault));
+                divide(limiter.as_deref(), &vault);
             }
             // The store has failed or is closing: the process is about to end.
             Err(Error::Stopped | Error::Storage(_)) => return,
@@ -99,9 +100,11 @@ async fn destroy_codes(vault: Arc<Vault>, log: Log) {
     }
 }
 
-fn live(vault: &Vault) -> NonZeroU32 {
+fn divide(limiter: Option<&Limiter>, vault: &Vault) {
     let live = u32::try_from(vault.processes().live()).unwrap_or(u32::MAX);
-    NonZeroU32::new(live).unwrap_or(NonZeroU32::MIN)
+    if let (Some(limiter), Some(live)) = (limiter, NonZeroU32::new(live)) {
+        limiter.divide_by(live);
+    }
 }
 
 fn tell(beat: &Beat, log: &Log) {

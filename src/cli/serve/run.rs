@@ -175,25 +175,15 @@ async fn serve(
     tasks.spawn(socket.serve(Arc::clone(&vault), clock_control));
     tasks.spawn(Arc::clone(&manager).notify_watchdog(Arc::clone(&vault)));
     let limiter = Arc::new(limiter(config.rate_limits));
-    let divided = Arc::clone(&limiter);
     let divides = config.engine.postgres().is_some_and(|it| it.divide_rate_limits);
-    let on_live = move |live| {
-        if divides {
-            divided.divide_by(live);
-        }
-    };
-    processes::begin(&vault, &tasks, &log, on_live).await?;
+    let divided = divides.then(|| Arc::clone(&limiter));
+    processes::begin(&vault, &tasks, &log, divided).await?;
     // A full disk has no space for the entry; the readiness probe reports that.
     if vault.audit().write_lifecycle_entry(Act::Start).await.is_err() {
         log.event(Event::error("start_not_audited"));
     }
     let archiver = upkeep::begin(&vault, &config, &tasks, hangup, &log)?;
-    if results.is_some() {
-        let (own, logged) = (Arc::clone(&vault), log.clone());
-        processes::spawn_led(&vault, &tasks, move || {
-            directory::refresh_ranges(Arc::clone(&own), logged.clone())
-        });
-    }
+    directory::keep_ranges(results.as_ref(), &vault, &tasks, &log);
     let http = Arc::new(Http {
         app: Arc::clone(&vault),
         limiter,

@@ -72,3 +72,24 @@ fn a_limiter_that_is_off_admits_everything_and_keeps_nothing() {
     assert_eq!(admitted(5_000, || limiter.admit_address(TEST.address, START)), 5_000);
     assert_eq!((limiter.counters(), limiter.bytes()), (0, 0));
 }
+
+#[test]
+fn processes_that_share_a_rate_admit_it_together() {
+    for processes in [1, 2, 5, 10] {
+        let request = doing(Operation::AccountUpdater);
+        let limiter = Limiter::on();
+        limiter.divide_by(NonZeroU32::new(processes).unwrap());
+        let share = 10 / usize::try_from(processes).unwrap();
+        assert_eq!(admitted(20, || limiter.admit(&request, START)), share, "{processes}");
+        let limit = limiter.admit(&request, START).unwrap_err().limit;
+        assert_eq!(limit, 10, "the published rate is shown");
+    }
+}
+
+#[test]
+fn more_processes_than_a_rate_has_requests_still_admit_one_each() {
+    let limiter = Limiter::on();
+    limiter.divide_by(NonZeroU32::new(64).unwrap());
+    let request = doing(Operation::AccountUpdater);
+    assert_eq!(admitted(20, || limiter.admit(&request, START)), 1);
+}

@@ -44,10 +44,14 @@ impl Process {
         self.is_member.store(is_member, Ordering::Release);
     }
 
-    /// Notes that caches have followed the generations of a snapshot that was opened after `at`.
-    pub fn note_poll(&self, at: Instant) {
-        let since = millis(at.saturating_duration_since(self.begun));
-        self.polled.fetch_max(since.saturating_add(1), Ordering::AcqRel);
+    /// The age of the process, on the monotonic clock.
+    pub fn age(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// Notes that caches have followed the generations of a snapshot that was opened after this age.
+    pub fn note_poll(&self, age: Duration) {
+        self.polled.fetch_max(millis(age).saturating_add(1), Ordering::AcqRel);
     }
 
     /// True if a cache may be older than [`PROCESS_STALE_AFTER`]. The clock goes on while the process
@@ -59,7 +63,7 @@ impl Process {
     /// The time since the last poll; `None` before the first one.
     pub fn since_poll(&self) -> Option<Duration> {
         let polled = self.polled.load(Ordering::Acquire).checked_sub(1)?;
-        let now = millis(self.begun.elapsed());
+        let now = millis(self.age());
         Some(Duration::from_millis(now.saturating_sub(polled)))
     }
 }

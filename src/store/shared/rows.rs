@@ -180,7 +180,7 @@ fn text(bytes: &[u8]) -> Option<(String, &[u8])> {
     Some((plain(str::from_utf8(text).ok()?), rest))
 }
 
-/// A name of bounded length that a terminal shows as it is, whoever wrote the row.
+/// A name of bounded length that a terminal shows as it is.
 fn plain(text: &str) -> String {
     let shown = |c: char| if c.is_ascii_graphic() { c } else { '?' };
     text.chars().take(HOST_NAME_MAX).map(shown).collect()
