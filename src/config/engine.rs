@@ -60,8 +60,8 @@ impl SettingsReader {
             );
         }
         match self.text(KIND).as_deref() {
-            None | Some("local") => self.local(),
-            Some("postgres") => EngineSettings::Postgres(self.postgres()),
+            None | Some("local") => local(self),
+            Some("postgres") => EngineSettings::Postgres(postgres(self)),
             Some(_) => {
                 self.wrong(KIND, "must be \"local\" or \"postgres\"");
                 for name in [CA_FILE, DIVIDE, URL_CREDENTIAL, URL_FILE] {
@@ -70,40 +70,6 @@ impl SettingsReader {
                 EngineSettings::Local
             }
         }
-    }
-
-    fn local(&mut self) -> EngineSettings {
-        for name in [CA_FILE, DIVIDE, URL_CREDENTIAL, URL_FILE] {
-            if self.take(name).is_some() {
-                self.wrong(name, "is used only with engine.kind = \"postgres\"");
-            }
-        }
-        EngineSettings::Local
-    }
-
-    fn postgres(&mut self) -> PostgresSettings {
-        PostgresSettings {
-            url: self.url_source(),
-            ca_file: self.optional_path(CA_FILE),
-            divide_rate_limits: self.flag(DIVIDE, false),
-        }
-    }
-
-    fn url_source(&mut self) -> UrlSource {
-        if self.has(URL_FILE) == self.has(URL_CREDENTIAL) {
-            self.wrong("engine", "must have exactly one of url_credential and url_file");
-            self.take(URL_FILE);
-            self.take(URL_CREDENTIAL);
-            return UrlSource::File(PathBuf::new());
-        }
-        if self.has(URL_FILE) {
-            return UrlSource::File(self.path(URL_FILE));
-        }
-        let name = self.required_text(URL_CREDENTIAL);
-        if name.contains('/') {
-            self.wrong(URL_CREDENTIAL, "must be the name of a credential, without slashes");
-        }
-        UrlSource::Credential(name)
     }
 
     /// The archive copies the log of the local engine, and a database has no such log.
@@ -115,6 +81,40 @@ impl SettingsReader {
             );
         }
     }
+}
+
+fn local(reader: &mut SettingsReader) -> EngineSettings {
+    for name in [CA_FILE, DIVIDE, URL_CREDENTIAL, URL_FILE] {
+        if reader.take(name).is_some() {
+            reader.wrong(name, "is used only with engine.kind = \"postgres\"");
+        }
+    }
+    EngineSettings::Local
+}
+
+fn postgres(reader: &mut SettingsReader) -> PostgresSettings {
+    PostgresSettings {
+        url: url_source(reader),
+        ca_file: reader.optional_path(CA_FILE),
+        divide_rate_limits: reader.flag(DIVIDE, false),
+    }
+}
+
+fn url_source(reader: &mut SettingsReader) -> UrlSource {
+    if reader.has(URL_FILE) == reader.has(URL_CREDENTIAL) {
+        reader.wrong("engine", "must have exactly one of url_credential and url_file");
+        reader.take(URL_FILE);
+        reader.take(URL_CREDENTIAL);
+        return UrlSource::File(PathBuf::new());
+    }
+    if reader.has(URL_FILE) {
+        return UrlSource::File(reader.path(URL_FILE));
+    }
+    let name = reader.required_text(URL_CREDENTIAL);
+    if name.contains('/') {
+        reader.wrong(URL_CREDENTIAL, "must be the name of a credential, without slashes");
+    }
+    UrlSource::Credential(name)
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ impl Commanded {
         let settings = fs::read_to_string(self.vault.config()).unwrap();
         let settings = settings.lines().filter(|line| !line.starts_with("command"));
         let settings = settings.collect::<Vec<_>>().join("\n");
-        let settings = if settings.contains("file = ") {
+        let settings = if settings.contains("\nfile = ") {
             settings
         } else {
             settings.replace("[master_key]", "[master_key]\nfile = \"\"")

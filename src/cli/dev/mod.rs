@@ -4,6 +4,7 @@
 //! that a restart prints the same keys.
 
 pub(in crate::cli) mod certificate;
+mod home;
 pub(in crate::cli) mod preload;
 mod ready;
 mod renew;
@@ -22,6 +23,7 @@ use crate::bounds::{
 };
 use crate::cli::commands::DevCommand;
 use crate::cli::dev::certificate::CertificateFiles;
+use crate::cli::dev::home::{home, link_url};
 use crate::cli::dev::ready::{json_line, text};
 use crate::cli::dev::threeds_sdk::serve_sdk;
 use crate::cli::serve::run::{ServerMode, run};
@@ -34,10 +36,10 @@ use crate::cli::support::open_vault;
 use crate::cli::support::output::{complain, say};
 use crate::cli::support::runtime::block_on;
 use crate::cli::support::settings::read_threeds;
-use crate::cli::support::vault_home::{VaultHome, dev_url, over_database};
+use crate::cli::support::vault_home::{VaultHome, dev_url};
 use crate::clock::Clock;
 use crate::config::{
-    self, AuditReads, Config, EngineSettings, MasterKeySource, OutboundSettings, Switch, UrlSource,
+    self, AuditReads, Config, EngineSettings, MasterKeySource, OutboundSettings, Switch,
 };
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
@@ -187,30 +189,6 @@ pub(in crate::cli) fn read_tenant(directory: &Path) -> Result<DevTenant, Failure
             .why(format!("line {}, column {}", error.line(), error.column()))
             .try_this("delete the directory and start again")
     })
-}
-
-/// The directory, and the database of the flag or of an earlier start.
-fn home(command: &DevCommand) -> Result<VaultHome, Failure> {
-    let found = VaultHome::without_settings(&command.data);
-    let Some(file) = &command.engine_url_file else { return Ok(found) };
-    let file = std::path::absolute(file)
-        .map_err(|error| cannot("find the URL of the database", file, &error))?;
-    if found.is_local() && tenant_path(&command.data).exists() {
-        return Err(Failure::new(Exit::Data, "the vault of this directory has a data file")
-            .file(&command.data)
-            .try_this("omit --engine-url-file, or use another --data directory"));
-    }
-    Ok(VaultHome { engine: over_database(file), ..found })
-}
-
-/// Leaves a link to the file of the URL for the commands on this directory, which has no settings.
-fn link_url(home: &VaultHome) -> Result<(), Failure> {
-    let Some(UrlSource::File(file)) = home.engine.postgres().map(|it| &it.url) else {
-        return Ok(());
-    };
-    let link = dev_url(&home.directory);
-    std::os::unix::fs::symlink(file, &link)
-        .map_err(|error| cannot("name the database in the directory", &link, &error))
 }
 
 /// The file of keys is written last. A directory without it was left by an interrupted first start

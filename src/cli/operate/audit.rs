@@ -11,10 +11,9 @@ use crate::app::{Receipt, VaultFailure, decode_receipt};
 use crate::bounds::RECEIPT_BYTES_MAX;
 use crate::cli::commands::vault::VaultCommand as _;
 use crate::cli::commands::{AuditAction, AuditCommand, AuditExport, AuditVerify};
+use crate::cli::support::database_failures::explain_at;
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{
-    cannot, explain_at, not_understood, storage, unreachable_server,
-};
+use crate::cli::support::failure_texts::{cannot, not_understood, storage, unreachable_server};
 use crate::cli::support::files::check_directory;
 use crate::cli::support::open_vault::{catch_damage, mention_recovery};
 use crate::cli::support::order::{done, with_space};

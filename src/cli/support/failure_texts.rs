@@ -6,7 +6,6 @@ use std::path::Path;
 use crate::app::{Error, VaultFailure};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::server_status::is_followed;
-use crate::cli::support::vault_home::VaultHome;
 use crate::operator::socket_path;
 use crate::server::{BindError, CertificateProblem};
 use crate::store::backup::InvalidBackup;
@@ -125,59 +124,6 @@ pub(in crate::cli) fn explain(failure: VaultFailure, directory: &Path) -> Failur
         .try_this("free space beside the data file, then start again; nothing was changed"),
         VaultFailure::File(OpenFailure::Storage(failure)) => storage(&failure).file(&path),
     }
-}
-
-/// As [`explain`], for the rows of a data file or of a database.
-pub(in crate::cli) fn explain_at(failure: VaultFailure, home: &VaultHome) -> Failure {
-    if home.is_local() {
-        return explain(failure, &home.directory);
-    }
-    let failure = match failure {
-        VaultFailure::File(OpenFailure::Exists) => {
-            Failure::new(Exit::Data, "the database has a vault already")
-                .why("a vault is never overwritten")
-                .try_this("strongroom serve, or name another database")
-        }
-        VaultFailure::File(OpenFailure::Missing) => {
-            Failure::new(Exit::Data, "there is no vault in the database")
-                .try_this("strongroom init")
-        }
-        VaultFailure::File(OpenFailure::Newer(format, program)) => {
-            let by = program.map(|version| format!(", of strongroom {version}"));
-            let by = by.unwrap_or_default();
-            Failure::new(Exit::Data, "the vault was written by a newer version of strongroom")
-                .why(format!("its format is {format}{by}; this program supports up to {FORMAT}"))
-                .try_this("use the newer program; nothing was changed")
-        }
-        VaultFailure::File(OpenFailure::Older(format)) => {
-            Failure::new(Exit::Data, "the vault in the database is of an older format")
-                .why(format!("its format is {format}; this program's is {FORMAT}"))
-                .try_this("back it up with the older program, and restore the backup with this one")
-        }
-        VaultFailure::File(OpenFailure::NotOurs) => {
-            Failure::new(Exit::Data, "the tables in the database are not those of a vault")
-                .why("nothing was changed")
-                .try_this("name a database of the vault's own")
-        }
-        VaultFailure::File(OpenFailure::Storage(failure)) => database_failed(&failure),
-        VaultFailure::WrongMasterKey => {
-            Failure::new(Exit::Permission, "this master key belongs to another vault")
-                .why("the rows were sealed under a different key; nothing was changed")
-                .try_this("use the master key that belongs to this database")
-        }
-        other @ (VaultFailure::File(
-            OpenFailure::AlreadyOpen | OpenFailure::NotStandby | OpenFailure::Standby,
-        )
-        | VaultFailure::KeysDamaged
-        | VaultFailure::NotMigrated(..)
-        | VaultFailure::ReplacedMasterKey(_)) => return explain(other, &home.directory),
-    };
-    failure.line("vault", home)
-}
-
-fn database_failed(failure: &StorageFailure) -> Failure {
-    let shown = storage(failure);
-    Failure::new(shown.exit, "the database failed").why(failure).try_this(failure.advice())
 }
 
 fn in_use(directory: &Path) -> Failure {

@@ -3,6 +3,7 @@
 pub(in crate::cli) mod archive_keys;
 pub(in crate::cli) mod arguments;
 pub(in crate::cli) mod confirm;
+pub(in crate::cli) mod database_failures;
 pub(in crate::cli) mod database_url;
 pub(in crate::cli) mod failure;
 pub(in crate::cli) mod failure_texts;

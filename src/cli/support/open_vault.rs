@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use crate::app::Vault;
+use crate::cli::support::database_failures::explain_at;
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::explain_at;
 use crate::cli::support::files::{check_directory, give_to_owner};
 use crate::cli::support::master_key_file::{finish_rotation, left_by_rotation, read_master_key};
 use crate::cli::support::output::complain;
