@@ -11,8 +11,8 @@ pub const DATABASE_CONNECTIONS_MAX: usize = 20;
 pub const DATABASE_POOL_WAIT_MAX: Duration = Duration::from_secs(5);
 /// The deadline of a connection to one server, with its handshakes.
 pub const DATABASE_CONNECT_MAX: Duration = Duration::from_secs(5);
-/// A connection that sends nothing is probed after this time, at this pace, and ends when so many
-/// probes have no answer.
+/// A connection that sends nothing is probed after this time, at this pace, and ends after this
+/// number of probes without an answer.
 pub const DATABASE_ALIVE_AFTER: Duration = Duration::from_secs(5);
 pub const DATABASE_ALIVE_PAUSE: Duration = Duration::from_secs(2);
 pub const DATABASE_ALIVE_PROBES: u32 = 3;

@@ -43,7 +43,7 @@ pub use compact::CompactSummary;
 pub use cvc_keys::{CvcKeyName, CvcKeys};
 pub use digests::{DigestState, RecordDigests};
 pub use engine::local::log::tail::LogTail;
-pub use engine::postgres::{Database, DatabaseUrl, InvalidUrl};
+pub use engine::postgres::{Database, DatabaseUrl};
 pub use engine::{LogSource, Upkeep};
 pub use epochs::EpochGuard;
 pub use failure::{CommitFailure, Fatal, OpenFailure, StorageFailure};

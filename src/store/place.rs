@@ -1,6 +1,6 @@
 //! The place of a store: a directory of this host, or a database that several processes share.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::clock::Clock;
@@ -26,26 +26,18 @@ pub enum StorePlace {
 }
 
 impl StorePlace {
-    /// The directory of the local engine; `None` for a database.
-    pub fn directory(&self) -> Option<&Path> {
-        match self {
-            Self::Directory(directory) => Some(directory),
-            Self::Database(_) => None,
-        }
-    }
-
     /// Creates a store with the rows of `first`. A crash leaves nothing that looks like a vault.
     pub fn create(&self, clock: &Clock, first: Change) -> Result<Store, OpenFailure> {
         match self {
             Self::Directory(directory) => Store::create(directory, clock, first),
-            Self::Database(database) => Store::create_in(database, first),
+            Self::Database(database) => database.create_store(first),
         }
     }
 
     pub fn open(&self, clock: &Clock) -> Result<Store, OpenFailure> {
         match self {
             Self::Directory(directory) => Store::open(directory, clock),
-            Self::Database(database) => Store::open_in(database),
+            Self::Database(database) => database.open_store(),
         }
     }
 
@@ -68,32 +60,32 @@ impl StorePlace {
     ) -> Result<Restored, RestoreFailure> {
         match self {
             Self::Directory(directory) => Store::restore(directory, backup, archive, mark),
-            Self::Database(database) => Store::restore_into(database, backup, archive, mark),
+            Self::Database(database) => database.restore_store(backup, archive, &mark),
         }
     }
 }
 
-impl Store {
+impl Database {
     /// Creates a store in a database without one. All rows are there, or none.
-    pub fn create_in(database: &Database, first: Change) -> Result<Self, OpenFailure> {
+    pub fn create_store(&self, first: Change) -> Result<Store, OpenFailure> {
         let mut batch = Batch::new(&NoRows, None);
         batch.take(opening::described(first))?;
-        database.create(Origin::default(), &batch.rows()?, true)?;
-        Self::open_in(database)
+        self.create(Origin::default(), &batch.rows()?, true)?;
+        self.open_store()
     }
 
-    pub fn open_in(database: &Database) -> Result<Self, OpenFailure> {
-        Self::over(database, Access::ReadWrite)
+    pub fn open_store(&self) -> Result<Store, OpenFailure> {
+        self.store_with(Access::ReadWrite)
     }
 
     /// Opens the store for verification: every write is refused.
-    pub fn open_unwritten_in(database: &Database) -> Result<Self, OpenFailure> {
-        Self::over(database, Access::ReadOnly)
+    pub fn open_store_unwritten(&self) -> Result<Store, OpenFailure> {
+        self.store_with(Access::ReadOnly)
     }
 
-    fn over(database: &Database, access: Access) -> Result<Self, OpenFailure> {
-        let engine = PostgresEngine::start(database, access)?;
-        let store = Self::start(Arc::new(engine), Alarm::default());
+    fn store_with(&self, access: Access) -> Result<Store, OpenFailure> {
+        let engine = PostgresEngine::start(self, access)?;
+        let store = Store::start(Arc::new(engine), Alarm::default());
         let checked = store.snapshot().map_err(OpenFailure::Storage);
         match checked.and_then(|snapshot| opening::check_snapshot(&snapshot)) {
             Ok(()) => Ok(store),

@@ -86,15 +86,15 @@ impl Store {
     }
 }
 
-impl Store {
+impl Database {
     /// Makes a store in a database without one. It cannot be opened until every row was read,
     /// checked and made durable. A database is not migrated, so the backup must have the format of
     /// this program. It begins a new timeline.
-    pub fn restore_into(
-        database: &Database,
+    pub fn restore_store(
+        &self,
         mut backup: Reader,
         archive: Option<Replay<'_>>,
-        mark: Change,
+        mark: &Change,
     ) -> Result<Restored, RestoreFailure> {
         let format = backup.manifest().file_format;
         if format != opening::FORMAT {
@@ -109,16 +109,16 @@ impl Store {
             .into());
         }
         let Moment { timeline, sequence } = backup.manifest().moment().unwrap_or_default();
-        database.create(Origin { timeline, sequence }, &[], false)?;
-        let filled = fill(database, &mut backup, &mark);
-        let done = filled.and_then(|check| Ok((check, database.complete()?)));
+        self.create(Origin { timeline, sequence }, &[], false)?;
+        let filled = fill(self, &mut backup, mark);
+        let done = filled.and_then(|check| Ok((check, self.complete()?)));
         match done {
             Ok((master_check, ())) => {
                 Ok(Restored { manifest: backup.manifest().clone(), reached: None, master_check })
             }
             Err(failure) => {
                 // The failure that is reported is the first one. Tables that stay cannot be opened.
-                database.remove_incomplete().ok();
+                self.remove_incomplete().ok();
                 Err(failure)
             }
         }

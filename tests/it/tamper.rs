@@ -39,9 +39,9 @@ fn assert_found(ended: Ended, texts: &[&str]) {
 
 #[test]
 fn rows_of_a_revoked_key_and_of_a_deleted_token_that_are_put_back_are_found() {
-    needs_data_file!("it changes the file");
     const TABLES: [Table; 5] =
         [Table::ApiKeys, Table::ApplicationKeys, Table::Tokens, Table::TokenLists, Table::Counts];
+    needs_data_file!("it changes the file");
     let mut vault = Vault::start();
     let made = vault.application("private", &["token:create", "token:read"], &json!([]));
     let (application, key) = (made.id(), made.member("key"));

@@ -49,33 +49,8 @@ pub enum VaultFailure {
 }
 
 impl Vault {
-    /// Creates a vault in an existing directory.
-    pub fn create(directory: &Path, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
-        let random = Random::new();
-        let first = first_change(&master, &random, clock.now());
-        let store = Store::create(directory, &clock, first).map_err(VaultFailure::File)?;
-        start(store, CvcKeys::open(directory), master, clock, random)
-    }
-
-    pub fn open(directory: &Path, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
-        let (store, migrated) = match Store::open(directory, &clock) {
-            Err(OpenFailure::Older(_)) => {
-                let migrated = Store::migrate(directory, &master, clock.now())?;
-                (Store::open(directory, &clock), Some(migrated))
-            }
-            opened => (opened, None),
-        };
-        let (store, cvc_keys) = (store.map_err(VaultFailure::File)?, CvcKeys::open(directory));
-        let opened = start(store, cvc_keys, master, clock, Random::new())?;
-        if let Err(failure) = note_restore(&opened) {
-            opened.close();
-            return Err(failed(failure));
-        }
-        Ok(Self { migrated, ..opened })
-    }
-
     /// Creates a vault in a place without one.
-    pub fn create_at(
+    pub fn create(
         place: &StorePlace,
         master: MasterKey,
         clock: Clock,
@@ -87,16 +62,12 @@ impl Vault {
     }
 
     /// Opens the vault in either kind of place.
-    pub fn open_at(
-        place: &StorePlace,
-        master: MasterKey,
-        clock: Clock,
-    ) -> Result<Self, VaultFailure> {
+    pub fn open(place: &StorePlace, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
         let database = match place {
-            StorePlace::Directory(directory) => return Self::open(directory, master, clock),
+            StorePlace::Directory(directory) => return open_directory(directory, master, clock),
             StorePlace::Database(database) => database,
         };
-        let store = Store::open_in(database).map_err(VaultFailure::File)?;
+        let store = database.open_store().map_err(VaultFailure::File)?;
         let opened = start(store, place.cvc_keys(), master, clock, Random::new())?;
         if let Err(failure) = note_restore(&opened) {
             opened.close();
@@ -106,32 +77,20 @@ impl Vault {
     }
 
     /// Opens the vault for checking: nothing is written to it.
-    pub fn open_unwritten_at(
+    pub fn open_unwritten(
         place: &StorePlace,
         master: MasterKey,
         clock: Clock,
     ) -> Result<(Self, Cleanliness), VaultFailure> {
         let database = match place {
             StorePlace::Directory(directory) => {
-                return Self::open_unwritten(directory, master, clock);
+                return open_directory_unwritten(directory, master, clock);
             }
             StorePlace::Database(database) => database,
         };
-        let store = Store::open_unwritten_in(database).map_err(VaultFailure::File)?;
+        let store = database.open_store_unwritten().map_err(VaultFailure::File)?;
         let opened = start(store, place.cvc_keys(), master, clock, Random::new())?;
         Ok((opened, Cleanliness::Clean))
-    }
-
-    /// Opens the vault for checking: nothing is written to any file.
-    pub fn open_unwritten(
-        directory: &Path,
-        master: MasterKey,
-        clock: Clock,
-    ) -> Result<(Self, Cleanliness), VaultFailure> {
-        let opened = Store::open_unwritten(directory, &clock, Some(&master));
-        let (store, cleanliness) = opened.map_err(VaultFailure::File)?;
-        let cvc_keys = CvcKeys::open_unwritten(directory);
-        Ok((start(store, cvc_keys, master, clock, Random::new())?, cleanliness))
     }
 
     /// Creates a vault on the given disk, for tests of failing disks.
@@ -151,6 +110,39 @@ impl Vault {
     pub fn close(&self) {
         self.store.clone().close();
     }
+}
+
+fn open_directory(
+    directory: &Path,
+    master: MasterKey,
+    clock: Clock,
+) -> Result<Vault, VaultFailure> {
+    let (store, migrated) = match Store::open(directory, &clock) {
+        Err(OpenFailure::Older(_)) => {
+            let migrated = Store::migrate(directory, &master, clock.now())?;
+            (Store::open(directory, &clock), Some(migrated))
+        }
+        opened => (opened, None),
+    };
+    let (store, cvc_keys) = (store.map_err(VaultFailure::File)?, CvcKeys::open(directory));
+    let opened = start(store, cvc_keys, master, clock, Random::new())?;
+    if let Err(failure) = note_restore(&opened) {
+        opened.close();
+        return Err(failed(failure));
+    }
+    Ok(Vault { migrated, ..opened })
+}
+
+/// Opens the vault for checking: nothing is written to any file.
+fn open_directory_unwritten(
+    directory: &Path,
+    master: MasterKey,
+    clock: Clock,
+) -> Result<(Vault, Cleanliness), VaultFailure> {
+    let opened = Store::open_unwritten(directory, &clock, Some(&master));
+    let (store, cleanliness) = opened.map_err(VaultFailure::File)?;
+    let cvc_keys = CvcKeys::open_unwritten(directory);
+    Ok((start(store, cvc_keys, master, clock, Random::new())?, cleanliness))
 }
 
 /// Unlocks an open store with the master key.

@@ -20,7 +20,7 @@ use crate::store::backup::Reader;
 use crate::store::meta::Restoration;
 use crate::store::tests::disk::{EIO, Fault, Operation, TestDisk};
 use crate::store::tests::{TestDirectory, block_on};
-use crate::store::{Store, meta};
+use crate::store::{Store, StorePlace, meta};
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -245,7 +245,8 @@ fn a_restored_vault_says_so_in_its_chain_once() {
     Store::restore(&data, Reader::open(&file).unwrap(), None, meta::put_restored(&restoration))
         .unwrap();
     for _ in 0..2 {
-        let app = Vault::open(&data, master(), clock.clone()).unwrap();
+        let app =
+            Vault::open(&StorePlace::Directory(data.clone()), master(), clock.clone()).unwrap();
         let page =
             block_on(app.audit().export(ExportQuery { next: Some(0), ..Default::default() }));
         let entries = page.unwrap().entries;

@@ -15,7 +15,7 @@ use crate::domain::token_query::{LegacyTokenQuery, TokenFilter, TokenQuery};
 use crate::secret::Secret;
 use crate::store::backup::Reader;
 use crate::store::tests::{TestDirectory, block_on};
-use crate::store::{Change, Store, Table};
+use crate::store::{Change, Store, StorePlace, Table};
 use crate::waiting::steps;
 
 /// Made by the last program whose format was 3, with the keys of its card verification codes and the
@@ -102,7 +102,9 @@ fn check_clean(app: &Vault) -> crate::app::Report {
 #[test]
 fn a_migrated_file_has_every_token_under_every_filter() {
     let directory = TestDirectory::new();
-    let app = Vault::open(&restored(&directory), master(), Clock::stopped_at(NOW)).unwrap();
+    let app =
+        Vault::open(&StorePlace::Directory(restored(&directory)), master(), Clock::stopped_at(NOW))
+            .unwrap();
     assert_eq!(app.upkeep().migrated().unwrap().from, 3);
     let report = check_clean(&app);
     assert_eq!((report.tokens, report.token_intents, report.answers), (6, 2, 2));
@@ -129,7 +131,8 @@ fn a_migrated_file_has_every_token_under_every_filter() {
 fn codes_and_answers_of_a_migrated_file_are_read_and_go_when_they_are_due() {
     let directory = TestDirectory::new();
     let clock = Clock::stopped_at(NOW);
-    let app = Vault::open(&restored(&directory), master(), clock.clone()).unwrap();
+    let app =
+        Vault::open(&StorePlace::Directory(restored(&directory)), master(), clock.clone()).unwrap();
     let caller = caller(&app);
     let report = check_clean(&app);
     assert_eq!((report.cvcs, report.cvcs_gone), (2, 0));
@@ -161,7 +164,9 @@ fn codes_and_answers_of_a_migrated_file_are_read_and_go_when_they_are_due() {
 #[test]
 fn keys_of_a_migrated_file_are_rotated_with_its_answers() {
     let directory = TestDirectory::new();
-    let app = Vault::open(&restored(&directory), master(), Clock::stopped_at(NOW)).unwrap();
+    let app =
+        Vault::open(&StorePlace::Directory(restored(&directory)), master(), Clock::stopped_at(NOW))
+            .unwrap();
     let tenant = caller(&app).tenant.id;
     block_on(app.rotation().rotate_tenant(tenant)).unwrap();
     let mut walk = crate::app::Walk::default();
@@ -184,7 +189,12 @@ fn a_file_of_format_3_is_verified_without_being_written() {
     let directory = TestDirectory::new();
     let path = restored(&directory);
     let before = fs::read(path.join("strongroom.redb")).unwrap();
-    let (app, _) = Vault::open_unwritten(&path, master(), Clock::stopped_at(NOW)).unwrap();
+    let (app, _) = Vault::open_unwritten(
+        &StorePlace::Directory(path.clone()),
+        master(),
+        Clock::stopped_at(NOW),
+    )
+    .unwrap();
     assert_eq!(check_clean(&app).tokens, 6);
     app.close();
     assert!(fs::read(path.join("strongroom.redb")).unwrap() == before);

@@ -15,7 +15,7 @@ use crate::crypto::MasterKey;
 use crate::metrics::Progress;
 use crate::store::archive::Replay;
 use crate::store::backup::{InvalidBackup, Manifest, Reader};
-use crate::store::{Change, RestoreFailure, Store};
+use crate::store::{Change, RestoreFailure, Store, StorePlace};
 
 /// A restored backup, and the report of its verification.
 #[derive(Debug)]
@@ -78,7 +78,8 @@ fn restore_and_verify(
     let archive = archive.map(|directory| Replay { directory, keys: &keys, until: None });
     let restored = Store::restore(scratch, backup, archive, Change::new());
     let manifest = restored.map_err(ProofFailure::Restore)?.manifest;
-    let app = Vault::open(scratch, master, clock).map_err(ProofFailure::Vault)?;
+    let app = Vault::open(&StorePlace::Directory(scratch.to_path_buf()), master, clock)
+        .map_err(ProofFailure::Vault)?;
     let report = app.verification().verify_counted(progress);
     app.close();
     Ok(Proof { manifest, report: report.map_err(ProofFailure::Verify)? })

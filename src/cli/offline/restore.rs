@@ -60,10 +60,10 @@ pub(in crate::cli) fn restore(command: &RestoreCommand) -> Result<(), Failure> {
         if !was_there {
             fs::remove_dir(directory).ok();
         }
-        match failure {
-            RestoreFailure::File(failure) => explain_at(VaultFailure::File(failure), &place.home),
-            other => explain_restore(other, &command.file, directory),
+        if let RestoreFailure::File(failure) = failure {
+            return explain_at(VaultFailure::File(failure), &place.home);
         }
+        explain_restore(failure, &command.file, directory)
     })?;
     restrict(directory, 0o700)?;
     if place.home.is_local() {

@@ -144,7 +144,7 @@ fn inspect(home: &VaultHome, expected: &TrustAnchors) -> Result<ChainReport, Fai
     let opened = match home.place()? {
         StorePlace::Directory(directory) => Store::open_unwritten(&directory, &Clock::new(), None),
         StorePlace::Database(database) => {
-            Store::open_unwritten_in(&database).map(|store| (store, Cleanliness::Clean))
+            database.open_store_unwritten().map(|store| (store, Cleanliness::Clean))
         }
     };
     let (store, cleanliness) =

@@ -175,9 +175,8 @@ async fn serve(
     tasks.spawn(socket.serve(Arc::clone(&vault), clock_control));
     tasks.spawn(Arc::clone(&manager).notify_watchdog(Arc::clone(&vault)));
     let limiter = Arc::new(limiter(config.rate_limits));
-    let divides = config.engine.postgres().is_some_and(|it| it.divide_rate_limits);
-    let divided = divides.then(|| Arc::clone(&limiter));
-    processes::begin(&vault, &tasks, &log, divided).await?;
+    let is_divided = config.engine.postgres().is_some_and(|it| it.divide_rate_limits);
+    processes::begin(&vault, &tasks, &log, is_divided.then(|| Arc::clone(&limiter))).await?;
     // A full disk has no space for the entry; the readiness probe reports that.
     if vault.audit().write_lifecycle_entry(Act::Start).await.is_err() {
         log.event(Event::error("start_not_audited"));
@@ -203,9 +202,8 @@ async fn serve(
     watch::serve(listeners, &http, &tasks, &log);
     let (stop_results, stopped) = oneshot::channel();
     let results = directory::serve_results(results, Arc::clone(&http), stopped);
-    if let Some(address) = address {
-        ready(ListenAddresses { address, results: results_address })?;
-    }
+    address
+        .map_or(Ok(()), |address| ready(ListenAddresses { address, results: results_address }))?;
     manager.ready();
     let mut fatal = None;
     let stop = async {

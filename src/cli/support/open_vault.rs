@@ -40,7 +40,7 @@ pub(in crate::cli) fn open_unwritten(
     let place = home.place()?;
     let open = |key| {
         let opened =
-            catch_damage(&home.directory, || Vault::open_unwritten_at(&place, key, Clock::new()))?;
+            catch_damage(&home.directory, || Vault::open_unwritten(&place, key, Clock::new()))?;
         opened.map_err(|failure| explain_at(failure, home))
     };
     let opened = read_master_key(master).and_then(open);
@@ -79,7 +79,7 @@ pub(in crate::cli) fn open_with(
     clock: Clock,
 ) -> Result<Vault, Failure> {
     let place = home.place()?;
-    let opened = catch_damage(&home.directory, || Vault::open_at(&place, master, clock))?;
+    let opened = catch_damage(&home.directory, || Vault::open(&place, master, clock))?;
     with_owner(opened.map_err(|failure| explain_at(failure, home))?, home)
 }
 
@@ -130,6 +130,6 @@ pub(in crate::cli) fn create_with(
     clock: Clock,
 ) -> Result<Vault, Failure> {
     check_directory(&home.directory)?;
-    let vault = Vault::create_at(&home.place()?, master, clock);
+    let vault = Vault::create(&home.place()?, master, clock);
     with_owner(vault.map_err(|failure| explain_at(failure, home))?, home)
 }

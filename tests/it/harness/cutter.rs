@@ -47,7 +47,7 @@ impl Cutter {
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let (server, state) = (server.clone(), Arc::clone(&shared));
-                thread::spawn(move || forward(client, server, &state));
+                thread::spawn(move || forward(&client, &server, &state));
             }
         });
         Self { directory, state }
@@ -69,7 +69,7 @@ impl Cutter {
     }
 }
 
-fn forward(client: UnixStream, server: PathBuf, state: &State) {
+fn forward(client: &UnixStream, server: &Path, state: &State) {
     // A server that is down refuses the client, too.
     let Ok(server) = UnixStream::connect(server) else { return };
     let (answers, asker) = (server.try_clone().unwrap(), client.try_clone().unwrap());
@@ -77,7 +77,7 @@ fn forward(client: UnixStream, server: PathBuf, state: &State) {
         copy(&answers, &asker, |_| None);
         asker.shutdown(Shutdown::Both).ok();
     });
-    let cut = copy(&client, &server, |bytes| {
+    let cut = copy(client, &server, |bytes| {
         let is_commit = bytes.windows(COMMIT.len()).any(|it| it == COMMIT);
         if is_commit { state.cuts.lock().unwrap().pop() } else { None }
     });

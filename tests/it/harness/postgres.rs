@@ -36,10 +36,11 @@ pub(crate) use needs_data_file;
 
 /// True if the vaults of the suite keep their rows in a database.
 pub(crate) fn on_postgres() -> bool {
-    match env::var(ENGINE).as_deref() {
-        Ok("postgres") => true,
-        Ok("local") | Err(_) => false,
-        Ok(other) => panic!("{ENGINE} is {other}: it takes local and postgres"),
+    let engine = env::var_os(ENGINE).unwrap_or_else(|| "local".into());
+    match engine.to_str() {
+        Some("postgres") => true,
+        Some("local") => false,
+        _ => panic!("{ENGINE} is {}: it takes local and postgres", engine.display()),
     }
 }
 

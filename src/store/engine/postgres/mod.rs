@@ -47,7 +47,7 @@ use crate::store::engine::postgres::outcome::Outcome;
 use crate::store::engine::postgres::session::Session;
 use crate::store::engine::postgres::shared::Shared;
 use crate::store::engine::postgres::turn::Attempt;
-pub use crate::store::engine::postgres::url::{DatabaseUrl, InvalidUrl};
+pub use crate::store::engine::postgres::url::DatabaseUrl;
 use crate::store::engine::postgres::view::{Rows, View};
 use crate::store::engine::{Decide, Engine, EngineHealth, Read, Upkeep};
 use crate::store::failure::{OpenFailure, StorageFailure};

@@ -13,7 +13,7 @@ const SECRET: &str = "correct-horse";
 
 #[track_caller]
 fn refused(database: &Database) -> StorageFailure {
-    match Store::open_in(database) {
+    match database.open_store() {
         Err(OpenFailure::Storage(failure)) => failure,
         other => panic!("{other:?}"),
     }
@@ -29,13 +29,13 @@ async fn a_vault_that_cannot_be_opened_is_no_panic_on_a_thread_of_a_server() {
 #[test]
 fn a_database_has_one_vault_or_none() {
     let Some(database) = server::empty_database("one vault") else { return };
-    assert!(matches!(Store::open_in(&database), Err(OpenFailure::Missing)));
-    let store = Store::create_in(&database, put(1)).unwrap();
-    assert!(matches!(Store::create_in(&database, put(2)), Err(OpenFailure::Exists)));
+    assert!(matches!(database.open_store(), Err(OpenFailure::Missing)));
+    let store = database.create_store(put(1)).unwrap();
+    assert!(matches!(database.create_store(put(2)), Err(OpenFailure::Exists)));
     let id = meta::file_id(&store.snapshot().unwrap()).unwrap();
     assert_eq!(store.amend(put(2)).unwrap(), Verdict::Applied);
     store.close();
-    let again = Store::open_in(&database).unwrap();
+    let again = database.open_store().unwrap();
     assert!(id.is_some() && meta::file_id(&again.snapshot().unwrap()).unwrap() == id);
     assert!(crate::store::tests::has(&again, 1) && crate::store::tests::has(&again, 2));
     again.close();
@@ -47,7 +47,7 @@ fn newer_tables_and_newer_rows_are_refused_and_stay_as_they_are() {
     let url = server.new_database();
     let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
     let database = Database::new(DatabaseUrl::parse(&url).unwrap(), None).unwrap();
-    Store::create_in(&database, put(1)).unwrap().close();
+    database.create_store(put(1)).unwrap().close();
     server.sql(&name, "UPDATE strongroom_state SET version = 2");
     let failure = refused(&database);
     assert!(failure.to_string().contains("version 2, and this program knows 1"), "{failure}");
@@ -57,10 +57,10 @@ fn newer_tables_and_newer_rows_are_refused_and_stay_as_they_are() {
     assert!(failure.to_string().contains("the restore into it did not end"), "{failure}");
     server.sql(&name, "UPDATE strongroom_state SET is_complete = true");
     let newer = Change::new().put(Table::Meta, b"format".to_vec(), 99_u32.to_be_bytes().to_vec());
-    let store = Store::open_in(&database).unwrap();
+    let store = database.open_store().unwrap();
     store.amend(newer).unwrap();
     store.close();
-    assert!(matches!(Store::open_in(&database), Err(OpenFailure::Newer(99, Some(_)))));
+    assert!(matches!(database.open_store(), Err(OpenFailure::Newer(99, Some(_)))));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn another_vault_in_the_place_of_the_open_one_is_noticed() {
     let url = server.new_database();
     let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
     let database = Database::new(DatabaseUrl::parse(&url).unwrap(), None).unwrap();
-    let store = Store::create_in(&database, put(1)).unwrap();
+    let store = database.create_store(put(1)).unwrap();
     server.sql(&name, "UPDATE strongroom_state SET timeline = decode(repeat('77', 16), 'hex')");
     assert!(matches!(store.check_place(), Err(StorageFailure::Database(..))));
     assert!(matches!(store.amend(put(2)), Err(StorageFailure::Database(..))));
@@ -116,7 +116,7 @@ fn a_wrong_password_is_named_and_the_right_one_is_not_shown() {
         Database::new(DatabaseUrl::parse(&url).unwrap(), None).unwrap()
     };
     let right = of(SECRET);
-    Store::create_in(&right, put(1)).unwrap().close();
+    right.create_store(put(1)).unwrap().close();
     let failure = refused(&of("wrong-horse"));
     assert!(failure.to_string().ends_with("the database refused the user or the password"));
     let engine = PostgresEngine::start(&right, Access::ReadWrite).unwrap();
@@ -135,7 +135,7 @@ fn a_host_that_is_away_or_read_only_is_passed_over() {
     let with = |hosts: Vec<Host>| {
         Database::new(DatabaseUrl::parse(&url).unwrap().with_hosts(hosts), None).unwrap()
     };
-    let store = Store::create_in(&with(vec![away.clone(), here.clone()]), put(1)).unwrap();
+    let store = Database::create_store(&with(vec![away.clone(), here.clone()]), put(1)).unwrap();
     store.close();
     server
         .sql("postgres", &format!("ALTER DATABASE {name} SET default_transaction_read_only = on"));
@@ -219,13 +219,13 @@ fn a_damaged_backup_leaves_no_vault_and_a_later_restore_succeeds() {
     damaged[40] ^= 1;
     std::fs::write(&path, damaged).unwrap();
     let backup = Reader::open(&path).unwrap();
-    let failed = Store::restore_into(&database, backup, None, Change::new()).unwrap_err();
+    let failed = database.restore_store(backup, None, &Change::new()).unwrap_err();
     assert!(matches!(failed, RestoreFailure::Backup(_)), "{failed:?}");
-    assert!(matches!(Store::open_in(&database), Err(OpenFailure::Missing)));
+    assert!(matches!(database.open_store(), Err(OpenFailure::Missing)));
     std::fs::write(&path, whole).unwrap();
     let backup = Reader::open(&path).unwrap();
-    Store::restore_into(&database, backup, None, Change::new()).unwrap();
-    let store = Store::open_in(&database).unwrap();
+    database.restore_store(backup, None, &Change::new()).unwrap();
+    let store = database.open_store().unwrap();
     assert!(crate::store::tests::has(&store, 1));
     store.close();
 }

@@ -2,7 +2,6 @@
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
-use crate::store::Store;
 use crate::store::engine::postgres::tests::server::{self, Security, Server};
 use crate::store::engine::postgres::{Database, DatabaseUrl};
 use crate::store::failure::OpenFailure;
@@ -38,13 +37,14 @@ fn a_database_with_another_authority_or_name_is_refused() {
         let url = format!("postgres://postgres:{PASSWORD}@{host}:{port}/{name}?sslmode={mode}");
         Database::new(DatabaseUrl::parse(&url).unwrap(), Some(authority.as_bytes())).unwrap()
     };
-    let why = |database: &Database| match Store::create_in(database, put(1)) {
+    let why = |database: &Database| match database.create_store(put(1)) {
         Err(OpenFailure::Storage(failure)) => failure.to_string(),
         other => panic!("{other:?}"),
     };
     assert_eq!(why(&of("localhost", "verify-full", &certificates().0)), UNTRUSTED);
     assert_eq!(why(&of("127.0.0.1", "verify-full", &authority)), UNTRUSTED, "another name");
-    let store = Store::create_in(&of("localhost", "verify-full", &authority), put(1)).unwrap();
+    let store =
+        Database::create_store(&of("localhost", "verify-full", &authority), put(1)).unwrap();
     assert!(crate::store::tests::has(&store, 1));
     let encrypted = "SELECT count(*) > 0 FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
                      WHERE ssl AND application_name = 'strongroom'";
@@ -64,12 +64,12 @@ fn a_database_without_tls_is_refused_where_tls_is_wanted() {
         let authority = certificates().0;
         Database::new(DatabaseUrl::parse(&url).unwrap(), Some(authority.as_bytes())).unwrap()
     };
-    match Store::create_in(&of("require"), put(1)) {
+    match Database::create_store(&of("require"), put(1)) {
         Err(OpenFailure::Storage(failure)) => assert_eq!(
             failure.to_string(),
             "the storage cannot be reached: the database does not offer TLS"
         ),
         other => panic!("{other:?}"),
     }
-    Store::create_in(&of("disable"), put(1)).unwrap().close();
+    Database::create_store(&of("disable"), put(1)).unwrap().close();
 }

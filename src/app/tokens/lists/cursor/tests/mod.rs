@@ -25,6 +25,7 @@ use crate::domain::token_query::TokenFilter;
 use crate::domain::token_type::TokenType;
 use crate::domain::web_origin::AllowedOrigins;
 use crate::secret::Secret;
+use crate::store::StorePlace;
 use crate::waiting::steps;
 
 fn budget() -> Budget {
@@ -46,7 +47,8 @@ impl TestVault {
         std::fs::create_dir(&directory).unwrap();
         let text = MasterKey::generate(&random);
         let master = MasterKey::parse(&Secret::new(text.expose().clone().into_bytes())).unwrap();
-        let app = Vault::create(&directory, master, Clock::new()).unwrap();
+        let app =
+            Vault::create(&StorePlace::Directory(directory.clone()), master, Clock::new()).unwrap();
         let tenant = new_tenant(&app).await;
         Self { app, tenant, directory }
     }
