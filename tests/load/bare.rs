@@ -141,14 +141,15 @@ impl Replies {
     }
 }
 
-struct Prepared {
+/// An answer of the vault, ready to be repeated.
+pub(crate) struct Prepared {
     status: StatusCode,
     headers: HeaderMap,
-    body: Bytes,
+    pub(crate) body: Bytes,
 }
 
 impl Prepared {
-    fn new(reply: &Reply) -> Outcome<Self> {
+    pub(crate) fn new(reply: &Reply) -> Outcome<Self> {
         let mut headers = HeaderMap::new();
         for (name, value) in &reply.headers {
             headers.append(name.parse::<HeaderName>()?, value.parse::<HeaderValue>()?);
@@ -157,7 +158,7 @@ impl Prepared {
         Ok(Self { status, headers, body: Bytes::from(reply.body.clone()) })
     }
 
-    fn response(&self) -> Response<Full<Bytes>> {
+    pub(crate) fn response(&self) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::new(self.body.clone()));
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers.clone();

@@ -57,6 +57,16 @@ pub(crate) fn drive(
     connections: usize,
     pace: Pace,
 ) -> Outcome<Slice> {
+    drive_all(std::slice::from_ref(target), work, connections, pace)
+}
+
+/// The same with the connections spread evenly over several servers of one vault.
+pub(crate) fn drive_all(
+    targets: &[Target],
+    work: &Work,
+    connections: usize,
+    pace: Pace,
+) -> Outcome<Slice> {
     proc::check_interrupted()?;
     let threads = pace.client_threads.clamp(1, connections);
     let barrier = Arc::new(Barrier::new(threads + 1));
@@ -64,15 +74,16 @@ pub(crate) fn drive(
         let running: Vec<_> = (0..threads)
             .map(|index| {
                 let share = (connections + threads - 1 - index) / threads;
-                let (barrier, target, work) = (Arc::clone(&barrier), target.clone(), work.clone());
-                scope.spawn(move || drive_share(&target, &work, share, pace, &barrier))
+                let (barrier, work) = (Arc::clone(&barrier), work.clone());
+                scope.spawn(move || drive_share(targets, &work, share, pace, &barrier))
             })
             .collect();
         barrier.wait();
         thread::sleep(pace.warm);
-        let (cpu_before, from) = (proc::cpu_s(target.pid), Instant::now());
+        let cpu_s = || targets.iter().map(|target| proc::cpu_s(target.pid)).sum::<Option<f64>>();
+        let (cpu_before, from) = (cpu_s(), Instant::now());
         thread::sleep(pace.window);
-        let (cpu_after, took) = (proc::cpu_s(target.pid), from.elapsed());
+        let (cpu_after, took) = (cpu_s(), from.elapsed());
         let mut tally = Tally::new();
         for thread in running {
             tally.merge(thread.join().expect("client threads do not panic")?);
@@ -137,7 +148,7 @@ impl Tally {
 
 /// One client thread with its share of the connections.
 fn drive_share(
-    target: &Target,
+    targets: &[Target],
     work: &Work,
     connections: usize,
     pace: Pace,
@@ -146,7 +157,7 @@ fn drive_share(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let mut tally = Tally::new();
     let opened = match &runtime {
-        Ok(runtime) => runtime.block_on(connect_all(target, connections, &mut tally)),
+        Ok(runtime) => runtime.block_on(connect_all(targets, connections, &mut tally)),
         Err(_) => Vec::new(),
     };
     // Every thread arrives here, also after a failure: the barrier has no deadline.
@@ -154,7 +165,7 @@ fn drive_share(
     let from = Instant::now() + pace.warm;
     runtime?.block_on(async {
         let mut loops = JoinSet::new();
-        for connection in opened {
+        for (connection, target) in opened {
             loops.spawn(closed_loop(connection, target.requests(work.clone()), from, pace));
         }
         while let Some(done) = loops.join_next().await {
@@ -164,16 +175,22 @@ fn drive_share(
     Ok(tally)
 }
 
-async fn connect_all(target: &Target, connections: usize, tally: &mut Tally) -> Vec<Connection> {
+async fn connect_all(
+    targets: &[Target],
+    connections: usize,
+    tally: &mut Tally,
+) -> Vec<(Connection, Target)> {
     let mut opening = JoinSet::new();
-    for _ in 0..connections {
-        let target = target.clone();
-        opening.spawn(async move { tokio::time::timeout(ANSWER_MAX, target.connect()).await? });
+    for target in targets.iter().cycle().take(connections).cloned() {
+        opening.spawn(async move {
+            let connection = tokio::time::timeout(ANSWER_MAX, target.connect()).await??;
+            Outcome::Ok((connection, target))
+        });
     }
     let mut opened = Vec::with_capacity(connections);
     while let Some(result) = opening.join_next().await {
         match result.expect("connecting does not panic") {
-            Ok(connection) => opened.push(connection),
+            Ok(opened_one) => opened.push(opened_one),
             Err(why) => tally.refuse(format!("cannot connect: {why}")),
         }
     }

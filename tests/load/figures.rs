@@ -44,7 +44,7 @@ impl Verdict {
 }
 
 /// "Filled" is the vault with the preloaded cards, "empty" the one with the thousand that gets and lists need.
-const FIGURES: [Figure; 23] = [
+const FIGURES: [Figure; 27] = [
     at_least("get against bare, empty", "x", (0.50, 0.60), |r| {
         Some(r.on_empty("get", HEADLINE)?.ratio)
     }),
@@ -107,6 +107,18 @@ const FIGURES: [Figure; 23] = [
         r.proxy_cpu
     }),
     at_least("gets beside 1,000 silent destinations", "x", (0.9, 1.0), |r| r.gets_beside_silence),
+    at_least("PostgreSQL, get against a bare SELECT", "x", (0.5, 0.8), |r| {
+        Some(r.on_empty("get-pg-1", HEADLINE)?.ratio)
+    }),
+    at_least("PostgreSQL, create against a bare INSERT", "x", (0.5, 0.8), |r| {
+        Some(r.on_empty("create-pg-1", HEADLINE)?.ratio)
+    }),
+    at_least("the same get, two processes", "x", (0.5, 0.8), |r| {
+        Some(r.on_empty("get-pg-2", HEADLINE)?.ratio)
+    }),
+    at_least("the same create, two processes", "x", (0.5, 0.8), |r| {
+        Some(r.on_empty("create-pg-2", HEADLINE)?.ratio)
+    }),
     at_most("binary", "MiB", (15.0, 10.0), |r| Some(r.binary_bytes as f64 / MIB)),
 ];
 

@@ -18,10 +18,12 @@
 
 mod archive;
 mod bare;
+mod bare_database;
 mod bare_proxy;
 mod bulk;
 mod check;
 mod client;
+mod cluster;
 mod drive;
 mod figures;
 mod list;
@@ -30,6 +32,7 @@ mod metrics;
 mod model;
 mod overwrite;
 mod plan;
+mod postgres;
 mod proc;
 mod proxy;
 mod recovery;
@@ -60,12 +63,13 @@ struct Arguments {
     /// cards in the filled vault (default 1000000, with --quick 200000; 0 leaves it out)
     #[argh(option)]
     tokens: Option<u64>,
-    /// short slices, fewer connections, no mix, no rotate: under five minutes
+    /// short slices, fewer connections, no mix, no rotate, no postgres: under five minutes
     #[argh(switch)]
     quick: bool,
     /// parts to run, with commas (default all): get, list and create of cards; plain (get and create of short texts);
     /// mix (nine gets and a create in ten); merge (tail of creates during merges); bulk (backup and restore); start (clean,
-    /// and after kill -9); archive (its lag); rotate (keys); proxy (calls through it, and reads beside silent destinations)
+    /// and after kill -9); archive (its lag); rotate (keys); proxy (calls through it, and reads beside silent destinations);
+    /// postgres (get and create of cards with the embedded engine, and with one and two processes on a temporary server)
     #[argh(option, from_str_fn(parse_parts))]
     only: Option<List<plan::Part>>,
     /// kills in the part start, idle and under load each (default 3, with --quick 1)
@@ -93,6 +97,9 @@ struct Arguments {
     /// be a proxy to the destination of this file (used by the program itself)
     #[argh(option)]
     bare_proxy: Option<PathBuf>,
+    /// be a server that inserts and reads rows as this file says (used by the program itself)
+    #[argh(option)]
+    bare_database: Option<PathBuf>,
     /// be as many silent destinations as this file says (used by the program itself)
     #[argh(option)]
     slow: Option<PathBuf>,
@@ -130,6 +137,9 @@ fn run(arguments: Arguments) -> Outcome<()> {
     if let Some(destination) = arguments.bare_proxy {
         return bare_proxy::serve(&destination);
     }
+    if let Some(order) = arguments.bare_database {
+        return bare_database::serve(&order);
+    }
     if let Some(count) = arguments.slow {
         return slow::serve(&count);
     }
@@ -162,7 +172,9 @@ fn plan_of(arguments: Arguments) -> plan::Plan {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut parts = plan::PARTS.map(|(_, part)| part).to_vec();
     if quick {
-        parts.retain(|part| !matches!(part, plan::Part::Mix | plan::Part::Rotate));
+        parts.retain(|part| {
+            !matches!(part, plan::Part::Mix | plan::Part::Postgres | plan::Part::Rotate)
+        });
     }
     plan::Plan {
         binary: arguments.vault.unwrap_or_else(|| env!("CARGO_BIN_EXE_strongroom").into()),

@@ -6,6 +6,7 @@ use crate::bulk;
 use crate::drive::Pace;
 use crate::merge;
 use crate::overwrite::Overwrite;
+use crate::postgres;
 use crate::proc::{self, Scratch};
 use crate::proxy;
 use crate::recovery;
@@ -25,13 +26,14 @@ pub(crate) enum Part {
     Merge,
     Mix,
     Plain,
+    Postgres,
     Proxy,
     Rotate,
     Start,
 }
 
 /// In the order of the run.
-pub(crate) const PARTS: [(&str, Part); 11] = [
+pub(crate) const PARTS: [(&str, Part); 12] = [
     ("get", Part::Get),
     ("list", Part::List),
     ("create", Part::Create),
@@ -43,6 +45,7 @@ pub(crate) const PARTS: [(&str, Part); 11] = [
     ("archive", Part::Archive),
     ("rotate", Part::Rotate),
     ("proxy", Part::Proxy),
+    ("postgres", Part::Postgres),
 ];
 
 pub(crate) struct Plan {
@@ -74,35 +77,50 @@ pub(crate) fn run(plan: &Plan, scratch: &Scratch) -> Outcome<Results> {
     let mut results = Results::new(plan)?;
     let yardsticks = Yardsticks::start(plan, scratch)?;
     report::print_opening(plan, &yardsticks.model);
+    if plan.parts != [Part::Postgres] {
+        on_stages(plan, &yardsticks, scratch, &mut results)?;
+    }
+    if plan.has(Part::Proxy) {
+        proxy::measure(plan, &yardsticks, scratch, &mut results)?;
+    }
+    if plan.has(Part::Postgres) {
+        postgres::measure(plan, &yardsticks, scratch, &mut results)?;
+    }
+    Ok(results)
+}
+
+/// The parts on the empty vault and the filled one.
+fn on_stages(
+    plan: &Plan,
+    yardsticks: &Yardsticks,
+    scratch: &Scratch,
+    results: &mut Results,
+) -> Outcome<()> {
     let mut overwrite = Overwrite::new(&scratch.path("overwrite"))?;
-    let mut stage = Stage::empty(plan, &yardsticks, scratch)?;
-    stage.measure(&mut overwrite, &mut results)?;
+    let mut stage = Stage::empty(plan, yardsticks, scratch)?;
+    stage.measure(&mut overwrite, results)?;
     if plan.tokens > 0 {
         stage.finish()?;
-        stage = Stage::filled(plan, &yardsticks, scratch, &mut results)?;
-        stage.measure(&mut overwrite, &mut results)?;
+        stage = Stage::filled(plan, yardsticks, scratch, results)?;
+        stage.measure(&mut overwrite, results)?;
     }
     if plan.has(Part::Merge) {
-        merge::measure(&stage, &mut results)?;
+        merge::measure(&stage, results)?;
     }
     if plan.tokens > 0 && plan.has(Part::Create) {
         results.resident_loaded_bytes = proc::resident_bytes(stage.vault.target.pid);
     }
     if plan.has(Part::Bulk) {
-        bulk::back_up_and_restore(&stage.place, scratch, &mut results)?;
+        bulk::back_up_and_restore(&stage.place, scratch, results)?;
     }
     if plan.has(Part::Start) {
-        recovery::measure(&mut stage, &mut results)?;
+        recovery::measure(&mut stage, results)?;
     }
     if plan.has(Part::Archive) {
-        archive::measure(&mut stage, scratch, &mut results)?;
+        archive::measure(&mut stage, scratch, results)?;
     }
     if plan.has(Part::Rotate) {
-        bulk::rotate(&mut stage, &mut results)?;
+        bulk::rotate(&mut stage, results)?;
     }
-    stage.finish()?;
-    if plan.has(Part::Proxy) {
-        proxy::measure(plan, &yardsticks, scratch, &mut results)?;
-    }
-    Ok(results)
+    stage.finish()
 }

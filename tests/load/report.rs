@@ -118,6 +118,8 @@ pub(crate) struct Results {
     pub(crate) data_per_created_bytes: Option<f64>,
     pub(crate) beside_per_created_bytes: Option<f64>,
     pub(crate) overwrite_p50_us: Option<f64>,
+    /// The growth of a database, without its log.
+    pub(crate) database_per_created_bytes: Option<f64>,
     /// The number of the page that stands for the last one, for each vault.
     pub(crate) list_pages: Vec<(u64, u64)>,
 }
@@ -219,6 +221,7 @@ pub(crate) fn print_facts(results: &Results) {
     optional("disk for a preloaded card", results.disk_per_preloaded_bytes, "B");
     optional("disk for a created card, data file", results.data_per_created_bytes, "B");
     optional("disk for a created card, growth of the log", results.beside_per_created_bytes, "B");
+    optional("database for a created card", results.database_per_created_bytes, "B");
     for (tokens, pages) in &results.list_pages {
         println!("last page of 20 that was reached with {tokens} cards preloaded: {pages}");
     }

@@ -120,6 +120,7 @@ impl<'a> Stage<'a> {
                 Part::Archive
                 | Part::Bulk
                 | Part::Merge
+                | Part::Postgres
                 | Part::Proxy
                 | Part::Rotate
                 | Part::Start => (),
