@@ -33,8 +33,8 @@ pub const DATABASE_IDLE_READ_MAX: Duration = Duration::from_mins(10);
 /// The number of times that a batch is decided when other processes come between, or connections end.
 pub const DATABASE_DECISIONS_MAX: usize = 8;
 /// The time for finding out whether a batch was written whose connection ended during its COMMIT.
-/// Longer than the server keeps a silent transaction.
-pub const DATABASE_OUTCOME_MAX: Duration = Duration::from_secs(30);
+/// Longer than the failover of a database takes; then the process ends.
+pub const DATABASE_OUTCOME_MAX: Duration = Duration::from_mins(10);
 /// The pause between two attempts to find that out.
 pub const DATABASE_OUTCOME_PAUSE: Duration = Duration::from_millis(200);
 /// Threads that move the bytes of all connections.
