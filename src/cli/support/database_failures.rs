@@ -14,8 +14,11 @@ pub(in crate::cli) fn explain_at(failure: VaultFailure, home: &VaultHome) -> Fai
     let failure = match failure {
         VaultFailure::File(OpenFailure::Exists) => {
             Failure::new(Exit::Data, "the database has a vault already")
-                .why("a vault is never overwritten")
-                .try_this("strongroom serve, or name another database")
+                .why("a vault is never overwritten, nor the tables of a restore that was ended")
+                .try_this(
+                    "strongroom serve; or name another database; or delete the tables \
+                     strongroom_* of the restore that was ended",
+                )
         }
         VaultFailure::File(OpenFailure::Missing) => {
             Failure::new(Exit::Data, "there is no vault in the database")
@@ -31,7 +34,10 @@ pub(in crate::cli) fn explain_at(failure: VaultFailure, home: &VaultHome) -> Fai
         VaultFailure::File(OpenFailure::Older(format)) => {
             Failure::new(Exit::Data, "the vault in the database is of an older format")
                 .why(format!("its format is {format}; this program's is {FORMAT}"))
-                .try_this("back it up with the older program, and restore the backup with this one")
+                .try_this(
+                    "back it up with the older program, restore that into a data directory with \
+                     this one, back it up again, and restore that into an empty database",
+                )
         }
         VaultFailure::File(OpenFailure::NotOurs) => {
             Failure::new(Exit::Data, "the tables in the database are not those of a vault")

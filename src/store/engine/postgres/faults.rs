@@ -70,7 +70,7 @@ impl Refusal {
             ),
             Self::Unsupported => StorageFailure::Database(
                 String::from("it lacks a statement that the program needs"),
-                "use PostgreSQL 13 or newer",
+                "use PostgreSQL 15 or newer",
             ),
         }
     }
