@@ -34,8 +34,8 @@ impl Process {
         self.id
     }
 
-    /// False before the first [`crate::store::SharedRows::join`], and in a command that does not
-    /// serve. Its batches do not expect a row.
+    /// False before the first [`SharedRows::join`](crate::store::shared::SharedRows::join), and in a
+    /// command that does not serve. Its batches do not expect a row.
     pub fn is_member(&self) -> bool {
         self.is_member.load(Ordering::Acquire)
     }
