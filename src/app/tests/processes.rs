@@ -56,7 +56,7 @@ impl Pair {
         }
     }
 
-    /// What each process does within a second.
+    /// A poll and a beat of each process, as its loops make them within a second.
     async fn beat(&self) {
         self.poll();
         for vault in [&self.first, &self.second] {
