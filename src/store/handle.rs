@@ -229,6 +229,9 @@ impl Store {
     }
 
     fn queue(&self, job: Job) -> Result<(), CommitFailure> {
+        if self.0.engine.is_held_up() {
+            return Err(CommitFailure::Unavailable);
+        }
         self.0.jobs.try_send(job).map_err(|error| match error {
             TrySendError::Full(_) => CommitFailure::QueueFull,
             TrySendError::Disconnected(_) => CommitFailure::Stopped,
@@ -356,6 +359,7 @@ impl Store {
 
     /// Writes the queued changes and closes the file, so that the next start need not check it.
     pub fn close(self) {
+        self.0.engine.stop_waiting();
         // `send` fails only if the writer has ended; then the join returns at once.
         self.0.jobs.send(Job::Close).ok();
         let thread = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -57,18 +57,21 @@ impl ServiceManager {
     }
 
     /// Sends WATCHDOG=1 after each round trip through the writer. The task runs on the threads that
-    /// answer requests, so a hang of either stops the notifications.
+    /// answer requests, so a hang of either stops the notifications. A writer that waits for its
+    /// database is no hang: a restart would not bring the database back.
     pub(in crate::cli) async fn notify_watchdog(self: Arc<Self>, vault: Arc<Vault>) {
         let Some(period) = self.watchdog else { return };
+        let pause = period / SIGNS_PER_PERIOD;
         loop {
-            match vault.store().reach_writer().await {
-                Ok(()) => self.notify("WATCHDOG=1"),
-                // A full queue may mean a busy or a stuck writer; the next round trip distinguishes
-                // them.
-                Err(CommitFailure::QueueFull | CommitFailure::Unavailable) => (),
-                Err(CommitFailure::Impossible(_) | CommitFailure::Stopped) => return,
+            // The writer may begin to wait for its database behind this, so the wait has an end.
+            match tokio::time::timeout(pause, vault.store().reach_writer()).await {
+                Ok(Ok(()) | Err(CommitFailure::Unavailable)) => self.notify("WATCHDOG=1"),
+                // A full queue or no answer yet may mean a busy or a stuck writer; the next round
+                // trip distinguishes them.
+                Ok(Err(CommitFailure::QueueFull)) | Err(_) => (),
+                Ok(Err(CommitFailure::Impossible(_) | CommitFailure::Stopped)) => return,
             }
-            tokio::time::sleep(period / SIGNS_PER_PERIOD).await;
+            tokio::time::sleep(pause).await;
         }
     }
 

@@ -64,6 +64,15 @@ pub trait Engine: fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// True while nothing can be written until another program answers. New changes are refused
+    /// meanwhile, so that their callers know at once that they were not made.
+    fn is_held_up(&self) -> bool {
+        false
+    }
+
+    /// Gives up such a wait. The process is about to end.
+    fn stop_waiting(&self) {}
+
     /// Ends all work and closes the files. Nothing is lost without it, but the next start takes
     /// longer.
     fn close(&self) -> Result<(), StorageFailure>;

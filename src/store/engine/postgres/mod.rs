@@ -169,6 +169,14 @@ impl Engine for PostgresEngine {
 
     fn set_upkeep(&self, _: Upkeep) {}
 
+    fn is_held_up(&self) -> bool {
+        self.shared.is_in_doubt.load(Ordering::Relaxed)
+    }
+
+    fn stop_waiting(&self) {
+        self.shared.is_ending.store(true, Ordering::Relaxed);
+    }
+
     fn close(&self) -> Result<(), StorageFailure> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner).session = None;
         self.shared.close();

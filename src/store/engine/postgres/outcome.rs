@@ -5,7 +5,8 @@
 //! its COMMIT still be on the way: its snapshot is older than the fence. Taking the turn comes first,
 //! which waits until the old transaction has ended.
 
-use std::time::Instant;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use crate::bounds::{DATABASE_OUTCOME_MAX, DATABASE_OUTCOME_PAUSE};
 use crate::store::engine::postgres::dial::Use;
@@ -28,13 +29,16 @@ pub(super) fn find_out(
     shared: &Shared,
     writer: (&[u8; 16], i64),
 ) -> Result<(Outcome, Session), StorageFailure> {
-    find_out_within(shared, writer, DATABASE_OUTCOME_MAX)
+    shared.is_in_doubt.store(true, Ordering::Relaxed);
+    let found = find_out_within(shared, writer, DATABASE_OUTCOME_MAX);
+    shared.is_in_doubt.store(false, Ordering::Relaxed);
+    found
 }
 
 pub(super) fn find_out_within(
     shared: &Shared,
     writer: (&[u8; 16], i64),
-    at_most: std::time::Duration,
+    at_most: Duration,
 ) -> Result<(Outcome, Session), StorageFailure> {
     let begun = Instant::now();
     loop {
@@ -48,7 +52,7 @@ pub(super) fn find_out_within(
             }
             Err(Fault::Conflict | Fault::Lost(_) | Fault::Refused(_)) => (),
         }
-        if begun.elapsed() >= at_most {
+        if begun.elapsed() >= at_most || shared.is_ending.load(Ordering::Relaxed) {
             return Err(StorageFailure::Database(
                 String::from(
                     "the connection ended while a batch was written, and the database did not say \

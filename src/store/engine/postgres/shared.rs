@@ -26,6 +26,10 @@ pub(super) struct Shared {
     pub(super) timeline: [u8; 16],
     /// The database has LOCK TABLE, so that writers take turns.
     pub(super) has_turns: AtomicBool,
+    /// The outcome of a batch is being found out.
+    pub(super) is_in_doubt: AtomicBool,
+    /// The process is about to end, and no longer waits for an outcome.
+    pub(super) is_ending: AtomicBool,
 }
 
 #[derive(Default)]
@@ -55,6 +59,8 @@ impl Shared {
             sequence: AtomicU64::new(0),
             timeline,
             has_turns: AtomicBool::new(true),
+            is_in_doubt: AtomicBool::new(false),
+            is_ending: AtomicBool::new(false),
         }
     }
 

@@ -66,21 +66,41 @@ fn a_commit_that_is_cut_off_on_its_way_is_written_once() {
 #[test]
 fn an_outcome_that_cannot_be_found_out_is_never_guessed() {
     let Some((proxy, engine)) = behind_proxy("an unknown outcome") else { return };
-    let shared = std::sync::Arc::clone(&engine.shared);
     proxy.cut(Cut::AfterForGood);
-    let writing = std::thread::spawn(move || {
-        let written = increment(&engine);
-        (engine, written)
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| increment(&engine));
+        eventually("the outcome is asked for", || engine.is_held_up());
+        // Another question for the same batch, with less patience.
+        let failed = find_out_within(&engine.shared, (&[7; 16], 1), Duration::from_millis(300));
+        assert_stays_unknown(failed.unwrap_err());
+        assert!(engine.is_held_up());
+        proxy.accept_again();
+        assert_eq!(writing.join().unwrap().unwrap(), 1);
     });
-    eventually("COMMIT is cut off", || proxy.has_cut());
-    // Another question for the same batch, with less patience.
-    let failed = find_out_within(&shared, (&[7; 16], 1), Duration::from_millis(300)).unwrap_err();
-    assert!(!failed.is_transient(), "the process ends");
-    let StorageFailure::Database(what, _) = failed else { panic!("{failed:?}") };
-    assert!(what.contains("did not say"), "{what}");
+    assert!(!engine.is_held_up());
+    assert_eq!(counter(&engine).unwrap(), 2);
+}
+
+#[test]
+fn a_process_that_is_about_to_end_does_not_wait_for_an_outcome() {
+    let Some((proxy, engine)) = behind_proxy("an outcome at the end") else { return };
+    proxy.cut(Cut::AfterForGood);
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| increment(&engine));
+        eventually("the outcome is asked for", || engine.is_held_up());
+        engine.stop_waiting();
+        assert_stays_unknown(writing.join().unwrap().unwrap_err());
+    });
     proxy.accept_again();
-    let (engine, written) = writing.join().unwrap();
-    assert_eq!((written.unwrap(), counter(&engine).unwrap()), (1, 2));
+    // The engine does not ask for a moment after it was refused.
+    eventually("the batch is there", || counter(&engine).is_ok_and(|count| count == 2));
+}
+
+#[track_caller]
+fn assert_stays_unknown(failure: StorageFailure) {
+    assert!(!failure.is_transient(), "the process ends");
+    let StorageFailure::Database(what, _) = failure else { panic!("{failure:?}") };
+    assert!(what.contains("did not say"), "{what}");
 }
 
 #[test]
