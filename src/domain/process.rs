@@ -4,6 +4,24 @@ use uuid::Uuid;
 
 use crate::domain::time::Timestamp;
 
+/// The part of a process among those that share a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ProcessRole {
+    #[default]
+    Server,
+    /// An operator's command that found no server on its host. It never leads.
+    Command,
+}
+
+impl ProcessRole {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Command => "command",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedProcess {
     /// Each start of a process has an id of its own.
@@ -13,6 +31,7 @@ pub struct ListedProcess {
     pub started_at: Timestamp,
     /// The last sign of life, on the clock of that process.
     pub beat_at: Timestamp,
+    pub role: ProcessRole,
     /// It runs the background tasks of the vault.
     pub is_leader: bool,
     /// It is the process that lists the others.

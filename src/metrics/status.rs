@@ -78,6 +78,7 @@ fn process(listed: &ListedProcess) -> Value {
         "id": listed.id.to_string(),
         "host": listed.host,
         "version": listed.version,
+        "role": listed.role.as_str(),
         "started_at": listed.started_at.to_wire(),
         "beat_at": listed.beat_at.to_wire(),
         "leader": listed.is_leader,

@@ -71,6 +71,15 @@ impl Snapshot {
         self.rows.get_many(keys).map_err(|failure| self.alarm.sound(failure))
     }
 
+    /// As [`Snapshot::values`], for keys of the caller.
+    pub fn values_at(
+        &self,
+        places: &[(Table, Vec<u8>)],
+    ) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
+        let keys: Vec<_> = places.iter().map(|(table, key)| (*table, key.as_slice())).collect();
+        self.values(&keys)
+    }
+
     /// The first rows of a range, in order.
     pub fn first(&self, range: &KeyRange, count_max: usize) -> Result<Vec<Row>, StorageFailure> {
         if count_max == 0 {

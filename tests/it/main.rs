@@ -30,6 +30,7 @@ mod cli;
 mod cli_manners;
 mod client_keys;
 mod clock;
+mod commands_on_databases;
 mod compact;
 mod console;
 mod cors;

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::app::error::Error;
 use crate::app::processes::Processes;
 use crate::bounds::{PROCESS_DEAD_AFTER, PROCESSES_MAX};
+use crate::domain::process::ProcessRole;
 use crate::store::shared::{Lease, Polled, ProcessRow, SharedRows};
 
 /// The news of a beat, for the log.
@@ -21,8 +22,9 @@ pub struct Beat {
 }
 
 impl Processes<'_> {
-    /// Makes this process one of the live ones. Call it before the first request.
-    pub async fn join(self, host: &str) -> Result<Beat, Error> {
+    /// Makes this process one of the live ones. Call it before the first request, or before the
+    /// work of a command.
+    pub async fn join(self, host: &str, role: ProcessRole) -> Result<Beat, Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(Beat::default()) };
         if ProcessRow::all(&self.vault.snapshot()?)?.len() >= PROCESSES_MAX {
             return Err(Error::Conflict("Too many processes share this database."));
@@ -30,6 +32,7 @@ impl Processes<'_> {
         {
             let mut own = self.vault.processes.own();
             own.host = String::from(host);
+            own.role = role;
             own.started_at = Some(self.vault.now());
         }
         self.begin_afresh().await?;
@@ -37,7 +40,8 @@ impl Processes<'_> {
         self.beat().await
     }
 
-    /// Writes a sign of life, counts out the dead and takes the lease if no live process has it.
+    /// Writes a sign of life and counts out the dead. A server takes the lease if no live process
+    /// has it.
     pub async fn beat(self) -> Result<Beat, Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(Beat::default()) };
         let mut news = Beat::default();
@@ -59,9 +63,11 @@ impl Processes<'_> {
             }
         }
         rows.retain(|row| !news.counted_out.contains(&row.id));
-        self.vault.processes.set_live(rows.len());
+        let servers = rows.iter().filter(|row| row.role == ProcessRole::Server);
+        self.vault.processes.set_live(servers.count());
+        let may_lead = self.vault.processes.own().role == ProcessRole::Server;
         let holder = lease.map(|lease| lease.holder);
-        if !rows.iter().any(|row| holder == Some(row.id)) {
+        if may_lead && !rows.iter().any(|row| holder == Some(row.id)) {
             let term = shared.take_lease(lease).await?;
             news.leads = term.is_some();
             if news.leads {

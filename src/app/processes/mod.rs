@@ -3,7 +3,8 @@
 //!
 //! A server calls [`Processes::join`] before its first request, [`Processes::poll`] and
 //! [`Processes::beat`] in loops, [`Processes::lead`] around each background task of the leader, and
-//! [`Processes::leave`] after its last change. [`crate::store::shared`] has the rules of the rows.
+//! [`Processes::leave`] after its last change. A command that opens the store does the same for as
+//! long as it works, but never leads. [`crate::store::shared`] has the rules of the rows.
 
 mod beat;
 mod follow;
@@ -36,7 +37,7 @@ impl Processes<'_> {
         self.vault.store.shared().is_some()
     }
 
-    /// The number of live processes, at least one.
+    /// The number of live servers, at least one.
     pub fn live(self) -> usize {
         self.vault.processes.live().max(1)
     }
@@ -50,6 +51,7 @@ impl Processes<'_> {
             id: row.id,
             host: row.host,
             version: row.version,
+            role: row.role,
             started_at: row.started_at,
             beat_at: row.beat_at,
             is_leader: holder == Some(row.id),
@@ -70,9 +72,18 @@ impl Processes<'_> {
         Ok(rows.iter().all(|row| row.keys_followed >= newest.of(Generation::Keys)))
     }
 
+    /// True if another process runs the background tasks.
+    pub fn is_led_by_other(self) -> Result<bool, Error> {
+        Ok(self.list()?.iter().any(|it| it.is_leader && !it.is_own))
+    }
+
+    /// True if no other process is counted as live.
+    pub fn is_alone(self) -> Result<bool, Error> {
+        Ok(self.list()?.iter().all(|it| it.is_own))
+    }
+
     /// Refuses an act for which every other process must be stopped.
     pub(in crate::app) fn require_alone(self, why: &'static str) -> Result<(), Error> {
-        let is_alone = self.list()?.iter().all(|it| it.is_own);
-        if is_alone { Ok(()) } else { Err(Error::Conflict(why)) }
+        if self.is_alone()? { Ok(()) } else { Err(Error::Conflict(why)) }
     }
 }

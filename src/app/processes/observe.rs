@@ -8,7 +8,7 @@ impl Processes<'_> {
         let live = u64::try_from(self.live()).unwrap_or(u64::MAX);
         page.gauge(
             "strongroom_processes",
-            "Live processes that share the store, with this one.",
+            "Live servers that share the store, with this one.",
             live,
         )
         .status("processes", "live");

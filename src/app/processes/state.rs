@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use crate::domain::process::ProcessRole;
 use crate::domain::time::Timestamp;
 use crate::store::Term;
 use crate::store::shared::{Generations, ProcessRow};
@@ -26,6 +27,7 @@ pub(in crate::app) struct ProcessState {
 #[derive(Debug, Default)]
 pub(super) struct Own {
     pub(super) host: String,
+    pub(super) role: ProcessRole,
     pub(super) started_at: Option<Timestamp>,
     pub(super) beat: u64,
     pub(super) known: Option<Generations>,
@@ -75,6 +77,7 @@ impl ProcessState {
             keys_followed: own.followed,
             host: own.host.clone(),
             version: String::from(env!("CARGO_PKG_VERSION")),
+            role: own.role,
         }
     }
 }

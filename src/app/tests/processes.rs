@@ -14,6 +14,7 @@ use crate::app::{
 };
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random};
+use crate::domain::process::ProcessRole;
 use crate::domain::webhook::EventKind;
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::secret::Secret;
@@ -41,9 +42,9 @@ fn vaults() -> Pair {
 
 async fn pair() -> Pair {
     let pair = vaults();
-    let joined = pair.first.processes().join("one.example").await.unwrap();
+    let joined = pair.first.processes().join("one.example", ProcessRole::Server).await.unwrap();
     assert!(joined.leads);
-    let joined = pair.second.processes().join("two.example").await.unwrap();
+    let joined = pair.second.processes().join("two.example", ProcessRole::Server).await.unwrap();
     assert_eq!(joined, Beat::default());
     pair.beat().await;
     pair
@@ -447,13 +448,28 @@ async fn too_many_processes_are_refused() {
             keys_followed: 0,
             host: String::from("many\u{1b}[31m.example"),
             version: String::from("1"),
+            role: ProcessRole::Server,
         };
         shared.join(&row).await.unwrap();
     }
-    let refused = pair.second.processes().join("one too many").await;
+    let refused = pair.second.processes().join("one too many", ProcessRole::Server).await;
     assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
     let listed = pair.first.processes().list().unwrap();
     assert!(listed.iter().any(|it| it.host == "many?[31m.example"), "{listed:?}");
+}
+
+#[tokio::test]
+async fn a_command_is_one_of_the_processes_but_never_leads_and_shares_no_rate() {
+    let pair = vaults();
+    let (command, server) = (pair.first.processes(), pair.second.processes());
+    let joined = command.join("one.example", ProcessRole::Command).await.unwrap();
+    assert!(!joined.leads && !command.beat().await.unwrap().leads);
+    assert!(server.join("two.example", ProcessRole::Server).await.unwrap().leads);
+    assert!(command.is_led_by_other().unwrap() && !server.is_led_by_other().unwrap());
+    assert!(!server.is_alone().unwrap());
+    assert_eq!((server.live(), server.list().unwrap().len()), (1, 2));
+    command.leave().await.unwrap();
+    assert!(server.is_alone().unwrap());
 }
 
 #[tokio::test]
@@ -462,7 +478,7 @@ async fn a_vault_on_a_local_file_is_alone_and_leads() {
     let processes = vault.app.processes();
     assert!(!processes.may_be_several() && processes.leads());
     assert_eq!((processes.live(), processes.list().unwrap().len()), (1, 0));
-    assert_eq!(processes.join("one.example").await.unwrap(), Beat::default());
+    assert_eq!(processes.join("one.example", ProcessRole::Server).await.unwrap(), Beat::default());
     processes.poll().unwrap();
     processes.leave().await.unwrap();
     assert_eq!(vault.app.store().snapshot().unwrap().len(Table::Processes).unwrap(), 0);

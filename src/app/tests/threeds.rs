@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::crypto::Random;
 use crate::domain::id::SessionId;
 use crate::domain::mistakes::Mistakes;
+use crate::domain::process::ProcessRole;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::token_type::TokenType;
@@ -314,7 +315,7 @@ fn card_ranges_that_one_process_fetches_serve_the_other_after_its_next_look() {
     let servers = Arc::new(Servers::default());
     let [first, second] = processes(&servers);
     block_on(async {
-        second.processes().join("two.example").await.unwrap();
+        second.processes().join("two.example", ProcessRole::Server).await.unwrap();
         let caller = caller(&second, TenantKind::Production).await;
         let early = create(&second, &caller, "4242424242424242").await;
         assert!(matches!(early, Err(Error::Upstream(_))), "{early:?}");

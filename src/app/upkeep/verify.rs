@@ -299,9 +299,14 @@ impl Verification<'_> {
                 report.find(format!("token {id}: its record does not open"));
                 continue;
             };
-            for ((table, key), value) in rows::entries(&found.token, keys.index()) {
+            let (places, expected): (Vec<_>, Vec<_>) =
+                rows::entries(&found.token, keys.index()).into_iter().unzip();
+            let others = rows::entries_under_other_keys(&found.token, keys);
+            let all: Vec<_> = places.iter().chain(&others).cloned().collect();
+            let mut stored = snapshot.values_at(&all)?.into_iter();
+            for (((table, _), expected), stored) in places.iter().zip(expected).zip(&mut stored) {
                 report.index_entries = report.index_entries.saturating_add(1);
-                if snapshot.value(table, &key)?.as_ref() != Some(&value) {
+                if stored != Some(expected) {
                     report.find(format!("token {id}: an entry of {} is missing", table.name()));
                 }
             }
@@ -309,8 +314,8 @@ impl Verification<'_> {
             // under both keys.
             let both = SealingKey::number_of(&sealed) == Some(keys.number())
                 && matches!(keys.phase(), Phase::Both | Phase::Flipped);
-            for (table, key) in rows::entries_under_other_keys(&found.token, keys) {
-                if snapshot.value(table, &key)?.is_some() {
+            for ((table, _), stored) in others.iter().zip(stored) {
+                if stored.is_some() {
                     report.index_entries = report.index_entries.saturating_add(1);
                 } else if both {
                     report.find(format!("token {id}: a new entry of {} is missing", table.name()));

@@ -24,6 +24,7 @@ use crate::cli::support::key_place;
 use crate::cli::support::master_key_file::{
     beside, make_master_key, put_in_place, read_master_key, read_master_text, sync_directory,
 };
+use crate::cli::support::membership::{as_member, find_living};
 use crate::cli::support::open_vault;
 use crate::cli::support::order::{done, sign, with_space};
 use crate::cli::support::output::{say, show_json};
@@ -273,11 +274,12 @@ fn offline(home: &VaultHome, source: &MasterKeySource, new: &Path) -> Result<(),
     });
     let rotated = prepared.map_err(RotationFailure::Unchanged).and_then(|key| {
         let rotated = async {
+            find_living(&vault).await.map_err(|error| refused(&error))?;
             let rotated = vault.rotation().rotate_master(key).await;
             sign(&vault).await;
             rotated.map_err(|error| refused(&error))
         };
-        block_on(rotated).map(drop).map_err(RotationFailure::Unknown)
+        as_member(&vault, || block_on(rotated).map(drop)).map_err(RotationFailure::Unknown)
     });
     vault.close();
     rotated

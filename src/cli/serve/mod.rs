@@ -30,6 +30,7 @@ use crate::cli::support::failure_texts::{explain, refused};
 use crate::cli::support::files::make_directory;
 use crate::cli::support::key_place;
 use crate::cli::support::master_key_file::{make_master_key, require_credential};
+use crate::cli::support::membership::as_member;
 use crate::cli::support::open_vault;
 use crate::cli::support::output::{Form, say, show_json};
 use crate::cli::support::runtime::block_on;
@@ -82,9 +83,10 @@ pub(in crate::cli) fn init(command: &InitCommand) -> Result<(), Failure> {
     };
     let at_hand = KeyAtHand::read(source)?;
     let vault = open_vault::create_with(&home, at_hand.key(), Clock::new())?;
-    let noted = block_on(async {
+    let noted = as_member(&vault, || {
         let made = Entity::of_server(EntityKind::Vault);
-        vault.audit().write_operator_entry(Act::Create, made).await.map_err(|error| refused(&error))
+        let noted = vault.audit().write_operator_entry(Act::Create, made);
+        block_on(async { noted.await.map_err(|error| refused(&error)) })
     });
     vault.close();
     drop(vault);

@@ -1,14 +1,15 @@
 //! A server among other processes on one database: its signs of life, its look for changes of the
 //! others, and its tasks while it leads. With a local file nothing of this runs.
 
-use std::fs;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::app::{Beat, Error, Vault};
-use crate::bounds::{HOST_NAME_MAX, PROCESS_BEAT, PROCESS_POLL, SWEEP_PERIOD};
+use crate::bounds::{PROCESS_BEAT, PROCESS_POLL, SWEEP_PERIOD};
 use crate::cli::support::failure::Failure;
 use crate::cli::support::failure_texts::refused;
+use crate::cli::support::membership::host_name;
+use crate::domain::process::ProcessRole;
 use crate::limits::Limiter;
 use crate::log::{Event, Log, Value};
 use crate::server::tasks::Tasks;
@@ -24,7 +25,8 @@ pub(in crate::cli) async fn begin(
     if !vault.processes().may_be_several() {
         return Ok(());
     }
-    let joined = vault.processes().join(&host_name()).await.map_err(|error| refused(&error))?;
+    let joined = vault.processes().join(&host_name(), ProcessRole::Server).await;
+    let joined = joined.map_err(|error| refused(&error))?;
     divide(limiter.as_deref(), vault);
     tell(&joined, log);
     tasks.spawn(poll(Arc::clone(vault)));
@@ -117,10 +119,4 @@ fn tell(beat: &Beat, log: &Log) {
     if beat.leads {
         log.event(Event::info("leader"));
     }
-}
-
-/// The host's name, for the list of processes.
-fn host_name() -> String {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    name.trim().chars().take(HOST_NAME_MAX).collect()
 }

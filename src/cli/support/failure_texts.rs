@@ -210,8 +210,8 @@ pub(in crate::cli) fn refused(error: &Error) -> Failure {
             failure.why(lines.join("\n"))
         }
         Error::Storage(failed) => storage(failed),
+        Error::Conflict(why) => failure.why(why),
         Error::Busy
-        | Error::Conflict(_)
         | Error::Forbidden(_)
         | Error::InFlight
         | Error::Internal(_)

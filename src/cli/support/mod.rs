@@ -11,6 +11,7 @@ pub(in crate::cli) mod files;
 pub(in crate::cli) mod key_place;
 pub(in crate::cli) mod master_key_command;
 pub(in crate::cli) mod master_key_file;
+pub(in crate::cli) mod membership;
 pub(in crate::cli) mod open_vault;
 pub(in crate::cli) mod order;
 pub(in crate::cli) mod output;

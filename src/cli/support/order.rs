@@ -6,8 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::app::{Error, RotationProgress, Step, Vault, Walk};
+use crate::bounds::ROTATION_WAIT;
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{refused, unreachable_server};
+use crate::cli::support::membership::{as_member, find_living};
 use crate::cli::support::open_vault;
 use crate::cli::support::output::{complain, say};
 use crate::cli::support::progress::{Label, ProgressBar};
@@ -104,21 +106,28 @@ fn order_shown(
         CommandExchange::NoServer => {
             let vault = open()?;
             let bar = shown.map(|shown| shown.in_process(&vault));
-            let runs_on = matches!(command, Command::VaultKeyRotate { .. });
-            let answer = block_on(async {
-                let answer = command.run(&vault, ClockControl::Fixed).await;
-                if runs_on {
-                    rotate_to_the_end(&vault).await.map_err(|error| refused(&error))?;
-                }
-                drop(bar);
-                vault.rotation().write_uses().await.map_err(|error| refused(&error))?;
-                sign(&vault).await;
-                Ok(answer)
-            });
+            let answer = as_member(&vault, || block_on(run_alone(&vault, command, bar)));
             vault.close();
             answer
         }
     }
+}
+
+/// Runs the command and what the tasks of a server would do after it.
+async fn run_alone(
+    vault: &Vault,
+    command: Command,
+    bar: Option<ProgressBar>,
+) -> Result<CommandAnswer, Failure> {
+    let rotates = matches!(command, Command::VaultKeyRotate { .. });
+    let answer = command.run(vault, ClockControl::Fixed).await;
+    if rotates {
+        rotate_unless_led(vault).await.map_err(|error| refused(&error))?;
+    }
+    drop(bar);
+    vault.rotation().write_uses().await.map_err(|error| refused(&error))?;
+    sign(vault).await;
+    Ok(answer)
 }
 
 /// The result of the command, or a failure if it was refused.
@@ -179,14 +188,27 @@ pub(in crate::cli) async fn sign(vault: &Vault) {
     }
 }
 
+/// A server on another host goes on with the rotations, if one leads.
+async fn rotate_unless_led(vault: &Vault) -> Result<(), Error> {
+    find_living(vault).await?;
+    if vault.processes().is_led_by_other()? { Ok(()) } else { rotate_to_the_end(vault).await }
+}
+
 /// Finishes all rotations without pauses, because there are no requests to slow down.
 async fn rotate_to_the_end(vault: &Vault) -> Result<(), Error> {
     let job = vault.upkeep().jobs().begin(String::from("rotation"));
     let mut walk = Walk::default();
-    while vault.rotation().rotate_step(&mut walk).await? != Step::Idle {
+    loop {
+        match vault.rotation().rotate_step(&mut walk).await? {
+            Step::Idle => return Ok(()),
+            // For another process, or for the next sign of life of this one.
+            Step::Waiting => tokio::time::sleep(ROTATION_WAIT).await,
+            Step::Entered(..) | Step::Finished(..) | Step::MasterReplaced | Step::Walked { .. } => {
+                ()
+            }
+        }
         let RotationProgress { done, total, .. } = vault.rotation().progress()?;
         job.set_done(done);
         job.set_total(total);
     }
-    Ok(())
 }

@@ -5,7 +5,8 @@ use tokio::runtime::Runtime;
 
 use crate::app::Vault;
 use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{cannot, unreachable_server};
+use crate::cli::support::failure_texts::{cannot, refused, unreachable_server};
+use crate::cli::support::membership::as_member;
 use crate::cli::support::open_vault;
 use crate::cli::support::order::{done, sign, with_space};
 use crate::cli::support::output::complain;
@@ -49,7 +50,7 @@ impl CommandRunner {
             CommandExchange::NoServer => {
                 let opened = self.alone.take().map_or_else(|| self.open(), Ok)?;
                 let (vault, runtime) = self.alone.insert(opened);
-                runtime.block_on(command.run(vault, ClockControl::Fixed))
+                as_member(vault, || Ok(runtime.block_on(command.run(vault, ClockControl::Fixed))))?
             }
         };
         done(answer)
@@ -74,11 +75,14 @@ impl Drop for CommandRunner {
     fn drop(&mut self) {
         if let Some((vault, runtime)) = self.alone.take() {
             // Without a server, no task writes the numbers of values that keys have sealed.
-            let written = runtime.block_on(vault.rotation().write_uses());
+            let written = as_member(&vault, || {
+                let written = runtime.block_on(vault.rotation().write_uses());
+                runtime.block_on(sign(&vault));
+                written.map_err(|error| refused(&error))
+            });
             if written.is_err() {
                 complain("strongroom: warning: the uses of the keys could not be written");
             }
-            runtime.block_on(sign(&vault));
             vault.close();
         }
     }

@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use crate::bounds::HOST_NAME_MAX;
+use crate::domain::process::ProcessRole;
 use crate::domain::time::Timestamp;
 use crate::store::batch::Verdict;
 use crate::store::change::Change;
@@ -18,6 +19,8 @@ const VERSION: u8 = 1;
 pub(super) const GENERATIONS: &[u8] = b"generations";
 pub(super) const LEASE: &[u8] = b"lease";
 const PROCESS: &[u8] = b"process/";
+const SERVER: u8 = 0;
+const COMMAND: u8 = 1;
 
 /// The rows of the processes, as one process writes them.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +42,7 @@ pub struct ProcessRow {
     pub keys_followed: u64,
     pub host: String,
     pub version: String,
+    pub role: ProcessRole,
 }
 
 /// The lease of the leader. It lasts as long as the row of its holder.
@@ -149,6 +153,10 @@ impl ProcessRow {
             bytes.push(u8::try_from(text.len()).unwrap_or(0));
             bytes.extend(text.as_bytes());
         }
+        bytes.push(match self.role {
+            ProcessRole::Server => SERVER,
+            ProcessRole::Command => COMMAND,
+        });
         bytes
     }
 
@@ -161,7 +169,12 @@ impl ProcessRow {
         let (beat_at, rest) = rest.split_first_chunk()?;
         let (keys_followed, rest) = rest.split_first_chunk()?;
         let (host, rest) = text(rest)?;
-        let (version, _) = text(rest)?;
+        let (version, rest) = text(rest)?;
+        let role = match *rest.first()? {
+            SERVER => ProcessRole::Server,
+            COMMAND => ProcessRole::Command,
+            _ => return None,
+        };
         Some(Self {
             id,
             beat: u64::from_be_bytes(*beat),
@@ -170,6 +183,7 @@ impl ProcessRow {
             keys_followed: u64::from_be_bytes(*keys_followed),
             host,
             version,
+            role,
         })
     }
 }

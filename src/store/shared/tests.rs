@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::crypto::{DigestKey, Random};
 use crate::domain::id::TenantId;
+use crate::domain::process::ProcessRole;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::alarm::Alarm;
@@ -82,6 +83,7 @@ fn row(store: &Store, beat: u64) -> ProcessRow {
         keys_followed: 0,
         host: String::from("a.example"),
         version: String::from("1.2.3"),
+        role: ProcessRole::Server,
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) use frames::{
     END_HEADERS, END_STREAM, Frames, StreamEnd, field, indexed_field, request, stream_end,
 };
 pub(crate) use http2::{again_over_http2, only_http1, over_http2};
-pub(crate) use postgres::{Cluster, Database, lacks_data_file, needs_data_file};
+pub(crate) use postgres::{Cluster, Database, lacks_data_file, needs_data_file, on_postgres};
 pub(crate) use program::{Ended, Running, output_of, run};
 pub(crate) use psp::{Clients, Cut, Offer, Psp, Received};
 pub(crate) use reads::{Switches, check_reads_during, read_rate};

@@ -14,12 +14,12 @@ use crate::app::keys::rotation::audit::count_entries as count_rows;
 use crate::app::keys::rotation::counts::KeyCounts;
 use crate::app::keys::rotation::facts::{self, KeyFacts, Rotation};
 use crate::app::tokens::rows;
-use crate::crypto::{IndexKey, KeyPurpose, Phase, SealingKey, SystemKeys};
+use crate::crypto::{IndexKey, KeyPurpose, Phase, SealingKey, SystemKeys, TenantKeys};
 use crate::domain::hex;
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::store::tables::{self, SealedBy};
-use crate::store::{Snapshot, Table, meta};
+use crate::store::{Row, Snapshot, Table, meta};
 
 /// All keys of a vault. Nothing in it is secret.
 #[derive(Debug)]
@@ -100,6 +100,9 @@ impl ListedKey {
         self.made_at.map(|at| now.since(at))
     }
 }
+
+/// Tokens whose entries are read at once.
+const COUNTED_TOGETHER: usize = 64;
 
 /// Numbers of records, by scope and by the number of the sealing key.
 type Records = HashMap<[u8; 16], HashMap<u32, u64>>;
@@ -196,30 +199,53 @@ impl KeyRing<'_> {
         }
         let keys = self.tenant_keys(snapshot, tenant)?;
         let mut placed: u64 = 0;
-        for entry in snapshot.range(&tables::tokens_of(tenant))? {
-            let (key, sealed) = entry?;
-            let id = tables::token_of_key(&key).map(|(_, id)| id);
-            let found = id.and_then(|id| rows::open(&keys, tenant, id, &sealed).ok());
-            let Some(found) = found else { continue };
-            let present = |index: Option<&IndexKey>| -> Result<u64, Error> {
-                let mut count: u64 = 0;
-                let entries = index.map(|index| rows::entries_under(&found.token, index));
-                for (table, key) in entries.unwrap_or_default() {
-                    count = count.saturating_add(u64::from(snapshot.value(table, &key)?.is_some()));
-                }
-                Ok(count)
-            };
-            let (new, old) = (present(keys.newest_index())?, present(keys.replaced_index())?);
-            // All entries of a token under one key are written at once.
-            let doubled = old.min(new);
-            counted.add(0, new);
-            counted.add(1, old.saturating_sub(doubled));
-            counted.doubled = counted.doubled.saturating_add(doubled);
-            placed = placed.saturating_add(new).saturating_add(old);
+        let mut tokens = snapshot.range(&tables::tokens_of(tenant))?;
+        loop {
+            let some: Vec<_> = tokens.by_ref().take(COUNTED_TOGETHER).collect::<Result<_, _>>()?;
+            if some.is_empty() {
+                break;
+            }
+            let found = count_entries_of(snapshot, tenant, &keys, &some, counted)?;
+            placed = placed.saturating_add(found);
         }
         counted.unplaced = all.saturating_sub(placed);
         Ok(())
     }
+}
+
+/// Counts the entries of some tokens, which it reads at once. Returns the number of all.
+fn count_entries_of(
+    snapshot: &Snapshot,
+    tenant: TenantId,
+    keys: &TenantKeys,
+    tokens: &[Row],
+    counted: &mut KeyCounts,
+) -> Result<u64, Error> {
+    let (mut places, mut shares) = (Vec::new(), Vec::new());
+    for (key, sealed) in tokens {
+        let id = tables::token_of_key(key).map(|(_, id)| id);
+        let found = id.and_then(|id| rows::open(keys, tenant, id, sealed).ok());
+        let Some(found) = found else { continue };
+        let under = |index: Option<&IndexKey>| {
+            index.map(|index| rows::entries_under(&found.token, index)).unwrap_or_default()
+        };
+        let (new, old) = (under(keys.newest_index()), under(keys.replaced_index()));
+        shares.push((new.len(), old.len()));
+        places.extend(new.into_iter().chain(old));
+    }
+    let mut present = snapshot.values_at(&places)?.into_iter().map(|it| u64::from(it.is_some()));
+    let mut placed: u64 = 0;
+    for (new, old) in shares {
+        let mut present = |count| present.by_ref().take(count).fold(0_u64, u64::saturating_add);
+        let (new, old) = (present(new), present(old));
+        // All entries of a token under one key are written at once.
+        let doubled = old.min(new);
+        counted.add(0, new);
+        counted.add(1, old.saturating_sub(doubled));
+        counted.doubled = counted.doubled.saturating_add(doubled);
+        placed = placed.saturating_add(new).saturating_add(old);
+    }
+    Ok(placed)
 }
 
 fn inventory(

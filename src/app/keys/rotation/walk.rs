@@ -1,6 +1,8 @@
 //! The walk over all rows that a scope has sealed, in batches. Each row is sealed again under the
 //! newest key, unless a concurrent change has written the row meanwhile.
 
+use std::collections::BTreeSet;
+
 use crate::app::access::authenticate::{api_key_identity, open_api_key};
 use crate::app::error::{Error, Fault};
 use crate::app::keys::rotation::KeyRotation;
@@ -159,23 +161,27 @@ impl KeyRotation<'_> {
         let tenant = tables::tenant_of_scope(&rotation.scope);
         let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
         let stretch = stretch(&snapshot, Table::Tokens, &rotation.scope, &walk.from, |_| true)?;
-        let (mut change, mut written) = (Change::new(), 0_usize);
-        for (key, sealed) in &stretch.rows {
+        let (mut places, mut tokens) = (Vec::new(), Vec::new());
+        for (at, (key, sealed)) in stretch.rows.iter().enumerate() {
             let id = tables::token_of_key(key).map(|(_, id)| id);
             let found = id.and_then(|id| rows::open(&keys, tenant, id, sealed).ok());
             let Some(found) = found else { continue };
-            let mut is_clear = true;
-            for (table, key) in rows::entries_under_other_keys(&found.token, &keys) {
-                // In this phase no request writes entries under the old key, so no expectation is
-                // needed.
-                if snapshot.value(table, &key)?.is_some() {
-                    change = change.delete(table, key);
-                    is_clear = false;
-                }
-            }
-            written = written.saturating_add(usize::from(!is_clear));
+            let old = rows::entries_under_other_keys(&found.token, &keys);
+            tokens.extend(old.iter().map(|_| at));
+            places.extend(old);
         }
+        let present = snapshot.values_at(&places)?;
         drop(snapshot);
+        let (mut change, mut written) = (Change::new(), BTreeSet::new());
+        for (((table, key), value), token) in places.into_iter().zip(present).zip(tokens) {
+            // In this phase no request writes entries under the old key, so no expectation is
+            // needed.
+            if value.is_some() {
+                change = change.delete(table, key);
+                written.insert(token);
+            }
+        }
+        let written = written.len();
         self.vault.store.commit(change).await?;
         walk.go_on(stretch.next);
         Ok(Some(Step::Walked { looked_at: stretch.looked_at, written }))

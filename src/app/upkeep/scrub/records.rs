@@ -90,10 +90,12 @@ impl Look<'_> {
         let read = rows::open(keys, tenant, id, sealed);
         let id = id.uuid();
         let Some(found) = self.sound(Table::Tokens, tenant, id, read)? else { return Ok(()) };
-        for ((table, key), value) in rows::entries(&found.token, keys.index()) {
-            if self.snapshot.value(table, &key)?.as_ref() != Some(&value) {
-                self.find(table, tenant, id, NO_ENTRY);
-            }
+        let (places, expected): (Vec<_>, Vec<_>) =
+            rows::entries(&found.token, keys.index()).into_iter().unzip();
+        let stored = self.snapshot.values_at(&places)?;
+        let entries = places.iter().zip(expected.into_iter().map(Some).zip(stored));
+        for ((table, _), _) in entries.filter(|(_, (expected, stored))| expected != stored) {
+            self.find(*table, tenant, id, NO_ENTRY);
         }
         if let Some(name) = &found.token.name {
             let place = rows::name_key(keys.index(), tenant, name);

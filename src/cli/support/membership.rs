@@ -1,0 +1,102 @@
+//! A command that writes to a database which servers on other hosts may use meanwhile.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+
+use crate::app::{Error, Vault};
+use crate::bounds::{HOST_NAME_MAX, PROCESS_BEAT, PROCESS_DEAD_AFTER, PROCESS_POLL};
+use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure_texts::refused;
+use crate::cli::support::output::complain;
+use crate::domain::process::{ListedProcess, ProcessRole};
+
+/// The time in which a dead process is counted out by one that has just joined.
+const COUNTED_OUT_AFTER: Duration = PROCESS_DEAD_AFTER.saturating_add(PROCESS_DEAD_AFTER);
+
+/// Does the work as one of the processes of the database, so that a rotation of keys waits until the
+/// command knows the new ones, and dead processes are counted out. A command that is stopped for
+/// long is counted out itself, and its changes are refused. With a local file this only does the
+/// work.
+pub(in crate::cli) fn as_member<T>(
+    vault: &Vault,
+    work: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    if !vault.processes().may_be_several() {
+        return work();
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime =
+        runtime.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))?;
+    let host = host_name();
+    let joining = vault.processes().join(&host, ProcessRole::Command);
+    runtime.block_on(joining).map_err(|error| refused(&error))?;
+    let done = while_alive(vault, &runtime, work);
+    if runtime.block_on(vault.processes().leave()).is_err() {
+        complain(
+            "strongroom: warning: the database did not answer at the end; servers list this \
+             command for ten more seconds",
+        );
+    }
+    done
+}
+
+/// Gives signs of life on a thread of their own: the work may block its thread for long.
+fn while_alive<T>(vault: &Vault, runtime: &Runtime, work: impl FnOnce() -> T) -> T {
+    thread::scope(|scope| {
+        let (end, ended) = oneshot::channel::<()>();
+        scope.spawn(|| {
+            runtime.block_on(async {
+                tokio::select! {
+                    _ = ended => (),
+                    () = stay_alive(vault) => (),
+                }
+            });
+        });
+        let done = work();
+        drop(end);
+        done
+    })
+}
+
+async fn stay_alive(vault: &Vault) {
+    let mut beaten = Instant::now();
+    loop {
+        tokio::time::sleep(PROCESS_POLL).await;
+        let mut alive = vault.processes().poll();
+        if beaten.elapsed() >= PROCESS_BEAT {
+            beaten = Instant::now();
+            alive = alive.and(vault.processes().beat().await.map(drop));
+        }
+        // The store has failed, which the work finds as well. Anything else may pass.
+        if let Err(Error::Stopped | Error::Storage(_)) = alive {
+            return;
+        }
+    }
+}
+
+/// Returns when each other process has given a sign of life, or was counted out: one that was killed
+/// leaves its row, and counts as live for ten seconds.
+pub(in crate::cli) async fn find_living(vault: &Vault) -> Result<(), Error> {
+    let (before, begun) = (vault.processes().list()?, Instant::now());
+    loop {
+        let now = vault.processes().list()?;
+        let is_known = |old: &ListedProcess| {
+            let mut same = now.iter().filter(|it| it.id == old.id);
+            old.is_own || same.all(|it| it.beat_at != old.beat_at)
+        };
+        if before.iter().all(is_known) || begun.elapsed() > COUNTED_OUT_AFTER {
+            return Ok(());
+        }
+        tokio::time::sleep(PROCESS_POLL).await;
+    }
+}
+
+/// The host's name, for the list of processes.
+pub(in crate::cli) fn host_name() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().chars().take(HOST_NAME_MAX).collect()
+}
