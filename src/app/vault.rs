@@ -36,6 +36,7 @@ pub struct Vault {
     pub(in crate::app) in_flight: Arc<crate::app::commit::idempotency::in_flight::InFlight>,
     pub(in crate::app) cvc_keys: Arc<CvcKeys>,
     pub(in crate::app) open_cvc_keys: crate::app::keys::open_cvc_keys::OpenCvcKeys,
+    pub(in crate::app) received_cvc_keys: crate::app::keys::received_cvc_keys::ReceivedCvcKeys,
     pub(in crate::app) bins: RwLock<Arc<BinTable>>,
     /// Entries of reads that are queued for the audit chain.
     pub(in crate::app) reads: crate::app::audit::read_queue::ReadQueue,

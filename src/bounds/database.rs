@@ -37,8 +37,8 @@ pub const DATABASE_DECISIONS_MAX: usize = 8;
 pub const DATABASE_OUTCOME_MAX: Duration = Duration::from_mins(10);
 /// The pause between two attempts to find that out.
 pub const DATABASE_OUTCOME_PAUSE: Duration = Duration::from_millis(200);
-/// Threads that move the bytes of all connections.
-pub const DATABASE_THREADS: usize = 2;
+/// Threads that look up names and connect.
+pub const DATABASE_THREADS: usize = 1;
 /// Rows that a restore writes in one transaction.
 pub const DATABASE_LOAD_BYTES: usize = 8 * 1024 * 1024;
 

@@ -15,6 +15,15 @@ pub const PROCESS_STALE_AFTER: Duration = Duration::from_secs(1);
 /// A leader that could not look for this time stops its tasks. Another process may lead after
 /// [`PROCESS_DEAD_AFTER`].
 pub const LEADER_DOUBT_AFTER: Duration = Duration::from_secs(5);
+/// The age at which a process makes a new key pair for messages to it.
+pub const CODE_PAIR_AFTER: Duration = Duration::from_mins(4);
+/// The age at which it destroys the pair. Messages to it are gone long before, and no key of a code
+/// can be read from an old row of the database behind it.
+pub const CODE_PAIR_KEPT: Duration = Duration::from_mins(5);
+/// Keys of codes in one message.
+pub const CODE_KEYS_PER_MESSAGE: usize = 1_000;
+/// The wait of a server that starts for the keys of the others.
+pub const CODE_KEYS_WAIT_MAX: Duration = Duration::from_secs(5);
 /// Processes of one store. Every one of them watches all the others.
 pub const PROCESSES_MAX: usize = 64;
 /// Bytes of a host's name, which Linux limits to 64, and of a version.
@@ -22,4 +31,5 @@ pub const HOST_NAME_MAX: usize = 64;
 
 const _: () = assert!(PROCESS_POLL.as_millis() * 2 < PROCESS_STALE_AFTER.as_millis());
 const _: () = assert!(PROCESS_BEAT.as_millis() * 5 < PROCESS_DEAD_AFTER.as_millis());
+const _: () = assert!(CODE_PAIR_AFTER.as_millis() < CODE_PAIR_KEPT.as_millis());
 const _: () = assert!(LEADER_DOUBT_AFTER.as_millis() < PROCESS_DEAD_AFTER.as_millis());

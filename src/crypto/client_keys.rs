@@ -9,7 +9,7 @@
 //! ```
 //!
 //! `ring` has X25519 for keys of one use only. A client encryption key is stored, so this file, and
-//! no other, uses `x25519-dalek`.
+//! no other, uses `x25519-dalek`. The pairs of [`crate::crypto::TransferPair`] are made here, too.
 
 use std::fmt;
 
@@ -62,14 +62,17 @@ impl ClientKeyPair {
         PublicKey::from(&self.0).to_bytes()
     }
 
+    /// The secret that this pair and the private half of the other public key give.
+    pub(super) fn agree(&self, public: [u8; 32]) -> Result<Secret<[u8; 32]>, OpenFailed> {
+        let shared = self.0.diffie_hellman(&PublicKey::from(public));
+        // With a point of low order, the secret would be zero for every private key.
+        shared.was_contributory().then(|| Secret::new(shared.to_bytes())).ok_or(OpenFailed)
+    }
+
     /// All failures are the same error.
     pub fn open(&self, message: ClientMessage<'_>) -> Result<Secret<Vec<u8>>, OpenFailed> {
-        let shared = self.0.diffie_hellman(&PublicKey::from(message.ephemeral));
-        // With a point of low order, the secret would be zero for every private key.
-        if !shared.was_contributory() {
-            return Err(OpenFailed);
-        }
-        let key = concat_kdf(shared.as_bytes(), CONTENT_ALGORITHM, [b"", b""], CONTENT_KEY_BITS);
+        let shared = self.agree(message.ephemeral)?;
+        let key = concat_kdf(shared.expose(), CONTENT_ALGORITHM, [b"", b""], CONTENT_KEY_BITS);
         let key = UnboundKey::new(&AES_256_GCM, key.expose()).map(LessSafeKey::new);
         let key = key.map_err(|ring::error::Unspecified| OpenFailed)?;
         let mut sealed = Secret::new(message.sealed);

@@ -1,15 +1,19 @@
-//! Transfer of a new master key to the running server. The command line and the server agree on a
-//! key for this one message, so that the master key is in clear only in its file and in the memory
-//! of the two processes.
+//! Transfer of a key from one process to another, sealed under a key for this one message.
 //!
-//! The key agreement is X25519 with a fresh key pair on either side; the message is sealed as
-//! records are. The mode of the socket and the user id of the peer authenticate the two sides.
+//! [`KeyTransfer`] moves a new master key from the command line to the running server, so that it is
+//! in clear only in its file and in the memory of the two processes. The key agreement is X25519 with
+//! a fresh key pair on either side; the message is sealed as records are. The mode of the socket and
+//! the user id of the peer authenticate the two sides.
+//!
+//! [`TransferPair`] receives several messages, as processes send them through a database. Its caller
+//! authenticates the public half and the messages.
 
 use std::fmt;
 
 use ring::agreement::{EphemeralPrivateKey, PublicKey, UnparsedPublicKey, X25519, agree_ephemeral};
 use ring::hmac;
 
+use crate::crypto::client_keys::ClientKeyPair;
 use crate::crypto::random::Random;
 use crate::crypto::seal::{Identity, OpenFailed, SealingKey};
 use crate::secret::Secret;
@@ -19,6 +23,10 @@ pub struct KeyTransfer {
     private: EphemeralPrivateKey,
     public: PublicKey,
 }
+
+/// The receiving side of several messages. The private half is wiped when it is dropped.
+#[derive(Debug)]
+pub struct TransferPair(ClientKeyPair);
 
 /// The message that goes over the socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,23 +67,51 @@ impl KeyTransfer {
     }
 }
 
+impl TransferPair {
+    pub fn new(random: &Random) -> Self {
+        Self(ClientKeyPair::new(random))
+    }
+
+    pub fn public(&self) -> [u8; 32] {
+        self.0.public()
+    }
+
+    pub fn receive(&self, message: &TransferMessage) -> Result<Secret<Vec<u8>>, OpenFailed> {
+        let receiver = self.public();
+        let shared = self.0.agree(message.public)?;
+        let key = derive(shared.expose(), &receiver, &message.public);
+        key.open(&identity(&receiver), &message.sealed)
+    }
+
+    /// The sending side. `receiver` is the [`TransferPair::public`] of the receiving side.
+    pub fn send(
+        receiver: &[u8; 32],
+        plain: &[u8],
+        random: &Random,
+    ) -> Result<TransferMessage, OpenFailed> {
+        KeyTransfer::send(receiver, plain, random)
+    }
+}
+
 fn agree(
     private: EphemeralPrivateKey,
     peer: &[u8; 32],
     receiver: &[u8; 32],
     sender: &[u8; 32],
 ) -> Result<SealingKey, OpenFailed> {
-    let derive = |shared: &[u8]| {
-        let label = [b"strongroom handover 1".as_slice(), receiver, sender].concat();
-        let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, shared), &label);
-        let mut key = Secret::new([0; 32]);
-        for (to, from) in key.expose_mut().iter_mut().zip(tag.as_ref()) {
-            *to = *from;
-        }
-        SealingKey::new(0, &key)
-    };
-    agree_ephemeral(private, &UnparsedPublicKey::new(&X25519, peer), derive)
+    let peer = UnparsedPublicKey::new(&X25519, peer);
+    agree_ephemeral(private, &peer, |shared| derive(shared, receiver, sender))
         .map_err(|ring::error::Unspecified| OpenFailed)
+}
+
+fn derive(shared: &[u8], receiver: &[u8; 32], sender: &[u8; 32]) -> SealingKey {
+    let label = [b"strongroom handover 1".as_slice(), receiver, sender].concat();
+    let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, shared), &label);
+    let mut key = Secret::new([0; 32]);
+    for (to, from) in key.expose_mut().iter_mut().zip(tag.as_ref()) {
+        *to = *from;
+    }
+    SealingKey::new(0, &key)
 }
 
 const fn identity(receiver: &[u8; 32]) -> Identity<'_> {
@@ -108,6 +144,21 @@ mod tests {
         assert!(!message.sealed.windows(5).any(|window| window == b"a key"));
         assert!(other.receive(&message).is_err());
         assert_eq!(one.receive(&message).unwrap().expose(), b"a key");
+    }
+
+    #[test]
+    fn a_pair_receives_several_messages_and_none_that_is_meant_for_another() {
+        let random = Random::new();
+        let (one, other) = (TransferPair::new(&random), TransferPair::new(&random));
+        for plain in [b"a key".as_slice(), b"another", b""] {
+            let mut message = TransferPair::send(&one.public(), plain, &random).unwrap();
+            assert_eq!(one.receive(&message).unwrap().expose(), plain);
+            assert!(other.receive(&message).is_err());
+            // A point that gives the same secret for every private key.
+            message.public = [0; 32];
+            assert!(one.receive(&message).is_err());
+        }
+        assert!(TransferPair::send(&[0; 32], b"a key", &random).is_err());
     }
 
     #[test]

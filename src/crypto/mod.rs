@@ -31,7 +31,7 @@ pub use client_keys::{ClientKeyPair, ClientMessage};
 pub use constant_time::is_equal;
 pub use digest::{DigestKey, SetDigest};
 pub use index::IndexKey;
-pub use key_transfer::{KeyTransfer, TransferMessage};
+pub use key_transfer::{KeyTransfer, TransferMessage, TransferPair};
 pub use keys::{KeyMaterial, KeyPurpose, SystemKeys, TenantKeys};
 pub use mac::{hmac_sha1, hmac_sha256, hmac_sha512};
 pub use master::{BackupKey, MasterKey};

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Directory, Ended, Vault, needs_data_file, output_of, run};
+use crate::harness::{Directory, Ended, Vault, on_postgres, output_of, run};
 
 /// A command with these variables, and without those of a service manager.
 fn run_with(variables: &[(&str, &Path)], arguments: &[&str]) -> Ended {
@@ -83,7 +83,6 @@ fn the_settings_are_found_by_the_variable_and_a_value_follows_an_equals_sign() {
 
 #[test]
 fn the_commands_of_the_operator_take_the_directory_of_a_development_vault() {
-    needs_data_file!("it is compacted");
     let mut vault = Vault::start();
     let (data, tenant) = (vault.data(), vault.tenant_id.clone());
     let on = |arguments: &[&str]| {
@@ -111,8 +110,12 @@ fn the_commands_of_the_operator_take_the_directory_of_a_development_vault() {
         on(&["tenant", "list"]).json().is_array() || on(&["tenant", "list"]).json().is_object()
     );
     assert_eq!(on(&["verify"]).json()["findings"], json!([]));
-    let compacted = on(&["compact"]).json();
-    assert!(compacted["after_bytes"].as_u64() <= compacted["before_bytes"].as_u64());
+    if on_postgres() {
+        on(&["compact"]).with_code(64);
+    } else {
+        let compacted = on(&["compact"]).json();
+        assert!(compacted["after_bytes"].as_u64() <= compacted["before_bytes"].as_u64());
+    }
     let shares = vault.directory().join("shares");
     let shares = shares.to_str().unwrap();
     let made = on(&["key", "shares", "--scheme", "2-of-2", "--directory", shares]).json();
@@ -219,13 +222,14 @@ fn every_exit_code_of_the_manual_is_given() {
 
 #[test]
 fn messages_fit_the_case() {
-    needs_data_file!("a database is never in use");
     let vault = Vault::start();
     vault.move_key_out();
     let (config, data) = (vault.config(), vault.data());
     let data = data.to_str().unwrap();
-    let busy = run(&["verify", "--data", data]).with_code(69).stderr;
-    assert!(busy.contains("in use") && busy.contains("verify the backup"), "{busy}");
+    if !on_postgres() {
+        let busy = run(&["verify", "--data", data]).with_code(69).stderr;
+        assert!(busy.contains("in use") && busy.contains("verify the backup"), "{busy}");
+    }
     let text = fs::read_to_string(&config).unwrap();
     let key = text.lines().find(|line| line.starts_with("master_key.file")).unwrap_or_else(|| {
         text.lines().find(|line| line.starts_with("file = ")).unwrap_or_else(|| panic!("{text}"))

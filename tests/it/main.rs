@@ -100,6 +100,7 @@ mod rules;
 mod service;
 mod sessions;
 mod several_processes;
+mod shared_state;
 mod slow;
 mod small_reads;
 mod standby;

@@ -3,11 +3,13 @@
 //! The minute in which a code's retention ends selects the key that seals the code. After that
 //! minute the key is overwritten, and no copy of the data file can give the code back.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use uuid::Uuid;
 
 use crate::app::error::{Error, Fault};
+use crate::app::keys::received_cvc_keys::CvcKey;
 use crate::app::vault::Vault;
 use crate::crypto::{Identity, SealingKey};
 use crate::domain::id::TenantId;
@@ -89,6 +91,7 @@ impl Cvcs<'_> {
     pub(in crate::app) fn destroy_keys(self) -> Result<usize, Error> {
         let minute = tables::cvc_minute(self.vault.now());
         self.vault.open_cvc_keys.forget_before(minute);
+        self.vault.received_cvc_keys.destroy_before(minute);
         let destroyed = self.vault.cvc_keys.destroy_before(minute);
         Ok(destroyed.map_err(|failure| self.vault.store.fail(failure))?)
     }
@@ -96,6 +99,7 @@ impl Cvcs<'_> {
     /// Destroys the keys of all codes of a tenant that is deleted.
     pub(in crate::app) fn destroy_keys_of(self, tenant: TenantId) -> Result<usize, Error> {
         self.vault.open_cvc_keys.forget_of(tenant.bytes());
+        self.vault.received_cvc_keys.destroy_of(tenant.bytes());
         let destroyed = self.vault.cvc_keys.destroy_of(tenant.bytes());
         Ok(destroyed.map_err(|failure| self.vault.store.fail(failure))?)
     }
@@ -128,20 +132,59 @@ impl Cvcs<'_> {
         let bad = Error::Internal(Fault::BadRecord);
         let Some((minute, sealed)) = value.split_at_checked(MINUTE_BYTES) else { return Err(bad) };
         let Ok(minute) = minute.try_into().map(u64::from_be_bytes) else { return Err(bad) };
-        let Some(wrapped) = self.vault.cvc_keys.sealed(&(*tenant.bytes(), minute)) else {
-            return Ok(None);
+        let name = (*tenant.bytes(), minute);
+        let own = match self.vault.cvc_keys.sealed(&name) {
+            Some(wrapped) => Some(self.open_key(tenant, minute, &wrapped)?),
+            None => None,
         };
-        let key = self.open_key(tenant, minute, &wrapped)?;
-        let plain = match key.open(&identity(&tenant, place), sealed) {
-            // Each process has a key of its own for the same minute, and only the process that took
-            // a code can open it.
-            Err(_) if self.vault.processes().may_be_several() => return Ok(None),
-            opened => opened?,
+        let opened = own.map(|key| key.open(&identity(&tenant, place), sealed));
+        let plain = match opened {
+            Some(Ok(plain)) => plain,
+            // Each process has a key of its own for the same minute.
+            Some(Err(_)) | None if self.vault.processes().may_be_several() => {
+                let received = self.open_received(&name, &identity(&tenant, place), sealed)?;
+                let Some(plain) = received else { return Ok(None) };
+                plain
+            }
+            Some(Err(failed)) => return Err(failed.into()),
+            None => return Ok(None),
         };
         let Some((until, code)) = plain.expose().split_first_chunk::<8>() else { return Err(bad) };
         let until = Timestamp::from_micros(i64::from_be_bytes(*until));
         let code = str::from_utf8(code).ok().filter(|_| now < until);
         Ok(code.map(|code| Secret::new(String::from(code))))
+    }
+
+    /// Opens a value that another process has sealed, if it has sent its key.
+    fn open_received(
+        self,
+        name: &CvcKeyName,
+        identity: &Identity<'_>,
+        sealed: &[u8],
+    ) -> Result<Option<Secret<Vec<u8>>>, Error> {
+        let open = || {
+            let keys = self.vault.received_cvc_keys.of(name);
+            keys.iter().find_map(|key| SealingKey::new(0, key).open(identity, sealed).ok())
+        };
+        if let Some(plain) = open() {
+            return Ok(Some(plain));
+        }
+        // The message may be there since the last look.
+        self.vault.processes().receive_codes(&self.vault.snapshot()?)?;
+        Ok(open())
+    }
+
+    /// The keys that this process has made.
+    pub(in crate::app) fn own_keys(self) -> Result<BTreeMap<CvcKeyName, Vec<CvcKey>>, Error> {
+        let system = self.vault.keys().system();
+        let open = |((scope, minute), sealed): (CvcKeyName, Vec<u8>)| {
+            let (tenant, place) = (tables::tenant_of_scope(&scope), minute.to_be_bytes());
+            let bytes = system.cvcs().open(&identity(&tenant, &place), &sealed)?;
+            let bytes = bytes.expose().as_slice().try_into().ok();
+            let key = Secret::new(bytes.ok_or(Error::Internal(Fault::BadRecord))?);
+            Ok(((scope, minute), vec![Arc::new(key)]))
+        };
+        self.vault.cvc_keys.all().into_iter().map(open).collect()
     }
 
     /// The key of a minute. A decision must not wait for the disk, so a missing key is reported as
@@ -152,11 +195,12 @@ impl Cvcs<'_> {
         self.open_key(tenant, minute, &wrapped)
     }
 
-    /// Makes a key and returns when it is durable. This takes one sync for each tenant and minute,
+    /// Makes a key, and returns when the other processes can read it and it is durable. This takes one sync for each tenant and minute,
     /// on a blocking thread. If the key file fails, the store fails too.
     pub(in crate::app) async fn make_key(self, name: CvcKeyName) -> Result<(), Error> {
         let (scope, minute) = name;
-        let key: Secret<[u8; 32]> = Secret::new(self.vault.random().bytes());
+        let key = Arc::new(Secret::new(self.vault.random().bytes()));
+        self.vault.processes().share_code_key(name, &key).await?;
         let place = minute.to_be_bytes();
         let tenant = tables::tenant_of_scope(&scope);
         let system = self.vault.keys().system();

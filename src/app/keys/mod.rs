@@ -5,6 +5,7 @@ pub(in crate::app) mod cvc;
 pub(in crate::app) mod masters;
 pub(in crate::app) mod open;
 pub(in crate::app) mod open_cvc_keys;
+pub(in crate::app) mod received_cvc_keys;
 pub(in crate::app) mod ring;
 pub(in crate::app) mod rotation;
 pub(in crate::app) mod share_sets;

@@ -16,6 +16,7 @@ use crate::app::deletion::state::under_deletion;
 use crate::app::error::Error;
 use crate::app::keys::masters::Masters;
 use crate::app::keys::open_cvc_keys::OpenCvcKeys;
+use crate::app::keys::received_cvc_keys::ReceivedCvcKeys;
 use crate::app::keys::ring::{new_keys, open_keys, phase_of};
 use crate::app::keys::rotation::facts;
 use crate::app::threeds::state::ThreedsState;
@@ -190,6 +191,7 @@ pub(in crate::app) fn start(
         in_flight: Arc::default(),
         cvc_keys: Arc::new(cvc_keys),
         open_cvc_keys: OpenCvcKeys::default(),
+        received_cvc_keys: ReceivedCvcKeys::default(),
         bins: RwLock::default(),
         reads: ReadQueue::new(policy.reads),
         refusals: crate::app::audit::refusals::RefusalTable::default(),

@@ -74,6 +74,7 @@ impl Processes<'_> {
                 self.set_term(term);
             }
         }
+        self.exchange_codes(&rows).await?;
         Ok(news)
     }
 
@@ -85,7 +86,8 @@ impl Processes<'_> {
     }
 
     fn next_row(self, shared: SharedRows<'_>) -> ProcessRow {
-        self.vault.processes.next_row(shared.process().id(), self.vault.now())
+        let code_key = self.sealed_public(shared);
+        self.vault.processes.next_row(shared.process().id(), self.vault.now(), code_key)
     }
 
     /// The processes whose row has stayed the same for long, on the monotonic clock of this one.

@@ -58,6 +58,9 @@ impl Processes<'_> {
         if is_new(Generation::Ranges) {
             self.vault.card_ranges().forget();
         }
+        if is_new(Generation::Codes) {
+            self.receive_codes(snapshot)?;
+        }
         self.vault.processes.own().known = Some(newest.clone());
         Ok(())
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use crate::app::processes::codes::CodeExchange;
 use crate::domain::process::ProcessRole;
 use crate::domain::time::Timestamp;
 use crate::store::Term;
@@ -21,6 +22,7 @@ pub(in crate::app) struct ProcessState {
     /// The term in which this process leads.
     pub(super) term: watch::Sender<Option<Term>>,
     live: AtomicUsize,
+    pub(super) codes: Mutex<CodeExchange>,
 }
 
 /// The process's own row and the generations that it knows.
@@ -44,6 +46,7 @@ impl Default for ProcessState {
             beats: Mutex::default(),
             term: watch::Sender::new(None),
             live: AtomicUsize::new(0),
+            codes: Mutex::default(),
         }
     }
 }
@@ -66,7 +69,7 @@ impl ProcessState {
     }
 
     /// The row of the next beat.
-    pub(super) fn next_row(&self, id: Uuid, now: Timestamp) -> ProcessRow {
+    pub(super) fn next_row(&self, id: Uuid, now: Timestamp, code_key: Vec<u8>) -> ProcessRow {
         let mut own = self.own();
         own.beat = own.beat.wrapping_add(1);
         ProcessRow {
@@ -78,6 +81,7 @@ impl ProcessState {
             host: own.host.clone(),
             version: String::from(env!("CARGO_PKG_VERSION")),
             role: own.role,
+            code_key,
         }
     }
 }

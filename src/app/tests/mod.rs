@@ -23,6 +23,7 @@ mod refusals;
 mod row_counts;
 mod scrub;
 mod sessions;
+mod shared_codes;
 mod simulation;
 mod sweep;
 mod threeds;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::app::keys::open::start;
-use crate::app::tests::{card, deduplicating, draft, master, named, prepared, prepared_key};
+use crate::app::tests::{deduplicating, draft, master, named, prepared, prepared_key};
 use crate::app::tokens::evaluations::Work;
 use crate::app::{
     Beat, Caller, Error, Step, TokenDraft, Vault, Walk, WebhookDraft, Write, WriteOutcome,
@@ -24,13 +24,13 @@ use crate::store::{Change, CommitFailure, CvcKeys, Table, Verdict};
 use crate::waiting::{steps, wait_until, within};
 
 /// Two processes. Both have joined, and the first leads.
-struct Pair {
-    first: Vault,
-    second: Vault,
+pub(super) struct Pair {
+    pub(super) first: Vault,
+    pub(super) second: Vault,
     reach: Box<dyn Fn(bool)>,
 }
 
-fn vaults() -> Pair {
+pub(super) fn vaults() -> Pair {
     let disk = TestDisk::holding(prepared().0.clone());
     let (stores, reach) = shared_copies(&disk);
     let [first, second] = stores.map(|store| {
@@ -40,7 +40,7 @@ fn vaults() -> Pair {
     Pair { first, second, reach: Box::new(reach) }
 }
 
-async fn pair() -> Pair {
+pub(super) async fn pair() -> Pair {
     let pair = vaults();
     let joined = pair.first.processes().join("one.example", ProcessRole::Server).await.unwrap();
     assert!(joined.leads);
@@ -58,7 +58,7 @@ impl Pair {
     }
 
     /// A poll and a beat of each process, as its loops make them within a second.
-    async fn beat(&self) {
+    pub(super) async fn beat(&self) {
         self.poll();
         for vault in [&self.first, &self.second] {
             vault.processes().beat().await.unwrap();
@@ -66,7 +66,7 @@ impl Pair {
     }
 }
 
-fn caller(vault: &Vault) -> Arc<Caller> {
+pub(super) fn caller(vault: &Vault) -> Arc<Caller> {
     vault.access().authenticate(&prepared_key()).unwrap()
 }
 
@@ -75,7 +75,7 @@ async fn create(vault: &Vault, draft: TokenDraft) -> Result<WriteOutcome, Error>
     Ok(vault.tokens(&caller).create(draft, &Write::plain()).await?.outcome)
 }
 
-async fn create_id(vault: &Vault, draft: TokenDraft) -> String {
+pub(super) async fn create_id(vault: &Vault, draft: TokenDraft) -> String {
     create(vault, draft).await.unwrap().shown.token.public_id()
 }
 
@@ -333,32 +333,6 @@ async fn a_tenant_that_one_process_deletes_is_refused_by_the_other_at_once() {
 }
 
 #[tokio::test]
-async fn a_code_is_read_by_the_process_that_took_it_and_missing_in_the_other() {
-    let pair = pair().await;
-    let code = |vault: &Vault, id: &str| data_of_card(vault, id).get("cvc").cloned();
-    let one = create_id(&pair.first, card("123")).await;
-    assert_eq!(code(&pair.first, &one), Some(Value::from("123")));
-    assert_eq!(code(&pair.second, &one), None, "it has no key of that minute");
-    // Now both processes have a key of the same minute.
-    let two = create_id(&pair.second, card("456")).await;
-    assert_eq!(code(&pair.second, &two), Some(Value::from("456")));
-    assert_eq!((code(&pair.first, &two), code(&pair.second, &one)), (None, None));
-    let report = pair.first.verification().verify().unwrap();
-    assert!(report.is_clean(), "{:?}", report.findings);
-}
-
-/// The card with its code, if it can be read.
-fn data_of_card(vault: &Vault, id: &str) -> Value {
-    let caller = caller(vault);
-    let shown = vault.tokens(&caller).show_token(id, vault.now(), &Work::Read.budget()).unwrap();
-    let mut data = shown.token.data.value().expose().clone();
-    if let (Some(code), Some(card)) = (&shown.token.cvc, data.as_object_mut()) {
-        card.insert(String::from("cvc"), Value::from(code.expose().as_str()));
-    }
-    data
-}
-
-#[tokio::test]
 async fn work_of_the_leader_runs_in_one_process_and_moves_when_it_leaves() {
     let pair = pair().await;
     let runs = [AtomicUsize::new(0), AtomicUsize::new(0)];
@@ -449,6 +423,7 @@ async fn too_many_processes_are_refused() {
             host: String::from("many\u{1b}[31m.example"),
             version: String::from("1"),
             role: ProcessRole::Server,
+            code_key: Vec::new(),
         };
         shared.join(&row).await.unwrap();
     }

@@ -12,6 +12,7 @@ use crate::cli::commands::DevPreloadCommand;
 use crate::cli::dev::{master_key_path, read_tenant};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::refused;
+use crate::cli::support::membership::as_member;
 use crate::cli::support::open_vault;
 use crate::cli::support::output::say;
 use crate::cli::support::vault_home::VaultHome;
@@ -44,12 +45,15 @@ pub(in crate::cli) fn preload(command: &DevPreloadCommand) -> Result<(), Failure
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build();
     let runtime =
         runtime.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))?;
-    let filled = runtime.block_on(fill(&vault, &tenant.keys.private, command.tokens, value));
-    let filled = filled
-        .and_then(|()| runtime.block_on(vault.audit().sign()).map_err(|error| refused(&error)));
-    let counted = runtime.block_on(vault.rotation().write_uses()).map_err(|error| refused(&error));
+    let filled = as_member(&vault, || {
+        let filled = runtime.block_on(fill(&vault, &tenant.keys.private, command.tokens, value));
+        let filled = filled
+            .and_then(|()| runtime.block_on(vault.audit().sign()).map_err(|error| refused(&error)));
+        let counted = runtime.block_on(vault.rotation().write_uses());
+        filled.and(counted.map_err(|error| refused(&error)))
+    });
     vault.close();
-    filled.and(counted)
+    filled
 }
 
 async fn fill(vault: &Arc<Vault>, key: &str, tokens: u64, value: Sample) -> Result<(), Failure> {

@@ -3,9 +3,10 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::app::{Beat, Error, Vault};
-use crate::bounds::{PROCESS_BEAT, PROCESS_POLL, SWEEP_PERIOD};
+use crate::bounds::{CODE_KEYS_WAIT_MAX, PROCESS_BEAT, PROCESS_POLL, SWEEP_PERIOD};
 use crate::cli::support::failure::Failure;
 use crate::cli::support::failure_texts::refused;
 use crate::cli::support::membership::host_name;
@@ -31,9 +32,25 @@ pub(in crate::cli) async fn begin(
     tell(&joined, log);
     tasks.spawn(poll(Arc::clone(vault)));
     tasks.spawn(beat(Arc::clone(vault), log.clone(), limiter));
+    if !receive_codes(vault).await {
+        log.event(Event::warn("card_codes_missing"));
+    }
     tasks.spawn(watch_term(Arc::clone(vault), log.clone()));
     tasks.spawn(destroy_codes(Arc::clone(vault), log.clone()));
     Ok(())
+}
+
+/// Waits for the keys of card verification codes that the other servers have. Without those of a
+/// server that does not answer, its codes are missing here.
+async fn receive_codes(vault: &Vault) -> bool {
+    let begun = Instant::now();
+    loop {
+        match vault.processes().has_all_codes() {
+            Ok(true) => return true,
+            Ok(false) | Err(_) if begun.elapsed() > CODE_KEYS_WAIT_MAX => return false,
+            Ok(false) | Err(_) => tokio::time::sleep(PROCESS_POLL).await,
+        }
+    }
 }
 
 /// Runs a background task while this process leads.

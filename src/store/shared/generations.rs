@@ -1,6 +1,7 @@
 //! Generations: numbers that change with the rows that a cache was made from.
 
 use crate::store::change::{Change, Write};
+use crate::store::shared::codes::is_message;
 use crate::store::tables::{Table, meta};
 
 /// A kind of cache in the memory of a process.
@@ -13,6 +14,8 @@ pub enum Generation {
     Keys,
     /// The card ranges of directory servers.
     Ranges,
+    /// Messages with keys of card verification codes.
+    Codes,
 }
 
 /// The generation of each kind. Numbers of kinds that this version does not know are kept.
@@ -20,7 +23,7 @@ pub enum Generation {
 pub struct Generations(Vec<u64>);
 
 impl Generation {
-    const ALL: [Self; 4] = [Self::Access, Self::Webhooks, Self::Keys, Self::Ranges];
+    const ALL: [Self; 5] = [Self::Access, Self::Webhooks, Self::Keys, Self::Ranges, Self::Codes];
 
     const fn place(self) -> usize {
         match self {
@@ -28,6 +31,7 @@ impl Generation {
             Self::Webhooks => 1,
             Self::Keys => 2,
             Self::Ranges => 3,
+            Self::Codes => 4,
         }
     }
 
@@ -47,6 +51,7 @@ impl Generation {
                     Write::Delete(Table::ThreedsRanges, _) | Write::Put(Table::ThreedsRanges, ..)
                 )
             }),
+            Self::Codes => change.writes.iter().any(is_message),
         }
     }
 }

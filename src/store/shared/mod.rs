@@ -15,6 +15,7 @@
 //! [`crate::bounds::PROCESS_DEAD_AFTER`] on the monotonic clock of the process that watches it.
 
 mod batch;
+mod codes;
 mod generations;
 mod process;
 mod repeat;
@@ -25,6 +26,7 @@ mod term;
 mod tests;
 
 pub(in crate::store) use batch::SharedBatch;
+pub use codes::CodeMessage;
 pub use generations::{Generation, Generations};
 pub use process::Process;
 pub(in crate::store) use repeat::Repeatable;

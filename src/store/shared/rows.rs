@@ -43,6 +43,8 @@ pub struct ProcessRow {
     pub host: String,
     pub version: String,
     pub role: ProcessRole,
+    /// The public half of the key pair for messages to this process, sealed.
+    pub code_key: Vec<u8>,
 }
 
 /// The lease of the leader. It lasts as long as the row of its holder.
@@ -56,6 +58,10 @@ pub struct Lease {
 impl<'a> SharedRows<'a> {
     pub(in crate::store) const fn new(store: &'a Store, process: &'a Process) -> Self {
         Self { store, process }
+    }
+
+    pub(super) async fn commit(self, change: Change) -> Result<Verdict, CommitFailure> {
+        self.store.commit(change).await
     }
 
     /// The process of this store.
@@ -157,6 +163,8 @@ impl ProcessRow {
             ProcessRole::Server => SERVER,
             ProcessRole::Command => COMMAND,
         });
+        bytes.push(u8::try_from(self.code_key.len()).unwrap_or(0));
+        bytes.extend(&self.code_key);
         bytes
     }
 
@@ -170,11 +178,14 @@ impl ProcessRow {
         let (keys_followed, rest) = rest.split_first_chunk()?;
         let (host, rest) = text(rest)?;
         let (version, rest) = text(rest)?;
-        let role = match *rest.first()? {
+        let (role, rest) = rest.split_first()?;
+        let role = match *role {
             SERVER => ProcessRole::Server,
             COMMAND => ProcessRole::Command,
             _ => return None,
         };
+        let (length, rest) = rest.split_first()?;
+        let code_key = rest.get(..usize::from(*length))?.to_vec();
         Some(Self {
             id,
             beat: u64::from_be_bytes(*beat),
@@ -184,6 +195,7 @@ impl ProcessRow {
             host,
             version,
             role,
+            code_key,
         })
     }
 }

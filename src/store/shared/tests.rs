@@ -84,6 +84,7 @@ fn row(store: &Store, beat: u64) -> ProcessRow {
         host: String::from("a.example"),
         version: String::from("1.2.3"),
         role: ProcessRole::Server,
+        code_key: vec![7; 69],
     }
 }
 

@@ -17,7 +17,6 @@ use crate::store::engine::postgres::schema;
 use crate::store::engine::postgres::statements::Statements;
 use crate::store::engine::postgres::tls::client_config;
 use crate::store::engine::postgres::url::{DatabaseUrl, InvalidUrl};
-use crate::store::engine::postgres::wait::wait;
 use crate::store::failure::{OpenFailure, StorageFailure};
 
 /// The place of a vault in a database. Clones share it.
@@ -100,18 +99,15 @@ impl Database {
         work: impl AsyncFnOnce(&Client) -> Result<T, OpenFailure>,
     ) -> Result<T, OpenFailure> {
         let runtime = Network::start()?;
-        let dialer = self.dialer();
-        let deadline = dialer.deadline();
-        let connecting = runtime.handle().spawn(async move { dialer.dial(Use::Writing).await });
-        let late = || OpenFailure::Storage(StorageFailure::Unavailable(LATE));
-        let connected = wait(connecting, deadline).ok_or_else(late)?.or(Err(late()))?;
+        let connected = self.dialer.dial(runtime.handle(), Use::Writing);
         let connected = connected.map_err(|fault| OpenFailure::Storage(fault.failure()));
-        let Dialed { client, .. } = connected?;
-        wait(work(&client), DATABASE_ANSWER_MAX).ok_or_else(late)?
+        let Dialed { client, mut wire } = connected?;
+        let late = || OpenFailure::Storage(StorageFailure::Unavailable(LATE));
+        wire.run(work(&client), DATABASE_ANSWER_MAX).ok_or_else(late)?
     }
 }
 
-/// The runtime that moves the bytes of connections.
+/// The runtime that looks up names and connects.
 pub(super) struct Network(Option<Runtime>, Handle);
 
 impl Network {

@@ -4,14 +4,13 @@ use std::error::Error as _;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::net::sockopt;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::{TcpStream, UnixStream};
-use tokio::task::AbortHandle;
-use tokio::time::timeout;
+use tokio::runtime::Handle;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::TlsConnect;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
@@ -24,10 +23,11 @@ use crate::bounds::{
 use crate::crypto::Random;
 use crate::names::{Resolver, first_success};
 use crate::store::engine::postgres::faults::{Fault, Refusal};
-use crate::store::engine::postgres::socket::Socket;
+use crate::store::engine::postgres::socket::{Socket, Stream};
 use crate::store::engine::postgres::tls::{Handshake, HandshakeFailed};
 use crate::store::engine::postgres::url::{DatabaseUrl, Host};
-use crate::store::engine::postgres::wait::send;
+use crate::store::engine::postgres::wait::{send, wait};
+use crate::store::engine::postgres::wire::{Wire, run};
 
 /// The use that a connection is for. It decides on the timeouts that the server enforces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +39,7 @@ pub(super) enum Use {
 /// A connection with its settings.
 pub(super) struct Dialed {
     pub(super) client: Client,
-    /// The task that moves its bytes.
-    pub(super) driver: AbortHandle,
+    pub(super) wire: Wire,
 }
 
 pub(super) struct Dialer {
@@ -52,6 +51,7 @@ pub(super) struct Dialer {
 }
 
 const UNREACHABLE: &str = "no server accepts connections at the address of the database";
+const NOT_ACCEPTED: &str = "the database did not accept in time";
 const STANDBY: &str = "no server of the database is writable";
 
 impl Dialer {
@@ -65,20 +65,13 @@ impl Dialer {
         &self.url.database
     }
 
-    /// The time after which every host was tried.
-    pub(super) fn deadline(&self) -> Duration {
-        let hosts = u32::try_from(self.url.hosts.len()).unwrap_or(u32::MAX);
-        DATABASE_CONNECT_MAX.saturating_mul(hosts.saturating_add(1))
-    }
-
-    /// Tries each host in turn.
-    pub(super) async fn dial(&self, purpose: Use) -> Result<Dialed, Fault> {
+    /// Tries each host in turn. The runtime is for names and addresses.
+    pub(super) fn dial(self: &Arc<Self>, runtime: &Handle, purpose: Use) -> Result<Dialed, Fault> {
         let first = self.last_good.load(Ordering::Relaxed);
         let mut last = Fault::Lost(UNREACHABLE);
         let hosts = self.url.hosts.iter().enumerate();
         for (place, host) in hosts.clone().skip(first).chain(hosts.take(first)) {
-            let dialed = timeout(DATABASE_CONNECT_MAX, self.dial_host(host, purpose)).await;
-            match dialed.unwrap_or(Err(Fault::Lost("the database did not accept in time"))) {
+            match self.dial_host(runtime, host, purpose) {
                 Ok(dialed) => {
                     self.last_good.store(place, Ordering::Relaxed);
                     return Ok(dialed);
@@ -89,21 +82,32 @@ impl Dialer {
         Err(last)
     }
 
-    async fn dial_host(&self, host: &Host, purpose: Use) -> Result<Dialed, Fault> {
-        let socket = connect(&self.names, host).await?;
+    fn dial_host(
+        self: &Arc<Self>,
+        runtime: &Handle,
+        host: &Host,
+        purpose: Use,
+    ) -> Result<Dialed, Fault> {
+        let begun = Instant::now();
+        let left = || DATABASE_CONNECT_MAX.saturating_sub(begun.elapsed());
+        let (dialer, place) = (Arc::clone(self), host.clone());
+        let connecting = runtime.spawn(async move { connect(&dialer.names, &place).await });
+        let socket = wait(connecting, left()).ok_or(Fault::Lost(NOT_ACCEPTED))?;
+        let socket = socket.or(Err(Fault::Lost("the engine is closed")))??;
         let mut config = Config::new();
         config.user(&self.url.user).dbname(&self.url.database).application_name("strongroom");
         if let Some(password) = &self.url.password {
             config.password(password.expose());
         }
-        let dialed = if self.url.wants_tls || !host.is_near() {
+        let mut dialed = if self.url.wants_tls || !host.is_near() {
             config.ssl_mode(SslMode::Require);
-            start(&config, socket, self.handshake(host)?).await?
+            start(&config, socket, self.handshake(host)?, left())?
         } else {
             config.ssl_mode(SslMode::Disable);
-            start(&config, socket, NoTls).await?
+            start(&config, socket, NoTls, left())?
         };
-        prepare_session(&dialed.client, purpose).await?;
+        let preparing = prepare_session(&dialed.client, purpose);
+        dialed.wire.run(preparing, left()).ok_or(Fault::Lost(NOT_ACCEPTED))??;
         Ok(dialed)
     }
 
@@ -124,13 +128,15 @@ async fn connect(names: &Resolver, host: &Host) -> Result<Socket, Fault> {
     match host {
         Host::Socket(directory, port) => {
             let path = directory.join(format!(".s.PGSQL.{port}"));
-            Ok(Socket::Unix(UnixStream::connect(path).await.map_err(unreachable)?))
+            let stream = UnixStream::connect(path).await.and_then(UnixStream::into_std);
+            Socket::new(Stream::Unix(stream.map_err(unreachable)?)).map_err(unreachable)
         }
         Host::Tcp(name, port) => {
             let stream = connect_to(names, name, *port).await?;
             stream.set_nodelay(true).map_err(unreachable)?;
             keep_alive(&stream).or(Err(Fault::Lost(UNREACHABLE)))?;
-            Ok(Socket::Tcp(stream))
+            let stream = stream.into_std().map_err(unreachable)?;
+            Socket::new(Stream::Tcp(stream)).map_err(unreachable)
         }
     }
 }
@@ -157,20 +163,19 @@ fn keep_alive(stream: &TcpStream) -> rustix::io::Result<()> {
     sockopt::set_tcp_user_timeout(stream, unsent_max)
 }
 
-async fn start<T>(config: &Config, socket: Socket, tls: T) -> Result<Dialed, Fault>
+fn start<T>(config: &Config, socket: Socket, tls: T, at_most: Duration) -> Result<Dialed, Fault>
 where
     T: TlsConnect<Socket>,
     T::Stream: Send + 'static,
 {
-    let (client, connection) = match config.connect_raw(socket, tls).await {
-        Ok(connected) => connected,
-        Err(error) => return Err(connect_fault(&error)),
-    };
-    let driver = tokio::runtime::Handle::current().spawn(async {
+    let connected = run(&socket, config.connect_raw(socket.clone(), tls), at_most);
+    let connected = connected.ok_or(Fault::Lost(NOT_ACCEPTED))?;
+    let (client, connection) = connected.map_err(|error| connect_fault(&error))?;
+    let connection = async {
         // Its error reaches the statements that wait on it.
         connection.await.ok();
-    });
-    Ok(Dialed { client, driver: driver.abort_handle() })
+    };
+    Ok(Dialed { client, wire: Wire::new(socket, Box::pin(connection)) })
 }
 
 fn connect_fault(error: &tokio_postgres::Error) -> Fault {

@@ -9,7 +9,7 @@
 //! The client is `tokio-postgres`, without its default features: sockets, names and TLS are ours. It
 //! sends several statements before the first answer, which halves the round trips of a batch; `sqlx`
 //! does not, and is several times as large; `postgres` is a blocking cover over this one with a
-//! runtime for each connection.
+//! runtime for each connection. The thread that waits for an answer moves the bytes ([`wire`]).
 //!
 //! Values are sealed above the engine: the database sees what the data file of the local engine
 //! shows. Proxies that share one connection among several clients between two transactions lose
@@ -32,6 +32,7 @@ mod turn;
 mod url;
 mod view;
 mod wait;
+mod wire;
 
 use std::fmt;
 use std::sync::atomic::Ordering;

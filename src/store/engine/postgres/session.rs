@@ -2,6 +2,9 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::Handle;
 
 use tokio_postgres::{Client, Error};
 
@@ -9,27 +12,35 @@ use crate::bounds::DATABASE_ANSWER_MAX;
 use crate::store::engine::postgres::dial::{Dialed, Dialer, Use};
 use crate::store::engine::postgres::faults::{Fault, LATE};
 use crate::store::engine::postgres::statements::Statements;
-use crate::store::engine::postgres::wait::{send, wait};
+use crate::store::engine::postgres::wait::send;
+use crate::store::engine::postgres::wire::Wire;
 
 pub(super) struct Session {
     pub(super) client: Client,
     pub(super) statements: Statements,
-    driver: tokio::task::AbortHandle,
+    wire: Mutex<Wire>,
     /// An answer did not come in time, so the next one would belong to another statement.
     is_given_up: AtomicBool,
 }
 
 impl Session {
-    /// Connects, on the runtime of the engine.
-    pub(super) async fn open(dialer: &Dialer, purpose: Use) -> Result<Self, Fault> {
-        let Dialed { client, driver } = dialer.dial(purpose).await?;
-        let statements = Statements::prepare(&client).await.map_err(|error| Fault::of(&error))?;
-        Ok(Self { client, statements, driver, is_given_up: AtomicBool::new(false) })
+    pub(super) fn open(
+        runtime: &Handle,
+        dialer: &Arc<Dialer>,
+        purpose: Use,
+    ) -> Result<Self, Fault> {
+        let Dialed { client, mut wire } = dialer.dial(runtime, purpose)?;
+        let prepared = wire.run(Statements::prepare(&client), DATABASE_ANSWER_MAX);
+        let statements = prepared.ok_or(Fault::Lost(LATE))?;
+        let statements = statements.map_err(|error| Fault::of(&error))?;
+        let is_given_up = AtomicBool::new(false);
+        Ok(Self { client, statements, wire: Mutex::new(wire), is_given_up })
     }
 
     /// Waits for the answers of the server.
     pub(super) fn run<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Fault> {
-        match wait(work, DATABASE_ANSWER_MAX) {
+        let answered = self.wire().run(work, DATABASE_ANSWER_MAX);
+        match answered {
             Some(Ok(output)) => Ok(output),
             Some(Err(error)) => Err(Fault::of(&error)),
             None => {
@@ -41,16 +52,21 @@ impl Session {
 
     pub(super) fn give_up(&self) {
         self.is_given_up.store(true, Ordering::Relaxed);
-        self.driver.abort();
+        self.wire().close();
     }
 
     pub(super) fn is_open(&self) -> bool {
-        !self.is_given_up.load(Ordering::Relaxed) && !self.client.is_closed()
+        !self.is_given_up.load(Ordering::Relaxed) && self.wire().push()
     }
 
     /// Ends a transaction without a wait. The next statement comes behind it.
     pub(super) fn roll_back(&self) {
         send(self.client.batch_execute("ROLLBACK"));
+        self.wire().push();
+    }
+
+    fn wire(&self) -> MutexGuard<'_, Wire> {
+        self.wire.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -9,9 +9,9 @@ use tokio::runtime::Handle;
 
 use crate::bounds::{DATABASE_ATTEMPT_PAUSE, DATABASE_CONNECTIONS_MAX, DATABASE_POOL_WAIT_MAX};
 use crate::store::engine::postgres::dial::{Dialer, Use};
-use crate::store::engine::postgres::faults::{Fault, LATE};
+use crate::store::engine::postgres::faults::Fault;
 use crate::store::engine::postgres::session::Session;
-use crate::store::engine::postgres::wait::{blocking, wait};
+use crate::store::engine::postgres::wait::blocking;
 
 pub(super) struct Shared {
     runtime: Handle,
@@ -72,7 +72,7 @@ impl Shared {
         {
             return Err(Fault::Lost(why));
         }
-        let connected = open(&self.runtime, &self.dialer, purpose);
+        let connected = Session::open(&self.runtime, &self.dialer, purpose);
         let failed = match &connected {
             Err(Fault::Lost(why)) => Some((Instant::now(), *why)),
             Err(Fault::Conflict | Fault::Refused(_)) | Ok(_) => None,
@@ -84,7 +84,7 @@ impl Shared {
     /// A connection for reading. It waits for one that is in use.
     pub(super) fn lease(self: &Arc<Self>) -> Result<Lease, Fault> {
         blocking(|| {
-            let session = match self.idle_or_permit()? {
+            let session = match self.idle()? {
                 Some(session) => session,
                 None => self.connect(Use::Reading).inspect_err(|_| self.forget_one())?,
             };
@@ -92,16 +92,23 @@ impl Shared {
         })
     }
 
+    /// An idle connection that has not ended, or `None` with the permission to open one.
+    fn idle(&self) -> Result<Option<Session>, Fault> {
+        loop {
+            match self.idle_or_permit()? {
+                Some(session) if !session.is_open() => self.forget_one(),
+                found => return Ok(found),
+            }
+        }
+    }
+
     /// An idle connection, or `None` with the permission to open one.
     fn idle_or_permit(&self) -> Result<Option<Session>, Fault> {
         let begun = Instant::now();
         let mut pool = self.pool();
         loop {
-            while let Some(session) = pool.idle.pop() {
-                if session.is_open() {
-                    return Ok(Some(session));
-                }
-                pool.open = pool.open.saturating_sub(1);
+            if let Some(session) = pool.idle.pop() {
+                return Ok(Some(session));
             }
             if pool.open < DATABASE_CONNECTIONS_MAX {
                 pool.open = pool.open.saturating_add(1);
@@ -145,8 +152,9 @@ impl Shared {
     }
 
     fn give_back(&self, session: Session) {
+        let is_open = session.is_open();
         let mut pool = self.pool();
-        if pool.is_closed || !session.is_open() {
+        if pool.is_closed || !is_open {
             pool.open = pool.open.saturating_sub(1);
         } else {
             pool.idle.push(session);
@@ -157,18 +165,6 @@ impl Shared {
 
     fn pool(&self) -> MutexGuard<'_, Pool> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Opens a connection on the runtime of the engine and waits for it.
-pub(super) fn open(runtime: &Handle, dialer: &Arc<Dialer>, purpose: Use) -> Result<Session, Fault> {
-    let dialer = Arc::clone(dialer);
-    let at_most = dialer.deadline();
-    let opening = runtime.spawn(async move { Session::open(&dialer, purpose).await });
-    match wait(opening, at_most) {
-        Some(Ok(opened)) => opened,
-        Some(Err(_)) => Err(Fault::Lost("the engine is closed")),
-        None => Err(Fault::Lost(LATE)),
     }
 }
 

@@ -1,54 +1,123 @@
-//! A connection of either kind, before TLS.
+//! A connection of either kind, before TLS. It belongs to no runtime: the thread that waits for an
+//! answer moves the bytes itself ([`super::wire`]). A task that moved them would cost two changes of
+//! threads for each answer.
 
-use std::io;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
+
+/// A stream that does not block. No waker is called when it is ready: [`Socket::wait`] says so.
+#[derive(Debug, Clone)]
+pub(super) struct Socket(Arc<Inner>);
 
 #[derive(Debug)]
-pub(super) enum Socket {
+struct Inner {
+    stream: Stream,
+    /// A write was not possible, so that the socket is watched for that, too.
+    is_full: AtomicBool,
+}
+
+#[derive(Debug)]
+pub(super) enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
+}
+
+impl Socket {
+    pub(super) fn new(stream: Stream) -> io::Result<Self> {
+        match &stream {
+            Stream::Tcp(stream) => stream.set_nonblocking(true)?,
+            Stream::Unix(stream) => stream.set_nonblocking(true)?,
+        }
+        Ok(Self(Arc::new(Inner { stream, is_full: AtomicBool::new(false) })))
+    }
+
+    pub(super) fn close(&self) {
+        let closed = match &self.0.stream {
+            Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            Stream::Unix(stream) => stream.shutdown(Shutdown::Both),
+        };
+        // It fails only if the other side has closed it.
+        closed.ok();
+    }
+
+    /// Blocks until bytes can be moved, or the time is over.
+    pub(super) fn wait(&self, at_most: Duration) {
+        let mut events = PollFlags::IN;
+        if self.0.is_full.swap(false, Ordering::Relaxed) {
+            events |= PollFlags::OUT;
+        }
+        let mut watched = [match &self.0.stream {
+            Stream::Tcp(stream) => PollFd::new(stream, events),
+            Stream::Unix(stream) => PollFd::new(stream, events),
+        }];
+        let at_most = Timespec {
+            tv_sec: i64::try_from(at_most.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: at_most.subsec_nanos().into(),
+        };
+        // A failure, such as an interruption by a signal, ends the wait early, and the caller looks.
+        poll(&mut watched, Some(&at_most)).ok();
+    }
 }
 
 impl AsyncRead for Socket {
     fn poll_read(
         self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
+        _: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
-            Self::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
-        }
+        let free = buffer.initialize_unfilled();
+        let read = again(|| match &self.0.stream {
+            Stream::Tcp(stream) => (&*stream).read(free),
+            Stream::Unix(stream) => (&*stream).read(free),
+        });
+        read.map(|read| read.map(|count| buffer.advance(count)))
     }
 }
 
 impl AsyncWrite for Socket {
     fn poll_write(
         self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
+        _: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
-            Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+        let written = again(|| match &self.0.stream {
+            Stream::Tcp(stream) => (&*stream).write(bytes),
+            Stream::Unix(stream) => (&*stream).write(bytes),
+        });
+        if written.is_pending() {
+            self.0.is_full.store(true, Ordering::Relaxed);
         }
+        written
     }
 
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_flush(cx),
-            Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
-        }
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
-            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(match &self.0.stream {
+            Stream::Tcp(stream) => stream.shutdown(Shutdown::Write),
+            Stream::Unix(stream) => stream.shutdown(Shutdown::Write),
+        })
+    }
+}
+
+/// Repeats what a signal has interrupted. Pending if it would block.
+fn again(mut attempt: impl FnMut() -> io::Result<usize>) -> Poll<io::Result<usize>> {
+    loop {
+        match attempt() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
+            done => return Poll::Ready(done),
         }
     }
 }

@@ -1,0 +1,285 @@
+//! The keys of card verification codes, which the processes give each other, so that each of them
+//! can read every code.
+//!
+//! A code must be gone for good after its retention, but a database keeps old rows in its log and in
+//! its replicas. A key is therefore in a row only under a key pair of the process that it is meant
+//! for. Each process makes a new pair every few minutes, and has the private half in its memory only
+//! and not for long. The row is sealed under a key of the server as well, and so is the public half
+//! in the row of a process: a stranger with access to the database can neither ask for keys nor add
+//! any. Keys that no process has in its memory are gone.
+//!
+//! A process sends a new key to all others before it uses the key, and all its keys to a process
+//! that has joined. The leader also passes on those of processes that have ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::app::error::{Error, Fault};
+use crate::app::keys::received_cvc_keys::CvcKey;
+use crate::app::processes::Processes;
+use crate::bounds::{CODE_KEYS_PER_MESSAGE, CODE_PAIR_AFTER, CODE_PAIR_KEPT};
+use crate::crypto::{Identity, Random, TransferMessage, TransferPair};
+use crate::domain::process::ProcessRole;
+use crate::secret::Secret;
+use crate::store::shared::{CodeMessage, ProcessRow, SharedRows};
+use crate::store::{CvcKeyName, Snapshot, Table, tables};
+
+/// The state of the exchange, in memory.
+#[derive(Debug, Default)]
+pub(in crate::app) struct CodeExchange {
+    pairs: Pairs,
+    /// The others that were sent all keys of this process.
+    greeted: BTreeSet<Uuid>,
+    /// The others that have sent a message.
+    heard: BTreeSet<Uuid>,
+    /// Messages that were read and are still in the store.
+    read: BTreeSet<Vec<u8>>,
+}
+
+/// Key pairs with the age of the process when they were made. The last one is in use.
+#[derive(Debug, Default)]
+struct Pairs(Vec<(Duration, TransferPair)>);
+
+/// Keys with their names.
+type Keys = BTreeMap<CvcKeyName, Vec<CvcKey>>;
+
+const NAME_BYTES: usize = 16 + 8;
+const ENTRY_BYTES: usize = NAME_BYTES + 32;
+
+impl Processes<'_> {
+    /// Sends a key that is about to be used to all other servers.
+    pub(in crate::app) async fn share_code_key(
+        self,
+        name: CvcKeyName,
+        key: &CvcKey,
+    ) -> Result<(), Error> {
+        let Some(shared) = self.vault.store.shared() else { return Ok(()) };
+        let others = self.other_servers(shared, &ProcessRow::all(&self.vault.snapshot()?)?);
+        self.send_codes(shared, &others, &Keys::from([(name, vec![Arc::clone(key)])])).await
+    }
+
+    /// Sends the keys of this process to servers that have joined, and removes messages that are no
+    /// longer needed. A part of each beat.
+    pub(super) async fn exchange_codes(self, rows: &[ProcessRow]) -> Result<(), Error> {
+        let Some(shared) = self.vault.store.shared() else { return Ok(()) };
+        let others = self.other_servers(shared, rows);
+        let ids: BTreeSet<Uuid> = others.iter().map(|row| row.id).collect();
+        let is_server = self.vault.processes.own().role == ProcessRole::Server;
+        let newcomers: Vec<_> = {
+            let mut codes = self.codes();
+            // One that was counted out and comes back has missed messages.
+            codes.greeted.retain(|id| ids.contains(id));
+            codes.heard.retain(|id| ids.contains(id));
+            others.into_iter().filter(|row| !codes.greeted.contains(&row.id)).collect()
+        };
+        if is_server && !newcomers.is_empty() {
+            let mut keys = self.vault.cvcs().own_keys()?;
+            if self.leads() {
+                for (name, more) in self.vault.received_cvc_keys.all() {
+                    keys.entry(name).or_default().extend(more);
+                }
+            }
+            self.send_codes(shared, &newcomers, &keys).await?;
+            self.codes().greeted.extend(newcomers.iter().map(|row| row.id));
+        }
+        self.remove_messages(shared, rows).await
+    }
+
+    /// Reads the messages to this process, and keeps the keys in them.
+    pub(in crate::app) fn receive_codes(self, snapshot: &Snapshot) -> Result<(), Error> {
+        let Some(shared) = self.vault.store.shared() else { return Ok(()) };
+        for message in CodeMessage::to(snapshot, shared.process().id())? {
+            if self.codes().read.contains(&message.place) {
+                continue;
+            }
+            // One that does not open is from a stranger, or came too late for its pair.
+            if let Some((sender, keys)) = self.open_message(&message) {
+                let now = tables::cvc_minute(self.vault.now());
+                for (name, key) in keys.into_iter().filter(|((_, minute), _)| *minute >= now) {
+                    self.vault.received_cvc_keys.keep(name, key);
+                }
+                self.codes().heard.insert(sender);
+            }
+            self.codes().read.insert(message.place);
+        }
+        Ok(())
+    }
+
+    /// True when all other servers have sent their keys to this one.
+    pub fn has_all_codes(self) -> Result<bool, Error> {
+        let Some(shared) = self.vault.store.shared() else { return Ok(true) };
+        let snapshot = self.vault.snapshot()?;
+        self.receive_codes(&snapshot)?;
+        let others = self.other_servers(shared, &ProcessRow::all(&snapshot)?);
+        let codes = self.codes();
+        Ok(others.iter().all(|row| codes.heard.contains(&row.id)))
+    }
+
+    /// The public half of the key pair of this process, sealed, for its row.
+    pub(super) fn sealed_public(self, shared: SharedRows<'_>) -> Vec<u8> {
+        let process = shared.process();
+        let mut codes = self.codes();
+        codes.pairs.renew(process.age(), self.vault.random());
+        let Some(pair) = codes.pairs.current() else { return Vec::new() };
+        let system = self.vault.keys().system();
+        system.cvcs().seal(
+            &of_process(process.id().as_bytes()),
+            &pair.public(),
+            self.vault.random(),
+        )
+    }
+
+    async fn send_codes(
+        self,
+        shared: SharedRows<'_>,
+        recipients: &[ProcessRow],
+        keys: &Keys,
+    ) -> Result<(), Error> {
+        let entries: Vec<_> =
+            keys.iter().flat_map(|(name, all)| all.iter().map(move |key| (name, key))).collect();
+        // A message without keys says that there are none.
+        let parts: Vec<_> = if entries.is_empty() {
+            vec![entries.as_slice()]
+        } else {
+            entries.chunks(CODE_KEYS_PER_MESSAGE).collect()
+        };
+        for recipient in recipients {
+            // A row that a stranger has written gets nothing.
+            let Some(public) = self.public_of(recipient) else { continue };
+            for part in &parts {
+                let message = self.message(shared, recipient.id, &public, part)?;
+                shared.send(vec![message]).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn message(
+        self,
+        shared: SharedRows<'_>,
+        recipient: Uuid,
+        public: &[u8; 32],
+        entries: &[(&CvcKeyName, &CvcKey)],
+    ) -> Result<CodeMessage, Error> {
+        let random = self.vault.random();
+        let mut plain = Secret::new(Vec::with_capacity(entries.len().saturating_mul(ENTRY_BYTES)));
+        for ((tenant, minute), key) in entries {
+            let plain = plain.expose_mut();
+            plain.extend(tenant);
+            plain.extend(minute.to_be_bytes());
+            plain.extend(key.expose());
+        }
+        let sent = TransferPair::send(public, plain.expose(), random)
+            .map_err(|_| Error::Internal(Fault::Impossible("a key pair of a process is none")))?;
+        let place = CodeMessage::place(recipient, shared.process().id(), random.bytes());
+        let message = [sent.public.as_slice(), &sent.sealed].concat();
+        let system = self.vault.keys().system();
+        let sealed = system.cvcs().seal(&of_process(&place), &message, random);
+        Ok(CodeMessage { place, sealed })
+    }
+
+    fn open_message(self, message: &CodeMessage) -> Option<(Uuid, Vec<(CvcKeyName, CvcKey)>)> {
+        let (_, sender) = message.parties()?;
+        let system = self.vault.keys().system();
+        let opened = system.cvcs().open(&of_process(&message.place), &message.sealed).ok()?;
+        let (public, sealed) = opened.expose().split_first_chunk()?;
+        let sent = TransferMessage { public: *public, sealed: sealed.to_vec() };
+        let codes = self.codes();
+        let plain = codes.pairs.0.iter().find_map(|(_, pair)| pair.receive(&sent).ok())?;
+        let (entries, rest) = plain.expose().as_chunks::<ENTRY_BYTES>();
+        let entries = entries.iter().map(entry).collect::<Option<_>>()?;
+        rest.is_empty().then_some((sender, entries))
+    }
+
+    /// The public half that the process itself has sealed.
+    fn public_of(self, row: &ProcessRow) -> Option<[u8; 32]> {
+        let system = self.vault.keys().system();
+        let opened = system.cvcs().open(&of_process(row.id.as_bytes()), &row.code_key).ok()?;
+        opened.expose().as_slice().try_into().ok()
+    }
+
+    /// Removes the messages that this process has read. The leader also removes those to processes
+    /// that have ended.
+    async fn remove_messages(
+        self,
+        shared: SharedRows<'_>,
+        rows: &[ProcessRow],
+    ) -> Result<(), Error> {
+        let mut places: Vec<_> = self.codes().read.iter().cloned().collect();
+        if self.leads() {
+            let is_live = |id: Uuid| rows.iter().any(|row| row.id == id);
+            let all = CodeMessage::all(&self.vault.snapshot()?)?;
+            let ended =
+                all.into_iter().filter(|it| it.parties().is_none_or(|(to, _)| !is_live(to)));
+            places.extend(ended.map(|it| it.place));
+        }
+        if !places.is_empty() {
+            shared.remove(places.clone()).await?;
+            let mut codes = self.codes();
+            for place in &places {
+                codes.read.remove(place);
+            }
+        }
+        Ok(())
+    }
+
+    fn other_servers(self, shared: SharedRows<'_>, rows: &[ProcessRow]) -> Vec<ProcessRow> {
+        let own = shared.process().id();
+        let is_other = |row: &&ProcessRow| row.id != own && row.role == ProcessRole::Server;
+        rows.iter().filter(is_other).cloned().collect()
+    }
+
+    fn codes(&self) -> MutexGuard<'_, CodeExchange> {
+        self.vault.processes.codes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pairs {
+    /// Makes a new pair if the last one is old, and destroys the pairs that are no longer needed.
+    fn renew(&mut self, now: Duration, random: &Random) {
+        self.0.retain(|(made, _)| now < made.saturating_add(CODE_PAIR_KEPT));
+        let is_old = |made: Duration| now >= made.saturating_add(CODE_PAIR_AFTER);
+        if self.0.last().is_none_or(|(made, _)| is_old(*made)) {
+            self.0.push((now, TransferPair::new(random)));
+        }
+    }
+
+    fn current(&self) -> Option<&TransferPair> {
+        self.0.last().map(|(_, pair)| pair)
+    }
+}
+
+const fn of_process(key: &[u8]) -> Identity<'_> {
+    Identity { tenant: &[0; 16], table: Table::Processes.number(), key }
+}
+
+fn entry(bytes: &[u8; ENTRY_BYTES]) -> Option<(CvcKeyName, CvcKey)> {
+    let (tenant, rest) = bytes.split_first_chunk::<16>()?;
+    let (minute, key) = rest.split_first_chunk::<8>()?;
+    Some(((*tenant, u64::from_be_bytes(*minute)), Arc::new(Secret::new(key.try_into().ok()?))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_pair_is_replaced_and_then_destroyed_while_the_process_runs() {
+        let (mut pairs, random) = (Pairs::default(), Random::new());
+        let minutes = |minutes: u64| Duration::from_mins(minutes);
+        let mut publics = Vec::new();
+        // The minute, the number of pairs, and whether the last one is new.
+        for (minute, count, is_new) in
+            [(0, 1, true), (3, 1, false), (4, 2, true), (5, 1, false), (8, 2, true), (60, 1, true)]
+        {
+            pairs.renew(minutes(minute), &random);
+            assert_eq!(pairs.0.len(), count, "minute {minute}");
+            let public = pairs.current().unwrap().public();
+            assert_eq!(publics.last() != Some(&public), is_new, "minute {minute}");
+            publics.push(public);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Card verification codes in several processes: each reads the codes that the others took.
+
+use uuid::Uuid;
+
+use crate::app::Vault;
+use crate::app::tests::card;
+use crate::app::tests::processes::{Pair, caller, create_id, pair, vaults};
+use crate::app::tokens::evaluations::Work;
+use crate::domain::process::ProcessRole;
+use crate::store::CommitFailure;
+use crate::store::shared::{CodeMessage, ProcessRow};
+
+fn code(vault: &Vault, id: &str) -> Option<String> {
+    let caller = caller(vault);
+    let shown = vault.tokens(&caller).show_token(id, vault.now(), &Work::Read.budget()).unwrap();
+    shown.token.cvc.as_ref().map(|code| code.expose().clone())
+}
+
+fn messages(vault: &Vault) -> Vec<CodeMessage> {
+    CodeMessage::all(&vault.store().snapshot().unwrap()).unwrap()
+}
+
+/// As a restart does.
+fn lose_keys(vault: &Vault) {
+    vault.cvcs().destroy_keys_of(caller(vault).tenant.id).unwrap();
+}
+
+/// Two processes that have greeted each other.
+async fn settled() -> Pair {
+    let pair = pair().await;
+    pair.beat().await;
+    assert_eq!(messages(&pair.first), []);
+    pair
+}
+
+/// Both processes have made a key of the same minute.
+async fn codes_of_both(pair: &Pair) -> [String; 2] {
+    [create_id(&pair.first, card("123")).await, create_id(&pair.second, card("456")).await]
+}
+
+#[tokio::test]
+async fn a_code_is_read_at_once_by_the_process_that_did_not_take_it() {
+    let pair = pair().await;
+    let [one, two] = codes_of_both(&pair).await;
+    for vault in [&pair.first, &pair.second] {
+        assert_eq!(code(vault, &one).as_deref(), Some("123"));
+        assert_eq!(code(vault, &two).as_deref(), Some("456"));
+    }
+    let report = pair.first.verification().verify().unwrap();
+    assert!(report.is_clean(), "{:?}", report.findings);
+}
+
+#[tokio::test]
+async fn messages_with_keys_are_removed_with_the_next_beat() {
+    let pair = settled().await;
+    codes_of_both(&pair).await;
+    assert_eq!(messages(&pair.first).len(), 2);
+    pair.beat().await;
+    assert_eq!(messages(&pair.first), []);
+}
+
+#[tokio::test]
+async fn a_process_that_joins_gets_the_keys_of_earlier_codes_and_then_says_so() {
+    let pair = vaults();
+    let (first, second) = (pair.first.processes(), pair.second.processes());
+    first.join("one.example", ProcessRole::Server).await.unwrap();
+    let id = create_id(&pair.first, card("123")).await;
+    second.join("two.example", ProcessRole::Server).await.unwrap();
+    assert!(!second.has_all_codes().unwrap());
+    assert_eq!(code(&pair.second, &id), None);
+    first.beat().await.unwrap();
+    assert!(second.has_all_codes().unwrap());
+    assert_eq!(code(&pair.second, &id).as_deref(), Some("123"));
+}
+
+#[tokio::test]
+async fn the_leader_passes_on_the_keys_of_a_process_that_has_ended() {
+    let pair = pair().await;
+    let id = create_id(&pair.second, card("456")).await;
+    pair.beat().await;
+    pair.second.processes().leave().await.unwrap();
+    lose_keys(&pair.second);
+    pair.first.processes().beat().await.unwrap();
+    pair.second.processes().join("two.example", ProcessRole::Server).await.unwrap();
+    assert_eq!(code(&pair.second, &id), None);
+    pair.first.processes().beat().await.unwrap();
+    assert_eq!(code(&pair.second, &id).as_deref(), Some("456"));
+}
+
+#[tokio::test]
+async fn keys_that_no_process_has_are_gone() {
+    let pair = settled().await;
+    let ids = codes_of_both(&pair).await;
+    pair.beat().await;
+    for vault in [&pair.first, &pair.second] {
+        lose_keys(vault);
+    }
+    pair.beat().await;
+    for vault in [&pair.first, &pair.second] {
+        assert_eq!(ids.each_ref().map(|id| code(vault, id)), [None, None]);
+    }
+}
+
+/// A row like that of a server, which a stranger could copy into the database.
+async fn add_row(vault: &Vault, code_key: Vec<u8>) -> Uuid {
+    let shared = vault.store().shared().unwrap();
+    let rows = ProcessRow::all(&vault.store().snapshot().unwrap()).unwrap();
+    let id = Uuid::from_u128(7);
+    shared.join(&ProcessRow { id, code_key, ..rows[0].clone() }).await.unwrap();
+    id
+}
+
+#[tokio::test]
+async fn a_row_that_no_process_has_sealed_gets_no_keys() {
+    let pair = pair().await;
+    codes_of_both(&pair).await;
+    let rows = ProcessRow::all(&pair.first.store().snapshot().unwrap()).unwrap();
+    let copied = rows[1].code_key.clone();
+    for code_key in [copied, vec![9; 69], Vec::new()] {
+        let stranger = add_row(&pair.first, code_key).await;
+        pair.beat().await;
+        create_id(&pair.second, card("789")).await;
+        let sent = messages(&pair.first);
+        let to_stranger = sent.iter().filter(|it| it.parties().unwrap().0 == stranger);
+        assert_eq!(to_stranger.count(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_was_copied_or_made_by_a_stranger_adds_no_keys() {
+    let pair = settled().await;
+    let id = create_id(&pair.first, card("123")).await;
+    let [sent] = messages(&pair.first).try_into().unwrap();
+    let (recipient, sender) = sent.parties().unwrap();
+    let shared = pair.first.store().shared().unwrap();
+    shared.remove(vec![sent.place]).await.unwrap();
+    // The bytes are those that were sent, in another place.
+    let place = CodeMessage::place(recipient, sender, [1; 8]);
+    let copy = CodeMessage { place, sealed: sent.sealed };
+    let made =
+        CodeMessage { place: CodeMessage::place(recipient, sender, [2; 8]), sealed: vec![3] };
+    shared.send(vec![copy, made]).await.unwrap();
+    pair.second.processes().poll().unwrap();
+    assert_eq!(code(&pair.second, &id), None);
+    pair.beat().await;
+    assert_eq!(messages(&pair.first), []);
+}
+
+#[tokio::test]
+async fn a_process_that_was_counted_out_sends_nothing() {
+    let pair = settled().await;
+    let shared = pair.second.store().shared().unwrap();
+    let rows = ProcessRow::all(&pair.first.store().snapshot().unwrap()).unwrap();
+    let own = rows.iter().find(|row| row.id == shared.process().id()).unwrap();
+    assert!(pair.first.store().shared().unwrap().count_out(own).await.unwrap());
+    let place = CodeMessage::place(rows[0].id, own.id, [1; 8]);
+    let refused = shared.send(vec![CodeMessage { place, sealed: vec![1] }]).await;
+    assert_eq!(refused, Err(CommitFailure::Unavailable));
+    assert_eq!(messages(&pair.first), []);
+}

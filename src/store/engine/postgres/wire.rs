@@ -1,0 +1,103 @@
+//! Moves the bytes of a connection on the thread that waits for an answer.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+use tokio::task::unconstrained;
+
+use crate::store::engine::postgres::socket::Socket;
+use crate::store::engine::postgres::wait::blocking;
+
+/// The other end of a client: it sends the client's messages and receives the answers.
+type Connection = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+pub(super) struct Wire {
+    socket: Socket,
+    connection: Connection,
+    is_over: bool,
+}
+
+impl Wire {
+    pub(super) fn new(socket: Socket, connection: Connection) -> Self {
+        Self { socket, connection, is_over: false }
+    }
+
+    /// Runs work on the client of this connection. `None` if it is not done in time.
+    pub(super) fn run<F: Future>(&mut self, work: F, at_most: Duration) -> Option<F::Output> {
+        let Self { socket, connection, is_over } = self;
+        let mut work = pin!(work);
+        let both = poll_fn(|cx| {
+            if let Poll::Ready(output) = work.as_mut().poll(cx) {
+                return Poll::Ready(Some(output));
+            }
+            *is_over = *is_over || connection.as_mut().poll(cx).is_ready();
+            // An answer may have arrived, or the end of the connection.
+            match work.as_mut().poll(cx) {
+                Poll::Ready(output) => Poll::Ready(Some(output)),
+                Poll::Pending if *is_over => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            }
+        });
+        run(socket, both, at_most).flatten()
+    }
+
+    /// Closes the connection, also for the server.
+    pub(super) fn close(&mut self) {
+        self.is_over = true;
+        self.socket.close();
+    }
+
+    /// Sends what the client has queued, without a wait, and takes answers that have arrived.
+    /// Returns false if the connection has ended.
+    pub(super) fn push(&mut self) -> bool {
+        let mut cx = Context::from_waker(Waker::noop());
+        self.is_over = self.is_over || self.connection.as_mut().poll(&mut cx).is_ready();
+        !self.is_over
+    }
+}
+
+/// Polls work that uses this socket until it is done. `None` if the time is over.
+pub(super) fn run<F: Future>(socket: &Socket, work: F, at_most: Duration) -> Option<F::Output> {
+    blocking(|| {
+        let deadline = Instant::now().checked_add(at_most)?;
+        let woken = Arc::new(Woken(AtomicBool::new(false)));
+        let waker = Waker::from(Arc::clone(&woken));
+        let mut cx = Context::from_waker(&waker);
+        // The budget of a task that this thread may be running does not count here: without tasks in
+        // between, it would never be renewed.
+        let mut work = pin!(unconstrained(work));
+        loop {
+            if let Poll::Ready(output) = work.as_mut().poll(&mut cx) {
+                return Some(output);
+            }
+            // One part of the work has made another part ready.
+            if woken.0.swap(false, Ordering::Relaxed) {
+                continue;
+            }
+            let left = deadline.checked_duration_since(Instant::now())?;
+            if left.is_zero() {
+                return None;
+            }
+            socket.wait(left);
+        }
+    })
+}
+
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Wire")
+    }
+}

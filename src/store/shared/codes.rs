@@ -1,0 +1,77 @@
+//! Rows with keys of card verification codes, on their way from one process to another. Their
+//! values are sealed to the recipient; this file knows nothing of their content.
+
+use uuid::Uuid;
+
+use crate::store::batch::Verdict;
+use crate::store::change::{Change, Write};
+use crate::store::failure::{CommitFailure, StorageFailure};
+use crate::store::shared::rows::SharedRows;
+use crate::store::snapshot::Snapshot;
+use crate::store::tables::{KeyRange, Table};
+
+const CODES: &[u8] = b"codes/";
+const ID_BYTES: usize = 16;
+
+/// A message from one process to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeMessage {
+    /// The key of its row.
+    pub place: Vec<u8>,
+    pub sealed: Vec<u8>,
+}
+
+impl CodeMessage {
+    /// The place of a message. The number makes it unique.
+    pub fn place(recipient: Uuid, sender: Uuid, number: [u8; 8]) -> Vec<u8> {
+        [CODES, recipient.as_bytes(), sender.as_bytes(), &number].concat()
+    }
+
+    /// The messages for this process.
+    pub fn to(snapshot: &Snapshot, recipient: Uuid) -> Result<Vec<Self>, StorageFailure> {
+        Self::under(snapshot, [CODES, recipient.as_bytes()].concat())
+    }
+
+    /// The messages for all processes.
+    pub fn all(snapshot: &Snapshot) -> Result<Vec<Self>, StorageFailure> {
+        Self::under(snapshot, CODES.to_vec())
+    }
+
+    /// The process that may open it, and the one that sent it.
+    pub fn parties(&self) -> Option<(Uuid, Uuid)> {
+        let ids = self.place.strip_prefix(CODES)?;
+        let (recipient, rest) = ids.split_first_chunk::<ID_BYTES>()?;
+        let (sender, _) = rest.split_first_chunk::<ID_BYTES>()?;
+        Some((Uuid::from_bytes(*recipient), Uuid::from_bytes(*sender)))
+    }
+
+    fn under(snapshot: &Snapshot, prefix: Vec<u8>) -> Result<Vec<Self>, StorageFailure> {
+        let rows = snapshot.range(&KeyRange::prefix(Table::Processes, prefix))?;
+        rows.map(|row| row.map(|(place, sealed)| Self { place, sealed })).collect()
+    }
+}
+
+impl SharedRows<'_> {
+    /// Writes the messages. A process that the others have counted out sends nothing.
+    pub async fn send(self, messages: Vec<CodeMessage>) -> Result<(), CommitFailure> {
+        let put =
+            |change: Change, it: CodeMessage| change.put(Table::Processes, it.place, it.sealed);
+        let change = messages.into_iter().fold(Change::new(), put);
+        match self.commit(change).await? {
+            Verdict::Applied => Ok(()),
+            Verdict::Closed | Verdict::Refused => Err(CommitFailure::Unavailable),
+        }
+    }
+
+    /// Removes messages that have arrived, or whose recipient has ended.
+    pub async fn remove(self, places: Vec<Vec<u8>>) -> Result<(), CommitFailure> {
+        let delete = |change: Change, place| change.delete(Table::Processes, place);
+        let change = places.into_iter().fold(Change::new(), delete);
+        self.commit(change).await.map(drop)
+    }
+}
+
+/// True for a write that sends a message.
+pub(super) fn is_message(write: &Write) -> bool {
+    matches!(write, Write::Put(Table::Processes, key, _) if key.starts_with(CODES))
+}

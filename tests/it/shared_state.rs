@@ -1,0 +1,76 @@
+//! State that two processes over one PostgreSQL database share: the keys of a rotation and the rates
+//! of a limit.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use serde_json::json;
+
+use crate::harness::{Cluster, Database, Directory, SetOnDrop, Vault, get, wait_until};
+
+fn pair() -> Option<(Vault, Vault)> {
+    let database = Arc::new(Database::new(&Cluster::shared()?));
+    let one = Vault::start_over(Directory::new(), &[], Some(database));
+    let two = one.beside(&one.database().unwrap().url());
+    Some((one, two))
+}
+
+#[test]
+fn keys_rotate_under_the_writes_of_both_processes_and_no_value_is_lost() {
+    let Some((mut one, mut two)) = pair() else { return };
+    let (made, is_over) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let _stop = SetOnDrop(&is_over);
+        for (name, vault) in [("one", &one), ("two", &two)] {
+            let (made, is_over) = (&made, &is_over);
+            scope.spawn(move || {
+                for at in 0.. {
+                    if is_over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let value = format!("{name} {at}");
+                    let id = vault.token(json!({"type": "token", "data": value}));
+                    made.lock().unwrap().push((id, value));
+                }
+            });
+        }
+        wait_until("values of both", || made.lock().unwrap().len() > 50);
+        one.operator(&["key", "rotate", "--tenant", &one.tenant_id]).with_code(0);
+        let list = || two.operator(&["key", "list", "--json"]).json();
+        wait_until("the rotation has ended", || list()["rotations"] == json!([]));
+        let tenant = two.tenant_id.clone();
+        let destroy = ["key", "destroy", "--tenant", &tenant, "--number", "1"];
+        two.operator(&destroy).with_code(0);
+        let before = made.lock().unwrap().len();
+        wait_until("values after the old key", || made.lock().unwrap().len() > before + 20);
+    });
+    for (id, value) in made.into_inner().unwrap() {
+        for vault in [&one, &two] {
+            let read = vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+            assert_eq!(read.json["data"], json!(value));
+        }
+    }
+    assert_eq!((one.stop(), two.stop()), (Some(0), Some(0)));
+    two.verify().with_code(0);
+}
+
+/// The part of a new key's rate that one request takes. A test tenant has 50 requests for each key.
+fn cost(vault: &Vault) -> u64 {
+    let key = vault.key_with("private", &["token:create"], &json!([]));
+    let answer = vault.send(&get("/permissions").key(&key)).with_status(200);
+    50 - answer.header("x-ratelimit-remaining").unwrap().parse::<u64>().unwrap()
+}
+
+#[test]
+fn rates_are_divided_by_the_number_of_processes_if_the_settings_say_so() {
+    let Some((mut one, mut two)) = pair() else { return };
+    for vault in [&mut one, &mut two] {
+        assert_eq!(vault.stop(), Some(0));
+        vault.set("engine.divide_rate_limits = true");
+        vault.restart_as_service();
+    }
+    wait_until("both count a request as two", || cost(&one) == 2 && cost(&two) == 2);
+    assert_eq!(two.stop(), Some(0));
+    wait_until("the other one has the rate alone", || cost(&one) == 1);
+}
