@@ -28,6 +28,8 @@ pub const DATABASE_TURN_MAX: Duration = Duration::from_secs(10);
 /// The time after which the server ends a transaction that writes and sends nothing, so that a
 /// process that hangs gives its turn away.
 pub const DATABASE_IDLE_WRITE_MAX: Duration = Duration::from_secs(10);
+/// The time between two looks for snapshots that are left behind on idle connections.
+pub const DATABASE_TIDY_PERIOD: Duration = Duration::from_millis(100);
 /// The same for a snapshot. A backup may wait for its disk between two pages.
 pub const DATABASE_IDLE_READ_MAX: Duration = Duration::from_mins(10);
 /// The number of times that a batch is decided when other processes come between, or connections end.
@@ -37,6 +39,11 @@ pub const DATABASE_DECISIONS_MAX: usize = 8;
 pub const DATABASE_OUTCOME_MAX: Duration = Duration::from_mins(10);
 /// The pause between two attempts to find that out.
 pub const DATABASE_OUTCOME_PAUSE: Duration = Duration::from_millis(200);
+/// The time that a worker of the server blocks for an answer before other tasks move to another
+/// thread.
+pub const DATABASE_WAIT_IN_PLACE: Duration = Duration::from_millis(5);
+/// Workers of a server on a database. Each connection may block one of them.
+pub const DATABASE_WORKERS: usize = DATABASE_CONNECTIONS_MAX + 4;
 /// Threads that look up names and connect.
 pub const DATABASE_THREADS: usize = 1;
 /// Rows that a restore writes in one transaction.

@@ -127,6 +127,14 @@ impl Snapshot {
         Ok(is_whole.then_some(sum))
     }
 
+    /// The sum of these numbers in [`Table::Counts`].
+    pub fn total(&self, keys: &[Vec<u8>]) -> Result<i64, StorageFailure> {
+        let keys: Vec<_> = keys.iter().map(|key| (Table::Counts, key.as_slice())).collect();
+        self.values(&keys)?.into_iter().try_fold(0_i64, |sum, value| {
+            decode_count(value).map(|count| sum.saturating_add(count))
+        })
+    }
+
     /// A number in [`Table::Counts`].
     pub fn count(&self, key: &[u8]) -> Result<i64, StorageFailure> {
         decode_count(self.value(Table::Counts, key)?)

@@ -1,5 +1,5 @@
-//! State that two processes over one PostgreSQL database share: the keys of a rotation and the rates
-//! of a limit.
+//! State that two processes over one PostgreSQL database share: the keys of a rotation, the keys of
+//! card verification codes, and the rates of a limit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -53,6 +53,24 @@ fn keys_rotate_under_the_writes_of_both_processes_and_no_value_is_lost() {
     }
     assert_eq!((one.stop(), two.stop()), (Some(0), Some(0)));
     two.verify().with_code(0);
+}
+
+#[test]
+fn a_code_is_read_by_both_processes_and_outlives_the_one_that_took_it() {
+    let Some((mut one, two)) = pair() else { return };
+    let card = json!({"type": "card", "data": {"number": "4242424242424242",
+        "expiration_month": 12, "expiration_year": 2040, "cvc": "987"}});
+    let id = one.token(card);
+    let code = |vault: &Vault| {
+        let read = vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+        read.json["data"].get("cvc").cloned()
+    };
+    assert_eq!((code(&one), code(&two)), (Some(json!("987")), Some(json!("987"))));
+    one.kill();
+    assert_eq!(code(&two), Some(json!("987")));
+    // It is sent to a process that joins before that one answers.
+    one.restart();
+    assert_eq!(code(&one), Some(json!("987")));
 }
 
 /// The part of a new key's rate that one request takes. A test tenant has 50 requests for each key.

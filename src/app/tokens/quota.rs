@@ -24,11 +24,7 @@ impl Caller {
             return Ok(change);
         }
         let room = i64::try_from(limit).unwrap_or(i64::MAX).saturating_sub(added);
-        let mut stored = 0_i64;
-        for key in &counts {
-            stored = stored.saturating_add(snapshot.count(key)?);
-        }
-        if stored > room {
+        if snapshot.total(&counts)? > room {
             return Err(Error::invalid(
                 "$",
                 format!(

@@ -10,7 +10,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
 use crate::app::{self, AuditPolicy, Error, Vault};
-use crate::bounds::LOG_FLUSH_MAX;
+use crate::bounds::{DATABASE_WORKERS, LOG_FLUSH_MAX};
 use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::bins;
 use crate::cli::serve::directory;
@@ -63,7 +63,11 @@ pub(in crate::cli) fn run(
     mode: ServerMode,
     ready: impl FnOnce(ListenAddresses) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if vault.processes().may_be_several() {
+        runtime.worker_threads(DATABASE_WORKERS);
+    }
+    let runtime = runtime.enable_all().build();
     let runtime = runtime.map_err(|error| os("start the threads of the server", &error))?;
     let mut vault = vault.with_audit(audit_policy(&config));
     keep_free(&mut vault, &config);

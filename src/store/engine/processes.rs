@@ -25,7 +25,7 @@
 //! | checkpoints and the signing key (`app::audit::checkpoint`) | a lane in memory | the change expects the newest checkpoint and the signing key | `the_signing_key_is_replaced_and_the_other_process_signs_with_the_new_one` |
 //! | digests of live records ([`crate::store::digests`]) | kept in memory between batches | read in the batch that changes them | `store::shared::tests::two_stores_write_one_audit_chain_and_one_set_of_digests_in_turn` |
 //! | a batch that is decided again | never | changes are copied, and memory changes only after the batch is written | `store::shared::tests::a_batch_that_is_decided_again_is_written_once` |
-//! | keys of card verification codes ([`crate::store::CvcKeys`]) | a file beside the data file | held by the process that took the code; for the others the code is missing | `a_code_is_read_by_the_process_that_took_it_and_missing_in_the_other` |
+//! | keys of card verification codes ([`crate::store::CvcKeys`]) | a file beside the data file | in the memory of all processes, which send them to each other (`app::processes::codes`); gone when none of them is left | `app::tests::shared_codes` |
 //! | last uses of API keys, refused attempts, entries of reads, uses of keys (`app::access`, `app::audit`) | collected in memory and written together | each process writes its own; the last use may go back by a minute | - |
 //! | failures of webhooks, progress of rotations and of the scrub, counted sessions | in memory, for status and metrics | those of the leader; a process that does not lead shows none | - |
 //! | the table of card number ranges (`Vault::bins`) | a file of the host, loaded again by SIGHUP | a file of each host | - |

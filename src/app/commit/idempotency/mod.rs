@@ -89,9 +89,12 @@ impl Idempotency<'_> {
     ) -> Result<Change, Error> {
         let (tenant, keys) = (guard.caller.tenant.id, &guard.caller.keys);
         let mut expected = Change::new();
-        for half_day in live_half_days(now) {
-            let place = tables::idempotency(half_day, tenant, &guard.blinded);
-            let Some(time) = snapshot.value(Table::Idempotency, &place)? else {
+        let place =
+            |half_day| (Table::Idempotency, tables::idempotency(half_day, tenant, &guard.blinded));
+        let places: Vec<_> = live_half_days(now).into_iter().map(place).collect();
+        let times = snapshot.values_at(&places)?;
+        for ((_, place), time) in places.into_iter().zip(times) {
+            let Some(time) = time else {
                 expected = expected.expect_absent(Table::Idempotency, place);
                 continue;
             };

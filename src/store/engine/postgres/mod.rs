@@ -92,7 +92,9 @@ impl PostgresEngine {
         shared.note(summary.sequence);
         let writer = Writer { session: None, id: Random::new().bytes(), attempts: 0 };
         let writer = Mutex::new(writer);
-        Ok(Self { shared: Arc::new(shared), writer, access, _network: network })
+        let shared = Arc::new(shared);
+        network.handle().spawn(Shared::tidy(Arc::downgrade(&shared)));
+        Ok(Self { shared, writer, access, _network: network })
     }
 }
 

@@ -2,16 +2,18 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
 use tokio::runtime::Handle;
 
-use crate::bounds::{DATABASE_ATTEMPT_PAUSE, DATABASE_CONNECTIONS_MAX, DATABASE_POOL_WAIT_MAX};
+use crate::bounds::{
+    DATABASE_ATTEMPT_PAUSE, DATABASE_CONNECTIONS_MAX, DATABASE_POOL_WAIT_MAX, DATABASE_TIDY_PERIOD,
+};
 use crate::store::engine::postgres::dial::{Dialer, Use};
 use crate::store::engine::postgres::faults::Fault;
 use crate::store::engine::postgres::session::Session;
-use crate::store::engine::postgres::wait::blocking;
+use crate::store::engine::postgres::wait::in_two_parts;
 
 pub(super) struct Shared {
     runtime: Handle,
@@ -38,6 +40,13 @@ struct Pool {
     /// Connections that exist, idle or not.
     open: usize,
     is_closed: bool,
+}
+
+/// A place in the pool.
+enum Place {
+    Idle(Session),
+    /// A connection may be opened.
+    Free,
 }
 
 /// A connection of the pool. It goes back when it is dropped, without its transaction.
@@ -83,39 +92,37 @@ impl Shared {
 
     /// A connection for reading. It waits for one that is in use.
     pub(super) fn lease(self: &Arc<Self>) -> Result<Lease, Fault> {
-        blocking(|| {
-            let session = match self.idle()? {
-                Some(session) => session,
-                None => self.connect(Use::Reading).inspect_err(|_| self.forget_one())?,
-            };
-            Ok(Lease { session: Some(session), shared: Arc::clone(self) })
-        })
+        let session = match self.idle()? {
+            Some(session) => session,
+            None => self.connect(Use::Reading).inspect_err(|_| self.forget_one())?,
+        };
+        Ok(Lease { session: Some(session), shared: Arc::clone(self) })
     }
 
     /// An idle connection that has not ended, or `None` with the permission to open one.
     fn idle(&self) -> Result<Option<Session>, Fault> {
         loop {
-            match self.idle_or_permit()? {
-                Some(session) if !session.is_open() => self.forget_one(),
-                found => return Ok(found),
+            let found = in_two_parts(DATABASE_POOL_WAIT_MAX, |until| self.place(until));
+            match found.ok_or(Fault::Lost(BUSY))? {
+                Place::Idle(session) if session.is_open() => return Ok(Some(session)),
+                Place::Idle(_) => self.forget_one(),
+                Place::Free => return Ok(None),
             }
         }
     }
 
-    /// An idle connection, or `None` with the permission to open one.
-    fn idle_or_permit(&self) -> Result<Option<Session>, Fault> {
-        let begun = Instant::now();
+    /// `None` if no place becomes free until this time.
+    fn place(&self, until: Instant) -> Option<Place> {
         let mut pool = self.pool();
         loop {
             if let Some(session) = pool.idle.pop() {
-                return Ok(Some(session));
+                return Some(Place::Idle(session));
             }
             if pool.open < DATABASE_CONNECTIONS_MAX {
                 pool.open = pool.open.saturating_add(1);
-                return Ok(None);
+                return Some(Place::Free);
             }
-            let left = DATABASE_POOL_WAIT_MAX.checked_sub(begun.elapsed());
-            let left = left.ok_or(Fault::Lost(BUSY))?;
+            let left = until.checked_duration_since(Instant::now())?;
             let waited = self.freed.wait_timeout(pool, left);
             pool = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -128,6 +135,19 @@ impl Shared {
         pool.open = pool.open.saturating_sub(dropped.len());
         drop(pool);
         self.freed.notify_all();
+    }
+
+    /// Ends snapshots that are left behind on idle connections, from time to time.
+    pub(super) async fn tidy(shared: Weak<Self>) {
+        loop {
+            tokio::time::sleep(DATABASE_TIDY_PERIOD).await;
+            let Some(shared) = shared.upgrade() else { return };
+            let pool = shared.pool();
+            if pool.is_closed {
+                return;
+            }
+            pool.idle.iter().for_each(Session::tidy);
+        }
     }
 
     pub(super) fn close(&self) {
@@ -177,7 +197,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         if let Some(session) = self.session.take() {
-            session.roll_back();
+            session.end_snapshot();
             self.shared.give_back(session);
         }
     }

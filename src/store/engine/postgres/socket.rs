@@ -21,6 +21,8 @@ pub(super) struct Socket(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     stream: Stream,
+    /// Bytes may have arrived. Without it, a read would be in vain and is not tried.
+    is_readable: AtomicBool,
     /// A write was not possible, so that the socket is watched for that, too.
     is_full: AtomicBool,
 }
@@ -37,7 +39,8 @@ impl Socket {
             Stream::Tcp(stream) => stream.set_nonblocking(true)?,
             Stream::Unix(stream) => stream.set_nonblocking(true)?,
         }
-        Ok(Self(Arc::new(Inner { stream, is_full: AtomicBool::new(false) })))
+        let [is_readable, is_full] = [true, false].map(AtomicBool::new);
+        Ok(Self(Arc::new(Inner { stream, is_readable, is_full })))
     }
 
     pub(super) fn close(&self) {
@@ -65,6 +68,7 @@ impl Socket {
         };
         // A failure, such as an interruption by a signal, ends the wait early, and the caller looks.
         poll(&mut watched, Some(&at_most)).ok();
+        self.0.is_readable.store(true, Ordering::Relaxed);
     }
 }
 
@@ -74,11 +78,19 @@ impl AsyncRead for Socket {
         _: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.0.is_readable.load(Ordering::Relaxed) {
+            return Poll::Pending;
+        }
         let free = buffer.initialize_unfilled();
+        let room = free.len();
         let read = again(|| match &self.0.stream {
             Stream::Tcp(stream) => (&*stream).read(free),
             Stream::Unix(stream) => (&*stream).read(free),
         });
+        // A stream that has given less than there was room for is empty, or has ended.
+        if !matches!(read, Poll::Ready(Ok(count)) if count == room || count == 0) {
+            self.0.is_readable.store(false, Ordering::Relaxed);
+        }
         read.map(|read| read.map(|count| buffer.advance(count)))
     }
 }

@@ -66,8 +66,6 @@ enum Reading {
     Lost(&'static str),
 }
 
-const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-
 impl View {
     pub(super) const fn new(shared: Arc<Shared>) -> Self {
         Self { shared, reading: Mutex::new(Reading::NotBegun) }
@@ -94,7 +92,7 @@ impl View {
         let lease = self.shared.lease()?;
         let session = lease.session()?;
         let output = session.run(async {
-            let beginning = session.client.batch_execute(BEGIN);
+            let beginning = session.client.batch_execute(session.begin_snapshot());
             let (begun, output) = tokio::join!(biased; beginning, statement(session));
             begun?;
             output

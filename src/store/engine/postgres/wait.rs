@@ -10,13 +10,28 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::{block_in_place, unconstrained};
 
+use crate::bounds::DATABASE_WAIT_IN_PLACE;
+
 /// The output of a future, or `None` if it is not there in time.
 pub(super) fn wait<F: Future>(work: F, at_most: Duration) -> Option<F::Output> {
     blocking(|| poll_until(work, Instant::now().checked_add(at_most)?))
 }
 
+/// Waits in two parts: until the first deadline the thread just blocks, behind it other tasks of its
+/// runtime move to another thread. Most waits are short, and a change of threads costs as much as a
+/// read. `look` returns `None` at its deadline.
+pub(super) fn in_two_parts<T>(
+    at_most: Duration,
+    mut look: impl FnMut(Instant) -> Option<T>,
+) -> Option<T> {
+    let begun = Instant::now();
+    let deadline = begun.checked_add(at_most)?;
+    let short = begun.checked_add(DATABASE_WAIT_IN_PLACE)?.min(deadline);
+    look(short).or_else(|| blocking(|| look(deadline)))
+}
+
 /// Runs work that blocks. On a worker of a runtime, other tasks move to another thread meanwhile.
-pub(super) fn blocking<T>(work: impl FnOnce() -> T) -> T {
+fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => block_in_place(work),
         // A runtime with one thread runs an operator's command or a test.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::task::unconstrained;
 
 use crate::store::engine::postgres::socket::Socket;
-use crate::store::engine::postgres::wait::blocking;
+use crate::store::engine::postgres::wait::in_two_parts;
 
 /// The other end of a client: it sends the client's messages and receives the answers.
 type Connection = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -52,25 +52,28 @@ impl Wire {
         self.socket.close();
     }
 
-    /// Sends what the client has queued, without a wait, and takes answers that have arrived.
-    /// Returns false if the connection has ended.
-    pub(super) fn push(&mut self) -> bool {
+    /// Sends what the client has queued, without a wait.
+    pub(super) fn push(&mut self) {
         let mut cx = Context::from_waker(Waker::noop());
         self.is_over = self.is_over || self.connection.as_mut().poll(&mut cx).is_ready();
+    }
+
+    /// False if the connection is known to have ended. One that has ended while it was idle is found
+    /// by its next use.
+    pub(super) const fn is_open(&self) -> bool {
         !self.is_over
     }
 }
 
 /// Polls work that uses this socket until it is done. `None` if the time is over.
 pub(super) fn run<F: Future>(socket: &Socket, work: F, at_most: Duration) -> Option<F::Output> {
-    blocking(|| {
-        let deadline = Instant::now().checked_add(at_most)?;
-        let woken = Arc::new(Woken(AtomicBool::new(false)));
-        let waker = Waker::from(Arc::clone(&woken));
-        let mut cx = Context::from_waker(&waker);
-        // The budget of a task that this thread may be running does not count here: without tasks in
-        // between, it would never be renewed.
-        let mut work = pin!(unconstrained(work));
+    let woken = Arc::new(Woken(AtomicBool::new(false)));
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut cx = Context::from_waker(&waker);
+    // The budget of a task that this thread may be running does not count here: without tasks in
+    // between, it would never be renewed.
+    let mut work = pin!(unconstrained(work));
+    in_two_parts(at_most, |deadline| {
         loop {
             if let Poll::Ready(output) = work.as_mut().poll(&mut cx) {
                 return Some(output);
@@ -79,11 +82,8 @@ pub(super) fn run<F: Future>(socket: &Socket, work: F, at_most: Duration) -> Opt
             if woken.0.swap(false, Ordering::Relaxed) {
                 continue;
             }
-            let left = deadline.checked_duration_since(Instant::now())?;
-            if left.is_zero() {
-                return None;
-            }
-            socket.wait(left);
+            let left = deadline.checked_duration_since(Instant::now());
+            socket.wait(left.filter(|left| !left.is_zero())?);
         }
     })
 }
