@@ -22,7 +22,9 @@ pub const CODE_PAIR_AFTER: Duration = Duration::from_mins(4);
 pub const CODE_PAIR_KEPT: Duration = Duration::from_mins(5);
 /// Keys of codes in one message.
 pub const CODE_KEYS_PER_MESSAGE: usize = 1_000;
-/// The wait of a server that starts for the keys of the others.
+/// The wait of a server that starts for the first sign of life of each other one.
+pub const CODE_KEYS_WAIT: Duration = Duration::from_millis(1_500);
+/// Its wait for the keys of those that live.
 pub const CODE_KEYS_WAIT_MAX: Duration = Duration::from_secs(5);
 /// Processes of one store. Every one of them watches all the others.
 pub const PROCESSES_MAX: usize = 64;
@@ -31,5 +33,6 @@ pub const HOST_NAME_MAX: usize = 64;
 
 const _: () = assert!(PROCESS_POLL.as_millis() * 2 < PROCESS_STALE_AFTER.as_millis());
 const _: () = assert!(PROCESS_BEAT.as_millis() * 5 < PROCESS_DEAD_AFTER.as_millis());
+const _: () = assert!(PROCESS_BEAT.as_millis() < CODE_KEYS_WAIT.as_millis());
 const _: () = assert!(CODE_PAIR_AFTER.as_millis() < CODE_PAIR_KEPT.as_millis());
 const _: () = assert!(LEADER_DOUBT_AFTER.as_millis() < PROCESS_DEAD_AFTER.as_millis());

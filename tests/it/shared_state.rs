@@ -73,11 +73,12 @@ fn a_code_is_read_by_both_processes_and_outlives_the_one_that_took_it() {
     assert_eq!(code(&one), Some(json!("987")));
 }
 
-/// The part of a new key's rate that one request takes. A test tenant has 50 requests for each key.
-fn cost(vault: &Vault) -> u64 {
+/// The requests of a new key that are admitted at once. A test tenant has 50 in ten seconds for each
+/// key.
+fn admitted(vault: &Vault) -> usize {
     let key = vault.key_with("private", &["token:create"], &json!([]));
-    let answer = vault.send(&get("/permissions").key(&key)).with_status(200);
-    50 - answer.header("x-ratelimit-remaining").unwrap().parse::<u64>().unwrap()
+    let request = get("/permissions").key(&key);
+    (0..1_000).find(|_| vault.send(&request).status == 429).expect("there is a limit")
 }
 
 #[test]
@@ -88,7 +89,9 @@ fn rates_are_divided_by_the_number_of_processes_if_the_settings_say_so() {
         vault.set("engine.divide_rate_limits = true");
         vault.restart_as_service();
     }
-    wait_until("both count a request as two", || cost(&one) == 2 && cost(&two) == 2);
+    // A slow client gets more, since the time gives some back.
+    let is_half = |vault: &Vault| (25..40).contains(&admitted(vault));
+    wait_until("each has half of the rate", || is_half(&one) && is_half(&two));
     assert_eq!(two.stop(), Some(0));
-    wait_until("the other one has the rate alone", || cost(&one) == 1);
+    wait_until("the other one has the whole rate", || admitted(&one) >= 50);
 }

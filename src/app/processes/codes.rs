@@ -8,40 +8,24 @@
 //! in the row of a process: a stranger with access to the database can neither ask for keys nor add
 //! any. Keys that no process has in its memory are gone.
 //!
-//! A process sends a new key to all others before it uses the key, and all its keys to a process
-//! that has joined. The leader also passes on those of processes that have ended.
+//! A process sends a new key to all others before it uses the key, and all keys that it has to a
+//! process that has joined, since their makers may have ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use uuid::Uuid;
 
 use crate::app::error::{Error, Fault};
 use crate::app::keys::received_cvc_keys::CvcKey;
 use crate::app::processes::Processes;
-use crate::bounds::{CODE_KEYS_PER_MESSAGE, CODE_PAIR_AFTER, CODE_PAIR_KEPT};
-use crate::crypto::{Identity, Random, TransferMessage, TransferPair};
-use crate::domain::process::ProcessRole;
+use crate::app::processes::code_exchange::CodeExchange;
+use crate::bounds::CODE_KEYS_PER_MESSAGE;
+use crate::crypto::{Identity, TransferMessage, TransferPair};
+use crate::domain::process::{ListedProcess, ProcessRole};
 use crate::secret::Secret;
 use crate::store::shared::{CodeMessage, ProcessRow, SharedRows};
 use crate::store::{CvcKeyName, Snapshot, Table, tables};
-
-/// The state of the exchange, in memory.
-#[derive(Debug, Default)]
-pub(in crate::app) struct CodeExchange {
-    pairs: Pairs,
-    /// The others that were sent all keys of this process.
-    greeted: BTreeSet<Uuid>,
-    /// The others that have sent a message.
-    heard: BTreeSet<Uuid>,
-    /// Messages that were read and are still in the store.
-    read: BTreeSet<Vec<u8>>,
-}
-
-/// Key pairs with the age of the process when they were made. The last one is in use.
-#[derive(Debug, Default)]
-struct Pairs(Vec<(Duration, TransferPair)>);
 
 /// Keys with their names.
 type Keys = BTreeMap<CvcKeyName, Vec<CvcKey>>;
@@ -57,15 +41,15 @@ impl Processes<'_> {
         key: &CvcKey,
     ) -> Result<(), Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(()) };
-        let others = self.other_servers(shared, &ProcessRow::all(&self.vault.snapshot()?)?);
+        let others = other_servers(shared, &ProcessRow::all(&self.vault.snapshot()?)?);
         self.send_codes(shared, &others, &Keys::from([(name, vec![Arc::clone(key)])])).await
     }
 
-    /// Sends the keys of this process to servers that have joined, and removes messages that are no
+    /// Sends all keys to servers that have joined, and removes messages that are no
     /// longer needed. A part of each beat.
     pub(super) async fn exchange_codes(self, rows: &[ProcessRow]) -> Result<(), Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(()) };
-        let others = self.other_servers(shared, rows);
+        let others = other_servers(shared, rows);
         let ids: BTreeSet<Uuid> = others.iter().map(|row| row.id).collect();
         let is_server = self.vault.processes.own().role == ProcessRole::Server;
         let newcomers: Vec<_> = {
@@ -77,10 +61,8 @@ impl Processes<'_> {
         };
         if is_server && !newcomers.is_empty() {
             let mut keys = self.vault.cvcs().own_keys()?;
-            if self.leads() {
-                for (name, more) in self.vault.received_cvc_keys.all() {
-                    keys.entry(name).or_default().extend(more);
-                }
+            for (name, more) in self.vault.received_cvc_keys.all() {
+                keys.entry(name).or_default().extend(more);
             }
             self.send_codes(shared, &newcomers, &keys).await?;
             self.codes().greeted.extend(newcomers.iter().map(|row| row.id));
@@ -108,14 +90,14 @@ impl Processes<'_> {
         Ok(())
     }
 
-    /// True when all other servers have sent their keys to this one.
-    pub fn has_all_codes(self) -> Result<bool, Error> {
-        let Some(shared) = self.vault.store.shared() else { return Ok(true) };
-        let snapshot = self.vault.snapshot()?;
-        self.receive_codes(&snapshot)?;
-        let others = self.other_servers(shared, &ProcessRow::all(&snapshot)?);
+    /// The other servers that have not sent their keys to this one.
+    pub fn not_heard(self) -> Result<Vec<ListedProcess>, Error> {
+        self.receive_codes(&self.vault.snapshot()?)?;
+        let mut others = self.list()?;
         let codes = self.codes();
-        Ok(others.iter().all(|row| codes.heard.contains(&row.id)))
+        others.retain(|it| !it.is_own && it.role == ProcessRole::Server);
+        others.retain(|it| !codes.heard.contains(&it.id));
+        Ok(others)
     }
 
     /// The public half of the key pair of this process, sealed, for its row.
@@ -172,8 +154,9 @@ impl Processes<'_> {
             plain.extend(minute.to_be_bytes());
             plain.extend(key.expose());
         }
-        let sent = TransferPair::send(public, plain.expose(), random)
-            .map_err(|_| Error::Internal(Fault::Impossible("a key pair of a process is none")))?;
+        let sent = TransferPair::send(public, plain.expose(), random).or(Err(Error::Internal(
+            Fault::Impossible("the public key of a process is not valid"),
+        )))?;
         let place = CodeMessage::place(recipient, shared.process().id(), random.bytes());
         let message = [sent.public.as_slice(), &sent.sealed].concat();
         let system = self.vault.keys().system();
@@ -188,7 +171,7 @@ impl Processes<'_> {
         let (public, sealed) = opened.expose().split_first_chunk()?;
         let sent = TransferMessage { public: *public, sealed: sealed.to_vec() };
         let codes = self.codes();
-        let plain = codes.pairs.0.iter().find_map(|(_, pair)| pair.receive(&sent).ok())?;
+        let plain = codes.pairs.receive(&sent)?;
         let (entries, rest) = plain.expose().as_chunks::<ENTRY_BYTES>();
         let entries = entries.iter().map(entry).collect::<Option<_>>()?;
         rest.is_empty().then_some((sender, entries))
@@ -226,30 +209,15 @@ impl Processes<'_> {
         Ok(())
     }
 
-    fn other_servers(self, shared: SharedRows<'_>, rows: &[ProcessRow]) -> Vec<ProcessRow> {
-        let own = shared.process().id();
-        let is_other = |row: &&ProcessRow| row.id != own && row.role == ProcessRole::Server;
-        rows.iter().filter(is_other).cloned().collect()
-    }
-
     fn codes(&self) -> MutexGuard<'_, CodeExchange> {
         self.vault.processes.codes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Pairs {
-    /// Makes a new pair if the last one is old, and destroys the pairs that are no longer needed.
-    fn renew(&mut self, now: Duration, random: &Random) {
-        self.0.retain(|(made, _)| now < made.saturating_add(CODE_PAIR_KEPT));
-        let is_old = |made: Duration| now >= made.saturating_add(CODE_PAIR_AFTER);
-        if self.0.last().is_none_or(|(made, _)| is_old(*made)) {
-            self.0.push((now, TransferPair::new(random)));
-        }
-    }
-
-    fn current(&self) -> Option<&TransferPair> {
-        self.0.last().map(|(_, pair)| pair)
-    }
+fn other_servers(shared: SharedRows<'_>, rows: &[ProcessRow]) -> Vec<ProcessRow> {
+    let own = shared.process().id();
+    let is_other = |row: &&ProcessRow| row.id != own && row.role == ProcessRole::Server;
+    rows.iter().filter(is_other).cloned().collect()
 }
 
 const fn of_process(key: &[u8]) -> Identity<'_> {
@@ -260,26 +228,4 @@ fn entry(bytes: &[u8; ENTRY_BYTES]) -> Option<(CvcKeyName, CvcKey)> {
     let (tenant, rest) = bytes.split_first_chunk::<16>()?;
     let (minute, key) = rest.split_first_chunk::<8>()?;
     Some(((*tenant, u64::from_be_bytes(*minute)), Arc::new(Secret::new(key.try_into().ok()?))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_pair_is_replaced_and_then_destroyed_while_the_process_runs() {
-        let (mut pairs, random) = (Pairs::default(), Random::new());
-        let minutes = |minutes: u64| Duration::from_mins(minutes);
-        let mut publics = Vec::new();
-        // The minute, the number of pairs, and whether the last one is new.
-        for (minute, count, is_new) in
-            [(0, 1, true), (3, 1, false), (4, 2, true), (5, 1, false), (8, 2, true), (60, 1, true)]
-        {
-            pairs.renew(minutes(minute), &random);
-            assert_eq!(pairs.0.len(), count, "minute {minute}");
-            let public = pairs.current().unwrap().public();
-            assert_eq!(publics.last() != Some(&public), is_new, "minute {minute}");
-            publics.push(public);
-        }
-    }
 }

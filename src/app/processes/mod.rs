@@ -7,6 +7,7 @@
 //! long as it works, but never leads. [`crate::store::shared`] has the rules of the rows.
 
 mod beat;
+mod code_exchange;
 mod codes;
 mod follow;
 mod lead;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use crate::app::processes::codes::CodeExchange;
+use crate::app::processes::code_exchange::CodeExchange;
 use crate::domain::process::ProcessRole;
 use crate::domain::time::Timestamp;
 use crate::store::Term;

@@ -236,11 +236,10 @@ impl Verification<'_> {
         report: &mut Report,
     ) -> Result<(), Error> {
         let Some(value) = snapshot.value(Table::Cvcs, place)? else {
-            report.find(format!("{id}: its card verification code is missing"));
-            return Ok(());
+            return Ok(report.find(format!("{id}: its card verification code is missing")));
         };
-        let identity = tables::cvc_identity(tenant, id);
-        match self.vault.cvcs().open(tenant, &identity, &value, Timestamp::from_micros(0)) {
+        let (identity, now) = (tables::cvc_identity(tenant, id), Timestamp::from_micros(0));
+        match self.vault.cvcs().open(tenant, &identity, &value, now) {
             Ok(Some(_)) => report.cvcs = report.cvcs.saturating_add(1),
             Ok(None) => report.cvcs_gone = report.cvcs_gone.saturating_add(1),
             Err(_) => report.find(format!("{id}: its card verification code does not open")),
@@ -299,19 +298,17 @@ impl Verification<'_> {
                 report.find(format!("token {id}: its record does not open"));
                 continue;
             };
-            let (places, expected): (Vec<_>, Vec<_>) =
-                rows::entries(&found.token, keys.index()).into_iter().unzip();
+            let entries = rows::entries(&found.token, keys.index());
             let others = rows::entries_under_other_keys(&found.token, keys);
-            let all: Vec<_> = places.iter().chain(&others).cloned().collect();
-            let mut stored = snapshot.values_at(&all)?.into_iter();
-            for (((table, _), expected), stored) in places.iter().zip(expected).zip(&mut stored) {
+            let places: Vec<_> = entries.keys().chain(&others).cloned().collect();
+            let mut stored = snapshot.values_at(&places)?.into_iter();
+            for (((table, _), value), stored) in entries.iter().zip(&mut stored) {
                 report.index_entries = report.index_entries.saturating_add(1);
-                if stored != Some(expected) {
+                if stored.as_ref() != Some(value) {
                     report.find(format!("token {id}: an entry of {} is missing", table.name()));
                 }
             }
-            // During a rotation, a record that is sealed under the new key has its index entries
-            // under both keys.
+            // During a rotation, a record under the new key has its entries under both keys.
             let both = SealingKey::number_of(&sealed) == Some(keys.number())
                 && matches!(keys.phase(), Phase::Both | Phase::Flipped);
             for ((table, _), stored) in others.iter().zip(stored) {

@@ -3,14 +3,14 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 use crate::app::{Beat, Error, Vault};
-use crate::bounds::{CODE_KEYS_WAIT_MAX, PROCESS_BEAT, PROCESS_POLL, SWEEP_PERIOD};
+use crate::bounds::{CODE_KEYS_WAIT, CODE_KEYS_WAIT_MAX, PROCESS_BEAT, PROCESS_POLL, SWEEP_PERIOD};
 use crate::cli::support::failure::Failure;
 use crate::cli::support::failure_texts::refused;
 use crate::cli::support::membership::host_name;
-use crate::domain::process::ProcessRole;
+use crate::domain::process::{ListedProcess, ProcessRole};
 use crate::limits::Limiter;
 use crate::log::{Event, Log, Value};
 use crate::server::tasks::Tasks;
@@ -32,7 +32,7 @@ pub(in crate::cli) async fn begin(
     tell(&joined, log);
     tasks.spawn(poll(Arc::clone(vault)));
     tasks.spawn(beat(Arc::clone(vault), log.clone(), limiter));
-    if !receive_codes(vault).await {
+    if !receive_codes(vault).await.map_err(|error| refused(&error))? {
         log.event(Event::warn("card_codes_missing"));
     }
     tasks.spawn(watch_term(Arc::clone(vault), log.clone()));
@@ -40,16 +40,24 @@ pub(in crate::cli) async fn begin(
     Ok(())
 }
 
-/// Waits for the keys of card verification codes that the other servers have. Without those of a
-/// server that does not answer, its codes are missing here.
-async fn receive_codes(vault: &Vault) -> bool {
-    let begun = Instant::now();
+/// Waits for the keys of card verification codes that the other servers have. One that has been
+/// killed sends nothing, and is not waited for longer than a live one needs.
+async fn receive_codes(vault: &Vault) -> Result<bool, Error> {
+    let before = vault.processes().list()?;
+    let mut waited = Duration::ZERO;
     loop {
-        match vault.processes().has_all_codes() {
-            Ok(true) => return true,
-            Ok(false) | Err(_) if begun.elapsed() > CODE_KEYS_WAIT_MAX => return false,
-            Ok(false) | Err(_) => tokio::time::sleep(PROCESS_POLL).await,
+        let silent = vault.processes().not_heard()?;
+        let is_dead = |it: &ListedProcess| {
+            before.iter().any(|old| old.id == it.id && old.beat_at == it.beat_at)
+        };
+        if silent.is_empty() || (waited >= CODE_KEYS_WAIT && silent.iter().all(is_dead)) {
+            return Ok(true);
         }
+        if waited >= CODE_KEYS_WAIT_MAX {
+            return Ok(false);
+        }
+        tokio::time::sleep(PROCESS_POLL).await;
+        waited = waited.saturating_add(PROCESS_POLL);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
@@ -63,12 +63,11 @@ fn while_alive<T>(vault: &Vault, runtime: &Runtime, work: impl FnOnce() -> T) ->
 }
 
 async fn stay_alive(vault: &Vault) {
-    let mut beaten = Instant::now();
-    loop {
+    let polls_per_beat = times(PROCESS_BEAT);
+    for poll in 1_u128.. {
         tokio::time::sleep(PROCESS_POLL).await;
         let mut alive = vault.processes().poll();
-        if beaten.elapsed() >= PROCESS_BEAT {
-            beaten = Instant::now();
+        if poll.is_multiple_of(polls_per_beat) {
             alive = alive.and(vault.processes().beat().await.map(drop));
         }
         // The store has failed, which the work finds as well. Anything else may pass.
@@ -81,18 +80,24 @@ async fn stay_alive(vault: &Vault) {
 /// Returns when each other process has given a sign of life, or was counted out: one that was killed
 /// leaves its row, and counts as live for ten seconds.
 pub(in crate::cli) async fn find_living(vault: &Vault) -> Result<(), Error> {
-    let (before, begun) = (vault.processes().list()?, Instant::now());
-    loop {
+    let before = vault.processes().list()?;
+    for _ in 0..times(COUNTED_OUT_AFTER) {
         let now = vault.processes().list()?;
         let is_known = |old: &ListedProcess| {
             let mut same = now.iter().filter(|it| it.id == old.id);
             old.is_own || same.all(|it| it.beat_at != old.beat_at)
         };
-        if before.iter().all(is_known) || begun.elapsed() > COUNTED_OUT_AFTER {
-            return Ok(());
+        if before.iter().all(is_known) {
+            break;
         }
         tokio::time::sleep(PROCESS_POLL).await;
     }
+    Ok(())
+}
+
+/// The number of looks in this time.
+const fn times(time: Duration) -> u128 {
+    time.as_millis() / PROCESS_POLL.as_millis()
 }
 
 /// The host's name, for the list of processes.

@@ -204,7 +204,6 @@ async fn rotate_to_the_end(vault: &Vault) -> Result<(), Error> {
             // For another process, or for the next sign of life of this one.
             Step::Waiting => tokio::time::sleep(ROTATION_WAIT).await,
             Step::Entered(..) | Step::Finished(..) | Step::MasterReplaced | Step::Walked { .. } => {
-                ()
             }
         }
         let RotationProgress { done, total, .. } = vault.rotation().progress()?;

@@ -234,7 +234,7 @@ fn count_entries_of(
         places.extend(new.into_iter().chain(old));
     }
     let mut present = snapshot.values_at(&places)?.into_iter().map(|it| u64::from(it.is_some()));
-    let mut placed: u64 = 0;
+    let mut total: u64 = 0;
     for (new, old) in shares {
         let mut present = |count| present.by_ref().take(count).fold(0_u64, u64::saturating_add);
         let (new, old) = (present(new), present(old));
@@ -243,9 +243,9 @@ fn count_entries_of(
         counted.add(0, new);
         counted.add(1, old.saturating_sub(doubled));
         counted.doubled = counted.doubled.saturating_add(doubled);
-        placed = placed.saturating_add(new).saturating_add(old);
+        total = total.saturating_add(new).saturating_add(old);
     }
-    Ok(placed)
+    Ok(total)
 }
 
 fn inventory(

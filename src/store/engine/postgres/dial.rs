@@ -90,8 +90,8 @@ impl Dialer {
     ) -> Result<Dialed, Fault> {
         let begun = Instant::now();
         let left = || DATABASE_CONNECT_MAX.saturating_sub(begun.elapsed());
-        let (dialer, place) = (Arc::clone(self), host.clone());
-        let connecting = runtime.spawn(async move { connect(&dialer.names, &place).await });
+        let (own, place) = (Arc::clone(self), host.clone());
+        let connecting = runtime.spawn(async move { connect(&own.names, &place).await });
         let socket = wait(connecting, left()).ok_or(Fault::Lost(NOT_ACCEPTED))?;
         let socket = socket.or(Err(Fault::Lost("the engine is closed")))??;
         let mut config = Config::new();

@@ -18,8 +18,8 @@ pub(super) fn wait<F: Future>(work: F, at_most: Duration) -> Option<F::Output> {
 }
 
 /// Waits in two parts: until the first deadline the thread just blocks, behind it other tasks of its
-/// runtime move to another thread. Most waits are short, and a change of threads costs as much as a
-/// read. `look` returns `None` at its deadline.
+/// runtime move to another thread. Most waits are short, and a change of threads takes longer than
+/// many of them. `look` returns `None` at its deadline.
 pub(super) fn in_two_parts<T>(
     at_most: Duration,
     mut look: impl FnMut(Instant) -> Option<T>,
