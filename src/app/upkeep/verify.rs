@@ -12,8 +12,7 @@ use crate::app::access::applications::open_application;
 use crate::app::access::authenticate::open_api_key;
 use crate::app::commit::idempotency;
 use crate::app::error::Error;
-use crate::app::tokens::intents;
-use crate::app::tokens::rows;
+use crate::app::tokens::{intents, rows};
 use crate::app::upkeep::verify_sealed::{verify_pairs, verify_sealed, verify_unsealed};
 use crate::app::vault::Vault;
 use crate::bounds::{APPLICATIONS_MAX, VERIFY_FINDINGS_MAX};
@@ -236,7 +235,8 @@ impl Verification<'_> {
         report: &mut Report,
     ) -> Result<(), Error> {
         let Some(value) = snapshot.value(Table::Cvcs, place)? else {
-            return Ok(report.find(format!("{id}: its card verification code is missing")));
+            report.find(format!("{id}: its card verification code is missing"));
+            return Ok(());
         };
         let (identity, now) = (tables::cvc_identity(tenant, id), Timestamp::from_micros(0));
         match self.vault.cvcs().open(tenant, &identity, &value, now) {
