@@ -42,8 +42,9 @@ pub const DATABASE_OUTCOME_PAUSE: Duration = Duration::from_millis(200);
 /// The time that a worker of the server blocks for an answer before other tasks move to another
 /// thread.
 pub const DATABASE_WAIT_IN_PLACE: Duration = Duration::from_millis(5);
-/// Workers of a server on a database. Each connection may block one of them.
-pub const DATABASE_WORKERS: usize = DATABASE_CONNECTIONS_MAX + 4;
+/// Workers of a server on a database, some of which block for an answer. Each of them keeps memory of
+/// its own.
+pub const DATABASE_WORKERS: usize = 4;
 /// Threads that look up names and connect.
 pub const DATABASE_THREADS: usize = 1;
 /// Rows that a restore writes in one transaction.
