@@ -54,7 +54,7 @@ impl KeyTransfer {
         key.open(&identity(&receiver), &message.sealed)
     }
 
-    /// The sending side. `receiver` is the [`KeyTransfer::public`] of the receiving side.
+    /// The sending side of either. `receiver` is the public half of the receiving side.
     pub fn send(
         receiver: &[u8; 32],
         plain: &[u8],
@@ -81,15 +81,6 @@ impl TransferPair {
         let shared = self.0.agree(message.public)?;
         let key = derive(shared.expose(), &receiver, &message.public);
         key.open(&identity(&receiver), &message.sealed)
-    }
-
-    /// The sending side. `receiver` is the [`TransferPair::public`] of the receiving side.
-    pub fn send(
-        receiver: &[u8; 32],
-        plain: &[u8],
-        random: &Random,
-    ) -> Result<TransferMessage, OpenFailed> {
-        KeyTransfer::send(receiver, plain, random)
     }
 }
 
@@ -151,14 +142,14 @@ mod tests {
         let random = Random::new();
         let (one, other) = (TransferPair::new(&random), TransferPair::new(&random));
         for plain in [b"a key".as_slice(), b"another", b""] {
-            let mut message = TransferPair::send(&one.public(), plain, &random).unwrap();
+            let mut message = KeyTransfer::send(&one.public(), plain, &random).unwrap();
             assert_eq!(one.receive(&message).unwrap().expose(), plain);
             assert!(other.receive(&message).is_err());
             // A point that gives the same secret for every private key.
             message.public = [0; 32];
             assert!(one.receive(&message).is_err());
         }
-        assert!(TransferPair::send(&[0; 32], b"a key", &random).is_err());
+        assert!(KeyTransfer::send(&[0; 32], b"a key", &random).is_err());
     }
 
     #[test]

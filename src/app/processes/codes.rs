@@ -21,7 +21,7 @@ use crate::app::keys::received_cvc_keys::CvcKey;
 use crate::app::processes::Processes;
 use crate::app::processes::code_exchange::CodeExchange;
 use crate::bounds::CODE_KEYS_PER_MESSAGE;
-use crate::crypto::{Identity, TransferMessage, TransferPair};
+use crate::crypto::{Identity, KeyTransfer, TransferMessage};
 use crate::domain::process::{ListedProcess, ProcessRole};
 use crate::secret::Secret;
 use crate::store::shared::{CodeMessage, ProcessRow, SharedRows};
@@ -45,8 +45,8 @@ impl Processes<'_> {
         self.send_codes(shared, &others, &Keys::from([(name, vec![Arc::clone(key)])])).await
     }
 
-    /// Sends all keys to servers that have joined, and removes messages that are no
-    /// longer needed. A part of each beat.
+    /// Sends all keys to servers that have joined, and removes messages that are no longer needed.
+    /// A part of each beat.
     pub(super) async fn exchange_codes(self, rows: &[ProcessRow]) -> Result<(), Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(()) };
         let others = other_servers(shared, rows);
@@ -80,7 +80,11 @@ impl Processes<'_> {
             // One that does not open is from a stranger, or came too late for its pair.
             if let Some((sender, keys)) = self.open_message(&message) {
                 let now = tables::cvc_minute(self.vault.now());
-                for (name, key) in keys.into_iter().filter(|((_, minute), _)| *minute >= now) {
+                // The sender may not know yet that a tenant is being deleted.
+                let is_needed = |(tenant, minute): &CvcKeyName| {
+                    *minute >= now && !self.vault.store.is_closed(tenant)
+                };
+                for (name, key) in keys.into_iter().filter(|(name, _)| is_needed(name)) {
                     self.vault.received_cvc_keys.keep(name, key);
                 }
                 self.codes().heard.insert(sender);
@@ -128,13 +132,12 @@ impl Processes<'_> {
         } else {
             entries.chunks(CODE_KEYS_PER_MESSAGE).collect()
         };
-        for recipient in recipients {
-            // A row that a stranger has written gets nothing.
-            let Some(public) = self.public_of(recipient) else { continue };
-            for part in &parts {
-                let message = self.message(shared, recipient.id, &public, part)?;
-                shared.send(vec![message]).await?;
-            }
+        // A row that a stranger has written gets nothing.
+        let publics = recipients.iter().filter_map(|row| Some((row.id, self.public_of(row)?)));
+        let publics: Vec<_> = publics.collect();
+        for part in parts.into_iter().filter(|_| !publics.is_empty()) {
+            let message = |(id, public): &(Uuid, [u8; 32])| self.message(shared, *id, public, part);
+            shared.send(publics.iter().map(message).collect::<Result<_, _>>()?).await?;
         }
         Ok(())
     }
@@ -154,7 +157,7 @@ impl Processes<'_> {
             plain.extend(minute.to_be_bytes());
             plain.extend(key.expose());
         }
-        let sent = TransferPair::send(public, plain.expose(), random).or(Err(Error::Internal(
+        let sent = KeyTransfer::send(public, plain.expose(), random).or(Err(Error::Internal(
             Fault::Impossible("the public key of a process is not valid"),
         )))?;
         let place = CodeMessage::place(recipient, shared.process().id(), random.bytes());

@@ -199,12 +199,13 @@ async fn rotate_to_the_end(vault: &Vault) -> Result<(), Error> {
     let job = vault.upkeep().jobs().begin(String::from("rotation"));
     let mut walk = Walk::default();
     loop {
-        match vault.rotation().rotate_step(&mut walk).await? {
-            Step::Idle => return Ok(()),
-            // For another process, or for the next sign of life of this one.
-            Step::Waiting => tokio::time::sleep(ROTATION_WAIT).await,
-            Step::Entered(..) | Step::Finished(..) | Step::MasterReplaced | Step::Walked { .. } => {
-            }
+        let step = vault.rotation().rotate_step(&mut walk).await?;
+        if step == Step::Idle {
+            return Ok(());
+        }
+        // It waits for another process, or for the next sign of life of this one.
+        if step == Step::Waiting {
+            tokio::time::sleep(ROTATION_WAIT).await;
         }
         let RotationProgress { done, total, .. } = vault.rotation().progress()?;
         job.set_done(done);

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
-
 use tokio_postgres::{Client, Error};
 
 use crate::bounds::DATABASE_ANSWER_MAX;

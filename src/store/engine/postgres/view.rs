@@ -96,7 +96,9 @@ impl View {
             let (begun, output) = tokio::join!(biased; beginning, statement(session));
             begun?;
             output
-        })?;
+        });
+        // It is not known which transaction the session is in.
+        let output = output.inspect_err(|_| session.give_up())?;
         Ok((lease, output))
     }
 }
