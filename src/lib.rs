@@ -24,7 +24,7 @@
 //! | [`log`] | one JSON line for each event, without text from outside | bounds, domain, metrics |
 //! | [`threeds`] | 3-D Secure: messages, rules, the session's states, the simulator; pure | bounds, domain, secret |
 //! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, domain, limits, log, secret, threeds |
-//! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring`, `x25519-dalek` and `age` | bounds, domain, secret |
+//! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring` and `x25519-dalek` | bounds, domain, secret |
 //! | [`names`] | a resolver of host names without the C library | bounds, crypto |
 //! | [`store`] | tables, records, snapshots, backups, the audit chain, the one writer and the engines under it; alone in knowing `redb` and `tokio-postgres` | bounds, clock, crypto, domain, idempotency, metrics, names, secret, threeds |
 //! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, idempotency, metrics, secret, store, threeds |

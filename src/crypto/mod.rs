@@ -1,10 +1,11 @@
-//! Cryptography: keys, sealing, keyed hashes, randomness. No other module uses `ring`,
-//! `x25519-dalek` or `age`.
+//! Cryptography: keys, sealing, keyed hashes, randomness. No other module uses `ring` or
+//! `x25519-dalek`.
 //!
 //! Invariant: a key leaves this module only sealed under another key. The exceptions are the text
 //! of a new master key, which is written to its file, its shares, and the private halves of client
 //! encryption keys, which the app seals in their records.
 
+mod age;
 mod api_keys;
 mod chain;
 mod client_keys;
@@ -17,13 +18,13 @@ mod mac;
 mod master;
 mod phase;
 mod random;
-mod recipients;
 mod seal;
 mod sha256;
 mod shares;
 mod uses;
 mod webhook_key;
 
+pub use age::{AgeRecipients, AgeWriter, InvalidRecipient};
 pub use chain::{Link, LinkedRow, SIGNATURE_BYTES, SigningKey, is_signed_by};
 #[cfg(test)]
 pub use client_keys::seal_for_client_key;
@@ -37,7 +38,6 @@ pub use mac::{hmac_sha1, hmac_sha256, hmac_sha512};
 pub use master::{BackupKey, MasterKey};
 pub use phase::Phase;
 pub use random::Random;
-pub use recipients::{AgeRecipients, AgeWriter, InvalidRecipient};
 pub use seal::{
     Identity, OpenFailed, SEAL_OVERHEAD_BYTES, SEALED_KEY_BYTES, SealingKey, Version, version,
 };

@@ -127,7 +127,7 @@ impl Transfer<'_> {
         let (file, partial) = Partial::create(partial(path))?;
         let snapshot = self.vault.snapshot()?;
         let keys = self.vault.keys().tenant_keys(&snapshot, tenant.id)?;
-        let out = recipients.seal(BufWriter::new(&file))?;
+        let out = recipients.seal(BufWriter::new(&file), self.vault.random())?;
         let now = self.vault.now();
         let summary = ExportSummary::default();
         let mut lines = Lines { snapshot, keys, out, render, summary, now };

@@ -1,93 +1,83 @@
-//! Sealing to the public keys of people, in the age format (age-encryption.org/v1), so that the
-//! file can be opened without this program. No other module uses the crate `age`.
+//! The header of a file: the public keys that open it.
 
 use std::fmt;
 use std::io::{self, Write};
 
-use age::Encryptor;
-use age::stream::StreamWriter;
-use age::x25519::Recipient;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use ring::agreement::{EphemeralPrivateKey, UnparsedPublicKey, X25519, agree_ephemeral};
+use ring::error::Unspecified;
+use ring::hmac;
 
+use crate::crypto::age::stream::{AgeWriter, seal, sealing_key};
+use crate::crypto::age::{FileKey, bech32, derive};
 use crate::crypto::client_keys::is_public_key;
+use crate::crypto::random::Random;
+use crate::secret::Secret;
 
 /// Public keys such as `age1...`, at least one.
-pub struct AgeRecipients(Vec<Recipient>);
+pub struct AgeRecipients(Vec<[u8; 32]>);
 
 /// A text that is not the public key of a person, or no text at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidRecipient;
 
-/// Seals what is written to it. Without [`AgeWriter::finish`] the output cannot be opened.
-pub struct AgeWriter<W: Write>(StreamWriter<W>);
+const VERSION: &str = "age-encryption.org/v1";
 
 impl AgeRecipients {
     pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, InvalidRecipient> {
-        let parsed = texts.into_iter().map(|text| text.parse().map_err(|_text| InvalidRecipient));
-        let recipients: Vec<Recipient> = parsed.collect::<Result<_, _>>()?;
-        if !recipients.iter().all(is_key_of_a_person) {
-            return Err(InvalidRecipient);
-        }
-        if recipients.is_empty() { Err(InvalidRecipient) } else { Ok(Self(recipients)) }
+        // A few points give the same secret with every private key: anybody could open the file.
+        let parse = |text| bech32::decode("age", text).filter(|point| is_public_key(*point));
+        let recipients: Option<Vec<_>> = texts.into_iter().map(parse).collect();
+        let recipients = recipients.filter(|them| !them.is_empty()).ok_or(InvalidRecipient)?;
+        Ok(Self(recipients))
     }
 
     /// Begins a file. Each of the recipients can open it alone.
-    pub fn seal<W: Write>(&self, to: W) -> io::Result<AgeWriter<W>> {
-        let recipients = self.0.iter().map(|it| -> &dyn age::Recipient { it });
-        let encryptor = Encryptor::with_recipients(recipients).map_err(io::Error::other)?;
-        encryptor.wrap_output(to).map(AgeWriter)
+    pub fn seal<W: Write>(&self, mut to: W, random: &Random) -> io::Result<AgeWriter<W>> {
+        let key = Secret::new(random.bytes());
+        to.write_all(self.header(&key, random)?.as_bytes())?;
+        AgeWriter::begin(to, &key, random)
     }
-}
 
-/// False for the few points that give the same secret with every private key: anybody could open
-/// the file, and the crate `age` panics on them.
-fn is_key_of_a_person(recipient: &Recipient) -> bool {
-    point(&recipient.to_string()).is_some_and(is_public_key)
-}
-
-/// The bytes of a recipient, whose text is Bech32 with a checksum of six digits.
-fn point(text: &str) -> Option<[u8; 32]> {
-    const DIGITS: &str = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
-    let data = text.strip_prefix("age1")?;
-    let data = data.get(..data.len().checked_sub(6)?)?;
-    let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0_u32);
-    for digit in data.chars() {
-        let value = u32::try_from(DIGITS.find(digit)?).ok()?;
-        (bits, count) = ((bits << 5_u32) | value, count.saturating_add(5));
-        if count >= 8 {
-            count = count.saturating_sub(8);
-            bytes.push(u8::try_from((bits >> count) & 0xff).ok()?);
-            bits &= 0xff;
+    /// The file's key for each recipient, and a MAC that only those who have the key can make.
+    fn header(&self, key: &FileKey, random: &Random) -> io::Result<String> {
+        let mut header = format!("{VERSION}\n");
+        for recipient in &self.0 {
+            let (share, sealed) = wrap(key, recipient, random)
+                .map_err(|Unspecified| io::Error::other("the key cannot be sealed"))?;
+            let (share, sealed) = (STANDARD_NO_PAD.encode(share), STANDARD_NO_PAD.encode(sealed));
+            header.push_str(&format!("-> X25519 {share}\n{sealed}\n"));
         }
-    }
-    bytes.try_into().ok()
-}
-
-impl<W: Write> AgeWriter<W> {
-    /// Writes the end, which proves that nothing was cut off.
-    pub fn finish(self) -> io::Result<W> {
-        self.0.finish()
+        header.push_str("---");
+        let mac = derive(key.expose(), &[], b"header");
+        let mac = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, mac.expose()), header.as_bytes());
+        header.push_str(&format!(" {}\n", STANDARD_NO_PAD.encode(mac)));
+        Ok(header)
     }
 }
 
-impl<W: Write> Write for AgeWriter<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
+/// Seals the key of a file to one recipient, by a key pair that is used once. Returns the public half of
+/// the pair, and the sealed key.
+fn wrap(
+    key: &FileKey,
+    recipient: &[u8; 32],
+    random: &Random,
+) -> Result<(Vec<u8>, Vec<u8>), Unspecified> {
+    let private = EphemeralPrivateKey::generate(&X25519, random.source())?;
+    let share = private.compute_public_key()?.as_ref().to_vec();
+    let salt = [share.as_slice(), recipient].concat();
+    let peer = UnparsedPublicKey::new(&X25519, recipient);
+    let info = format!("{VERSION}/X25519");
+    let wrapping = agree_ephemeral(private, &peer, |it| derive(it, &salt, info.as_bytes()))?;
+    let mut sealed = key.expose().to_vec();
+    seal(&sealing_key(&wrapping), [0; 12], &mut sealed);
+    Ok((share, sealed))
 }
 
 impl fmt::Debug for AgeRecipients {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("AgeRecipients").field(&self.0.len()).finish()
-    }
-}
-
-impl<W: Write> fmt::Debug for AgeWriter<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AgeWriter")
     }
 }
 
@@ -119,7 +109,7 @@ mod tests {
 
     fn seal(recipients: &[&str], plain: &[u8]) -> Vec<u8> {
         let recipients = AgeRecipients::parse(recipients.iter().copied()).unwrap();
-        let mut writer = recipients.seal(Vec::new()).unwrap();
+        let mut writer = recipients.seal(Vec::new(), &Random::new()).unwrap();
         writer.write_all(plain).unwrap();
         writer.finish().unwrap()
     }
@@ -134,6 +124,26 @@ mod tests {
         assert_eq!(open(&second, &sealed), Some(plain));
         assert_eq!(open(&other, &sealed), None);
         assert_eq!(open(&first, &sealed[..sealed.len() - 1]), None, "cut off");
+    }
+
+    #[test]
+    fn files_of_all_lengths_open() {
+        let (public, private) = generate();
+        for length in [0, 1, 65_535, 65_536, 65_537, 131_072, 131_073] {
+            let plain: Vec<u8> = (0..length).map(|at| u8::try_from(at % 251).unwrap()).collect();
+            assert_eq!(open(&private, &seal(&[&public], &plain)), Some(plain), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_anywhere_is_noticed() {
+        let (public, private) = generate();
+        let sealed = seal(&[&public], &[7; 100]);
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone();
+            changed[at] ^= 1;
+            assert_eq!(open(&private, &changed), None, "byte {at}");
+        }
     }
 
     #[test]
@@ -154,8 +164,8 @@ mod tests {
         for _ in 0..20 {
             let identity = age::x25519::Identity::generate();
             let private = identity.to_string().expose_secret().to_lowercase();
-            let private = point(&private.replacen("age-secret-key-1", "age1", 1)).unwrap();
-            let public = point(&identity.to_public().to_string()).unwrap();
+            let private = bech32::decode("age-secret-key-", &private).unwrap();
+            let public = bech32::decode("age", &identity.to_public().to_string()).unwrap();
             let pair = ClientKeyPair::from_private(&Secret::new(private));
             assert_eq!(pair.public(), public);
         }
@@ -164,7 +174,7 @@ mod tests {
     #[test]
     fn points_that_give_everybody_the_same_secret_are_refused() {
         let zero = "age1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq5cu47z";
-        assert!(zero.parse::<Recipient>().is_ok(), "the checksum of this test is right");
+        assert!(bech32::decode("age", zero).is_some(), "the checksum of this test is right");
         let (public, _) = generate();
         for texts in [&[zero][..], &[&public, zero]] {
             let parsed = AgeRecipients::parse(texts.iter().copied());

@@ -1,0 +1,37 @@
+//! Sealing to the public keys of people, in the age format (age-encryption.org/v1), so that the file
+//! can be opened without this program.
+//!
+//! A file begins with its key, sealed to each of the [`recipients`], and a MAC over this header. The
+//! content follows in chunks ([`stream`]). Only the writing side is here; the tests open the files
+//! with the crate `age`, which others have written.
+
+mod bech32;
+mod recipients;
+mod stream;
+
+pub use recipients::{AgeRecipients, InvalidRecipient};
+use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
+pub use stream::AgeWriter;
+
+use crate::secret::Secret;
+
+/// The key of a file has 16 bytes.
+type FileKey = Secret<[u8; 16]>;
+
+/// HKDF-SHA-256.
+fn derive(secret: &[u8], salt: &[u8], info: &[u8]) -> Secret<[u8; 32]> {
+    struct Bytes32;
+
+    impl KeyType for Bytes32 {
+        fn len(&self) -> usize {
+            32
+        }
+    }
+
+    let mut key = Secret::new([0; 32]);
+    let extracted = Salt::new(HKDF_SHA256, salt).extract(secret);
+    // Only a length of more than 255 blocks is refused.
+    let filled = extracted.expand(&[info], Bytes32).and_then(|okm| okm.fill(key.expose_mut()));
+    filled.expect("HKDF gives 32 bytes");
+    key
+}

@@ -1,0 +1,97 @@
+//! The content of a file: chunks of 64 KiB, each sealed with ChaCha20-Poly1305 under a number. The
+//! last one is marked, so that a file that was cut off does not open.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+
+use crate::crypto::age::{FileKey, derive};
+use crate::crypto::random::Random;
+use crate::secret::Secret;
+
+const CHUNK_BYTES: usize = 65_536;
+
+/// Seals what is written to it. Without [`AgeWriter::finish`] the output cannot be opened.
+pub struct AgeWriter<W: Write> {
+    to: W,
+    key: LessSafeKey,
+    /// The content of the next chunk.
+    plain: Secret<Vec<u8>>,
+    /// The chunks that were written.
+    chunks: u64,
+}
+
+/// The place of a chunk in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Inner,
+    Last,
+}
+
+impl<W: Write> AgeWriter<W> {
+    /// The header was written to `to`.
+    pub(super) fn begin(mut to: W, key: &FileKey, random: &Random) -> io::Result<Self> {
+        let salt: [u8; 16] = random.bytes();
+        to.write_all(&salt)?;
+        let key = sealing_key(&derive(key.expose(), &salt, b"payload"));
+        Ok(Self { to, key, plain: Secret::new(Vec::with_capacity(CHUNK_BYTES)), chunks: 0 })
+    }
+
+    /// Writes the end, which proves that nothing was cut off.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.write_chunk(Place::Last)?;
+        Ok(self.to)
+    }
+
+    fn write_chunk(&mut self, place: Place) -> io::Result<()> {
+        let mut nonce = [0; NONCE_LEN];
+        if let Some(number) = nonce.get_mut(3..11) {
+            number.copy_from_slice(&self.chunks.to_be_bytes());
+        }
+        if let Some(mark) = nonce.last_mut() {
+            *mark = u8::from(place == Place::Last);
+        }
+        let chunk = self.plain.expose_mut();
+        seal(&self.key, nonce, chunk);
+        self.to.write_all(chunk)?;
+        chunk.clear();
+        self.chunks = self.chunks.saturating_add(1);
+        Ok(())
+    }
+}
+
+pub(super) fn sealing_key(key: &Secret<[u8; 32]>) -> LessSafeKey {
+    let key = UnboundKey::new(&CHACHA20_POLY1305, key.expose());
+    LessSafeKey::new(key.expect("a key of ChaCha20-Poly1305 has 32 bytes"))
+}
+
+/// Seals in place and adds the tag. Each key seals one text under each nonce.
+pub(super) fn seal(key: &LessSafeKey, nonce: [u8; NONCE_LEN], text: &mut Vec<u8>) {
+    let nonce = Nonce::assume_unique_for_key(nonce);
+    let sealed = key.seal_in_place_append_tag(nonce, Aad::empty(), text);
+    sealed.expect("ChaCha20-Poly1305 seals texts of up to 256 GiB");
+}
+
+impl<W: Write> Write for AgeWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A full chunk is written when more comes, since it may be the last one.
+        if self.plain.expose().len() >= CHUNK_BYTES && !bytes.is_empty() {
+            self.write_chunk(Place::Inner)?;
+        }
+        let free = CHUNK_BYTES.saturating_sub(self.plain.expose().len());
+        let taken = bytes.get(..free).unwrap_or(bytes);
+        self.plain.expose_mut().extend_from_slice(taken);
+        Ok(taken.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+impl<W: Write> fmt::Debug for AgeWriter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AgeWriter")
+    }
+}
