@@ -4,9 +4,16 @@ use std::time::Duration;
 
 /// Servers that the address of a database may name.
 pub const DATABASE_HOSTS_MAX: usize = 8;
-/// Connections of one process for reading; one more writes. A server of PostgreSQL accepts a hundred
-/// of all processes if its operator does not say otherwise.
-pub const DATABASE_CONNECTIONS_MAX: usize = 20;
+/// Connections of one process for snapshots. One more writes, and each of [`DATABASE_READERS`] has
+/// one. A server of PostgreSQL accepts a hundred of all processes if its operator does not say
+/// otherwise.
+pub const DATABASE_CONNECTIONS_MAX: usize = 18;
+/// Threads that read single rows for all requests.
+pub const DATABASE_READERS: usize = 2;
+/// The number of keys from which on a statement of these threads takes no further reads.
+pub const DATABASE_READ_KEYS_MAX: usize = 256;
+/// Reads that wait for these threads. Further ones are refused.
+pub const DATABASE_READS_QUEUED_MAX: usize = 4_096;
 /// The wait of a reader for a connection that is free.
 pub const DATABASE_POOL_WAIT_MAX: Duration = Duration::from_secs(5);
 /// The deadline of a connection to one server, with its handshakes.
@@ -28,8 +35,6 @@ pub const DATABASE_TURN_MAX: Duration = Duration::from_secs(10);
 /// The time after which the server ends a transaction that writes and sends nothing, so that a
 /// process that hangs gives its turn away.
 pub const DATABASE_IDLE_WRITE_MAX: Duration = Duration::from_secs(10);
-/// The time between two looks for snapshots that are left behind on idle connections.
-pub const DATABASE_TIDY_PERIOD: Duration = Duration::from_millis(100);
 /// The same for a snapshot. A backup may wait for its disk between two pages.
 pub const DATABASE_IDLE_READ_MAX: Duration = Duration::from_mins(10);
 /// The number of times that a batch is decided when other processes come between, or connections end.

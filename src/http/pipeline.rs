@@ -274,12 +274,13 @@ impl Http {
         invocation: Invocation,
         summary: &mut RequestSummary,
     ) -> Result<Reply, OperationFailure> {
-        let begun =
-            self.admit(parts, address, &invocation, summary).map_err(OperationFailure::from);
-        let begun = begun.and_then(|caller| {
-            let guard = self.begin_once(parts, &invocation, &caller)?;
-            Ok((caller, guard))
-        });
+        let begun = match self.admit(parts, address, &invocation, summary) {
+            Ok(caller) => {
+                let guard = self.begin_once(parts, invocation.operation, &caller).await;
+                guard.map(|guard| (caller, guard))
+            }
+            Err(problem) => Err(problem.into()),
+        };
         let (caller, guard) = match begun {
             Ok(begun) => begun,
             Err(failure) => {
@@ -319,14 +320,14 @@ impl Http {
     }
 
     /// Takes the request's idempotency key, or finds what it was answered before.
-    fn begin_once(
+    async fn begin_once(
         &self,
         parts: &Parts,
-        invocation: &Invocation,
+        operation: &OperationRoute,
         caller: &Arc<Caller>,
     ) -> Result<Option<Guard>, OperationFailure> {
         let Some(value) = parts.headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
-        if invocation.operation.idempotency == Idempotency::Ignored {
+        if operation.idempotency == Idempotency::Ignored {
             return Ok(None);
         }
         let key = value.to_str().ok().filter(|text| is_key(text)).ok_or(Problem::new(
@@ -335,7 +336,7 @@ impl Http {
         ))?;
         let path = parts.uri.path();
         let path = path.strip_suffix('/').unwrap_or(path);
-        Ok(Some(self.app.idempotency().begin(caller, parts.method.as_str(), path, key)?))
+        Ok(Some(self.app.idempotency().begin(caller, parts.method.as_str(), path, key).await?))
     }
 
     /// Makes the checks that come before the body is read.

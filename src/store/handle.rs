@@ -24,6 +24,7 @@ use crate::store::engine::{Engine, EngineHealth, LogSource, Upkeep};
 use crate::store::epochs::Epochs;
 use crate::store::failure::{CommitFailure, Fatal, OpenFailure, StorageFailure};
 use crate::store::migration;
+use crate::store::newest::Newest;
 use crate::store::opening::{self, Cleanliness};
 use crate::store::shared::{Process, Repeatable, Term};
 use crate::store::snapshot::Snapshot;
@@ -184,6 +185,13 @@ impl Store {
         let epoch = self.0.epochs.current();
         let rows = self.0.engine.snapshot().map_err(|failure| self.0.alarm.sound(failure))?;
         Ok(Snapshot::new(rows, self.0.alarm.clone(), epoch))
+    }
+
+    /// For an operation that reads once, or whose reads do not depend on one moment.
+    pub fn newest(&self) -> Result<Newest, StorageFailure> {
+        let epoch = self.0.epochs.current();
+        let rows = self.0.engine.newest().map_err(|failure| self.0.alarm.sound(failure))?;
+        Ok(Newest::new(rows, self.0.alarm.clone(), epoch))
     }
 
     /// Returns when the change is durable, or was refused. Dropping the future does not undo it.

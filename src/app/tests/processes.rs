@@ -199,8 +199,10 @@ async fn a_webhook_that_one_process_creates_gets_the_events_of_the_other() {
 async fn one_idempotency_key_makes_one_token_in_two_processes() {
     let pair = pair().await;
     let callers = [caller(&pair.first), caller(&pair.second)];
-    let guards = [(&pair.first, &callers[0]), (&pair.second, &callers[1])]
-        .map(|(vault, caller)| vault.idempotency().begin(caller, "POST", "/tokens", "k").unwrap());
+    let begin = async |vault: &Vault, caller| {
+        vault.idempotency().begin(caller, "POST", "/tokens", "k").await.unwrap()
+    };
+    let guards = [begin(&pair.first, &callers[0]).await, begin(&pair.second, &callers[1]).await];
     let render = |_: &WriteOutcome| RememberedAnswer::empty(AnswerStatus::Created);
     let first = Write { guard: Some(&guards[0]), render: &render };
     pair.first.tokens(&callers[0]).create(draft("one"), &first).await.unwrap();

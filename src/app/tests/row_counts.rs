@@ -118,7 +118,8 @@ fn a_card_with_a_code_a_key_and_metadata_takes_twelve_rows_and_two_and_a_half_ki
     block_on(vault.create_id(draft("first")));
     let before = rows(&vault);
     let key = "0f6b5b0e-4a83-4d0a-9a39-2f6f1f9a7c55";
-    let guard = vault.app.idempotency().begin(&vault.caller, "POST", "/tokens", key).unwrap();
+    let guard = vault.app.idempotency().begin(&vault.caller, "POST", "/tokens", key);
+    let guard = block_on(guard).unwrap();
     let write = Write { guard: Some(&guard), render: &answer };
     block_on(vault.app.tokens(&vault.caller).create(card(), &write)).unwrap();
     let (rows, bytes) = written(&before, &rows(&vault));

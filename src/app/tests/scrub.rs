@@ -118,7 +118,8 @@ fn an_entry_that_leads_nowhere_or_elsewhere_is_found() {
 fn vault_with_answer() -> TestVault {
     let vault = TestVault::new();
     let key = ("POST", "/tokens", "k");
-    let guard = vault.app.idempotency().begin(&vault.caller, key.0, key.1, key.2).unwrap();
+    let guard = vault.app.idempotency().begin(&vault.caller, key.0, key.1, key.2);
+    let guard = block_on(guard).unwrap();
     let render = |_: &WriteOutcome| RememberedAnswer::empty(AnswerStatus::Created);
     let write = Write { guard: Some(&guard), render: &render };
     block_on(vault.app.tokens(&vault.caller).create(card("123"), &write)).unwrap();

@@ -11,13 +11,14 @@ use crate::domain::access::Transform;
 use crate::domain::audit::Entity;
 use crate::domain::card::CardDetails;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
+use crate::domain::id::TokenId;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 use crate::domain::token_type::{BankDetails, TokenType};
 use crate::expressions::Budget;
 use crate::secret::Secret;
-use crate::store::Snapshot;
+use crate::store::{Snapshot, Table, tables};
 
 /// A token, limited to the parts that its reader may see.
 #[derive(Debug)]
@@ -54,7 +55,14 @@ impl TokenView {
 impl Tokens<'_> {
     pub async fn read(self, id: &str) -> Result<TokenView, Error> {
         let now = self.vault.now();
-        let read = |budget: &Budget| self.show_token(id, now, budget);
+        let mut newest = self.newest_token(id, now).await?;
+        let read = |budget: &Budget| match newest.take() {
+            Some(token) => {
+                let exposure = self.readable(&token)?;
+                Ok(self.show(token, exposure, budget))
+            }
+            None => self.show_token(id, now, budget),
+        };
         let shown = self.vault.evaluating(Work::Read, read).await?;
         self.vault.audit().note_read(self.caller, Entity::token(&shown.token), now).await?;
         Ok(shown)
@@ -68,9 +76,36 @@ impl Tokens<'_> {
     ) -> Result<TokenView, Error> {
         let snapshot = self.vault.snapshot()?;
         let mut token = live_token(&snapshot, self.caller, Permission::TokenRead, id, now)?.token;
-        let exposure = self.caller.exposure(token.target(), Right::Read, ValueOrigin::Stored)?;
+        let exposure = self.readable(&token)?;
         self.vault.cvcs().attach(&snapshot, &mut token, now)?;
         Ok(self.show(token, exposure, budget))
+    }
+
+    fn readable(self, token: &Token) -> Result<Exposure, Error> {
+        self.caller.exposure(token.target(), Right::Read, ValueOrigin::Stored)
+    }
+
+    /// The live token of this assigned id, with its code. `None` if it takes a snapshot to find out.
+    ///
+    /// The record and its code may be read at two moments: the place of a code contains the time of
+    /// its expiry, which the record has, so a code that is found there belongs to this record.
+    async fn newest_token(self, id: &str, now: Timestamp) -> Result<Option<Token>, Error> {
+        let Some(id) = TokenId::parse(id) else { return Ok(None) };
+        let (tenant, keys) = (self.caller.tenant.id, &self.caller.keys);
+        let newest = self.vault.newest()?;
+        let sealed = newest.value(Table::Tokens, tables::tokens(tenant, id)).await?;
+        let token = sealed.map(|sealed| rows::open(keys, tenant, id, &sealed)).transpose()?;
+        let token = token.map(|found| found.token);
+        let token = token.filter(|token| token.name.is_none() && token.is_live(now));
+        let Some(mut token) = token else { return Ok(None) };
+        if let Some(expires_at) = token.cvc_expires_at.filter(|at| now < *at) {
+            let place = tables::cvcs(expires_at, tenant, id.uuid());
+            // The code may have been replaced since the first read.
+            let Some(code) = newest.value(Table::Cvcs, place).await? else { return Ok(None) };
+            let identity = tables::cvc_identity(tenant, id.uuid());
+            token.cvc = self.vault.cvcs().open(tenant, &identity, &code, now)?;
+        }
+        Ok(Some(token))
     }
 
     /// The only constructor of [`TokenView`]. If its mask cannot be evaluated, the data is redacted: a

@@ -132,10 +132,9 @@ async fn create(vault: &Vault, key: &str, value: Sample, number: u64) -> Result<
     let key = KeyText::parse(key)
         .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
     let caller = vault.access().authenticate(&key).map_err(|error| refused(&error))?;
-    let guard = vault
-        .idempotency()
-        .begin(&caller, "POST", "/tokens", &format!("preload {number}"))
-        .map_err(|error| refused(&error))?;
+    let key = format!("preload {number}");
+    let guard = vault.idempotency().begin(&caller, "POST", "/tokens", &key).await;
+    let guard = guard.map_err(|error| refused(&error))?;
     let render = |written: &WriteOutcome| created_token(written);
     let write = Write { guard: Some(&guard), render: &render };
     let created = vault.tokens(&caller).create(value.draft(number), &write).await;

@@ -4,6 +4,7 @@
 
 #[cfg(test)]
 mod conformance;
+mod fetch;
 pub(super) mod local;
 #[cfg(test)]
 pub(super) mod memory;
@@ -16,6 +17,8 @@ use std::sync::Arc;
 use crate::store::failure::StorageFailure;
 use crate::store::snapshot::Row;
 use crate::store::tables::{KeyRange, Table};
+use fetch::AtOnce;
+pub use fetch::Fetch;
 use local::log::Position;
 use local::log::segment::Lineage;
 use local::log::tail::LogTail;
@@ -26,6 +29,11 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// The rows of one moment: that of this call, or of the first read, if the engine asks another
     /// program. Later changes do not alter what it reads.
     fn snapshot(&self) -> Result<Arc<dyn Read>, StorageFailure>;
+
+    /// The newest rows, for reads that need no common moment.
+    fn newest(&self) -> Result<Arc<dyn Fetch>, StorageFailure> {
+        Ok(Arc::new(AtOnce(self.snapshot()?)))
+    }
 
     /// Gives the newest rows to `decide` and writes the changes that it returns, all or none of
     /// them. Returns when they are durable and snapshots show them. No other change comes between

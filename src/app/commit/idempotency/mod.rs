@@ -54,7 +54,7 @@ impl Idempotency<'_> {
     /// Takes the key for this request, before its body is read. Fails with [`Error::Replayed`] if
     /// the key was answered before; the error holds that answer, as far as the caller may see it
     /// today.
-    pub fn begin(
+    pub async fn begin(
         self,
         caller: &Arc<Caller>,
         method: &str,
@@ -73,8 +73,23 @@ impl Idempotency<'_> {
             expected: Change::new(),
             looked_up_in: half_day(now),
         };
-        guard.expected = self.look_up(&self.vault.snapshot()?, &guard, now)?;
+        guard.expected = match self.look_up_new(&guard, now).await? {
+            Some(expected) => expected,
+            None => self.look_up(&self.vault.snapshot()?, &guard, now)?,
+        };
         Ok(guard)
+    }
+
+    /// As [`Idempotency::look_up`], for a key without an answer; `None` if it has one. It reads once,
+    /// so it needs no snapshot.
+    async fn look_up_new(self, guard: &Guard, now: Timestamp) -> Result<Option<Change>, Error> {
+        let places = guard.places(now);
+        let times = self.vault.newest()?.values(places.clone()).await?;
+        if times.iter().any(Option::is_some) {
+            return Ok(None);
+        }
+        let absent = |change: Change, (table, place)| change.expect_absent(table, place);
+        Ok(Some(places.into_iter().fold(Change::new(), absent)))
     }
 
     /// The expectations under which this request is the first of its key, and the removal of an
@@ -87,11 +102,9 @@ impl Idempotency<'_> {
         guard: &Guard,
         now: Timestamp,
     ) -> Result<Change, Error> {
-        let (tenant, keys) = (guard.caller.tenant.id, &guard.caller.keys);
+        let keys = &guard.caller.keys;
         let mut expected = Change::new();
-        let place =
-            |half_day| (Table::Idempotency, tables::idempotency(half_day, tenant, &guard.blinded));
-        let places: Vec<_> = live_half_days(now).into_iter().map(place).collect();
+        let places = guard.places(now);
         let times = snapshot.values_at(&places)?;
         for ((_, place), time) in places.into_iter().zip(times) {
             let Some(time) = time else {
@@ -155,6 +168,13 @@ impl Guard {
     /// True while the look-up of [`Idempotency::begin`] covers every half-day that counts.
     pub(in crate::app) fn is_current(&self, now: Timestamp) -> bool {
         self.looked_up_in == half_day(now)
+    }
+
+    /// The rows under this key that count at this time.
+    fn places(&self, now: Timestamp) -> Vec<(Table, Vec<u8>)> {
+        let tenant = self.caller.tenant.id;
+        let key = |half_day| tables::idempotency(half_day, tenant, &self.blinded);
+        live_half_days(now).into_iter().map(|it| (Table::Idempotency, key(it))).collect()
     }
 
     pub(in crate::app) fn expected(&self) -> Change {

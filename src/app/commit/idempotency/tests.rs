@@ -41,25 +41,25 @@ fn draft() -> TokenDraft {
     }
 }
 
-fn begin(vault: &TestVault, caller: &Arc<Caller>) -> Guard {
-    vault.app.idempotency().begin(caller, "POST", "/tokens", "k").unwrap()
+async fn begin(vault: &TestVault, caller: &Arc<Caller>) -> Guard {
+    vault.app.idempotency().begin(caller, "POST", "/tokens", "k").await.unwrap()
 }
 
-fn replay(vault: &TestVault, caller: &Arc<Caller>) -> Result<Replay, Error> {
-    match vault.app.idempotency().begin(caller, "POST", "/tokens", "k") {
+async fn replay(vault: &TestVault, caller: &Arc<Caller>) -> Result<Replay, Error> {
+    match vault.app.idempotency().begin(caller, "POST", "/tokens", "k").await {
         Err(Error::Replayed(replay)) => Ok(*replay),
         Err(error) => Err(error),
         Ok(_) => panic!("there is no answer"),
     }
 }
 
-fn replayed(vault: &TestVault, caller: &Arc<Caller>) -> Result<Value, Error> {
-    let replay = replay(vault, caller)?;
+async fn replayed(vault: &TestVault, caller: &Arc<Caller>) -> Result<Value, Error> {
+    let replay = replay(vault, caller).await?;
     Ok(serde_json::from_slice(replay.body.expose()).unwrap())
 }
 
 async fn create(vault: &TestVault, caller: &Arc<Caller>) -> WriteOutcome {
-    let guard = begin(vault, caller);
+    let guard = begin(vault, caller).await;
     let write = Write { guard: Some(&guard), render: &answer };
     vault.app.tokens(caller).create(draft(), &write).await.unwrap().outcome
 }
@@ -101,7 +101,7 @@ async fn after_a_delete_nothing_in_the_file_opens_what_an_answer_showed() {
     let made = create(&vault, &owner).await;
     let id = made.shown.token.public_id();
     let seed = hex::encode(made.shown.token.answer_seed.as_ref().unwrap().expose());
-    assert_eq!(replayed(&vault, &owner).unwrap(), json!({"id": id, "data": MARKER}));
+    assert_eq!(replayed(&vault, &owner).await.unwrap(), json!({"id": id, "data": MARKER}));
     // The value and the seed are in the token's own record and nowhere else.
     assert_eq!(tables_with(&vault, &owner.keys, MARKER), [Table::Tokens]);
     assert_eq!(tables_with(&vault, &owner.keys, &seed), [Table::Tokens]);
@@ -118,7 +118,7 @@ async fn after_a_delete_nothing_in_the_file_opens_what_an_answer_showed() {
     // The sealed bytes are still there, and no other token's seed opens them.
     assert_eq!(sealed_parts(&vault, &owner.keys).1, sealed);
     assert!(open(&crate::domain::answer_seed::AnswerSeed::new([0; 16])).is_err());
-    assert_eq!(replayed(&vault, &owner).unwrap(), json!({"id": id}));
+    assert_eq!(replayed(&vault, &owner).await.unwrap(), json!({"id": id}));
 }
 
 #[tokio::test]
@@ -136,10 +136,10 @@ async fn a_token_without_a_seed_gets_one_with_the_first_answer_that_is_remembere
     assert_eq!(found.shown.token.id, old.id);
     assert!(found.shown.token.answer_seed.is_none());
     let id = old.public_id();
-    assert_eq!(replayed(&vault, &owner).unwrap(), json!({"id": id, "data": MARKER}));
+    assert_eq!(replayed(&vault, &owner).await.unwrap(), json!({"id": id, "data": MARKER}));
     assert!(vault.app.verification().verify().unwrap().is_clean());
     vault.app.tokens(&owner).delete(&id).await.unwrap();
-    assert_eq!(replayed(&vault, &owner).unwrap(), json!({"id": id}));
+    assert_eq!(replayed(&vault, &owner).await.unwrap(), json!({"id": id}));
     assert!(vault.app.verification().verify().unwrap().is_clean());
 }
 
@@ -158,7 +158,7 @@ async fn after_a_key_is_deleted_nothing_in_the_file_opens_its_text() {
         answer.push(b"}", PartLifetime::Always);
         answer
     };
-    let guard = begin(&vault, &owner);
+    let guard = begin(&vault, &owner).await;
     let write = Write { guard: Some(&guard), render: &answer };
     let new = vault
         .app
@@ -170,12 +170,12 @@ async fn after_a_key_is_deleted_nothing_in_the_file_opens_its_text() {
     drop(guard);
     let seed = hex::encode(new.answer_seed.expose());
     let shown = json!({"v": 1, "key": new.text.expose()});
-    assert_eq!(replayed(&vault, &owner).unwrap(), shown);
+    assert_eq!(replayed(&vault, &owner).await.unwrap(), shown);
     assert_eq!(tables_with(&vault, &owner.keys, new.text.expose()), []);
     assert_eq!(tables_with(&vault, &owner.keys, &seed), [Table::ApplicationKeys]);
     vault.app.access().delete_key(tenant, application, new.key.id, Some(&owner)).await.unwrap();
     assert_eq!(tables_with(&vault, &owner.keys, &seed), []);
-    assert_eq!(replayed(&vault, &owner).unwrap(), json!({"v": 1}));
+    assert_eq!(replayed(&vault, &owner).await.unwrap(), json!({"v": 1}));
 }
 
 /// Puts a plain record in the place of the answer to this request.
@@ -220,7 +220,7 @@ async fn an_answer_of_version_1_is_repeated_without_the_tokens_that_are_gone() {
         "tokens": [[stays, null], [goes, null]],
     });
     plant(&vault, &owner, &whole(&vault, &members, &text)).await;
-    let earlier = replay(&vault, &owner).unwrap();
+    let earlier = replay(&vault, &owner).await.unwrap();
     assert_eq!(earlier.body.expose(), text.as_bytes());
     assert_eq!((earlier.shown.len(), earlier.shown[0].kind), (2, EntityKind::Token));
     vault.delete(&goes).await;
@@ -228,8 +228,8 @@ async fn an_answer_of_version_1_is_repeated_without_the_tokens_that_are_gone() {
     for name in ["data", "metadata", "fingerprint", "mask"] {
         expected["x"][1].as_object_mut().unwrap().remove(name);
     }
-    assert_eq!(replayed(&vault, &owner).unwrap(), expected);
-    let earlier = replay(&vault, &owner).unwrap();
+    assert_eq!(replayed(&vault, &owner).await.unwrap(), expected);
+    let earlier = replay(&vault, &owner).await.unwrap();
     assert_eq!(earlier.shown.iter().map(|it| it.id.to_string()).collect::<Vec<_>>(), [stays]);
 }
 
@@ -247,7 +247,7 @@ async fn an_answer_of_version_1_has_the_text_of_a_key_that_exists_only() {
             let location = format!("/applications/{application}/keys/{id}");
             let members = json!({"location": location});
             plant(&vault, &owner, &whole(&vault, &members, &body.to_string())).await;
-            let again = replayed(&vault, &owner).unwrap();
+            let again = replayed(&vault, &owner).await.unwrap();
             assert_eq!(again.get("key").and_then(Value::as_str), text);
             assert_eq!(again["id"], body["id"]);
         }
@@ -270,12 +270,12 @@ async fn a_record_that_does_not_fit_together_is_no_answer() {
         json!({"permission": "token:invent", "transform": "redact", "containers": ["/a/"]}),
     ] {
         plant(&vault, &owner, &whole(&vault, &members, &body)).await;
-        let found = replayed(&vault, &owner);
+        let found = replayed(&vault, &owner).await;
         assert!(matches!(found, Err(Error::Internal(Fault::BadRecord))), "{members}: {found:?}");
     }
     let right = json!({"permission": "token:create", "transform": "reveal", "containers": ["/a/"]});
     plant(&vault, &owner, &whole(&vault, &right, &body)).await;
-    assert_eq!(replayed(&vault, &owner).unwrap(), json!({"id": "x"}));
+    assert_eq!(replayed(&vault, &owner).await.unwrap(), json!({"id": "x"}));
 }
 
 fn rows(vault: &TestVault) -> (u64, u64) {
@@ -295,7 +295,7 @@ async fn an_answer_that_is_too_old_goes_with_the_next_one_or_with_the_sweep() {
     assert_eq!(rows(&vault), (1, 1), "its half-day still counts");
     create(&vault, &owner).await;
     assert_eq!(rows(&vault), (1, 1), "the old one went");
-    assert!(replay(&vault, &owner).is_ok());
+    assert!(replay(&vault, &owner).await.is_ok());
     assert!(vault.app.verification().verify().unwrap().is_clean());
     vault.app.clock().advance(2 * crate::idempotency::RETENTION);
     vault.app.upkeep().sweep_all().await.unwrap();
@@ -311,6 +311,6 @@ async fn an_idempotency_key_that_finds_no_answer_is_a_fault_and_nothing_is_writt
     let snapshot = vault.app.snapshot().unwrap();
     let (key, _) = snapshot.first(&Table::IdempotencyAnswers.whole(), 1).unwrap().remove(0);
     vault.app.store.commit(Change::new().delete(Table::IdempotencyAnswers, key)).await.unwrap();
-    let found = replay(&vault, &owner);
+    let found = replay(&vault, &owner).await;
     assert!(matches!(found, Err(Error::Internal(Fault::Dangling))), "{found:?}");
 }

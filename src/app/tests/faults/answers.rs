@@ -131,7 +131,7 @@ async fn others(app: &Vault, caller: &std::sync::Arc<Caller>, known: &Known, all
         all.insert(format!("intent {id}"), answer(read, text));
     }
     let (method, path, key) = IDEMPOTENT;
-    let replay = match app.idempotency().begin(caller, method, path, key) {
+    let replay = match app.idempotency().begin(caller, method, path, key).await {
         Err(Error::Replayed(it)) => Ok(vec![format!("{:?} {:?}", it.status, it.body.expose())]),
         Ok(_) => Ok(vec![]),
         Err(error) => Err(error),

@@ -167,7 +167,7 @@ async fn everything(vault: &TestVault) -> Known {
 
 async fn remembered(vault: &TestVault) -> String {
     let (method, path, key) = IDEMPOTENT;
-    let guard = vault.app.idempotency().begin(&vault.caller, method, path, key).unwrap();
+    let guard = vault.app.idempotency().begin(&vault.caller, method, path, key).await.unwrap();
     let render = |_: &WriteOutcome| RememberedAnswer::empty(AnswerStatus::Created);
     let write = Write { guard: Some(&guard), render: &render };
     let made = vault.app.tokens(&vault.caller).create(card("999"), &write).await.unwrap();

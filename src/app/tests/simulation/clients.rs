@@ -183,8 +183,10 @@ impl Sender {
         draft: TokenDraft,
         key: Option<&str>,
     ) -> Result<Told, Error> {
-        let guard = key.map(|key| self.app.idempotency().begin(caller, "POST", "/tokens", key));
-        let guard = guard.transpose()?;
+        let guard = match key {
+            Some(key) => Some(self.app.idempotency().begin(caller, "POST", "/tokens", key).await?),
+            None => None,
+        };
         let render = |written: &WriteOutcome| {
             let body = written.shown.token.public_id().into_bytes();
             RememberedAnswer::new(AnswerStatus::Created, Secret::new(body))

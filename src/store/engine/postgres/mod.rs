@@ -1,10 +1,10 @@
 //! The engine of several processes: the rows are in a PostgreSQL database.
 //!
-//! A batch is one SERIALIZABLE transaction ([`turn`]); the writers of all processes take turns. A
-//! [`view`] is a read-only transaction that begins with its first read, so a snapshot that is never
-//! read costs nothing. The outcome of a COMMIT whose connection ended is found out, not guessed
-//! ([`outcome`]). A connection that ends is no end of the process: operations fail for now and go on
-//! when the database is back.
+//! A batch is one SERIALIZABLE transaction ([`turn`]); the writers of all processes take turns. A [`view`] is a
+//! read-only transaction that begins with its first read, so a snapshot that is never read costs
+//! nothing. Requests that need single rows and no snapshot are answered together ([`readers`]). The
+//! outcome of a COMMIT whose connection ended is found out, not guessed ([`outcome`]). A connection
+//! that ends is no end of the process: operations fail for now and go on when the database is back.
 //!
 //! The client is `tokio-postgres`, without its default features: sockets, names and TLS are ours. It
 //! sends several statements before the first answer, which halves the round trips of a batch; `sqlx`
@@ -20,6 +20,7 @@ mod dial;
 mod faults;
 mod outcome;
 mod range;
+mod readers;
 mod schema;
 mod session;
 mod shared;
@@ -45,16 +46,18 @@ use crate::store::engine::postgres::database::Network;
 use crate::store::engine::postgres::dial::Use;
 use crate::store::engine::postgres::faults::Fault;
 use crate::store::engine::postgres::outcome::Outcome;
+use crate::store::engine::postgres::readers::Readers;
 use crate::store::engine::postgres::session::Session;
 use crate::store::engine::postgres::shared::Shared;
 use crate::store::engine::postgres::turn::Attempt;
 pub use crate::store::engine::postgres::url::DatabaseUrl;
 use crate::store::engine::postgres::view::{Rows, View};
-use crate::store::engine::{Decide, Engine, EngineHealth, Read, Upkeep};
+use crate::store::engine::{Decide, Engine, EngineHealth, Fetch, Read, Upkeep};
 use crate::store::failure::{OpenFailure, StorageFailure};
 
 pub(in crate::store) struct PostgresEngine {
     shared: Arc<Shared>,
+    readers: Arc<Readers>,
     writer: Mutex<Writer>,
     access: Access,
     /// Ends with the engine.
@@ -93,8 +96,8 @@ impl PostgresEngine {
         let writer = Writer { session: None, id: Random::new().bytes(), attempts: 0 };
         let writer = Mutex::new(writer);
         let shared = Arc::new(shared);
-        network.handle().spawn(Shared::tidy(Arc::downgrade(&shared)));
-        Ok(Self { shared, writer, access, _network: network })
+        let readers = Arc::new(Readers::start(&shared)?);
+        Ok(Self { shared, readers, writer, access, _network: network })
     }
 }
 
@@ -137,6 +140,10 @@ impl Writer {
 impl Engine for PostgresEngine {
     fn snapshot(&self) -> Result<Arc<dyn Read>, StorageFailure> {
         Ok(Arc::new(Rows(View::new(Arc::clone(&self.shared)))))
+    }
+
+    fn newest(&self) -> Result<Arc<dyn Fetch>, StorageFailure> {
+        Ok(Arc::<Readers>::clone(&self.readers))
     }
 
     fn apply(&self, decide: &mut Decide<'_>) -> Result<(), StorageFailure> {

@@ -2,14 +2,12 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use tokio::runtime::Handle;
 
-use crate::bounds::{
-    DATABASE_ATTEMPT_PAUSE, DATABASE_CONNECTIONS_MAX, DATABASE_POOL_WAIT_MAX, DATABASE_TIDY_PERIOD,
-};
+use crate::bounds::{DATABASE_ATTEMPT_PAUSE, DATABASE_CONNECTIONS_MAX, DATABASE_POOL_WAIT_MAX};
 use crate::store::engine::postgres::dial::{Dialer, Use};
 use crate::store::engine::postgres::faults::Fault;
 use crate::store::engine::postgres::session::Session;
@@ -49,7 +47,7 @@ enum Place {
     Free,
 }
 
-/// A connection of the pool. It goes back when it is dropped, without its transaction.
+/// A connection of the pool. It goes back when it is dropped.
 pub(super) struct Lease {
     session: Option<Session>,
     shared: Arc<Shared>,
@@ -137,19 +135,6 @@ impl Shared {
         self.freed.notify_all();
     }
 
-    /// Ends snapshots that are left behind on idle connections, from time to time.
-    pub(super) async fn tidy(shared: Weak<Self>) {
-        loop {
-            tokio::time::sleep(DATABASE_TIDY_PERIOD).await;
-            let Some(shared) = shared.upgrade() else { return };
-            let pool = shared.pool();
-            if pool.is_closed {
-                return;
-            }
-            pool.idle.iter().for_each(Session::tidy);
-        }
-    }
-
     pub(super) fn close(&self) {
         self.pool().is_closed = true;
         self.drop_idle();
@@ -197,7 +182,6 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         if let Some(session) = self.session.take() {
-            session.end_snapshot();
             self.shared.give_back(session);
         }
     }

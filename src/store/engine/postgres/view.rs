@@ -53,6 +53,8 @@ impl<A: Ask> Read for Rows<A> {
     }
 }
 
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
 /// A snapshot. It takes a connection with its first read, and gives it back when it is dropped.
 pub(super) struct View {
     shared: Arc<Shared>,
@@ -61,10 +63,13 @@ pub(super) struct View {
 
 enum Reading {
     NotBegun,
-    Begun(Lease),
+    Begun(Transaction),
     /// The connection ended, and with it the snapshot.
     Lost(&'static str),
 }
+
+/// A transaction for reading. It ends when it is dropped.
+struct Transaction(Lease);
 
 impl View {
     pub(super) const fn new(shared: Arc<Shared>) -> Self {
@@ -76,7 +81,7 @@ impl View {
     fn begin<T>(
         &self,
         statement: &impl AsyncFn(&Session) -> Result<T, Error>,
-    ) -> Result<(Lease, T), Fault> {
+    ) -> Result<(Transaction, T), Fault> {
         let first = self.try_begin(statement);
         if let Err(Fault::Lost(_)) = first {
             self.shared.drop_idle();
@@ -88,18 +93,26 @@ impl View {
     fn try_begin<T>(
         &self,
         statement: &impl AsyncFn(&Session) -> Result<T, Error>,
-    ) -> Result<(Lease, T), Fault> {
+    ) -> Result<(Transaction, T), Fault> {
         let lease = self.shared.lease()?;
         let session = lease.session()?;
         let output = session.run(async {
-            let beginning = session.client.batch_execute(session.begin_snapshot());
+            let beginning = session.client.batch_execute(BEGIN);
             let (begun, output) = tokio::join!(biased; beginning, statement(session));
             begun?;
             output
         });
-        // It is not known which transaction the session is in.
+        // It is not known whether the session is in a transaction.
         let output = output.inspect_err(|_| session.give_up())?;
-        Ok((lease, output))
+        Ok((Transaction(lease), output))
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if let Ok(session) = self.0.session() {
+            session.roll_back();
+        }
     }
 }
 
@@ -111,11 +124,11 @@ impl Ask for View {
         let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let asked = match &*reading {
             Reading::NotBegun => {
-                let (lease, output) = self.begin(&statement)?;
-                *reading = Reading::Begun(lease);
+                let (transaction, output) = self.begin(&statement)?;
+                *reading = Reading::Begun(transaction);
                 return Ok(output);
             }
-            Reading::Begun(lease) => {
+            Reading::Begun(Transaction(lease)) => {
                 lease.session().and_then(|session| session.run(statement(session)))
             }
             Reading::Lost(why) => return Err(StorageFailure::Unavailable(why)),

@@ -6,11 +6,14 @@ use crate::bounds::DATABASE_CONNECTIONS_MAX;
 use crate::store::engine::local::state::Origin;
 use crate::store::engine::postgres::tests::server::Server;
 use crate::store::engine::postgres::tests::{
-    assert_unavailable, counter, eventually, increment, server,
+    COUNTER, assert_unavailable, counter, eventually, increment, server,
 };
+use crate::store::engine::postgres::wait::wait;
 use crate::store::engine::postgres::{Access, Database, DatabaseUrl, PostgresEngine};
 use crate::store::engine::{Engine as _, Read};
 use crate::store::failure::StorageFailure;
+use crate::store::tables::Table;
+use crate::waiting::PATIENCE;
 
 #[test]
 fn a_snapshot_that_is_never_read_takes_no_connection() {
@@ -54,6 +57,46 @@ fn a_connection_that_ends_takes_its_snapshot_along_and_later_ones_work() {
     assert_eq!(counter(&engine).unwrap(), 1);
     increment(&engine).unwrap();
     assert_eq!(counter(&engine).unwrap(), 2);
+}
+
+#[test]
+fn snapshots_that_have_ended_leave_no_transaction_open() {
+    let Some(engine) = server::engine("ended snapshots") else { return };
+    let snapshots: Vec<Arc<dyn Read>> = (0..3).map(|_| engine.snapshot().unwrap()).collect();
+    for snapshot in &snapshots {
+        snapshot.moment().unwrap();
+    }
+    let server = server::server().unwrap();
+    assert_eq!(open_transactions(server, &engine), 3);
+    drop(snapshots);
+    eventually("all transactions end", || open_transactions(server, &engine) == 0);
+}
+
+#[test]
+fn the_newest_rows_are_read_without_a_transaction_also_on_a_new_connection() {
+    let Some(engine) = server::engine("the newest rows") else { return };
+    let server = server::server().unwrap();
+    let newest = engine.newest().unwrap();
+    let place = || (Table::Tokens, COUNTER.to_vec());
+    for expected in 1..4_u64 {
+        increment(&engine).unwrap();
+        let fetched = newest.fetch(vec![place(), (Table::Tokens, vec![7]), place()]);
+        let counted = Some(expected.to_be_bytes().to_vec());
+        let values = wait(fetched, PATIENCE).expect("an answer").unwrap();
+        assert_eq!(values, [counted.clone(), None, counted]);
+        eventually("no transaction is open", || open_transactions(server, &engine) == 0);
+        end_connections(server, &engine);
+    }
+}
+
+/// The connections of one engine that are in a transaction and run no statement.
+fn open_transactions(server: &Server, engine: &PostgresEngine) -> usize {
+    let database = engine.shared.database_name();
+    let text = format!(
+        "SELECT count(*) FROM pg_stat_activity \
+         WHERE datname = '{database}' AND state LIKE 'idle in transaction%'"
+    );
+    server.sql("postgres", &text).trim().parse().unwrap()
 }
 
 /// Ends all connections of one engine.

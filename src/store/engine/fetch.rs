@@ -1,0 +1,30 @@
+//! Reads that their caller waits for without blocking a thread.
+
+use std::future::ready;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::store::engine::Read;
+use crate::store::failure::StorageFailure;
+use crate::store::tables::Table;
+
+/// The values of the keys that were asked for, in their order.
+pub type Values = Vec<Option<Vec<u8>>>;
+
+pub type Fetched = Pin<Box<dyn Future<Output = Result<Values, StorageFailure>> + Send>>;
+
+pub trait Fetch: Send + Sync {
+    /// The values of these keys at one moment: that of the call or a later one, or, where a snapshot
+    /// costs nothing, that of the snapshot.
+    fn fetch(&self, places: Vec<(Table, Vec<u8>)>) -> Fetched;
+}
+
+/// For an engine that answers at once.
+pub(super) struct AtOnce(pub(super) Arc<dyn Read>);
+
+impl Fetch for AtOnce {
+    fn fetch(&self, places: Vec<(Table, Vec<u8>)>) -> Fetched {
+        let keys: Vec<_> = places.iter().map(|(table, key)| (*table, key.as_slice())).collect();
+        Box::pin(ready(self.0.get_many(&keys)))
+    }
+}
