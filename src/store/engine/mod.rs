@@ -130,6 +130,13 @@ pub trait Read: Send + Sync {
         count_max: usize,
     ) -> Result<Page, StorageFailure>;
 
+    /// True if a batch may take rows for absent that it puts without having read them, in tables that
+    /// grow ([`Table::grows`]). If one of them exists, nothing is written, and the batch is decided
+    /// again on rows that do not say so.
+    fn refuses_rows_that_exist(&self) -> bool {
+        false
+    }
+
     /// About the number of all rows, for progress; 0 if the engine does not know it.
     fn rows_about(&self) -> u64 {
         0

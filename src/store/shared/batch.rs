@@ -37,7 +37,8 @@ impl<'t> Batch<'t> {
     }
 
     /// Reads nearly all rows that the changes need in two round trips: only the places of audit rows
-    /// depend on another row. Anything else that a change needs is read one by one.
+    /// depend on another row. Anything else that a change needs is read one by one. Rows that are new
+    /// in all likelihood are not read, if the engine refuses them should they exist.
     pub(in crate::store) fn read_ahead(
         &mut self,
         changes: &[Change],
@@ -53,6 +54,12 @@ impl<'t> Batch<'t> {
         if self.digests.is_some() {
             places_of_digests(changes, &mut places);
         }
+        let may_assume = self.stored.refuses_rows_that_exist();
+        if may_assume {
+            let new = likely_new(changes);
+            places.retain(|place| !new.contains(place));
+            self.known.extend(new.into_iter().map(|place| (place, None)));
+        }
         self.read_places(places)?;
         let mut next = self.head()?.next;
         let entries = changes.iter().flat_map(|change| &change.writes);
@@ -65,6 +72,10 @@ impl<'t> Batch<'t> {
             next = next.saturating_add(u64::from(entries.count));
             (Table::Audit, key)
         });
+        if may_assume {
+            self.known.extend(rows.map(|place| (place, None)));
+            return Ok(());
+        }
         let rows = rows.collect();
         self.read_places(rows)
     }
@@ -171,6 +182,34 @@ fn places_of(change: &Change, places: &mut Places) {
     if Generation::all_of(change).next().is_some() {
         places.insert((Table::Processes, GENERATIONS.to_vec()));
     }
+}
+
+/// The rows that the changes put in tables that grow. A change that has read an old row expects it.
+fn likely_new(changes: &[Change]) -> Places {
+    let mut new = Places::new();
+    for write in changes.iter().flat_map(|change| &change.writes) {
+        if let Write::Put(table, key, _) = write
+            && table.grows()
+        {
+            new.insert((*table, key.clone()));
+        }
+    }
+    for change in changes {
+        for expect in &change.expects {
+            if let Expect::Is(table, key, _)
+            | Expect::Present(table, key)
+            | Expect::Value(table, key, _) = expect
+            {
+                new.remove(&(*table, key.clone()));
+            }
+        }
+        for write in &change.writes {
+            if let Write::Delete(table, key) = write {
+                new.remove(&(*table, key.clone()));
+            }
+        }
+    }
+    new
 }
 
 /// The old values of records, which their digests need, and the digests.

@@ -236,6 +236,22 @@ impl Table {
         }
     }
 
+    /// True for a table whose rows are mostly written once, with a key that no row had before. Rows of
+    /// other tables are often written again without being read.
+    pub const fn grows(self) -> bool {
+        matches!(
+            self,
+            Self::Audit
+                | Self::Cvcs
+                | Self::Expiries
+                | Self::Idempotency
+                | Self::IdempotencyAnswers
+                | Self::TokenIntents
+                | Self::TokenLists
+                | Self::Tokens
+        )
+    }
+
     /// The scope whose digest counts the row of this key.
     pub fn digest_scope(self, key: &[u8]) -> Option<[u8; 16]> {
         if self == Self::Keys { key.first_chunk().copied() } else { self.owner_of_key(key) }

@@ -14,7 +14,7 @@ use crate::store::engine::postgres::Access;
 use crate::store::engine::postgres::dial::{Dialed, Dialer, Use};
 use crate::store::engine::postgres::faults::{Fault, LATE};
 use crate::store::engine::postgres::schema;
-use crate::store::engine::postgres::statements::Statements;
+use crate::store::engine::postgres::statements::{RowSets, Statements};
 use crate::store::engine::postgres::tls::client_config;
 use crate::store::engine::postgres::url::{DatabaseUrl, InvalidUrl};
 use crate::store::failure::{OpenFailure, StorageFailure};
@@ -60,7 +60,10 @@ impl Database {
             client.batch_execute("BEGIN").await.map_err(failed)?;
             schema::create(client, &timeline, origin).await.map_err(failed)?;
             let statements = Statements::prepare(client).await.map_err(failed)?;
-            statements.write(client, rows).await.map_err(failed)?;
+            statements
+                .write(client, &RowSets::new(rows.to_vec(), |_| true))
+                .await
+                .map_err(failed)?;
             if is_complete {
                 client.batch_execute(schema::COMPLETE).await.map_err(failed)?;
             }

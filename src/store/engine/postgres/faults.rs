@@ -90,7 +90,9 @@ fn is_end(refusal: &DbError) -> bool {
 }
 
 fn is_conflict(code: &SqlState) -> bool {
-    [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code)
+    // A row that a batch took for a new one exists.
+    *code == SqlState::UNIQUE_VIOLATION
+        || [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code)
 }
 
 /// Texts for the operator, who sees them in the log and in the answer of the readiness probe.

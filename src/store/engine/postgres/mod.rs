@@ -1,6 +1,6 @@
 //! The engine of several processes: the rows are in a PostgreSQL database.
 //!
-//! A batch is one SERIALIZABLE transaction ([`turn`]); the writers of all processes take turns. A [`view`] is a
+//! A batch is one transaction ([`turn`]); the writers of all processes take turns. A [`view`] is a
 //! read-only transaction that begins with its first read, so a snapshot that is never read costs
 //! nothing. Requests that need single rows and no snapshot are answered together ([`readers`]). The
 //! outcome of a COMMIT whose connection ended is found out, not guessed ([`outcome`]). A connection
@@ -49,7 +49,7 @@ use crate::store::engine::postgres::outcome::Outcome;
 use crate::store::engine::postgres::readers::Readers;
 use crate::store::engine::postgres::session::Session;
 use crate::store::engine::postgres::shared::Shared;
-use crate::store::engine::postgres::turn::Attempt;
+use crate::store::engine::postgres::turn::{Attempt, Puts};
 pub use crate::store::engine::postgres::url::DatabaseUrl;
 use crate::store::engine::postgres::view::{Rows, View};
 use crate::store::engine::{Decide, Engine, EngineHealth, Fetch, Read, Upkeep};
@@ -106,6 +106,7 @@ impl Writer {
     fn attempt(
         &mut self,
         shared: &Shared,
+        puts: Puts,
         decide: &mut Decide<'_>,
     ) -> Result<Option<()>, StorageFailure> {
         let session = match self.session.take().filter(Session::is_open) {
@@ -114,7 +115,7 @@ impl Writer {
         };
         self.attempts = self.attempts.saturating_add(1);
         let writer = (&self.id, self.attempts);
-        match turn::attempt(shared, &session, writer, decide)? {
+        match turn::attempt(shared, &session, writer, puts, decide)? {
             Attempt::Written => {
                 self.session = Some(session);
                 Ok(Some(()))
@@ -151,10 +152,12 @@ impl Engine for PostgresEngine {
             return Err(StorageFailure::Impossible("the vault was opened for verification"));
         }
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut puts = Puts::MayBeNew;
         for _ in 0..DATABASE_DECISIONS_MAX {
-            if writer.attempt(&self.shared, decide)?.is_some() {
+            if writer.attempt(&self.shared, puts, decide)?.is_some() {
                 return Ok(());
             }
+            puts = Puts::MayReplace;
         }
         Err(StorageFailure::Unavailable(faults::CONFLICTS))
     }

@@ -28,6 +28,10 @@ const MARK: &str = "WITH counted AS (\
     SET number = excluded.number, sequence = excluded.sequence, at = excluded.at \
     RETURNING sequence";
 
+const ADD: &str = "INSERT INTO strongroom_rows (tbl, key, value) \
+    SELECT tbl, key, value FROM unnest($1::smallint[], $2::bytea[], $3::bytea[]) \
+    AS added (tbl, key, value)";
+
 const PUT: &str = "INSERT INTO strongroom_rows (tbl, key, value) \
     SELECT tbl, key, value FROM unnest($1::smallint[], $2::bytea[], $3::bytea[]) \
     AS put (tbl, key, value) \
@@ -76,6 +80,7 @@ pub(super) struct Statements {
     backward_bounded: Statement,
     state: Statement,
     mark: Statement,
+    add: Statement,
     put: Statement,
     delete: Statement,
     outcome: Statement,
@@ -109,9 +114,10 @@ impl Statements {
             client.prepare_typed(&forward_bounded, &place),
             client.prepare_typed(&backward_bounded, &place),
         )?;
-        let (state, mark, put, delete, outcome, fence) = tokio::try_join!(
+        let (state, mark, add, put, delete, outcome, fence) = tokio::try_join!(
             client.prepare(STATE),
             client.prepare_typed(MARK, &writer),
+            client.prepare_typed(ADD, &lists),
             client.prepare_typed(PUT, &lists),
             client.prepare_typed(DELETE, &[Type::INT2_ARRAY, Type::BYTEA_ARRAY]),
             client.prepare_typed(OUTCOME, &[Type::BYTEA]),
@@ -128,6 +134,7 @@ impl Statements {
             backward_bounded,
             state,
             mark,
+            add,
             put,
             delete,
             outcome,
@@ -213,30 +220,20 @@ impl Statements {
         Ok(unsigned(row.try_get(0)?))
     }
 
-    /// Writes rows whose keys differ.
-    pub(super) async fn write(&self, client: &Client, rows: &[RowChange]) -> Result<(), Error> {
-        let (mut put, mut gone) = (Columns::default(), Columns::default());
-        for RowChange { table, key, value } in rows {
-            let columns = if value.is_some() { &mut put } else { &mut gone };
-            columns.tables.push(number(*table));
-            columns.keys.push(key);
-            columns.values.extend(value.as_deref());
-        }
-        let putting = async {
-            if !put.keys.is_empty() {
-                let params: [&(dyn ToSql + Sync); 3] = [&put.tables, &put.keys, &put.values];
-                client.execute(&self.put, &params).await?;
-            }
-            Ok::<(), Error>(())
-        };
-        let deleting = async {
-            if !gone.keys.is_empty() {
-                client.execute(&self.delete, &[&gone.tables, &gone.keys]).await?;
-            }
-            Ok::<(), Error>(())
-        };
-        let (put, deleted) = tokio::join!(biased; putting, deleting);
-        put.and(deleted)
+    pub(super) async fn write(&self, client: &Client, rows: &RowSets) -> Result<(), Error> {
+        let RowSets { added, put, deleted } = rows;
+        let (added, put, deleted) = tokio::join!(biased;
+            insert(client, &self.add, added),
+            insert(client, &self.put, put),
+            async {
+                if !deleted.is_empty() {
+                    let Columns { tables, keys, .. } = Columns::new(deleted);
+                    client.execute(&self.delete, &[&tables, &keys]).await?;
+                }
+                Ok(())
+            },
+        );
+        added.and(put).and(deleted)
     }
 
     /// The newest batch of a writer, and its place in the history; `None` for a batch that was
@@ -263,11 +260,52 @@ impl Statements {
     }
 }
 
-#[derive(Default)]
+async fn insert(client: &Client, statement: &Statement, rows: &[RowChange]) -> Result<(), Error> {
+    if !rows.is_empty() {
+        let Columns { tables, keys, values } = Columns::new(rows);
+        client.execute(statement, &[&tables, &keys, &values]).await?;
+    }
+    Ok(())
+}
+
+/// The rows of a batch by the statements that write them. All keys differ.
+#[derive(Debug, Default)]
+pub(super) struct RowSets {
+    /// Rows that do not exist.
+    added: Vec<RowChange>,
+    put: Vec<RowChange>,
+    deleted: Vec<RowChange>,
+}
+
+impl RowSets {
+    pub(super) fn new(rows: Vec<RowChange>, is_new: impl Fn(&RowChange) -> bool) -> Self {
+        let mut sets = Self::default();
+        for row in rows {
+            let set = match row.value {
+                None => &mut sets.deleted,
+                Some(_) if is_new(&row) => &mut sets.added,
+                Some(_) => &mut sets.put,
+            };
+            set.push(row);
+        }
+        sets
+    }
+}
+
 struct Columns<'a> {
     tables: Vec<i16>,
     keys: Vec<&'a [u8]>,
     values: Vec<&'a [u8]>,
+}
+
+impl<'a> Columns<'a> {
+    fn new(rows: &'a [RowChange]) -> Self {
+        Self {
+            tables: rows.iter().map(|row| number(row.table)).collect(),
+            keys: rows.iter().map(|row| row.key.as_slice()).collect(),
+            values: rows.iter().filter_map(|row| row.value.as_deref()).collect(),
+        }
+    }
 }
 
 fn number(table: Table) -> i16 {

@@ -17,12 +17,24 @@ pub(super) trait Ask: Send + Sync {
         &self,
         statement: impl AsyncFn(&Session) -> Result<T, Error>,
     ) -> Result<T, StorageFailure>;
+
+    /// See [`Read::refuses_rows_that_exist`].
+    fn refuses_rows_that_exist(&self) -> bool {
+        false
+    }
+
+    /// Called for each row that was read.
+    fn note(&self, _table: Table, _key: &[u8]) {}
 }
 
 /// The rows that a transaction shows.
 pub(super) struct Rows<A>(pub(super) A);
 
 impl<A: Ask> Read for Rows<A> {
+    fn refuses_rows_that_exist(&self) -> bool {
+        self.0.refuses_rows_that_exist()
+    }
+
     fn moment(&self) -> Result<Moment, StorageFailure> {
         let state = self.0.ask(async |it| it.statements.state(&it.client).await)?;
         let state = state.ok_or(Fault::Refused(Refusal::NoTables))?;
@@ -30,14 +42,22 @@ impl<A: Ask> Read for Rows<A> {
     }
 
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
-        self.0.ask(async |it| it.statements.get(&it.client, table, key).await)
+        let value = self.0.ask(async |it| it.statements.get(&it.client, table, key).await)?;
+        if value.is_some() {
+            self.0.note(table, key);
+        }
+        Ok(value)
     }
 
     fn get_many(&self, keys: &[(Table, &[u8])]) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
-        self.0.ask(async |it| it.statements.get_many(&it.client, keys).await)
+        let values = self.0.ask(async |it| it.statements.get_many(&it.client, keys).await)?;
+        for ((table, key), _) in keys.iter().zip(&values).filter(|(_, value)| value.is_some()) {
+            self.0.note(*table, key);
+        }
+        Ok(values)
     }
 
     fn page(
@@ -49,7 +69,11 @@ impl<A: Ask> Read for Rows<A> {
         if range.is_empty() {
             return Ok(Page { rows: Vec::new(), is_last: true });
         }
-        self.0.ask(async |it| it.statements.page(&it.client, range, order, count_max).await)
+        let page =
+            async |it: &Session| it.statements.page(&it.client, range, order, count_max).await;
+        let page = self.0.ask(page)?;
+        page.rows.iter().for_each(|(key, _)| self.0.note(range.table(), key));
+        Ok(page)
     }
 }
 

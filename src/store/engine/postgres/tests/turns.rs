@@ -1,12 +1,13 @@
 //! Several engines over one database.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Barrier};
 
-use crate::store::engine::Engine as _;
 use crate::store::engine::postgres::tests::{counter, increment, server};
 use crate::store::engine::postgres::{Access, PostgresEngine};
+use crate::store::engine::{Engine as _, RowChange};
 use crate::store::failure::StorageFailure;
+use crate::store::tables::Table;
 
 const EACH: u64 = 50;
 
@@ -49,6 +50,64 @@ fn writers_of_two_processes_take_turns_and_decide_once_each() {
 fn a_database_without_turns_refuses_one_of_two_writers_and_it_decides_again() {
     let Some(decided) = race("two writers without turns", false) else { return };
     assert!(decided > usize::try_from(2 * EACH).unwrap(), "they never met: {decided}");
+}
+
+/// Each of two writers takes a place unless the other one has taken its own. They write different
+/// rows, and each decides on the row of the other.
+#[test]
+fn without_turns_two_batches_of_different_rows_still_decide_one_after_the_other() {
+    let Some(database) = server::empty_vault("different rows") else { return };
+    let open = || Arc::new(PostgresEngine::start(&database, Access::ReadWrite).unwrap());
+    let engines = [open(), open()];
+    let start = Arc::new(Barrier::new(2));
+    let take = |own: u8| {
+        let (engine, start) = (Arc::clone(&engines[usize::from(own)]), Arc::clone(&start));
+        engine.shared.has_turns.store(false, Ordering::Relaxed);
+        std::thread::spawn(move || {
+            for round in 0..20 {
+                start.wait();
+                let decided = engine.apply(&mut |newest| {
+                    let taken = newest.get(Table::Counts, &[round, 1 - own])?.is_some();
+                    let (key, value) = (vec![round, own], Some(vec![1]));
+                    let row = RowChange { table: Table::Counts, key, value };
+                    Ok(if taken { Vec::new() } else { vec![row] })
+                });
+                decided.unwrap();
+            }
+        })
+    };
+    for taking in [take(0), take(1)] {
+        taking.join().unwrap();
+    }
+    let rows = engines[0].snapshot().unwrap();
+    for round in 0..20 {
+        let taken = [0, 1].map(|own| rows.get(Table::Counts, &[round, own]).unwrap().is_some());
+        assert_ne!(taken[0], taken[1], "round {round}");
+    }
+}
+
+#[test]
+fn a_row_that_was_not_read_is_replaced_after_a_second_decision() {
+    let Some(engine) = server::engine("unread rows") else { return };
+    let put = |engine: &PostgresEngine, table, value: u8, is_read: bool| {
+        let mut decided = 0;
+        let applied = engine.apply(&mut |newest| {
+            decided += 1;
+            if is_read {
+                newest.get(table, b"key")?;
+            }
+            let (key, value) = (b"key".to_vec(), Some(vec![value]));
+            Ok(vec![RowChange { table, key, value }])
+        });
+        applied.unwrap();
+        decided
+    };
+    for (table, unread) in [(Table::Tokens, 2), (Table::Counts, 1)] {
+        assert_eq!(put(&engine, table, 1, false), 1, "a new row");
+        assert_eq!(put(&engine, table, 2, false), unread, "{table:?}");
+        assert_eq!(put(&engine, table, 3, true), 1, "the batch knows of the row");
+        assert_eq!(engine.snapshot().unwrap().get(table, b"key").unwrap(), Some(vec![3]));
+    }
 }
 
 #[test]
