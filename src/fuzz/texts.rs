@@ -26,6 +26,7 @@ use crate::domain::{duration, hex, search_query, size};
 use crate::fuzz::check_sentence;
 use crate::limits::{Network, client_address};
 use crate::secret::Secret;
+use crate::store::DatabaseUrl;
 
 /// A text in each of the small languages. One that is written is read as the same value.
 pub fn words(data: &[u8]) {
@@ -71,6 +72,7 @@ pub fn words(data: &[u8]) {
     search_query::parse_legacy(text).ok();
     Scheme::parse(text);
     AgeRecipients::parse([text]).ok();
+    DatabaseUrl::parse(text).ok();
 }
 
 /// The text of a share or of a master key.

@@ -1,8 +1,9 @@
 //! The store: rows in an [`engine`]. The store handles sealed bytes; only [`record`], which encodes
 //! and decodes, handles plaintext.
 //!
-//! The rest of the program reads through a [`Snapshot`] and writes through a [`Change`], and does
-//! not depend on the engine. Only [`engine::local`] and the migration of older files use redb.
+//! The rest of the program reads through a [`Snapshot`], or single rows through [`Newest`], writes
+//! through a [`Change`], and does not depend on the engine. Only [`engine::local`] and the migration
+//! of older files use redb.
 mod alarm;
 pub mod archive;
 pub mod backup;

@@ -1,5 +1,6 @@
 //! Makes a data file from a backup, and from the archive of the log after it.
 
+use std::cmp::Ordering;
 use std::path::Path;
 
 use crate::bounds::DATABASE_LOAD_BYTES;
@@ -97,8 +98,10 @@ impl Database {
         mark: &Change,
     ) -> Result<Restored, RestoreFailure> {
         let format = backup.manifest().file_format;
-        if format != opening::FORMAT {
-            return Err(OpenFailure::Older(format).into());
+        match format.cmp(&opening::FORMAT) {
+            Ordering::Less => return Err(OpenFailure::Older(format).into()),
+            Ordering::Equal => (),
+            Ordering::Greater => return Err(OpenFailure::Newer(format, None).into()),
         }
         if archive.is_some() {
             return Err(StorageFailure::Database(

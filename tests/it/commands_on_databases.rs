@@ -32,6 +32,12 @@ fn check(vault: &Vault, id: &str, text: &str) {
 }
 
 #[test]
+fn a_server_on_a_database_without_fsync_says_so_in_its_log() {
+    let Some(vault) = vault() else { return };
+    wait_until("the warning", || vault.log().contains("database_without_fsync"));
+}
+
+#[test]
 fn a_rotation_by_a_command_does_not_wait_for_ever_for_a_process_that_was_killed() {
     let Some(mut vault) = vault() else { return };
     let id = vault.token(value("kept"));

@@ -326,7 +326,11 @@ fn begin_log(vault: &Vault, log: &Log) {
         let from = Value::Count(u64::from(migrated.from));
         log.event(Event::info("migrated").with("from_format", from));
     }
-    if vault.store().health().is_cut_off {
+    let health = vault.store().health();
+    if health.lacks_sync {
+        log.event(Event::warn("database_without_fsync"));
+    }
+    if health.is_cut_off {
         // A loss of power leaves a part of a write that was not answered; damage does, too.
         log.event(Event::warn("log_cut_off"));
     }

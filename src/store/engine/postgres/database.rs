@@ -96,6 +96,11 @@ impl Database {
         })
     }
 
+    /// Removes what processes that have ended left behind.
+    pub(super) fn tidy(&self) -> Result<(), OpenFailure> {
+        self.run(async |client| client.batch_execute(schema::FORGET_WRITERS).await.map_err(failed))
+    }
+
     /// Runs statements on a connection of their own, and a runtime of their own.
     fn run<T>(
         &self,

@@ -60,6 +60,8 @@ pub(in crate::store) struct PostgresEngine {
     readers: Arc<Readers>,
     writer: Mutex<Writer>,
     access: Access,
+    /// The server does not wait for its disk.
+    lacks_sync: bool,
     /// Ends with the engine.
     _network: Network,
 }
@@ -90,6 +92,9 @@ impl PostgresEngine {
         access: Access,
     ) -> Result<Self, OpenFailure> {
         let summary = database.check(access)?;
+        if access == Access::ReadWrite {
+            database.tidy()?;
+        }
         let network = Network::start()?;
         let shared = Shared::new(network.handle().clone(), database.dialer(), summary.timeline);
         shared.note(summary.sequence);
@@ -97,7 +102,8 @@ impl PostgresEngine {
         let writer = Mutex::new(writer);
         let shared = Arc::new(shared);
         let readers = Arc::new(Readers::start(&shared)?);
-        Ok(Self { shared, readers, writer, access, _network: network })
+        let lacks_sync = summary.lacks_sync;
+        Ok(Self { shared, readers, writer, access, lacks_sync, _network: network })
     }
 }
 
@@ -177,7 +183,7 @@ impl Engine for PostgresEngine {
 
     fn health(&self) -> EngineHealth {
         let sequence = self.shared.sequence.load(Ordering::Relaxed);
-        EngineHealth { sequence, ..EngineHealth::default() }
+        EngineHealth { sequence, lacks_sync: self.lacks_sync, ..EngineHealth::default() }
     }
 
     fn set_upkeep(&self, _: Upkeep) {}

@@ -116,7 +116,8 @@ fn answer(batch: Vec<Job>, values: Values) {
     }
 }
 
-/// Answers with a failure. One that ends the process needs only one witness.
+/// Answers with a failure, which cannot be copied. One that ends the process does so from the first
+/// job.
 fn refuse(batch: Vec<Job>, failure: StorageFailure) {
     let again = if let StorageFailure::Unavailable(why) = failure { why } else { REFUSED };
     let mut failure = Some(failure);

@@ -65,6 +65,11 @@ pub(super) async fn create(
 pub(super) const COMPLETE: &str =
     "UPDATE strongroom_state SET is_complete = true, sequence = origin_sequence WHERE id = 1";
 
+/// Removes the rows of processes that ended long ago. Each process that runs writes its own every few
+/// seconds.
+pub(super) const FORGET_WRITERS: &str =
+    "DELETE FROM strongroom_writers WHERE at < now() - interval '1 day'";
+
 pub(super) const REMOVE: &str =
     "DROP TABLE strongroom_state, strongroom_rows, strongroom_writers, strongroom_turn";
 
@@ -75,11 +80,15 @@ pub(in crate::store) struct Summary {
     is_complete: bool,
     pub(in crate::store) timeline: [u8; 16],
     pub(in crate::store) sequence: u64,
+    /// The server does not wait for its disk.
+    pub(super) lacks_sync: bool,
 }
 
 /// Reads the row of the vault without prepared statements, which need tables of this version.
 pub(super) async fn read(client: &Client) -> Result<Option<Summary>, Error> {
-    let text = "SELECT version, is_complete, timeline, sequence FROM strongroom_state WHERE id = 1";
+    // Other servers may lack the setting.
+    let text = "SELECT version, is_complete, timeline, sequence, \
+        coalesce(current_setting('fsync', true), 'on') = 'off' FROM strongroom_state WHERE id = 1";
     let Some(row) = client.query_opt(text, &[]).await? else { return Ok(None) };
     let timeline: Vec<u8> = row.try_get(2)?;
     let sequence: i64 = row.try_get(3)?;
@@ -88,6 +97,7 @@ pub(super) async fn read(client: &Client) -> Result<Option<Summary>, Error> {
         is_complete: row.try_get(1)?,
         timeline: timeline.try_into().unwrap_or_default(),
         sequence: u64::try_from(sequence).unwrap_or_default(),
+        lacks_sync: row.try_get(4)?,
     }))
 }
 

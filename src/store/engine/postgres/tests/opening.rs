@@ -42,6 +42,42 @@ fn a_database_has_one_vault_or_none() {
 }
 
 #[test]
+fn a_start_removes_the_rows_of_writers_that_ended_long_ago_and_no_others() {
+    let Some(server) = server::server_for("old writers") else { return };
+    let url = server.new_database();
+    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let database = Database::new(DatabaseUrl::parse(&url).unwrap(), None).unwrap();
+    database.create_store(put(1)).unwrap().close();
+    server.sql(
+        &name,
+        "INSERT INTO strongroom_writers SELECT int4send(days), 1, 1, now() - days * interval '1 day' \
+         FROM generate_series(0, 3) AS days; DELETE FROM strongroom_writers WHERE length(writer) > 4",
+    );
+    database.open_store().unwrap().close();
+    let left =
+        server.sql(&name, "SELECT count(*) FROM strongroom_writers WHERE length(writer) = 4");
+    assert_eq!(left, "1");
+}
+
+#[test]
+fn a_server_that_does_not_wait_for_its_disk_is_noticed() {
+    if server::server_for("fsync").is_none() {
+        return;
+    }
+    let server = Server::of_its_own(&Security::Open);
+    for fsync in ["off", "on"] {
+        server.sql("postgres", &format!("ALTER SYSTEM SET fsync = {fsync}"));
+        server.stop();
+        server.run();
+        let url = DatabaseUrl::parse(&server.new_database()).unwrap();
+        let database = Database::new(url, None).unwrap();
+        let store = database.create_store(put(1)).unwrap();
+        assert_eq!(store.health().lacks_sync, fsync == "off");
+        store.close();
+    }
+}
+
+#[test]
 fn newer_tables_and_newer_rows_are_refused_and_stay_as_they_are() {
     let Some(server) = server::server_for("newer tables") else { return };
     let url = server.new_database();
