@@ -102,6 +102,7 @@ impl Writer {
     /// Commits this change and the queued ones. Returns true if [`Job::Close`] was among the jobs.
     fn commit_with_queued(&self, first: Change, reply: Reply) -> Result<bool, StorageFailure> {
         let mut jobs = vec![(first, reply)];
+        self.engine.take_turn();
         let mut closing = false;
         while jobs.len() < BATCH_CHANGES_MAX && !closing {
             match self.jobs.try_recv() {

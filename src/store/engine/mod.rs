@@ -41,6 +41,10 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// again to ensure that.
     fn apply(&self, decide: &mut Decide<'_>) -> Result<(), StorageFailure>;
 
+    /// Waits for the turn of this process to write, where several take turns. Changes that come
+    /// meanwhile can go with the next [`Engine::apply`], which takes the turn itself if need be.
+    fn take_turn(&self) {}
+
     /// True if other processes may write the same rows. [`Engine::apply`] may then call its function
     /// more than once, and only the result of the last call is written.
     fn is_shared(&self) -> bool {

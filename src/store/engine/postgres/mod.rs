@@ -36,6 +36,7 @@ mod wait;
 mod wire;
 
 use std::fmt;
+use std::mem;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -79,6 +80,8 @@ pub(in crate::store) enum Access {
 /// The connection for writing.
 struct Writer {
     session: Option<Session>,
+    /// The session has begun the transaction of the next batch.
+    has_turn: bool,
     /// Identifies this process in the table of writers.
     id: [u8; 16],
     /// The number of the last attempt to write a batch.
@@ -98,7 +101,8 @@ impl PostgresEngine {
         let network = Network::start()?;
         let shared = Shared::new(network.handle().clone(), database.dialer(), summary.timeline);
         shared.note(summary.sequence);
-        let writer = Writer { session: None, id: Random::new().bytes(), attempts: 0 };
+        let writer =
+            Writer { session: None, has_turn: false, id: Random::new().bytes(), attempts: 0 };
         let writer = Mutex::new(writer);
         let shared = Arc::new(shared);
         let readers = Arc::new(Readers::start(&shared)?);
@@ -108,6 +112,19 @@ impl PostgresEngine {
 }
 
 impl Writer {
+    /// Begins the transaction of the next batch. After a failure, the attempt to write begins it again
+    /// and reports what is wrong.
+    fn take_turn(&mut self, shared: &Shared) {
+        if let Some(session) = self.session.take().filter(Session::is_open) {
+            self.has_turn = turn::begin(shared, &session);
+            if self.has_turn {
+                self.session = Some(session);
+            } else {
+                session.give_up();
+            }
+        }
+    }
+
     /// One attempt to write a batch. `None` if it has to be decided again.
     fn attempt(
         &mut self,
@@ -115,13 +132,14 @@ impl Writer {
         puts: Puts,
         decide: &mut Decide<'_>,
     ) -> Result<Option<()>, StorageFailure> {
-        let session = match self.session.take().filter(Session::is_open) {
-            Some(session) => session,
-            None => shared.connect(Use::Writing)?,
+        let has_turn = mem::take(&mut self.has_turn);
+        let (session, has_begun) = match self.session.take().filter(Session::is_open) {
+            Some(session) => (session, has_turn),
+            None => (shared.connect(Use::Writing)?, false),
         };
         self.attempts = self.attempts.saturating_add(1);
         let writer = (&self.id, self.attempts);
-        match turn::attempt(shared, &session, writer, puts, decide)? {
+        match turn::attempt(shared, &session, writer, (puts, has_begun), decide)? {
             Attempt::Written => {
                 self.session = Some(session);
                 Ok(Some(()))
@@ -166,6 +184,12 @@ impl Engine for PostgresEngine {
             puts = Puts::MayReplace;
         }
         Err(StorageFailure::Unavailable(faults::CONFLICTS))
+    }
+
+    fn take_turn(&self) {
+        if self.shared.has_turns.load(Ordering::Relaxed) {
+            self.writer.lock().unwrap_or_else(PoisonError::into_inner).take_turn(&self.shared);
+        }
     }
 
     fn is_shared(&self) -> bool {

@@ -7,8 +7,8 @@
 //! database without such a lock. SERIALIZABLE would give no more here, and takes half as long again
 //! for each read.
 //!
-//! A batch takes two round trips: the lock together with the first read, and all rows together with
-//! COMMIT.
+//! A batch takes three round trips: the lock, the reads, and all rows together with COMMIT. Changes
+//! that come while a process waits for its turn go with its batch.
 //!
 //! A plain INSERT takes two thirds of the time of one that may also replace a row, and needs no read
 //! before it. Rows of tables that grow are therefore taken for new ones, unless the batch has read
@@ -69,19 +69,29 @@ struct Progress {
     /// The rows that the batch has read.
     read: HashSet<(Table, Vec<u8>)>,
 }
+
 pub(super) fn begin_text(shared: &Shared) -> &'static str {
     if shared.has_turns.load(Ordering::Relaxed) { BEGIN_AND_LOCK } else { BEGIN }
 }
 
-/// Decides and writes one batch. `writer` is the id of this process and the number of the attempt.
+/// Takes the turn and begins the transaction of a batch. False if that failed; the session may not be
+/// used then.
+pub(super) fn begin(shared: &Shared, session: &Session) -> bool {
+    let turn = Turn { shared, session, puts: Puts::MayReplace, progress: Mutex::default() };
+    turn.ask(async |_| Ok(())).is_ok()
+}
+
+/// Decides and writes one batch. `writer` is the id of this process and the number of the attempt. The
+/// session may have begun its transaction.
 pub(super) fn attempt(
     shared: &Shared,
     session: &Session,
     writer: (&[u8; 16], i64),
-    puts: Puts,
+    (puts, has_begun): (Puts, bool),
     decide: &mut Decide<'_>,
 ) -> Result<Attempt, StorageFailure> {
-    let turn = Rows(Turn { shared, session, puts, progress: Mutex::default() });
+    let progress = Mutex::new(Progress { has_begun, ..Progress::default() });
+    let turn = Rows(Turn { shared, session, puts, progress });
     let decided = decide(&turn).and_then(|rows| {
         // Rows that rest on no reads are written behind a begin as well: the transaction that is
         // fenced off later must have a snapshot.

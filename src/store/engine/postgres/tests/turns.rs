@@ -87,6 +87,39 @@ fn without_turns_two_batches_of_different_rows_still_decide_one_after_the_other(
 }
 
 #[test]
+fn a_turn_that_was_taken_is_used_by_the_next_batch_and_given_away_with_it() {
+    let Some(database) = server::empty_vault("a turn taken early") else { return };
+    let open = || PostgresEngine::start(&database, Access::ReadWrite).unwrap();
+    let engines = [open(), open()];
+    for engine in &engines {
+        increment(engine).unwrap();
+    }
+    for round in 0..5 {
+        for engine in &engines {
+            engine.take_turn();
+            assert_eq!(increment(engine).unwrap(), 1);
+            engine.take_turn();
+            engine.apply(&mut |_| Ok(Vec::new())).unwrap();
+        }
+        assert_eq!(counter(&engines[0]).unwrap(), 4 + 2 * round);
+    }
+}
+
+#[test]
+fn a_turn_whose_connection_ended_is_taken_again() {
+    let Some(engine) = server::engine("a lost turn") else { return };
+    increment(&engine).unwrap();
+    engine.take_turn();
+    let name = engine.shared.database_name();
+    let end = format!(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '{name}'"
+    );
+    server::server().unwrap().sql("postgres", &end);
+    assert_eq!(increment(&engine).unwrap(), 2, "decided on a new connection");
+    assert_eq!(counter(&engine).unwrap(), 2);
+}
+
+#[test]
 fn a_row_that_was_not_read_is_replaced_after_a_second_decision() {
     let Some(engine) = server::engine("unread rows") else { return };
     let put = |engine: &PostgresEngine, table, value: u8, is_read: bool| {
