@@ -9,6 +9,7 @@ use crate::store::engine::conformance::{contents, engines, in_range, key, rows, 
 use crate::store::engine::memory::Model;
 use crate::store::engine::{Engine, Order, Read, RowChange};
 use crate::store::tables::{KeyRange, Table};
+use crate::waiting::block_on;
 
 /// Puts and deletes.
 fn batches() -> impl Strategy<Value = Vec<Vec<RowChange>>> {
@@ -153,6 +154,25 @@ fn batches_are_numbered_one_after_the_other_and_empty_ones_are_not() {
             assert_eq!(sequence(), before + number, "{}", subject.name);
             assert_eq!(engine.health().sequence, sequence());
         }
+    }
+}
+
+#[test]
+fn the_newest_rows_show_every_batch_before_and_keep_the_order_of_their_keys() {
+    for subject in engines() {
+        let engine = subject.engine.as_ref();
+        let mut model = Model::new();
+        for byte in 1..5 {
+            engine.take_turn();
+            let row = RowChange { table: Table::Tokens, key: vec![1], value: Some(value(byte)) };
+            write(engine, &mut model, &[row]);
+            subject.after_batch(0);
+            let places = [vec![9], vec![1], vec![0], vec![1]].map(|key| (Table::Tokens, key));
+            let values = block_on(engine.newest().unwrap().fetch(places.to_vec())).unwrap();
+            let found = Some(value(byte));
+            assert_eq!(values, [None, found.clone(), None, found], "{}", subject.name);
+        }
+        assert!(block_on(engine.newest().unwrap().fetch(Vec::new())).unwrap().is_empty());
     }
 }
 
