@@ -58,16 +58,16 @@ mod tests {
             (bits, count) = ((bits << 8) | u32::from(*byte), count + 8);
             while count >= 5 {
                 count -= 5;
-                values.push(((bits >> count) & 31) as u8);
+                values.push(u8::try_from((bits >> count) & 31).unwrap());
             }
             bits &= (1 << count) - 1;
         }
         if count > 0 {
-            values.push(((bits << (5 - count)) & 31) as u8);
+            values.push(u8::try_from((bits << (5 - count)) & 31).unwrap());
         }
         let with_zeros = [values.as_slice(), &[0; CHECKSUM_DIGITS]].concat();
         let sum = checksum(prefix, &with_zeros) ^ 1;
-        values.extend((0..6).map(|at| ((sum >> (5 * (5 - at))) & 31) as u8));
+        values.extend((0..6).map(|at| u8::try_from((sum >> (5 * (5 - at))) & 31).unwrap()));
         let text = values.iter().map(|value| char::from(DIGITS[usize::from(*value)]));
         format!("{prefix}1{}", text.collect::<String>())
     }

@@ -9,7 +9,10 @@ mod bech32;
 mod recipients;
 mod stream;
 
+use std::io;
+
 pub use recipients::{AgeRecipients, InvalidRecipient};
+use ring::error::Unspecified;
 use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
 pub use stream::AgeWriter;
 
@@ -19,7 +22,7 @@ use crate::secret::Secret;
 type FileKey = Secret<[u8; 16]>;
 
 /// HKDF-SHA-256.
-fn derive(secret: &[u8], salt: &[u8], info: &[u8]) -> Secret<[u8; 32]> {
+fn derive(secret: &[u8], salt: &[u8], info: &[u8]) -> Result<Secret<[u8; 32]>, Unspecified> {
     struct Bytes32;
 
     impl KeyType for Bytes32 {
@@ -30,8 +33,10 @@ fn derive(secret: &[u8], salt: &[u8], info: &[u8]) -> Secret<[u8; 32]> {
 
     let mut key = Secret::new([0; 32]);
     let extracted = Salt::new(HKDF_SHA256, salt).extract(secret);
-    // Only a length of more than 255 blocks is refused.
-    let filled = extracted.expand(&[info], Bytes32).and_then(|okm| okm.fill(key.expose_mut()));
-    filled.expect("HKDF gives 32 bytes");
-    key
+    extracted.expand(&[info], Bytes32)?.fill(key.expose_mut())?;
+    Ok(key)
+}
+
+fn failed(Unspecified: Unspecified) -> io::Error {
+    io::Error::other("the file cannot be sealed")
 }

@@ -10,7 +10,7 @@ use ring::error::Unspecified;
 use ring::hmac;
 
 use crate::crypto::age::stream::{AgeWriter, seal, sealing_key};
-use crate::crypto::age::{FileKey, bech32, derive};
+use crate::crypto::age::{FileKey, bech32, derive, failed};
 use crate::crypto::client_keys::is_public_key;
 use crate::crypto::random::Random;
 use crate::secret::Secret;
@@ -36,23 +36,23 @@ impl AgeRecipients {
     /// Begins a file. Each of the recipients can open it alone.
     pub fn seal<W: Write>(&self, mut to: W, random: &Random) -> io::Result<AgeWriter<W>> {
         let key = Secret::new(random.bytes());
-        to.write_all(self.header(&key, random)?.as_bytes())?;
+        let header = self.header(&key, random).map_err(failed)?;
+        to.write_all(header.as_bytes())?;
         AgeWriter::begin(to, &key, random)
     }
 
     /// The file's key for each recipient, and a MAC that only those who have the key can make.
-    fn header(&self, key: &FileKey, random: &Random) -> io::Result<String> {
+    fn header(&self, key: &FileKey, random: &Random) -> Result<String, Unspecified> {
         let mut header = format!("{VERSION}\n");
         for recipient in &self.0 {
-            let (share, sealed) = wrap(key, recipient, random)
-                .map_err(|Unspecified| io::Error::other("the key cannot be sealed"))?;
+            let (share, sealed) = wrap(key, recipient, random)?;
             let (share, sealed) = (STANDARD_NO_PAD.encode(share), STANDARD_NO_PAD.encode(sealed));
-            header.push_str(&format!("-> X25519 {share}\n{sealed}\n"));
+            header.extend(["-> X25519 ", &share, "\n", &sealed, "\n"]);
         }
         header.push_str("---");
-        let mac = derive(key.expose(), &[], b"header");
+        let mac = derive(key.expose(), &[], b"header")?;
         let mac = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, mac.expose()), header.as_bytes());
-        header.push_str(&format!(" {}\n", STANDARD_NO_PAD.encode(mac)));
+        header.extend([" ", &STANDARD_NO_PAD.encode(mac), "\n"]);
         Ok(header)
     }
 }
@@ -69,9 +69,9 @@ fn wrap(
     let salt = [share.as_slice(), recipient].concat();
     let peer = UnparsedPublicKey::new(&X25519, recipient);
     let info = format!("{VERSION}/X25519");
-    let wrapping = agree_ephemeral(private, &peer, |it| derive(it, &salt, info.as_bytes()))?;
+    let wrapping = agree_ephemeral(private, &peer, |it| derive(it, &salt, info.as_bytes()))??;
     let mut sealed = key.expose().to_vec();
-    seal(&sealing_key(&wrapping), [0; 12], &mut sealed);
+    seal(&sealing_key(&wrapping)?, [0; 12], &mut sealed)?;
     Ok((share, sealed))
 }
 

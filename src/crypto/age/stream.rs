@@ -5,8 +5,9 @@ use std::fmt;
 use std::io::{self, Write};
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::error::Unspecified;
 
-use crate::crypto::age::{FileKey, derive};
+use crate::crypto::age::{FileKey, derive, failed};
 use crate::crypto::random::Random;
 use crate::secret::Secret;
 
@@ -34,7 +35,8 @@ impl<W: Write> AgeWriter<W> {
     pub(super) fn begin(mut to: W, key: &FileKey, random: &Random) -> io::Result<Self> {
         let salt: [u8; 16] = random.bytes();
         to.write_all(&salt)?;
-        let key = sealing_key(&derive(key.expose(), &salt, b"payload"));
+        let key = derive(key.expose(), &salt, b"payload").and_then(|key| sealing_key(&key));
+        let key = key.map_err(failed)?;
         Ok(Self { to, key, plain: Secret::new(Vec::with_capacity(CHUNK_BYTES)), chunks: 0 })
     }
 
@@ -53,7 +55,7 @@ impl<W: Write> AgeWriter<W> {
             *mark = u8::from(place == Place::Last);
         }
         let chunk = self.plain.expose_mut();
-        seal(&self.key, nonce, chunk);
+        seal(&self.key, nonce, chunk).map_err(failed)?;
         self.to.write_all(chunk)?;
         chunk.clear();
         self.chunks = self.chunks.saturating_add(1);
@@ -61,16 +63,22 @@ impl<W: Write> AgeWriter<W> {
     }
 }
 
-pub(super) fn sealing_key(key: &Secret<[u8; 32]>) -> LessSafeKey {
-    let key = UnboundKey::new(&CHACHA20_POLY1305, key.expose());
-    LessSafeKey::new(key.expect("a key of ChaCha20-Poly1305 has 32 bytes"))
+pub(super) fn sealing_key(key: &Secret<[u8; 32]>) -> Result<LessSafeKey, Unspecified> {
+    UnboundKey::new(&CHACHA20_POLY1305, key.expose()).map(LessSafeKey::new)
 }
 
 /// Seals in place and adds the tag. Each key seals one text under each nonce.
-pub(super) fn seal(key: &LessSafeKey, nonce: [u8; NONCE_LEN], text: &mut Vec<u8>) {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the format has numbers as nonces and no further data"
+)]
+pub(super) fn seal(
+    key: &LessSafeKey,
+    nonce: [u8; NONCE_LEN],
+    text: &mut Vec<u8>,
+) -> Result<(), Unspecified> {
     let nonce = Nonce::assume_unique_for_key(nonce);
-    let sealed = key.seal_in_place_append_tag(nonce, Aad::empty(), text);
-    sealed.expect("ChaCha20-Poly1305 seals texts of up to 256 GiB");
+    key.seal_in_place_append_tag(nonce, Aad::empty(), text)
 }
 
 impl<W: Write> Write for AgeWriter<W> {
