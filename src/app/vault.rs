@@ -10,7 +10,7 @@ use crate::crypto::{Random, SystemKeys, Uses};
 use crate::domain::card::bin_table::BinTable;
 use crate::domain::id::assigned;
 use crate::domain::time::Timestamp;
-use crate::store::{CvcKeys, MigrationSummary, Newest, Snapshot, Store};
+use crate::store::{CvcKeys, MigrationSummary, Snapshot, Store};
 
 /// The store, the keys and the shared state that operations work on.
 #[derive(Debug)]
@@ -94,10 +94,6 @@ impl Vault {
 
     pub(in crate::app) fn snapshot(&self) -> Result<Snapshot, Error> {
         Ok(self.store.snapshot()?)
-    }
-
-    pub(in crate::app) fn newest(&self) -> Result<Newest, Error> {
-        Ok(self.store.newest()?)
     }
 }
 

@@ -24,7 +24,6 @@ use crate::store::engine::{Engine, EngineHealth, LogSource, Upkeep};
 use crate::store::epochs::Epochs;
 use crate::store::failure::{CommitFailure, Fatal, OpenFailure, StorageFailure};
 use crate::store::migration;
-use crate::store::newest::Newest;
 use crate::store::opening::{self, Cleanliness};
 use crate::store::shared::{Process, Repeatable, Term};
 use crate::store::snapshot::Snapshot;
@@ -42,7 +41,7 @@ pub(super) struct Inner {
     pub(super) access_generation: Arc<AtomicU64>,
     pub(super) webhook_generation: Arc<AtomicU64>,
     pub(super) alarm: Alarm,
-    epochs: Epochs,
+    pub(super) epochs: Epochs,
     pub(super) metrics: Arc<WriterMetrics>,
     digests: SharedDigests,
     closed: ClosedScopes,
@@ -185,13 +184,6 @@ impl Store {
         let epoch = self.0.epochs.current();
         let rows = self.0.engine.snapshot().map_err(|failure| self.0.alarm.sound(failure))?;
         Ok(Snapshot::new(rows, self.0.alarm.clone(), epoch))
-    }
-
-    /// For an operation that reads once, or whose reads do not depend on one moment.
-    pub fn newest(&self) -> Result<Newest, StorageFailure> {
-        let epoch = self.0.epochs.current();
-        let rows = self.0.engine.newest().map_err(|failure| self.0.alarm.sound(failure))?;
-        Ok(Newest::new(rows, self.0.alarm.clone(), epoch))
     }
 
     /// Returns when the change is durable, or was refused. Dropping the future does not undo it.

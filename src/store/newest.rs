@@ -6,6 +6,7 @@ use crate::store::alarm::Alarm;
 use crate::store::engine::Fetch;
 use crate::store::epochs::EpochGuard;
 use crate::store::failure::StorageFailure;
+use crate::store::handle::{Inner, Store};
 use crate::store::tables::Table;
 
 /// The newest rows. Two reads may see two moments. The caller of an engine across a network waits
@@ -18,8 +19,13 @@ pub struct Newest {
 }
 
 impl Newest {
-    pub(super) const fn new(rows: Arc<dyn Fetch>, alarm: Alarm, epoch: EpochGuard) -> Self {
-        Self { rows, alarm, _epoch: epoch }
+    /// For an operation that reads once, or whose reads do not depend on one moment.
+    pub fn of(store: &Store) -> Result<Self, StorageFailure> {
+        let Inner { engine, alarm, epochs, .. } = store.0.as_ref();
+        // Take the epoch before the rows, as for a snapshot.
+        let epoch = epochs.current();
+        let rows = engine.newest().map_err(|failure| alarm.sound(failure))?;
+        Ok(Self { rows, alarm: alarm.clone(), _epoch: epoch })
     }
 
     /// The values of several keys at one moment, in their order.

@@ -18,7 +18,7 @@ use crate::domain::token::Token;
 use crate::domain::token_type::{BankDetails, TokenType};
 use crate::expressions::Budget;
 use crate::secret::Secret;
-use crate::store::{Snapshot, Table, tables};
+use crate::store::{Newest, Snapshot, Table, tables};
 
 /// A token, limited to the parts that its reader may see.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Tokens<'_> {
         let mut newest = self.newest_token(id, now).await?;
         let read = |budget: &Budget| match newest.take() {
             Some(token) => {
-                let exposure = self.readable(&token)?;
+                let exposure = readable(self.caller, &token)?;
                 Ok(self.show(token, exposure, budget))
             }
             None => self.show_token(id, now, budget),
@@ -76,13 +76,9 @@ impl Tokens<'_> {
     ) -> Result<TokenView, Error> {
         let snapshot = self.vault.snapshot()?;
         let mut token = live_token(&snapshot, self.caller, Permission::TokenRead, id, now)?.token;
-        let exposure = self.readable(&token)?;
+        let exposure = readable(self.caller, &token)?;
         self.vault.cvcs().attach(&snapshot, &mut token, now)?;
         Ok(self.show(token, exposure, budget))
-    }
-
-    fn readable(self, token: &Token) -> Result<Exposure, Error> {
-        self.caller.exposure(token.target(), Right::Read, ValueOrigin::Stored)
     }
 
     /// The live token of this assigned id, with its code. `None` if it takes a snapshot to find out.
@@ -92,7 +88,7 @@ impl Tokens<'_> {
     async fn newest_token(self, id: &str, now: Timestamp) -> Result<Option<Token>, Error> {
         let Some(id) = TokenId::parse(id) else { return Ok(None) };
         let (tenant, keys) = (self.caller.tenant.id, &self.caller.keys);
-        let newest = self.vault.newest()?;
+        let newest = Newest::of(&self.vault.store)?;
         let sealed = newest.value(Table::Tokens, tables::tokens(tenant, id)).await?;
         let token = sealed.map(|sealed| rows::open(keys, tenant, id, &sealed)).transpose()?;
         let token = token.map(|found| found.token);
@@ -151,6 +147,10 @@ impl Tokens<'_> {
         };
         shown.map(Secret::new)
     }
+}
+
+fn readable(caller: &Caller, token: &Token) -> Result<Exposure, Error> {
+    caller.exposure(token.target(), Right::Read, ValueOrigin::Stored)
 }
 
 /// The live token of this tenant, for an act that needs this permission. Tokens of other tenants,

@@ -210,6 +210,6 @@ pub struct EngineHealth {
     pub recovered: u64,
     /// The start left out the last batch of the log, which was not whole.
     pub is_cut_off: bool,
-    /// The database was told not to wait for its disk: a loss of power loses answered writes.
+    /// The database does not wait for its disk: a loss of power loses answered writes.
     pub lacks_sync: bool,
 }

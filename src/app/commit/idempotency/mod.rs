@@ -24,7 +24,7 @@ use crate::crypto::TenantKeys;
 use crate::domain::time::Timestamp;
 use crate::idempotency::{Decision, decide, half_day, live_half_days};
 use crate::store::record::{AnswerRecord, decode_answer};
-use crate::store::{Change, Snapshot, Table, tables};
+use crate::store::{Change, Newest, Snapshot, Table, tables};
 
 /// One request of an idempotency key, in flight. Dropping it admits the next request of the key.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl Idempotency<'_> {
     /// so it needs no snapshot.
     async fn look_up_new(self, guard: &Guard, now: Timestamp) -> Result<Option<Change>, Error> {
         let places = guard.places(now);
-        let times = self.vault.newest()?.values(places.clone()).await?;
+        let times = Newest::of(&self.vault.store)?.values(places.clone()).await?;
         if times.iter().any(Option::is_some) {
             return Ok(None);
         }

@@ -9,7 +9,6 @@ use crate::store::engine::conformance::{contents, engines, in_range, key, rows, 
 use crate::store::engine::memory::Model;
 use crate::store::engine::{Engine, Order, Read, RowChange};
 use crate::store::tables::{KeyRange, Table};
-use crate::waiting::block_on;
 
 /// Puts and deletes.
 fn batches() -> impl Strategy<Value = Vec<Vec<RowChange>>> {
@@ -157,8 +156,8 @@ fn batches_are_numbered_one_after_the_other_and_empty_ones_are_not() {
     }
 }
 
-#[test]
-fn the_newest_rows_show_every_batch_before_and_keep_the_order_of_their_keys() {
+#[tokio::test]
+async fn the_newest_rows_show_every_batch_before_and_keep_the_order_of_their_keys() {
     for subject in engines() {
         let engine = subject.engine.as_ref();
         let mut model = Model::new();
@@ -168,11 +167,11 @@ fn the_newest_rows_show_every_batch_before_and_keep_the_order_of_their_keys() {
             write(engine, &mut model, &[row]);
             subject.after_batch(0);
             let places = [vec![9], vec![1], vec![0], vec![1]].map(|key| (Table::Tokens, key));
-            let values = block_on(engine.newest().unwrap().fetch(places.to_vec())).unwrap();
+            let values = engine.newest().unwrap().fetch(places.to_vec()).await.unwrap();
             let found = Some(value(byte));
             assert_eq!(values, [None, found.clone(), None, found], "{}", subject.name);
         }
-        assert!(block_on(engine.newest().unwrap().fetch(Vec::new())).unwrap().is_empty());
+        assert!(engine.newest().unwrap().fetch(Vec::new()).await.unwrap().is_empty());
     }
 }
 
