@@ -215,6 +215,7 @@ mod tests {
             "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
         ];
         for point in points {
+            assert!(!is_public_key(hex::decode(point).unwrap()), "{point}");
             // The message is sealed for the shared secret that such a point gives.
             let key = concat_kdf(&[0; 32], b"A256GCM", [b"", b""], 256);
             let key = UnboundKey::new(&AES_256_GCM, key.expose()).map(LessSafeKey::new).unwrap();
