@@ -1,9 +1,11 @@
 //! The rows of the data file at one moment: a read transaction of redb with its tables opened once.
 
+use std::ops::{Bound, RangeBounds as _};
+
 use redb::{ReadOnlyTable, ReadableTableMetadata as _, TableDefinition, TableError};
 
 use crate::store::engine::Order;
-use crate::store::engine::local::database::{GuardedDatabase, guard};
+use crate::store::engine::local::database::{GuardedDatabase, guard, invalid_page};
 use crate::store::failure::StorageFailure;
 use crate::store::snapshot::Row;
 use crate::store::tables::{KeyRange, Table};
@@ -49,6 +51,8 @@ impl Base {
             return Ok(Box::new(std::iter::empty()));
         };
         let mut rows = guard(|| Ok::<_, StorageFailure>(table.range::<&[u8]>(range.bounds())?))?;
+        let (from, to) = range.bounds();
+        let mut left = (from.map(<[u8]>::to_vec), to.map(<[u8]>::to_vec));
         Ok(Box::new(std::iter::from_fn(move || {
             let next = || {
                 let entry = match order {
@@ -56,7 +60,16 @@ impl Base {
                     Order::Descending => rows.next_back(),
                 };
                 let Some((key, value)) = entry.transpose()? else { return Ok(None) };
-                Ok(Some((key.value().to_vec(), value.value().to_vec())))
+                let key = key.value().to_vec();
+                // Pages in the wrong places show rows of other ranges, or lead in circles.
+                if !left.contains(&key) {
+                    return Err(invalid_page());
+                }
+                match order {
+                    Order::Ascending => left.0 = Bound::Excluded(key.clone()),
+                    Order::Descending => left.1 = Bound::Excluded(key.clone()),
+                }
+                Ok(Some((key, value.value().to_vec())))
             };
             guard(next).transpose()
         })))

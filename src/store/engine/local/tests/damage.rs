@@ -2,13 +2,14 @@
 //! and leaves the log as it is.
 
 use crate::domain::time::Timestamp;
-use crate::store::engine::Engine as _;
+use crate::store::engine::local::file::NAME;
 use crate::store::engine::local::log::segment::{Header, Lineage, SPARE, name};
 use crate::store::engine::local::log::{frame, segment};
 use crate::store::engine::local::tests::{apply, contents, prepared, put, start};
 use crate::store::engine::memory::Model;
+use crate::store::engine::{Engine as _, Order, RowChange};
 use crate::store::failure::StorageFailure;
-use crate::store::tables::Table;
+use crate::store::tables::{KeyRange, Table};
 use crate::store::tests::disk::{Image, TestDisk};
 
 const SECTOR: usize = 512;
@@ -255,15 +256,8 @@ fn frames_of_an_earlier_use_of_a_segment_are_never_taken() {
         for key in 0..5 {
             apply(&engine, &put(Table::Tokens, &[key], &[round; 700])).unwrap();
         }
-        apply(
-            &engine,
-            &[crate::store::engine::RowChange {
-                table: Table::Tokens,
-                key: vec![round % 5],
-                value: None,
-            }],
-        )
-        .unwrap();
+        apply(&engine, &[RowChange { table: Table::Tokens, key: vec![round % 5], value: None }])
+            .unwrap();
         let expected = contents(engine.snapshot().unwrap().as_ref());
         if round % 3 == 0 {
             engine.merge_turn(0).unwrap();
@@ -276,4 +270,51 @@ fn frames_of_an_earlier_use_of_a_segment_are_never_taken() {
     let lineage: Lineage = engine.shared.log().lineage();
     let newest = disk.durable().remove(&name(engine.shared.log().end().segment)).unwrap();
     assert_eq!(Header::decode(&newest[..SECTOR]).unwrap().lineage, lineage);
+}
+
+/// The places of two pages in the data file are exchanged, for all pairs of neighbours that are in use.
+#[test]
+fn a_walk_over_pages_in_wrong_places_ends_and_shows_its_own_range_in_order() {
+    const PAGE: usize = 4096;
+    let disk = TestDisk::holding(prepared().clone());
+    let engine = start(&disk).unwrap();
+    let key = |number: u16| [&[7; 16], &number.to_be_bytes()[..]].concat();
+    let row = |number| {
+        let value = Some(vec![9; 100]);
+        [Table::Tokens, Table::TokenLists].map(|table| RowChange {
+            table,
+            key: key(number),
+            value: value.clone(),
+        })
+    };
+    apply(&engine, &(0..1_500).flat_map(row).collect::<Vec<_>>()).unwrap();
+    engine.close().unwrap();
+    drop(engine);
+    let image = disk.durable();
+    let is_used = |page: &usize| image[NAME][page * PAGE..][..PAGE].iter().any(|it| *it != 0);
+    let used: Vec<usize> = (1..image[NAME].len() / PAGE).filter(is_used).collect();
+    let (mut walked, mut refused) = (0, 0);
+    for pair in used.windows(2) {
+        let mut damaged = image.clone();
+        let (before, after) = damaged.get_mut(NAME).unwrap().split_at_mut(pair[1] * PAGE);
+        before[pair[0] * PAGE..][..PAGE].swap_with_slice(&mut after[..PAGE]);
+        let Ok(engine) = start(&TestDisk::holding(damaged)) else { continue };
+        let view = engine.snapshot().unwrap();
+        for order in [Order::Ascending, Order::Descending] {
+            let range = KeyRange::prefix(Table::Tokens, vec![7; 16]).starting_after(&key(99));
+            match view.page(&range, order, usize::MAX) {
+                Ok(page) => {
+                    let is_sorted = page.rows.is_sorted_by(|one, two| match order {
+                        Order::Ascending => one.0 < two.0,
+                        Order::Descending => one.0 > two.0,
+                    });
+                    assert!(is_sorted && page.rows.iter().all(|row| range.contains(&row.0)));
+                    walked += 1;
+                }
+                Err(StorageFailure::Damaged(_)) => refused += 1,
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+    }
+    assert!(walked > 50 && refused > 50, "{walked} walked, {refused} refused");
 }
