@@ -22,6 +22,7 @@ use arguments::{Prepared, asks_for_json, prepare, refused};
 use commands::{Strongroom, Subcommand, VersionCommand};
 use support::failure::{Exit, Failure};
 use support::output::{complain, say, show_json};
+use support::panics::end_if_not_caught;
 use support::user::process_user;
 
 #[cfg(any(fuzzing, test))]
@@ -104,6 +105,7 @@ fn guarded(command: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure>
         let place = panic.location().map(ToString::to_string);
         *PLACE.lock().unwrap_or_else(PoisonError::into_inner) = place;
     }));
+    end_if_not_caught(|| ());
     catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_| {
         let place = PLACE.lock().unwrap_or_else(PoisonError::into_inner).take();
         Err(Failure::new(Exit::Software, "a bug in this program")

@@ -44,6 +44,9 @@ pub use change::{Change, SealedEntries};
 pub use compact::CompactSummary;
 pub use cvc_keys::{CvcKeyName, CvcKeys};
 pub use digests::{DigestState, RecordDigests};
+#[cfg(test)]
+pub(crate) use engine::local::database::guard_pages;
+pub use engine::local::database::panic_cannot_be_caught;
 pub use engine::local::log::tail::LogTail;
 pub use engine::postgres::{Database, DatabaseUrl};
 pub use engine::{LogSource, Upkeep};

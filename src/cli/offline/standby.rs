@@ -22,6 +22,7 @@ use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{explain, explain_backup, storage};
 use crate::cli::support::files::{check_directory, give_to_owner, make_directory, restrict};
 use crate::cli::support::output::{complain, say, show_json};
+use crate::cli::support::panics::log_panics;
 use crate::cli::support::settings::{self, read_config};
 use crate::cli::support::user::process_user;
 use crate::cli::support::vault_home::VaultHome;
@@ -29,7 +30,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::crypto::MasterKey;
 use crate::domain::hex;
-use crate::log::{Event, Log, RequestLines, Value, install_panic_hook};
+use crate::log::{Event, Log, RequestLines, Value};
 use crate::server::tasks::Tasks;
 use crate::store::archive::Replay;
 use crate::store::backup::Reader;
@@ -47,7 +48,7 @@ pub(in crate::cli) fn follow(command: &FollowCommand) -> Result<(), Failure> {
     let log = Log::start(io::stderr(), RequestLines::Off, Arc::new(move || clock.now()));
     let log =
         log.map_err(|error| Failure::new(Exit::Unavailable, "cannot start the log").why(error))?;
-    install_panic_hook(log.clone());
+    log_panics(&log);
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(1).enable_all().build();
     let runtime = runtime

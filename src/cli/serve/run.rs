@@ -23,6 +23,7 @@ use crate::cli::serve::upkeep;
 use crate::cli::serve::watch::{self, BackupSchedule, Process};
 use crate::cli::support::failure::{Exit, Failure};
 use crate::cli::support::failure_texts::{explain_bind, storage};
+use crate::cli::support::panics::log_panics;
 use crate::config::{AuditReads, Config, EngineSettings, Switch};
 use crate::domain::audit::Act;
 use crate::formulas::Catalog;
@@ -30,7 +31,7 @@ use crate::http::{
     Activity, Answers, Bodies, DeprecatedOperations, Http, LIMITED, LIMITED_ON_DEV, Requests,
 };
 use crate::limits::Limiter;
-use crate::log::{Event, Log, Value, install_panic_hook};
+use crate::log::{Event, Log, Value};
 use crate::operator::{ClockControl, Socket, SocketFailure};
 use crate::outbound::Scope;
 use crate::server::tasks::Tasks;
@@ -321,7 +322,7 @@ fn end(fatal: &Fatal) -> Failure {
 }
 
 fn begin_log(vault: &Vault, log: &Log) {
-    install_panic_hook(log.clone());
+    log_panics(log);
     if let Some(migrated) = vault.upkeep().migrated() {
         let from = Value::Count(u64::from(migrated.from));
         log.event(Event::info("migrated").with("from_format", from));

@@ -15,6 +15,7 @@ pub(in crate::cli) mod membership;
 pub(in crate::cli) mod open_vault;
 pub(in crate::cli) mod order;
 pub(in crate::cli) mod output;
+pub(in crate::cli) mod panics;
 pub(in crate::cli) mod progress;
 pub(in crate::cli) mod runner;
 pub(in crate::cli) mod runtime;

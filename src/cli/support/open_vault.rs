@@ -5,10 +5,11 @@ use std::path::Path;
 
 use crate::app::Vault;
 use crate::cli::support::database_failures::explain_at;
-use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::failure::Failure;
 use crate::cli::support::files::{check_directory, give_to_owner};
 use crate::cli::support::master_key_file::{finish_rotation, left_by_rotation, read_master_key};
 use crate::cli::support::output::complain;
+use crate::cli::support::panics::damaged_pages;
 use crate::cli::support::vault_home::VaultHome;
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
@@ -107,12 +108,8 @@ pub(in crate::cli) fn catch_damage<T>(
     directory: &Path,
     read: impl FnOnce() -> T,
 ) -> Result<T, Failure> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).map_err(|_payload| {
-        Failure::new(Exit::Data, "the data file is damaged")
-            .file(&directory.join(Store::FILE))
-            .why("the storage engine found an invalid page")
-            .try_this("restore the newest backup and keep this file for examination")
-    })
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read))
+        .map_err(|_payload| damaged_pages().file(&directory.join(Store::FILE)))
 }
 
 pub(in crate::cli) fn create(

@@ -1,7 +1,13 @@
 //! redb behind a guard. redb reports most damaged pages as errors and panics on the others. Such a
 //! panic is damage of the file and no fault of the program: the process ends with the code of
 //! damaged data, after which the service manager does not start it again.
+//!
+//! After a panic, redb gives up what it had begun, and can panic once more there. That panic cannot be
+//! caught, so the program's hook of panics ends the process with the same code
+//! ([`panic_cannot_be_caught`]). Pages that lead in a circle are an error for a read; a write into
+//! them overflows the stack, which aborts the process.
 
+use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,12 +21,50 @@ pub(in crate::store) struct GuardedDatabase(
     Option<Database>,
 );
 
+/// The work on pages that a thread does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Work {
+    None,
+    Guarded,
+    /// It has panicked.
+    GivenUp,
+}
+
+thread_local! {
+    static WORK: Cell<Work> = const { Cell::new(Work::None) };
+}
+
 /// Runs work on pages of the file, and gives a panic as damage.
 pub(in crate::store) fn guard<T, E: From<StorageFailure>>(
     work: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, E> {
+    let around = WORK.replace(Work::Guarded);
     // The caller gives the file up after this failure, so no half-changed state is used again.
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_payload| Err(invalid_page().into()))
+    let done = catch_unwind(AssertUnwindSafe(work));
+    WORK.set(around);
+    done.unwrap_or_else(|_payload| Err(invalid_page().into()))
+}
+
+/// Work on pages that only panics.
+#[cfg(test)]
+pub(crate) fn guard_pages(work: impl FnOnce()) -> Result<(), StorageFailure> {
+    guard(|| {
+        work();
+        Ok(())
+    })
+}
+
+/// For the hook of panics, which calls it once for each panic of its thread: true for the second
+/// panic of guarded work, after which the runtime of Rust aborts the process.
+pub fn panic_cannot_be_caught() -> bool {
+    match WORK.get() {
+        Work::None => false,
+        Work::Guarded => {
+            WORK.set(Work::GivenUp);
+            false
+        }
+        Work::GivenUp => true,
+    }
 }
 
 pub(super) fn invalid_page() -> StorageFailure {
@@ -65,7 +109,11 @@ impl Drop for GuardedDatabase {
     /// before, or will be by the next start.
     fn drop(&mut self) {
         let database = self.0.take();
-        catch_unwind(AssertUnwindSafe(|| drop(database))).ok();
+        guard(|| -> Result<(), StorageFailure> {
+            drop(database);
+            Ok(())
+        })
+        .ok();
     }
 }
 
