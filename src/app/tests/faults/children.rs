@@ -1,0 +1,141 @@
+//! Samples in a process of their own: a damaged page can end the process, and the hook of panics
+//! belongs to the whole of it.
+
+use std::collections::VecDeque;
+use std::io::{BufRead as _, BufReader};
+use std::ops::Range;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+
+use crate::store::panic_cannot_be_caught;
+use crate::store::tests::damage::number;
+use crate::waiting::PATIENCE;
+
+/// Names the samples of a child: the first seed, and the one after the last.
+const SEEDS: &str = "STRONGROOM_TEST_SEEDS";
+
+/// A line with the seed of the sample that begins.
+const BEGINS: &str = "sample ";
+
+/// A line with a sample that fails the test.
+const BAD: &str = "bad sample: ";
+
+/// Pages that lead in a circle let a write of redb end this way.
+const OVERFLOW: &str = "has overflowed its stack";
+
+/// The code of a child that damage has ended, as of the program.
+const DAMAGED: i32 = 65;
+
+/// Runs `samples` in children of this test. It begins with the usual seed unless the environment names
+/// another. Each sample has to end, and each child: by itself, or by damage that nothing can catch,
+/// after which the next child goes on.
+pub(super) fn in_children(test: &str, usual_seed: u64, samples: impl FnOnce(Range<u64>)) {
+    if let Some(seeds) = own_seeds() {
+        return samples(seeds);
+    }
+    let first = number("STRONGROOM_SEED", usual_seed);
+    let mut seeds = first..first + number("STRONGROOM_FLIPS", 500);
+    let (mut bad, mut ended) = (Vec::new(), 0);
+    while !seeds.is_empty() {
+        let mut child = start(test, &seeds);
+        let complaints = last_complaints(&mut child);
+        let last = follow(&mut child, &mut bad);
+        let code = child.wait().unwrap().code();
+        if code == Some(0) {
+            break;
+        }
+        let complaints = complaints.join().unwrap();
+        let is_damage = code == Some(DAMAGED) || complaints.contains(OVERFLOW);
+        assert!(is_damage, "it ended with {code:?} at sample {last:?}:\n{complaints}");
+        ended += 1;
+        seeds.start = last.unwrap() + 1;
+    }
+    println!("{ended:6} ended by damage");
+    assert!(bad.is_empty(), "{} bad samples:\n{}", bad.len(), bad.join("\n"));
+}
+
+/// The seeds that this process is to try, if it is a child.
+fn own_seeds() -> Option<Range<u64>> {
+    #[expect(clippy::disallowed_methods, reason = "the argument of a child of this test")]
+    let text = std::env::var(SEEDS).ok()?;
+    let (first, end) = text.split_once(' ').unwrap();
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if panic_cannot_be_caught() {
+            #[expect(clippy::exit, reason = "the program does the same")]
+            std::process::exit(DAMAGED);
+        }
+        hook(panic);
+    }));
+    Some(first.parse().unwrap()..end.parse().unwrap())
+}
+
+/// A child calls it before each sample.
+pub(super) fn begin(seed: u64) {
+    println!("{BEGINS}{seed}");
+}
+
+/// A child calls it at once, since a later sample may end it.
+pub(super) fn report_bad(sample: &str) {
+    println!("{BAD}{sample}");
+}
+
+fn start(test: &str, seeds: &Range<u64>) -> Child {
+    let test = format!("app::tests::faults::{test}");
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args([test.as_str(), "--exact", "--nocapture"]);
+    child.env(SEEDS, format!("{} {}", seeds.start, seeds.end));
+    child.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// The end of what a child complains of. Caught panics are there, too.
+fn last_complaints(child: &mut Child) -> JoinHandle<String> {
+    const KEPT: usize = 400;
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    std::thread::spawn(move || {
+        let mut last = VecDeque::new();
+        for line in lines.map_while(Result::ok) {
+            last.push_back(line);
+            if last.len() > KEPT {
+                last.pop_front();
+            }
+        }
+        last.make_contiguous().join("\n")
+    })
+}
+
+/// Shows what a child says until it ends. Returns the seed of its last sample.
+fn follow(child: &mut Child, bad: &mut Vec<String>) -> Option<u64> {
+    let lines = lines_of(child);
+    let mut last = None;
+    loop {
+        match lines.recv_timeout(PATIENCE) {
+            Ok(line) => {
+                if let Some(seed) = line.strip_prefix(BEGINS) {
+                    last = Some(seed.parse().unwrap());
+                } else if let Some(sample) = line.strip_prefix(BAD) {
+                    bad.push(String::from(sample));
+                } else {
+                    println!("{line}");
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return last,
+            Err(RecvTimeoutError::Timeout) => {
+                child.kill().unwrap();
+                panic!("waited {PATIENCE:?} in vain for the end of sample {last:?}");
+            }
+        }
+    }
+}
+
+fn lines_of(child: &mut Child) -> Receiver<String> {
+    let (sender, lines) = channel();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    std::thread::spawn(move || {
+        for line in output.lines().map_while(Result::ok) {
+            sender.send(line).ok();
+        }
+    });
+    lines
+}
