@@ -9,11 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
+use std::time::Instant;
 
 use crate::crypto::Random;
 use crate::domain::hex;
 use crate::store::engine::local::state::Origin;
 use crate::store::engine::postgres::{Access, Database, DatabaseUrl, PostgresEngine};
+use crate::waiting::PATIENCE;
 
 /// The user that runs the server if the tests run as root, which the server refuses.
 const NOBODY: u32 = 65_534;
@@ -194,13 +196,16 @@ impl Server {
         shell.arg(self.port.to_string());
         shell.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         *self.keeper.lock().unwrap() = Some(shell.spawn().unwrap());
-        for _ in crate::waiting::steps("the server accepts connections") {
-            let mut ready = Command::new(self.bin.join("pg_isready"));
-            ready.arg("-q").arg("-p").arg(self.port.to_string()).arg("-h").arg(&self.directory);
-            if ready.status().unwrap().success() {
-                return;
-            }
+        let begun = Instant::now();
+        while !self.is_ready() {
+            assert!(begun.elapsed() < PATIENCE, "it accepts no connections: {}", self.log());
         }
+    }
+
+    fn is_ready(&self) -> bool {
+        let mut ready = Command::new(self.bin.join("pg_isready"));
+        ready.arg("-q").arg("-p").arg(self.port.to_string()).arg("-h").arg(&self.directory);
+        ready.status().unwrap().success()
     }
 
     /// Ends the server as an operator does, with all connections.
@@ -208,7 +213,11 @@ impl Server {
         let mut keeper = self.keeper.lock().unwrap().take().unwrap();
         // A line keeps the directory.
         keeper.stdin.take().unwrap().write_all(b"stop\n").unwrap();
-        keeper.wait().unwrap();
+        let begun = Instant::now();
+        while keeper.try_wait().unwrap().is_none() {
+            assert!(begun.elapsed() < PATIENCE, "it does not stop: {}", self.log());
+            std::thread::yield_now();
+        }
     }
 
     /// The directory of its socket.
