@@ -4,10 +4,10 @@ use std::time::Duration;
 
 /// Servers that the address of a database may name.
 pub const DATABASE_HOSTS_MAX: usize = 8;
-/// Connections of one process for snapshots. One more writes, and each of [`DATABASE_READERS`] has
-/// one. A server of PostgreSQL accepts a hundred of all processes if its operator does not say
-/// otherwise.
-pub const DATABASE_CONNECTIONS_MAX: usize = 18;
+/// Connections of one process for snapshots. One more writes, one listens, and each of
+/// [`DATABASE_READERS`] has one. A server of PostgreSQL accepts a hundred of all processes if its
+/// operator does not say otherwise.
+pub const DATABASE_CONNECTIONS_MAX: usize = 17;
 /// Threads that read single rows for all requests.
 pub const DATABASE_READERS: usize = 2;
 /// The number of keys from which on a statement of these threads takes no further reads.
@@ -26,6 +26,10 @@ pub const DATABASE_ALIVE_PROBES: u32 = 3;
 /// After a failed attempt, further ones fail at once for this time, so that the requests of a busy
 /// server do not wait one after the other.
 pub const DATABASE_ATTEMPT_PAUSE: Duration = Duration::from_millis(250);
+/// The pause between two attempts to listen for changes of other processes.
+pub const DATABASE_LISTEN_PAUSE: Duration = Duration::from_secs(1);
+/// The longest wait of the listener. A connection that has ended is found earlier.
+pub const DATABASE_LISTEN_WAIT: Duration = Duration::from_mins(1);
 /// The time that the server takes for one statement of a reader.
 pub const DATABASE_STATEMENT_MAX: Duration = Duration::from_secs(10);
 /// The wait for an answer of the server. Behind it the connection is given up.

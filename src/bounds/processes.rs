@@ -9,6 +9,8 @@ pub const PROCESS_BEAT: Duration = Duration::from_secs(1);
 pub const PROCESS_DEAD_AFTER: Duration = Duration::from_secs(10);
 /// The time between two looks at the generations that other processes advance.
 pub const PROCESS_POLL: Duration = Duration::from_millis(250);
+/// The pause between two looks where the database says that another process has changed something.
+pub const PROCESS_POLL_PAUSE: Duration = Duration::from_millis(10);
 /// A process that could not look for this time reads through its caches, so that a deleted API key
 /// is refused by all processes within this time.
 pub const PROCESS_STALE_AFTER: Duration = Duration::from_secs(1);

@@ -1,5 +1,9 @@
 //! Following the changes of other processes: caches are dropped, and keys are loaded.
 
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
 use crate::app::deletion::state::under_deletion;
 use crate::app::error::Error;
 use crate::app::processes::Processes;
@@ -21,6 +25,11 @@ impl Processes<'_> {
         let lease = polled.lease.filter(|it| it.holder == process.id() && polled.is_member);
         self.set_term(lease.map(Lease::term));
         Ok(())
+    }
+
+    /// Is notified of changes of other processes, where the store says so.
+    pub fn changes(self) -> Option<Arc<Notify>> {
+        self.vault.store.shared()?.changes()
     }
 
     /// Looks for changes before a request is answered, if this process has not looked for a second:

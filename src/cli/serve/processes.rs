@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app::{Beat, Error, Vault};
-use crate::bounds::{CODE_KEYS_WAIT, CODE_KEYS_WAIT_MAX, PROCESS_BEAT, PROCESS_POLL, SWEEP_PERIOD};
+use crate::bounds::{
+    CODE_KEYS_WAIT, CODE_KEYS_WAIT_MAX, PROCESS_BEAT, PROCESS_POLL, PROCESS_POLL_PAUSE,
+    SWEEP_PERIOD,
+};
 use crate::cli::support::failure::Failure;
 use crate::cli::support::failure_texts::refused;
 use crate::cli::support::membership::host_name;
@@ -73,14 +76,23 @@ pub(in crate::cli) fn spawn_led<F>(
     tasks.spawn(async move { vault.processes().lead(work).await });
 }
 
-/// Looks for changes of other processes. A look that fails is seen by its age.
+/// Looks for changes of other processes, at once where the store notifies of them. A look that fails is
+/// seen by its age.
 async fn poll(vault: Arc<Vault>) {
+    let changes = vault.processes().changes();
     loop {
-        match vault.processes().poll() {
-            // The store has failed or is closing: the process is about to end.
-            Err(Error::Stopped | Error::Storage(_)) => return,
-            Ok(()) | Err(_) => tokio::time::sleep(PROCESS_POLL).await,
+        // The store has failed or is closing: the process is about to end.
+        if let Err(Error::Stopped | Error::Storage(_)) = vault.processes().poll() {
+            return;
         }
+        tokio::time::sleep(PROCESS_POLL_PAUSE).await;
+        let notified = async {
+            match &changes {
+                Some(changes) => changes.notified().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::time::timeout(PROCESS_POLL, notified).await.ok();
     }
 }
 

@@ -14,6 +14,8 @@ mod processes;
 use std::fmt;
 use std::sync::Arc;
 
+use tokio::sync::Notify;
+
 use crate::store::failure::StorageFailure;
 use crate::store::snapshot::Row;
 use crate::store::tables::{KeyRange, Table};
@@ -49,6 +51,12 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// more than once, and only the result of the last call is written.
     fn is_shared(&self) -> bool {
         false
+    }
+
+    /// Is notified when another process has changed the generations. `None` if the engine does not
+    /// know, and for an engine of one process.
+    fn changes(&self) -> Option<Arc<Notify>> {
+        None
     }
 
     /// Checks that the next process will find what this one writes.

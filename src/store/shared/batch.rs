@@ -8,8 +8,8 @@ use crate::store::closed::scope_of;
 use crate::store::failure::StorageFailure;
 use crate::store::shared::generations::{Generation, Generations};
 use crate::store::shared::process::Process;
-use crate::store::shared::rows::{GENERATIONS, LEASE, Lease, place};
-use crate::store::tables::{self, Table, meta, tenant_of_scope};
+use crate::store::shared::rows::{LEASE, Lease, place};
+use crate::store::tables::{self, GENERATIONS, Table, meta, tenant_of_scope};
 
 /// The scope of the server's own rows, which no one can close.
 const SERVER: [u8; 16] = [0; 16];

@@ -1,5 +1,8 @@
 //! The rows of [`Table::Processes`], and the operations on them.
 
+use std::sync::Arc;
+
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::bounds::HOST_NAME_MAX;
@@ -13,10 +16,9 @@ use crate::store::shared::generations::Generations;
 use crate::store::shared::process::Process;
 use crate::store::shared::term::Term;
 use crate::store::snapshot::Snapshot;
-use crate::store::tables::{KeyRange, Table};
+use crate::store::tables::{GENERATIONS, KeyRange, Table};
 
 const VERSION: u8 = 1;
-pub(super) const GENERATIONS: &[u8] = b"generations";
 pub(super) const LEASE: &[u8] = b"lease";
 const PROCESS: &[u8] = b"process/";
 const SERVER: u8 = 0;
@@ -67,6 +69,12 @@ impl<'a> SharedRows<'a> {
     /// The process of this store.
     pub const fn process(self) -> &'a Process {
         self.process
+    }
+
+    /// Is notified when another process has changed the generations. `None` if the engine does not
+    /// know.
+    pub fn changes(self) -> Option<Arc<Notify>> {
+        self.store.0.engine.changes()
     }
 
     /// Adds the row of this process. All its earlier work must have ended.

@@ -109,7 +109,7 @@ impl Database {
         let runtime = Network::start()?;
         let connected = self.dialer.dial(runtime.handle(), Use::Writing);
         let connected = connected.map_err(|fault| OpenFailure::Storage(fault.failure()));
-        let Dialed { client, mut wire } = connected?;
+        let Dialed { client, mut wire, .. } = connected?;
         let late = || OpenFailure::Storage(StorageFailure::Unavailable(LATE));
         wire.run(work(&client), DATABASE_ANSWER_MAX).ok_or_else(late)?
     }

@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -9,11 +10,13 @@ use std::time::{Duration, Instant};
 use rustix::net::sockopt;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::Handle;
+use tokio::sync::Notify;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::TlsConnect;
-use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
+use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls, SimpleQueryMessage};
 
 use crate::bounds::{
     DATABASE_ALIVE_AFTER, DATABASE_ALIVE_PAUSE, DATABASE_ALIVE_PROBES, DATABASE_ANSWER_MAX,
@@ -40,6 +43,8 @@ pub(super) enum Use {
 pub(super) struct Dialed {
     pub(super) client: Client,
     pub(super) wire: Wire,
+    /// Is notified when a message arrives that the connection has asked for with LISTEN.
+    pub(super) heard: Arc<Notify>,
 }
 
 pub(super) struct Dialer {
@@ -171,11 +176,21 @@ where
     let connected = run(&socket, config.connect_raw(socket.clone(), tls), at_most);
     let connected = connected.ok_or(Fault::Lost(NOT_ACCEPTED))?;
     let (client, connection) = connected.map_err(|error| connect_fault(&error))?;
-    let connection = async {
-        // Its error reaches the statements that wait on it.
-        connection.await.ok();
-    };
-    Ok(Dialed { client, wire: Wire::new(socket, Box::pin(connection)) })
+    let heard = Arc::new(Notify::new());
+    let connection = carry(connection, Arc::clone(&heard));
+    Ok(Dialed { client, wire: Wire::new(socket, Box::pin(connection)), heard })
+}
+
+/// Carries messages until the connection ends. Its error reaches the statements that wait on it.
+async fn carry<T>(mut connection: Connection<Socket, T>, heard: Arc<Notify>)
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
+        if matches!(message, AsyncMessage::Notification(_)) {
+            heard.notify_one();
+        }
+    }
 }
 
 fn connect_fault(error: &tokio_postgres::Error) -> Fault {

@@ -2,7 +2,8 @@
 //!
 //! A batch is one transaction ([`turn`]); the writers of all processes take turns. A [`view`] is a
 //! read-only transaction that begins with its first read, so a snapshot that is never read costs
-//! nothing. Requests that need single rows and no snapshot are answered together ([`readers`]). The
+//! nothing. Requests that need single rows and no snapshot are answered together ([`readers`]). A
+//! [`listener`] hears of changes that other processes have to follow. The
 //! outcome of a COMMIT whose connection ended is found out, not guessed ([`outcome`]). A connection
 //! that ends is no end of the process: operations fail for now and go on when the database is back.
 //!
@@ -18,6 +19,7 @@
 mod database;
 mod dial;
 mod faults;
+mod listener;
 mod outcome;
 mod range;
 mod readers;
@@ -38,7 +40,9 @@ mod wire;
 use std::fmt;
 use std::mem;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tokio::sync::Notify;
 
 use crate::bounds::DATABASE_DECISIONS_MAX;
 use crate::crypto::Random;
@@ -46,6 +50,7 @@ pub use crate::store::engine::postgres::database::Database;
 use crate::store::engine::postgres::database::Network;
 use crate::store::engine::postgres::dial::Use;
 use crate::store::engine::postgres::faults::Fault;
+use crate::store::engine::postgres::listener::Listener;
 use crate::store::engine::postgres::outcome::Outcome;
 use crate::store::engine::postgres::readers::Readers;
 use crate::store::engine::postgres::session::Session;
@@ -59,6 +64,8 @@ use crate::store::failure::{OpenFailure, StorageFailure};
 pub(in crate::store) struct PostgresEngine {
     shared: Arc<Shared>,
     readers: Arc<Readers>,
+    /// Begins with the first wait for changes.
+    listener: OnceLock<Option<Listener>>,
     writer: Mutex<Writer>,
     access: Access,
     /// The server does not wait for its disk.
@@ -107,7 +114,8 @@ impl PostgresEngine {
         let shared = Arc::new(shared);
         let readers = Arc::new(Readers::start(&shared)?);
         let lacks_sync = summary.lacks_sync;
-        Ok(Self { shared, readers, writer, access, lacks_sync, _network: network })
+        let listener = OnceLock::new();
+        Ok(Self { shared, readers, listener, writer, access, lacks_sync, _network: network })
     }
 }
 
@@ -194,6 +202,11 @@ impl Engine for PostgresEngine {
 
     fn is_shared(&self) -> bool {
         true
+    }
+
+    fn changes(&self) -> Option<Arc<Notify>> {
+        let listener = self.listener.get_or_init(|| Listener::start(&self.shared));
+        listener.as_ref().map(Listener::changes)
     }
 
     /// Asks the database for the row of the vault.

@@ -28,7 +28,7 @@ impl Session {
         dialer: &Arc<Dialer>,
         purpose: Use,
     ) -> Result<Self, Fault> {
-        let Dialed { client, mut wire } = dialer.dial(runtime, purpose)?;
+        let Dialed { client, mut wire, .. } = dialer.dial(runtime, purpose)?;
         let prepared = wire.run(Statements::prepare(&client), DATABASE_ANSWER_MAX);
         let statements = prepared.ok_or(Fault::Lost(LATE))?;
         let statements = statements.map_err(|error| Fault::of(&error))?;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use tokio::runtime::Handle;
 
 use crate::bounds::{DATABASE_ATTEMPT_PAUSE, DATABASE_CONNECTIONS_MAX, DATABASE_POOL_WAIT_MAX};
-use crate::store::engine::postgres::dial::{Dialer, Use};
+use crate::store::engine::postgres::dial::{Dialed, Dialer, Use};
 use crate::store::engine::postgres::faults::Fault;
 use crate::store::engine::postgres::session::Session;
 use crate::store::engine::postgres::wait::in_two_parts;
@@ -26,6 +26,8 @@ pub(super) struct Shared {
     pub(super) timeline: [u8; 16],
     /// The database has LOCK TABLE, so that writers take turns.
     pub(super) has_turns: AtomicBool,
+    /// The database has LISTEN and NOTIFY.
+    pub(super) has_notices: AtomicBool,
     /// The outcome of a batch is being found out.
     pub(super) is_in_doubt: AtomicBool,
     /// The process is about to end, and no longer waits for an outcome.
@@ -66,6 +68,7 @@ impl Shared {
             sequence: AtomicU64::new(0),
             timeline,
             has_turns: AtomicBool::new(true),
+            has_notices: AtomicBool::new(false),
             is_in_doubt: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
         }
@@ -86,6 +89,11 @@ impl Shared {
         };
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
         connected
+    }
+
+    /// Opens a connection without statements.
+    pub(super) fn dial(&self, purpose: Use) -> Result<Dialed, Fault> {
+        self.dialer.dial(&self.runtime, purpose)
     }
 
     /// A connection for reading. It waits for one that is in use.

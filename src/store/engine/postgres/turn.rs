@@ -21,13 +21,14 @@ use std::sync::{Mutex, PoisonError};
 use tokio_postgres::Error;
 
 use crate::store::engine::postgres::faults::{Fault, Refusal};
+use crate::store::engine::postgres::listener::NOTIFY;
 use crate::store::engine::postgres::session::Session;
 use crate::store::engine::postgres::shared::Shared;
 use crate::store::engine::postgres::statements::{RowSets, State};
 use crate::store::engine::postgres::view::{Ask, Rows};
 use crate::store::engine::{Decide, RowChange};
 use crate::store::failure::StorageFailure;
-use crate::store::tables::Table;
+use crate::store::tables::{Table, concerns_other_processes};
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
 const BEGIN_AND_LOCK: &str =
@@ -125,7 +126,10 @@ pub(super) fn attempt(
                     && row.table.grows()
                     && !read.contains(&(row.table, row.key.clone()))
             };
-            Ok(write(shared, session, writer, &RowSets::new(last_of_each(rows), is_new))?)
+            let notifies = shared.has_notices.load(Ordering::Relaxed)
+                && rows.iter().any(|row| concerns_other_processes(row.table, &row.key));
+            let rows = RowSets::new(last_of_each(rows), is_new);
+            Ok(write(shared, session, writer, (&rows, notifies))?)
         }
     }
 }
@@ -135,25 +139,33 @@ fn write(
     shared: &Shared,
     session: &Session,
     (writer, batch): (&[u8; 16], i64),
-    rows: &RowSets,
+    (rows, notifies): (&RowSets, bool),
 ) -> Result<Attempt, StorageFailure> {
     let (client, statements) = (&session.client, &session.statements);
     let mut marked = None;
     let mut refused = None;
+    let mut is_notified = true;
     let written = session.run(async {
         let mark = statements.mark(client, writer, batch);
         let write = statements.write(client, rows);
+        let notify = async { if notifies { client.batch_execute(NOTIFY).await } else { Ok(()) } };
         let commit = client.batch_execute("COMMIT");
-        let (mark, write, commit) = tokio::join!(biased; mark, write, commit);
+        let (mark, write, notify, commit) = tokio::join!(biased; mark, write, notify, commit);
         // An error of a statement before COMMIT makes a ROLLBACK of it.
         match mark.and_then(|sequence| write.map(|()| sequence)) {
             Ok(sequence) => marked = Some(sequence),
             Err(error) => refused = Some(error),
         }
+        is_notified = notify.is_ok();
         commit
     });
     let refused = refused.map(|error| Fault::of(&error));
     match (written, refused) {
+        // Notices only save time: the next attempt does without them.
+        (Ok(()), None) if !is_notified => {
+            shared.has_notices.store(false, Ordering::Relaxed);
+            Ok(Attempt::Again(Fault::Conflict))
+        }
         (Ok(()), None) => {
             shared.note(marked.unwrap_or_default());
             Ok(Attempt::Written)

@@ -46,6 +46,11 @@ impl Wire {
         run(socket, both, at_most).flatten()
     }
 
+    /// The socket, for a thread that is to end another one's wait.
+    pub(super) fn socket(&self) -> Socket {
+        self.socket.clone()
+    }
+
     /// Closes the connection, also for the server.
     pub(super) fn close(&mut self) {
         self.is_over = true;

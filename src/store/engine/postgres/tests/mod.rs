@@ -2,6 +2,7 @@
 
 mod commits;
 mod connections;
+mod listening;
 mod opening;
 mod proxy;
 pub(in crate::store) mod reused;

@@ -5,6 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::crypto::Random;
@@ -37,10 +38,12 @@ struct State {
     target: PathBuf,
     next: Mutex<Option<Cut>>,
     is_closed: Mutex<bool>,
+    refuses_notices: AtomicBool,
     /// Connections to the database that hang.
     hung: Mutex<Vec<UnixStream>>,
 }
 
+const NOTIFY: &[u8] = b"NOTIFY";
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 
 impl Proxy {
@@ -51,7 +54,9 @@ impl Proxy {
         let listener = UnixListener::bind(directory.join(".s.PGSQL.5432")).unwrap();
         let target = server.directory().join(".s.PGSQL.5432");
         let (next, is_closed) = (Mutex::new(None), Mutex::new(false));
-        let state = Arc::new(State { target, next, is_closed, hung: Mutex::default() });
+        let refuses_notices = AtomicBool::new(false);
+        let hung = Mutex::default();
+        let state = Arc::new(State { target, next, is_closed, refuses_notices, hung });
         let accepting = Arc::clone(&state);
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
@@ -80,6 +85,11 @@ impl Proxy {
         self.state.next.lock().unwrap().is_none()
     }
 
+    /// Lets the database refuse every notice, as one does whose queue of them is full.
+    pub(super) fn refuse_notices(&self) {
+        self.state.refuses_notices.store(true, Ordering::Relaxed);
+    }
+
     pub(super) fn accept_again(&self) {
         *self.state.is_closed.lock().unwrap() = false;
     }
@@ -105,6 +115,11 @@ impl State {
         let (mut from, mut to) = (client, &server);
         while let Ok(count @ 1..) = from.read(&mut buffer) {
             seen.extend_from_slice(&buffer[..count]);
+            if self.refuses_notices.load(Ordering::Relaxed)
+                && let Some(at) = seen.windows(NOTIFY.len()).position(|it| it == NOTIFY)
+            {
+                seen[at..][..NOTIFY.len()].fill(b'?');
+            }
             let Some(at) = seen.windows(COMMIT.len()).position(|it| it == COMMIT) else {
                 // The beginning of a COMMIT may be the end of what has come.
                 let begun = (1..COMMIT.len()).rev().find(|len| seen.ends_with(&COMMIT[..*len]));
