@@ -3,6 +3,7 @@
 //! A thread takes all reads that wait, and asks for their rows with one statement. Meanwhile the next
 //! reads come together. Each by itself would take two messages, and a thread that waits for them.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -63,12 +64,18 @@ impl Fetch for Readers {
 impl Reader {
     fn run(mut self, jobs: &Mutex<Receiver<Job>>) {
         while let Some(batch) = next(jobs) {
-            let places = batch.iter().flat_map(|job| &job.places);
-            let keys: Vec<_> = places.map(|(table, key)| (*table, key.as_slice())).collect();
-            match self.read(&keys) {
-                Ok(values) => answer(batch, values),
-                Err(fault) => refuse(batch, fault.failure()),
-            }
+            // A panic must not leave the requests of the whole process without a thread. It fails its
+            // own batch: `read` has taken the connection, and the replies are dropped.
+            catch_unwind(AssertUnwindSafe(|| self.serve(batch))).ok();
+        }
+    }
+
+    fn serve(&mut self, batch: Vec<Job>) {
+        let places = batch.iter().flat_map(|job| &job.places);
+        let keys: Vec<_> = places.map(|(table, key)| (*table, key.as_slice())).collect();
+        match self.read(&keys) {
+            Ok(values) => answer(batch, values),
+            Err(fault) => refuse(batch, fault.failure()),
         }
     }
 
