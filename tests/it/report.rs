@@ -135,6 +135,7 @@ fn a_development_vault_is_reported_with_what_is_not_known() {
     assert_eq!(facts["about"]["Standard"], "PCI DSS 4.0.1");
     assert_eq!(facts["about"]["Settings"], "not known");
     assert_eq!(facts["about"]["Data directory"], data.to_str().unwrap());
+    assert!(facts["about"]["Place of the rows"].is_string(), "{facts}");
     for title in ["Settings and files", "Audit chain", "TLS"] {
         assert!(!sentences(&facts, title, "unknown").is_empty(), "{title}: {facts}");
     }

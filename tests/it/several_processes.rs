@@ -130,6 +130,9 @@ fn two_processes_answer_everything_and_status_lists_both() {
         assert_eq!(all.iter().filter(|it| it["leader"] == true).count(), 1, "{status}");
         assert_eq!(all.iter().filter(|it| it["this"] == true).count(), 1, "{status}");
     }
+    let facts = leader.operator(&["report", "--json"]).json();
+    let place = &facts["about"]["Place of the rows"];
+    assert_eq!(place, "a PostgreSQL database; 2 live servers share it");
     // The work of the leader goes on when it stops.
     assert_eq!(leader.stop(), Some(0));
     wait_until("the other process leads", || leads(other));

@@ -85,12 +85,18 @@ fn about(
         hex::encode(head.link.bytes())
     );
     let period = format!("{} to {}", at(settings.from), at(settings.to));
+    let place = if vault.processes().may_be_several() {
+        format!("a PostgreSQL database; {} live servers share it", vault.processes().live())
+    } else {
+        String::from("the data file in the data directory")
+    };
     Ok(vec![
         ("Standard", String::from(STANDARD)),
         ("Period", period),
         ("Host", printable(&settings.host.clone().unwrap_or_else(unknown))),
         ("Vault", id),
         ("Data directory", printable(&settings.data_directory)),
+        ("Place of the rows", place),
         (
             "Settings",
             printable(&settings.known.as_ref().map_or_else(unknown, |known| known.file.clone())),
