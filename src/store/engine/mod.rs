@@ -220,4 +220,11 @@ pub struct EngineHealth {
     pub is_cut_off: bool,
     /// The database does not wait for its disk: a loss of power loses answered writes.
     pub lacks_sync: bool,
+    /// Connections to the database that snapshots use.
+    pub connections_used: u64,
+    /// Attempts to connect to the database that failed.
+    pub connects_failed: u64,
+    /// Attempts to write a batch that were repeated: another process came between, or a connection
+    /// ended.
+    pub repeats: u64,
 }

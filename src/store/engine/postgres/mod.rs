@@ -190,6 +190,7 @@ impl Engine for PostgresEngine {
                 return Ok(());
             }
             puts = Puts::MayReplace;
+            self.shared.repeats.fetch_add(1, Ordering::Relaxed);
         }
         Err(StorageFailure::Unavailable(faults::CONFLICTS))
     }
@@ -219,8 +220,7 @@ impl Engine for PostgresEngine {
     }
 
     fn health(&self) -> EngineHealth {
-        let sequence = self.shared.sequence.load(Ordering::Relaxed);
-        EngineHealth { sequence, lacks_sync: self.lacks_sync, ..EngineHealth::default() }
+        EngineHealth { lacks_sync: self.lacks_sync, ..self.shared.health() }
     }
 
     fn set_upkeep(&self, _: Upkeep) {}

@@ -8,6 +8,7 @@ use std::time::Instant;
 use tokio::runtime::Handle;
 
 use crate::bounds::{DATABASE_ATTEMPT_PAUSE, DATABASE_CONNECTIONS_MAX, DATABASE_POOL_WAIT_MAX};
+use crate::store::engine::EngineHealth;
 use crate::store::engine::postgres::dial::{Dialed, Dialer, Use};
 use crate::store::engine::postgres::faults::Fault;
 use crate::store::engine::postgres::session::Session;
@@ -32,6 +33,9 @@ pub(super) struct Shared {
     pub(super) is_in_doubt: AtomicBool,
     /// The process is about to end, and no longer waits for an outcome.
     pub(super) is_ending: AtomicBool,
+    /// Attempts to write a batch that were repeated.
+    pub(super) repeats: AtomicU64,
+    connects_failed: AtomicU64,
 }
 
 #[derive(Default)]
@@ -71,6 +75,8 @@ impl Shared {
             has_notices: AtomicBool::new(false),
             is_in_doubt: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
+            repeats: AtomicU64::new(0),
+            connects_failed: AtomicU64::new(0),
         }
     }
 
@@ -83,6 +89,9 @@ impl Shared {
             return Err(Fault::Lost(why));
         }
         let connected = Session::open(&self.runtime, &self.dialer, purpose);
+        if connected.is_err() {
+            self.connects_failed.fetch_add(1, Ordering::Relaxed);
+        }
         let failed = match &connected {
             Err(Fault::Lost(why)) => Some((Instant::now(), *why)),
             Err(Fault::Conflict | Fault::Refused(_)) | Ok(_) => None,
@@ -150,6 +159,19 @@ impl Shared {
 
     pub(super) fn note(&self, sequence: u64) {
         self.sequence.fetch_max(sequence, Ordering::Relaxed);
+    }
+
+    pub(super) fn health(&self) -> EngineHealth {
+        let pool = self.pool();
+        let used = pool.open.saturating_sub(pool.idle.len());
+        drop(pool);
+        EngineHealth {
+            sequence: self.sequence.load(Ordering::Relaxed),
+            connections_used: u64::try_from(used).unwrap_or(u64::MAX),
+            connects_failed: self.connects_failed.load(Ordering::Relaxed),
+            repeats: self.repeats.load(Ordering::Relaxed),
+            ..EngineHealth::default()
+        }
     }
 
     #[cfg(test)]

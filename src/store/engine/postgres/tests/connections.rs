@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::bounds::DATABASE_CONNECTIONS_MAX;
 use crate::store::engine::local::state::Origin;
-use crate::store::engine::postgres::tests::server::Server;
+use crate::store::engine::postgres::tests::server::{Security, Server};
 use crate::store::engine::postgres::tests::{
     COUNTER, assert_unavailable, counter, eventually, increment, server,
 };
@@ -42,6 +42,38 @@ fn a_reader_waits_for_a_connection_and_then_fails_for_now() {
     held.pop();
     assert_eq!(waiting.join().unwrap().unwrap(), 1);
     assert_eq!(held[0].moment().unwrap().sequence, 0, "the others did not move");
+}
+
+#[test]
+fn connections_in_use_repeated_batches_and_failed_connects_are_counted() {
+    if server::server_for("counts").is_none() {
+        return;
+    }
+    let server = Server::of_its_own(&Security::Open);
+    let database =
+        Database::new(DatabaseUrl::parse(&server.new_database()).unwrap(), None).unwrap();
+    database.create(Origin::default(), &[], true).unwrap();
+    let engine = PostgresEngine::start(&database, Access::ReadWrite).unwrap();
+    let counts = || {
+        let health = engine.health();
+        (health.connections_used, health.repeats, health.connects_failed)
+    };
+    increment(&engine).unwrap();
+    assert_eq!(counts(), (0, 0, 0));
+    let snapshots: Vec<_> = (0..3).map(|_| engine.snapshot().unwrap()).collect();
+    for snapshot in &snapshots {
+        snapshot.moment().unwrap();
+    }
+    assert_eq!(counts(), (3, 0, 0));
+    drop(snapshots);
+    assert_eq!(counts(), (0, 0, 0));
+    end_connections(&server, &engine);
+    increment(&engine).unwrap();
+    assert_eq!(counts(), (0, 1, 0));
+    server.stop();
+    assert!(increment(&engine).is_err());
+    let (_, _, failed) = counts();
+    assert!(failed > 0);
 }
 
 #[test]
@@ -113,7 +145,7 @@ fn a_restart_of_the_database_is_survived() {
     if server::server_for("a restart").is_none() {
         return;
     }
-    let server = Server::of_its_own(&server::Security::Open);
+    let server = Server::of_its_own(&Security::Open);
     let database =
         Database::new(DatabaseUrl::parse(&server.new_database()).unwrap(), None).unwrap();
     database.create(Origin::default(), &[], true).unwrap();
