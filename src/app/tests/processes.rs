@@ -12,6 +12,7 @@ use crate::app::tokens::evaluations::Work;
 use crate::app::{
     Beat, Caller, Error, Step, TokenDraft, Vault, Walk, WebhookDraft, Write, WriteOutcome,
 };
+use crate::bounds::LEADER_DOUBT_AFTER;
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random};
 use crate::domain::process::ProcessRole;
@@ -359,6 +360,20 @@ async fn work_of_the_leader_runs_in_one_process_and_moves_when_it_leaves() {
         () = lead(&pair.second, 1) => panic!("the work does not end"),
         () = script => (),
     }
+}
+
+#[tokio::test]
+async fn a_leader_that_could_not_look_for_long_stops_its_work_until_it_looks_again() {
+    let pair = pair().await;
+    let processes = || pair.first.processes();
+    processes().doubt();
+    assert!(processes().leads(), "it has just looked");
+    tokio::time::sleep(LEADER_DOUBT_AFTER + Duration::from_millis(50)).await;
+    assert!(processes().leads(), "nothing has asked");
+    processes().doubt();
+    assert!(!processes().leads());
+    processes().poll().unwrap();
+    assert!(processes().leads(), "its lease is still its own");
 }
 
 #[tokio::test]
