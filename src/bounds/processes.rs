@@ -9,8 +9,9 @@ pub const PROCESS_BEAT: Duration = Duration::from_secs(1);
 pub const PROCESS_DEAD_AFTER: Duration = Duration::from_secs(10);
 /// The time between two looks at the generations that other processes advance.
 pub const PROCESS_POLL: Duration = Duration::from_millis(250);
-/// The pause between two looks where the database says that another process has changed something.
-pub const PROCESS_POLL_PAUSE: Duration = Duration::from_millis(10);
+/// The pause after a look, also if the database says that another process has changed something: each
+/// change of access empties the caches of all tenants, and a tenant may make many.
+pub const PROCESS_POLL_PAUSE: Duration = Duration::from_millis(50);
 /// A process that could not look for this time reads through its caches, so that a deleted API key
 /// is refused by all processes within this time.
 pub const PROCESS_STALE_AFTER: Duration = Duration::from_secs(1);
@@ -33,6 +34,7 @@ pub const PROCESSES_MAX: usize = 64;
 /// Bytes of a host's name, which Linux limits to 64, and of a version.
 pub const HOST_NAME_MAX: usize = 64;
 
+const _: () = assert!(PROCESS_POLL_PAUSE.as_millis() < PROCESS_POLL.as_millis());
 const _: () = assert!(PROCESS_POLL.as_millis() * 2 < PROCESS_STALE_AFTER.as_millis());
 const _: () = assert!(PROCESS_BEAT.as_millis() * 5 < PROCESS_DEAD_AFTER.as_millis());
 const _: () = assert!(PROCESS_BEAT.as_millis() < CODE_KEYS_WAIT.as_millis());

@@ -92,7 +92,8 @@ async fn poll(vault: Arc<Vault>) {
                 None => std::future::pending().await,
             }
         };
-        tokio::time::timeout(PROCESS_POLL, notified).await.ok();
+        let rest = PROCESS_POLL.saturating_sub(PROCESS_POLL_PAUSE);
+        tokio::time::timeout(rest, notified).await.ok();
     }
 }
 
