@@ -76,20 +76,24 @@ impl Store {
             "strongroom_database_connections_used",
             "Connections to the database that snapshots use.",
             health.connections_used,
-        )
-        .status("store", "database_connections_used");
+        );
         page.counter(
             "strongroom_database_connects_failed_total",
             "Attempts to connect to the database that failed.",
             health.connects_failed,
-        )
-        .status("store", "database_connects_failed");
+        );
         page.counter(
             "strongroom_database_repeats_total",
             "Attempts to write a batch into the database that were repeated.",
             health.repeats,
-        )
-        .status("store", "database_repeats");
+        );
+        // A vault on a data file has no such section.
+        if self.0.engine.is_shared() {
+            let mut line = |name, count| page.line("database", name, StatusValue::Count(count));
+            line("connections_used", health.connections_used);
+            line("connects_failed", health.connects_failed);
+            line("repeated_writes", health.repeats);
+        }
         page.line("store", "last_merge_us", StatusValue::Count(health.last_merge_micros));
         page.line("store", "recovered_batches", StatusValue::Count(health.recovered));
     }

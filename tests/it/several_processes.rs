@@ -129,6 +129,7 @@ fn two_processes_answer_everything_and_status_lists_both() {
         assert_eq!(ids.len(), 2, "{status}");
         assert_eq!(all.iter().filter(|it| it["leader"] == true).count(), 1, "{status}");
         assert_eq!(all.iter().filter(|it| it["this"] == true).count(), 1, "{status}");
+        assert_eq!(status["database"]["connects_failed"], 0, "{status}");
     }
     let facts = leader.operator(&["report", "--json"]).json();
     let place = &facts["about"]["Place of the rows"];

@@ -46,14 +46,7 @@ fn a_reader_waits_for_a_connection_and_then_fails_for_now() {
 
 #[test]
 fn connections_in_use_repeated_batches_and_failed_connects_are_counted() {
-    if server::server_for("counts").is_none() {
-        return;
-    }
-    let server = Server::of_its_own(&Security::Open);
-    let database =
-        Database::new(DatabaseUrl::parse(&server.new_database()).unwrap(), None).unwrap();
-    database.create(Origin::default(), &[], true).unwrap();
-    let engine = PostgresEngine::start(&database, Access::ReadWrite).unwrap();
+    let Some((server, engine)) = engine_of_its_own("counts") else { return };
     let counts = || {
         let health = engine.health();
         (health.connections_used, health.repeats, health.connects_failed)
@@ -131,6 +124,17 @@ fn open_transactions(server: &Server, engine: &PostgresEngine) -> usize {
     server.sql("postgres", &text).trim().parse().unwrap()
 }
 
+/// An engine on a server that the test may stop.
+fn engine_of_its_own(test: &str) -> Option<(Server, PostgresEngine)> {
+    server::server_for(test)?;
+    let server = Server::of_its_own(&Security::Open);
+    let database =
+        Database::new(DatabaseUrl::parse(&server.new_database()).unwrap(), None).unwrap();
+    database.create(Origin::default(), &[], true).unwrap();
+    let engine = PostgresEngine::start(&database, Access::ReadWrite).unwrap();
+    Some((server, engine))
+}
+
 /// Ends all connections of one engine.
 fn end_connections(server: &Server, engine: &PostgresEngine) {
     let database = engine.shared.database_name();
@@ -142,14 +146,7 @@ fn end_connections(server: &Server, engine: &PostgresEngine) {
 
 #[test]
 fn a_restart_of_the_database_is_survived() {
-    if server::server_for("a restart").is_none() {
-        return;
-    }
-    let server = Server::of_its_own(&Security::Open);
-    let database =
-        Database::new(DatabaseUrl::parse(&server.new_database()).unwrap(), None).unwrap();
-    database.create(Origin::default(), &[], true).unwrap();
-    let engine = PostgresEngine::start(&database, Access::ReadWrite).unwrap();
+    let Some((server, engine)) = engine_of_its_own("a restart") else { return };
     increment(&engine).unwrap();
     assert_eq!(counter(&engine).unwrap(), 1);
     server.stop();
