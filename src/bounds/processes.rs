@@ -15,6 +15,9 @@ pub const PROCESS_POLL_PAUSE: Duration = Duration::from_millis(50);
 /// A process that could not look for this time reads through its caches, so that a deleted API key
 /// is refused by all processes within this time.
 pub const PROCESS_STALE_AFTER: Duration = Duration::from_secs(1);
+/// A process that could not look for this time is not ready. It is longer than a busy host takes now and
+/// then: a load balancer would take all processes of that host out at once.
+pub const PROCESS_UNREADY_AFTER: Duration = Duration::from_secs(3);
 /// A leader that could not look for this time stops its tasks. Another process may lead after
 /// [`PROCESS_DEAD_AFTER`].
 pub const LEADER_DOUBT_AFTER: Duration = Duration::from_secs(5);
@@ -36,6 +39,7 @@ pub const HOST_NAME_MAX: usize = 64;
 
 const _: () = assert!(PROCESS_POLL_PAUSE.as_millis() < PROCESS_POLL.as_millis());
 const _: () = assert!(PROCESS_POLL.as_millis() * 2 < PROCESS_STALE_AFTER.as_millis());
+const _: () = assert!(PROCESS_STALE_AFTER.as_millis() < PROCESS_UNREADY_AFTER.as_millis());
 const _: () = assert!(PROCESS_BEAT.as_millis() * 5 < PROCESS_DEAD_AFTER.as_millis());
 const _: () = assert!(PROCESS_BEAT.as_millis() < CODE_KEYS_WAIT.as_millis());
 const _: () = assert!(CODE_PAIR_AFTER.as_millis() < CODE_PAIR_KEPT.as_millis());

@@ -1,6 +1,7 @@
 //! The processes as metrics, checks and status.
 
 use crate::app::processes::Processes;
+use crate::bounds::PROCESS_UNREADY_AFTER;
 use crate::metrics::{Checks, Page, StatusValue};
 
 impl Processes<'_> {
@@ -34,7 +35,8 @@ impl Processes<'_> {
 
     pub(in crate::app) fn check(self, checks: &mut Checks) {
         let Some(shared) = self.vault.store.shared() else { return };
-        let stale = shared.process().is_stale();
-        checks.set("processes", stale.then_some("The database has not answered for a second."));
+        let since = shared.process().since_poll();
+        let is_late = since.is_none_or(|since| since > PROCESS_UNREADY_AFTER);
+        checks.set("processes", is_late.then_some("The database has not answered for seconds."));
     }
 }
