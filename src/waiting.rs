@@ -1,7 +1,8 @@
-//! Waits with a deadline, for the unit tests of every room. A failure names the thing that did not
-//! happen.
+//! Waits with a deadline, for the unit tests of every room: a failure names the thing that did not
+//! happen. And how thorough a run is.
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
@@ -11,6 +12,21 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
 /// The deadline of a whole test: longer than any of them takes without optimisation.
 pub(crate) const TEST_MAX: Duration = Duration::from_mins(15);
+
+/// `many` in a run with `STRONGROOM_THOROUGH`, as `.ci/run` makes it, and `few` otherwise: for tests
+/// that repeat a costly step.
+pub(crate) fn thorough<T>(few: T, many: T) -> T {
+    if std::env::var_os("STRONGROOM_THOROUGH").is_some() { many } else { few }
+}
+
+/// The directory for temporary files. In memory where there is room: on a disk the tests wait for
+/// `fsync` longer than they compute, and no test can lose the power.
+pub(crate) fn scratch() -> PathBuf {
+    const ROOM_MIN: u64 = 1 << 30;
+    let memory = PathBuf::from("/dev/shm");
+    let room = rustix::fs::statvfs(&memory).map_or(0, |it| it.f_bavail * it.f_frsize);
+    if room >= ROOM_MIN { memory } else { std::env::temp_dir() }
+}
 
 /// The output of a future.
 pub(crate) async fn within<F: Future>(what: &str, work: F) -> F::Output {

@@ -3,18 +3,19 @@
 
 use std::collections::HashMap;
 
-use crate::app::access::applications::open_application;
-use crate::app::access::caller::Caller;
+use crate::app::Vault;
+use crate::app::caller::Caller;
 use crate::app::error::{Error, Fault};
-use crate::app::vault::Vault;
+use crate::app::records;
 use crate::bounds::{
     APPLICATIONS_MAX, CLIENT_KEYS_MAX, PROXIES_MAX, SESSIONS_MAX, WEBHOOK_PENDING_TENANT_MAX,
     WEBHOOK_QUEUES_MAX, WEBHOOKS_MAX,
 };
+use crate::domain::application::Application;
 use crate::domain::application::{ApiKey, ApplicationKind};
 use crate::domain::id::ApplicationId;
 use crate::domain::time::Timestamp;
-use crate::store::record::decode_api_key;
+use crate::store::record::KeyRecord;
 use crate::store::tables::{self, CountKind, KeyRange};
 use crate::store::{Snapshot, Table};
 
@@ -52,7 +53,7 @@ impl<'a> Console<'a> {
 
     /// All API keys of the tenant, by application and age.
     pub async fn keys(self) -> Result<Vec<KeyOverview>, Error> {
-        self.vault.console_walks.run(|| self.walk_keys()).await?
+        self.vault.console_walks.run(self.caller.party(), || self.walk_keys()).await?
     }
 
     fn walk_keys(self) -> Result<Vec<KeyOverview>, Error> {
@@ -61,49 +62,30 @@ impl<'a> Console<'a> {
         let snapshot = self.vault.snapshot()?;
         let kinds = self.kinds(&snapshot)?;
         let mut found = Vec::new();
-        for row in snapshot.range(&tables::application_keys_of_tenant(tenant))? {
-            let (place, sealed) = row?;
-            let opened = keys.open(Table::ApplicationKeys.number(), &place, &sealed);
-            let record = opened
-                .map_err(Error::from)
-                .and_then(|plain| Ok(decode_api_key(plain.expose())?))
-                .and_then(|record| {
-                    let kind = kinds.get(&record.key.application).copied();
-                    Ok((record, kind.ok_or(Error::Internal(Fault::Dangling))?))
-                });
-            match record {
-                Ok((record, kind)) => {
-                    let last_used_at = last_uses.get(&record.key.id).copied();
-                    let (key, tag) = (record.key, record.tag);
-                    found.push(KeyOverview { key, kind, tag, last_used_at });
-                }
-                Err(error) => {
-                    let id = Table::ApplicationKeys.id_of_key(&place);
-                    self.vault.damage.pass_over(Table::ApplicationKeys, tenant, id, error)?;
-                }
-            }
+        for record in
+            self.vault.sound_records(keys, records::rows_of::<KeyRecord>(&snapshot, keys)?)
+        {
+            let KeyRecord { key, tag, .. } = record?;
+            let Some(kind) = kinds.get(&key.application).copied() else {
+                let (table, id) = (Table::ApplicationKeys, key.id.uuid());
+                self.vault.damage.note_fault(table, tenant, id, Fault::Dangling);
+                continue;
+            };
+            let last_used_at = last_uses.get(&key.id).copied();
+            found.push(KeyOverview { key, kind, tag, last_used_at });
         }
         Ok(found)
     }
 
     fn kinds(self, snapshot: &Snapshot) -> Result<HashMap<ApplicationId, ApplicationKind>, Error> {
-        let (tenant, keys) = (self.caller.tenant.id, &self.caller.keys);
-        let mut kinds = HashMap::new();
-        for (key, sealed) in snapshot.first(&tables::applications_of(tenant), APPLICATIONS_MAX)? {
-            match open_application(keys, tenant, &key, &sealed) {
-                Ok(application) => drop(kinds.insert(application.id, application.kind)),
-                Err(error) => {
-                    let id = Table::Applications.id_of_key(&key);
-                    self.vault.damage.pass_over(Table::Applications, tenant, id, error)?;
-                }
-            }
-        }
-        Ok(kinds)
+        let rows = records::rows_of::<Application>(snapshot, &self.caller.keys)?;
+        let kind = |it: Result<Application, Error>| it.map(|it| (it.id, it.kind));
+        self.vault.sound_records(&self.caller.keys, rows.take(APPLICATIONS_MAX)).map(kind).collect()
     }
 
     /// The numbers of the tenant's things. Those without a counter are few, and are walked.
     pub async fn counts(self) -> Result<Vec<TenantCount>, Error> {
-        self.vault.console_walks.run(|| self.walk_counts()).await?
+        self.vault.console_walks.run(self.caller.party(), || self.walk_counts()).await?
     }
 
     fn walk_counts(self) -> Result<Vec<TenantCount>, Error> {

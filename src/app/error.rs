@@ -24,7 +24,8 @@ pub enum Error {
     /// loop creates the key and decides again, so no caller gets this.
     NeedsCvcKey(CvcKeyName),
     NotFound(&'static str),
-    /// The disk is nearly full. The text is a sentence that names the refused operation.
+    /// The disk is nearly full, or another vault was promoted. The text is a sentence that names the
+    /// refused operation.
     ReadOnly(&'static str),
     /// Not a failure: the stored answer to an earlier request with the same idempotency key.
     Replayed(Box<Replay>),

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
+use crate::lock::Lock;
 use crate::metrics::Progress;
 
 /// The pieces of work by their names.
 #[derive(Debug, Default)]
-pub struct Jobs(Mutex<BTreeMap<String, Arc<Progress>>>);
+pub struct Jobs(Lock<BTreeMap<String, Arc<Progress>>>);
 
 /// A piece of work, which is listed until this is dropped.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ impl Jobs {
     }
 
     fn listed(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Progress>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -7,33 +7,52 @@
 mod access;
 mod audit;
 mod blocking;
+mod caller;
 mod client_keys;
 mod commit;
 mod console;
+mod damage;
 mod deletion;
 mod erasure;
 mod error;
+mod fair_pool;
+mod findings;
+mod generation_cache;
 mod jobs;
 mod keys;
+mod open;
 mod origin;
 mod outbound;
 mod processes;
 mod proxies;
 mod proxy_calls;
+mod records;
+mod rotation;
 #[cfg(test)]
 mod tests;
 mod threeds;
 mod tokens;
 mod transfer;
 mod upkeep;
-mod vault;
 mod webhooks;
+
+use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use crate::bounds::CALLERS_MAX;
+use crate::clock::Clock;
+use crate::crypto::{Random, SystemKeys, Uses};
+use crate::domain::card::bin_table::BinTable;
+use crate::domain::id::assigned;
+use crate::domain::time::Timestamp;
+use crate::lock::SharedLock;
+use crate::store::{CvcKeys, Snapshot, Store};
 
 pub use crate::store::backup::BackupFailure;
 pub use crate::store::record::{SignedErasure, decode_erasure, encode_erasure};
 pub use access::api_keys::NewKey;
 pub use access::applications::{ApplicationChange, ApplicationDraft, ApplicationQuery, FirstKey};
-pub use access::caller::Caller;
 pub use access::sessions::{NewSession, SessionAuthorization};
 pub use access::tenants::{TenantChange, TenantDraft};
 pub use audit::{
@@ -41,6 +60,7 @@ pub use audit::{
     LogPage, LogQuery, LogStart, Receipt, RefusalPace, RefusedAttempt, TrustAnchors,
     WrittenRefusals, decode_receipt, digest_of, encode_receipt,
 };
+pub use caller::Caller;
 pub use client_keys::ClientKeyView;
 #[cfg(any(fuzzing, test))]
 pub(crate) use client_keys::fuzz as jwe_fuzz;
@@ -51,12 +71,10 @@ pub use console::{Console, KeyOverview, TenantCount};
 pub use deletion::DeletionStep;
 pub use erasure::{Erasure, MatchingRecords};
 pub use error::{Error, Fault, Upstream};
-pub use keys::open::VaultFailure;
-pub use keys::rotation::{
-    KeyInventory, KeyState, ListedKey, ListedRotation, MasterRotation, NewSigner, RotationProgress,
-    Step, Walk,
-};
+pub use fair_pool::Credential;
+pub use findings::Report;
 pub use keys::share_sets::ChainWord;
+pub use open::VaultFailure;
 pub use outbound::{
     ClientIdentity, Outbound, OutboundFailure, OutboundRequest, OutboundResponse, Sending,
 };
@@ -67,20 +85,25 @@ pub use proxies::transforms::TransformFailure;
 #[cfg(any(fuzzing, test))]
 pub(crate) use proxy_calls::fuzz as proxy_fuzz;
 pub use proxy_calls::{CalledProxy, ChosenProxy, ProxyCall, ProxyFailure};
+pub use rotation::{
+    KeyInventory, KeyState, ListedKey, ListedRotation, MasterRotation, NewSigner, RotationProgress,
+    Step, Walk,
+};
 pub use threeds::{
     Asking, ChallengeQuestion, ChallengeReply, Client, DirectoryFailure, DirectoryServers,
     Introduction, ListedSession, RangesRefresh, Reply, ResponseKind, SessionDraft, SessionPage,
 };
+pub use tokens::create::{TokenOrigin, WriteOutcome};
 pub use tokens::draft::{Deduplicate, TokenDraft};
 pub use tokens::intents::{TokenIntentDraft, TokenIntentView};
 pub use tokens::lists::cursor::CursorStart;
 pub use tokens::lists::numbered::PageRange;
-pub use tokens::patch::TokenPatch;
 pub use tokens::read::{DataView, TokenView};
-pub use tokens::tokenize::{Part, Piece, Place, TokenizeDraft, TokenizeOutcome, leaf};
+pub use tokens::tokenize::{Part, Piece, Replacement, TokenizeDraft, TokenizeOutcome, leaf};
+pub use tokens::update::TokenPatch;
 pub use tokens::usage::TokenUsage;
-pub use tokens::written::{TokenOrigin, WriteOutcome};
-pub use upkeep::archive::{ArchiveCondition, ArchiveState, Archiver};
+pub use upkeep::archive::{ArchiveCondition, Archiver};
+pub use upkeep::archive_state::ArchiveState;
 pub use upkeep::backups::clear_leftovers;
 pub use upkeep::holdings::{Holding, StoredCodes};
 pub use upkeep::proof::{ProofFailure, prove};
@@ -89,12 +112,186 @@ pub use upkeep::scrub::{ScrubProgress, ScrubWalk};
 pub use crate::crypto::KeyPurpose;
 
 /// The version of the format of the data file.
-pub use crate::store::FORMAT;
+pub use crate::store::{Authority, FORMAT};
 pub use origin::{originated, originated_by_process};
 pub use transfer::{
     ApplicationRow, ExportFailure, ExportItem, ExportTarget, ImportMode, ImportPage, ImportRow,
     ImportSummary, RowDraft, Transfer,
 };
-pub use upkeep::verify::Report;
-pub use vault::{Vault, configure_outbound};
 pub use webhooks::{ListedWebhook, PendingEvent, WebhookChange, WebhookDraft, WebhookNews};
+
+/// The store, the keys and the shared state that operations work on.
+#[derive(Debug)]
+pub struct Vault {
+    store: Store,
+    masters: keys::masters::Masters,
+    system: SharedLock<Arc<SystemKeys>>,
+    uses: Uses,
+    rotations: rotation::state::Rotations,
+    clock: Clock,
+    random: Random,
+    /// Authenticated callers by the tag of their key, so that most requests do not read the data file.
+    callers: generation_cache::GenerationCache<[u8; 32], Caller, CALLERS_MAX>,
+    last_uses: caller::last_uses::LastUses,
+    /// Walks of requests: pages of logs and of numbered lists.
+    walks: fair_pool::FairPool,
+    /// Walks of the console, which take no place of other requests.
+    console_walks: fair_pool::FairPool,
+    /// Walks of the operator: exports, inventories, inspections. They may take minutes, so that
+    /// requests do not wait for them.
+    operator_walks: blocking::BlockingPool,
+    evaluations: tokens::evaluations::Evaluations,
+    lanes: commit::lanes::Lanes,
+    in_flight: Arc<commit::idempotency::InFlight>,
+    cvc_keys: Arc<CvcKeys>,
+    open_cvc_keys: keys::cvc::OpenCvcKeys,
+    received_cvc_keys: keys::cvc::ReceivedCvcKeys,
+    bins: SharedLock<Arc<BinTable>>,
+    /// Entries of reads that are queued for the audit chain.
+    reads: audit::reads::ReadQueue,
+    /// Refused attempts that are not in the audit chain yet.
+    refusals: audit::refusals::RefusalTable,
+    audit_retention: Duration,
+    audit_watch: audit::watch::ChainWatch,
+    floor: Option<commit::disk::DiskFloor>,
+    /// The last time at which a sweep had removed everything that was due, in microseconds.
+    swept_at: AtomicI64,
+    threeds: threeds::state::ThreedsState,
+    outbound: OnceLock<Arc<dyn Outbound>>,
+    proxy_calls: proxy_calls::counts::CallCounts,
+    webhooks: webhooks::state::WebhookState,
+    /// The known damaged rows.
+    damage: damage::Damage,
+    archive: upkeep::archive::ArchiveWatch,
+    /// Long work that is under way.
+    jobs: Arc<jobs::Jobs>,
+    scrubs: upkeep::scrub::ScrubWatch,
+    deletions: deletion::state::Deletions,
+    processes: processes::state::ProcessState,
+}
+
+impl Vault {
+    pub const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    pub const fn random(&self) -> &Random {
+        &self.random
+    }
+
+    /// The table of card number ranges: issuers, countries and products.
+    pub fn bins(&self) -> Arc<BinTable> {
+        Arc::clone(&self.bins.read())
+    }
+
+    pub fn replace_bins(&self, bins: BinTable) {
+        *self.bins.write() = Arc::new(bins);
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    fn next_id(&self, now: Timestamp) -> uuid::Uuid {
+        assigned(now, self.random.bytes())
+    }
+
+    fn snapshot(&self) -> Result<Snapshot, Error> {
+        Ok(self.store.snapshot()?)
+    }
+}
+
+/// Called at most once, before the first request. Without it nothing can be sent to destinations.
+pub fn configure_outbound(vault: &Vault, outbound: Arc<dyn Outbound>) {
+    vault.outbound.get_or_init(|| outbound);
+}
+
+/// Declares the parts of the operations. Each borrows the vault; its folder has its operations.
+macro_rules! parts {
+    ($($(#[$doc:meta])* $part:ident $name:ident;)+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name<'a> {
+            vault: &'a Vault,
+        }
+
+        impl Vault {
+            pub const fn $part(&self) -> $name<'_> {
+                $name { vault: self }
+            }
+        }
+    )+};
+}
+
+parts! {
+    /// Tenants, applications, their API keys, and the callers that the keys stand for.
+    access AccessControl;
+    /// The audit chain: writing entries, checkpoints, listing, export and inspection.
+    audit Audit;
+    /// Operations on client encryption keys.
+    client_keys ClientKeys;
+    /// Storing, reading and destroying card verification codes.
+    cvcs Cvcs;
+    /// Idempotency keys and the answers that are remembered for them.
+    idempotency Idempotency;
+    /// The keys of the server and of tenants, opened with the master key.
+    keys KeyRing;
+    /// This process and the others.
+    processes Processes;
+    /// The proxies of all tenants.
+    proxies Proxies;
+    /// Operations on 3-D Secure sessions.
+    threeds ThreedsSessions;
+    /// Writes the rows of a token: its record and its index entries.
+    token_rows TokenRows;
+    /// Checks every record and index entry of the vault.
+    verification Verification;
+}
+
+/// As [`parts`], with work that the leader does if several processes share the store.
+macro_rules! parts_of_leader {
+    ($($(#[$doc:meta])* $part:ident $name:ident;)+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name<'a> {
+            vault: &'a Vault,
+            /// Of the work of a leader.
+            by: Authority,
+        }
+
+        impl Vault {
+            pub const fn $part(&self) -> $name<'_> {
+                $name { vault: self, by: Authority::Leader(None) }
+            }
+        }
+
+        impl $name<'_> {
+            /// Names the processes that may do this work, in a store that several share. Without it,
+            /// only a vault that is alone does it.
+            #[must_use]
+            pub const fn by(mut self, authority: Authority) -> Self {
+                self.by = authority;
+                self
+            }
+        }
+    )+};
+}
+
+parts_of_leader! {
+    /// Takes and proves backups while the vault is in use.
+    backups Backups;
+    /// Card ranges that the directory servers publish.
+    card_ranges CardRanges;
+    /// Deleting tenants.
+    deletion TenantDeletion;
+    /// Replacing keys while the vault is in use.
+    rotation KeyRotation;
+    /// Removes expired records, looks for damage, and counts records.
+    upkeep Upkeep;
+    /// A tenant's webhooks, the events that wait for them, and their delivery.
+    webhooks Webhooks;
+}

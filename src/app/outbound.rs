@@ -3,11 +3,12 @@
 //! Proxies and webhooks send through it. The program implements it with a network client; tests
 //! implement it without one.
 
-use std::fmt::{self, Debug};
+use std::fmt::Debug;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::app::fair_pool::Credential;
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::TenantId;
 use crate::domain::proxy::certificate::ClientCertificate;
@@ -31,6 +32,8 @@ pub struct OutboundRequest {
     /// The tenant that it is sent for. Connections of one tenant never serve another: a destination
     /// that misreads one request could give its answer to the next one.
     pub tenant: TenantId,
+    /// The credential of the caller: those without a secret key have a share of the places.
+    pub credential: Credential,
     pub method: String,
     pub url: HttpsUrl,
     /// All headers except `Host` and `Content-Length`, which the client sets.
@@ -76,21 +79,9 @@ pub enum OutboundFailure {
     Broken(&'static str),
 }
 
-/// Prints neither the path, which may hold a token of the destination, nor headers and bodies.
-impl Debug for OutboundRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OutboundRequest").finish_non_exhaustive()
-    }
-}
+// Prints neither the path, which may hold a token of the destination, nor headers and bodies.
+opaque_debug!(OutboundRequest);
 
-impl Debug for OutboundResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OutboundResponse").field("status", &self.status).finish_non_exhaustive()
-    }
-}
+opaque_debug!(OutboundResponse);
 
-impl Debug for ClientIdentity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ClientIdentity(..)")
-    }
-}
+opaque_debug!(ClientIdentity);

@@ -25,6 +25,9 @@ pub const RULES_MAX: usize = 50;
 pub const CONDITIONS_MAX: usize = 10;
 /// Live sessions of one tenant. A public key, which every visitor of a page has, makes them: each
 /// takes about a kilobyte until it expires.
+///
+/// Shares: address 1/60 by the rate limit of public keys; no secret key all, since only public keys
+/// make them; key as its tenant; tenant all, each has its own.
 pub const SESSIONS_MAX: usize = 10_000;
 /// A session that is not authorized ends after this time, as published.
 pub const SESSION_LIFE: Duration = Duration::from_mins(3);
@@ -45,6 +48,8 @@ pub const ENCRYPTED_VALUES_MAX: usize = 1_000;
 pub const ENCRYPTED_COUNT_MAX: usize = 20;
 /// Keys whose last use is in memory: twice the callers that are cached, since a key stays until its
 /// last use is written.
+///
+/// Shares: address, no secret key and key as their tenant; tenant 1/6, since it has 3,000 keys.
 pub const LAST_USES_MAX: usize = 2 * super::store::CALLERS_MAX;
 /// Last uses that one change writes: the writer has them done in a millisecond.
 pub const LAST_USES_AT_ONCE: usize = 500;
@@ -65,6 +70,8 @@ pub const SETTING_BYTES_MAX: usize = 400;
 /// Applications of one tenant.
 pub const APPLICATIONS_MAX: usize = 1_000;
 /// Tenants of one server.
+///
+/// No share: only the operator makes tenants.
 pub const TENANTS_MAX: usize = 1_000;
 
 /// The most that an operator may allow to one tokenize or detokenize call: one transaction.

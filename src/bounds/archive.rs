@@ -17,6 +17,9 @@ pub const ARCHIVE_EVERY_MAX: Duration = Duration::from_hours(1);
 /// The time that a stopping server takes to archive the rest. A file server that hangs must not
 /// delay the stop until the service manager kills the process.
 pub const ARCHIVE_FINISH_MAX: Duration = Duration::from_secs(10);
+/// The time that a starting server waits for its first look into the archive. It serves without after
+/// that, since an archive that fails never stops the vault.
+pub const ARCHIVE_LOOK_MAX: Duration = Duration::from_secs(5);
 /// Rows that a restore or a standby applies in one transaction.
 pub const APPLY_BATCH_BYTES: usize = 16 * 1024 * 1024;
 /// The time between two looks of a standby into the archive directory.

@@ -8,11 +8,17 @@ use super::tokens::PAGE_SIZE_MAX;
 /// Entries of one row: a page of reads under load, some twenty kilobytes.
 pub const AUDIT_ROW_ENTRIES_MAX: usize = 256;
 /// Scopes of the chain: every tenant, and the server itself.
+///
+/// No share: one for each tenant.
 pub const AUDIT_SCOPES_MAX: usize = TENANTS_MAX + 1;
 /// Entries of reads that wait for the writer, two megabytes. The next read waits for a place.
+///
+/// No share: the queue is emptied every few milliseconds, and a read that waits is not refused.
 pub const AUDIT_QUEUE_MAX: usize = 16_384;
 /// Entries of reads that one change writes, so that other changes get through the writer in
 /// between.
+///
+/// No share: the size of one step of the writer.
 pub const AUDIT_CHANGE_ENTRIES_MAX: usize = 4_096;
 /// The time for which entries of reads are gathered into one change. Loss of power may cost 100 ms
 /// of them; the other half is for the commit.
@@ -32,6 +38,8 @@ pub const AUDIT_DISORDER: Duration = Duration::from_mins(1);
 
 /// Rows of refused attempts that wait for the audit chain, of all tenants and of strangers: half a
 /// megabyte. They are one change of the writer.
+///
+/// Shares: address 4 rows; no secret key 1/4; key as its tenant; tenant 1/32.
 pub const REFUSAL_ROWS_MAX: usize = 2_048;
 /// Of these, rows of attempts that belong to no tenant. Anybody can make them, from as many addresses
 /// as they have.

@@ -1,4 +1,4 @@
-//! Backups, restoring them and migrating the file.
+//! Backups and restoring them.
 
 use std::time::Duration;
 
@@ -12,18 +12,11 @@ pub const BACKUP_CHUNK_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const BACKUP_ROWS_BYTES_MAX: usize = 4 * BACKUP_CHUNK_BYTES_MAX;
 /// The manifest: a few numbers, and a count for each table.
 pub const BACKUP_MANIFEST_BYTES_MAX: usize = 64 * 1024;
-/// Bytes of rows that a restore commits at once. Larger commits were not faster.
-pub const RESTORE_BATCH_BYTES: usize = 64 * 1024 * 1024;
 /// The longest time between two scheduled backups or two proofs of them: a year.
 pub const BACKUP_PERIOD_MAX: Duration = Duration::from_hours(366 * 24);
 /// The time to the next try after a backup or a proof that failed.
 pub const BACKUP_RETRY: Duration = Duration::from_hours(1);
 /// The time between two looks of the schedule at what is due.
 pub const BACKUP_LOOK_PERIOD: Duration = Duration::from_secs(15);
-/// Bytes of rows that a step of a migration holds in memory before it inserts them.
-pub const MIGRATION_CHUNK_BYTES: usize = 4 * 1024 * 1024;
-/// Backups before a migration, beside the data file. One is usual; more come from going back and
-/// forth between versions.
-pub const MIGRATION_BACKUPS_MAX: u32 = 100;
 
 const _: () = assert!(2 * BACKUP_CHUNK_BYTES <= BACKUP_CHUNK_BYTES_MAX);

@@ -7,11 +7,20 @@ use super::threeds::{RESULTS_CONNECTIONS_MAX, RESULTS_SHARED_MAX};
 
 /// Connections at a time. Each costs about 60 KiB when idle, and at most [`CONNECTION_BYTES`] and
 /// its requests.
+///
+/// Shares: address 1/16; no secret key all, until others need the places; key as its tenant; tenant
+/// 1/2, and more until others need them.
 pub const CONNECTIONS_MAX: usize = 4_096;
 /// Connections of one address (of one /64 in IPv6) at a time. An office behind one address stays
 /// below it; a single machine cannot take all connections.
 pub const CONNECTIONS_PER_ADDRESS_MAX: usize = 256;
+/// While all places are taken, a part of them as large as the whole divided by this is left to
+/// connections in their handshake, and another to those that have sent no request yet. Beyond it,
+/// they make room before all others.
+pub const CONNECTIONS_BEGINNING_SHARE: usize = 16;
 /// Connections that the kernel queues before they are accepted.
+///
+/// No share: the kernel queues connections for microseconds, before their addresses are counted.
 pub const BACKLOG_MAX: u32 = 1_024;
 /// The pause after a failure to accept, when files or memory run out; it doubles up to the maximum.
 /// The listener stays readable, so without a pause the loop would spin.
@@ -29,9 +38,11 @@ pub const BODY_MAX: Duration = Duration::from_secs(30);
 pub const DRAIN_BODY_MAX: Duration = Duration::from_secs(2);
 /// The time in which a peer that is closed for its frames may take the reason.
 pub const GOODBYE_MAX: Duration = Duration::from_secs(1);
-/// The time for which a peer may leave our output unread before the connection is closed. One
-/// buffer holds 64 KiB, so this asks for 2 KiB a second.
+/// The time for which a peer may leave our output unread before the connection is closed.
 pub const WRITE_MAX: Duration = Duration::from_secs(30);
+/// Bytes of an answer that a peer must take in a second, with [`WRITE_MAX`] and [`H2_UNREAD_MAX`] as
+/// grace. A phone on a bad network takes more.
+pub const ANSWER_RATE_MIN: usize = 4 * 1024;
 /// After SIGTERM, the time in which a connection that was just accepted may begin its first
 /// request: enough for a handshake and a head over a slow link.
 pub const FIRST_REQUEST_GRACE_MAX: Duration = Duration::from_secs(1);
@@ -56,13 +67,15 @@ pub const H2_STREAMS_MAX: u32 = 64;
 /// The same until one of its requests has shown a known key.
 pub const H2_STREAMS_UNKNOWN_MAX: u32 = 16;
 /// Streams beyond the first one of each connection, of all HTTP/2 connections together. The first
-/// one is always admitted, as a request of HTTP/1.1 is.
+/// one is always admitted, as a request of HTTP/1.1 is. An eighth is for connections that have shown
+/// a secret key, without a look at shares; the shares are those of the rest.
+///
+/// Shares: address 1/8; no secret key 1/4; key as its tenant; tenant 1/2.
 pub const H2_SHARED_MAX: usize = 4_096;
-/// The part of these that connections without a known key may hold.
-pub const H2_SHARED_UNKNOWN_MAX: usize = 512;
-/// The time in which a peer must take the next frame of an HTTP/2 answer. A frame has 16 KiB, so
-/// this asks for 1.6 KiB a second.
+/// The time in which a peer must take the next frame of an HTTP/2 answer.
 pub const H2_UNREAD_MAX: Duration = Duration::from_secs(10);
+/// The time that half of such a frame takes at [`ANSWER_RATE_MIN`].
+pub const H2_HALF_FRAME_MAX: Duration = Duration::from_secs(2);
 /// HTTP/2 streams reset by the peer before we close the connection ("rapid reset").
 pub const H2_RESETS_MAX: usize = 32;
 /// HTTP/2 streams that we reset for the peer's mistakes before we close the connection.
@@ -101,6 +114,8 @@ pub const CERTIFICATE_BYTES_MAX: u64 = 1024 * 1024;
 pub const REFUSALS_LOGGED_EVERY: Duration = Duration::from_secs(10);
 
 /// Requests in flight at a time: one for each connection, and the further streams of HTTP/2.
+///
+/// No share: the sum of connections and streams, which have theirs.
 pub const REQUESTS_MAX: usize =
     CONNECTIONS_MAX + H2_SHARED_MAX + RESULTS_CONNECTIONS_MAX + RESULTS_SHARED_MAX;
 /// Memory of one request in flight, at most, beyond the budget for large bodies and its own answer:
@@ -114,12 +129,19 @@ pub const ANSWER_BYTES_MAX: usize = 8 * 1024;
 pub const CONNECTION_BYTES: usize = H1_BUFFER_BYTES_MAX + 32 * 1024;
 /// Memory for the answer to a read that every request has outside the budget.
 pub const ANSWER_BYTES_FREE: usize = 32 * 1024;
-/// The budget of all larger answers to reads, until the clients have read them.
+/// The budget of all larger answers to reads, until the clients have read them. An answer gives its
+/// bytes back in pieces as they are written.
+///
+/// Shares: address 1/8; no secret key 1/4; key as its tenant; tenant 1/2.
 pub const ANSWERS_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// A piece of a large answer. It is memory of its own, so that a part of the answer can be freed.
+pub const ANSWER_PIECE_BYTES: usize = 64 * 1024;
 /// `Retry-After` of a read that finds this budget taken.
 pub const ANSWERS_RETRY_AFTER_S: u64 = 1;
 /// Memory of all requests in flight, their connections and their answers, at most. The shipped unit
 /// allows the process twice this (`MemoryMax=`).
+///
+/// No share: the sum of parts that have theirs.
 pub const MEMORY_IN_FLIGHT_MAX: usize = 1024 * 1024 * 1024;
 
 const _: () = assert!(
@@ -131,11 +153,12 @@ const _: () = assert!(
 );
 // A request whose answer is ready has freed its head, its body and its future.
 const _: () = assert!(ANSWER_BYTES_FREE <= REQUEST_BYTES);
-const _: () = assert!(H2_SHARED_UNKNOWN_MAX < H2_SHARED_MAX);
 const _: () = assert!(H2_STREAMS_UNKNOWN_MAX < H2_STREAMS_MAX);
 // A connection may use all its streams at once, and still not be the only one.
 const _: () = assert!(64 * 8 <= H2_SHARED_MAX && H2_STREAMS_MAX <= 64);
 const _: () = assert!(H2_UNREAD_MAX.as_secs() < H2_STREAM_MAX.as_secs());
+const _: () = assert!(H2_HALF_FRAME_MAX.as_secs() == 2 && ANSWER_RATE_MIN * 4 == 16 * 1024);
+const _: () = assert!(H2_FRAME_BYTES_MAX == 16 * 1024);
 const _: () = assert!(CONNECTIONS_PER_ADDRESS_MAX <= CONNECTIONS_MAX);
 const _: () = assert!(FIRST_REQUEST_GRACE_MAX.as_secs() < DRAIN_MAX.as_secs());
 // hyper must see a whole head before its buffer is full.

@@ -7,12 +7,20 @@ pub const DATABASE_HOSTS_MAX: usize = 8;
 /// Connections of one process for snapshots. One more writes, one listens, and each of
 /// [`DATABASE_READERS`] has one. A server of PostgreSQL accepts a hundred of all processes if its
 /// operator does not say otherwise.
+///
+/// No share: a snapshot holds one for the milliseconds of its request, and requests in flight have
+/// shares.
 pub const DATABASE_CONNECTIONS_MAX: usize = 17;
 /// Threads that read single rows for all requests.
+///
+/// No share: the threads take all reads that wait, in the order in which they came.
 pub const DATABASE_READERS: usize = 2;
 /// The number of keys from which on a statement of these threads takes no further reads.
 pub const DATABASE_READ_KEYS_MAX: usize = 256;
 /// Reads that wait for these threads. Further ones are refused.
+///
+/// No share: the readers empty it within milliseconds, and each request in flight has one read in
+/// it.
 pub const DATABASE_READS_QUEUED_MAX: usize = 4_096;
 /// The wait of a reader for a connection that is free.
 pub const DATABASE_POOL_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -53,8 +61,12 @@ pub const DATABASE_OUTCOME_PAUSE: Duration = Duration::from_millis(200);
 pub const DATABASE_WAIT_IN_PLACE: Duration = Duration::from_millis(5);
 /// Workers of a server on a database, some of which block for an answer. Each of them keeps memory of
 /// its own.
+///
+/// No share: threads of the runtime, which tasks of all tenants take in turn.
 pub const DATABASE_WORKERS: usize = 4;
 /// Threads that look up names and connect.
+///
+/// No share: only the process itself uses it.
 pub const DATABASE_THREADS: usize = 1;
 /// Rows that a restore writes in one transaction.
 pub const DATABASE_LOAD_BYTES: usize = 8 * 1024 * 1024;

@@ -36,12 +36,20 @@ pub const EXPRESSION_WORK_PAGE_MAX: usize = 24_000_000;
 /// Requests whose expressions are evaluated at the same time beyond the inline part. With one
 /// place, one of them would delay the next; more than two would leave too few cores to other
 /// requests.
+///
+/// Shares: address as its tenant; no secret key 1/2; key as its tenant; tenant one while others
+/// wait.
 pub const EVALUATIONS_MAX: usize = 2;
 /// Requests that wait for that; beyond them the answer is 503. The last one waits for a second
 /// when all of them are pages.
+///
+/// Shares: address as its tenant; no secret key 1/2; key as its tenant; tenant 1/4.
 pub const EVALUATIONS_WAITING_MAX: usize = 64;
 /// Masks and expressions that are kept parsed, and their memory.
+///
+/// No share: a cache; an expression that falls out is parsed again.
 pub const PARSED_MAX: usize = 4_096;
+/// No share: as above.
 pub const PARSED_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Separators that a masking filter keeps, as its argument lists them; a card number needs two.
 pub const SEPARATORS_BYTES_MAX: usize = 64;
@@ -62,9 +70,6 @@ pub const PATTERN_BYTES_MAX: usize = 1024;
 /// States of a compiled pattern of `match` and `search`, counted repetitions unrolled. Matching
 /// costs this many steps a character at worst.
 pub const PATTERN_STATES_MAX: usize = 256;
-/// Memory of a compiled pattern. The number of states is bounded already; this holds if
-/// `regex-lite` needs more memory for a state than it does today.
-pub const PATTERN_COMPILED_BYTES_MAX: usize = 512 * PATTERN_STATES_MAX;
 /// States of all patterns that are written in one expression, and in one mask: each takes about 150
 /// bytes, and a short text can ask for very many.
 pub const TEMPLATE_STATES_MAX: usize = 4 * PATTERN_STATES_MAX;

@@ -31,8 +31,11 @@ pub const EXPORT_RECIPIENTS_MAX: usize = 64;
 pub const ROTATION_ANSWER_AFTER: Duration = Duration::from_secs(5);
 /// The time between two looks at a rotation that a client waits for.
 pub const ROTATION_LOOK: Duration = Duration::from_millis(100);
-/// Commands at a time: a long one and a few short ones.
+/// Commands of one user at a time: a long one and a few short ones.
 pub const OPERATOR_COMMANDS_MAX: usize = 8;
+/// Connections of one user. Another one ends the oldest that has not sent its command, so that
+/// silent ones keep no command out.
+pub const OPERATOR_CONVERSATIONS_MAX: usize = 16;
 /// From connecting to the last byte of the command.
 pub const OPERATOR_READ_MAX: Duration = Duration::from_secs(10);
 /// The furthest that one command moves a development server's clock: a hundred years.
@@ -107,10 +110,14 @@ pub const LOG_FLUSH_MAX: Duration = Duration::from_secs(1);
 
 /// Sets of recovery shares whose hashes the vault keeps; the oldest one is dropped first. A set is
 /// made when a keeper leaves and when the master key is replaced, so this is many years.
+///
+/// No share: only the operator makes them.
 pub const SHARE_SETS_MAX: usize = 64;
 
 /// Connections at a time to the operator's listener, and as many to its socket: a scraper, a probe
-/// and a person, several times over.
+/// and a person, several times over. Another one ends the oldest that has no request.
+///
+/// No share: only the operator has the listener and the socket.
 pub const WATCH_CONNECTIONS_MAX: usize = 32;
 /// The time that `status` waits for the answer of a server that took its connection.
 pub const STATUS_WAIT_MAX: Duration = Duration::from_secs(10);
@@ -146,11 +153,15 @@ pub const AUDIT_SIGN_LAG_MAX: Duration = Duration::from_mins(10);
 
 /// Damaged rows that are remembered, so that each is logged once. A file with more of them needs a
 /// restore, not a list.
+///
+/// No share: callers cannot damage rows.
 pub const DAMAGED_ROWS_MAX: usize = 1_024;
 /// The scrub looks at some rows, then waits for this long.
 pub const SCRUB_PERIOD: Duration = Duration::from_secs(1);
 /// Look-ups of the scrub in each period: about one percent of a core, and ten hours for a million
 /// tokens.
+///
+/// No share: the work of the process itself.
 pub const SCRUB_COST_MAX: usize = 2_000;
 /// The pause between two passes of the scrub. Disks decay over years.
 pub const SCRUB_REST: Duration = Duration::from_hours(6);

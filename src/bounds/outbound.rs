@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use super::connections::CONNECTION_BYTES;
+use super::connections::{CONNECTION_BYTES, H1_BUFFER_BYTES_MAX};
 use super::names::NAME_LOOKUP_MAX;
 
 /// Requests to destinations in flight at a time. A destination may take half a minute to answer, so a
 /// thousand slow ones must leave room for others.
+///
+/// Shares: address as its tenant; no secret key 1/2; key as its tenant; tenant 1/2.
 pub const OUTBOUND_REQUESTS_MAX: usize = 2_048;
 /// The same for one destination (tenant, host, port and client certificate): a slow one takes no more
 /// than an eighth of all places.
@@ -24,6 +26,9 @@ pub const OUTBOUND_FIRST_BYTE_MAX: Duration = Duration::from_mins(1);
 /// The time in which a connection without requests may write its last bytes before it is dropped.
 pub const OUTBOUND_CLOSE_MAX: Duration = Duration::from_secs(2);
 /// Idle connections that are kept, in total and for each destination.
+///
+/// Shares: address as its tenant; no secret key as its tenant; key as its tenant; tenant 1/8 for
+/// each destination; a request without an idle connection makes a new one.
 pub const OUTBOUND_IDLE_MAX: usize = 256;
 pub const OUTBOUND_IDLE_PER_DESTINATION_MAX: usize = 32;
 /// The time for which an idle connection is kept. Common servers close idle ones after 60 seconds and
@@ -43,19 +48,38 @@ pub const OUTBOUND_SHARED_MAX: usize = 8;
 /// The head of an answer, and its header lines.
 pub const OUTBOUND_HEADER_BYTES_MAX: usize = 32 * 1024;
 pub const OUTBOUND_HEADERS_COUNT_MAX: usize = 128;
+/// Bytes of TLS without a byte of HTTP: a handshake has 64 KiB of certificates at most.
+pub const OUTBOUND_TLS_BYTES_MAX: u64 = 256 * 1024;
+/// Heads of one HTTP/2 stream: that of the answer, its trailers, and a few interim ones (1xx), which a
+/// server could send without end. Each may take six times [`OUTBOUND_HEADER_BYTES_MAX`] when it is
+/// decoded, until the answer is read.
+pub const OUTBOUND_STREAM_HEADS_MAX: usize = 6;
 /// Bytes that are read on HTTP/1.1 before the head of an answer is complete. Interim answers (1xx) are
 /// among them, which a server could send without end.
 pub const OUTBOUND_BEFORE_HEAD_BYTES_MAX: u64 = 128 * 1024;
+/// Bytes that are read on HTTP/1.1 beyond twice the body that was delivered: some buffers that are read
+/// ahead, and the sizes of chunks, which may have any number of zeros.
+pub const OUTBOUND_BODY_BYTES_AHEAD: u64 = 512 * 1024;
+/// The pieces in which an answer may arrive: chunks of HTTP/1.1, frames of HTTP/2. Each costs more than
+/// a microsecond, so an answer of 4 MiB costs a tenth of a second at worst. Servers that send an answer
+/// line by line have longer pieces, or fewer of them.
+pub const OUTBOUND_ANSWER_FRAMES_FREE: usize = 4_096;
+pub const OUTBOUND_ANSWER_BYTES_PER_FRAME: usize = 64;
 /// Memory of an answer that every request has outside of the budget.
 pub const OUTBOUND_ANSWER_BYTES_FREE: usize = 16 * 1024;
 /// The budget of all larger answers while they arrive.
+///
+/// Shares: address as its tenant; no secret key 1/2; key as its tenant; tenant 1/4.
 pub const OUTBOUND_ANSWERS_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The part of it that one tenant may take, so that its slow and large answers cut off no others.
+/// Callers without a secret key have half of both.
 pub const OUTBOUND_TENANT_ANSWERS_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Entries of `outbound.allow`.
 pub const OUTBOUND_ALLOWED_MAX: usize = 256;
 /// Memory of all connections to destinations and of their answers, at most. It is beside
 /// [`super::MEMORY_IN_FLIGHT_MAX`]; both fit into what the shipped unit allows.
+///
+/// No share: the sum of parts that have theirs.
 pub const MEMORY_OUTBOUND_MAX: usize = 384 * 1024 * 1024;
 
 const _: () = assert!(
@@ -70,5 +94,8 @@ const _: () = assert!(OUTBOUND_TENANT_ANSWERS_BYTES_MAX * 4 <= OUTBOUND_ANSWERS_
 const _: () = assert!(
     OUTBOUND_BEFORE_HEAD_BYTES_MAX >= 4 * 32 * 1024 && OUTBOUND_HEADER_BYTES_MAX <= 32 * 1024
 );
+const _: () =
+    assert!(OUTBOUND_BODY_BYTES_AHEAD >= 4 * 64 * 1024 && H1_BUFFER_BYTES_MAX <= 64 * 1024);
 const _: () = assert!(OUTBOUND_IDLE_PER_DESTINATION_MAX * 8 <= OUTBOUND_IDLE_MAX);
 const _: () = assert!(NAME_LOOKUP_MAX.as_secs() < OUTBOUND_CONNECT_MAX.as_secs());
+const _: () = assert!(super::names::NAME_LOOKUPS_MAX >= OUTBOUND_REQUESTS_MAX);

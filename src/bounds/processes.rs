@@ -33,6 +33,8 @@ pub const CODE_KEYS_WAIT: Duration = Duration::from_millis(1_500);
 /// Its wait for the keys of those that live.
 pub const CODE_KEYS_WAIT_MAX: Duration = Duration::from_secs(5);
 /// Processes of one store. Every one of them watches all the others.
+///
+/// No share: only the operator starts processes.
 pub const PROCESSES_MAX: usize = 64;
 /// Bytes of a host's name, which Linux limits to 64, and of a version.
 pub const HOST_NAME_MAX: usize = 64;

@@ -39,12 +39,27 @@ pub const PROXY_PATTERN_DEPTH_MAX: usize = 16;
 pub const PROXY_PATTERN_GROUPS_MAX: usize = 16;
 /// States of a pattern, counted repetitions unrolled.
 pub const PROXY_PATTERN_STATES_MAX: usize = 512;
-/// Steps of one mask, each about twenty nanoseconds. A pattern of a card number takes about five
-/// steps for a character of the largest body.
+/// Steps of all masks of one call, each about twenty nanoseconds. A pattern of a card number takes
+/// about five steps for a character of the largest body.
 pub const PROXY_MASK_STEPS_MAX: usize = 20 * PROXY_TRANSFORMED_BYTES_MAX;
 /// Steps of a mask on the thread that serves the request. A mask that needs more waits for one of
-/// [`super::EVALUATIONS_MAX`] places on other threads.
+/// [`PROXY_MASKS_MAX`] places on other threads.
 pub const PROXY_MASK_STEPS_INLINE_MAX: usize = 50_000;
+/// Masks that run at the same time on other threads. A place is held for the steps of one call at
+/// most.
+///
+/// Shares: address as its tenant; no secret key 1/2; key as its tenant; tenant one while others
+/// wait.
+pub const PROXY_MASKS_MAX: usize = 2;
+/// Calls that wait for one of these; beyond them the answer is 503.
+///
+/// Shares: address as its tenant; no secret key 1/2; key as its tenant; tenant 1/4.
+pub const PROXY_MASKS_WAITING_MAX: usize = 32;
+/// The masks of a proxy are measured when it is stored: over this many bytes of a sample, with the
+/// steps that leave [`PROXY_MASK_STEPS_MAX`] enough for an answer of 128 KiB.
+pub const PROXY_MASK_SAMPLE_BYTES: usize = 4 * 1024;
+pub const PROXY_MASK_SAMPLE_STEPS_MAX: usize =
+    PROXY_MASK_STEPS_MAX / (128 * 1024 / PROXY_MASK_SAMPLE_BYTES);
 
 // Everything of a proxy fits into the body of one request.
 const _: () = assert!(

@@ -4,10 +4,17 @@ use std::time::Duration;
 
 /// redb's own cache. Larger ones cost memory and gain little (measured: gets differ by a tenth
 /// between 16 and 1,024 MiB), because the operating system caches the file too.
+///
+/// No share: a cache of the file; the operating system has another.
 pub const CACHE_BYTES: usize = 48 * 1024 * 1024;
 /// Changes that one commit takes. More of them delay the first without making the sync cheaper.
+///
+/// No share: the size of one step of the writer.
 pub const BATCH_CHANGES_MAX: usize = 256;
 /// Changes waiting for the writer; beyond this the answer is 503.
+///
+/// No share: the writer empties it in less than a second, and each request in flight has one change
+/// in it.
 pub const QUEUE_CHANGES_MAX: usize = 4_096;
 /// The number of times that an operation decides when concurrent changes invalidate what it read.
 pub const DECISIONS_MAX: usize = 16;
@@ -20,11 +27,18 @@ pub const LOG_FILL_BYTES_MIN: u64 = 64 * 1024;
 pub const LOG_FILL_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Rows in memory that start a merge into the data file. More of them make a merge cheaper for each
 /// row, and longer.
+///
+/// No share: the process merges by itself.
 pub const MERGE_BYTES: usize = 12 * 1024 * 1024;
 /// Rows in memory after which a batch waits for the merge that is running.
+///
+/// No share: a batch of all tenants waits for the merge, and none is refused.
 pub const LAYERS_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The age at which rows are merged without more of them.
 pub const MERGE_AFTER: Duration = Duration::from_secs(5);
+/// The age of a batch at which the end of the log is noted beside it. Batches that were noted cannot
+/// vanish from the end of the log without a notice; more notes are more syncs of the disk.
+pub const LOG_END_AFTER: Duration = Duration::from_secs(2);
 /// Rows that a sorted load writes in one transaction.
 pub const LOAD_BATCH_BYTES: usize = 64 * 1024 * 1024;
 /// Rows that a page of a range holds at most, beyond its last row.
@@ -60,19 +74,24 @@ pub const ROTATION_WAIT: Duration = Duration::from_millis(50);
 /// The time between two looks for rotations. A rotation that a command starts begins at once.
 pub const ROTATION_PERIOD: Duration = Duration::from_mins(1);
 /// Keys of card verification codes: a day's minutes for a hundred busy tenants.
+///
+/// Shares: address, no secret key and key as their tenant; tenant 1/100, since it has one key for
+/// each minute of a day.
 pub const CVC_KEYS_MAX: usize = 144_000;
 /// Keys of card verification codes that are kept open: an hour's minutes for a few busy tenants.
+///
+/// No share: a cache; a key that falls out is opened again.
 pub const CVC_KEYS_OPEN_MAX: usize = 1_024;
 /// Memory for pages that the engine writes while a data file is only checked: its allocator's state
-/// takes about one byte for each page of the file, and recovery after a crash some megabytes. A file
-/// of an older format is migrated in this memory too, which takes about the size of its lists of
-/// tokens; a larger file is checked after its migration.
+/// takes about one byte for each page of the file, and recovery after a crash some megabytes.
 pub const OVERLAY_BYTES_MAX: usize = 512 * 1024 * 1024;
 /// Findings that `verify` lists; beyond them it only counts.
 pub const VERIFY_FINDINGS_MAX: usize = 100;
 /// The time for which a count of 3DS sessions is shown before they are counted again.
 pub const SESSIONS_COUNTED_FOR: Duration = Duration::from_mins(1);
 /// Known callers kept in memory, so that authentication does not read the file each time.
+///
+/// No share: a cache; a caller that falls out is read from the file again.
 pub const CALLERS_MAX: usize = 10_000;
 
 const _: () = assert!(BATCH_CHANGES_MAX <= QUEUE_CHANGES_MAX);

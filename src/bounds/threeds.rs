@@ -24,6 +24,8 @@ pub const THREEDS_RANGES_REPLY_MAX: Duration = Duration::from_mins(5);
 pub const THREEDS_RANGES_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Card ranges of one directory server; the largest have some hundred thousand. In memory each
 /// takes about 100 bytes.
+///
+/// No share: directory servers that the operator has chosen send them.
 pub const THREEDS_RANGES_MAX: usize = 500_000;
 /// Ranges in one record of the file, so that no record is large.
 pub const THREEDS_RANGES_RECORD_MAX: usize = 500;
@@ -37,11 +39,20 @@ pub const THREEDS_RANGES_RETRY: Duration = Duration::from_mins(1);
 pub const THREEDS_RANGES_PERIOD: Duration = Duration::from_secs(15);
 /// Connections at a time to the listener for results, and further streams of them: a handful of
 /// directory servers call it, each once for a challenge.
+///
+/// Shares: address 1/8; no secret key, key and tenant none, since only directory servers with a
+/// certificate come here.
 pub const RESULTS_CONNECTIONS_MAX: usize = 256;
+/// Shares: address 1/8; no secret key, key and tenant none, since only directory servers with a
+/// certificate come here.
 pub const RESULTS_SHARED_MAX: usize = 256;
 /// The time in which a session can be authenticated if its card has no expiry of its own.
 pub const THREEDS_SESSION_MAX: Duration = Duration::from_hours(1);
 /// Retention of sessions and their results if the settings name none.
+///
+/// There is no maximum number of sessions: they are rows of the file and take no memory. Rate limits
+/// bound how fast a tenant makes them, and this time how long they stay. Below the floor of free
+/// space no change begins.
 pub const THREEDS_RETENTION: Duration = Duration::from_hours(90 * 24);
 /// The longest retention of the settings: ten years.
 pub const THREEDS_RETENTION_DAYS_MAX: u64 = 3_653;

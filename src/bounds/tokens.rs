@@ -22,8 +22,9 @@ pub const TOKEN_NAME_CHARS_MAX: usize = 400;
 pub const SEARCH_INDEXES_MAX: usize = 10;
 pub const EXPRESSION_CHARS_MAX: usize = 400;
 
-/// Tries to find a free alias before the token gets an assigned id instead.
-pub const ALIAS_TRIES_MAX: usize = 5;
+/// Tries to find a free alias before the token gets an assigned id instead. One in ten aliases could
+/// be a card number and is not taken, so an alias fails for that reason once in 10^10.
+pub const ALIAS_TRIES_MAX: usize = 10;
 /// Tokens of one fingerprint in one container that a deduplicating create looks at.
 pub const DUPLICATES_READ_MAX: usize = 100;
 

@@ -20,6 +20,8 @@ pub const WEBHOOK_PENDING_TENANT_MAX: i64 = 100_000;
 /// webhooks until the worker has removed them. A tenant that has more gets no events until then.
 pub const WEBHOOK_QUEUES_MAX: usize = 4 * WEBHOOKS_MAX;
 /// Events that wait for all webhooks of a vault: about 2 GB.
+///
+/// Shares: address, no secret key and key as their tenant; tenant 1/10.
 pub const WEBHOOK_PENDING_ALL_MAX: i64 = 1_000_000;
 /// A receiver acknowledges first and works later.
 pub const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -38,16 +40,31 @@ pub const WEBHOOK_PAUSES: [Duration; 7] = [
 /// A webhook whose deliveries all failed for this long is disabled. An event that the receiver
 /// refuses is not sent any more when it is this old.
 pub const WEBHOOK_GIVE_UP_AFTER: Duration = Duration::from_hours(3 * 24);
-/// Deliveries at a time.
-pub const WEBHOOK_DELIVERIES_MAX: usize = 32;
-/// Deliveries at a time to webhooks whose last delivery failed: they may take the whole timeout, and
-/// the rest of the deliveries is for those that answer.
-pub const WEBHOOK_FAILING_DELIVERIES_MAX: usize = 16;
-/// Deliveries at a time to one webhook.
+/// Deliveries at a time, besides slow ones.
+///
+/// Shares: address, no secret key and key as their tenant; tenant 10 deliveries.
+pub const WEBHOOK_DELIVERIES_MAX: usize = 64;
+/// Slow deliveries at a time: those that take longer than [`WEBHOOK_SLOW_AFTER`], and those to webhooks
+/// whose last delivery did so or failed. They may take the whole timeout and keep no place from those
+/// that answer at once.
+///
+/// Shares: address, no secret key and key as their tenant; tenant 4 deliveries.
+pub const WEBHOOK_SLOW_DELIVERIES_MAX: usize = 16;
+/// The share of one tenant: of all deliveries, and of the slow ones. Every webhook of a tenant has its
+/// two deliveries. An address or a key has no share: a tenant's webhooks take turns, whatever request
+/// an event comes from.
+pub const WEBHOOK_DELIVERIES_TENANT_MAX: usize = WEBHOOKS_MAX * WEBHOOK_DELIVERIES_EACH_MAX;
+pub const WEBHOOK_SLOW_DELIVERIES_TENANT_MAX: usize = 4;
+/// Deliveries at a time to one webhook. A slow one has one.
 pub const WEBHOOK_DELIVERIES_EACH_MAX: usize = 2;
+/// A receiver that acknowledges first takes a part of this time.
+pub const WEBHOOK_SLOW_AFTER: Duration = Duration::from_secs(1);
+/// The time for which a webhook counts as slow after a delivery that was slow or failed.
+pub const WEBHOOK_SLOW_FOR: Duration = Duration::from_hours(1);
 /// Due events of one webhook, and of all, that the worker holds in memory between two looks at the
 /// schedule: ids and times, some hundred bytes each.
 pub const WEBHOOK_READY_EACH_MAX: usize = 64;
+/// Shares: address, no secret key and key as their tenant; tenant 1/25.
 pub const WEBHOOK_READY_MAX: usize = 8_192;
 /// The time between two looks at the schedule.
 pub const WEBHOOK_PERIOD: Duration = Duration::from_millis(500);
@@ -63,6 +80,8 @@ pub const WEBHOOK_LOOK_ROWS_MAX: usize = 10_000;
 /// Rows of the queue that one change removes or moves.
 pub const WEBHOOK_ROWS_AT_ONCE: usize = 500;
 /// News for the log that wait, and webhooks whose last failure is remembered.
+///
+/// No share: one for each webhook.
 pub const WEBHOOK_NEWS_MAX: usize = TENANTS_MAX * WEBHOOKS_MAX;
 /// Events that `strongroom webhook events` lists.
 pub const WEBHOOK_LISTED_MAX: usize = 1_000;
@@ -70,5 +89,8 @@ pub const WEBHOOK_LISTED_MAX: usize = 1_000;
 const _: () = assert!(WEBHOOK_PENDING_MAX < WEBHOOK_PENDING_TENANT_MAX);
 const _: () = assert!(10 * WEBHOOK_PENDING_TENANT_MAX <= WEBHOOK_PENDING_ALL_MAX);
 const _: () = assert!(WEBHOOKS_MAX < WEBHOOK_QUEUES_MAX);
-const _: () = assert!(WEBHOOK_FAILING_DELIVERIES_MAX < WEBHOOK_DELIVERIES_MAX);
+const _: () = assert!(6 * WEBHOOK_DELIVERIES_TENANT_MAX <= WEBHOOK_DELIVERIES_MAX);
+const _: () = assert!(4 * WEBHOOK_SLOW_DELIVERIES_TENANT_MAX <= WEBHOOK_SLOW_DELIVERIES_MAX);
+const _: () = assert!(WEBHOOK_SLOW_DELIVERIES_TENANT_MAX < WEBHOOK_DELIVERIES_TENANT_MAX);
+const _: () = assert!(WEBHOOK_SLOW_AFTER.as_secs() < WEBHOOK_TIMEOUT.as_secs());
 const _: () = assert!(WEBHOOK_READY_EACH_MAX <= WEBHOOK_READY_MAX);

@@ -1,7 +1,10 @@
 //! The command line. A command that fails reports what failed, where, why, and what to try.
+//!
+//! No room uses this one, so `pub` means that other files of the room do.
 
 mod arguments;
 mod check;
+mod command;
 mod commands;
 mod dev;
 mod offline;
@@ -11,19 +14,16 @@ mod support;
 
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
 
 use argh::{EarlyExit, FromArgs as _};
-use serde_json::json;
 
 use crate::app::originated_by_process;
 use crate::domain::origin::Origin;
+use crate::lock::Lock;
 use arguments::{Prepared, asks_for_json, prepare, refused};
-use commands::{Strongroom, Subcommand, VersionCommand};
-use support::failure::{Exit, Failure};
-use support::output::{complain, say, show_json};
-use support::panics::end_if_not_caught;
-use support::user::process_user;
+use command::Run as _;
+use commands::Strongroom;
+use support::{Exit, Failure, complain, end_if_not_caught, process_user, say};
 
 #[cfg(any(fuzzing, test))]
 pub(crate) use operate::import::fuzz;
@@ -57,7 +57,7 @@ fn run(arguments: &[String]) -> Result<Exit, Failure> {
             Ok(parsed) => {
                 close_memory();
                 let origin = Origin::of_user(process_user());
-                let work = || originated_by_process(origin, || dispatch(parsed));
+                let work = || originated_by_process(origin, || parsed.command.run());
                 guarded(work).map(|()| Exit::Success)
             }
             Err(EarlyExit { output, status: Ok(()) }) => {
@@ -100,56 +100,16 @@ fn close_memory() {
 
 /// Reports a panic by its location. Its message is dropped because it may hold a secret.
 fn guarded(command: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-    static PLACE: Mutex<Option<String>> = Mutex::new(None);
+    static PLACE: Lock<Option<String>> = Lock::new(None);
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
-        *PLACE.lock().unwrap_or_else(PoisonError::into_inner) = place;
+        *PLACE.lock() = place;
     }));
     end_if_not_caught(|| ());
     catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_| {
-        let place = PLACE.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let place = PLACE.lock().take();
         Err(Failure::new(Exit::Software, "a bug in this program")
             .line("place", place.unwrap_or_default())
             .try_this("report this place; no acknowledged write is lost"))
     })
-}
-
-fn dispatch(parsed: Strongroom) -> Result<(), Failure> {
-    match parsed.command {
-        Subcommand::Application(command) => operate::application(command),
-        Subcommand::Audit(command) => operate::audit::audit(command),
-        Subcommand::Backup(command) => operate::backup::backup(&command),
-        Subcommand::Check(command) => check::check(&command),
-        Subcommand::Dev(command) => dev::dev(&command),
-        Subcommand::DevClock(command) => operate::dev_clock(&command),
-        Subcommand::DevPreload(command) => dev::preload::preload(&command),
-        Subcommand::Erase(command) => operate::erase::erase(&command),
-        Subcommand::Export(command) => operate::export::export(&command),
-        Subcommand::Follow(command) => offline::standby::follow(&command),
-        Subcommand::Import(command) => operate::import::import(&command),
-        Subcommand::Init(command) => serve::init(&command),
-        Subcommand::Promote(command) => offline::standby::promote(&command),
-        Subcommand::Report(command) => operate::report::report(&command),
-        Subcommand::Key(command) => operate::key::key(command),
-        Subcommand::Compact(command) => offline::compact::compact(&command),
-        Subcommand::Restore(command) => offline::restore::restore(&command),
-        Subcommand::Serve(command) => serve::serve(&command),
-        Subcommand::Status(command) => operate::status::status(&command),
-        Subcommand::Tenant(command) => operate::tenant(command),
-        Subcommand::Verify(command) => offline::verify::verify(&command),
-        Subcommand::Version(command) => {
-            version(&command);
-            Ok(())
-        }
-        Subcommand::Webhook(command) => operate::webhook::webhook(command),
-    }
-}
-
-fn version(command: &VersionCommand) {
-    let version = env!("CARGO_PKG_VERSION");
-    if command.json {
-        show_json(&json!({"version": version}));
-    } else {
-        say(&format!("strongroom {version}"));
-    }
 }

@@ -12,7 +12,6 @@ const URL: &str = "engine.url";
 const URL_CREDENTIAL: &str = "engine.url_credential";
 const URL_FILE: &str = "engine.url_file";
 
-/// The engine that stores the rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum EngineSettings {
     /// Files in the data directory, for one process.
@@ -34,13 +33,11 @@ pub struct PostgresSettings {
 /// The source of the connection URL, which holds a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UrlSource {
-    /// The name of a systemd credential.
     Credential(String),
     File(PathBuf),
 }
 
 impl EngineSettings {
-    /// The settings of the database, if the rows are in one.
     pub const fn postgres(&self) -> Option<&PostgresSettings> {
         match self {
             Self::Local => None,
@@ -110,24 +107,14 @@ fn url_source(reader: &mut SettingsReader) -> UrlSource {
     if reader.has(URL_FILE) {
         return UrlSource::File(reader.path(URL_FILE));
     }
-    let name = reader.required_text(URL_CREDENTIAL);
-    if name.contains('/') {
-        reader.wrong(URL_CREDENTIAL, "must be the name of a credential, without slashes");
-    }
-    UrlSource::Credential(name)
+    UrlSource::Credential(reader.credential(URL_CREDENTIAL))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::InvalidConfig;
-
-    fn parse(lines: &str) -> Result<Config, InvalidConfig> {
-        Config::parse(&format!(
-            "data_directory = \"/d\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/p\"\n\
-             [master_key]\nfile = \"/k\"\n{lines}"
-        ))
-    }
+    use crate::config::tests::with as parse;
 
     #[test]
     fn the_local_engine_is_the_default() {

@@ -7,27 +7,22 @@ use super::reader::SettingsReader;
 use crate::bounds::{
     MASTER_KEY_COMMAND_DEADLINE, MASTER_KEY_COMMAND_DEADLINE_MAX, MASTER_KEY_COMMAND_WORDS_MAX,
 };
-use crate::domain::duration;
 
 const COMMAND: &str = "master_key.command";
 const COMMAND_TIMEOUT: &str = "master_key.command_timeout";
 const CREDENTIAL: &str = "master_key.credential";
 const FILE: &str = "master_key.file";
 
-/// The source of the master key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MasterKeySource {
     /// A program that prints the key, such as the client of an HSM or a KMS.
     Command(KeyCommand),
-    /// The name of a systemd credential.
     Credential(String),
     File(PathBuf),
 }
 
-/// A program that prints the master key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyCommand {
-    /// An absolute path.
     pub program: PathBuf,
     pub arguments: Vec<String>,
     /// The program is killed when it runs longer.
@@ -50,11 +45,7 @@ impl SettingsReader {
         if self.has(FILE) {
             return MasterKeySource::File(self.path(FILE));
         }
-        let name = self.required_text(CREDENTIAL);
-        if name.contains('/') {
-            self.wrong(CREDENTIAL, "must be the name of a credential, without slashes");
-        }
-        MasterKeySource::Credential(name)
+        MasterKeySource::Credential(self.credential(CREDENTIAL))
     }
 
     fn key_command(&mut self) -> KeyCommand {
@@ -70,18 +61,9 @@ impl SettingsReader {
             self.wrong(COMMAND, "must begin with the absolute path of a program");
         }
         let program = if words.is_empty() { PathBuf::new() } else { words.remove(0).into() };
-        let deadline = match self.text(COMMAND_TIMEOUT) {
-            None => MASTER_KEY_COMMAND_DEADLINE,
-            Some(text) => {
-                duration::parse(&text, MASTER_KEY_COMMAND_DEADLINE_MAX).unwrap_or_else(|| {
-                    self.wrong(
-                        COMMAND_TIMEOUT,
-                        "must be a duration up to ten minutes, such as \"60s\"",
-                    );
-                    MASTER_KEY_COMMAND_DEADLINE
-                })
-            }
-        };
+        let (default, max) = (MASTER_KEY_COMMAND_DEADLINE, MASTER_KEY_COMMAND_DEADLINE_MAX);
+        let wanted = "must be a duration up to ten minutes, such as \"60s\"";
+        let deadline = self.duration(COMMAND_TIMEOUT, default, max, wanted);
         KeyCommand { program, arguments: words, deadline }
     }
 }

@@ -6,12 +6,10 @@
 mod engine;
 mod master_key;
 mod outbound;
-mod pages;
 mod reader;
 #[cfg(test)]
 mod tests;
 mod threeds;
-mod units;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -40,7 +38,6 @@ pub struct Config {
     pub certificate: PathBuf,
     pub private_key: PathBuf,
     pub master_key: MasterKeySource,
-    /// The place of the vault's rows.
     pub engine: EngineSettings,
     /// The operator's table of issuers by card number.
     pub bin_file: Option<PathBuf>,
@@ -54,20 +51,15 @@ pub struct Config {
     pub connections_per_address_max: usize,
     /// Records that a key rotation re-encrypts in a second.
     pub reencrypt_per_second: usize,
-    /// The archive of the log.
     pub archive: Option<ArchivePlan>,
-    /// The schedule of backups.
     pub backup: Option<BackupPlan>,
     /// Free disk space below which the vault refuses changes.
     pub disk_floor_bytes: u64,
     /// The address on which metrics and probes are served without TLS.
     pub operator_listen: Option<SocketAddr>,
     pub outbound: OutboundSettings,
-    /// The pages for people.
     pub pages: PageGroups,
     pub threeds: ThreedsSettings,
-    /// Settings in an older form, a sentence each. `strongroom check` prints them.
-    pub deprecated: Vec<String>,
 }
 
 /// The moment at which a read is answered.
@@ -101,7 +93,7 @@ impl Config {
     /// empty or not absolute. Fails only if the text is not TOML.
     pub fn parse_all(text: &str) -> Result<(Self, Vec<String>), InvalidConfig> {
         let mut reader = SettingsReader::new(text)?;
-        let mut config = Self {
+        let config = Self {
             data_directory: reader.path("data_directory"),
             listen: reader.addresses("listen"),
             certificate: reader.path("tls.certificate"),
@@ -118,25 +110,19 @@ impl Config {
                 RequestLines::Off
             },
             audit_reads: reader.audit_reads("audit.reads"),
-            audit_retention_days: units::day_count(
-                &mut reader,
-                "audit.retention",
-                AUDIT_RETENTION_DAYS,
-            ),
+            audit_retention_days: reader.day_count("audit.retention", AUDIT_RETENTION_DAYS),
             connections_max: reader.count("connections.max", CONNECTIONS_MAX),
             connections_per_address_max: reader
                 .count("connections.per_address_max", CONNECTIONS_PER_ADDRESS_MAX),
             reencrypt_per_second: reader.count("keys.reencrypt_per_second", REENCRYPT_PER_SECOND),
             archive: reader.archive(),
             backup: reader.backup(),
-            disk_floor_bytes: units::bytes(&mut reader, "disk.floor", DISK_FLOOR_BYTES),
+            disk_floor_bytes: reader.bytes("disk.floor", DISK_FLOOR_BYTES),
             operator_listen: reader.operator_listen(),
             outbound: reader.outbound(),
             pages: reader.pages(),
             threeds: reader.threeds(),
-            deprecated: Vec::new(),
         };
-        config.deprecated = std::mem::take(&mut reader.deprecated);
         reader.refuse_own_archive(&config);
         reader.refuse_archive_of_database(&config);
         reader.refuse_the_rest();

@@ -9,12 +9,16 @@ use std::time::Duration;
 
 use toml::{Table, Value};
 
-use super::{AuditReads, Config, InvalidConfig, Switch, units};
-use crate::bounds::{ARCHIVE_EVERY, ARCHIVE_EVERY_MAX};
+use super::{AuditReads, Config, InvalidConfig, Switch};
+use crate::bounds::{
+    ARCHIVE_EVERY, ARCHIVE_EVERY_MAX, BACKUP_PERIOD_MAX, DISK_FLOOR_BYTES_MAX, DISK_FLOOR_BYTES_MIN,
+};
 use crate::domain::archive::ArchivePlan;
 use crate::domain::backup::BackupPlan;
 use crate::domain::duration;
 use crate::domain::nearest::nearest;
+use crate::domain::page_group::{PageGroup, PageGroups};
+use crate::domain::size;
 use crate::limits::Network;
 use crate::threeds::scheme::Scheme;
 
@@ -35,7 +39,6 @@ const SECTIONS: &[&str] = &[
     "tls",
 ];
 
-/// Settings that only directory servers need.
 const DIRECTORY: [&str; 6] = [
     "public_url",
     "results_certificate",
@@ -46,14 +49,13 @@ const DIRECTORY: [&str; 6] = [
 ];
 
 const DAY: Duration = Duration::from_hours(24);
+const DAY_S: u64 = DAY.as_secs();
 
 /// Removes each setting that it reads from the table; settings that are left at the end are
 /// unknown.
 pub(super) struct SettingsReader {
     pub(super) table: Table,
     pub(super) mistakes: Vec<String>,
-    /// Valid settings in an older form, a sentence each.
-    pub(super) deprecated: Vec<String>,
     /// The names that were asked for, for proposals.
     known: BTreeSet<String>,
 }
@@ -63,7 +65,7 @@ impl SettingsReader {
         let table: Table = text.parse().map_err(|error: toml::de::Error| {
             InvalidConfig(vec![String::from(error.to_string().trim_end())])
         })?;
-        Ok(Self { table, mistakes: Vec::new(), deprecated: Vec::new(), known: BTreeSet::new() })
+        Ok(Self { table, mistakes: Vec::new(), known: BTreeSet::new() })
     }
 
     /// Removes the value of a key such as `listen`, `tls.certificate` or `threeds.visa.url`.
@@ -194,16 +196,20 @@ impl SettingsReader {
     /// `None` without a `[backup]` section. In it only the directory is required.
     pub(super) fn backup(&mut self) -> Option<BackupPlan> {
         const NEVER: &str = "never";
+        const PERIOD: &str = "must be a duration up to a year, such as \"12h\" or \"7d\"";
         if !self.table.contains_key("backup") {
             return None;
         }
         let directory = self.path("backup.directory");
-        let every = units::period(self, "backup.every", DAY);
+        let every = self.duration("backup.every", DAY, BACKUP_PERIOD_MAX, PERIOD);
         let keep = self.count("backup.keep", 7);
-        let prove_every = match self.text("backup.prove_every") {
-            Some(text) if text == NEVER => None,
-            Some(text) => Some(units::parsed_period(self, "backup.prove_every", &text, 7 * DAY)),
-            None => Some(7 * DAY),
+        let named = self.table.get("backup").and_then(|section| section.get("prove_every"));
+        let is_never = named.and_then(Value::as_str) == Some(NEVER);
+        let prove_every = if is_never {
+            self.take("backup.prove_every");
+            None
+        } else {
+            Some(self.duration("backup.prove_every", 7 * DAY, BACKUP_PERIOD_MAX, PERIOD))
         };
         Some(BackupPlan { directory, every, keep, prove_every })
     }
@@ -214,17 +220,8 @@ impl SettingsReader {
             return None;
         }
         let directory = self.path("archive.directory");
-        let every = match self.text("archive.every") {
-            Some(text) => {
-                units::note_unit(self, "archive.every", &text);
-                duration::parse(&text, ARCHIVE_EVERY_MAX).unwrap_or_else(|| {
-                    let wanted = "must be a duration up to an hour, such as \"10s\"";
-                    self.wrong("archive.every", wanted);
-                    ARCHIVE_EVERY
-                })
-            }
-            None => ARCHIVE_EVERY,
-        };
+        let wanted = "must be a duration up to an hour, such as \"10s\"";
+        let every = self.duration("archive.every", ARCHIVE_EVERY, ARCHIVE_EVERY_MAX, wanted);
         Some(ArchivePlan { directory, every })
     }
 
@@ -261,6 +258,91 @@ impl SettingsReader {
                 AuditReads::Batched
             }
         }
+    }
+
+    /// A duration up to `max`; `wanted` says so.
+    pub(super) fn duration(
+        &mut self,
+        name: &str,
+        default: Duration,
+        max: Duration,
+        wanted: &str,
+    ) -> Duration {
+        let Some(text) = self.text(name) else { return default };
+        duration::parse(&text, max).unwrap_or_else(|| {
+            self.wrong(name, wanted);
+            default
+        })
+    }
+
+    /// Whole days, such as `"400d"`.
+    pub(super) fn days(&mut self, name: &str, default: u64, most: u64) -> u64 {
+        let max = Duration::from_secs(most.saturating_mul(DAY_S));
+        let Some(value) = self.take(name) else { return default };
+        let length = value.as_str().and_then(|text| duration::parse(text, max));
+        let length = length.map(|length| length.as_secs());
+        let Some(seconds) = length.filter(|seconds| seconds.rem_euclid(DAY_S) == 0) else {
+            let wanted = format!("must be a number of days up to {most}, such as \"{default}d\"");
+            self.wrong(name, &wanted);
+            return default;
+        };
+        seconds.div_euclid(DAY_S)
+    }
+
+    /// The same, as a number of things.
+    pub(super) fn day_count(&mut self, name: &str, default: usize) -> usize {
+        const MOST: u64 = 1_000_000;
+        let default_days = u64::try_from(default).unwrap_or(MOST);
+        usize::try_from(self.days(name, default_days, MOST)).unwrap_or(default)
+    }
+
+    pub(super) fn time_limit(
+        &mut self,
+        name: &str,
+        default: Duration,
+        min: Duration,
+        max: Duration,
+    ) -> Duration {
+        let millis = |length: Duration| u64::try_from(length.as_millis()).unwrap_or(u64::MAX);
+        let Some(value) = self.take(name) else { return default };
+        let length = value.as_str().and_then(|text| duration::parse_from(text, min, max));
+        length.unwrap_or_else(|| {
+            let wanted =
+                format!("must be a duration from \"{}ms\" to \"{}s\"", millis(min), max.as_secs());
+            self.wrong(name, &wanted);
+            default
+        })
+    }
+
+    pub(super) fn bytes(&mut self, name: &str, default: u64) -> u64 {
+        let Some(value) = self.take(name) else {
+            return default;
+        };
+        let legal = DISK_FLOOR_BYTES_MIN..=DISK_FLOOR_BYTES_MAX;
+        let bytes = value.as_str().and_then(size::parse);
+        bytes.filter(|bytes| legal.contains(bytes)).unwrap_or_else(|| {
+            self.wrong(name, "must be a size such as \"256MiB\" or \"2GiB\", at least \"1MiB\"");
+            default
+        })
+    }
+
+    /// The name of a systemd credential.
+    pub(super) fn credential(&mut self, name: &str) -> String {
+        let credential = self.required_text(name);
+        if credential.contains('/') {
+            self.wrong(name, "must be the name of a credential, without slashes");
+        }
+        credential
+    }
+
+    /// The pages that are switched on. Worked examples are for `strongroom dev` alone.
+    pub(super) fn pages(&mut self) -> PageGroups {
+        let groups = [
+            ("pages.console", PageGroup::Console),
+            ("pages.fields", PageGroup::Fields),
+            ("pages.reference", PageGroup::Reference),
+        ];
+        groups.into_iter().filter(|(name, _)| self.flag(name, false)).map(|it| it.1).collect()
     }
 
     /// A number from 1 to a million.

@@ -8,6 +8,14 @@ use crate::domain::page_group::PageGroup;
 
 const SHIPPED: &str = include_str!("../../packaging/strongroom.toml");
 
+/// The settings that have no default, and these lines.
+pub(super) fn with(lines: &str) -> Result<Config, InvalidConfig> {
+    Config::parse(&format!(
+        "data_directory = \"/d\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/p\"\n\
+         [master_key]\nfile = \"/k\"\n{lines}"
+    ))
+}
+
 #[test]
 fn the_shipped_file_parses_and_says_what_is_the_default_anyway() {
     let shipped = Config::parse(SHIPPED).unwrap();
@@ -84,31 +92,19 @@ fn every_setting_stands_in_the_shipped_file() {
 
 #[test]
 fn a_page_is_off_until_its_setting_is_on() {
-    let with = |pages: &str| {
-        let text = format!(
-            "data_directory = \"/d\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/p\"\n\
-             [master_key]\nfile = \"/k\"\n[pages]\n{pages}"
-        );
-        Config::parse(&text).map(|config| config.pages)
-    };
-    assert_eq!(with("").unwrap(), PageGroups::default());
-    let fields = with("fields = true\nconsole = false").unwrap();
+    let pages = |lines: &str| with(&format!("[pages]\n{lines}")).map(|config| config.pages);
+    assert_eq!(pages("").unwrap(), PageGroups::default());
+    let fields = pages("fields = true\nconsole = false").unwrap();
     assert!(fields.has(PageGroup::Fields));
     for other in [PageGroup::Console, PageGroup::Examples, PageGroup::Reference] {
         assert!(!fields.has(other), "{other:?}");
     }
-    assert_eq!(with("examples = true").unwrap_err().0, ["pages.examples: is not a setting"]);
+    assert_eq!(pages("examples = true").unwrap_err().0, ["pages.examples: is not a setting"]);
 }
 
 #[test]
 fn an_archive_needs_a_directory_of_its_own() {
-    let parse = |archive: &str| {
-        let text = format!(
-            "data_directory = \"/d\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/p\"\n\
-             [master_key]\nfile = \"/k\"\n[archive]\n{archive}"
-        );
-        Config::parse(&text)
-    };
+    let parse = |archive: &str| with(&format!("[archive]\n{archive}"));
     let plan = parse("directory = \"/a\"").unwrap().archive.unwrap();
     assert_eq!((plan.directory, plan.every), (PathBuf::from("/a"), ARCHIVE_EVERY));
     let plan = parse("directory = \"/a\"\nevery = \"1m\"").unwrap().archive.unwrap();
@@ -143,7 +139,7 @@ fn all_mistakes_are_reported_at_once() {
         credential = "c"
         [audit]
         reads = "never"
-        retention_days = 0
+        retention = "0d"
         [connections]
         max = 0
         minimum = 1
@@ -169,7 +165,7 @@ fn all_mistakes_are_reported_at_once() {
             "rate_limits",
             "deprecated_operations",
             "audit.reads",
-            "audit.retention_days",
+            "audit.retention",
             "connections.max",
             "disk.floor",
             "operator.listen",
@@ -230,23 +226,18 @@ fn the_master_key_has_exactly_one_source() {
 
 #[test]
 fn backups_need_a_directory_and_have_defaults_for_the_rest() {
-    let parse = |lines: &str| {
-        let required = "data_directory = \"/d\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/p\"\n\
-                        [master_key]\nfile = \"/k\"\n";
-        Config::parse(&format!("{required}{lines}"))
-    };
     let hours = Duration::from_hours;
     let plan = |every, keep, prove_every| {
         Some(BackupPlan { directory: PathBuf::from("/b"), every, keep, prove_every })
     };
     let given = "[backup]\ndirectory = \"/b\"\n";
-    let read = |lines: &str| parse(&format!("{given}{lines}")).unwrap().backup;
-    assert_eq!(parse("").unwrap().backup, None);
+    let read = |lines: &str| with(&format!("{given}{lines}")).unwrap().backup;
+    assert_eq!(with("").unwrap().backup, None);
     assert_eq!(read(""), plan(hours(24), 7, Some(hours(7 * 24))));
     let all = "every = \"90m\"\nkeep = 1\nprove_every = \"never\"\n";
     assert_eq!(read(all), plan(Duration::from_mins(90), 1, None));
     let wrong = "[backup]\nevery = \"0\"\nkeep = 0\nprove_every = \"sometimes\"\nat = 1\n";
-    let InvalidConfig(mistakes) = parse(wrong).unwrap_err();
+    let InvalidConfig(mistakes) = with(wrong).unwrap_err();
     let places: Vec<_> =
         mistakes.iter().filter_map(|it| it.split_once(": ")).map(|it| it.0).collect();
     let names = ["directory", "every", "keep", "prove_every", "at"];
@@ -349,14 +340,14 @@ fn all_mistakes_of_directory_servers_are_reported_at_once() {
     let text = format!(
         r#"{REQUIRED}
         [threeds]
-        retention_days = 0
+        retention = "0d"
         public_url = "https://vault.example.com/path"
         results_listen = ["x"]
         results_certificate = "relative"
         colour = "blue"
         [threeds.visa]
         url = "http://ds.example.com"
-        timeout_ms = 50
+        timeout = "50ms"
         operator = "123456789012345678901234567890123"
         shape = "round"
         [threeds.maestro]
@@ -369,14 +360,14 @@ fn all_mistakes_of_directory_servers_are_reported_at_once() {
     assert_eq!(
         places,
         [
-            "threeds.retention_days",
+            "threeds.retention",
             "threeds.public_url",
             "threeds.results_url",
             "threeds.results_listen[0]",
             "threeds.results_certificate",
             "threeds.results_private_key",
             "threeds.server_reference",
-            "threeds.visa.timeout_ms",
+            "threeds.visa.timeout",
             "threeds.visa.url",
             "threeds.visa.certificate",
             "threeds.visa.private_key",
@@ -392,42 +383,15 @@ fn all_mistakes_of_directory_servers_are_reported_at_once() {
     assert!(mistakes[0].contains("only with a directory server"), "{mistakes:?}");
 }
 
-fn with(lines: &str) -> Result<Config, InvalidConfig> {
-    Config::parse(&format!(
-        "data_directory = \"/d\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/p\"\n\
-         [master_key]\nfile = \"/k\"\n{lines}"
-    ))
-}
-
 #[test]
-fn durations_have_one_form_and_the_older_ones_are_noted() {
-    let newer = with("[audit]\nretention = \"30d\"\n[threeds]\nretention = \"20d\"").unwrap();
-    assert_eq!((newer.audit_retention_days, newer.deprecated.as_slice()), (30, &[][..]));
-    assert_eq!(newer.threeds.retention, Duration::from_hours(20 * 24));
-    let older = with(
-        "[audit]\nretention_days = 30\n[threeds]\nretention_days = 20\n[backup]\n\
-         directory = \"/b\"\nevery = \"3600\"\n[archive]\ndirectory = \"/a\"\nevery = \"9\"",
-    );
-    let older = older.unwrap();
-    assert_eq!(older.audit_retention_days, 30);
-    assert_eq!(older.threeds.retention, newer.threeds.retention);
-    assert_eq!(
-        older.deprecated,
-        [
-            "audit.retention_days: write audit.retention = \"30d\"",
-            "archive.every = \"9\": write \"9s\"",
-            "backup.every = \"3600\": write \"3600s\"",
-            "threeds.retention_days: write threeds.retention = \"20d\"",
-        ]
-    );
+fn days_are_written_with_their_unit() {
+    let config = with("[audit]\nretention = \"30d\"\n[threeds]\nretention = \"20d\"").unwrap();
+    assert_eq!(config.audit_retention_days, 30);
+    assert_eq!(config.threeds.retention, Duration::from_hours(20 * 24));
     for (lines, mistake) in [
         ("[audit]\nretention = 30", "audit.retention: must be a number of days"),
         ("[audit]\nretention = \"36h\"", "audit.retention: must be a number of days"),
         ("[audit]\nretention = \"0d\"", "audit.retention: must be a number of days"),
-        (
-            "[audit]\nretention = \"30d\"\nretention_days = 30",
-            "audit.retention_days: is the older name of audit.retention",
-        ),
     ] {
         let InvalidConfig(mistakes) = with(lines).unwrap_err();
         assert!(mistakes.len() == 1 && mistakes[0].starts_with(mistake), "{lines}: {mistakes:?}");

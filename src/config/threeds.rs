@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::reader::SettingsReader;
-use super::units;
 use crate::bounds::{
     THREEDS_REPLY_DEFAULT, THREEDS_REPLY_MAX, THREEDS_RETENTION, THREEDS_RETENTION_DAYS_MAX,
 };
@@ -20,7 +19,6 @@ pub struct ThreedsSettings {
     pub directory: Option<DirectorySettings>,
 }
 
-/// The directory servers, and our addresses for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectorySettings {
     pub servers: Vec<DirectoryServer>,
@@ -44,7 +42,6 @@ pub struct DirectoryServer {
     pub private_key: PathBuf,
     /// The authority of its certificates, as a server and as a client.
     pub ca: PathBuf,
-    /// The operator id that the scheme has assigned.
     pub operator: Option<String>,
     pub timeout: Duration,
 }
@@ -60,7 +57,7 @@ const URL_WANTED: &str = "must be an https:// URL with a host, without a user, a
 impl SettingsReader {
     pub(super) fn threeds(&mut self) -> ThreedsSettings {
         let default = THREEDS_RETENTION.as_secs() / (24 * 3_600);
-        let days = units::days(self, "threeds.retention", default, THREEDS_RETENTION_DAYS_MAX);
+        let days = self.days("threeds.retention", default, THREEDS_RETENTION_DAYS_MAX);
         let retention = Duration::from_secs(days.saturating_mul(24 * 3_600));
         let servers: Vec<_> = Scheme::ALL
             .into_iter()
@@ -85,8 +82,7 @@ impl SettingsReader {
 
     fn directory_server(&mut self, scheme: Scheme) -> DirectoryServer {
         let name = |key: &str| format!("threeds.{}.{key}", scheme.as_str());
-        let timeout = units::time_limit(
-            self,
+        let timeout = self.time_limit(
             &name("timeout"),
             THREEDS_REPLY_DEFAULT,
             TIMEOUT_MIN,

@@ -1,11 +1,10 @@
 //! The links of the audit chain and the signatures of its checkpoints. Checking them takes none of
 //! the vault's secret keys.
 
-use std::fmt;
-
 use ring::digest::{Context, SHA256};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
+use crate::crypto::first;
 use crate::secret::Secret;
 
 /// A hash over a row of the chain and the link before it.
@@ -49,11 +48,7 @@ impl Link {
         context.update(&row.time_micros.to_be_bytes());
         context.update(&row.count.to_be_bytes());
         context.update(row.sealed);
-        let mut link = [0; 32];
-        for (to, from) in link.iter_mut().zip(context.finish().as_ref()) {
-            *to = *from;
-        }
-        Self(link)
+        Self(first(context.finish()))
     }
 }
 
@@ -64,19 +59,11 @@ impl SigningKey {
     }
 
     pub fn public(&self) -> [u8; 32] {
-        let mut public = [0; 32];
-        for (to, from) in public.iter_mut().zip(self.0.public_key().as_ref()) {
-            *to = *from;
-        }
-        public
+        first(self.0.public_key())
     }
 
     pub fn sign(&self, message: &[u8]) -> [u8; SIGNATURE_BYTES] {
-        let mut signature = [0; SIGNATURE_BYTES];
-        for (to, from) in signature.iter_mut().zip(self.0.sign(message).as_ref()) {
-            *to = *from;
-        }
-        signature
+        first(self.0.sign(message))
     }
 }
 
@@ -85,11 +72,7 @@ pub fn is_signed_by(public: &[u8; 32], message: &[u8], signature: &[u8; SIGNATUR
     UnparsedPublicKey::new(&ED25519, public).verify(message, signature).is_ok()
 }
 
-impl fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SigningKey(..)")
-    }
-}
+opaque_debug!(SigningKey);
 
 #[cfg(test)]
 mod tests {

@@ -11,8 +11,6 @@
 //! `ring` has X25519 for keys of one use only. A client encryption key is stored, so this file, and
 //! no other, uses `x25519-dalek`. The pairs of [`crate::crypto::TransferPair`] are made here, too.
 
-use std::fmt;
-
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use x25519_dalek::{PublicKey, StaticSecret};
 
@@ -84,11 +82,7 @@ impl ClientKeyPair {
     }
 }
 
-impl fmt::Debug for ClientKeyPair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ClientKeyPair")
-    }
-}
+opaque_debug!(ClientKeyPair);
 
 #[expect(clippy::disallowed_methods, reason = "the client chose it; the key only opens here")]
 fn nonce(iv: [u8; 12]) -> Nonce {

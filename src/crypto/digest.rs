@@ -13,6 +13,7 @@ use std::fmt;
 
 use ring::hmac;
 
+use crate::crypto::first;
 use crate::crypto::random::Random;
 use crate::crypto::seal::{Identity, OpenFailed, SealingKey, Version};
 use crate::secret::Secret;
@@ -25,7 +26,6 @@ pub struct DigestKey {
     sealing: SealingKey,
 }
 
-/// The hash of one element.
 #[derive(Clone, Copy)]
 pub struct Element([u64; 4]);
 
@@ -40,7 +40,7 @@ impl DigestKey {
     /// Derives a separate key for each of the three uses.
     pub fn new(key: &Secret<[u8; 32]>) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, key.expose());
-        let derived = |label: &[u8]| Secret::new(bytes(&hmac::sign(&key, label)));
+        let derived = |label: &[u8]| Secret::new(first(hmac::sign(&key, label)));
         let mac = |label: &[u8]| hmac::Key::new(hmac::HMAC_SHA256, derived(label).expose());
         Self {
             elements: mac(b"strongroom digest elements 1"),
@@ -56,7 +56,7 @@ impl DigestKey {
         context.update(&[table]);
         context.update(version);
         context.update(key);
-        Element(words(&bytes(&context.sign())))
+        Element(words(&first(context.sign())))
     }
 
     /// Commits to a digest without revealing it, for checkpoints, which are in clear.
@@ -64,7 +64,7 @@ impl DigestKey {
         let mut context = hmac::Context::with_key(&self.commitments);
         context.update(&generation.to_be_bytes());
         context.update(digest.encode().expose());
-        bytes(&context.sign())
+        first(context.sign())
     }
 
     pub fn seal(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {
@@ -138,25 +138,8 @@ fn words(bytes: &[u8; 32]) -> [u64; 4] {
     words
 }
 
-fn bytes(tag: &hmac::Tag) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    for (to, from) in bytes.iter_mut().zip(tag.as_ref()) {
-        *to = *from;
-    }
-    bytes
-}
-
-impl fmt::Debug for DigestKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DigestKey(..)")
-    }
-}
-
-impl fmt::Debug for Element {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Element(..)")
-    }
-}
+opaque_debug!(DigestKey);
+opaque_debug!(Element);
 
 impl fmt::Debug for SetDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

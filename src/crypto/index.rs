@@ -1,10 +1,9 @@
 //! Blind indexes: keyed hashes that records are looked up by, and the choice between the old and
 //! the new index key during a rotation.
 
-use std::fmt;
-
 use ring::hmac;
 
+use crate::crypto::first;
 use crate::crypto::keys::{KeyMaterial, KeyPurpose, of_purpose};
 use crate::crypto::phase::Phase;
 use crate::secret::Secret;
@@ -15,10 +14,10 @@ pub struct IndexKey(hmac::Key);
 /// The index keys of one phase. No other key has entries.
 #[derive(Debug)]
 pub(super) struct IndexKeys {
-    read: IndexKey,
+    pub(super) read: IndexKey,
     /// During a rotation: the new key while `read` is the old one, and the other way round.
-    other: Option<IndexKey>,
-    phase: Phase,
+    pub(super) other: Option<IndexKey>,
+    pub(super) phase: Phase,
 }
 
 impl IndexKeys {
@@ -37,42 +36,6 @@ impl IndexKeys {
         };
         Some(Self { read, other, phase })
     }
-
-    pub(super) const fn read(&self) -> &IndexKey {
-        &self.read
-    }
-
-    pub(super) const fn phase(&self) -> Phase {
-        self.phase
-    }
-
-    pub(super) fn write_keys(&self) -> impl Iterator<Item = &IndexKey> {
-        let both = matches!(self.phase, Phase::Both | Phase::Flipped);
-        self.active_keys().take(if both { 2 } else { 1 })
-    }
-
-    pub(super) fn active_keys(&self) -> impl Iterator<Item = &IndexKey> {
-        std::iter::once(&self.read).chain(&self.other)
-    }
-
-    pub(super) const fn newest(&self) -> Option<&IndexKey> {
-        match self.phase {
-            Phase::Announced => None,
-            Phase::Both => self.other.as_ref(),
-            Phase::Flipped | Phase::Clearing | Phase::Settled => Some(&self.read),
-        }
-    }
-}
-
-impl IndexKeys {
-    /// The key that a rotation replaces; `None` without a rotation.
-    pub(super) const fn replaced(&self) -> Option<&IndexKey> {
-        match (self.phase, &self.other) {
-            (Phase::Announced | Phase::Both, Some(_)) => Some(&self.read),
-            (Phase::Flipped | Phase::Clearing, other) => other.as_ref(),
-            (Phase::Announced | Phase::Both, None) | (Phase::Settled, _) => None,
-        }
-    }
 }
 
 impl IndexKey {
@@ -88,12 +51,12 @@ impl IndexKey {
     /// The first 128 bits of a keyed hash over the parts. Each part is hashed with its length, so
     /// that `("ab", "c")` and `("a", "bc")` differ.
     pub fn blind(&self, parts: &[&[u8]]) -> [u8; 16] {
-        first(&keyed(&self.0, parts))
+        first(keyed(&self.0, parts))
     }
 
     /// All 256 bits of the same hash, for tags that an attacker may try to forge.
     pub fn tag(&self, parts: &[&[u8]]) -> [u8; 32] {
-        first(&keyed(&self.0, parts))
+        first(keyed(&self.0, parts))
     }
 }
 
@@ -106,16 +69,4 @@ pub(super) fn keyed(key: &hmac::Key, parts: &[&[u8]]) -> hmac::Tag {
     context.sign()
 }
 
-pub(super) fn first<const N: usize>(tag: &hmac::Tag) -> [u8; N] {
-    let mut bytes = [0; N];
-    for (to, from) in bytes.iter_mut().zip(tag.as_ref()) {
-        *to = *from;
-    }
-    bytes
-}
-
-impl fmt::Debug for IndexKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("IndexKey(..)")
-    }
-}
+opaque_debug!(IndexKey);

@@ -8,12 +8,11 @@
 //! [`TransferPair`] receives several messages, as processes send them through a database. Its caller
 //! authenticates the public half and the messages.
 
-use std::fmt;
-
 use ring::agreement::{EphemeralPrivateKey, PublicKey, UnparsedPublicKey, X25519, agree_ephemeral};
 use ring::hmac;
 
 use crate::crypto::client_keys::ClientKeyPair;
+use crate::crypto::first;
 use crate::crypto::random::Random;
 use crate::crypto::seal::{Identity, OpenFailed, SealingKey};
 use crate::secret::Secret;
@@ -45,7 +44,7 @@ impl KeyTransfer {
     }
 
     pub fn public(&self) -> [u8; 32] {
-        bytes(&self.public)
+        first(&self.public)
     }
 
     pub fn receive(self, message: &TransferMessage) -> Result<Secret<Vec<u8>>, OpenFailed> {
@@ -98,30 +97,14 @@ fn agree(
 fn derive(shared: &[u8], receiver: &[u8; 32], sender: &[u8; 32]) -> SealingKey {
     let label = [b"strongroom handover 1".as_slice(), receiver, sender].concat();
     let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, shared), &label);
-    let mut key = Secret::new([0; 32]);
-    for (to, from) in key.expose_mut().iter_mut().zip(tag.as_ref()) {
-        *to = *from;
-    }
-    SealingKey::new(0, &key)
+    SealingKey::new(0, &Secret::new(first(tag)))
 }
 
 const fn identity(receiver: &[u8; 32]) -> Identity<'_> {
     Identity { tenant: &[0; 16], table: 0, key: receiver }
 }
 
-fn bytes(public: &PublicKey) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    for (to, from) in bytes.iter_mut().zip(public.as_ref()) {
-        *to = *from;
-    }
-    bytes
-}
-
-impl fmt::Debug for KeyTransfer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KeyTransfer(..)")
-    }
-}
+opaque_debug!(KeyTransfer);
 
 #[cfg(test)]
 mod tests {

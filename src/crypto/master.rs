@@ -8,17 +8,14 @@
 //! | `strongroom master check 2` | the first 8 identify the master key, in clear in the file |
 //! | `strongroom backup manifest 2` | the HMAC key of the manifests of backups |
 //!
-//! Files up to format 2, and backups of them, used the master key itself: as the sealing key, with
-//! the number 0, and as the HMAC key over `strongroom master key check 1` and, for the key of
-//! manifests, `strongroom backup manifest 1`. These remain readable; opening a file migrates it to
-//! the derived keys. Test vectors: `tests/vectors/master-key.json`.
+//! Test vectors: `tests/vectors/master-key.json`.
 
 use std::fmt;
 
 use ring::hkdf::{HKDF_SHA256, Prk};
 use ring::hmac;
 
-use crate::crypto::index::first;
+use crate::crypto::first;
 use crate::crypto::random::Random;
 use crate::crypto::seal::{Identity, OpenFailed, SealingKey};
 use crate::crypto::shares::{self, InvalidShare, Scheme, Share};
@@ -28,14 +25,6 @@ use crate::secret::Secret;
 /// 32 random bytes. The key file holds them as 64 hexadecimal digits and a line end.
 #[derive(Clone)]
 pub struct MasterKey {
-    current: Subkeys,
-    /// The keys of files and backups up to format 2.
-    first: Subkeys,
-}
-
-/// The keys that are derived from a master key.
-#[derive(Clone)]
-struct Subkeys {
     sealing: SealingKey,
     check: [u8; 8],
     backup: BackupKey,
@@ -73,60 +62,11 @@ impl MasterKey {
     }
 
     pub fn parse(file: &Secret<Vec<u8>>) -> Result<Self, InvalidMasterKey> {
-        let bytes = bytes(file)?;
-        let current = Subkeys::expanded(&bytes).ok_or(InvalidMasterKey::Length)?;
-        Ok(Self { current, first: Subkeys::direct(&bytes) })
+        Self::derive(&bytes(file)?).ok_or(InvalidMasterKey::Length)
     }
 
-    /// Seals a key of the data file. The master key seals nothing else.
-    pub fn seal(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {
-        self.current.sealing.seal(identity, plain, random)
-    }
-
-    /// Opens a key of the data file, also of a file that is not yet migrated to format 3.
-    pub fn open(
-        &self,
-        identity: &Identity<'_>,
-        sealed: &[u8],
-    ) -> Result<Secret<Vec<u8>>, OpenFailed> {
-        let number = SealingKey::number_of(sealed);
-        let keys = [&self.current, &self.first].into_iter();
-        let found = keys.map(|it| &it.sealing).find(|key| Some(key.number()) == number);
-        found.ok_or(OpenFailed)?.open(identity, sealed)
-    }
-
-    /// Identifies the master key without revealing anything about it. The data file holds this
-    /// value, so that a wrong key is reported as such and not as damage.
-    pub const fn check(&self) -> &[u8; 8] {
-        &self.current.check
-    }
-
-    /// The check value in files and backups up to format 2.
-    pub const fn first_check(&self) -> &[u8; 8] {
-        &self.first.check
-    }
-
-    /// Returns true if this check value, from a file or a backup of any format, is of this key.
-    pub fn has_check(&self, check: &[u8]) -> bool {
-        check == self.check() || check == self.first_check()
-    }
-
-    /// The key for backups of files that hold [`MasterKey::check`].
-    pub const fn backup_key(&self) -> &BackupKey {
-        &self.current.backup
-    }
-
-    /// The key for backups of a file that holds this check value, or `None` if the check value is
-    /// of another master key.
-    pub fn backup_key_of(&self, check: &[u8]) -> Option<&BackupKey> {
-        let mut keys = [&self.current, &self.first].into_iter();
-        keys.find(|keys| check == keys.check).map(|keys| &keys.backup)
-    }
-}
-
-impl Subkeys {
     /// Returns `None` if HKDF fails, which does not happen for an output of 32 bytes.
-    fn expanded(bytes: &Secret<[u8; 32]>) -> Option<Self> {
+    fn derive(bytes: &Secret<[u8; 32]>) -> Option<Self> {
         let prk = Prk::new_less_safe(HKDF_SHA256, bytes.expose());
         let expand = |info: &[u8]| {
             let mut subkey = Secret::new([0; 32]);
@@ -142,22 +82,35 @@ impl Subkeys {
         })
     }
 
-    fn direct(bytes: &Secret<[u8; 32]>) -> Self {
-        let mac = hmac::Key::new(hmac::HMAC_SHA256, bytes.expose());
-        let check = first(&hmac::sign(&mac, b"strongroom master key check 1"));
-        let backup = hmac::sign(&mac, b"strongroom backup manifest 1");
-        let backup = BackupKey(hmac::Key::new(hmac::HMAC_SHA256, backup.as_ref()));
-        Self { sealing: SealingKey::new(0, bytes), check, backup }
+    /// Seals a key of the data file. The master key seals nothing else.
+    pub fn seal(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {
+        self.sealing.seal(identity, plain, random)
+    }
+
+    /// Opens a key of the data file.
+    pub fn open(
+        &self,
+        identity: &Identity<'_>,
+        sealed: &[u8],
+    ) -> Result<Secret<Vec<u8>>, OpenFailed> {
+        self.sealing.open(identity, sealed)
+    }
+
+    /// Identifies the master key without revealing anything about it. The data file holds this
+    /// value, so that a wrong key is reported as such and not as damage.
+    pub const fn check(&self) -> &[u8; 8] {
+        &self.check
+    }
+
+    /// The key that signs the manifests of backups.
+    pub const fn backup_key(&self) -> &BackupKey {
+        &self.backup
     }
 }
 
 impl BackupKey {
     pub fn sign(&self, manifest: &[u8]) -> [u8; 32] {
-        let mut bytes = [0; 32];
-        for (to, from) in bytes.iter_mut().zip(hmac::sign(&self.0, manifest).as_ref()) {
-            *to = *from;
-        }
-        bytes
+        first(hmac::sign(&self.0, manifest))
     }
 
     pub fn has_signed(&self, manifest: &[u8], tag: &[u8]) -> bool {
@@ -165,11 +118,8 @@ impl BackupKey {
     }
 }
 
-impl fmt::Debug for BackupKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BackupKey(..)")
-    }
-}
+opaque_debug!(BackupKey);
+opaque_debug!(MasterKey);
 
 fn bytes(file: &Secret<Vec<u8>>) -> Result<Secret<[u8; 32]>, InvalidMasterKey> {
     let text = file.expose().trim_ascii();
@@ -184,12 +134,6 @@ fn text(key: &Secret<[u8; 32]>) -> Secret<String> {
     let mut text = hex::encode(key.expose());
     text.push('\n');
     Secret::new(text)
-}
-
-impl fmt::Debug for MasterKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MasterKey(..)")
-    }
 }
 
 impl fmt::Display for InvalidMasterKey {
@@ -214,9 +158,6 @@ mod tests {
         let random = Random::new();
         let [one, two] = [(); 2].map(|()| parse(MasterKey::generate(&random).expose()).unwrap());
         assert_ne!(one.check(), two.check());
-        assert_ne!(one.check(), one.first_check());
-        assert!(one.has_check(one.check()) && one.has_check(one.first_check()));
-        assert!(!one.has_check(two.check()) && one.backup_key_of(two.first_check()).is_none());
         let tag = one.backup_key().sign(b"manifest");
         assert!(one.backup_key().has_signed(b"manifest", &tag));
         assert!(!one.backup_key().has_signed(b"manifesto", &tag));
@@ -233,20 +174,14 @@ mod tests {
             let text = |name: &str| vector[name].as_str().unwrap();
             let master = parse(text("master_key")).unwrap();
             assert_eq!(hex::encode(master.check()), text("check"));
-            assert_eq!(hex::encode(master.first_check()), text("first_check"));
-            let signed = [master.check(), master.first_check()].map(|check| {
-                hex::encode(&master.backup_key_of(check).unwrap().sign(b"a manifest"))
-            });
-            assert_eq!(signed, [text("manifest_tag"), text("first_manifest_tag")]);
+            let signed = master.backup_key().sign(b"a manifest");
+            assert_eq!(hex::encode(&signed), text("manifest_tag"));
             // What is sealed is opened by the subkey alone, under its number.
             let subkey = Secret::new(hex::decode(text("sealing")).unwrap());
             let sealed = master.seal(&place, b"plain", &Random::new());
             let opened = SealingKey::new(1, &subkey).open(&place, &sealed).unwrap();
             assert_eq!(opened.expose(), b"plain");
             assert_eq!(master.open(&place, &sealed).unwrap().expose(), b"plain");
-            let before = Secret::new(hex::decode(text("master_key")).unwrap());
-            let sealed = SealingKey::new(0, &before).seal(&place, b"before", &Random::new());
-            assert_eq!(master.open(&place, &sealed).unwrap().expose(), b"before");
             let sealed = SealingKey::new(2, &subkey).seal(&place, b"later", &Random::new());
             assert!(master.open(&place, &sealed).is_err());
         }

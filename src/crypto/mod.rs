@@ -24,7 +24,7 @@ mod shares;
 mod uses;
 mod webhook_key;
 
-pub use age::{AgeRecipients, AgeWriter, InvalidRecipient};
+pub use age::{AgeIdentity, AgeRecipients, AgeWriter, InvalidRecipient};
 pub use chain::{Link, LinkedRow, SIGNATURE_BYTES, SigningKey, is_signed_by};
 #[cfg(test)]
 pub use client_keys::seal_for_client_key;
@@ -45,3 +45,12 @@ pub use sha256::Sha256;
 pub use shares::{InvalidShare, Scheme, Share};
 pub use uses::{KeyUse, Uses};
 pub use webhook_key::WebhookKey;
+
+/// The first bytes of a hash, a key or a signature, whose types have no length.
+fn first<const N: usize>(from: impl AsRef<[u8]>) -> [u8; N] {
+    let mut bytes = [0; N];
+    for (to, from) in bytes.iter_mut().zip(from.as_ref()) {
+        *to = *from;
+    }
+    bytes
+}

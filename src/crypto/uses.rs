@@ -1,14 +1,16 @@
 //! Counts in memory how often each key has sealed, until the counts are written to the file.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::lock::Lock;
 
 type Counters = HashMap<([u8; 16], u32), Arc<AtomicU64>>;
 
 /// One counter for each sealing key. Copies of a key share its counter.
 #[derive(Debug, Default)]
-pub struct Uses(Mutex<Counters>);
+pub struct Uses(Lock<Counters>);
 
 /// The number of times that a key has sealed since the last [`Uses::take`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,13 +22,13 @@ pub struct KeyUse {
 
 impl Uses {
     pub(super) fn counter(&self, scope: &[u8; 16], number: u32) -> Arc<AtomicU64> {
-        let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counters = self.0.lock();
         Arc::clone(counters.entry((*scope, number)).or_default())
     }
 
     /// Returns the counts and resets them to zero. Counters whose key was dropped are removed.
     pub fn take(&self) -> Vec<KeyUse> {
-        let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counters = self.0.lock();
         let count = |((scope, number), counter): (&([u8; 16], u32), &Arc<AtomicU64>)| KeyUse {
             scope: *scope,
             number: *number,
@@ -41,7 +43,7 @@ impl Uses {
 
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.0.lock().len()
     }
 
     /// Adds back counts that could not be written.

@@ -6,8 +6,6 @@
 //! made by `ring`, whose operations do not. A key that the operator would have to make with another
 //! program was the alternative; then no vault could have webhooks before its operator did so.
 
-use std::fmt;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::signature::{KeyPair as _, RSA_PSS_SHA256, RsaKeyPair};
@@ -106,11 +104,7 @@ impl rand_core::RngCore for Source<'_> {
 
 impl rand_core::CryptoRng for Source<'_> {}
 
-impl fmt::Debug for WebhookKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("WebhookKey(..)")
-    }
-}
+opaque_debug!(WebhookKey);
 
 #[cfg(test)]
 mod tests {

@@ -36,7 +36,7 @@ impl DirectoryClient {
         let mut channel = connected.map_err(DirectoryFailure::Unreachable)?;
         let now = Instant::now();
         let deadline = now.checked_add(time_max).unwrap_or(now);
-        let limits = Limits { deadline, response_bytes_max: bytes_max, budget: None };
+        let limits = Limits { deadline, response_bytes_max: bytes_max, budgets: &[] };
         let answer = channel.exchange(&message, limits).await.map_err(|failed| match failed {
             ExchangeFailure::Sent(OutboundFailure::TimedOut) => DirectoryFailure::TimedOut,
             ExchangeFailure::Sent(

@@ -2,10 +2,9 @@
 //! from it. Only the record of the token or API key holds it: after the record is deleted, these parts
 //! cannot be opened.
 
-use std::fmt;
-
 use crate::secret::Secret;
 
+#[derive(Debug)]
 pub struct AnswerSeed(Secret<[u8; Self::BYTES]>);
 
 impl AnswerSeed {
@@ -34,9 +33,3 @@ impl PartialEq for AnswerSeed {
 }
 
 impl Eq for AnswerSeed {}
-
-impl fmt::Debug for AnswerSeed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AnswerSeed(..)")
-    }
-}

@@ -4,12 +4,14 @@ use crate::domain::access::Access;
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::domain::web_origin::AllowedOrigins;
+use crate::domain::words::words;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ApplicationKind {
-    Management,
-    Private,
-    Public,
+words! {
+    pub enum ApplicationKind {
+        Management = "management";
+        Private = "private";
+        Public = "public";
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,22 +46,6 @@ pub struct ApiKey {
 pub enum KeyForm {
     Current,
     Legacy,
-}
-
-impl ApplicationKind {
-    pub const ALL: [Self; 3] = [Self::Management, Self::Private, Self::Public];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Management => "management",
-            Self::Private => "private",
-            Self::Public => "public",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
-    }
 }
 
 impl KeyForm {

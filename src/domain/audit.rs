@@ -12,6 +12,7 @@ use crate::domain::id::{
 use crate::domain::origin::Origin;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
+use crate::domain::words::words;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
@@ -61,123 +62,135 @@ pub struct Entity {
     pub name: Option<Box<str>>,
 }
 
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $variant:ident $code:literal $text:literal $shown:literal;)+ }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$of])* $variant),+ }
-
-        impl $name {
-            pub const ALL: &[Self] = &[$(Self::$variant),+];
-
-            /// Its code in the file. Never change a code and never use one again.
-            pub const fn code(self) -> u8 {
-                match self { $(Self::$variant => $code),+ }
-            }
-
-            pub const fn from_code(code: u8) -> Option<Self> {
-                match code { $($code => Some(Self::$variant),)+ _ => None }
-            }
-
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text),+ }
-            }
-
-            /// Its name for people.
-            pub const fn shown(self) -> &'static str {
-                match self { $(Self::$variant => $shown),+ }
-            }
-        }
-    };
-}
-
 words! {
-    /// The action.
-    Act {
-        Create 1 "create" "created";
-        Read 2 "read" "retrieved";
-        Update 3 "update" "updated";
-        Delete 4 "delete" "deleted";
-        Expire 5 "expire" "expired";
-        ExpireCvc 6 "expire_cvc" "lost its card verification code";
-        Convert 7 "convert" "converted";
+    pub enum Act:
+        /// Its code in the file. Never change a code and never use one again.
+        code -> u8 [from_code],
+        /// Its name for people.
+        shown -> &'static str
+    {
+        Create = "create", 1, "created";
+        Read = "read", 2, "retrieved";
+        Update = "update", 3, "updated";
+        Delete = "delete", 4, "deleted";
+        Expire = "expire", 5, "expired";
+        ExpireCvc = "expire_cvc", 6, "lost its card verification code";
+        Convert = "convert", 7, "converted";
         /// Its value was used elsewhere, for example in a 3DS request.
-        Use 8 "use" "used";
-        Authenticate 9 "authenticate" "authenticated";
-        Import 10 "import" "imported";
-        Export 11 "export" "exported";
-        Backup 12 "backup" "backed up";
-        Restore 13 "restore" "restored";
-        Rotate 14 "rotate" "rotated";
-        Start 15 "start" "started";
-        Stop 16 "stop" "stopped";
+        Use = "use", 8, "used";
+        Authenticate = "authenticate", 9, "authenticated";
+        Import = "import", 10, "imported";
+        Export = "export", 11, "exported";
+        Backup = "backup", 12, "backed up";
+        Restore = "restore", 13, "restored";
+        Rotate = "rotate", 14, "rotated";
+        Start = "start", 15, "started";
+        Stop = "stop", 16, "stopped";
         /// An application or a key was created, or its rules were changed, and it may now see data in
         /// plain. Written in addition to the entry of the change.
-        GrantReveal 17 "grant_reveal" "may see data in plain";
+        GrantReveal = "grant_reveal", 17, "may see data in plain";
         /// Attempts were refused: requests with 401 or 403, or commands of a user who may give none.
-        Refuse 18 "refuse" "refused";
+        Refuse = "refuse", 18, "refused";
         /// All tokens of a person were deleted. Written in addition to the entry of each token.
-        Erase 19 "erase" "erased";
+        Erase = "erase", 19, "erased";
         /// A request went through a proxy. A proxy that is not stored has the id zero.
-        Invoke 24 "invoke" "invoked";
+        Invoke = "invoke", 24, "invoked";
         /// A backup was tried and is not there. It has the text of `Backup` and the outcome `failure`.
-        BackupFailed 25 "backup" "not backed up";
+        BackupFailed = "backup", 25, "not backed up";
         /// An export failed after its entry was written. It has the text of `Export` and the outcome
         /// `failure`.
-        ExportFailed 26 "export" "not exported";
+        ExportFailed = "export", 26, "not exported";
+        /// A call through a proxy failed before it was sent, after expressions could read the
+        /// configuration of the proxy. It has the text of `Invoke` and the outcome `failure`.
+        InvokeFailed = "invoke", 27, "not invoked";
+        /// A value was opened for a request that failed: a failure can depend on the value. It has
+        /// the text of `Read` and the outcome `failure`.
+        ReadFailed = "read", 28, "opened for a request that failed";
+        /// The same, with the text of `Use`.
+        UseFailed = "use", 29, "opened for a use that failed";
         /// A private application gave rights to a session.
-        Authorize 20 "authorize" "authorized";
+        Authorize = "authorize", 20, "authorized";
     }
 }
 
 words! {
-    /// The kind of the resource.
-    EntityKind {
-        Application 1 "application" "Application";
-        ApplicationKey 2 "application_key" "Application key";
-        Tenant 3 "tenant" "Tenant";
-        ThreedsSession 4 "3ds_session" "3DS session";
-        Token 5 "token" "Token";
-        TokenIntent 6 "token_intent" "Token intent";
+    pub enum EntityKind:
+        /// Its code in the file. Never change a code and never use one again.
+        code -> u8 [from_code],
+        /// Its name for people.
+        shown -> &'static str
+    {
+        Application = "application", 1, "Application";
+        ApplicationKey = "application_key", 2, "Application key";
+        Tenant = "tenant", 3, "Tenant";
+        ThreedsSession = "3ds_session", 4, "3DS session";
+        Token = "token", 5, "Token";
+        TokenIntent = "token_intent", 6, "Token intent";
         /// The server itself, which no tenant sees.
-        AuditChain 7 "audit_chain" "Audit chain";
-        EncryptionKey 8 "encryption_key" "Encryption key";
-        Vault 9 "vault" "Vault";
-        MasterKey 10 "master_key" "Master key";
+        AuditChain = "audit_chain", 7, "Audit chain";
+        EncryptionKey = "encryption_key", 8, "Encryption key";
+        Vault = "vault", 9, "Vault";
+        MasterKey = "master_key", 10, "Master key";
         /// A person. The name is a keyed hash of what the person's tokens were found by.
-        DataSubject 18 "data_subject" "Data subject";
-        Proxy 24 "proxy" "Proxy";
+        DataSubject = "data_subject", 18, "Data subject";
+        Proxy = "proxy", 24, "Proxy";
         /// A refused request. Its name is that of its route; it has no id.
-        Request 17 "request" "Request";
-        Session 14 "session" "Session";
-        Webhook 16 "webhook" "Webhook";
-        ClientKey 15 "client_key" "Client encryption key";
+        Request = "request", 17, "Request";
+        Session = "session", 14, "Session";
+        Webhook = "webhook", 16, "Webhook";
+        ClientKey = "client_key", 15, "Client encryption key";
     }
 }
 
 words! {
-    /// The reason of a refusal.
-    RefusalReason {
+    pub enum RefusalReason:
+        /// Its code in the file. Never change a code and never use one again.
+        code -> u8 [from_code],
+        /// Its name for people.
+        shown -> &'static str
+    {
         /// The request has no API key and needs one.
-        NoKey 1 "no_key" "without a key";
+        NoKey = "no_key", 1, "without a key";
         /// The request has an API key that is unknown, deleted or expired.
-        WrongKey 2 "wrong_key" "with a wrong key";
+        WrongKey = "wrong_key", 2, "with a wrong key";
         /// The API key is known and may not do this.
-        NotAllowed 3 "not_allowed" "without the right to do it";
+        NotAllowed = "not_allowed", 3, "without the right to do it";
         /// A user of the machine who is not the server's and not root used the operator's socket.
-        OtherUser 4 "other_user" "by a user who may give no commands";
+        OtherUser = "other_user", 4, "by a user who may give no commands";
     }
 }
 
 impl Act {
     pub const fn is_failure(self) -> bool {
-        matches!(self, Self::BackupFailed | Self::ExportFailed | Self::Refuse)
+        self.is_failed_try() || matches!(self, Self::Refuse)
+    }
+
+    /// The act that is noted if this one opened a value and failed.
+    pub const fn failed(self) -> Self {
+        if matches!(self, Self::Invoke) {
+            Self::InvokeFailed
+        } else if matches!(self, Self::Use) {
+            Self::UseFailed
+        } else {
+            Self::ReadFailed
+        }
+    }
+
+    /// True if it has the text of another act.
+    const fn is_failed_try(self) -> bool {
+        matches!(
+            self,
+            Self::BackupFailed
+                | Self::ExportFailed
+                | Self::InvokeFailed
+                | Self::ReadFailed
+                | Self::UseFailed
+        )
     }
 
     /// The texts, each once: an act that failed has the text of the one that was tried.
     pub fn texts() -> impl Iterator<Item = &'static str> {
-        let failed = |it: &&Self| matches!(it, Self::BackupFailed | Self::ExportFailed);
-        Self::ALL.iter().filter(move |it| !failed(it)).map(|it| it.as_str())
+        Self::ALL.into_iter().filter(|it| !it.is_failed_try()).map(Self::as_str)
     }
 }
 
@@ -197,12 +210,6 @@ impl EntityKind {
         Self::TokenIntent,
         Self::Webhook,
     ];
-}
-
-impl EntityKind {
-    pub fn parse(text: &str) -> Option<Self> {
-        (0..=u8::MAX).filter_map(Self::from_code).find(|kind| kind.as_str() == text)
-    }
 }
 
 impl Entity {
@@ -292,8 +299,8 @@ impl AuditEntry {
         Self { at, actor, act: Act::Refuse, entity, origin, refusals: Some(Box::new(refusals)) }
     }
 
-    /// `failure` for refused attempts, and for backups and exports that failed. All other entries are
-    /// of acts that took place.
+    /// `failure` for refused attempts, for backups and exports that failed, and for requests that
+    /// failed after they opened a value. All other entries are of acts that took place.
     pub fn outcome(&self) -> &'static str {
         if self.act.is_failure() { "failure" } else { "success" }
     }
@@ -315,23 +322,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_and_texts_lead_back_and_are_all_different() {
-        for act in Act::ALL {
-            assert_eq!(Act::from_code(act.code()), Some(*act));
-        }
-        for kind in EntityKind::ALL {
-            assert_eq!(EntityKind::from_code(kind.code()), Some(*kind));
-            assert_eq!(EntityKind::parse(kind.as_str()), Some(*kind));
-        }
-        for reason in RefusalReason::ALL {
-            assert_eq!(RefusalReason::from_code(reason.code()), Some(*reason));
-        }
+    fn codes_and_texts_are_all_different() {
+        assert_eq!(Act::ALL.map(|it| Act::from_code(it.code())), Act::ALL.map(Some));
+        assert_eq!(
+            EntityKind::ALL.map(|it| EntityKind::from_code(it.code())),
+            EntityKind::ALL.map(Some)
+        );
+        assert_eq!(
+            RefusalReason::ALL.map(|it| RefusalReason::from_code(it.code())),
+            RefusalReason::ALL.map(Some)
+        );
         assert_eq!(Act::texts().collect::<BTreeSet<_>>().len(), Act::texts().count());
         for act in Act::ALL {
             assert!(Act::texts().any(|text| text == act.as_str()), "{act:?}");
         }
-        let codes: BTreeSet<_> = Act::ALL.iter().map(|act| act.code()).collect();
-        assert_eq!(codes.len(), Act::ALL.len());
-        assert_eq!((Act::from_code(0), EntityKind::parse("card")), (None, None));
     }
 }

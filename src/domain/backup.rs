@@ -10,7 +10,6 @@ use time::macros::format_description;
 use crate::bounds::BACKUP_RETRY;
 use crate::domain::time::Timestamp;
 
-/// The settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackupPlan {
     pub directory: PathBuf,

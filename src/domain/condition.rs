@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use crate::domain::container::Container;
+use crate::domain::words::words;
 
 /// The token that a right is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -31,16 +32,18 @@ pub struct Condition {
     pub value: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attribute {
-    Container,
-    Id,
+words! {
+    pub enum Attribute {
+        Container = "container";
+        Id = "id";
+    }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operator {
-    Equals,
-    StartsWith,
+words! {
+    pub enum Operator {
+        Equals = "equals";
+        StartsWith = "starts_with";
+    }
 }
 
 impl<'a> Target<'a> {
@@ -85,25 +88,6 @@ impl Condition {
         }
     }
 }
-
-macro_rules! words {
-    ($name:ident $($variant:ident $text:literal),+) => {
-        impl $name {
-            pub const ALL: &[Self] = &[$(Self::$variant),+];
-
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text),+ }
-            }
-
-            pub fn parse(text: &str) -> Option<Self> {
-                match text { $($text => Some(Self::$variant),)+ _ => None }
-            }
-        }
-    };
-}
-
-words! { Attribute Container "container", Id "id" }
-words! { Operator Equals "equals", StartsWith "starts_with" }
 
 #[cfg(test)]
 mod tests {

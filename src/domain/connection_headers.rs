@@ -19,6 +19,14 @@ const NAMES: [&str; 13] = [
     "upgrade",
 ];
 
+/// The names that the values of `Connection` headers list, in lower case: they too are of the
+/// connection.
+pub fn listed<'v>(values: impl Iterator<Item = &'v [u8]>) -> Vec<String> {
+    let texts = values.filter_map(|value| std::str::from_utf8(value).ok());
+    let names = texts.flat_map(|text| text.split(',')).map(|name| name.trim().to_ascii_lowercase());
+    names.filter(|name| !name.is_empty()).collect()
+}
+
 pub fn is_of_connection(name: &str) -> bool {
     NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
 }

@@ -23,11 +23,6 @@ pub fn parse_from(text: &str, min: Duration, max: Duration) -> Option<Duration> 
         .filter(|length| (min..=max).contains(length))
 }
 
-/// True for a number without a unit, the older form of a duration in seconds.
-pub fn is_without_unit(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 /// Renders a duration in its two largest units, such as `3 d 4 h`; a short one in seconds with a
 /// decimal, or in milliseconds.
 pub fn render(length: Duration) -> String {

@@ -42,7 +42,6 @@ ids! {
     /// A session's of a public application, which is not one of 3-D Secure.
     AccessSessionId,
     ApplicationId,
-    /// A client encryption key's id.
     ClientKeyId,
     /// An API key's id, which is not the key's text.
     KeyId,

@@ -35,7 +35,6 @@ impl KeyText {
         Self::of_kind(tenant, kind, application == ApplicationKind::Private, random)
     }
 
-    /// The text of a session's key.
     pub fn of_session(tenant: TenantKind, random: &[u8; 32]) -> Self {
         Self::of_kind(tenant, SESSION, true, random)
     }

@@ -68,6 +68,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::domain::any_json::any_json;
 
     #[track_caller]
     fn check_patch(mut target: Value, patch: &Value, expected: &Value) {
@@ -99,31 +100,6 @@ mod tests {
     }
 
     #[test]
-    fn the_longer_example_of_the_standard() {
-        check_patch(
-            json!({
-                "title": "Goodbye!",
-                "author": {"givenName": "John", "familyName": "Doe"},
-                "tags": ["example", "sample"],
-                "content": "This will be unchanged",
-            }),
-            &json!({
-                "title": "Hello!",
-                "phoneNumber": "+01-123-456-7890",
-                "author": {"familyName": null},
-                "tags": ["example"],
-            }),
-            &json!({
-                "title": "Hello!",
-                "author": {"givenName": "John"},
-                "tags": ["example"],
-                "content": "This will be unchanged",
-                "phoneNumber": "+01-123-456-7890",
-            }),
-        );
-    }
-
-    #[test]
     fn members_keep_their_order_and_new_ones_follow() {
         let mut target = json!({"z": 1, "a": {"y": 1, "b": 2}, "m": 3, "k": 4});
         let patch = json!({"new": 1, "m": 30, "z": null, "a": {"c": 5, "y": null}, "a2": 6});
@@ -145,22 +121,6 @@ mod tests {
         assert_eq!(target, json!({"a": "kept"}));
     }
 
-    fn any_json() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<bool>().prop_map(Value::from),
-            any::<i32>().prop_map(Value::from),
-            "[a-z]{0,3}".prop_map(Value::from),
-        ];
-        leaf.prop_recursive(5, 64, 5, |inner| {
-            prop_oneof![
-                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-                prop::collection::btree_map("[a-d]", inner, 0..5)
-                    .prop_map(|members| Value::Object(members.into_iter().collect())),
-            ]
-        })
-    }
-
     /// The standard's pseudocode, word for word.
     fn naive(target: Value, patch: &Value) -> Value {
         let Value::Object(changes) = patch else {
@@ -180,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_the_pseudocode_and_twice_is_once(target in any_json(), patch in any_json()) {
+        fn agrees_with_the_pseudocode_and_twice_is_once(target in any_json("[a-d]"), patch in any_json("[a-d]")) {
             let mut patched = target.clone();
             merge_patch(&mut patched, &patch).unwrap();
             prop_assert_eq!(&patched, &naive(target, &patch));

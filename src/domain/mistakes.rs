@@ -59,6 +59,14 @@ impl Mistakes {
         Self(self.0.into_iter().map(|(inner, all)| (format!("{path}.{inner}"), all)).collect())
     }
 
+    /// The first path alone, with this text: for mistakes that depend on a value which the caller
+    /// did not send, since each path and each reason says something about it.
+    #[must_use]
+    pub fn first_with(self, message: &str) -> Self {
+        let first = self.0.into_keys().next();
+        first.map_or_else(Self::new, |path| Self::one(path, message))
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -4,7 +4,10 @@
 pub mod aba;
 pub mod access;
 pub mod access_preview;
+pub mod answer_headers;
 pub mod answer_seed;
+#[cfg(test)]
+pub(crate) mod any_json;
 pub mod application;
 pub mod archive;
 pub mod audit;
@@ -45,6 +48,7 @@ pub mod quota;
 pub mod search_query;
 pub mod session;
 pub mod share_set;
+pub mod shares;
 pub mod size;
 pub mod tenant;
 pub mod time;
@@ -54,3 +58,4 @@ pub mod token_query;
 pub mod token_type;
 pub mod web_origin;
 pub mod webhook;
+pub mod words;

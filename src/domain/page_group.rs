@@ -13,7 +13,6 @@ pub enum PageGroup {
     Reference,
 }
 
-/// The groups that a server has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PageGroups(Vec<PageGroup>);
 

@@ -2,43 +2,26 @@
 
 use crate::domain::application::ApplicationKind;
 use crate::domain::application::ApplicationKind::{Management, Private, Public};
+use crate::domain::words::words;
 
 macro_rules! permissions {
     ($($name:ident $text:literal [$($kind:ident),+] $description:literal;)+) => {
-        /// The names are those of the published interface. Some belong to operations that this server
-        /// does not have. They can be granted all the same, so that existing set-up programs work.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Permission { $($name),+ }
-
-        impl Permission {
-            pub const ALL: &[Self] = &[$(Self::$name),+];
-
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$name => $text),+ }
-            }
-
-            pub const fn description(self) -> &'static str {
-                match self { $(Self::$name => $description),+ }
-            }
-
-            /// The kinds of application that may hold it.
-            pub const fn kinds(self) -> &'static [ApplicationKind] {
-                match self { $(Self::$name => &[$($kind),+]),+ }
-            }
-
-            /// The refusal of an operation that needs it.
-            const fn lacking(self) -> &'static str {
-                match self {
-                    $(Self::$name => concat!(
-                        "The API key does not have the permission that this operation needs: ",
-                        $text,
-                        "."
-                    )),+
-                }
-            }
-
-            pub fn parse(text: &str) -> Option<Self> {
-                match text { $($text => Some(Self::$name),)+ _ => None }
+        words! {
+            /// The names are those of the published interface. Some belong to operations that this
+            /// server does not have. They can be granted all the same, so that existing set-up
+            /// programs work.
+            pub enum Permission:
+                /// The kinds of application that may hold it.
+                kinds -> &'static [ApplicationKind],
+                description -> &'static str,
+                /// The refusal of an operation that needs it.
+                lacking -> &'static str
+            {
+                $($name = $text, &[$($kind),+], $description, concat!(
+                    "The API key does not have the permission that this operation needs: ",
+                    $text,
+                    "."
+                );)+
             }
         }
     };
@@ -160,14 +143,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_permission_parses_back_from_its_text() {
-        for permission in Permission::ALL {
-            assert_eq!(Permission::parse(permission.as_str()), Some(*permission));
-        }
-        assert_eq!(Permission::parse("token:"), None);
-    }
-
-    #[test]
     fn a_management_application_can_hold_no_permission_on_token_data() {
         for permission in Permission::ALL {
             if permission.concerns_tokens() {
@@ -179,15 +154,10 @@ mod tests {
 
     #[test]
     fn a_session_gets_only_what_private_applications_alone_can_hold() {
-        for permission in Permission::ALL {
-            let kinds = permission.kinds();
-            let expected = kinds.contains(&Private) && !kinds.contains(&Management);
-            assert_eq!(permission.may_be_granted_to_sessions(), expected, "{permission:?}");
-        }
         assert!(Permission::TokenRead.may_be_granted_to_sessions());
         assert!(!Permission::WebhooksRead.may_be_granted_to_sessions());
         let both = Permission::ALL
-            .iter()
+            .into_iter()
             .find(|it| [Private, Management].into_iter().all(|kind| it.may_be_held_by(kind)));
         assert!(!both.unwrap().may_be_granted_to_sessions());
     }

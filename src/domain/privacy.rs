@@ -44,22 +44,6 @@ impl Privacy {
     }
 }
 
-impl TokenType {
-    /// The restriction policy of the published tables.
-    pub const fn restriction_policy(self) -> &'static str {
-        match self {
-            Self::Token | Self::UsBankRoutingNumber => "redact",
-            Self::Bank
-            | Self::Card
-            | Self::CardNumber
-            | Self::EmployerIdNumber
-            | Self::NetworkToken
-            | Self::SocialSecurityNumber
-            | Self::UsBankAccountNumber => "mask",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,22 +3,16 @@
 use uuid::Uuid;
 
 use crate::domain::time::Timestamp;
+use crate::domain::words::words;
 
-/// The part of a process among those that share a store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ProcessRole {
-    #[default]
-    Server,
-    /// An operator's command that found no server on its host. It never leads.
-    Command,
-}
-
-impl ProcessRole {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Server => "server",
-            Self::Command => "command",
-        }
+words! {
+    /// The part of a process among those that share a store.
+    #[derive(Default)]
+    pub enum ProcessRole {
+        #[default]
+        Server = "server";
+        /// An operator's command that found no server on its host. It never leads.
+        Command = "command";
     }
 }
 

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use crate::domain::id::{ApplicationId, TenantId};
 use crate::domain::quota::Quotas;
 use crate::domain::time::Timestamp;
+use crate::domain::words::words;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TenantKind {
-    Production,
-    Test,
+words! {
+    pub enum TenantKind {
+        Production = "production";
+        Test = "test";
+    }
 }
 
 /// The state of 3-D Secure for the tenant.
@@ -31,19 +33,4 @@ pub struct Tenant {
     pub created_at: Timestamp,
     pub modified_by: Option<ApplicationId>,
     pub modified_at: Option<Timestamp>,
-}
-
-impl TenantKind {
-    pub const ALL: [Self; 2] = [Self::Production, Self::Test];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Production => "production",
-            Self::Test => "test",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
-    }
 }

@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use crate::bounds::{TOKEN_NAME_CHARS_MAX, TOKEN_NAME_CHARS_MIN};
 use crate::domain::answer_seed::AnswerSeed;
+use crate::domain::card::in_text::{
+    has_digits_of_card_number, holds_card_number, repeats_card_number,
+};
 use crate::domain::condition::{Target, TargetId};
 use crate::domain::container::Container;
 use crate::domain::data::Data;
@@ -43,8 +46,7 @@ pub struct Token {
     pub created_at: Timestamp,
     pub modified_by: Option<ApplicationId>,
     pub modified_at: Option<Timestamp>,
-    /// Absent in records of earlier versions until they are written again.
-    pub answer_seed: Option<AnswerSeed>,
+    pub answer_seed: AnswerSeed,
 }
 
 /// Prints only the assigned id: search terms and metadata come from the caller.
@@ -61,6 +63,8 @@ pub struct TokenName(String);
 /// The reason why a text cannot be a token's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidTokenName {
+    /// Ids are in logs, URLs and events.
+    CardNumber,
     Character,
     Length,
     /// The shape of the ids that the vault assigns.
@@ -122,11 +126,29 @@ impl TokenName {
     /// tokens are not stored. A chosen name in the form of a UUID is refused: references to a deleted
     /// token could reach the new one.
     pub fn choose(text: &str) -> Result<Self, InvalidTokenName> {
-        if is_uuid(text) { Err(InvalidTokenName::Uuid) } else { Self::parse(text) }
+        if is_uuid(text) {
+            Err(InvalidTokenName::Uuid)
+        } else if holds_card_number(text) {
+            Err(InvalidTokenName::CardNumber)
+        } else {
+            Self::parse(text)
+        }
     }
 
-    /// A name of a token that may exist. Earlier versions accepted names in the form of a UUID, and those
-    /// tokens must still be found.
+    /// Fails if the name shows a card number of the token's own data.
+    pub fn require_beside(&self, data: &Data) -> Result<(), InvalidTokenName> {
+        let repeats = repeats_card_number(&self.0, data.json());
+        if repeats { Err(InvalidTokenName::CardNumber) } else { Ok(()) }
+    }
+
+    /// The same for a caller that may not see the data. The name alone decides: a comparison with
+    /// the data would confirm guesses of it.
+    pub fn require_beside_unseen(&self) -> Result<(), InvalidTokenName> {
+        let may_repeat = has_digits_of_card_number(&self.0);
+        if may_repeat { Err(InvalidTokenName::CardNumber) } else { Ok(()) }
+    }
+
+    /// A name in a record or in a request that looks for it.
     pub fn parse(text: &str) -> Result<Self, InvalidTokenName> {
         let count = text.chars().count();
         if !(TOKEN_NAME_CHARS_MIN..=TOKEN_NAME_CHARS_MAX).contains(&count) {
@@ -155,6 +177,10 @@ fn is_uuid(text: &str) -> bool {
 impl std::fmt::Display for InvalidTokenName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::CardNumber => f.write_str(
+                "An id may not hold 12 or more digits that could be a card number: ids are in URLs \
+                 and logs.",
+            ),
             Self::Character => f.write_str(
                 r"An id may not hold control characters or any of # / \ + ? [ ] | & = % < > { } ^.",
             ),

@@ -24,8 +24,7 @@ pub struct TokenIntent {
     pub created_by: ApplicationId,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
-    /// Absent in records of earlier versions.
-    pub answer_seed: Option<AnswerSeed>,
+    pub answer_seed: AnswerSeed,
 }
 
 impl TokenIntent {

@@ -68,8 +68,6 @@ impl Budget {
         self.left.load(Ordering::Relaxed) == RAN_OUT
     }
 
-    /// The work that is left.
-    #[cfg(any(fuzzing, test))]
     pub(super) fn left(&self) -> usize {
         if self.ran_out() { 0 } else { self.left.load(Ordering::Relaxed) }
     }

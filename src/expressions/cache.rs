@@ -6,9 +6,8 @@
 //! they are removed. A full cache is emptied: entries in use come back with the next request.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -18,6 +17,7 @@ use super::mask::Mask;
 use super::template::Template;
 use crate::bounds::{PARSED_BYTES_MAX, PARSED_MAX};
 use crate::domain::id::TenantId;
+use crate::lock::SharedLock;
 use crate::secret::Secret;
 
 /// Memory of a parsed text: for each byte of it, for the entry itself, and for each state of a pattern.
@@ -31,7 +31,7 @@ const FIND_BYTE: usize = 2;
 
 pub struct Cache {
     hasher: RandomState,
-    kept: RwLock<Kept>,
+    kept: SharedLock<Kept>,
 }
 
 #[derive(Default)]
@@ -67,7 +67,7 @@ enum Kind {
 
 impl Cache {
     pub fn new() -> Self {
-        Self { hasher: RandomState::new(), kept: RwLock::default() }
+        Self { hasher: RandomState::new(), kept: SharedLock::default() }
     }
 
     /// As [`Template::parse`]. `owner` is the tenant that sent the text, `None` for the text of a type.
@@ -107,7 +107,7 @@ impl Cache {
 
     /// A thread that panicked under the lock left complete entries: each is inserted in one step.
     fn find(&self, hash: u64, owner: Option<TenantId>, text: &str) -> Option<Parsed> {
-        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.read();
         let entry = kept.by_hash.get(&hash)?;
         (entry.owner == owner && entry.text.expose() == text).then(|| entry.parsed.clone())
     }
@@ -117,7 +117,7 @@ impl Cache {
             .saturating_add(text.len().saturating_mul(BYTES_PER_BYTE))
             .saturating_add(states.saturating_mul(BYTES_PER_STATE));
         let entry = Entry { owner, text: Secret::new(String::from(text)), parsed };
-        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.write();
         let full = kept.bytes.saturating_add(bytes) > PARSED_BYTES_MAX;
         if full || kept.by_hash.len() >= PARSED_MAX {
             // Free the old entries after the lock is released.
@@ -136,10 +136,9 @@ impl Cache {
         kept.by_hash.insert(hash, entry);
     }
 
-    /// The number of entries.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.kept.read().unwrap().by_hash.len()
+        self.kept.read().by_hash.len()
     }
 }
 
@@ -153,9 +152,5 @@ impl Default for Cache {
     }
 }
 
-/// Prints no text of a caller.
-impl fmt::Debug for Cache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Cache(..)")
-    }
-}
+// Prints no text of a caller.
+opaque_debug!(Cache);

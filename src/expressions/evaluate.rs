@@ -7,10 +7,11 @@ use serde_json::Value;
 use super::budget::{Budget, CALL, Weight, check_size, text_made};
 use super::context::{EvalContext, EvalValue, Host, Revealing, Text};
 use super::failures::Failed;
-use super::filters::{Action, Argument, Arguments, Call, text_of};
+use super::filters::{Action, Argument, Call, Invocation, calculate, rewrite, spell_out, text_of};
 use super::scope::Scope;
 use super::template::{Expression, Piece, Source, Template};
 use crate::bounds;
+use crate::domain::exposure::Computation;
 use crate::secret::Secret;
 
 static NULL: Value = Value::Null;
@@ -97,17 +98,31 @@ impl Expression {
         scope: &'a dyn Scope,
         context: &EvalContext<'_>,
     ) -> Result<EvalValue<'a>, Failed> {
+        let computation = self.computation();
         let mut evaluated = match &self.source {
             Source::Literal(value) => EvalValue::Borrowed(value),
             Source::Reference(reference) => {
-                EvalValue::Borrowed(scope.reference(reference).ok_or(Failed::UnknownReference)?)
+                let named = scope.reference(reference).ok_or(Failed::UnknownReference)?;
+                if named.computation < computation {
+                    return Err(Failed::Guarded);
+                }
+                EvalValue::Borrowed(named.value)
             }
-            Source::Variable(variable) => variable.resolve(scope, context.budget)?,
+            Source::Variable(variable) => variable.resolve(scope, computation, context.budget)?,
         };
         for call in &self.calls {
             evaluated = call.run(&evaluated, scope, context)?;
         }
         Ok(evaluated)
+    }
+
+    /// The computation that this is over its source.
+    fn computation(&self) -> Computation {
+        let is_placed = self.calls.iter().all(|call| {
+            matches!(call.filter.action, Action::Path)
+                && matches!(call.arguments.as_slice(), [Argument::Path(path)] if path.is_plain())
+        });
+        if is_placed { Computation::Placement } else { Computation::Any }
     }
 }
 
@@ -124,17 +139,20 @@ impl Call {
             let argument = match argument {
                 Argument::Literal(value) => EvalValue::Borrowed(value),
                 Argument::Path(_) => EvalValue::Borrowed(&NULL),
-                Argument::Variable(variable) => variable.resolve(scope, context.budget)?,
+                Argument::Variable(variable) => {
+                    variable.resolve(scope, Computation::Any, context.budget)?
+                }
             };
             work = work.saturating_add(Weight::of(argument.value()?).read());
             arguments.push(argument);
         }
-        let arguments = Arguments::new(arguments);
+        let EvalContext { host, budget, revealing } = *context;
+        let invocation = Invocation { arguments, host, budget, revealing };
         if let Ok(value) = input.value() {
             work = work.saturating_add(Weight::of(value).read());
         }
         context.budget.spend(work)?;
-        let output = self.action(input, &arguments, context).inspect_err(|failed| {
+        let output = self.action(input, &invocation).inspect_err(|failed| {
             // The filter stopped at the bound, so it has written that many bytes. A budget that
             // cannot pay for them has run out, which is all that this charge is for.
             if *failed == Failed::TooLarge {
@@ -152,12 +170,14 @@ impl Call {
     fn action<'a>(
         &self,
         input: &EvalValue<'_>,
-        arguments: &Arguments<'_>,
-        context: &EvalContext<'_>,
+        call: &Invocation<'_>,
     ) -> Result<EvalValue<'a>, Failed> {
         let output = match &self.filter.action {
+            Action::Calculation(run) => calculate(input.value()?, call, *run)?,
+            Action::Rewrite(run) => rewrite(input.value()?, |text| run(text, call))?,
+            Action::SpellOut(run) => spell_out(input.value()?, call, |text| run(text, call))?,
             Action::Total(run) => run(input.value()?),
-            Action::Value(run) => run(input.value()?, arguments, context)?,
+            Action::Value(run) => run(input.value()?, call)?,
             Action::Encode(encode) => match input {
                 EvalValue::Bytes(bytes) => Value::String(encode(bytes.expose())),
                 EvalValue::Borrowed(_) | EvalValue::Owned(_) => {
@@ -169,13 +189,13 @@ impl Call {
                 }
             },
             Action::Path => match self.arguments.first() {
-                Some(Argument::Path(path)) => path.only_value(input.value()?, context.budget)?,
+                Some(Argument::Path(path)) => path.only_value(input.value()?, call.budget)?,
                 Some(Argument::Literal(_) | Argument::Variable(_)) | None => {
                     return Err(Failed::BadArgument);
                 }
             },
             Action::Sign(sign) => {
-                return sign(input.value()?, arguments, context)
+                return sign(input.value()?, call)
                     .map(|bytes| EvalValue::Bytes(Secret::new(bytes)));
             }
         };

@@ -3,8 +3,6 @@
 //! Invariant: a mask never fails open. It shows only the data that it names, and leaves out every value
 //! that cannot be evaluated.
 
-use std::fmt;
-
 use serde_json::{Map, Value};
 
 use super::budget::{Budget, Weight, text_made};
@@ -71,12 +69,8 @@ impl Mask {
     }
 }
 
-/// A mask may hold an HMAC key.
-impl fmt::Debug for Mask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Mask(..)")
-    }
-}
+// A mask may hold an HMAC key.
+opaque_debug!(Mask);
 
 impl Node {
     fn show(&self, data: Data<'_>, context: &EvalContext<'_>) -> Option<Value> {

@@ -31,5 +31,5 @@ pub use context::{Hash, Host};
 pub use failures::Why;
 pub use failures::{Failed, Malformed};
 pub use mask::Mask;
-pub use scope::{Data, DataAndMetadata, Reference, Scope};
+pub use scope::{Data, DataAndMetadata, Reference, Scope, ScopedValue};
 pub use template::Template;

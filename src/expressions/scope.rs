@@ -4,14 +4,39 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::domain::exposure::Computation;
+
 /// The values that an expression can name.
 pub trait Scope {
     /// `None` for an unknown name, which evaluates to null.
-    fn variable(&self, name: &str) -> Option<&Value>;
+    fn variable(&self, name: &str) -> Option<ScopedValue<'_>>;
 
     /// `None` for a token or intent that does not exist, which fails the evaluation.
-    fn reference(&self, _reference: &Reference) -> Option<&Value> {
+    fn reference(&self, _reference: &Reference) -> Option<ScopedValue<'_>> {
         None
+    }
+}
+
+/// A value with the expressions that may read it. The evaluation refuses all others, so that no
+/// filter reads a value that the author of the expression may not see.
+#[derive(Clone, Copy)]
+pub struct ScopedValue<'a> {
+    pub value: &'a Value,
+    pub computation: Computation,
+}
+
+impl<'a> ScopedValue<'a> {
+    /// For a value that the author of the expressions may see, and for expressions of the tenant.
+    pub const fn open(value: &'a Value) -> Self {
+        Self { value, computation: Computation::Any }
+    }
+}
+
+impl fmt::Debug for ScopedValue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedValue")
+            .field("computation", &self.computation)
+            .finish_non_exhaustive()
     }
 }
 
@@ -20,16 +45,13 @@ pub trait Scope {
 pub struct Data<'a>(pub &'a Value);
 
 impl Scope for Data<'_> {
-    fn variable(&self, name: &str) -> Option<&Value> {
-        (name == "data").then_some(self.0)
+    fn variable(&self, name: &str) -> Option<ScopedValue<'_>> {
+        (name == "data").then_some(ScopedValue::open(self.0))
     }
 }
 
-impl fmt::Debug for Data<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Data(..)")
-    }
-}
+opaque_debug!(Data<'_>);
+opaque_debug!(DataAndMetadata<'_>);
 
 /// The scope of fingerprint expressions.
 #[derive(Clone, Copy)]
@@ -39,18 +61,12 @@ pub struct DataAndMetadata<'a> {
 }
 
 impl Scope for DataAndMetadata<'_> {
-    fn variable(&self, name: &str) -> Option<&Value> {
+    fn variable(&self, name: &str) -> Option<ScopedValue<'_>> {
         match name {
-            "data" => Some(self.data),
-            "metadata" => Some(self.metadata),
+            "data" => Some(ScopedValue::open(self.data)),
+            "metadata" => Some(ScopedValue::open(self.metadata)),
             _ => None,
         }
-    }
-}
-
-impl fmt::Debug for DataAndMetadata<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DataAndMetadata(..)")
     }
 }
 

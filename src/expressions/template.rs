@@ -1,7 +1,5 @@
 //! The parsed form of a text with expressions.
 
-use std::fmt;
-
 use serde_json::Value;
 
 use super::filters::{Argument, Call};
@@ -55,40 +53,32 @@ impl Template {
     /// True if the text may read this member of the variable `data`. An expression that uses `data`
     /// itself reads every member.
     pub fn reads(&self, member: &str) -> bool {
-        let arguments = |call: &Call| {
-            call.arguments.iter().any(|argument| match argument {
-                Argument::Variable(variable) => variable.reads(member),
-                Argument::Literal(_) | Argument::Path(_) => false,
-            })
-        };
-        self.expressions().any(|expression| {
-            let source = match &expression.source {
-                Source::Variable(variable) => variable.reads(member),
-                Source::Literal(_) => false,
-                Source::Reference(_) => true,
-            };
-            source || expression.calls.iter().any(arguments)
-        })
+        self.references().next().is_some() || self.variables().any(|it| it.reads(member))
     }
 
     /// True if the text reads this variable.
     pub fn names(&self, variable: &str) -> bool {
-        let is_named = |found: &Variable| found.name == variable;
-        let arguments = |call: &Call| {
-            call.arguments.iter().any(|argument| match argument {
-                Argument::Variable(found) => is_named(found),
-                Argument::Literal(_) | Argument::Path(_) => false,
-            })
-        };
-        self.expressions().any(|expression| {
-            let source = matches!(&expression.source, Source::Variable(it) if is_named(it));
-            source || expression.calls.iter().any(arguments)
-        })
+        self.variables().any(|it| it.name == variable)
     }
 
     /// True if the text contains no expression.
     pub fn is_constant(&self) -> bool {
         self.expressions().next().is_none()
+    }
+
+    /// The variables that expressions begin with, and those among the arguments of filters.
+    fn variables(&self) -> impl Iterator<Item = &Variable> {
+        self.expressions().flat_map(|expression| {
+            let source = match &expression.source {
+                Source::Variable(variable) => Some(variable),
+                Source::Literal(_) | Source::Reference(_) => None,
+            };
+            let arguments = expression.calls.iter().flat_map(|call| &call.arguments);
+            source.into_iter().chain(arguments.filter_map(|argument| match argument {
+                Argument::Variable(variable) => Some(variable),
+                Argument::Literal(_) | Argument::Path(_) => None,
+            }))
+        })
     }
 
     fn expressions(&self) -> impl Iterator<Item = &Expression> {
@@ -122,9 +112,5 @@ impl Drop for Template {
     }
 }
 
-/// Prints nothing of the text, which may hold an HMAC key or, around references, any data.
-impl fmt::Debug for Template {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Template(..)")
-    }
-}
+// Prints nothing of the text, which may hold an HMAC key or, around references, any data.
+opaque_debug!(Template);

@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::budget::{Budget, CALL};
 use super::context::EvalValue;
 use super::failures::Failed;
-use super::scope::Scope;
+use super::scope::{Scope, ScopedValue};
+use crate::domain::exposure::Computation;
 
 static NULL: Value = Value::Null;
 
@@ -32,14 +33,22 @@ impl Variable {
 }
 
 impl Variable {
-    /// Null when the scope has no such value.
+    /// Null when the scope has no such value. `Guarded` when the scope does not allow this
+    /// computation over it.
     pub(super) fn resolve<'a>(
         &'a self,
         scope: &'a dyn Scope,
+        computation: Computation,
         budget: &Budget,
     ) -> Result<EvalValue<'a>, Failed> {
         budget.spend(self.work)?;
-        match self.find(scope) {
+        let Some(named) = scope.variable(&self.name) else {
+            return Ok(EvalValue::Borrowed(&NULL));
+        };
+        if named.computation < computation {
+            return Err(Failed::Guarded);
+        }
+        match self.find(named) {
             None => Ok(EvalValue::Borrowed(&NULL)),
             Some(Found::Value(value)) => Ok(EvalValue::Borrowed(value)),
             Some(Found::SizeOf(value)) => {
@@ -52,17 +61,20 @@ impl Variable {
 
     /// True if the scope has a value under this name.
     pub(super) fn is_defined(&self, scope: &dyn Scope) -> bool {
-        self.find(scope).is_some()
+        scope.variable(&self.name).is_some_and(|named| self.find(named).is_some())
     }
 
-    fn find<'a>(&'a self, scope: &'a dyn Scope) -> Option<Found<'a>> {
-        let mut value = scope.variable(&self.name)?;
+    fn find<'a>(&self, named: ScopedValue<'a>) -> Option<Found<'a>> {
+        let mut value = named.value;
         for (place, segment) in self.segments.iter().enumerate() {
             match step(value, segment) {
                 Some(next) => value = next,
                 // `size` may only be the last segment: a number has no members.
                 None if place.saturating_add(1) == self.segments.len() => {
-                    return has_size(value, segment).then_some(Found::SizeOf(value));
+                    // A size is computed from the value, so it is not a part to place.
+                    let has_size =
+                        named.computation == Computation::Any && has_size(value, segment);
+                    return has_size.then_some(Found::SizeOf(value));
                 }
                 None => return None,
             }
@@ -71,7 +83,6 @@ impl Variable {
     }
 }
 
-/// The value that a variable names.
 enum Found<'a> {
     SizeOf(&'a Value),
     Value(&'a Value),

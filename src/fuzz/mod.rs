@@ -59,7 +59,6 @@ pub fn check_sentence(sentence: &str) {
     assert!(longest.is_none_or(|digits| digits < 12), "an error quotes its input");
 }
 
-/// Runs the target of this name.
 pub fn run(name: &str, data: &[u8]) {
     let found = TARGETS.iter().find(|(known, _)| *known == name);
     assert!(found.is_some(), "there is no target {name}");

@@ -2,11 +2,11 @@
 //! are in memory, and a tenant sees its own alone. Every name is a constant of this program.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::bounds::{ACTIVITY_HOURS, ACTIVITY_MINUTES, ACTIVITY_ROUTES_MAX, ACTIVITY_TENANTS_MAX};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
+use crate::lock::Lock;
 
 const MINUTE_S: i64 = 60;
 const HOUR_S: i64 = 3_600;
@@ -15,7 +15,7 @@ const HOUR_S: i64 = 3_600;
 #[derive(Debug)]
 pub struct Activity {
     started_at: Timestamp,
-    tenants: Mutex<HashMap<TenantId, TenantActivity>>,
+    tenants: Lock<HashMap<TenantId, TenantActivity>>,
 }
 
 /// The requests of a span of time, by their answers.
@@ -63,7 +63,7 @@ struct Slot<R> {
 
 impl Activity {
     pub fn new(started_at: Timestamp) -> Self {
-        Self { started_at, tenants: Mutex::default() }
+        Self { started_at, tenants: Lock::default() }
     }
 
     pub(in crate::http) const fn started_at(&self) -> Timestamp {
@@ -79,7 +79,7 @@ impl Activity {
         status: u16,
         now: Timestamp,
     ) {
-        let mut tenants = self.lock();
+        let mut tenants = self.tenants.lock();
         if tenants.len() >= ACTIVITY_TENANTS_MAX && !tenants.contains_key(&tenant) {
             let oldest = tenants.iter().min_by_key(|(_, known)| known.last);
             if let Some(oldest) = oldest.map(|(tenant, _)| *tenant) {
@@ -101,7 +101,7 @@ impl Activity {
     }
 
     pub(in crate::http) fn view(&self, tenant: TenantId, now: Timestamp) -> ActivityView {
-        let tenants = self.lock();
+        let tenants = self.tenants.lock();
         let nothing = TenantActivity::since(now);
         let known = tenants.get(&tenant).unwrap_or(&nothing);
         let hour = now.seconds().div_euclid(HOUR_S);
@@ -122,10 +122,6 @@ impl Activity {
             hours: latest(&known.hours, now, HOUR_S),
             routes,
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, TenantActivity>> {
-        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

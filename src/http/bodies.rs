@@ -3,43 +3,32 @@
 //! A small body fits into the memory that every request in flight may hold, and the number of requests
 //! is bounded. A larger one takes its memory from one budget, step by step as its bytes arrive: a slow
 //! body is counted for the bytes that it holds, and an announced length is not trusted. If the budget
-//! has too few bytes left, the body is refused. It does not wait, since its bytes would wait with it.
-
-use std::sync::atomic::{AtomicUsize, Ordering};
+//! has too few bytes left for the caller's share, the body is refused. It does not wait, since its
+//! bytes would wait with it.
 
 use crate::bounds::{
-    BODIES_BYTES_MAX, BODY_BYTES_FREE, BODY_MEMORY_MAX, JSON_OBJECT_BYTES, JSON_VALUE_BYTES,
+    BODIES_BYTES_MAX, BODY_BYTES_FREE, JSON_OBJECT_BYTES, JSON_VALUE_BYTES, JSON_VALUES_MAX,
+    JSON_VALUES_STRANGER_MAX,
 };
+use crate::domain::json_count::JsonCount;
+use crate::domain::shares::{Claimant, Shares};
 
 /// The bytes that all bodies hold together, beyond [`BODY_BYTES_FREE`] each.
 #[derive(Debug)]
-pub struct Bodies {
-    taken: AtomicUsize,
-    max: usize,
-}
+pub struct Bodies(Shares);
 
 /// There is no memory left for a body of this size.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct BudgetExhausted;
 
 impl Bodies {
-    pub const fn new() -> Self {
-        Self::with(BODIES_BYTES_MAX)
-    }
-
-    const fn with(max: usize) -> Self {
-        Self { taken: AtomicUsize::new(0), max }
+    pub fn new() -> Self {
+        Self(Shares::new(BODIES_BYTES_MAX))
     }
 
     /// The part of one request, which holds nothing yet.
-    pub(super) const fn share(&self) -> BodyShare<'_> {
-        BodyShare { bodies: self, held: 0 }
-    }
-
-    fn take(&self, bytes: usize) -> Result<(), BudgetExhausted> {
-        let more = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= self.max);
-        let taken = self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        taken.map(|_| ()).ok().ok_or(BudgetExhausted)
+    pub(super) const fn share(&self, claimant: Claimant) -> BodyShare<'_> {
+        BodyShare { bodies: self, claimant, held: 0 }
     }
 }
 
@@ -53,33 +42,49 @@ impl Default for Bodies {
 #[derive(Debug)]
 pub(super) struct BodyShare<'b> {
     bodies: &'b Bodies,
+    claimant: Claimant,
     held: usize,
 }
 
 impl BodyShare<'_> {
     /// Holds at least this much memory from now on. A share never shrinks.
     pub(super) fn grow_to(&mut self, bytes: usize) -> Result<(), BudgetExhausted> {
-        let wanted = bytes.min(BODY_MEMORY_MAX).saturating_sub(BODY_BYTES_FREE);
+        let wanted = bytes.saturating_sub(BODY_BYTES_FREE);
         let more = wanted.saturating_sub(self.held);
         if more > 0 {
-            self.bodies.take(more)?;
+            if !self.bodies.0.take(self.claimant, more) {
+                return Err(BudgetExhausted);
+            }
             self.held = wanted;
         }
         Ok(())
+    }
+
+    /// True if the body has taken from the budget.
+    pub(super) const fn holds_budget(&self) -> bool {
+        self.held > 0
+    }
+
+    /// The number of JSON values that the caller may send.
+    pub(super) const fn values_max(&self) -> usize {
+        match self.claimant {
+            Claimant::Certified(_) | Claimant::Keyed(_) => JSON_VALUES_MAX,
+            Claimant::Stranger { .. } => JSON_VALUES_STRANGER_MAX,
+        }
     }
 }
 
 impl Drop for BodyShare<'_> {
     fn drop(&mut self) {
         if self.held > 0 {
-            self.bodies.taken.fetch_sub(self.held, Ordering::Relaxed);
+            self.bodies.0.give_back(self.claimant, self.held);
         }
     }
 }
 
-/// The most memory that this JSON text and its parsed values can take. Every value follows a bracket,
-/// a comma or a colon. Those inside of strings are counted too, so the result may be too large.
-pub(super) fn parsed_bytes(text: &[u8]) -> usize {
+/// A cheap estimate of [`parsed_bytes`], which is never too small. Every value follows a bracket, a
+/// comma or a colon, and those inside of strings are counted too.
+pub(super) fn parsed_bytes_most(text: &[u8]) -> usize {
     text.iter().fold(text.len(), |sum, byte| {
         sum.saturating_add(match byte {
             b'{' => JSON_OBJECT_BYTES,
@@ -89,19 +94,39 @@ pub(super) fn parsed_bytes(text: &[u8]) -> usize {
     })
 }
 
+/// The most memory that a JSON text of this length and its parsed values can take.
+pub(super) const fn parsed_bytes(length: usize, count: JsonCount) -> usize {
+    let others = count.values.saturating_sub(count.objects).saturating_mul(JSON_VALUE_BYTES);
+    let objects = count.objects.saturating_mul(JSON_OBJECT_BYTES);
+    length.saturating_add(objects).saturating_add(others)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bounds::BODY_BYTES_MAX;
+    use crate::domain::id::TenantId;
+    use crate::domain::json_count::count_json;
+
+    fn of_tenant() -> Claimant {
+        Claimant::Keyed(TenantId::new(uuid::Uuid::from_u128(1)))
+    }
+
+    fn of_stranger() -> Claimant {
+        Claimant::Stranger { address: [192, 0, 2, 1].into(), tenant: None }
+    }
 
     #[test]
     fn small_bodies_need_no_budget_and_large_ones_give_it_back() {
-        let bodies = Bodies::with(100);
-        let mut small = bodies.share();
+        // A tenant gets half of this.
+        let bodies = Bodies(Shares::new(200));
+        let mut small = bodies.share(of_tenant());
         assert_eq!(small.grow_to(BODY_BYTES_FREE), Ok(()));
-        let mut first = bodies.share();
+        assert!(!small.holds_budget());
+        let mut first = bodies.share(of_tenant());
         assert_eq!(first.grow_to(BODY_BYTES_FREE + 60), Ok(()));
-        let mut second = bodies.share();
+        assert!(first.holds_budget());
+        let mut second = bodies.share(of_tenant());
         assert_eq!(second.grow_to(BODY_BYTES_FREE + 41), Err(BudgetExhausted));
         assert_eq!(second.grow_to(BODY_BYTES_FREE + 40), Ok(()));
         assert_eq!(first.grow_to(BODY_BYTES_FREE + 60), Ok(()), "it holds this much already");
@@ -109,14 +134,18 @@ mod tests {
         drop(first);
         assert_eq!(second.grow_to(BODY_BYTES_FREE + 100), Ok(()));
         drop(second);
-        assert_eq!(bodies.taken.load(Ordering::Relaxed), 0);
+        assert_eq!(bodies.0.taken(), 0);
     }
 
     #[test]
-    fn the_costliest_body_finds_its_memory_on_an_idle_server() {
-        let bodies = Bodies::new();
-        let objects = "{},".repeat(BODY_BYTES_MAX / 3);
-        assert_eq!(bodies.share().grow_to(parsed_bytes(objects.as_bytes())), Ok(()));
+    fn the_costliest_body_of_each_caller_finds_its_memory_on_an_idle_server() {
+        for claimant in [of_tenant(), of_stranger()] {
+            let bodies = Bodies::new();
+            let mut share = bodies.share(claimant);
+            let values = share.values_max();
+            let most = parsed_bytes(BODY_BYTES_MAX, JsonCount { values, objects: values });
+            assert_eq!(share.grow_to(most), Ok(()), "{claimant:?}");
+        }
     }
 
     #[test]
@@ -124,7 +153,7 @@ mod tests {
         let card = r#"{"type":"card","data":{"number":"4242424242424242","expiration_month":12,
             "expiration_year":2030,"cvc":"123"},"metadata":{"order":"1","shop":"2"},
             "containers":["/pci/high/"],"search_indexes":["{{ data.number | last4 }}"]}"#;
-        assert!(parsed_bytes(card.as_bytes()) < BODY_BYTES_FREE);
+        assert!(parsed_bytes_most(card.as_bytes()) < BODY_BYTES_FREE);
     }
 
     /// The size of a value's allocations, without the allocator's own overhead.
@@ -153,18 +182,23 @@ mod tests {
 
     #[test]
     fn parsed_values_take_no_more_than_was_counted() {
+        let check = |text: &str, taken: usize| {
+            let counted = parsed_bytes(text.len(), count_json(text.as_bytes()));
+            assert!(taken <= counted, "{text}: {taken} of {counted}");
+            assert!(taken <= parsed_bytes_most(text.as_bytes()), "{text}: {taken}");
+        };
         for item in ["0,", "[0],", "[[]],", "{},", r#"{"a":0},"#, r#""","#, r#"{"a":{"b":[1]}},"#] {
             let text = format!("[{}0]", item.repeat(1_000));
             let value: serde_json::Value = serde_json::from_str(&text).unwrap();
             let taken = text.len() + size_of_val(&value) + heap_bytes(&value);
-            assert!(taken <= parsed_bytes(text.as_bytes()), "{item}: {taken}");
+            check(&text, taken);
         }
         for members in 1..300 {
             let members: Vec<_> = (0..members).map(|at| format!(r#""{at}":0"#)).collect();
             let text = format!("{{{}}}", members.join(","));
             let value: serde_json::Value = serde_json::from_str(&text).unwrap();
             let taken = text.len() + size_of_val(&value) + heap_bytes(&value);
-            assert!(taken <= parsed_bytes(text.as_bytes()), "{text}: {taken}");
+            check(&text, taken);
         }
     }
 }

@@ -1,18 +1,20 @@
 //! Reading a request's body: bounded in bytes and in time, once, as a secret.
 
+use std::time::Duration;
+
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::bounds::{
-    BODY_BYTES_FREE, BODY_BYTES_MAX, BODY_MAX, BODY_RETRY_AFTER_S, DRAIN_BODY_BYTES_MAX,
-    DRAIN_BODY_MAX, FORM_BYTES_MAX, JSON_DEPTH_MAX, JSON_VALUES_MAX,
+    BODY_BYTES_FREE, BODY_BYTES_MAX, BODY_MAX, BODY_RATE_GRACE, BODY_RATE_MIN, BODY_RETRY_AFTER_S,
+    DRAIN_BODY_BYTES_MAX, DRAIN_BODY_MAX, FORM_BYTES_MAX, JSON_DEPTH_MAX,
 };
-use crate::domain::json_count::count_values;
+use crate::domain::json_count::count_json;
 use crate::domain::merge_patch::is_within;
-use crate::http::bodies::{Bodies, BodyShare, BudgetExhausted, parsed_bytes};
+use crate::http::bodies::{BodyShare, BudgetExhausted, parsed_bytes, parsed_bytes_most};
 use crate::http::problem::Problem;
 use crate::http::wire::query::Query;
 use crate::secret::Secret;
@@ -26,13 +28,13 @@ pub(super) type BodyWithShare<'b, T> = (Secret<T>, BodyShare<'b>);
 pub(super) async fn read_json<'b>(
     headers: &HeaderMap,
     body: Incoming,
-    bodies: &'b Bodies,
+    share: BodyShare<'b>,
 ) -> Result<BodyWithShare<'b, Value>, Problem> {
     if !is_json(headers) {
         drain(body).await;
         return Err(Problem::new(415, "The body must be JSON, with a Content-Type that says so."));
     }
-    let (bytes, mut share) = read(body, BODY_BYTES_MAX, bodies).await?;
+    let (bytes, mut share) = read(body, BODY_BYTES_MAX, share).await?;
     Ok((parse_json(bytes.expose(), &mut share)?, share))
 }
 
@@ -41,10 +43,14 @@ pub(super) fn parse_json(
     bytes: &[u8],
     share: &mut BodyShare<'_>,
 ) -> Result<Secret<Value>, Problem> {
-    if has_too_many_values(bytes) {
-        return Err(Problem::new(400, "The request's body has too many values."));
+    // The usual body is small, and needs no exact count.
+    if parsed_bytes_most(bytes) > BODY_BYTES_FREE {
+        let count = count_json(bytes);
+        if count.values > share.values_max() {
+            return Err(Problem::new(400, "The request's body has too many values."));
+        }
+        share.grow_to(parsed_bytes(bytes.len(), count))?;
     }
-    share.grow_to(parsed_bytes(bytes))?;
     // The parser's message is dropped: it may quote the body.
     let value = serde_json::from_slice(bytes).ok();
     let not_json = Problem::new(400, "The request's body is not valid JSON.");
@@ -60,10 +66,10 @@ pub(super) fn parse_json(
 pub(super) async fn read_merge_patch<'b>(
     headers: &HeaderMap,
     body: Incoming,
-    bodies: &'b Bodies,
+    share: BodyShare<'b>,
 ) -> Result<BodyWithShare<'b, Value>, Problem> {
     if media_type(headers).as_deref() == Some("application/merge-patch+json") {
-        return read_json(headers, body, bodies).await;
+        return read_json(headers, body, share).await;
     }
     drain(body).await;
     Err(Problem::new(415, "The Content-Type must be application/merge-patch+json."))
@@ -71,8 +77,11 @@ pub(super) async fn read_merge_patch<'b>(
 
 /// A form that a browser posts. `None` when it is too long or not text. Forms need no key, so they
 /// are small enough to need no memory beyond what every request may hold.
-pub(super) async fn read_form(body: Incoming, bodies: &Bodies) -> Result<Option<Query>, Problem> {
-    let (bytes, _share) = read(body, FORM_BYTES_MAX, bodies).await?;
+pub(super) async fn read_form(
+    body: Incoming,
+    share: BodyShare<'_>,
+) -> Result<Option<Query>, Problem> {
+    let (bytes, _share) = read(body, FORM_BYTES_MAX, share).await?;
     Ok(std::str::from_utf8(bytes.expose()).ok().and_then(Query::parse))
 }
 
@@ -98,35 +107,40 @@ pub(super) async fn drain(mut body: Incoming) {
 pub(super) async fn read(
     mut body: Incoming,
     bytes_max: usize,
-    bodies: &Bodies,
+    share: BodyShare<'_>,
 ) -> Result<BodyWithShare<'_, Vec<u8>>, Problem> {
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if announced > bytes_max {
         drain(body).await;
         return Err(Problem::new(413, TOO_LARGE));
     }
-    let mut buffer = BodyBuffer::new(announced, bytes_max, bodies.share());
-    let all = async {
-        while let Some(frame) = body.frame().await {
-            let Ok(frame) = frame else {
-                return Err(Problem::new(400, "The request's body ended before its end."));
-            };
-            if let Some(data) = frame.data_ref() {
-                buffer.append(data)?;
-            }
-        }
-        Ok(())
-    };
-    match timeout(BODY_MAX, all).await {
-        Ok(Ok(())) => Ok((buffer.bytes, buffer.share)),
-        Ok(Err(problem)) => {
+    let mut buffer = BodyBuffer::new(announced, bytes_max, share);
+    let started = Instant::now();
+    loop {
+        let deadline = started + time_max(buffer.bytes.expose().len(), &buffer.share);
+        let appended = match timeout_at(deadline, body.frame()).await {
+            Ok(None) => return Ok((buffer.bytes, buffer.share)),
+            Ok(Some(Ok(frame))) => frame.data_ref().map_or(Ok(()), |data| buffer.append(data)),
+            Ok(Some(Err(_))) => Err(Problem::new(400, "The request's body ended before its end.")),
+            Err(_) => return Err(Problem::new(408, "The request's body did not arrive in time.")),
+        };
+        if let Err(problem) = appended {
             // Free the memory for other requests before the rest is read and discarded.
             drop(buffer);
             drain(body).await;
-            Err(problem)
+            return Err(problem);
         }
-        Err(_) => Err(Problem::new(408, "The request's body did not arrive in time.")),
     }
+}
+
+/// The time in which a body of which these bytes have arrived must be complete or have more of them.
+fn time_max(bytes: usize, share: &BodyShare<'_>) -> Duration {
+    if !share.holds_budget() {
+        return BODY_MAX;
+    }
+    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+    let at_rate = Duration::from_millis(bytes.saturating_mul(1_000) / BODY_RATE_MIN);
+    at_rate.saturating_add(BODY_RATE_GRACE).min(BODY_MAX)
 }
 
 /// A body that arrives. Its memory grows with it, whatever length was announced.
@@ -176,11 +190,6 @@ impl From<BudgetExhausted> for Problem {
     }
 }
 
-fn has_too_many_values(json: &[u8]) -> bool {
-    // The shortest value and its separator are two bytes.
-    json.len() > 2 * JSON_VALUES_MAX && count_values(json) > JSON_VALUES_MAX
-}
-
 /// A request without a Content-Type counts as JSON: the API takes nothing else.
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(kind) = media_type(headers) else { return true };
@@ -199,25 +208,51 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::bounds::{JSON_VALUES_MAX, JSON_VALUES_STRANGER_MAX};
+    use crate::domain::id::TenantId;
+    use crate::domain::shares::Claimant;
+    use crate::http::bodies::Bodies;
 
-    fn check(body: &str, expected: bool) {
-        assert!(serde_json::from_str::<Value>(body).is_ok());
-        assert_eq!(has_too_many_values(body.as_bytes()), expected);
+    const STRANGER: Claimant = Claimant::Stranger {
+        address: std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+        tenant: None,
+    };
+    const TENANT: Claimant = Claimant::Keyed(TenantId::new(uuid::Uuid::nil()));
+
+    #[track_caller]
+    fn check(claimant: Claimant, body: &str, expected: Option<u16>) {
+        let bodies = Bodies::new();
+        let parsed = parse_json(body.as_bytes(), &mut bodies.share(claimant));
+        assert_eq!(parsed.err().map(|problem| problem.status), expected);
     }
 
     #[test]
     fn a_body_has_so_many_values() {
-        let list = |values: usize| format!("[{}1]", "1,".repeat(values - 1));
-        check(&list(JSON_VALUES_MAX - 1), false);
-        check(&list(JSON_VALUES_MAX + 1), true);
-        let object = |members: usize| {
-            let members = (0..members).map(|at| (format!("n{at}"), json!(1)));
-            Value::Object(members.collect()).to_string()
-        };
-        check(&object(JSON_VALUES_MAX / 2 - 1), false);
-        check(&object(JSON_VALUES_MAX / 2 + 1), true);
-        // None of these are values.
-        check(&json!(r#",:[{"\"#.repeat(BODY_BYTES_MAX / 8)).to_string(), false);
-        check(&json!("\\".repeat(BODY_BYTES_MAX / 2)).to_string(), false);
+        for (claimant, most) in [(TENANT, JSON_VALUES_MAX), (STRANGER, JSON_VALUES_STRANGER_MAX)] {
+            let list = |values: usize| format!("[{}1]", "1,".repeat(values - 1));
+            check(claimant, &list(most - 1), None);
+            check(claimant, &list(most + 1), Some(400));
+            let object = |members: usize| {
+                let members = (0..members).map(|at| (format!("n{at}"), json!(1)));
+                Value::Object(members.collect()).to_string()
+            };
+            check(claimant, &object(most / 2 - 1), None);
+            check(claimant, &object(most / 2 + 1), Some(400));
+            // None of these are values.
+            check(claimant, &json!(r#",:[{"\"#.repeat(BODY_BYTES_MAX / 8)).to_string(), None);
+            check(claimant, &json!("\\".repeat(BODY_BYTES_MAX / 2)).to_string(), None);
+        }
+    }
+
+    #[test]
+    fn a_body_that_takes_from_the_budget_must_arrive_at_a_rate() {
+        let bodies = Bodies::new();
+        let mut share = bodies.share(STRANGER);
+        assert_eq!(time_max(BODY_BYTES_FREE, &share), BODY_MAX);
+        share.grow_to(BODY_BYTES_FREE + 1).unwrap();
+        for (kibibytes, seconds) in [(16, 6), (64, 9), (256, 21), (1024, BODY_MAX.as_secs())] {
+            let time = time_max(kibibytes * 1024, &share);
+            assert_eq!(time, Duration::from_secs(seconds), "{kibibytes}");
+        }
     }
 }

@@ -17,6 +17,7 @@ mod operations;
 mod operator_listener;
 mod origin;
 mod pages;
+mod path;
 mod pipeline;
 mod probes;
 mod problem;
@@ -24,6 +25,7 @@ mod proxy;
 mod reply;
 mod request_counts;
 pub mod route;
+mod schema;
 mod state;
 pub(crate) mod wire;
 

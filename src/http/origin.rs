@@ -1,14 +1,19 @@
-//! The origin of a request: its trace id, its client's address, and the host that the client used.
+//! The origin of a request: its trace id, its client's address and key, and the host that the client
+//! used.
 
 use std::net::{IpAddr, SocketAddr};
 
-use hyper::Method;
-use hyper::header::{ACCEPT, HOST, HeaderName, ORIGIN, USER_AGENT};
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, HOST, HeaderMap, HeaderName, ORIGIN, USER_AGENT};
 use hyper::http::request::Parts;
+use hyper::{Method, Request};
 
-use crate::app::Client;
+use crate::app::{Caller, Client};
 use crate::bounds::THREEDS_TEXT_CHARS_MAX;
+use crate::domain::application::ApplicationKind;
+use crate::domain::key_text::KeyText;
 use crate::domain::problem_type;
+use crate::domain::shares::Claimant;
 use crate::http::reply::{self, RequestContext};
 use crate::http::state::Http;
 use crate::limits::client_address;
@@ -46,9 +51,17 @@ impl Http {
         }
     }
 
-    pub(super) fn address(&self, parts: &Parts, peer: SocketAddr) -> IpAddr {
-        let forwarded = parts.headers.get_all(FORWARDED_FOR).iter();
+    pub(super) fn address(&self, headers: &HeaderMap, peer: SocketAddr) -> IpAddr {
+        let forwarded = headers.get_all(FORWARDED_FOR).iter();
         client_address(peer.ip(), forwarded, &self.trusted_proxies)
+    }
+
+    /// The shares that a request counts for before it is answered. Limits and permissions are not
+    /// checked.
+    pub fn claimant(&self, request: &Request<Incoming>, peer: SocketAddr) -> Claimant {
+        let key = key_of(request.headers());
+        let caller = key.and_then(|key| self.app.access().authenticate(&key).ok());
+        claimant(caller.as_deref(), self.address(request.headers(), peer))
     }
 
     /// `https://host`, for URLs in answers. The operator's setting wins over the client's `Host`, since
@@ -58,12 +71,40 @@ impl Http {
         if let Some(url) = &self.public_url {
             return Some(url.clone());
         }
-        let authority = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
-        let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-        authority.or(host).map(|host| format!("https://{host}"))
+        host_of(parts).map(|host| format!("https://{host}"))
+    }
+
+    /// The host that the client used, and that of the operator's setting if it is another: a reverse
+    /// proxy may not pass on the client's.
+    pub(super) fn hosts<'p>(&'p self, parts: &'p Parts) -> Vec<&'p str> {
+        let public = self.public_url.as_deref().and_then(|url| url.strip_prefix("https://"));
+        let mut hosts: Vec<_> = host_of(parts).into_iter().chain(public).collect();
+        hosts.dedup();
+        hosts
     }
 
     fn new_trace(&self) -> String {
         Trace::draw(|| self.app.random().bytes())
+    }
+}
+
+/// The host that the client used, which the server has checked to be a host and a port.
+fn host_of(parts: &Parts) -> Option<&str> {
+    let authority = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
+    authority.or_else(|| parts.headers.get(HOST)?.to_str().ok())
+}
+
+pub(super) fn key_of(headers: &HeaderMap) -> Option<KeyText> {
+    headers.get(API_KEY).and_then(|value| value.to_str().ok()).and_then(KeyText::parse)
+}
+
+/// The shares that a caller counts for. The key of a public application is in pages that everybody can
+/// read, and so are those of its sessions.
+pub(super) fn claimant(caller: Option<&Caller>, address: IpAddr) -> Claimant {
+    match caller {
+        Some(caller) if caller.application.kind != ApplicationKind::Public => {
+            Claimant::Keyed(caller.tenant.id)
+        }
+        other => Claimant::Stranger { address, tenant: other.map(|caller| caller.tenant.id) },
     }
 }

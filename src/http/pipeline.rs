@@ -12,16 +12,15 @@ use serde_json::Value;
 
 use crate::app::{Caller, Error, Guard, RefusedAttempt, originated};
 use crate::bounds::BODY_BYTES_MAX;
-use crate::domain::application::ApplicationKind;
 use crate::domain::audit::RefusalReason;
 use crate::domain::id::KeyId;
-use crate::domain::key_text::KeyText;
 use crate::domain::origin::Origin;
 use crate::domain::page_group::PageGroup;
+use crate::domain::shares::Claimant;
 use crate::http::body;
 use crate::http::exchange::{Exchange, OperationCall, OperationFailure, counted};
 use crate::http::operator_listener;
-use crate::http::origin::API_KEY;
+use crate::http::origin::{API_KEY, claimant, key_of};
 use crate::http::probes::ProbeRequest;
 use crate::http::problem::Problem;
 use crate::http::reply::{self, Refused, Reply, RequestContext};
@@ -32,6 +31,7 @@ use crate::http::route::{
 use crate::http::state::{DeprecatedOperations, Http};
 use crate::http::wire::query::Query;
 use crate::idempotency::{Replay, is_key};
+use crate::limits::Operation;
 use crate::log::{RequestLine, Trace};
 use crate::secret::{Secret, SecretBody};
 use crate::threeds::scheme::Scheme;
@@ -65,7 +65,7 @@ impl Http {
         let mut summary = RequestSummary::default();
         // The id that is logged: one that looks like a card number is withheld.
         let trace = Trace::from_client(&context.trace);
-        let address = self.address(&parts, peer);
+        let address = self.address(&parts.headers, peer);
         let origin = Arc::new(Origin::of_request(Some(address), trace.as_str()));
         let respond = self.respond(&context, &parts, body, address, &mut summary);
         let mut response = originated(Arc::clone(&origin), respond).await;
@@ -119,7 +119,8 @@ impl Http {
         let origin = Arc::new(Origin::of_request(Some(address), trace.as_str()));
         let (route, reply) = match route::find_results(&parts.method, parts.uri.path()) {
             Ok((route, function)) => {
-                let read = body::read(body, BODY_BYTES_MAX, &self.bodies).await;
+                let share = self.bodies.share(Claimant::Certified(address));
+                let read = body::read(body, BODY_BYTES_MAX, share).await;
                 let reply = match read {
                     Ok((bytes, _share)) => {
                         originated(origin, function(self, bytes.expose(), schemes)).await
@@ -193,13 +194,13 @@ impl Http {
         match call {
             ApiCall::Asset(asset) => {
                 body::drain(body).await;
-                context.success(asset.reply(&parts.headers))
+                context.success(asset.reply(&parts.headers, &self.hosts(parts)))
             }
             ApiCall::Operation(operation, call) => {
                 let invocation = Invocation { route, operation, call };
                 self.operate(context, parts, body, address, invocation, summary).await
             }
-            ApiCall::Page(call) => context.traced(self.show(call, parts, body).await),
+            ApiCall::Page(call) => context.traced(self.show(call, parts, body, address).await),
             ApiCall::Preflight => {
                 body::drain(body).await;
                 if is_proxy { context.proxy_preflight(&parts.headers) } else { context.preflight() }
@@ -236,10 +237,10 @@ impl Http {
         let operation = invocation.operation;
         let mut response = match self.reply(parts, body, address, invocation, summary).await {
             Ok(reply) if operation.idempotency == Idempotency::Once => context.success(reply),
-            Ok(reply) => self.answers.hold(context, context.success(reply)),
+            Ok(reply) => self.hold(context, summary, address, reply),
             Err(OperationFailure::App(Error::Replayed(earlier))) => {
                 match self.replayed(*earlier, summary).await {
-                    Ok(reply) => self.answers.hold(context, context.success(reply)),
+                    Ok(reply) => self.hold(context, summary, address, reply),
                     Err(problem) => self.failure(context, &problem),
                 }
             }
@@ -250,6 +251,18 @@ impl Http {
             reply::announce(successor.path, response.headers_mut());
         }
         response
+    }
+
+    /// Renders an answer that waits in the memory of all answers until the client has read it.
+    fn hold(
+        &self,
+        context: &RequestContext,
+        summary: &RequestSummary,
+        address: IpAddr,
+        reply: Reply,
+    ) -> Response<SecretBody> {
+        let claimant = claimant(summary.caller.as_deref(), address);
+        self.answers.hold(context, claimant, context.success(reply))
     }
 
     fn failure(&self, context: &RequestContext, problem: &Problem) -> Response<SecretBody> {
@@ -288,13 +301,13 @@ impl Http {
                 return Err(failure);
             }
         };
-        let bodies = &self.bodies;
+        let share = self.bodies.share(claimant(Some(&caller), address));
         let (body, _share) = match invocation.route.body {
-            BodyKind::Json => body::read_json(&parts.headers, body, bodies).await?,
-            BodyKind::MergePatch => body::read_merge_patch(&parts.headers, body, bodies).await?,
+            BodyKind::Json => body::read_json(&parts.headers, body, share).await?,
+            BodyKind::MergePatch => body::read_merge_patch(&parts.headers, body, share).await?,
             BodyKind::Form | BodyKind::Message | BodyKind::Nothing | BodyKind::Raw => {
                 body::drain(body).await;
-                (Secret::new(Value::Null), bodies.share())
+                (Secret::new(Value::Null), share)
             }
         };
         // The body may have taken half a minute. Look the caller up again: the key may have been deleted
@@ -348,15 +361,9 @@ impl Http {
         summary: &mut RequestSummary,
     ) -> Result<Arc<Caller>, Problem> {
         let operation = invocation.operation;
-        let key = key_of(&parts.headers).ok_or(Error::Unauthenticated)?;
-        let caller = self.app.access().authenticate(&key)?;
-        summary.caller = Some(Arc::clone(&caller));
-        let request = counted(&caller, address, operation.limit);
-        let admitted = self.limiter.admit(&request, self.app.now());
-        admitted.map_err(|refusal| self.limited(refusal))?;
-        caller.require_one_somewhere(operation.permissions)?;
-        // Every request with a key writes an audit entry, which needs room on the disk.
-        self.app.require_space_for_audit()?;
+        let caller = self.admit_caller(parts, address, operation.limit, summary, |caller| {
+            caller.require_one_somewhere(operation.permissions).map_err(Problem::from)
+        })?;
         if let Some(successor) = operation.successor
             && self.deprecated == DeprecatedOperations::Refused
         {
@@ -365,22 +372,25 @@ impl Http {
         Ok(caller)
     }
 
-    /// True if the request carries a valid key. `server` treats such clients as known. Limits and
-    /// permissions are not checked.
-    pub fn knows(&self, request: &Request<Incoming>) -> bool {
-        self.caller_of(request).is_some()
-    }
-
-    /// True if the request carries a valid key that its owner keeps secret. The key of a public
-    /// application is in pages that everybody can read.
-    pub fn trusts(&self, request: &Request<Incoming>) -> bool {
-        let caller = self.caller_of(request);
-        caller.is_some_and(|caller| caller.application.kind != ApplicationKind::Public)
-    }
-
-    fn caller_of(&self, request: &Request<Incoming>) -> Option<Arc<Caller>> {
-        let key = key_of(request.headers())?;
-        self.app.access().authenticate(&key).ok()
+    /// The checks of every request with an API key; `may` checks its permissions.
+    pub(super) fn admit_caller<E: From<Error> + From<Problem>>(
+        &self,
+        parts: &Parts,
+        address: IpAddr,
+        limit: Operation,
+        summary: &mut RequestSummary,
+        may: impl FnOnce(&Caller) -> Result<(), E>,
+    ) -> Result<Arc<Caller>, E> {
+        let key = key_of(&parts.headers).ok_or(Error::Unauthenticated)?;
+        let caller = self.app.access().authenticate(&key)?;
+        summary.caller = Some(Arc::clone(&caller));
+        let request = counted(&caller, address, limit);
+        let admitted = self.limiter.admit(&request, self.app.now());
+        admitted.map_err(|refusal| self.limited(refusal))?;
+        may(&caller)?;
+        // Every request with a key writes an audit entry, which needs room on the disk.
+        self.app.require_space_for_audit()?;
+        Ok(caller)
     }
 }
 
@@ -391,8 +401,4 @@ fn reason_of(status: u16, headers: &HeaderMap) -> RefusalReason {
         401 if !headers.contains_key(API_KEY) => RefusalReason::NoKey,
         _ => RefusalReason::WrongKey,
     }
-}
-
-pub(super) fn key_of(headers: &HeaderMap) -> Option<KeyText> {
-    headers.get(API_KEY).and_then(|value| value.to_str().ok()).and_then(KeyText::parse)
 }

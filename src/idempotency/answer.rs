@@ -12,6 +12,7 @@ use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Right, ValueOrigin};
 use crate::domain::id::{ApplicationId, KeyId, ProxyId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
+use crate::domain::words::words;
 use crate::secret::{Secret, SecretBuffer};
 
 /// An answer as it is sent the first time, with everything that its repetition depends on.
@@ -29,11 +30,12 @@ pub struct RememberedAnswer {
     parts: Vec<AnswerPart>,
 }
 
-/// The statuses that are remembered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnswerStatus {
-    Created,
-    Ok,
+words! {
+    /// The statuses that are remembered.
+    pub enum AnswerStatus: code -> u16 [from_code] {
+        Created = "created", 201;
+        Ok = "ok", 200;
+    }
 }
 
 /// The part of a token that an answer shows, and the right that allowed it.
@@ -50,8 +52,7 @@ pub struct Disclosure {
 #[derive(Debug)]
 pub struct Subject {
     pub id: SubjectId,
-    /// Absent when its record was written by an earlier version.
-    pub seed: Option<AnswerSeed>,
+    pub seed: AnswerSeed,
     /// The containers of a token. Empty for other subjects.
     pub containers: Vec<Container>,
 }
@@ -134,23 +135,14 @@ impl RememberedAnswer {
     }
 
     /// Returns the index of this subject and adds it if it is new. An answer can show a token both
-    /// before and after its change; the seed of the changed record replaces the earlier one.
-    pub fn subject(
-        &mut self,
-        id: SubjectId,
-        seed: Option<&AnswerSeed>,
-        containers: &[Container],
-    ) -> usize {
-        let seed = seed.map(AnswerSeed::duplicate);
-        if let Some(place) = self.subjects.iter().position(|subject| subject.id == id) {
-            if let (Some(known), Some(_)) = (self.subjects.get_mut(place), &seed) {
-                known.seed = seed;
-            }
-            return place;
-        }
-        let place = self.subjects.len();
-        self.subjects.push(Subject { id, seed, containers: containers.to_vec() });
-        place
+    /// before and after its change, which keeps the seed.
+    pub fn subject(&mut self, id: SubjectId, seed: &AnswerSeed, containers: &[Container]) -> usize {
+        let known = self.subjects.iter().position(|subject| subject.id == id);
+        known.unwrap_or_else(|| {
+            let (seed, containers) = (seed.duplicate(), containers.to_vec());
+            self.subjects.push(Subject { id, seed, containers });
+            self.subjects.len().saturating_sub(1)
+        })
     }
 
     pub fn push(&mut self, text: &[u8], lifetime: PartLifetime) {
@@ -194,23 +186,6 @@ impl RememberedAnswer {
     /// The whole body, as sent to the first request.
     pub fn into_body(self) -> Secret<Vec<u8>> {
         self.text.finish()
-    }
-}
-
-impl AnswerStatus {
-    pub const fn code(self) -> u16 {
-        match self {
-            Self::Created => 201,
-            Self::Ok => 200,
-        }
-    }
-
-    pub const fn from_code(code: u16) -> Option<Self> {
-        match code {
-            200 => Some(Self::Ok),
-            201 => Some(Self::Created),
-            _ => None,
-        }
     }
 }
 
@@ -280,7 +255,8 @@ mod tests {
         assert_eq!(answer.location.as_deref(), Some("/tokens/1"));
         let intent =
             |number| SubjectId::TokenIntent(TokenIntentId::new(uuid::Uuid::from_u128(number)));
-        let places = [1, 2, 1, 3, 2].map(|number| answer.subject(intent(number), None, &[]));
+        let places = [1, 2, 1, 3, 2]
+            .map(|number| answer.subject(intent(number), &AnswerSeed::new([7; 16]), &[]));
         assert_eq!((places, answer.subjects.len()), ([0, 1, 0, 2, 1], 3));
         let disclosure = |right| Disclosure {
             right,
@@ -296,13 +272,5 @@ mod tests {
             answer.disclose(disclosure(right));
         }
         assert_eq!(answer.disclosures, [disclosure(Right::Read), disclosure(Right::Use)]);
-    }
-
-    #[test]
-    fn only_the_statuses_of_success_are_remembered() {
-        assert_eq!([AnswerStatus::Ok, AnswerStatus::Created].map(AnswerStatus::code), [200, 201]);
-        assert_eq!(AnswerStatus::from_code(200), Some(AnswerStatus::Ok));
-        assert_eq!(AnswerStatus::from_code(201), Some(AnswerStatus::Created));
-        assert_eq!([0, 202, 404, 500].map(AnswerStatus::from_code), [None; 4]);
     }
 }

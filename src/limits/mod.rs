@@ -43,7 +43,7 @@ use crate::domain::quota::RateLimit;
 use crate::domain::time::Timestamp;
 use bucket::Terms;
 use set::{AddressPrefix, CounterIdentity};
-use table::{Charge, ChargeVerdict, CounterTable};
+use table::{Charge, CounterTable};
 
 /// All counters of the process, shared by its threads.
 pub struct Limiter {
@@ -192,6 +192,7 @@ impl Limiter {
     }
 
     /// Slots of the counter table that are in use.
+    #[cfg(test)]
     pub fn counters(&self) -> usize {
         self.table.as_ref().map_or(0, CounterTable::counters)
     }
@@ -242,11 +243,7 @@ impl Remaining {
     }
 }
 
-impl fmt::Debug for Limiter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Limiter").field("counters", &self.counters()).finish()
-    }
-}
+opaque_debug!(Limiter);
 
 impl fmt::Display for RateLimitRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -297,11 +294,11 @@ fn tightest(charges: &[Charge], now: Timestamp) -> Result<Option<Remaining>, Rat
     for charge in charges {
         let limit = charge.terms.limit;
         match charge.verdict(now) {
-            ChargeVerdict::Admitted { remaining, full_at } => {
+            Ok((remaining, full_at)) => {
                 let remaining = Remaining { limit, remaining, reset_at: full_at };
                 tightest = Remaining::tighter(tightest, Some(remaining));
             }
-            ChargeVerdict::Refused { again_at } => {
+            Err(again_at) => {
                 if refusal.is_none_or(|longest| longest.reset_at < again_at) {
                     refusal = Some(RateLimitRefusal::new(charge.row, limit, again_at, now));
                 }

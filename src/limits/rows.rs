@@ -118,11 +118,7 @@ impl KeyHash {
     }
 }
 
-impl std::fmt::Debug for KeyHash {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("KeyHash(..)")
-    }
-}
+opaque_debug!(KeyHash);
 
 /// The properties of a request with an API key that decide its rows.
 #[derive(Debug, Clone, Copy)]

@@ -97,6 +97,7 @@ impl CounterSet {
         }
     }
 
+    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.slots.len()
     }

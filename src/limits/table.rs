@@ -5,7 +5,7 @@
 //! a set. [`CounterSet`] says which counter a full set evicts.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use std::time::Duration;
 
 use super::bucket::{BucketDecision, BucketState, Terms};
@@ -13,9 +13,10 @@ use super::rows::Row;
 use super::set::{CounterIdentity, CounterSet, SLOT_BYTES};
 use crate::bounds::{RATE_BYTES_MAX, RATE_SET_COUNTERS_MAX, RATE_SETS};
 use crate::domain::time::Timestamp;
+use crate::lock::Lock;
 
 const _: () = assert!(
-    RATE_SETS * (RATE_SET_COUNTERS_MAX * SLOT_BYTES + size_of::<Mutex<CounterSet>>())
+    RATE_SETS * (RATE_SET_COUNTERS_MAX * SLOT_BYTES + size_of::<Lock<CounterSet>>())
         <= RATE_BYTES_MAX
 );
 
@@ -24,7 +25,7 @@ const NO_SLOT_RETRY: Duration = Duration::from_secs(1);
 
 pub(super) struct CounterTable {
     hasher: RandomState,
-    sets: Box<[Mutex<CounterSet>]>,
+    sets: Box<[Lock<CounterSet>]>,
 }
 
 /// A charge of one request to one counter, and its outcome.
@@ -33,7 +34,8 @@ pub(super) struct Charge {
     pub(super) terms: Terms,
     identity: CounterIdentity,
     place: TablePosition,
-    outcome: ChargeOutcome,
+    /// Absent if the counter finds no slot, or was not looked at: the request is refused.
+    decision: Option<BucketDecision>,
 }
 
 /// The position of a counter, from the hash of its identity.
@@ -44,25 +46,9 @@ struct TablePosition {
     mark: u16,
 }
 
-#[derive(Clone, Copy)]
-enum ChargeOutcome {
-    NoSlot,
-    Decided(BucketDecision),
-    Undecided,
-}
-
-/// The outcome of a charge for the caller.
-pub(super) enum ChargeVerdict {
-    Admitted { remaining: u64, full_at: Timestamp },
-    Refused { again_at: Timestamp },
-}
-
 impl CounterTable {
     pub(super) fn new() -> Self {
-        Self {
-            hasher: RandomState::new(),
-            sets: (0..RATE_SETS).map(|_| Mutex::default()).collect(),
-        }
+        Self { hasher: RandomState::new(), sets: (0..RATE_SETS).map(|_| Lock::default()).collect() }
     }
 
     pub(super) fn charge(
@@ -71,13 +57,7 @@ impl CounterTable {
         row: &'static Row,
         terms: Terms,
     ) -> Charge {
-        Charge {
-            row,
-            terms,
-            identity,
-            place: self.place_of(&identity),
-            outcome: ChargeOutcome::Undecided,
-        }
+        Charge { row, terms, identity, place: self.place_of(&identity), decision: None }
     }
 
     /// Charges all counters or, if any refuses, none; a counter that refuses is still blocked if
@@ -87,33 +67,25 @@ impl CounterTable {
         charges.sort_unstable_by_key(|charge| charge.place.set);
         let held: Option<Vec<MutexGuard<'_, CounterSet>>> = charges
             .chunk_by(same_set)
-            .map(|group| self.sets.get(group.first()?.place.set).map(lock))
+            .map(|group| self.sets.get(group.first()?.place.set).map(Lock::lock))
             .collect();
         // Without its set a request stays undecided, and is refused.
         let Some(mut held) = held else { return };
         let mut all_admit = true;
         for (set, group) in held.iter().zip(charges.chunk_by_mut(same_set)) {
             for charge in group {
-                charge.outcome = decide(set, charge, now);
-                all_admit &= matches!(
-                    charge.outcome,
-                    ChargeOutcome::Decided(BucketDecision::Admitted { .. })
-                );
+                charge.decision = decide(set, charge, now);
+                all_admit &= matches!(charge.decision, Some(BucketDecision::Admitted { .. }));
             }
         }
         for (set, group) in held.iter_mut().zip(charges.chunk_by(same_set)) {
             for charge in group {
-                match charge.outcome {
-                    ChargeOutcome::Decided(BucketDecision::Admitted { after, .. }) if all_admit => {
-                        set.keep(charge.identity, charge.place.mark, after, now);
-                    }
-                    ChargeOutcome::Decided(BucketDecision::Refused { after, .. }) => {
-                        set.keep(charge.identity, charge.place.mark, after, now);
-                    }
-                    ChargeOutcome::NoSlot
-                    | ChargeOutcome::Decided(_)
-                    | ChargeOutcome::Undecided => {}
-                }
+                let after = match charge.decision {
+                    Some(BucketDecision::Admitted { after, .. }) if all_admit => after,
+                    Some(BucketDecision::Refused { after, .. }) => after,
+                    Some(BucketDecision::Admitted { .. }) | None => continue,
+                };
+                set.keep(charge.identity, charge.place.mark, after, now);
             }
         }
     }
@@ -126,7 +98,7 @@ impl CounterTable {
     ) {
         let place = self.place_of(identity);
         if let Some(set) = self.sets.get(place.set)
-            && let Some(state) = lock(set).find_mut(identity, place.mark)
+            && let Some(state) = set.lock().find_mut(identity, place.mark)
         {
             *state = change(*state);
         }
@@ -135,20 +107,21 @@ impl CounterTable {
     /// The state of a counter, if it exists.
     pub(super) fn state(&self, identity: &CounterIdentity) -> Option<BucketState> {
         let place = self.place_of(identity);
-        lock(self.sets.get(place.set)?).find(identity, place.mark)
+        self.sets.get(place.set)?.lock().find(identity, place.mark)
     }
 
     /// Slots in use, including those of idle counters.
+    #[cfg(test)]
     pub(super) fn counters(&self) -> usize {
-        self.sets.iter().map(|set| lock(set).len()).sum()
+        self.sets.iter().map(|set| set.lock().len()).sum()
     }
 
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        let slots: usize = self.sets.iter().map(|set| lock(set).capacity()).sum();
+        let slots: usize = self.sets.iter().map(|set| set.lock().capacity()).sum();
         slots
             .saturating_mul(SLOT_BYTES)
-            .saturating_add(self.sets.len().saturating_mul(size_of::<Mutex<CounterSet>>()))
+            .saturating_add(self.sets.len().saturating_mul(size_of::<Lock<CounterSet>>()))
     }
 
     fn place_of(&self, identity: &CounterIdentity) -> TablePosition {
@@ -162,39 +135,26 @@ impl CounterTable {
 }
 
 impl Charge {
-    /// A charge that was never settled refuses the request.
-    pub(super) fn verdict(&self, now: Timestamp) -> ChargeVerdict {
-        match self.outcome {
-            ChargeOutcome::Decided(BucketDecision::Admitted { remaining, full_at, .. }) => {
-                ChargeVerdict::Admitted { remaining, full_at }
-            }
-            ChargeOutcome::Decided(BucketDecision::Refused { again_at, .. }) => {
-                ChargeVerdict::Refused { again_at }
-            }
-            ChargeOutcome::NoSlot | ChargeOutcome::Undecided => {
-                ChargeVerdict::Refused { again_at: now.plus(NO_SLOT_RETRY) }
-            }
+    /// The remaining requests and the time at which the counter is full, or the time at which it
+    /// admits again.
+    pub(super) fn verdict(&self, now: Timestamp) -> Result<(u64, Timestamp), Timestamp> {
+        match self.decision {
+            Some(BucketDecision::Admitted { remaining, full_at, .. }) => Ok((remaining, full_at)),
+            Some(BucketDecision::Refused { again_at, .. }) => Err(again_at),
+            None => Err(now.plus(NO_SLOT_RETRY)),
         }
     }
 }
 
-fn decide(set: &CounterSet, charge: &Charge, now: Timestamp) -> ChargeOutcome {
-    match set.find(&charge.identity, charge.place.mark) {
-        Some(state) => ChargeOutcome::Decided(state.take(&charge.terms, now)),
-        None if set.has_room(now) => {
-            ChargeOutcome::Decided(BucketState::fresh(now).take(&charge.terms, now))
-        }
-        None => ChargeOutcome::NoSlot,
-    }
+/// `None` if the counter is new and its set has no slot for it.
+fn decide(set: &CounterSet, charge: &Charge, now: Timestamp) -> Option<BucketDecision> {
+    let known = set.find(&charge.identity, charge.place.mark);
+    let state = known.or_else(|| set.has_room(now).then(|| BucketState::fresh(now)))?;
+    Some(state.take(&charge.terms, now))
 }
 
 fn same_set(one: &Charge, other: &Charge) -> bool {
     one.place.set == other.place.set
-}
-
-/// No code panics while it changes a set, so a poisoned set is still valid.
-fn lock(set: &Mutex<CounterSet>) -> MutexGuard<'_, CounterSet> {
-    set.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -215,7 +175,7 @@ mod tests {
             terms: Terms::of(row, NonZeroU32::MIN),
             identity: CounterIdentity::new(0, None, Some(AddressPrefix::V4(number))),
             place: TablePosition { set: 0, mark: 7 },
-            outcome: ChargeOutcome::Undecided,
+            decision: None,
         }
     }
 
@@ -224,7 +184,7 @@ mod tests {
         let table = CounterTable::new();
         let mut charges = [charge(1), charge(2)];
         table.settle(&mut charges, START);
-        assert!(charges.iter().all(|c| matches!(c.verdict(START), ChargeVerdict::Admitted { .. })));
+        assert!(charges.iter().all(|c| c.verdict(START).is_ok()));
         assert_eq!(table.counters(), 2);
     }
 
@@ -238,13 +198,10 @@ mod tests {
         }
         let mut late = [charge(16)];
         table.settle(&mut late, START);
-        let ChargeVerdict::Refused { again_at } = late[0].verdict(START) else {
-            panic!("admitted without being counted");
-        };
-        assert_eq!(again_at, START.plus(NO_SLOT_RETRY));
+        assert_eq!(late[0].verdict(START), Err(START.plus(NO_SLOT_RETRY)));
         let ended = START.plus(Duration::from_secs(30));
         table.settle(&mut late, ended);
-        assert!(matches!(late[0].verdict(ended), ChargeVerdict::Admitted { .. }));
+        assert!(late[0].verdict(ended).is_ok());
         assert_eq!(table.counters(), 16);
     }
 
@@ -254,7 +211,7 @@ mod tests {
         let mut charges = [charge(1), charge(2)];
         charges[1].place.set = RATE_SETS;
         table.settle(&mut charges, START);
-        assert!(charges.iter().all(|c| matches!(c.verdict(START), ChargeVerdict::Refused { .. })));
+        assert!(charges.iter().all(|c| c.verdict(START).is_err()));
         assert_eq!(table.counters(), 0);
     }
 }

@@ -9,7 +9,6 @@
 mod line;
 mod writer;
 
-use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::panic::Location;
 use std::path::PathBuf;
@@ -115,11 +114,7 @@ impl Observe for Log {
     }
 }
 
-impl fmt::Debug for Log {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Log").field("request_lines", &self.request_lines).finish_non_exhaustive()
-    }
-}
+opaque_debug!(Log);
 
 /// Logs every panic of the process as one line with its location. Its message is never logged,
 /// because it may hold a secret.
@@ -133,14 +128,12 @@ pub fn install_panic_hook(log: Log) {
     }));
 }
 
-/// The outcome of a [`Log::flush`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlushOutcome {
     Partly,
     Whole,
 }
 
-/// The line of one request.
 #[derive(Debug, Clone)]
 pub struct RequestLine {
     pub trace: Trace,
@@ -156,7 +149,6 @@ pub struct RequestLine {
     pub duration: Duration,
 }
 
-/// An event other than a request.
 #[derive(Debug)]
 pub struct Event {
     level: Level,
@@ -201,7 +193,6 @@ pub enum Value {
     Time(Timestamp),
 }
 
-/// A location in the source code.
 #[derive(Debug)]
 pub struct SourceLocation {
     file: Box<str>,

@@ -15,7 +15,6 @@ enum CheckOutcome {
     Warning(&'static str),
     /// The server is not ready for writes. Reads go on.
     WrongForWrites(&'static str),
-    /// The server is not ready.
     Wrong(&'static str),
 }
 

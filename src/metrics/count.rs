@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-/// A number that only grows.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 

@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use super::count::Counter;
 
-/// The unit of the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Microseconds, shown as seconds.
     Micros,
-    /// A plain number.
     Plain,
 }
 

@@ -14,7 +14,6 @@ mod page;
 mod progress;
 mod status;
 
-use std::fmt;
 use std::sync::Arc;
 
 pub use checks::{Checks, Readiness};
@@ -24,16 +23,13 @@ pub use page::{FamilyKind, Label, Page};
 pub use progress::Progress;
 pub use status::StatusValue;
 
-/// A part of the program that can be observed.
 pub trait Observe: Send + Sync {
     /// Adds its families and status lines.
     fn measure(&self, _page: &mut Page) {}
 
-    /// Adds its checks of readiness.
     fn check(&self, _checks: &mut Checks) {}
 }
 
-/// All observed parts of the process.
 #[derive(Default)]
 pub struct Registry(Vec<Arc<dyn Observe>>);
 
@@ -71,11 +67,7 @@ impl Registry {
     }
 }
 
-impl fmt::Debug for Registry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Registry").field(&self.0.len()).finish()
-    }
-}
+opaque_debug!(Registry);
 
 #[cfg(test)]
 mod tests;

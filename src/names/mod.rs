@@ -33,14 +33,12 @@ pub struct Resolver {
     random: Random,
 }
 
-/// The types of records that hold addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RecordType {
     V4,
     V6,
 }
 
-/// The answer of a name server.
 #[derive(Debug, PartialEq, Eq)]
 enum DnsAnswer {
     Addresses(Vec<IpAddr>),
@@ -251,7 +249,6 @@ fn address(data: &[u8], kind: RecordType) -> Option<IpAddr> {
     }
 }
 
-/// Reads an answer from front to back.
 struct ResponseReader<'a>(&'a [u8]);
 
 impl<'a> ResponseReader<'a> {

@@ -96,6 +96,11 @@ pub(super) async fn change_tenant(
     Ok(bytes(tenant::render_for_operator(&changed.outcome)))
 }
 
+/// The JSON of an answer.
+pub(super) fn text(json: &Value) -> Vec<u8> {
+    json.to_string().into_bytes()
+}
+
 /// Unwraps the JSON for the answer on the socket. The operator's terminal shows it in clear.
 pub(super) fn bytes(mut json: Secret<Vec<u8>>) -> Vec<u8> {
     std::mem::take(json.expose_mut())

@@ -10,6 +10,7 @@ use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
 use crate::domain::origin::Origin;
 use crate::domain::time::Timestamp;
+use crate::operator::access::text;
 
 pub(super) async fn export(
     vault: &Vault,
@@ -20,7 +21,7 @@ pub(super) async fn export(
     let query = ExportQuery { next, from: time("from", from)?, to: time("to", to)? };
     let page = vault.audit().export(query).await?;
     let entries: Vec<_> = page.entries.iter().map(render_entry).collect();
-    Ok(json!({"entries": entries, "next": page.next}).to_string().into_bytes())
+    Ok(text(&json!({"entries": entries, "next": page.next})))
 }
 
 pub(super) async fn receipt(vault: &Vault) -> Result<Vec<u8>, Error> {
@@ -35,16 +36,15 @@ pub(super) async fn verify(
 ) -> Result<Vec<u8>, Error> {
     let receipt = since.map(decode_receipt).transpose();
     let receipt = receipt.map_err(|_bad| Error::invalid("since", "This is not a receipt."))?;
-    let key = |text| {
+    let key = |digits| {
         let wrong = || Error::invalid("public_key", "A public key has 64 hexadecimal digits.");
-        hex::decode(text).ok_or_else(wrong)
+        hex::decode(digits).ok_or_else(wrong)
     };
     let public_key = public_key.map(key).transpose()?;
     let expected = TrustAnchors { receipt, public_key, own: None };
-    Ok(render_report(&vault.audit().inspect(&expected).await?).to_string().into_bytes())
+    Ok(text(&render_report(&vault.audit().inspect(&expected).await?)))
 }
 
-/// Renders the result of a check of the chain.
 pub fn render_report(report: &ChainReport) -> Value {
     let signed =
         report.last_signed.map(|(entries, at)| json!({"entries": entries, "at": at.to_wire()}));

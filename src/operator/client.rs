@@ -8,7 +8,6 @@ use std::path::Path;
 use crate::operator::command::{Command, CommandAnswer};
 use crate::operator::socket_path;
 
-/// The result of sending a command to the server.
 #[derive(Debug)]
 pub enum CommandExchange {
     Answered(CommandAnswer),

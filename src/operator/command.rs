@@ -1,161 +1,140 @@
 //! Commands, their answers, and their execution.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::app::{BackupFailure, Error, ExportFailure, Vault};
+use crate::app::{Authority, BackupFailure, DiskState, Error, ExportFailure, Vault};
 use crate::bounds::CLOCK_ADVANCE_MAX;
 use crate::operator::compliance_report::{self, ComplianceReportSettings};
-use crate::operator::lifecycle::LifecycleCommand;
 use crate::operator::transfer::{self, ImportRows};
 use crate::operator::vault_keys::{self, KeyScope};
-use crate::operator::{access, audit, progress, webhooks};
+use crate::operator::{access, audit, lifecycle, progress, webhooks};
 
-/// A command of the operator; on the socket it is one line of JSON.
-#[derive(Serialize, Deserialize)]
-#[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Command {
+/// Declares the commands: each with its members and the work that carries it out.
+macro_rules! commands {
+    (|$vault:ident, $clock:ident| $(
+        $(#[$doc:meta])*
+        $name:ident $({ $($member:ident: $type:ty),+ })? $(($rows:ident: $rows_type:ty))? => $work:expr;
+    )+) => {
+        /// A command of the operator; on the socket it is one line of JSON.
+        #[derive(Serialize, Deserialize)]
+        #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
+        pub enum Command {
+            $($(#[$doc])* $name $({ $($member: $type),+ })? $(($rows_type))?,)+
+        }
+
+        impl Command {
+            async fn carry_out(
+                self,
+                $vault: &Vault,
+                $clock: ClockControl,
+            ) -> Result<Vec<u8>, CommandRefusal> {
+                match self {
+                    $(Self::$name $({ $($member),+ })? $(($rows))? => Ok($work?),)+
+                }
+            }
+        }
+    };
+}
+
+commands! { |vault, clock|
     /// Moves a development server's clock ahead, and returns when expired records are removed.
-    AdvanceClock {
-        seconds: u64,
-    },
+    AdvanceClock { seconds: u64 } => advance(vault, clock, seconds).await;
     /// `application` has the shape of the body of `POST /applications`.
-    ApplicationCreate {
-        tenant: String,
-        application: Value,
-    },
-    ApplicationList {
-        tenant: String,
-    },
+    ApplicationCreate { tenant: String, application: Value } =>
+        access::create_application(vault, &tenant, &application).await;
+    /// Deletes an application with its keys.
+    ApplicationDelete { tenant: String, application: String } =>
+        lifecycle::delete_application(vault, &tenant, &application).await;
+    ApplicationList { tenant: String } => access::list_applications(vault, &tenant);
+    /// `change` has members of the body of `PUT /applications/{id}`; those that are absent stay.
+    ApplicationSet { tenant: String, application: String, change: Map<String, Value> } =>
+        lifecycle::set_application(vault, &tenant, &application, &change).await;
     /// Exports a page of the chain in clear. The first request has no `next`.
-    AuditExport {
-        next: Option<u64>,
-        from: Option<String>,
-        to: Option<String>,
-    },
-    AuditReceipt,
+    AuditExport { next: Option<u64>, from: Option<String>, to: Option<String> } =>
+        audit::export(vault, next, from, to).await;
+    AuditReceipt => audit::receipt(vault).await;
     /// Checks the chain. `since` is the text of a receipt, `public_key` is hexadecimal.
-    AuditVerify {
-        since: Option<String>,
-        #[serde(default)]
-        public_key: Option<String>,
-    },
+    AuditVerify { since: Option<String>, public_key: Option<String> } =>
+        audit::verify(vault, since.as_deref(), public_key.as_deref()).await;
     /// Writes a backup to a new file. The path is absolute.
-    Backup {
-        file: PathBuf,
-    },
+    Backup { file: PathBuf } => back_up(vault, file).await;
+    /// Deletes the records of a person. Either `fingerprint` or `metadata` finds them.
+    Erase { tenant: String, fingerprint: Option<String>, metadata: BTreeMap<String, String> } =>
+        lifecycle::erase_person(vault, &tenant, fingerprint, metadata).await;
+    /// Finds the records that `Erase` would delete.
+    EraseFind { tenant: String, fingerprint: Option<String>, metadata: BTreeMap<String, String> } =>
+        lifecycle::find_person(vault, &tenant, fingerprint, metadata).await;
     /// Writes a tenant to a new file, sealed to the public keys of the recipients. The path is
     /// absolute.
-    Export {
-        tenant: String,
-        recipients: Vec<String>,
-        file: PathBuf,
-    },
+    Export { tenant: String, recipients: Vec<String>, file: PathBuf } =>
+        transfer::export(vault, &tenant, &recipients, file).await;
     /// Checks or writes a page of an import.
-    Import(ImportRows),
+    Import(rows: ImportRows) => transfer::import(vault, rows).await;
     /// Requests the state of an import. `again` forgets one that is finished.
-    ImportBegin {
-        tenant: String,
-        import: String,
-        again: bool,
-    },
+    ImportBegin { tenant: String, import: String, again: bool } =>
+        transfer::begin(vault, &tenant, &import, again).await;
     /// Asks if an import that is finished was one of these rows: their number and their digest.
-    ImportCompare {
-        tenant: String,
-        import: String,
-        rows: u64,
-        digest: String,
-    },
-    KeyCreate {
-        tenant: String,
-        application: String,
-    },
-    KeyDelete {
-        tenant: String,
-        application: String,
-        key: String,
-    },
-    KeyImport {
-        tenant: String,
-        application: String,
-        text: String,
-    },
-    /// Ends or changes something that exists.
-    Lifecycle(LifecycleCommand),
+    ImportCompare { tenant: String, import: String, rows: u64, digest: String } =>
+        transfer::compare(vault, &tenant, &import, rows, &digest);
+    KeyCreate { tenant: String, application: String } =>
+        access::create_key(vault, &tenant, &application).await;
+    KeyDelete { tenant: String, application: String, key: String } =>
+        access::delete_key(vault, &tenant, &application, &key).await;
+    KeyImport { tenant: String, application: String, text: String } =>
+        access::import_key(vault, &tenant, &application, &text).await;
     /// Requests the public key for the transfer of a new master key.
-    MasterHandover,
+    MasterHandover => vault_keys::begin_handover(vault);
     /// Records recovery shares before they are written: the id of the master key, the id of the
     /// set, the number of shares that are needed, and the hash of each share. Ids and hashes are
     /// hexadecimal.
-    MasterShares {
-        check: String,
-        set: String,
-        needed: u8,
-        hashes: Vec<String>,
-    },
+    MasterShares { check: String, set: String, needed: u8, hashes: Vec<String> } =>
+        vault_keys::note_shares(vault, &check, &set, needed, &hashes).await;
     /// Requests the recorded hashes of a set of recovery shares.
-    MasterShareSet {
-        set: String,
-    },
+    MasterShareSet { set: String } => vault_keys::share_set(vault, &set);
     /// Transfers the new master key, sealed to the public key of `MasterHandover`. Both members are
     /// hexadecimal.
-    MasterRotate {
-        public: String,
-        sealed: String,
-    },
+    MasterRotate { public: String, sealed: String } =>
+        vault_keys::take_handed(vault, &public, &sealed).await;
     /// Requests the progress of a backup, an export or a rotation.
-    Progress {
-        job: String,
-    },
+    Progress { job: String } => progress::read(vault, &job);
     /// Makes the compliance report for auditors, as text and as HTML.
-    Report {
-        settings: ComplianceReportSettings,
-    },
-    TenantCreate {
-        name: String,
-        r#type: String,
-        threeds: bool,
-        quotas: Vec<(String, String)>,
-    },
-    TenantList,
+    Report { settings: ComplianceReportSettings } =>
+        compliance_report::render(vault, &settings).await;
+    TenantCreate { name: String, r#type: String, threeds: bool, quotas: Vec<(String, String)> } =>
+        access::create_tenant(vault, name, &r#type, threeds, &quotas).await;
+    /// Deletes a tenant, or goes on with its deletion. The client repeats it until nothing is left.
+    TenantDelete { tenant: String, go_on: bool } =>
+        lifecycle::delete_tenant(vault, &tenant, go_on).await;
+    TenantList => access::list_tenants(vault);
     TenantSet {
         tenant: String,
         name: Option<String>,
         threeds: Option<bool>,
-        quotas: Vec<(String, String)>,
-    },
+        quotas: Vec<(String, String)>
+    } => access::change_tenant(vault, &tenant, name, threeds, quotas).await;
     /// `scope` is `audit`, `server` or a tenant's id.
-    VaultKeyDestroy {
-        scope: String,
-        number: u32,
-    },
-    VaultKeyList,
+    VaultKeyDestroy { scope: String, number: u32 } =>
+        vault_keys::destroy(vault, &KeyScope::parse(&scope)?, number).await;
+    VaultKeyList => vault_keys::list(vault).await;
     /// `scope` is `audit`, `server`, `tenants` or a tenant's id.
-    VaultKeyRotate {
-        scope: String,
-    },
+    VaultKeyRotate { scope: String } => vault_keys::rotate(vault, &KeyScope::parse(&scope)?).await;
     /// Waits for the end of a rotation. `scope` is that of `VaultKeyRotate`.
-    VaultKeyWait {
-        scope: String,
-    },
+    VaultKeyWait { scope: String } =>
+        progress::wait_for_rotation(vault, &KeyScope::parse(&scope)?).await;
     /// Lists the events that wait for a webhook.
-    WebhookEvents {
-        tenant: String,
-        webhook: String,
-    },
-    WebhookList {
-        tenant: String,
-    },
+    WebhookEvents { tenant: String, webhook: String } =>
+        webhooks::events(vault, &tenant, &webhook).await;
+    WebhookList { tenant: String } => webhooks::list(vault, &tenant);
     /// Makes the events that wait for a webhook due now.
-    WebhookRetry {
-        tenant: String,
-        webhook: String,
-    },
+    WebhookRetry { tenant: String, webhook: String } =>
+        webhooks::retry(vault, &tenant, &webhook).await;
     /// Replaces the key that signs webhooks.
-    WebhookRotateKey,
+    WebhookRotateKey => webhooks::rotate_key(vault).await;
 }
 
 /// Prints no members: `KeyImport` holds the text of a key, `Import` the rows of a file.
@@ -238,87 +217,15 @@ impl Command {
             Ok(json) => {
                 serde_json::from_slice(&json).map_or_else(|_| unreadable(), CommandAnswer::Done)
             }
+            Err(CommandRefusal::ReadOnly(why)) if vault.disk_state() == DiskState::Writable => {
+                CommandAnswer::Refused(vec![String::from(why)])
+            }
             Err(CommandRefusal::ReadOnly(why)) => {
                 let (free_bytes, floor_bytes) = vault.upkeep().disk_room().unzip();
                 let (why, free_bytes) = (String::from(why), free_bytes.flatten());
                 CommandAnswer::ReadOnly { why, free_bytes, floor_bytes }
             }
             Err(CommandRefusal::Sentences(sentences)) => CommandAnswer::Refused(sentences),
-        }
-    }
-
-    async fn carry_out(
-        self,
-        vault: &Vault,
-        clock_control: ClockControl,
-    ) -> Result<Vec<u8>, CommandRefusal> {
-        match self {
-            Self::AdvanceClock { seconds } => Ok(advance(vault, clock_control, seconds).await?),
-            Self::ApplicationCreate { tenant, application } => {
-                Ok(access::create_application(vault, &tenant, &application).await?)
-            }
-            Self::ApplicationList { tenant } => Ok(access::list_applications(vault, &tenant)?),
-            Self::AuditExport { next, from, to } => Ok(audit::export(vault, next, from, to).await?),
-            Self::AuditReceipt => Ok(audit::receipt(vault).await?),
-            Self::AuditVerify { since, public_key } => {
-                Ok(audit::verify(vault, since.as_deref(), public_key.as_deref()).await?)
-            }
-            Self::Backup { file } => Ok(back_up(vault, file).await?),
-            Self::Export { tenant, recipients, file } => {
-                Ok(transfer::export(vault, &tenant, &recipients, file).await?)
-            }
-            Self::Import(rows) => Ok(transfer::import(vault, rows).await?),
-            Self::ImportBegin { tenant, import, again } => {
-                Ok(transfer::begin(vault, &tenant, &import, again).await?)
-            }
-            Self::ImportCompare { tenant, import, rows, digest } => {
-                Ok(transfer::compare(vault, &tenant, &import, rows, &digest)?)
-            }
-            Self::KeyCreate { tenant, application } => {
-                Ok(access::create_key(vault, &tenant, &application).await?)
-            }
-            Self::KeyDelete { tenant, application, key } => {
-                Ok(access::delete_key(vault, &tenant, &application, &key).await?)
-            }
-            Self::KeyImport { tenant, application, text } => {
-                Ok(access::import_key(vault, &tenant, &application, &text).await?)
-            }
-            Self::Lifecycle(command) => Ok(command.carry_out(vault).await?),
-            Self::MasterHandover => Ok(vault_keys::begin_handover(vault)?),
-            Self::MasterShares { check, set, needed, hashes } => {
-                Ok(vault_keys::note_shares(vault, &check, &set, needed, &hashes).await?)
-            }
-            Self::MasterShareSet { set } => Ok(vault_keys::share_set(vault, &set)?),
-            Self::MasterRotate { public, sealed } => {
-                Ok(vault_keys::take_handed(vault, &public, &sealed).await?)
-            }
-            Self::Progress { job } => Ok(progress::read(vault, &job)?),
-            Self::Report { settings } => Ok(compliance_report::render(vault, &settings).await?),
-            Self::TenantCreate { name, r#type, threeds, quotas } => {
-                Ok(access::create_tenant(vault, name, &r#type, threeds, &quotas).await?)
-            }
-            Self::TenantList => Ok(access::list_tenants(vault)?),
-            Self::TenantSet { tenant, name, threeds, quotas } => {
-                Ok(access::change_tenant(vault, &tenant, name, threeds, quotas).await?)
-            }
-            Self::VaultKeyDestroy { scope, number } => {
-                Ok(vault_keys::destroy(vault, &KeyScope::parse(&scope)?, number).await?)
-            }
-            Self::VaultKeyList => Ok(vault_keys::list(vault).await?),
-            Self::VaultKeyRotate { scope } => {
-                Ok(vault_keys::rotate(vault, &KeyScope::parse(&scope)?).await?)
-            }
-            Self::VaultKeyWait { scope } => {
-                Ok(progress::wait_for_rotation(vault, &KeyScope::parse(&scope)?).await?)
-            }
-            Self::WebhookEvents { tenant, webhook } => {
-                Ok(webhooks::events(vault, &tenant, &webhook).await?)
-            }
-            Self::WebhookList { tenant } => Ok(webhooks::list(vault, &tenant)?),
-            Self::WebhookRetry { tenant, webhook } => {
-                Ok(webhooks::retry(vault, &tenant, &webhook).await?)
-            }
-            Self::WebhookRotateKey => Ok(webhooks::rotate_key(vault).await?),
         }
     }
 }
@@ -352,9 +259,9 @@ async fn advance(
         return Err(Error::invalid("seconds", format!("At most {most} seconds at once.")));
     }
     vault.clock().advance(Duration::from_secs(seconds));
-    let removed = vault.upkeep().sweep_all().await?;
+    let removed = vault.upkeep().by(Authority::Anyone).sweep_all().await?;
     vault.access().write_last_uses().await?;
-    for (_, refreshed) in vault.card_ranges().refresh_all().await {
+    for (_, refreshed) in vault.card_ranges().by(Authority::Anyone).refresh_all().await {
         refreshed?;
     }
     let now = vault.now().to_wire();

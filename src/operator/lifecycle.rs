@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::app::{DeletionStep, Erasure, Error, MatchingRecords, Vault, Write, encode_erasure};
@@ -14,66 +13,34 @@ use crate::domain::id::{ApplicationId, TenantId};
 use crate::http::wire::application;
 use crate::operator::access::{application_id, bytes, tenant_id};
 
-/// A command that ends something, or changes an application.
-#[derive(Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
-pub enum LifecycleCommand {
-    /// Deletes an application with its keys.
-    ApplicationDelete { tenant: String, application: String },
-    /// `change` has members of the body of `PUT /applications/{id}`; those that are absent stay.
-    ApplicationSet { tenant: String, application: String, change: Map<String, Value> },
-    /// Deletes the records of a person. Either `fingerprint` or `metadata` finds them.
-    Erase { tenant: String, fingerprint: Option<String>, metadata: BTreeMap<String, String> },
-    /// Finds the records that `Erase` would delete.
-    EraseFind { tenant: String, fingerprint: Option<String>, metadata: BTreeMap<String, String> },
-    /// Deletes a tenant, or goes on with its deletion. The client repeats it until nothing is left.
-    TenantDelete { tenant: String, go_on: bool },
-}
-
-impl LifecycleCommand {
-    pub(super) async fn carry_out(self, vault: &Vault) -> Result<Vec<u8>, Error> {
-        match self {
-            Self::ApplicationDelete { tenant, application } => {
-                delete_application(vault, &tenant, &application).await
-            }
-            Self::ApplicationSet { tenant, application, change } => {
-                set_application(vault, &tenant, &application, &change).await
-            }
-            Self::Erase { tenant, fingerprint, metadata } => {
-                erase_person(vault, &tenant, fingerprint, metadata).await
-            }
-            Self::EraseFind { tenant, fingerprint, metadata } => {
-                find_person(vault, &tenant, fingerprint, metadata).await
-            }
-            Self::TenantDelete { tenant, go_on } => delete_tenant(vault, &tenant, go_on).await,
-        }
-    }
-}
-
 /// Begins the deletion of a tenant unless `go_on`, and removes rows for a moment. The client repeats
 /// the command with `go_on` until nothing is left, and shows how far it is.
-async fn delete_tenant(vault: &Vault, tenant: &str, go_on: bool) -> Result<Vec<u8>, Error> {
+pub(super) async fn delete_tenant(
+    vault: &Vault,
+    tenant: &str,
+    go_on: bool,
+) -> Result<Vec<u8>, Error> {
     let tenant = tenant_id(tenant)?;
     if !go_on {
-        vault.access().deletion().begin(tenant, None).await?;
+        vault.deletion().begin(tenant, None).await?;
     }
     let mut removed: usize = 0;
     for _ in 0..DELETION_COMMAND_STEPS {
-        if !vault.access().deletion().is_under_way(tenant)? {
+        if !vault.deletion().is_under_way(tenant)? {
             break;
         }
-        match vault.access().deletion().step_of(tenant).await? {
+        match vault.deletion().step_of(tenant).await? {
             DeletionStep::Removed(count) => removed = removed.saturating_add(count),
             DeletionStep::Finished(_) | DeletionStep::Idle => (),
         }
     }
-    let is_done = !vault.access().deletion().is_under_way(tenant)?;
+    let is_done = !vault.deletion().is_under_way(tenant)?;
     let answer = json!({"id": tenant.to_string(), "deleted": is_done, "removed_rows": removed});
     Ok(answer.to_string().into_bytes())
 }
 
 /// `change` has members of the body of `PUT /applications/{id}`; those that are absent stay.
-async fn set_application(
+pub(super) async fn set_application(
     vault: &Vault,
     tenant: &str,
     id: &str,
@@ -95,14 +62,18 @@ async fn set_application(
     Ok(bytes(application::render(&changed, &keys)))
 }
 
-async fn delete_application(vault: &Vault, tenant: &str, id: &str) -> Result<Vec<u8>, Error> {
+pub(super) async fn delete_application(
+    vault: &Vault,
+    tenant: &str,
+    id: &str,
+) -> Result<Vec<u8>, Error> {
     let (tenant, id): (TenantId, ApplicationId) = (tenant_id(tenant)?, application_id(id)?);
     vault.access().delete_application(tenant, id, None).await?;
     Ok(br#"{"deleted":true}"#.to_vec())
 }
 
 /// Finds the records of a person, without deleting any.
-async fn find_person(
+pub(super) async fn find_person(
     vault: &Vault,
     tenant: &str,
     fingerprint: Option<String>,
@@ -125,7 +96,7 @@ async fn find_person(
 }
 
 /// Deletes the records of a person and answers with the signed receipt.
-async fn erase_person(
+pub(super) async fn erase_person(
     vault: &Vault,
     tenant: &str,
     fingerprint: Option<String>,

@@ -23,14 +23,12 @@ pub use audit::render_report;
 pub use client::{CommandExchange, ask};
 pub use command::{ClockControl, Command, CommandAnswer};
 pub use compliance_report::{CheckedThing, ComplianceReportSettings, KnownSettings, TlsFacts};
-pub use lifecycle::LifecycleCommand;
 pub use socket::{Socket, SocketFailure};
 pub use transfer::ImportRows;
 pub use user::user_of;
 
 use std::path::{Path, PathBuf};
 
-/// The path of the socket for commands.
 pub fn socket_path(data_directory: &Path) -> PathBuf {
     data_directory.join("operator.sock")
 }

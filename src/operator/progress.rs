@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::app::{Error, RotationProgress, Vault};
 use crate::bounds::{ROTATION_ANSWER_AFTER, ROTATION_LOOK};
 use crate::domain::id::TenantId;
+use crate::operator::access::text;
 use crate::operator::vault_keys::KeyScope;
 
 /// The done part and the total, or null if there is no work of this name.
@@ -17,7 +18,7 @@ pub(super) fn read(vault: &Vault, job: &str) -> Result<Vec<u8>, Error> {
     } else {
         vault.upkeep().jobs().progress(job)
     };
-    Ok(bytes(&progress.map_or(Value::Null, |(done, total)| json!({"done": done, "total": total}))))
+    Ok(text(&progress.map_or(Value::Null, |(done, total)| json!({"done": done, "total": total}))))
 }
 
 /// Waits for the end of the rotations of a scope. Answers after a while in any case, so that the
@@ -28,7 +29,7 @@ pub(super) async fn wait_for_rotation(vault: &Vault, scope: &KeyScope) -> Result
         let left = vault.rotation().progress()?.scopes;
         let left = left.iter().filter(|it| concerns(scope, **it)).count();
         if left == 0 || waited >= ROTATION_ANSWER_AFTER {
-            return Ok(bytes(&json!({ "left": left })));
+            return Ok(text(&json!({ "left": left })));
         }
         tokio::time::sleep(ROTATION_LOOK).await;
         waited = waited.saturating_add(ROTATION_LOOK);
@@ -43,8 +44,4 @@ fn concerns(scope: &KeyScope, rotated: Option<TenantId>) -> bool {
         KeyScope::Server => rotated.is_none(),
         KeyScope::Tenant(tenant) => rotated == Some(*tenant),
     }
-}
-
-fn bytes(value: &Value) -> Vec<u8> {
-    value.to_string().into_bytes()
 }

@@ -1,9 +1,9 @@
 //! The server of the operator's socket. The socket has mode 0600, the server checks the user of
 //! each client, and a connection carries one command.
 
-use std::fmt;
+use std::collections::HashMap;
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,22 +16,23 @@ use tokio::time::timeout;
 
 use crate::app::{RefusedAttempt, Vault, originated};
 use crate::bounds::{
-    OPERATOR_COMMAND_BYTES_MAX, OPERATOR_COMMAND_MAX, OPERATOR_COMMANDS_MAX, OPERATOR_READ_MAX,
+    OPERATOR_COMMAND_BYTES_MAX, OPERATOR_COMMAND_MAX, OPERATOR_COMMANDS_MAX,
+    OPERATOR_CONVERSATIONS_MAX, OPERATOR_READ_MAX,
 };
 use crate::domain::audit::RefusalReason;
 use crate::domain::origin::Origin;
+use crate::files::SocketFile;
 use crate::operator::command::{ClockControl, Command, CommandAnswer};
 use crate::operator::socket_path;
 use crate::operator::user::user_of;
+use crate::server::{AddressLimit, Permit, Permits};
 
 pub struct Socket {
+    /// Before the listener, which keeps the file of the socket from being another one.
+    file: SocketFile,
     listener: UnixListener,
-    path: PathBuf,
-    /// The user id of the socket file, which is that of this process.
-    owner: u32,
 }
 
-/// The failure to make the socket.
 #[derive(Debug)]
 pub struct SocketFailure {
     pub path: PathBuf,
@@ -43,42 +44,64 @@ impl Socket {
     /// existing socket file is therefore left from a process that has ended, and is removed.
     pub fn bind(data_directory: &Path) -> Result<Self, SocketFailure> {
         let path = socket_path(data_directory);
-        let bound = || {
-            match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                Ok(()) | Err(_) => (),
-            }
-            let listener = UnixListener::bind(&path)?;
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
-            let owner = std::fs::metadata(&path)?.uid();
-            Ok((listener, owner))
-        };
-        match bound() {
-            Ok((listener, owner)) => Ok(Self { listener, path, owner }),
-            Err(source) => Err(SocketFailure { path, source }),
-        }
+        let bound = SocketFile::bind(&path).and_then(|(listener, file)| {
+            // Without the socket the command line opens the data file. If the removal at the end
+            // fails, it gets a refused connection first.
+            Ok(Self { file, listener: UnixListener::from_std(listener)? })
+        });
+        bound.map_err(|source| SocketFailure { path, source })
     }
 
     /// Serves several commands at once, so that a long one, such as a backup, does not delay
-    /// another, such as deleting a key.
+    /// another, such as deleting a key. Each user has a share of its own.
     pub async fn serve(self, vault: Arc<Vault>, clock_control: ClockControl) {
-        let places = Arc::new(Semaphore::new(OPERATOR_COMMANDS_MAX));
+        let mut shares: HashMap<u32, Share> = HashMap::new();
         // Dropping the set ends its tasks.
         let mut conversations = JoinSet::new();
         loop {
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            match self.listener.accept().await {
-                Ok((stream, _)) => {
-                    let served = converse(stream, self.owner, Arc::clone(&vault), clock_control);
-                    conversations.spawn(async move {
-                        timeout(OPERATOR_COMMAND_MAX, served).await.ok();
-                        drop(place);
-                    });
-                }
+            let Ok((stream, _)) = self.listener.accept().await else {
                 // The process is out of file descriptors; wait for some to be closed.
-                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
-            }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            };
             while conversations.try_join_next().is_some() {}
+            let Ok(peer) = stream.peer_cred().map(|peer| peer.uid()) else { continue };
+            let may_command = may_command(peer, self.file.owner());
+            // All users that may not command share one share.
+            let share = shares.entry(if may_command { peer } else { u32::MAX }).or_default();
+            let address = Ipv4Addr::LOCALHOST.into();
+            let Ok(permit) = share.places.take(address, AddressLimit::Unbounded) else { continue };
+            let permit = Arc::new(permit);
+            let served = Conversation {
+                stream,
+                user: may_command.then_some(Arc::clone(&share.commands)),
+                permit: Arc::clone(&permit),
+                origin: Arc::new(Origin::of_user(user_of(peer))),
+            };
+            let served = served.hold(Arc::clone(&vault), clock_control);
+            conversations.spawn(async move {
+                tokio::select! {
+                    biased;
+                    () = permit.ended() => {}
+                    _ = timeout(OPERATOR_COMMAND_MAX, served) => {}
+                }
+            });
+        }
+    }
+}
+
+/// The connections and commands of one user. The oldest connection that has not sent its command
+/// makes room for another.
+struct Share {
+    commands: Arc<Semaphore>,
+    places: Permits,
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Self {
+            commands: Arc::new(Semaphore::new(OPERATOR_COMMANDS_MAX)),
+            places: Permits::new(OPERATOR_CONVERSATIONS_MAX, None),
         }
     }
 }
@@ -91,31 +114,39 @@ const fn may_command(peer: u32, owner: u32) -> bool {
     peer == owner || peer == 0
 }
 
-async fn converse(
-    mut stream: UnixStream,
-    owner: u32,
-    vault: Arc<Vault>,
-    clock_control: ClockControl,
-) -> io::Result<()> {
-    let peer = stream.peer_cred()?.uid();
-    let origin = Arc::new(Origin::of_user(user_of(peer)));
-    let answer = if may_command(peer, owner) {
-        let read = timeout(OPERATOR_READ_MAX, read_command(&mut stream)).await;
-        match read.map_err(|_elapsed| io::ErrorKind::TimedOut)?? {
-            Some(command) => originated(origin, command.run(&vault, clock_control)).await,
-            None => CommandAnswer::Refused(vec![String::from("This is not a command.")]),
-        }
-    } else {
-        vault.audit().refusals().note(&RefusedAttempt {
-            reason: RefusalReason::OtherUser,
-            route: SOCKET_NAME,
-            caller: None,
-            origin,
-        });
-        CommandAnswer::Refused(vec![String::from("Only the server's own user may command it.")])
-    };
-    stream.write_all(&serde_json::to_vec(&answer)?).await?;
-    stream.shutdown().await
+/// A connection, which carries one command.
+struct Conversation {
+    stream: UnixStream,
+    /// The places of the user's commands; `None` for a user that may not command.
+    user: Option<Arc<Semaphore>>,
+    permit: Arc<Permit>,
+    origin: Arc<Origin>,
+}
+
+impl Conversation {
+    async fn hold(mut self, vault: Arc<Vault>, clock_control: ClockControl) -> io::Result<()> {
+        let answer = if let Some(places) = self.user {
+            let read = timeout(OPERATOR_READ_MAX, read_command(&mut self.stream)).await;
+            let command = read.map_err(|_elapsed| io::ErrorKind::TimedOut)??;
+            self.permit.keep();
+            // The semaphore is never closed. A client that does not read its answer has no place.
+            let _place = places.acquire_owned().await.map_err(io::Error::other)?;
+            match command {
+                Some(command) => originated(self.origin, command.run(&vault, clock_control)).await,
+                None => CommandAnswer::Refused(vec![String::from("This is not a command.")]),
+            }
+        } else {
+            vault.audit().refusals().note(&RefusedAttempt {
+                reason: RefusalReason::OtherUser,
+                route: SOCKET_NAME,
+                caller: None,
+                origin: self.origin,
+            });
+            CommandAnswer::Refused(vec![String::from("Only the server's own user may command it.")])
+        };
+        self.stream.write_all(&serde_json::to_vec(&answer)?).await?;
+        self.stream.shutdown().await
+    }
 }
 
 /// The client ends its command by closing its side of the connection.
@@ -126,16 +157,4 @@ async fn read_command(stream: &mut UnixStream) -> io::Result<Option<Command>> {
     Ok(serde_json::from_slice(&bytes).ok())
 }
 
-impl Drop for Socket {
-    fn drop(&mut self) {
-        // Without the socket the command line opens the data file. If the removal fails, it gets a
-        // refused connection first.
-        std::fs::remove_file(&self.path).ok();
-    }
-}
-
-impl fmt::Debug for Socket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Socket").field("path", &self.path).finish_non_exhaustive()
-    }
-}
+opaque_debug!(Socket);

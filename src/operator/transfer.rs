@@ -11,11 +11,11 @@ use crate::app::{
 };
 use crate::bounds::{IMPORT_PAGE_ROWS_MAX, KEYS_PER_APPLICATION_MAX};
 use crate::domain::container::Container;
-use crate::domain::id::{ApplicationId, TenantId};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::token::Token;
 use crate::http::wire::json::Object;
 use crate::http::wire::{application, proxy, tenant, token, webhook};
+use crate::operator::access::{application_id, tenant_id, text};
 use crate::secret::Secret;
 
 /// The version of the lines of an export.
@@ -53,7 +53,7 @@ pub(super) async fn export(
     let (tenant, recipients) = (tenant_id(tenant)?, recipients.to_vec());
     let target = ExportTarget { tenant, path, recipients };
     let done = Transfer::of(vault).export(&target, render).await?;
-    Ok(bytes(&json!({
+    Ok(text(&json!({
         "applications": done.applications,
         "proxies": done.proxies,
         "tokens": done.tokens,
@@ -69,7 +69,7 @@ pub(super) async fn begin(
     again: bool,
 ) -> Result<Vec<u8>, Error> {
     let state = Transfer::of(vault).begin(tenant_id(tenant)?, import, again).await?;
-    Ok(bytes(&summary(state)))
+    Ok(text(&summary(state)))
 }
 
 pub(super) fn compare(
@@ -80,17 +80,14 @@ pub(super) fn compare(
     digest: &str,
 ) -> Result<Vec<u8>, Error> {
     let is_same = Transfer::of(vault).was_of(tenant_id(tenant)?, import, rows, digest)?;
-    Ok(bytes(&json!({"same": is_same})))
+    Ok(text(&json!({"same": is_same})))
 }
 
 pub(super) async fn import(vault: &Vault, it: ImportRows) -> Result<Vec<u8>, Error> {
     if it.rows.len() > IMPORT_PAGE_ROWS_MAX {
         return Err(Error::invalid("rows", format!("At most {IMPORT_PAGE_ROWS_MAX} at once.")));
     }
-    let application = it.application.as_deref().map(ApplicationId::parse);
-    if application == Some(None) {
-        return Err(Error::NotFound("application"));
-    }
+    let application = it.application.as_deref().map(application_id).transpose()?;
     let page = ImportPage {
         tenant: tenant_id(&it.tenant)?,
         import: it.import,
@@ -102,7 +99,7 @@ pub(super) async fn import(vault: &Vault, it: ImportRows) -> Result<Vec<u8>, Err
         mode: if it.check { ImportMode::Check } else { ImportMode::Write },
         ahead: it.ahead,
         skips_bad: it.skip_bad,
-        application: application.flatten(),
+        application,
         parse: if it.applications { parse_row } else { parse_token_row },
     };
     let done = Transfer::of(vault).import(&page).await?;
@@ -111,7 +108,7 @@ pub(super) async fn import(vault: &Vault, it: ImportRows) -> Result<Vec<u8>, Err
         .iter()
         .map(|bad| json!({"row": bad.row, "mistakes": bad.mistakes.by_path()}))
         .collect();
-    Ok(bytes(&json!({
+    Ok(text(&json!({
         "created": done.created,
         "duplicates": done.duplicates,
         "applications": done.applications,
@@ -152,10 +149,10 @@ fn parse_row(text: &str) -> ImportRow {
     };
     let row = Secret::new(row);
     let body = row.expose();
-    let text = |name: &str| body.get(name).and_then(Value::as_str);
+    let member = |name: &str| body.get(name).and_then(Value::as_str);
     match body.get("kind").map(|kind| kind.as_str().unwrap_or_default()) {
         None | Some("token") => {
-            let (draft, created_at) = (token::parse_draft(body), text("created_at"));
+            let (draft, created_at) = (token::parse_draft(body), member("created_at"));
             let created_at = created_at.map(String::from);
             ImportRow::Token(Box::new(RowDraft { draft, created_at }))
         }
@@ -165,7 +162,7 @@ fn parse_row(text: &str) -> ImportRow {
             let texts = texts.filter_map(Value::as_str);
             let keys = texts.take(KEYS_PER_APPLICATION_MAX.saturating_add(1));
             ImportRow::Application(Box::new(ApplicationRow {
-                id: text("id").map(String::from),
+                id: member("id").map(String::from),
                 draft: application::parse_draft(body),
                 keys: keys.map(|text| Secret::new(String::from(text))).collect(),
             }))
@@ -234,12 +231,4 @@ fn render_token(token: &Token) -> Secret<Vec<u8>> {
     object.time("created_at", token.created_at);
     object.display("created_by", token.created_by);
     object.close()
-}
-
-fn tenant_id(text: &str) -> Result<TenantId, Error> {
-    TenantId::parse(text).ok_or(Error::NotFound("tenant"))
-}
-
-fn bytes(value: &Value) -> Vec<u8> {
-    value.to_string().into_bytes()
 }

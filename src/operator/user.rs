@@ -15,7 +15,6 @@ use crate::domain::origin::SystemUser;
 
 const PASSWD: &str = "/etc/passwd";
 
-/// The user with this number.
 pub fn user_of(uid: u32) -> SystemUser {
     let mut bytes = Vec::new();
     // Without a list there is no name; the number is what counts.

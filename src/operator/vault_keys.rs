@@ -9,6 +9,7 @@ use crate::domain::hex;
 use crate::domain::id::TenantId;
 use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
+use crate::operator::access::{tenant_id, text};
 
 pub(super) async fn list(vault: &Vault) -> Result<Vec<u8>, Error> {
     let inventory = vault.keys().inventory().await?;
@@ -17,13 +18,13 @@ pub(super) async fn list(vault: &Vault) -> Result<Vec<u8>, Error> {
     let rotation = |it: &ListedRotation| {
         json!({
             "scope": scope(it.tenant),
-            "phase": it.phase.name(),
+            "phase": it.phase.as_str(),
             "started_at": it.started_at.to_wire(),
         })
     };
     let rotations: Vec<_> = inventory.rotations.iter().map(rotation).collect();
     let master = &inventory.master;
-    Ok(bytes(&json!({
+    Ok(text(&json!({
         "master": {
             "id": master.check,
             "created_at": master.made_at.map(Timestamp::to_wire),
@@ -45,7 +46,7 @@ pub(super) async fn rotate(vault: &Vault, scope: &KeyScope) -> Result<Vec<u8>, E
             let NewSigner { number, public_key } = vault.rotation().rotate_audit().await?;
             let public_key = hex::encode(&public_key);
             let rotated = json!({"scope": "audit", "number": number, "public_key": public_key});
-            return Ok(bytes(&json!({ "rotated": [rotated] })));
+            return Ok(text(&json!({ "rotated": [rotated] })));
         }
         KeyScope::Server => {
             let number = vault.rotation().rotate_server().await?;
@@ -68,7 +69,7 @@ pub(super) async fn rotate(vault: &Vault, scope: &KeyScope) -> Result<Vec<u8>, E
             }
         }
     }
-    Ok(bytes(&json!({ "rotating": begun })))
+    Ok(text(&json!({ "rotating": begun })))
 }
 
 pub(super) async fn destroy(
@@ -79,21 +80,21 @@ pub(super) async fn destroy(
     let tenant = match scope {
         KeyScope::Audit => {
             vault.rotation().destroy_audit_key(number).await?;
-            return Ok(bytes(&json!({"destroyed": number})));
+            return Ok(text(&json!({"destroyed": number})));
         }
         KeyScope::Server => None,
         KeyScope::Tenant(tenant) => Some(*tenant),
         KeyScope::AllTenants => return Err(Error::invalid("tenant", "One tenant at a time.")),
     };
     vault.rotation().destroy_key(tenant, number).await?;
-    Ok(bytes(&json!({"destroyed": number})))
+    Ok(text(&json!({"destroyed": number})))
 }
 
 pub(super) fn begin_handover(vault: &Vault) -> Result<Vec<u8>, Error> {
     let (public, check) = (vault.rotation().begin_handover()?, vault.rotation().master_check()?);
     let previous = vault.rotation().master_before()?;
     let public = hex::encode(&public);
-    Ok(bytes(&json!({"public": public, "master": check, "previous": previous})))
+    Ok(text(&json!({"public": public, "master": check, "previous": previous})))
 }
 
 pub(super) async fn take_handed(
@@ -105,14 +106,13 @@ pub(super) async fn take_handed(
     let public = hex::decode(public).ok_or_else(unreadable)?;
     let sealed = hex::decode_all(sealed).ok_or_else(unreadable)?;
     let MasterRotation { check, keys } = vault.rotation().take_handed(public, sealed).await?;
-    Ok(bytes(&json!({"master": check, "keys": keys})))
+    Ok(text(&json!({"master": check, "keys": keys})))
 }
 
 /// The owner of keys.
 #[derive(Debug)]
 pub(super) enum KeyScope {
     AllTenants,
-    /// The audit chain.
     Audit,
     Server,
     Tenant(TenantId),
@@ -120,12 +120,12 @@ pub(super) enum KeyScope {
 
 impl KeyScope {
     /// `audit`, `server`, `tenants`, or a tenant's id.
-    pub(super) fn parse(text: &str) -> Result<Self, Error> {
-        match text {
+    pub(super) fn parse(name: &str) -> Result<Self, Error> {
+        match name {
             "audit" => Ok(Self::Audit),
             "server" => Ok(Self::Server),
             "tenants" => Ok(Self::AllTenants),
-            id => TenantId::parse(id).map(Self::Tenant).ok_or(Error::NotFound("tenant")),
+            id => tenant_id(id).map(Self::Tenant),
         }
     }
 }
@@ -133,7 +133,7 @@ impl KeyScope {
 fn listed(key: &ListedKey, inventory: &KeyInventory) -> Value {
     json!({
         "scope": scope(key.tenant),
-        "purpose": key.purpose.map_or("other", |purpose| purpose.name()),
+        "purpose": key.purpose.map_or("other", |purpose| purpose.as_str()),
         "number": key.number,
         "state": key.state.name(),
         "created_at": key.made_at.map(Timestamp::to_wire),
@@ -155,10 +155,6 @@ fn days(at: Timestamp, inventory: &KeyInventory) -> u64 {
     inventory.counted_at.since(at).as_secs().div_euclid(DAY)
 }
 
-fn bytes(value: &Value) -> Vec<u8> {
-    value.to_string().into_bytes()
-}
-
 /// Records that shares are made, because they are equivalent to the key. Refuses shares of another
 /// key.
 pub(super) async fn note_shares(
@@ -176,17 +172,17 @@ pub(super) async fn note_shares(
         .keys()
         .note_shares(check, &ShareSet { set, needed, made_at: vault.now(), hashes })
         .await?;
-    Ok(bytes(&json!({"master": check})))
+    Ok(text(&json!({"master": check})))
 }
 
 pub(super) fn share_set(vault: &Vault, set: &str) -> Result<Vec<u8>, Error> {
     let set = hex::decode(set).ok_or_else(|| Error::invalid("set", "This is no set."))?;
     let Some((known, word)) = vault.keys().share_set(set)? else {
-        return Ok(bytes(&json!({"known": false})));
+        return Ok(text(&json!({"known": false})));
     };
     let hashes: Vec<_> = known.hashes.iter().map(|hash| hex::encode(hash)).collect();
     let chain_differs = word == ChainWord::Differs;
-    Ok(bytes(&json!({
+    Ok(text(&json!({
         "known": true,
         "needed": known.needed,
         "made_at": known.made_at.to_wire(),

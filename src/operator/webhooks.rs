@@ -3,28 +3,29 @@
 use serde_json::{Value, json};
 
 use crate::app::{Error, ListedWebhook, PendingEvent, Vault};
-use crate::domain::id::{TenantId, WebhookId};
+use crate::domain::id::WebhookId;
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
+use crate::operator::access::{tenant_id, text};
 
 pub(super) fn list(vault: &Vault, tenant: &str) -> Result<Vec<u8>, Error> {
     let found = vault.webhooks().list_with_queues(tenant_id(tenant)?)?;
-    Ok(bytes(&Value::from(found.iter().map(listed).collect::<Vec<_>>())))
+    Ok(text(&Value::from(found.iter().map(listed).collect::<Vec<_>>())))
 }
 
 pub(super) async fn events(vault: &Vault, tenant: &str, webhook: &str) -> Result<Vec<u8>, Error> {
     let found = vault.webhooks().pending(tenant_id(tenant)?, webhook_id(webhook)?).await?;
-    Ok(bytes(&Value::from(found.iter().map(event).collect::<Vec<_>>())))
+    Ok(text(&Value::from(found.iter().map(event).collect::<Vec<_>>())))
 }
 
 pub(super) async fn retry(vault: &Vault, tenant: &str, webhook: &str) -> Result<Vec<u8>, Error> {
     let due = vault.webhooks().retry(tenant_id(tenant)?, webhook_id(webhook)?).await?;
-    Ok(bytes(&json!({ "due": due })))
+    Ok(text(&json!({ "due": due })))
 }
 
 pub(super) async fn rotate_key(vault: &Vault) -> Result<Vec<u8>, Error> {
     let public_key = vault.webhooks().rotate_key().await?;
-    Ok(bytes(&json!({ "public_key_pem": public_key })))
+    Ok(text(&json!({ "public_key_pem": public_key })))
 }
 
 /// Without the URL, whose path may hold a token of the receiver.
@@ -59,14 +60,6 @@ fn event(it: &PendingEvent) -> Value {
     })
 }
 
-fn bytes(value: &Value) -> Vec<u8> {
-    value.to_string().into_bytes()
-}
-
-fn tenant_id(text: &str) -> Result<TenantId, Error> {
-    TenantId::parse(text).ok_or(Error::NotFound("tenant"))
-}
-
-fn webhook_id(text: &str) -> Result<WebhookId, Error> {
-    WebhookId::parse(text).ok_or(Error::NotFound("webhook"))
+fn webhook_id(id: &str) -> Result<WebhookId, Error> {
+    WebhookId::parse(id).ok_or(Error::NotFound("webhook"))
 }

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
@@ -12,6 +11,7 @@ use tokio::time::Instant;
 
 use crate::bounds::{NAME_KEPT, NAME_LOOKUPS_MAX, NAMES_KEPT_MAX};
 use crate::crypto::Random;
+use crate::lock::Lock;
 use crate::names::Resolver;
 
 /// A source of addresses. Tests have one of their own.
@@ -31,7 +31,7 @@ impl Lookup for Resolver {
 #[derive(Debug)]
 pub struct Addresses {
     source: Box<dyn Lookup>,
-    kept: Mutex<HashMap<String, KeptAddresses>>,
+    kept: Lock<HashMap<String, KeptAddresses>>,
     lookups: Semaphore,
     kept_for: Duration,
 }
@@ -50,7 +50,7 @@ impl Addresses {
 
     pub(super) fn of(source: Box<dyn Lookup>, kept_for: Duration) -> Self {
         let lookups = Semaphore::new(NAME_LOOKUPS_MAX);
-        Self { source, kept: Mutex::default(), lookups, kept_for }
+        Self { source, kept: Lock::default(), lookups, kept_for }
     }
 
     /// Returns the addresses in the order in which to try them. Callers judge what they get here,
@@ -76,12 +76,16 @@ impl Addresses {
 
     fn remembered(&self, host: &str) -> Option<Vec<IpAddr>> {
         let now = Instant::now();
-        self.kept().get(host).filter(|kept| kept.until > now).map(|kept| kept.addresses.clone())
+        self.kept
+            .lock()
+            .get(host)
+            .filter(|kept| kept.until > now)
+            .map(|kept| kept.addresses.clone())
     }
 
     fn remember(&self, host: String, addresses: Vec<IpAddr>) {
         let now = Instant::now();
-        let mut kept = self.kept();
+        let mut kept = self.kept.lock();
         if kept.len() >= NAMES_KEPT_MAX {
             kept.retain(|_, kept| kept.until > now);
         }
@@ -90,10 +94,5 @@ impl Addresses {
             let until = now.checked_add(self.kept_for).unwrap_or(now);
             kept.insert(host, KeptAddresses { addresses, until });
         }
-    }
-
-    fn kept(&self) -> MutexGuard<'_, HashMap<String, KeptAddresses>> {
-        // No code panics while it holds the lock, so poisoned data is still valid.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

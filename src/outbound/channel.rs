@@ -19,16 +19,18 @@ use tokio_rustls::client::TlsStream;
 use crate::app::{OutboundFailure, OutboundResponse};
 use crate::bounds::{
     H1_BUFFER_BYTES_MAX, H2_CONNECTION_WINDOW_BYTES, H2_FRAME_BYTES_MAX, H2_HEADER_TABLE_BYTES,
-    H2_PING_AFTER, H2_PING_MAX, H2_SEND_BYTES_MAX, H2_STREAM_WINDOW_BYTES,
-    OUTBOUND_ANSWER_BYTES_FREE, OUTBOUND_BEFORE_HEAD_BYTES_MAX, OUTBOUND_CLOSE_MAX,
+    H2_MISTAKES_MAX, H2_PING_AFTER, H2_PING_MAX, H2_SEND_BYTES_MAX, H2_STREAM_WINDOW_BYTES,
+    OUTBOUND_ANSWER_BYTES_FREE, OUTBOUND_ANSWER_BYTES_PER_FRAME, OUTBOUND_ANSWER_FRAMES_FREE,
+    OUTBOUND_BEFORE_HEAD_BYTES_MAX, OUTBOUND_BODY_BYTES_AHEAD, OUTBOUND_CLOSE_MAX,
     OUTBOUND_FIRST_BYTE_MAX, OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_HEADERS_COUNT_MAX,
     OUTBOUND_STREAMS_MAX,
 };
 use crate::metrics::Gauge;
 use crate::outbound::dial::{DialFailure, explain};
 use crate::outbound::message::{Message, Protocol};
-use crate::outbound::watched::{ReadAllowance, Watched, WriteAttempts};
+use crate::outbound::watched::{HttpTap, ReadAllowance, TlsTap, Watched, WriteAttempts};
 use crate::secret::{Secret, SecretBody, SecretBuffer};
+use crate::server::frame_budget::{FrameBudget, ServedRequests};
 use crate::server::tasks::Tasks;
 
 /// The reason for a failed exchange. Only one without a byte sent may be tried again.
@@ -38,20 +40,13 @@ pub enum ExchangeFailure {
     Sent(OutboundFailure),
 }
 
-/// The limits of an exchange.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits<'a> {
     pub deadline: Instant,
     pub response_bytes_max: usize,
-    /// The memory of large answers.
-    pub budget: Option<AnswerBudget<'a>>,
-}
-
-/// The memory of the large answers of one tenant, and of all tenants, in bytes.
-#[derive(Debug, Clone, Copy)]
-pub struct AnswerBudget<'a> {
-    pub tenant: &'a Semaphore,
-    pub all: &'a Semaphore,
+    /// The memory of large answers, in bytes: of a tenant, of all tenants, and the parts of both for
+    /// callers without a secret key.
+    pub budgets: &'a [&'a Semaphore],
 }
 
 /// A connection that is ready for a request.
@@ -59,13 +54,12 @@ pub struct AnswerBudget<'a> {
 pub struct Channel {
     sender: Sender,
     attempts: WriteAttempts,
-    reads: ReadAllowance,
     lease: Arc<Lease>,
 }
 
 #[derive(Debug)]
 enum Sender {
-    Http1(http1::SendRequest<SecretBody>),
+    Http1(http1::SendRequest<SecretBody>, ReadAllowance),
     Http2(http2::SendRequest<SecretBody>, Arc<Streams>),
 }
 
@@ -75,6 +69,7 @@ struct Streams {
     in_flight: AtomicUsize,
     /// The peer's own maximum.
     most: AtomicUsize,
+    sent: ServedRequests,
 }
 
 /// A request in flight on a shared connection.
@@ -83,6 +78,7 @@ struct InFlight(Arc<Streams>);
 impl InFlight {
     fn begin(streams: &Arc<Streams>) -> Self {
         streams.in_flight.fetch_add(1, Ordering::Relaxed);
+        streams.sent.add();
         Self(Arc::clone(streams))
     }
 }
@@ -132,24 +128,25 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for ConnectionTasks {
 impl Channel {
     /// Begins HTTP on a TLS connection, in the protocol that the handshake has chosen.
     pub async fn open(
-        stream: TlsStream<TcpStream>,
+        stream: TlsStream<Watched<TcpStream, TlsTap>>,
         tasks: &Tasks,
         open: &Arc<Gauge>,
     ) -> Result<Self, &'static str> {
         const NOT_HTTP: &str = "the server does not speak HTTP";
         let is_h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        let attempts = WriteAttempts::default();
         let lease = Arc::new(Semaphore::new(0));
         let tasks = ConnectionTasks { tasks: tasks.clone(), lease: Arc::clone(&lease) };
         let lease = Arc::new(Lease(lease));
-        let reads = ReadAllowance::default();
-        let watched = Watched::new(stream, attempts.clone(), reads.clone(), Arc::clone(open));
-        let io = TokioIo::new(watched);
+        let sent = ServedRequests::default();
+        let frames = is_h2.then(|| FrameBudget::of_destination(sent.clone()));
+        let tap = HttpTap::new(&stream.get_ref().0.tap, frames, Arc::clone(open));
+        let (attempts, reads) = (tap.attempts.clone(), tap.reads.clone());
+        let io = TokioIo::new(Watched::new(stream, tap));
         let sender = if is_h2 {
             let builder = http2_builder(tasks.clone());
             let (sender, connection) = builder.handshake(io).await.ok().ok_or(NOT_HTTP)?;
             let most = AtomicUsize::new(OUTBOUND_STREAMS_MAX);
-            let streams = Arc::new(Streams { in_flight: AtomicUsize::new(0), most });
+            let streams = Arc::new(Streams { in_flight: AtomicUsize::new(0), most, sent });
             let seen = Arc::clone(&streams);
             let mut connection = Box::pin(connection);
             tasks.execute(poll_fn(move |cx| {
@@ -166,20 +163,19 @@ impl Channel {
                 .max_header_size(OUTBOUND_HEADER_BYTES_MAX);
             let (sender, connection) = builder.handshake(io).await.ok().ok_or(NOT_HTTP)?;
             tasks.execute(async move { drop(connection.await) });
-            Sender::Http1(sender)
+            Sender::Http1(sender, reads)
         };
-        Ok(Self { sender, attempts, reads, lease })
+        Ok(Self { sender, attempts, lease })
     }
 
     /// The same connection for a further request at the same time. `None` if it takes only one.
     pub(super) fn share(&self) -> Option<Self> {
         match &self.sender {
-            Sender::Http1(_) => None,
+            Sender::Http1(..) => None,
             Sender::Http2(sender, streams) => {
                 let sender = Sender::Http2(sender.clone(), Arc::clone(streams));
-                let lease = Arc::clone(&self.lease);
-                let (attempts, reads) = (self.attempts.clone(), self.reads.clone());
-                Some(Self { sender, attempts, reads, lease })
+                let (attempts, lease) = (self.attempts.clone(), Arc::clone(&self.lease));
+                Some(Self { sender, attempts, lease })
             }
         }
     }
@@ -187,7 +183,7 @@ impl Channel {
     /// Returns whether the connection is open and takes one more request now.
     pub(super) fn has_room(&self) -> bool {
         match &self.sender {
-            Sender::Http1(sender) => !sender.is_closed(),
+            Sender::Http1(sender, _) => !sender.is_closed(),
             Sender::Http2(sender, streams) => {
                 let most = streams.most.load(Ordering::Relaxed).min(OUTBOUND_STREAMS_MAX);
                 !sender.is_closed() && streams.in_flight.load(Ordering::Relaxed) < most
@@ -197,14 +193,14 @@ impl Channel {
 
     pub(super) fn is_closed(&self) -> bool {
         match &self.sender {
-            Sender::Http1(sender) => sender.is_closed(),
+            Sender::Http1(sender, _) => sender.is_closed(),
             Sender::Http2(sender, _) => sender.is_closed(),
         }
     }
 
     pub(super) fn is_idle(&self) -> bool {
         match &self.sender {
-            Sender::Http1(_) => true,
+            Sender::Http1(..) => true,
             Sender::Http2(_, streams) => streams.in_flight.load(Ordering::Relaxed) == 0,
         }
     }
@@ -217,7 +213,7 @@ impl Channel {
     /// Resolves when the connection takes a request; false if it is closed.
     pub(super) async fn is_ready(&mut self) -> bool {
         match &mut self.sender {
-            Sender::Http1(sender) => sender.ready().await.is_ok(),
+            Sender::Http1(sender, _) => sender.ready().await.is_ok(),
             Sender::Http2(sender, _) => sender.ready().await.is_ok(),
         }
     }
@@ -227,7 +223,7 @@ impl Channel {
     /// too, so that this is known only of HTTP/1.1.
     fn is_unsent(&self, before: u64) -> bool {
         match &self.sender {
-            Sender::Http1(_) => self.attempts.seal(before),
+            Sender::Http1(..) => self.attempts.seal(before),
             Sender::Http2(..) => false,
         }
     }
@@ -244,9 +240,9 @@ impl Channel {
         let head_until = Instant::now().checked_add(OUTBOUND_FIRST_BYTE_MAX);
         let head_until = head_until.unwrap_or(limits.deadline).min(limits.deadline);
         let (answer, _in_flight) = match &mut self.sender {
-            Sender::Http1(sender) => {
+            Sender::Http1(sender, reads) => {
                 let request = message.request(Protocol::Http1).map_err(unsent)?;
-                self.reads.allow(OUTBOUND_BEFORE_HEAD_BYTES_MAX);
+                reads.allow(OUTBOUND_BEFORE_HEAD_BYTES_MAX);
                 (timeout_at(head_until, sender.try_send_request(request)).await, None)
             }
             Sender::Http2(sender, streams) => {
@@ -271,8 +267,11 @@ impl Channel {
             }
             Err(_) => return Err(ExchangeFailure::Sent(OutboundFailure::TimedOut)),
         };
-        self.reads.allow_all();
-        let read = timeout_at(limits.deadline, read(answer, limits)).await;
+        let reads = match &self.sender {
+            Sender::Http1(_, reads) => Some(reads),
+            Sender::Http2(..) => None,
+        };
+        let read = timeout_at(limits.deadline, read(answer, limits, reads)).await;
         read.unwrap_or(Err(OutboundFailure::TimedOut)).map_err(ExchangeFailure::Sent)
     }
 }
@@ -290,6 +289,7 @@ fn http2_builder(tasks: ConnectionTasks) -> http2::Builder<ConnectionTasks> {
         .max_send_buf_size(H2_SEND_BYTES_MAX)
         // We never use streams that the peer opens.
         .max_concurrent_streams(0)
+        .max_local_error_reset_streams(H2_MISTAKES_MAX)
         .keep_alive_interval(H2_PING_AFTER)
         .keep_alive_timeout(H2_PING_MAX);
     builder
@@ -314,29 +314,50 @@ fn broken(error: &hyper::Error) -> &'static str {
 async fn read(
     answer: Response<Incoming>,
     limits: Limits<'_>,
+    reads: Option<&ReadAllowance>,
 ) -> Result<OutboundResponse, OutboundFailure> {
     const TOO_LARGE: OutboundFailure = OutboundFailure::Broken("the server's answer is too large");
     const NO_ROOM: OutboundFailure = OutboundFailure::Broken("no memory is left for the answer");
+    const TOO_MANY: OutboundFailure =
+        OutboundFailure::Broken("the server's answer has too many pieces or headers");
     let (head, mut body) = answer.into_parts();
     if head.status == StatusCode::SWITCHING_PROTOCOLS {
         return Err(OutboundFailure::Broken("the server changed the protocol"));
+    }
+    // hyper counts those of HTTP/1.1 alone.
+    if head.headers.len() > OUTBOUND_HEADERS_COUNT_MAX {
+        return Err(TOO_MANY);
     }
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if announced > limits.response_bytes_max {
         return Err(TOO_LARGE);
     }
-    let mut shares: [Option<SemaphorePermit<'_>>; 2] = [None, None];
+    let mut shares: Vec<Option<SemaphorePermit<'_>>> =
+        limits.budgets.iter().map(|_| None).collect();
     let mut bytes = SecretBuffer::with_capacity(announced.min(OUTBOUND_ANSWER_BYTES_FREE));
+    let mut frames = 0_usize;
+    if let Some(reads) = reads {
+        reads.allow(OUTBOUND_BODY_BYTES_AHEAD);
+    }
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| OutboundFailure::Broken(broken(&error)))?;
+        // Each piece costs a microsecond, whatever its length.
+        frames = frames.saturating_add(1);
+        let earned = bytes.len().checked_div(OUTBOUND_ANSWER_BYTES_PER_FRAME).unwrap_or(0);
+        if frames > OUTBOUND_ANSWER_FRAMES_FREE.saturating_add(earned) {
+            return Err(TOO_MANY);
+        }
         let Some(data) = frame.data_ref() else { continue };
+        if let Some(reads) = reads {
+            reads.allow_piece(data.len());
+        }
         let length = bytes.len().saturating_add(data.len());
         if length > limits.response_bytes_max {
             return Err(TOO_LARGE);
         }
-        if let Some(budget) = limits.budget.filter(|_| length > OUTBOUND_ANSWER_BYTES_FREE) {
+        if length > OUTBOUND_ANSWER_BYTES_FREE {
             let more = u32::try_from(data.len()).ok().ok_or(NO_ROOM)?;
-            for (budget, share) in [budget.tenant, budget.all].into_iter().zip(&mut shares) {
+            for (budget, share) in limits.budgets.iter().zip(&mut shares) {
                 let more = budget.try_acquire_many(more).ok().ok_or(NO_ROOM)?;
                 match share {
                     Some(share) => share.merge(more),
@@ -345,6 +366,9 @@ async fn read(
             }
         }
         bytes.extend(data);
+    }
+    if let Some(reads) = reads {
+        reads.allow_all();
     }
     let value = |value: &[u8]| Secret::new(value.to_vec());
     let headers = head.headers.iter().map(|(name, it)| (name.to_string(), value(it.as_bytes())));

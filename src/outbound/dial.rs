@@ -10,8 +10,8 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::names::first_success;
+use crate::outbound::watched::{TlsTap, Watched};
 
-/// The reason for a missing connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DialFailure {
     /// There is no address, or none that may be called.
@@ -45,7 +45,7 @@ pub async fn dial(
     name: ServerName<'static>,
     tls: &TlsConnector,
     within: Duration,
-) -> Result<TlsStream<TcpStream>, DialFailure> {
+) -> Result<TlsStream<Watched<TcpStream, TlsTap>>, DialFailure> {
     let shares = u32::try_from(addresses.len()).unwrap_or(u32::MAX).saturating_add(1);
     let share = within.checked_div(shares).unwrap_or_default();
     let connected = async {
@@ -56,7 +56,8 @@ pub async fn dial(
         let socket = socket.await.unwrap_or(Err(DialFailure::NoAddress))?;
         // Messages are written whole, so delaying small writes would only cost time.
         socket.set_nodelay(true).ok();
-        tls.connect(name, socket).await.map_err(|error| explain(&error))
+        let watched = Watched::new(socket, TlsTap::new());
+        tls.connect(name, watched).await.map_err(|error| explain(&error))
     };
     timeout(within, connected).await.unwrap_or(Err(DialFailure::Silent))
 }

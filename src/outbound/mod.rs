@@ -37,7 +37,6 @@ mod tests;
 mod trust;
 mod watched;
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -59,14 +58,13 @@ use crate::server::CertificateProblem;
 use crate::server::tasks::Tasks;
 
 pub use self::addresses::Addresses;
-use self::channel::AnswerBudget;
 pub use self::channel::{Channel, ExchangeFailure, Limits};
 pub use self::dial::{DialFailure, dial};
 pub use self::guard::Scope;
 use self::guard::{Admission, Guard};
 pub use self::message::Message;
 use self::observe::Results;
-use self::pool::{Destination, Place, Pool, PoolSizes};
+use self::pool::{Destination, Place, Pool, PoolSizes, SharedPlaces};
 pub use self::trust::system_bundle;
 
 /// Sends requests of tenants to the destinations that the guard allows.
@@ -76,7 +74,7 @@ pub struct OutboundClient {
     tls: Option<Trusted>,
     pool: Arc<Pool>,
     /// The memory of large answers while they arrive, in bytes.
-    budget: Semaphore,
+    budget: SharedPlaces,
     open: Arc<Gauge>,
     results: Results,
     tasks: Tasks,
@@ -130,7 +128,7 @@ impl OutboundClient {
             addresses,
             tls: tls.transpose()?,
             pool,
-            budget: Semaphore::new(OUTBOUND_ANSWERS_BYTES_MAX),
+            budget: SharedPlaces::new(OUTBOUND_ANSWERS_BYTES_MAX),
             open: Arc::default(),
             results: Results::default(),
             tasks: tasks.clone(),
@@ -141,7 +139,7 @@ impl OutboundClient {
     async fn attempt(&self, sent: OutboundRequest) -> Result<OutboundResponse, OutboundFailure> {
         let begun = Instant::now();
         let deadline = begun.checked_add(sent.timeout).unwrap_or(begun);
-        let OutboundRequest { tenant, method, url, headers, body, identity, .. } = sent;
+        let OutboundRequest { tenant, credential, method, url, headers, body, identity, .. } = sent;
         let refused = OutboundFailure::Refused;
         let admission = self.guard.admit(&url.host, url.port).map_err(refused)?;
         let message = Message::new(&method, &url, &headers, body).map_err(refused)?;
@@ -155,11 +153,13 @@ impl OutboundClient {
             port: url.port,
             identity: identity.map(fingerprint),
         };
-        let place = self.pool.enter(destination, deadline, || trusted.connector(identity)).await;
+        let connector = || trusted.connector(identity);
+        let place = self.pool.enter(destination, credential, deadline, connector).await;
         let place = place.map_err(refused)?.ok_or(OutboundFailure::Unreachable(NO_PLACE))?;
-        let budget = Some(AnswerBudget { tenant: &place.answers, all: &self.budget });
+        let budgets = [&place.answers, &self.budget].into_iter().flat_map(|it| it.of(credential));
+        let budgets: Vec<&Semaphore> = budgets.map(AsRef::as_ref).collect();
         let response_bytes_max = sent.response_bytes_max;
-        let limits = Limits { deadline, response_bytes_max, budget };
+        let limits = Limits { deadline, response_bytes_max, budgets: &budgets };
         if let Some(channel) = place.kept_channel().await {
             match exchange(&place, channel, &message, limits).await {
                 // Nothing was sent: the server had closed the connection. A new one is tried once.
@@ -251,8 +251,4 @@ impl Outbound for OutboundClient {
     }
 }
 
-impl fmt::Debug for OutboundClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OutboundClient").field("guard", &self.guard).finish_non_exhaustive()
-    }
-}
+opaque_debug!(OutboundClient);

@@ -5,7 +5,6 @@ use crate::log::{Event, Value};
 use crate::metrics::{Counter, FamilyKind, Label, Observe, Page};
 use crate::outbound::OutboundClient;
 
-/// Finished requests by their results.
 #[derive(Debug, Default)]
 pub(super) struct Results {
     answered: Counter,

@@ -1,17 +1,18 @@
 //! Places for requests, and connections that are kept for the next one, by destination.
 //!
-//! A request takes a place of its destination and one of all places, and waits for them for a
-//! bounded time. A connection exists only for requests with places, or as one of a bounded number of
+//! A request takes a place of its destination, one of its tenant and one of all places, and waits for
+//! them for a bounded time. Callers without a secret key take at most half of each. A connection exists only for requests with places, or as one of a bounded number of
 //! idle ones.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::ClientConfig;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use crate::app::Credential;
 use crate::bounds::{
     OUTBOUND_IDLE_MARGIN, OUTBOUND_IDLE_MAX, OUTBOUND_IDLE_PER_DESTINATION_MAX,
     OUTBOUND_IDLE_TIME_MAX, OUTBOUND_READY_MAX, OUTBOUND_REQUESTS_MAX,
@@ -19,6 +20,7 @@ use crate::bounds::{
     OUTBOUND_SWEEP_PERIOD, OUTBOUND_TENANT_ANSWERS_BYTES_MAX, OUTBOUND_WAIT_MAX,
 };
 use crate::domain::id::TenantId;
+use crate::lock::Lock;
 use crate::metrics::Counter;
 use crate::outbound::channel::Channel;
 
@@ -58,8 +60,8 @@ impl Default for PoolSizes {
 #[derive(Debug)]
 pub(super) struct Pool {
     sizes: PoolSizes,
-    places: Arc<Semaphore>,
-    state: Mutex<PoolState>,
+    places: SharedPlaces,
+    state: Lock<PoolState>,
     waits: Counter,
 }
 
@@ -70,17 +72,37 @@ struct PoolState {
     tenants: HashMap<TenantId, TenantState>,
 }
 
+/// Places, or bytes, with the half of them that callers without a secret key may take.
+#[derive(Debug, Clone)]
+pub(super) struct SharedPlaces {
+    pub(super) all: Arc<Semaphore>,
+    public: Arc<Semaphore>,
+}
+
+impl SharedPlaces {
+    pub(super) fn new(count: usize) -> Self {
+        let public = Arc::new(Semaphore::new(count.div_ceil(2)));
+        Self { all: Arc::new(Semaphore::new(count)), public }
+    }
+
+    /// All that a request takes of. Strangers wait for each other first.
+    pub(super) fn of(&self, credential: Credential) -> impl Iterator<Item = &Arc<Semaphore>> {
+        let public = (credential == Credential::Public).then_some(&self.public);
+        public.into_iter().chain([&self.all])
+    }
+}
+
 #[derive(Debug)]
 struct TenantState {
-    places: Arc<Semaphore>,
+    places: SharedPlaces,
     /// The tenant's share of the memory of answers, in bytes.
-    answers: Arc<Semaphore>,
+    answers: SharedPlaces,
     users: usize,
 }
 
 #[derive(Debug)]
 struct DestinationState {
-    places: Arc<Semaphore>,
+    places: SharedPlaces,
     tls: Arc<ClientConfig>,
     /// The newest last.
     kept: Vec<KeptChannel>,
@@ -106,9 +128,9 @@ pub(super) struct Place {
     user: DestinationUser,
     pub(super) tls: Arc<ClientConfig>,
     /// The tenant's share of the memory of answers.
-    pub(super) answers: Arc<Semaphore>,
-    /// Of the destination, of its tenant, and of all.
-    _permits: [OwnedSemaphorePermit; 3],
+    pub(super) answers: SharedPlaces,
+    /// Of the destination, of its tenant, and of all; empty until it has them.
+    permits: Vec<OwnedSemaphorePermit>,
 }
 
 /// Holds the state of a destination while a request uses it.
@@ -118,17 +140,9 @@ struct DestinationUser {
     destination: Destination,
 }
 
-/// A request that may take places: of its destination and of its tenant.
-struct BegunUse {
-    user: DestinationUser,
-    places: [Arc<Semaphore>; 2],
-    answers: Arc<Semaphore>,
-    tls: Arc<ClientConfig>,
-}
-
 impl Drop for DestinationUser {
     fn drop(&mut self) {
-        let mut state = self.pool.lock();
+        let mut state = self.pool.state.lock();
         let PoolState { destinations, tenants } = &mut *state;
         if let Some(known) = destinations.get_mut(&self.destination) {
             known.users = known.users.saturating_sub(1);
@@ -150,8 +164,8 @@ impl Pool {
     pub(super) fn new(sizes: PoolSizes) -> Self {
         Self {
             sizes,
-            places: Arc::new(Semaphore::new(sizes.requests)),
-            state: Mutex::default(),
+            places: SharedPlaces::new(sizes.requests),
+            state: Lock::default(),
             waits: Counter::default(),
         }
     }
@@ -161,41 +175,46 @@ impl Pool {
     pub(super) async fn enter<E>(
         self: &Arc<Self>,
         destination: Destination,
+        credential: Credential,
         deadline: Instant,
         tls: impl FnOnce() -> Result<Arc<ClientConfig>, E>,
     ) -> Result<Option<Place>, E> {
-        let BegunUse { user, places: [own, tenant], answers, tls } =
-            self.begin(destination, tls)?;
+        let (mut place, [own, tenant]) = self.begin(destination, tls)?;
         let taken = async {
-            let all = Arc::clone(&self.places);
-            if let Ok(own) = Arc::clone(&own).try_acquire_owned()
-                && let Ok(tenant) = Arc::clone(&tenant).try_acquire_owned()
-                && let Ok(all) = Arc::clone(&all).try_acquire_owned()
-            {
-                return Some([own, tenant, all]);
+            // First its own place: a request that waits for its destination takes no other place.
+            let wanted =
+                || [&own, &tenant, &self.places].into_iter().flat_map(|it| it.of(credential));
+            let at_once = wanted().map(|places| Arc::clone(places).try_acquire_owned());
+            if let Ok(permits) = at_once.collect::<Result<Vec<_>, _>>() {
+                return Some(permits);
             }
             self.waits.add(1);
-            // First its own place: a request that waits for its destination takes no other place.
-            let own = own.acquire_owned().await.ok()?;
-            let tenant = tenant.acquire_owned().await.ok()?;
-            Some([own, tenant, all.acquire_owned().await.ok()?])
+            let mut permits = Vec::new();
+            for places in wanted() {
+                permits.push(Arc::clone(places).acquire_owned().await.ok()?);
+            }
+            Some(permits)
         };
         let until = Instant::now().checked_add(self.sizes.wait).unwrap_or(deadline);
         let permits = timeout_at(until.min(deadline), taken).await.ok().flatten();
-        Ok(permits.map(|permits| Place { user, tls, answers, _permits: permits }))
+        Ok(permits.map(|permits| {
+            place.permits = permits;
+            place
+        }))
     }
 
+    /// A request that may take places: of its destination and of its tenant.
     fn begin<E>(
         self: &Arc<Self>,
         destination: Destination,
         tls: impl FnOnce() -> Result<Arc<ClientConfig>, E>,
-    ) -> Result<BegunUse, E> {
-        let mut state = self.lock();
+    ) -> Result<(Place, [SharedPlaces; 2]), E> {
+        let mut state = self.state.lock();
         let PoolState { destinations, tenants } = &mut *state;
         let known = match destinations.entry(destination.clone()) {
             std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::hash_map::Entry::Vacant(new) => new.insert(DestinationState {
-                places: Arc::new(Semaphore::new(self.sizes.requests_per_destination)),
+                places: SharedPlaces::new(self.sizes.requests_per_destination),
                 tls: tls()?,
                 kept: Vec::new(),
                 users: 0,
@@ -203,16 +222,16 @@ impl Pool {
         };
         known.users = known.users.saturating_add(1);
         let tenant = tenants.entry(destination.tenant).or_insert_with(|| TenantState {
-            places: Arc::new(Semaphore::new(self.sizes.requests_per_tenant)),
-            answers: Arc::new(Semaphore::new(OUTBOUND_TENANT_ANSWERS_BYTES_MAX)),
+            places: SharedPlaces::new(self.sizes.requests_per_tenant),
+            answers: SharedPlaces::new(OUTBOUND_TENANT_ANSWERS_BYTES_MAX),
             users: 0,
         });
         tenant.users = tenant.users.saturating_add(1);
-        let places = [Arc::clone(&known.places), Arc::clone(&tenant.places)];
-        let answers = Arc::clone(&tenant.answers);
+        let places = [known.places.clone(), tenant.places.clone()];
+        let answers = tenant.answers.clone();
         let tls = Arc::clone(&known.tls);
         let user = DestinationUser { pool: Arc::clone(self), destination };
-        Ok(BegunUse { user, places, answers, tls })
+        Ok((Place { user, tls, answers, permits: Vec::new() }, places))
     }
 
     /// Closes connections that were idle for too long, for as long as the server runs.
@@ -225,42 +244,36 @@ impl Pool {
 
     pub(super) fn close_expired(&self) {
         let now = Instant::now();
-        self.lock().destinations.retain(|_, state| {
+        self.state.lock().destinations.retain(|_, state| {
             state.kept.retain(|kept| kept.is_usable(now));
             state.users > 0 || !state.kept.is_empty()
         });
     }
 
-    /// The connections that are kept.
     pub(super) fn kept(&self) -> u64 {
-        let kept = self.lock().destinations.values().map(|state| state.kept.len()).sum::<usize>();
+        let kept =
+            self.state.lock().destinations.values().map(|state| state.kept.len()).sum::<usize>();
         u64::try_from(kept).unwrap_or(u64::MAX)
     }
 
-    /// The requests that had to wait for a place.
     pub(super) fn waits(&self) -> u64 {
         self.waits.get()
     }
 
     #[cfg(test)]
     pub(super) fn destinations(&self) -> usize {
-        self.lock().destinations.len()
+        self.state.lock().destinations.len()
     }
 
     /// As if all kept connections had been idle for too long.
     #[cfg(test)]
     pub(super) fn close_all(&self) {
-        self.lock().destinations.clear();
+        self.state.lock().destinations.clear();
     }
 
     #[cfg(test)]
     pub(super) fn tenants(&self) -> usize {
-        self.lock().tenants.len()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, PoolState> {
-        // No code panics while it holds the lock, so poisoned data is still valid.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().tenants.len()
     }
 }
 
@@ -278,7 +291,7 @@ impl Place {
     /// The newest one of HTTP/1.1, which it removes, or a share of one of HTTP/2.
     fn take(&self) -> Option<Channel> {
         let now = Instant::now();
-        let mut state = self.user.pool.lock();
+        let mut state = self.user.pool.state.lock();
         let state = state.destinations.get_mut(&self.user.destination)?;
         state.kept.retain(|kept| kept.is_usable(now));
         let at = state.kept.iter().rposition(|kept| kept.channel.has_room())?;
@@ -307,7 +320,7 @@ impl Place {
         if channel.share().is_none() {
             self.insert(channel, time, OUTBOUND_IDLE_PER_DESTINATION_MAX);
         } else if let Some(state) =
-            self.user.pool.lock().destinations.get_mut(&self.user.destination)
+            self.user.pool.state.lock().destinations.get_mut(&self.user.destination)
         {
             let until = Instant::now().checked_add(time);
             let same = state.kept.iter_mut().find(|kept| kept.channel.is_same(&channel));
@@ -319,7 +332,7 @@ impl Place {
 
     fn insert(&self, channel: Channel, time: Duration, most: usize) {
         let Some(until) = Instant::now().checked_add(time) else { return };
-        let destinations = &mut self.user.pool.lock().destinations;
+        let destinations = &mut self.user.pool.state.lock().destinations;
         let kept = destinations.values().map(|state| state.kept.len()).sum::<usize>();
         if kept >= OUTBOUND_IDLE_MAX {
             close_oldest(destinations);

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rustls::client::WantsClientCert;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::{TLS12, TLS13};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore};
 
 use crate::app::ClientIdentity;
 use crate::server::{CertificateProblem, read_bundle};
@@ -45,23 +46,23 @@ pub(super) fn roots(
 
 /// For requests without a client certificate.
 pub(super) fn anonymous(roots: Arc<RootCertStore>) -> Result<Arc<ClientConfig>, rustls::Error> {
-    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_protocol_versions(&[&TLS13, &TLS12])?
-        .with_root_certificates(roots);
-    Ok(with_protocols(builder.with_no_client_auth()))
+    Ok(with_protocols(builder(roots)?.with_no_client_auth()))
+}
+
+fn builder(
+    roots: Arc<RootCertStore>,
+) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, rustls::Error> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider);
+    Ok(builder.with_protocol_versions(&[&TLS13, &TLS12])?.with_root_certificates(roots))
 }
 
 pub(super) fn identified(
     roots: Arc<RootCertStore>,
     identity: &ClientIdentity,
 ) -> Result<Arc<ClientConfig>, &'static str> {
-    const TLS: &str = "TLS cannot be set up";
     let pair = parse_identity(identity.pem.expose().as_bytes())?;
-    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_protocol_versions(&[&TLS13, &TLS12])
-        .ok()
-        .ok_or(TLS)?
-        .with_root_certificates(roots);
+    let builder = builder(roots).map_err(|_unavailable| "TLS cannot be set up")?;
     let resolver = Arc::new(SingleCertAndKey::from(pair));
     Ok(with_protocols(builder.with_client_cert_resolver(resolver)))
 }

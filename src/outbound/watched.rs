@@ -1,5 +1,5 @@
-//! The byte stream under an HTTP connection. It records whether HTTP has tried to write, and counts
-//! open connections.
+//! The byte streams under TLS and under HTTP. They record whether HTTP has tried to write, count open
+//! connections, and end one whose server sends bytes or frames that are no part of an answer.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -9,7 +9,9 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::bounds::OUTBOUND_TLS_BYTES_MAX;
 use crate::metrics::Gauge;
+use crate::server::frame_budget::FrameBudget;
 
 /// The attempts to write on a connection so far. TLS may have sent a part of an attempt that failed,
 /// so the attempt is counted before it is made. As long as the number stays the same, nothing of what
@@ -50,6 +52,15 @@ impl ReadAllowance {
         self.0.store(bytes, Ordering::SeqCst);
     }
 
+    /// For a piece of a body that was delivered, with the size of its chunk.
+    pub(super) fn allow_piece(&self, bytes: usize) {
+        const CHUNK_BYTES: u64 = 16;
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let more = bytes.saturating_mul(2).saturating_add(CHUNK_BYTES);
+        let sum = |left: u64| Some(left.saturating_add(more));
+        self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, sum).ok();
+    }
+
     pub(super) fn allow_all(&self) {
         self.allow(u64::MAX);
     }
@@ -68,33 +79,95 @@ impl Default for ReadAllowance {
     }
 }
 
+/// A stream whose bytes a [`Tap`] sees on their way.
 #[derive(Debug)]
-pub(super) struct Watched<T> {
+pub struct Watched<T, P> {
     inner: T,
-    attempts: WriteAttempts,
-    reads: ReadAllowance,
-    open: Arc<Gauge>,
+    pub(super) tap: P,
 }
 
-impl<T> Watched<T> {
-    pub(super) fn new(
-        inner: T,
-        attempts: WriteAttempts,
-        reads: ReadAllowance,
-        open: Arc<Gauge>,
-    ) -> Self {
-        open.add(1);
-        Self { inner, attempts, reads, open }
+impl<T, P> Watched<T, P> {
+    pub(super) const fn new(inner: T, tap: P) -> Self {
+        Self { inner, tap }
     }
 }
 
-impl<T> Drop for Watched<T> {
+/// An error of a tap ends the stream.
+pub trait Tap: Unpin {
+    fn read(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    fn before_write(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn wrote(&mut self, _bytes: usize) {}
+}
+
+/// The bytes under TLS. The stream ends when its server sends TLS messages that carry no byte of
+/// HTTP, such as session tickets, which the TLS library processes for as long as they come.
+#[derive(Debug)]
+pub struct TlsTap(ReadAllowance);
+
+impl TlsTap {
+    pub(super) fn new() -> Self {
+        let reads = ReadAllowance::default();
+        reads.allow(OUTBOUND_TLS_BYTES_MAX);
+        Self(reads)
+    }
+}
+
+impl Tap for TlsTap {
+    fn read(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.spend(bytes.len())
+    }
+}
+
+/// The bytes of HTTP.
+#[derive(Debug)]
+pub(super) struct HttpTap {
+    pub(super) attempts: WriteAttempts,
+    /// Of the stream under TLS: each byte of HTTP allows [`OUTBOUND_TLS_BYTES_MAX`] again.
+    below: ReadAllowance,
+    pub(super) reads: ReadAllowance,
+    /// HTTP/2 only.
+    frames: Option<FrameBudget>,
+    open: Arc<Gauge>,
+}
+
+impl HttpTap {
+    pub(super) fn new(below: &TlsTap, frames: Option<FrameBudget>, open: Arc<Gauge>) -> Self {
+        open.add(1);
+        let (attempts, reads) = (WriteAttempts::default(), ReadAllowance::default());
+        Self { attempts, below: below.0.clone(), reads, frames, open }
+    }
+}
+
+impl Drop for HttpTap {
     fn drop(&mut self) {
         self.open.add(-1);
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
+impl Tap for HttpTap {
+    fn read(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.below.allow(OUTBOUND_TLS_BYTES_MAX);
+        self.reads.spend(bytes.len())?;
+        let is_allowed = self.frames.as_mut().is_none_or(|frames| frames.follow(bytes));
+        if is_allowed { Ok(()) } else { Err(io::ErrorKind::QuotaExceeded.into()) }
+    }
+
+    fn before_write(&mut self) -> io::Result<()> {
+        self.attempts.count()
+    }
+
+    fn wrote(&mut self, bytes: usize) {
+        if let Some(frames) = &mut self.frames {
+            frames.wrote(bytes);
+        }
+    }
+}
+
+impl<T: AsyncRead + Unpin, P: Tap> AsyncRead for Watched<T, P> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -102,19 +175,35 @@ impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.inner).poll_read(cx, buffer);
-        self.reads.spend(buffer.filled().len().saturating_sub(before))?;
+        let new = buffer.filled().get(before..).unwrap_or_default();
+        if !new.is_empty() {
+            self.tap.read(new)?;
+        }
         polled
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
+impl<T: AsyncWrite + Unpin, P: Tap> Watched<T, P> {
+    fn write(
+        &mut self,
+        write: impl FnOnce(Pin<&mut T>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        self.tap.before_write()?;
+        let polled = write(Pin::new(&mut self.inner));
+        if let Poll::Ready(Ok(bytes)) = polled {
+            self.tap.wrote(bytes);
+        }
+        polled
+    }
+}
+
+impl<T: AsyncWrite + Unpin, P: Tap> AsyncWrite for Watched<T, P> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.attempts.count()?;
-        Pin::new(&mut self.inner).poll_write(cx, bytes)
+        self.write(|inner| inner.poll_write(cx, bytes))
     }
 
     fn poll_write_vectored(
@@ -122,8 +211,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.attempts.count()?;
-        Pin::new(&mut self.inner).poll_write_vectored(cx, slices)
+        self.write(|inner| inner.poll_write_vectored(cx, slices))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -141,6 +229,8 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncReadExt as _;
+
     use super::*;
 
     #[test]
@@ -154,5 +244,21 @@ mod tests {
         assert!(attempts.seal(before));
         assert!(attempts.count().is_err());
         assert!(!attempts.seal(attempts.get() + 1));
+    }
+
+    #[tokio::test]
+    async fn a_stream_ends_after_too_many_bytes_of_tls_without_one_of_http() {
+        let most = usize::try_from(OUTBOUND_TLS_BYTES_MAX).unwrap();
+        let sent = vec![0; 4 * most];
+        let mut stream = Watched::new(sent.as_slice(), TlsTap::new());
+        let mut half = vec![0; most / 2];
+        // A byte of HTTP comes with each of them.
+        for _ in 0..4 {
+            stream.read_exact(&mut half).await.unwrap();
+            HttpTap::new(&stream.tap, None, Arc::default()).read(b"x").unwrap();
+        }
+        stream.read_exact(&mut half).await.unwrap();
+        stream.read_exact(&mut half).await.unwrap();
+        assert!(stream.read_u8().await.is_err());
     }
 }

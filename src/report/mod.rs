@@ -10,7 +10,6 @@ mod text;
 
 use crate::domain::time::Timestamp;
 
-/// The whole report.
 #[derive(Debug)]
 pub struct ComplianceReport {
     pub title: String,
@@ -33,7 +32,6 @@ pub struct Chapter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Requirement(pub &'static str, pub &'static str);
 
-/// One sentence, and its standing.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Finding {
     pub standing: Standing,
@@ -44,7 +42,6 @@ pub struct Finding {
 pub enum Standing {
     Attention,
     Good,
-    /// It could not be checked.
     Unknown,
 }
 
@@ -73,7 +70,6 @@ impl ComplianceReport {
         html::render(self)
     }
 
-    /// The number of things that could not be checked.
     pub fn unknown(&self) -> usize {
         let all = self.chapters.iter().flat_map(|chapter| &chapter.findings);
         all.filter(|it| it.standing == Standing::Unknown).count()
@@ -93,19 +89,16 @@ impl Chapter {
         Self { title, requirements, findings: Vec::new(), table: None }
     }
 
-    /// Adds a fact that is as it should be.
     #[must_use]
     pub fn good(self, sentence: impl Into<String>) -> Self {
         self.finding(Standing::Good, sentence)
     }
 
-    /// Adds a fact that needs attention.
     #[must_use]
     pub fn attention(self, sentence: impl Into<String>) -> Self {
         self.finding(Standing::Attention, sentence)
     }
 
-    /// Adds something that could not be checked.
     #[must_use]
     pub fn unknown(self, sentence: impl Into<String>) -> Self {
         self.finding(Standing::Unknown, sentence)

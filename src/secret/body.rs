@@ -6,7 +6,6 @@
 //! copy (HTTP/2 copies frames of less than 256 bytes). The chapter `promises.md` documents this.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -15,45 +14,69 @@ use hyper::body::{Body, Frame, SizeHint};
 
 use crate::secret::Secret;
 
-/// A whole body. It is sent as one frame.
+/// A whole body. It is sent as one frame, or as one for each piece.
 #[derive(Default)]
 pub struct SecretBody {
     /// `None` when the body is empty or was sent already.
     left: Option<Bytes>,
+    /// The pieces after it, the last one first.
+    rest: Vec<Bytes>,
 }
 
 impl SecretBody {
     pub const fn empty() -> Self {
-        Self { left: None }
+        Self { left: None, rest: Vec::new() }
     }
 
     pub fn new(bytes: Secret<Vec<u8>>) -> Self {
         if bytes.expose().is_empty() {
             return Self::empty();
         }
-        Self { left: Some(Bytes::from_owner(WipedBytes(bytes))) }
+        Self { left: Some(Bytes::from_owner(WipedBytes(bytes))), rest: Vec::new() }
     }
 
     /// Bytes with further owners that are not secret, such as a published document. They are not
     /// overwritten.
     pub fn shared(bytes: Bytes) -> Self {
-        Self { left: Some(bytes).filter(|bytes| !bytes.is_empty()) }
+        Self { left: Some(bytes).filter(|bytes| !bytes.is_empty()), rest: Vec::new() }
     }
 
-    /// The same body, which owns `share` until its bytes are sent or dropped.
+    /// The same body in pieces of this length. Each is memory of its own that is free when the piece
+    /// is sent or dropped, and owns what `share` gives for its length. The last piece asks first.
     #[must_use]
-    pub fn holding(self, share: impl Send + 'static) -> Self {
-        Self { left: self.left.map(|bytes| Bytes::from_owner(HeldBytes { bytes, _share: share })) }
+    pub fn in_pieces<S: Send + 'static>(
+        self,
+        bytes_max: usize,
+        mut share: impl FnMut(usize) -> S,
+    ) -> Self {
+        let mut rest = Vec::new();
+        for part in self.rest.iter().chain(&self.left) {
+            rest.extend(part.rchunks(bytes_max).map(|piece| {
+                let bytes = WipedBytes(Secret::new(piece.to_vec()));
+                Bytes::from_owner(HeldBytes { bytes, _share: share(piece.len()) })
+            }));
+        }
+        Self { left: rest.pop(), rest }
+    }
+
+    /// Drops a value once the last byte is sent or dropped.
+    #[must_use]
+    pub fn holding(mut self, share: impl Send + 'static) -> Self {
+        if let Some(last) = self.rest.first_mut().or(self.left.as_mut()) {
+            let bytes = std::mem::take(last);
+            *last = Bytes::from_owner(HeldBytes { bytes, _share: share });
+        }
+        self
     }
 
     /// The same bytes once more. They are overwritten when both bodies are gone.
     #[must_use]
     pub fn again(&self) -> Self {
-        Self { left: self.left.clone() }
+        Self { left: self.left.clone(), rest: self.rest.clone() }
     }
 
     pub fn len(&self) -> usize {
-        self.left.as_ref().map_or(0, Bytes::len)
+        self.left.iter().chain(&self.rest).map(Bytes::len).sum()
     }
 
     pub const fn is_empty(&self) -> bool {
@@ -87,7 +110,9 @@ impl Body for SecretBody {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.left.take().map(|bytes| Ok(Frame::data(bytes))))
+        let next = self.rest.pop();
+        let piece = std::mem::replace(&mut self.left, next);
+        Poll::Ready(piece.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -99,21 +124,17 @@ impl Body for SecretBody {
     }
 }
 
-impl fmt::Debug for SecretBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SecretBody(..)")
-    }
-}
+opaque_debug!(SecretBody);
 
-/// Bytes, and a value that is dropped together with them.
-struct HeldBytes<S> {
-    bytes: Bytes,
+/// Bytes, and a value that is dropped after them.
+struct HeldBytes<B, S> {
+    bytes: B,
     _share: S,
 }
 
-impl<S> AsRef<[u8]> for HeldBytes<S> {
+impl<B: AsRef<[u8]>, S> AsRef<[u8]> for HeldBytes<B, S> {
     fn as_ref(&self) -> &[u8] {
-        &self.bytes
+        self.bytes.as_ref()
     }
 }
 
@@ -148,6 +169,19 @@ mod tests {
         assert_eq!(format!("{body:?}"), "SecretBody(..)");
         assert_eq!(frame(&mut body).as_deref(), Some(&b"4242424242424242"[..]));
         assert_eq!((body.size_hint().exact(), body.is_end_stream()), (Some(0), true));
+        assert_eq!(frame(&mut body), None);
+    }
+
+    #[test]
+    fn pieces_are_the_same_body() {
+        let mut parts = Vec::new();
+        let body = SecretBody::from(String::from("ten bytes."));
+        let mut body = body.in_pieces(4, |bytes| parts.push(bytes));
+        assert_eq!((body.size_hint().exact(), parts), (Some(10), vec![4, 4, 2]));
+        for (piece, left) in [("te", 8), ("n by", 4), ("tes.", 0)] {
+            assert_eq!(frame(&mut body).as_deref(), Some(piece.as_bytes()));
+            assert_eq!((body.size_hint().exact(), body.is_end_stream()), (Some(left), left == 0));
+        }
         assert_eq!(frame(&mut body), None);
     }
 

@@ -1,7 +1,6 @@
 //! A growing buffer that leaves no copies in freed memory. To grow, it moves to a larger allocation
 //! and overwrites the old one, which a `Vec` would free as it is.
 
-use std::fmt;
 use std::io::{self, Write};
 
 use crate::secret::Secret;
@@ -98,11 +97,7 @@ impl Write for SecretBuffer {
     }
 }
 
-impl fmt::Debug for SecretBuffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SecretBuffer(..)")
-    }
-}
+opaque_debug!(SecretBuffer);
 
 #[cfg(test)]
 mod tests {

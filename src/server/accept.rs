@@ -2,8 +2,7 @@
 
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::server::ServerConfig;
@@ -11,9 +10,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 
 use crate::bounds;
+use crate::lock::SharedLock;
 use crate::log::{Event, Log, Value};
 use crate::server::connection::Connections;
-use crate::server::permits::{AddressLimit, ConnectionLimit, Permit, Permits, TrustedAddresses};
+use crate::server::permits::{AddressLimit, Permit, Permits, TrustedAddresses};
 use crate::server::responder::Responder;
 use crate::server::traffic::Traffic;
 
@@ -22,66 +22,14 @@ use crate::server::traffic::Traffic;
 pub(super) struct Acceptor {
     pub(super) connections: Connections,
     pub(super) permits: Permits,
-    pub(super) refused: Arc<ConnectionRefusals>,
     pub(super) traffic: Arc<Traffic>,
     pub(super) tls: TlsConfig,
     pub(super) trusted: TrustedAddresses,
     pub(super) log: Log,
 }
 
-/// Connections that were closed because a maximum was reached, since they were last logged: new ones,
-/// and strangers that made room for new ones.
-#[derive(Debug, Default)]
-pub(super) struct ConnectionRefusals {
-    in_all: AtomicU64,
-    per_address: AtomicU64,
-    strangers: AtomicU64,
-}
-
-impl ConnectionRefusals {
-    fn count(&self, full: ConnectionLimit) {
-        match full {
-            ConnectionLimit::InAll => &self.in_all,
-            ConnectionLimit::PerAddress => &self.per_address,
-        }
-        .fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn count_stranger(&self) {
-        self.strangers.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Returns the event to log, if connections were refused, and starts counting from zero.
-    pub(super) fn take(&self) -> Option<Event> {
-        let in_all = self.in_all.swap(0, Ordering::Relaxed);
-        let per_address = self.per_address.swap(0, Ordering::Relaxed);
-        let strangers = self.strangers.swap(0, Ordering::Relaxed);
-        (in_all > 0 || per_address > 0 || strangers > 0).then(|| {
-            Event::warn("connections_refused")
-                .with("in_all", Value::Count(in_all))
-                .with("per_address", Value::Count(per_address))
-                .with("strangers", Value::Count(strangers))
-        })
-    }
-}
-
 /// The TLS configuration of new connections, which a reload replaces.
-#[derive(Debug, Clone)]
-pub(super) struct TlsConfig(Arc<RwLock<Arc<ServerConfig>>>);
-
-impl TlsConfig {
-    pub(super) fn new(config: Arc<ServerConfig>) -> Self {
-        Self(Arc::new(RwLock::new(config)))
-    }
-
-    pub(super) fn replace(&self, config: Arc<ServerConfig>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = config;
-    }
-
-    fn current(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
-    }
-}
+pub(super) type TlsConfig = Arc<SharedLock<Arc<ServerConfig>>>;
 
 impl Acceptor {
     /// Accepts until a stop is asked for. Then the listener closes and the kernel refuses further
@@ -128,10 +76,9 @@ impl Acceptor {
                 traffic.open.add(1);
                 if permit.evicted {
                     traffic.strangers.add(1);
-                    self.refused.count_stranger();
                 }
                 let permit = Arc::new(permit);
-                let tls = self.tls.current();
+                let tls = Arc::clone(&self.tls.read());
                 let connections = self.connections.clone();
                 self.connections.tasks.spawn(async move {
                     let _place = OpenConnection { traffic, _permit: Arc::clone(&permit) };
@@ -142,10 +89,7 @@ impl Acceptor {
                     }
                 });
             }
-            Err(full) => {
-                self.refused.count(full);
-                self.traffic.full(full);
-            }
+            Err(full) => self.traffic.full(full),
         }
     }
 

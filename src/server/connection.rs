@@ -8,6 +8,7 @@ use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 
 use hyper::body::Incoming;
@@ -23,6 +24,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use crate::domain::shares::Claimant;
 use crate::secret::SecretBody;
 use crate::server::bounds::Bounds;
 use crate::server::clients::{ClientAuthorities, ClientVerifiers};
@@ -32,7 +34,7 @@ use crate::server::framing::Framing;
 use crate::server::header_limits::HeaderLimits;
 use crate::server::http2::{self, Http2State, IdleMonitor, MonitorDecision, Runner};
 use crate::server::panics;
-use crate::server::permits::Permit;
+use crate::server::permits::{Permit, RequestInFlight};
 use crate::server::plain_request::{self, is_plain_request};
 use crate::server::problem::{ProblemContext, ProblemReporter, ServerProblem};
 use crate::server::refusal_streak::RefusalStreak;
@@ -48,7 +50,7 @@ pub(super) struct Connections {
     pub(super) tasks: Tasks,
     pub(super) refusals: ProblemReporter,
     clients: Option<ClientVerifiers>,
-    pool: StreamPool,
+    pool: Arc<StreamPool>,
     http1: http1::Builder,
 }
 
@@ -60,7 +62,7 @@ impl Connections {
         clients: Option<ClientVerifiers>,
     ) -> Self {
         let http1 = http1_builder(&bounds);
-        let pool = StreamPool::new(&bounds);
+        let pool = Arc::new(StreamPool::new(&bounds));
         Self { bounds, tasks, refusals, clients, pool, http1 }
     }
 
@@ -80,13 +82,13 @@ impl Connections {
             self.refusals.traffic.handshakes_failed.add(1);
             return;
         };
+        permit.secured();
         let tls = stream.get_ref().1;
         let authorities =
             self.clients.as_ref().map(|clients| clients.verify(tls.peer_certificates()));
         // A certificate that was asked for is as good as a key.
-        permit.show(|| authorities.is_some());
-        let permit = Some(Arc::clone(permit));
-        let from = Peer { address: peer, authorities, permit };
+        permit.show(|| authorities.as_ref().map(|_| Claimant::Certified(peer.ip())));
+        let from = Peer { address: peer, authorities, permit: Arc::clone(permit) };
         if tls.alpn_protocol() == Some(b"h2") {
             Box::pin(self.serve_http2(stream, from, answer, stop)).await;
         } else {
@@ -135,16 +137,18 @@ impl Connections {
         // A copy for this connection, so that threads do not contend for one reference count.
         let refusals = Arc::new(self.refusals.of_connection(peer.address));
         let reporter = Arc::clone(&refusals);
-        let first_request = grace.flag();
+        let begun = Arc::clone(&grace.begun);
         let refusal_streak = Arc::new(RefusalStreak::new(self.bounds.refusals_max));
         let after = Arc::clone(&refusal_streak);
         let service = service_fn(move |request: Request<Incoming>| {
-            first_request.set();
-            peer.show(|| answer.trusts(&request));
-            refusal_streak.begin(|| answer.knows(&request));
+            begun.store(true, Ordering::Relaxed);
+            let claimant = || peer.claimant(&answer, &request);
+            peer.show(claimant);
+            refusal_streak.begin(|| claimant().tenant().is_some());
             let context = ProblemContext::of(request.headers());
-            let begun = begin(&answer, limits, request, &peer);
-            let response = respond(begun, context, Arc::clone(&refusals));
+            let in_flight = peer.permit.begin();
+            let work = begin(&answer, limits, request, &peer);
+            let response = respond(work, context, Arc::clone(&refusals), in_flight);
             respond_http1(response, Arc::clone(&refusal_streak))
         });
         let framing = Framing::new(&self.bounds);
@@ -168,7 +172,7 @@ impl Connections {
     ) {
         let service = service_fn(|_: Request<Incoming>| async {
             let context = ProblemContext::unknown();
-            Ok::<_, Infallible>(respond(Err(problem), context, Arc::clone(reporter)).await)
+            Ok::<_, Infallible>(respond(Err(problem), context, Arc::clone(reporter), None).await)
         });
         let made_up = &b"GET / HTTP/1.1\r\nconnection: close\r\n\r\n"[..];
         let io = TokioIo::new(tokio::io::join(made_up, stream));
@@ -186,18 +190,20 @@ impl Connections {
         let bytes_max = Some(self.bounds.header_bytes_max);
         let limits = HeaderLimits { count_max: self.bounds.headers_count_max, bytes_max };
         let refusals = Arc::new(self.refusals.of_connection(peer.address));
-        let state = Arc::new(Http2State::new(self.pool.clone(), &self.bounds));
+        let state = Arc::new(Http2State::new(Arc::clone(&self.pool), &self.bounds));
         let runner = Runner::new(self.tasks.clone(), Arc::clone(&state), &self.bounds);
         let monitor = IdleMonitor::new(Arc::clone(&state), &self.bounds);
         let after = Arc::clone(&state);
         let service = service_fn(move |request: Request<Incoming>| {
-            peer.show(|| answer.trusts(&request));
-            let place = state.begin(|| answer.knows(&request));
+            let claimant = || peer.claimant(&answer, &request);
+            peer.show(claimant);
+            let place = state.begin(claimant);
             let context = ProblemContext::of(request.headers());
             // A refused request is not processed, so that the client may send it again.
             let response = place.as_ref().map(|_| {
+                let in_flight = peer.permit.begin();
                 let begun = begin(&answer, limits, request, &peer);
-                respond(begun, context, Arc::clone(&refusals))
+                respond(begun, context, Arc::clone(&refusals), in_flight)
             });
             respond_http2(response, place, Arc::clone(&state), Arc::clone(&refusals))
         });
@@ -228,20 +234,23 @@ impl Connections {
     }
 }
 
-/// The client of a connection.
 pub(super) struct Peer {
     pub(super) address: SocketAddr,
     /// The authorities of its certificate, on a listener that asks for one.
     pub(super) authorities: Option<ClientAuthorities>,
-    /// Its place among the connections; the operator's listeners count theirs in another way.
-    pub(super) permit: Option<Arc<Permit>>,
+    pub(super) permit: Arc<Permit>,
 }
 
 impl Peer {
-    fn show(&self, trusts: impl FnOnce() -> bool) {
-        if let Some(permit) = &self.permit {
-            permit.show(trusts);
+    fn claimant(&self, answer: &impl Responder, request: &Request<Incoming>) -> Claimant {
+        match self.authorities {
+            Some(_) => Claimant::Certified(self.address.ip()),
+            None => answer.claimant(request, self.address),
         }
+    }
+
+    fn show(&self, claimant: impl FnOnce() -> Claimant) {
+        self.permit.show(|| Some(claimant()).filter(|it| it.keyed().is_some()));
     }
 }
 
@@ -284,6 +293,7 @@ async fn respond(
     begun: Result<ResponseFuture, ServerProblem>,
     context: ProblemContext,
     refusals: Arc<ProblemReporter>,
+    in_flight: Option<RequestInFlight>,
 ) -> Response<SecretBody> {
     let answered = match begun {
         Ok(work) => panics::catch(work).await.map_err(ServerProblem::from),
@@ -291,7 +301,10 @@ async fn respond(
     };
     let mut response = answered.unwrap_or_else(|refusal| refusals.response(refusal, &context));
     refusals.hsts.guard(&mut response);
-    response
+    match in_flight {
+        Some(in_flight) => response.map(|body| body.holding(in_flight)),
+        None => response,
+    }
 }
 
 /// The last answer of a connection has `Connection: close`.
@@ -334,28 +347,22 @@ async fn drive<C: Future>(
     mut grace: Option<FirstRequestGrace>,
 ) {
     let mut connection = pin!(connection);
-    let mut finishing = Finishing::No;
+    // Asking twice would restart its shutdown.
+    let mut is_finishing = false;
     poll_fn(|cx| {
         loop {
             let stopping = stop.poll_is_stopping(cx);
             let waiting = stopping && grace.as_mut().is_some_and(|it| it.poll_is_waited_for(cx));
-            let asked = stopping && !waiting;
             let verdict =
                 monitor.as_mut().map_or(MonitorDecision::Keep, |monitor| monitor.poll(cx));
-            match (finishing, verdict) {
-                (_, MonitorDecision::End) => return Poll::Ready(()),
-                (Finishing::No, MonitorDecision::Finish) => {
-                    finishing = Finishing::Yes;
-                    finish(connection.as_mut());
-                }
-                (Finishing::No, MonitorDecision::Keep) if asked => {
-                    finishing = Finishing::Yes;
-                    finish(connection.as_mut());
-                }
-                (
-                    Finishing::No | Finishing::Yes,
-                    MonitorDecision::Finish | MonitorDecision::Keep,
-                ) => {}
+            let is_asked = match verdict {
+                MonitorDecision::End => return Poll::Ready(()),
+                MonitorDecision::Finish => true,
+                MonitorDecision::Keep => stopping && !waiting,
+            };
+            if is_asked && !is_finishing {
+                is_finishing = true;
+                finish(connection.as_mut());
             }
             if connection.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(());
@@ -363,19 +370,11 @@ async fn drive<C: Future>(
             // Poll once more to make this request the last one: it is the first request after a
             // stop, or the one that used up the connection's refusals.
             let last = waiting && grace.as_ref().is_some_and(FirstRequestGrace::has_begun);
-            let spent =
-                finishing == Finishing::No && monitor.as_ref().is_some_and(IdleMonitor::is_spent);
+            let spent = !is_finishing && monitor.as_ref().is_some_and(IdleMonitor::is_spent);
             if !last && !spent {
                 return Poll::Pending;
             }
         }
     })
     .await;
-}
-
-/// Records that the connection was asked to finish; asking twice would restart its shutdown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Finishing {
-    No,
-    Yes,
 }

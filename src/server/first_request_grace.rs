@@ -4,7 +4,6 @@
 //! connections; requests that have begun are finished by this one. A connection between the two
 //! gets this time for its first request, so that a restart refuses no client.
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,39 +13,23 @@ use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 
 /// One connection until its first request.
+#[derive(Debug)]
 pub(super) struct FirstRequestGrace {
-    begun: FirstRequestFlag,
+    /// Set when the first request has begun.
+    pub(super) begun: Arc<AtomicBool>,
     grace_max: Duration,
     /// Runs from the stop.
     grace: Option<Pin<Box<Sleep>>>,
 }
 
-/// Set when the first request has begun.
-#[derive(Debug, Clone, Default)]
-pub(super) struct FirstRequestFlag(Arc<AtomicBool>);
-
-impl FirstRequestFlag {
-    pub(super) fn set(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 impl FirstRequestGrace {
     pub(super) fn new(grace_max: Duration) -> Self {
-        Self { begun: FirstRequestFlag::default(), grace_max, grace: None }
-    }
-
-    pub(super) fn flag(&self) -> FirstRequestFlag {
-        self.begun.clone()
+        Self { begun: Arc::default(), grace_max, grace: None }
     }
 
     /// Returns whether the drain still waits for the first request. Call it only after the stop.
     pub(super) fn poll_is_waited_for(&mut self, cx: &mut Context<'_>) -> bool {
-        if self.begun.is_set() {
+        if self.has_begun() {
             return false;
         }
         let grace_max = self.grace_max;
@@ -55,12 +38,6 @@ impl FirstRequestGrace {
     }
 
     pub(super) fn has_begun(&self) -> bool {
-        self.begun.is_set()
-    }
-}
-
-impl fmt::Debug for FirstRequestGrace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FirstRequestGrace").field("begun", &self.begun).finish_non_exhaustive()
+        self.begun.load(Ordering::Relaxed)
     }
 }

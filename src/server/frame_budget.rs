@@ -5,13 +5,19 @@
 //! maximum for few kinds. No rate limit counts them. So a connection has a budget for frames, which
 //! its requests, the bytes that it reads and time fill up again. A connection without budget is
 //! closed.
+//!
+//! The peer is a client, or a destination of our own requests. A destination may also send interim
+//! heads (1xx) before the head of an answer. The library keeps them, decoded, until the stream is
+//! read, so the heads of each stream are counted.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::bounds::{OUTBOUND_STREAM_HEADS_MAX, OUTBOUND_STREAMS_MAX};
 use crate::server::bounds::Bounds;
 
 /// RFC 9113, 3.4: the client's first bytes.
@@ -24,11 +30,13 @@ const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const CONTINUATION: u8 = 9;
+/// A flag of HEADERS.
+const END_STREAM: u8 = 1;
 
 /// The budget that a request brings: for its head, trailers, two window updates and a PING, with heads
 /// of up to two KiB.
 const REQUEST_GAIN: u32 = 8;
-/// A reset drops the work for a request, so it costs more than the request brought.
+/// A client's reset drops the work for its request, so it costs more than the request brought.
 const RESET_COST: u32 = 10;
 /// Bytes of a compressed head at the cost of one frame. Each may stand for a whole header.
 const HEAD_BYTES_PER_COST: u32 = 1_024;
@@ -38,12 +46,12 @@ const SETTINGS_COST: u32 = 4;
 const BYTES_PER_GAIN: usize = 4_096;
 const BYTES_GAIN: u32 = 2;
 
-/// Counts the requests of a connection that are served, for its [`FrameBudget`].
+/// Counts the requests of a connection that are served or sent, for its [`FrameBudget`].
 #[derive(Debug, Clone, Default)]
-pub(super) struct ServedRequests(Arc<AtomicU32>);
+pub struct ServedRequests(Arc<AtomicU32>);
 
 impl ServedRequests {
-    pub(super) fn add(&self) {
+    pub fn add(&self) {
         // It cannot wrap before the budget takes it, which is with every frame.
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -54,7 +62,7 @@ impl ServedRequests {
 }
 
 #[derive(Debug)]
-pub(super) struct FrameBudget {
+pub struct FrameBudget {
     /// Bytes of the preface or of a payload that are still to come.
     skipped: u32,
     head: [u8; HEAD_BYTES],
@@ -66,9 +74,33 @@ pub(super) struct FrameBudget {
     served: ServedRequests,
     /// Written bytes that have brought nothing yet.
     written: usize,
+    /// Of a destination.
+    heads: Option<StreamHeads>,
+}
+
+/// The heads of each stream that has not ended, by its number.
+#[derive(Debug, Default)]
+struct StreamHeads(BTreeMap<u32, usize>);
+
+impl StreamHeads {
+    /// Returns whether the stream may have one more head.
+    fn add(&mut self, stream: u32, flags: u8) -> bool {
+        let heads = self.0.entry(stream).or_default();
+        *heads = heads.saturating_add(1);
+        let is_allowed = *heads <= OUTBOUND_STREAM_HEADS_MAX;
+        if flags & END_STREAM != 0 {
+            self.0.remove(&stream);
+        }
+        // Streams that were reset stay behind. The library ignores what comes on old ones.
+        if self.0.len() > 2 * OUTBOUND_STREAMS_MAX {
+            self.0.pop_first();
+        }
+        is_allowed
+    }
 }
 
 impl FrameBudget {
+    /// The budget of a client.
     pub(super) fn new(bounds: &Bounds, served: ServedRequests) -> Self {
         Self {
             skipped: PREFACE_BYTES,
@@ -80,11 +112,18 @@ impl FrameBudget {
             full_at: Instant::now(),
             served,
             written: 0,
+            heads: None,
         }
     }
 
+    /// The budget of a destination, to which requests are sent. Only clients send a preface.
+    pub fn of_destination(sent: ServedRequests) -> Self {
+        let heads = Some(StreamHeads::default());
+        Self { skipped: 0, heads, ..Self::new(&Bounds::default(), sent) }
+    }
+
     /// Follows bytes of the peer. Returns whether the connection may go on.
-    pub(super) fn follow(&mut self, mut bytes: &[u8]) -> bool {
+    pub fn follow(&mut self, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() {
             if self.skipped > 0 {
                 let skipped = usize::try_from(self.skipped).unwrap_or(usize::MAX).min(bytes.len());
@@ -108,7 +147,7 @@ impl FrameBudget {
     }
 
     /// Counts bytes that were written to the peer.
-    pub(super) fn wrote(&mut self, bytes: usize) {
+    pub fn wrote(&mut self, bytes: usize) {
         self.written = self.written.saturating_add(bytes);
         while self.written >= BYTES_PER_GAIN {
             self.written = self.written.saturating_sub(BYTES_PER_GAIN);
@@ -117,9 +156,15 @@ impl FrameBudget {
     }
 
     fn count_frame(&mut self) -> bool {
-        let [one, two, three, kind, ..] = self.head;
+        let [one, two, three, kind, flags, stream @ ..] = self.head;
         self.head_bytes = 0;
         self.skipped = u32::from_be_bytes([0, one, two, three]);
+        if kind == HEADERS
+            && let Some(heads) = &mut self.heads
+            && !heads.add(u32::from_be_bytes(stream), flags)
+        {
+            return false;
+        }
         let cost = match kind {
             // The HTTP/2 library has a maximum for small ones.
             DATA if self.skipped > 0 => return true,
@@ -127,7 +172,7 @@ impl FrameBudget {
                 let more = self.skipped.checked_div(HEAD_BYTES_PER_COST).unwrap_or(0);
                 more.saturating_add(1)
             }
-            RST_STREAM => RESET_COST,
+            RST_STREAM if self.heads.is_none() => RESET_COST,
             SETTINGS => SETTINGS_COST,
             _ => 1,
         };
@@ -234,6 +279,57 @@ mod tests {
             budget.wrote(1_000);
             budget.wrote(3_096);
             assert!(budget.follow(&frame(8, 4)) && budget.follow(&frame(8, 4)));
+        }
+    }
+
+    /// The budget of a destination to which one request was sent.
+    fn destination() -> FrameBudget {
+        let sent = ServedRequests::default();
+        sent.add();
+        FrameBudget::of_destination(sent)
+    }
+
+    #[test]
+    fn a_stream_of_a_destination_has_few_heads_and_others_have_their_own() {
+        let head = |stream: u8, flags: u8| vec![0, 0, 1, HEADERS, flags, 0, 0, 0, stream, 0x88];
+        let mut budget = destination();
+        for stream in [1, 3, 5] {
+            assert!((0..OUTBOUND_STREAM_HEADS_MAX).all(|_| budget.follow(&head(stream, 4))));
+        }
+        assert!(!budget.follow(&head(3, 4)));
+        // Streams that end are forgotten, whatever their number.
+        let mut budget = destination();
+        for _ in 0..200 {
+            budget.served.add();
+            assert!(budget.follow(&head(1, 4)) && budget.follow(&head(1, 5)));
+        }
+        assert!(budget.heads.unwrap().0.is_empty());
+        let mut budget = destination();
+        for stream in 0..=255 {
+            assert!(budget.follow(&head(stream, 4)));
+        }
+        assert_eq!(budget.heads.unwrap().0.len(), 2 * OUTBOUND_STREAMS_MAX);
+    }
+
+    #[test]
+    fn frames_of_a_destination_that_belong_to_no_answer_are_counted() {
+        let admitted = |kind: u8, payload: usize| {
+            let mut budget = destination();
+            (0..10_000).take_while(|_| budget.follow(&frame(kind, payload))).count()
+        };
+        for (kind, payload, expected) in [
+            (PING, 8, 1_000),
+            (SETTINGS, 6, 250),
+            (2, 5, 1_000),
+            (8, 4, 1_000),
+            (0x77, 16_000, 1_000),
+            (RST_STREAM, 4, 1_000),
+            (CONTINUATION, 1, 1_000),
+            (DATA, 0, 1_000),
+            (DATA, 1, 10_000),
+            (HEADERS, 30, OUTBOUND_STREAM_HEADS_MAX),
+        ] {
+            assert_eq!(admitted(kind, payload), expected, "{kind}");
         }
     }
 

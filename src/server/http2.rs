@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -11,6 +11,9 @@ use hyper::server::conn::http2::Builder;
 use hyper_util::rt::TokioTimer;
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep};
 
+use crate::bounds::H2_HALF_FRAME_MAX;
+use crate::domain::shares::Claimant;
+use crate::lock::Lock;
 use crate::server::bounds::Bounds;
 use crate::server::frame_budget::ServedRequests;
 use crate::server::refusal_streak::RefusalStreak;
@@ -47,42 +50,37 @@ pub(super) struct Http2State {
     pub(super) streams: Arc<ConnectionStreams>,
     pub(super) streak: RefusalStreak,
     pub(super) served: ServedRequests,
-    beginning: Mutex<Option<Arc<StreamPermit>>>,
+    beginning: Lock<Option<Arc<StreamPermit>>>,
 }
 
 impl Http2State {
-    pub(super) fn new(pool: StreamPool, bounds: &Bounds) -> Self {
+    pub(super) fn new(pool: Arc<StreamPool>, bounds: &Bounds) -> Self {
         Self {
             streams: Arc::new(ConnectionStreams::new(pool)),
             streak: RefusalStreak::new(bounds.refusals_max),
             served: ServedRequests::default(),
-            beginning: Mutex::new(None),
+            beginning: Lock::new(None),
         }
     }
 
     /// Takes a permit for a new request; `None` refuses it. hyper passes the stream to the
     /// [`Runner`] right after, which takes the permit from here.
-    pub(super) fn begin(&self, knows: impl Fn() -> bool) -> Option<Arc<StreamPermit>> {
+    pub(super) fn begin(&self, claimant: impl Fn() -> Claimant) -> Option<Arc<StreamPermit>> {
         // Requests that the peer sent before it saw GOAWAY are refused too; it sends them again
         // elsewhere.
         let place = if self.streak.is_spent() {
             None
         } else {
-            self.streak.begin(&knows);
-            self.streams.admit(&knows)
+            self.streak.begin(|| claimant().tenant().is_some());
+            self.streams.admit(&claimant)
         };
         if place.is_some() {
             self.served.add();
         } else if !self.streams.is_known() {
             self.streak.refused();
         }
-        self.beginning().clone_from(&place);
+        self.beginning.lock().clone_from(&place);
         place
-    }
-
-    fn beginning(&self) -> std::sync::MutexGuard<'_, Option<Arc<StreamPermit>>> {
-        // No code panics while it holds the lock, so poisoned data is still valid.
-        self.beginning.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -103,12 +101,13 @@ impl Runner {
 
 /// hyper passes a future for each stream. It computes and writes the answer, so the deadline also
 /// ends a stream whose peer opens no window. Dropping it resets the stream. Once there is an
-/// answer, each piece of it has a shorter deadline.
+/// answer, its pieces must be read at a rate: each gives the peer some more time, up to the deadline
+/// of a single piece.
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Runner {
     fn execute(&self, stream: F) {
         // Boxed: each future that wraps another stores it.
         let mut stream = Box::pin(stream);
-        let Some(place) = self.state.beginning().take() else {
+        let Some(place) = self.state.beginning.lock().take() else {
             // A refused stream is ready at its first poll, so a flood of them starts no tasks.
             let _done = stream.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             return;
@@ -123,8 +122,15 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Runner {
                 }
                 let moved = place.pieces();
                 if moved != pieces {
+                    let latest = Instant::now() + unread_max;
+                    // A piece counts when hyper takes it, and when it is written.
+                    let earned = H2_HALF_FRAME_MAX.saturating_mul(moved.wrapping_sub(pieces));
+                    let next = match pieces {
+                        0 => latest,
+                        _ => latest.min(deadline.deadline() + earned),
+                    };
                     pieces = moved;
-                    deadline.as_mut().reset(Instant::now() + unread_max);
+                    deadline.as_mut().reset(next);
                 }
                 deadline.as_mut().poll(cx)
             })
@@ -147,7 +153,6 @@ pub(super) struct IdleMonitor {
     leaving: Option<Pin<Box<Sleep>>>,
 }
 
-/// The action that a connection needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MonitorDecision {
     /// End it: it has not finished in time, or it leaves answers unread.
@@ -203,7 +208,7 @@ impl IdleMonitor {
     }
 }
 
-fn every(period: Duration) -> Interval {
+pub(super) fn every(period: Duration) -> Interval {
     let mut ticks = interval_at(Instant::now() + period, period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks

@@ -8,7 +8,7 @@ mod certificate;
 mod clients;
 mod connection;
 mod first_request_grace;
-mod frame_budget;
+pub mod frame_budget;
 mod framing;
 #[cfg(any(fuzzing, test))]
 pub(crate) mod fuzz;
@@ -41,9 +41,10 @@ use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 use crate::crypto::Random;
+use crate::lock::SharedLock;
 use crate::log::{Event, Log, Value};
 
-use self::accept::{Acceptor, ConnectionRefusals, TlsConfig};
+use self::accept::Acceptor;
 pub use self::bounds::Bounds;
 pub use self::certificate::{
     CertificateProblem, certificate_expires, chain_holds, offered, read_bundle, read_facts,
@@ -54,8 +55,7 @@ pub use self::clients::{Authority, ClientAuthorities};
 use self::connection::Connections;
 pub use self::headers::Hsts;
 use self::listener::{adopt, listen};
-use self::permits::Permits;
-pub use self::permits::TrustedAddresses;
+pub use self::permits::{AddressLimit, Permit, Permits, TrustedAddresses};
 pub use self::plain::PlainListener;
 use self::problem::ProblemReporter;
 pub use self::responder::{IncomingRequest, Responder, ResponseFuture};
@@ -65,7 +65,6 @@ pub use self::trial::{TlsTrial, try_listener};
 use self::upkeep::{CertificateFiles, ServerUpkeep};
 pub use self::validity::CertificateFacts;
 
-/// Settings of a server.
 pub struct Settings {
     /// The name of the server in the log.
     pub name: &'static str,
@@ -100,17 +99,7 @@ impl Settings {
     }
 }
 
-impl fmt::Debug for Settings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
-            .field("listen", &self.listen)
-            .field("inherited", &self.inherited)
-            .field("certificate", &self.certificate)
-            .field("private_key", &self.private_key)
-            .field("bounds", &self.bounds)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(Settings);
 
 /// A server that has loaded its certificate and bound its ports, and does not serve yet.
 pub struct Server {
@@ -163,8 +152,8 @@ impl Server {
             files,
             read,
             expires: certificate.expires,
-            refused: Arc::new(ConnectionRefusals::default()),
-            tls: TlsConfig::new(certificate.config),
+            reported: [0; 3],
+            tls: Arc::new(SharedLock::new(certificate.config)),
             traffic,
             log: log.clone(),
         };
@@ -178,7 +167,6 @@ impl Server {
         &self.addresses
     }
 
-    /// The metrics of its connections.
     pub fn traffic(&self) -> &Arc<Traffic> {
         &self.upkeep.traffic
     }
@@ -204,9 +192,8 @@ impl Server {
                 self.clients,
             ),
             permits: permits.clone(),
-            refused: Arc::clone(&self.upkeep.refused),
             traffic: Arc::clone(&self.upkeep.traffic),
-            tls: self.upkeep.tls.clone(),
+            tls: Arc::clone(&self.upkeep.tls),
             trusted: self.trusted,
             log: self.log.clone(),
         };
@@ -235,13 +222,8 @@ impl Server {
     }
 }
 
-impl fmt::Debug for Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("addresses", &self.addresses).finish_non_exhaustive()
-    }
-}
+opaque_debug!(Server);
 
-/// The outcome of a drain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DrainOutcome {
     /// The deadline came first, and this many connections were dropped.
@@ -262,7 +244,6 @@ impl DrainOutcome {
     }
 }
 
-/// The reason why the server cannot start.
 #[derive(Debug)]
 pub enum BindError {
     Address { address: SocketAddr, source: io::Error },
@@ -272,7 +253,6 @@ pub enum BindError {
 }
 
 impl BindError {
-    /// The advice to the operator.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Address { address, source } => {

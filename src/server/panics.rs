@@ -21,7 +21,6 @@ pub(super) fn call<T>(work: impl FnOnce() -> T) -> Result<T, RequestPanic> {
     }
 }
 
-/// Runs the future and catches a panic in it.
 pub(super) async fn catch<F: Future>(work: F) -> Result<F::Output, RequestPanic> {
     let mut work = pin!(work);
     poll_fn(|cx| match call(|| work.as_mut().poll(cx)) {

@@ -1,230 +1,365 @@
 //! Permits for connections, with a maximum in all and one for each address.
 //!
-//! A connection that has shown no known secret key is a stranger. When all places are taken, the next
-//! connection gets the place of a stranger: of the address with the most strangers, the oldest one.
-//! So a crowd of connections that send nothing, or half a request, keeps no client out, and a client
-//! that has shown its key keeps its place.
+//! A connection that has shown no known secret key is a stranger. A client that has shown its key
+//! keeps its place within the share of its tenant; connections beyond that share are surplus.
+//!
+//! When all places are taken, a stranger or a surplus connection makes room for the next one. The
+//! choice goes by these, in this order:
+//!
+//! 1. Strangers before surplus: a stranger that sends a request slowly ends no connection of a client
+//!    with a key.
+//! 2. The [`Stage`]: a crowd of connections that send nothing, or half a request, ends no request. An
+//!    address with a very large crowd of idle connections gives one of them before a handshake ends.
+//! 3. The address with the most strangers in this stage. Trusted proxies carry many clients, so
+//!    each of their connections counts as an address of its own.
+//! 4. Age: the oldest.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
+
+use crate::bounds::CONNECTIONS_BEGINNING_SHARE;
+use crate::domain::shares::{Claimant, Shares, address_prefix};
+use crate::lock::Lock;
 
 /// Returns whether an address has no maximum of its own.
 pub type TrustedAddresses = Arc<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
 /// Issues [`Permit`]s. It remembers only addresses that hold one.
 #[derive(Clone)]
-pub(super) struct Permits {
-    places: Arc<Mutex<PermitCounts>>,
+pub struct Permits {
+    places: Arc<Lock<Places>>,
     in_all_max: usize,
     per_address_max: Option<usize>,
 }
 
-#[derive(Default)]
-struct PermitCounts {
-    taken: usize,
+struct Places {
+    /// Places of clients that have shown a key, within the shares of their tenants.
+    known: Shares,
     /// The number of the next permit; smaller numbers are older.
     next: u64,
-    by_address: HashMap<IpAddr, AddressPlaces>,
-    /// Every address that has strangers; the last one loses its oldest stranger first.
+    open: HashMap<u64, Place>,
+    by_address: HashMap<IpAddr, usize>,
+    /// The connections that may have to make room.
+    queues: BTreeMap<Stage, Queue>,
+}
+
+/// One connection.
+struct Place {
+    address: IpAddr,
+    standing: Standing,
+    stage: Stage,
+    requests: usize,
+    ended: CancellationToken,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// It keeps its place, and if it has shown a key, holds a part of its tenant's share.
+    Kept(Option<Claimant>),
+    Stranger(AddressLimit),
+    /// It has shown a key, and its tenant has no share left.
+    Surplus,
+}
+
+/// Connections make room in this order: the later the stage, the more a client loses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    /// The TLS handshake is not done.
+    Connected,
+    /// It has sent no request.
+    Secured,
+    /// All its requests are answered.
+    Idle,
+    InFlight,
+}
+
+/// Connections of one stage. The last of the ranking makes room first.
+#[derive(Default)]
+struct Queue {
+    length: usize,
+    crowds: HashMap<Crowd, BTreeSet<u64>>,
     ranking: BTreeSet<Rank>,
 }
 
-#[derive(Default)]
-struct AddressPlaces {
-    taken: usize,
-    strangers: BTreeMap<u64, CancellationToken>,
+/// Connections that are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Crowd {
+    Surplus,
+    /// One connection of a trusted proxy.
+    Alone(u64),
+    Address(IpAddr),
 }
 
-/// The number of strangers of an address, and the oldest of them.
-type Rank = (usize, Reverse<u64>, IpAddr);
+/// True for a crowd of strangers, its size, and its oldest member.
+type Rank = (bool, usize, Reverse<u64>, Crowd);
 
-/// The maximum that a connection reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ConnectionLimit {
+pub enum ConnectionLimit {
     InAll,
     PerAddress,
 }
 
 /// The maximum of an address: its own, or only the one in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AddressLimit {
+pub enum AddressLimit {
     Bounded,
     Unbounded,
 }
 
 impl Permits {
-    pub(super) fn new(in_all_max: usize, per_address_max: Option<usize>) -> Self {
-        Self { places: Arc::default(), in_all_max, per_address_max }
+    pub fn new(in_all_max: usize, per_address_max: Option<usize>) -> Self {
+        let places = Places {
+            known: Shares::new(in_all_max),
+            next: 0,
+            open: HashMap::new(),
+            by_address: HashMap::new(),
+            queues: BTreeMap::new(),
+        };
+        Self { places: Arc::new(Lock::new(places)), in_all_max, per_address_max }
     }
 
-    pub(super) fn take(
-        &self,
-        address: IpAddr,
-        share: AddressLimit,
-    ) -> Result<Permit, ConnectionLimit> {
-        let address = neighbourhood(address);
-        let mut places = self.lock();
-        if share == AddressLimit::Bounded
-            && self.per_address_max.is_some_and(|max| places.taken_by(address) >= max)
+    pub fn take(&self, address: IpAddr, limit: AddressLimit) -> Result<Permit, ConnectionLimit> {
+        let address = address_prefix(address);
+        let mut places = self.places.lock();
+        let of_address = places.by_address.get(&address).copied().unwrap_or(0);
+        if limit == AddressLimit::Bounded
+            && self.per_address_max.is_some_and(|max| of_address >= max)
         {
             return Err(ConnectionLimit::PerAddress);
         }
-        let evicted = places.taken >= self.in_all_max;
-        if evicted && !places.evict() {
+        let evicted = places.open.len() >= self.in_all_max;
+        if evicted && !places.evict(self.in_all_max / CONNECTIONS_BEGINNING_SHARE) {
             return Err(ConnectionLimit::InAll);
         }
-        let (number, ended) = places.give(address);
+        let number = places.next;
+        places.next = number.saturating_add(1);
+        let ended = CancellationToken::new();
+        let standing = Standing::Stranger(limit);
+        places.insert(number, Place::new(address, standing, ended.clone()));
         drop(places);
-        let is_known = AtomicBool::new(false);
-        Ok(Permit { permits: self.clone(), address, number, ended, is_known, evicted })
+        Ok(Permit { permits: self.clone(), number, ended, shown: OnceLock::new(), evicted })
     }
 
     /// Connections that are open now.
     pub(super) fn taken(&self) -> usize {
-        self.lock().taken
-    }
-
-    fn lock(&self) -> MutexGuard<'_, PermitCounts> {
-        // No code panics while it holds the lock, so poisoned data is still valid.
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+        self.places.lock().open.len()
     }
 }
 
-impl PermitCounts {
-    fn taken_by(&self, address: IpAddr) -> usize {
-        self.by_address.get(&address).map_or(0, |places| places.taken)
+impl Places {
+    fn insert(&mut self, number: u64, place: Place) {
+        let of_address = self.by_address.entry(place.address).or_default();
+        *of_address = of_address.saturating_add(1);
+        self.enqueue(number, &place);
+        self.open.insert(number, place);
     }
 
-    fn give(&mut self, address: IpAddr) -> (u64, CancellationToken) {
-        let number = self.next;
-        let ended = CancellationToken::new();
-        self.next = number.saturating_add(1);
-        self.taken = self.taken.saturating_add(1);
-        self.change(address, |places| {
-            places.taken = places.taken.saturating_add(1);
-            places.strangers.insert(number, ended.clone());
-        });
-        (number, ended)
+    fn remove(&mut self, number: u64) -> Option<Place> {
+        let place = self.open.remove(&number)?;
+        self.dequeue(number, &place);
+        match self.by_address.get_mut(&place.address) {
+            Some(of_address) if *of_address > 1 => *of_address = of_address.saturating_sub(1),
+            _ => drop(self.by_address.remove(&place.address)),
+        }
+        if let Standing::Kept(Some(claimant)) = place.standing {
+            self.known.give_back(claimant, 1);
+        }
+        Some(place)
     }
 
-    /// Frees the place of a stranger; false if all connections are known.
-    fn evict(&mut self) -> bool {
-        let Some(&(_, _, address)) = self.ranking.last() else { return false };
-        let oldest = self.change(address, |places| {
-            let (_, ended) = places.strangers.pop_first()?;
-            places.taken = places.taken.saturating_sub(1);
-            Some(ended)
-        });
-        let Some(ended) = oldest else { return false };
-        self.taken = self.taken.saturating_sub(1);
-        ended.cancel();
+    /// Changes a place, and with it the queue that it is in; `None` if the place is gone.
+    fn change(&mut self, number: u64, change: impl FnOnce(&mut Place, &Shares)) -> Option<&Place> {
+        let mut place = self.open.remove(&number)?;
+        self.dequeue(number, &place);
+        change(&mut place, &self.known);
+        self.enqueue(number, &place);
+        Some(self.open.entry(number).or_insert(place))
+    }
+
+    fn enqueue(&mut self, number: u64, place: &Place) {
+        if let Some(crowd) = place.crowd(number) {
+            self.queues.entry(place.queue()).or_default().insert(crowd, number);
+        }
+    }
+
+    fn dequeue(&mut self, number: u64, place: &Place) {
+        if let Some(crowd) = place.crowd(number)
+            && let Some(queue) = self.queues.get_mut(&place.queue())
+        {
+            queue.remove(crowd, number);
+        }
+    }
+
+    /// Frees a place; false if all keep theirs. Of the stages before the first request, this many
+    /// connections each are spared while there are others: a peer that holds all places with
+    /// requests and connects on and on would otherwise end every handshake.
+    fn evict(&mut self, spared: usize) -> bool {
+        let is_crowded = |stage: Stage, queue: &Queue| {
+            queue.length > if stage < Stage::Idle { spared } else { 0 }
+        };
+        let crowded = self.queues.iter().find(|(stage, queue)| is_crowded(**stage, queue));
+        let any = || self.queues.iter().find(|(_, queue)| queue.length > 0);
+        let last = |queue: &Queue| queue.ranking.last().copied();
+        let first = crowded.or_else(any).and_then(|(_, queue)| last(queue));
+        // Idle connections cost their owner little, so a handshake is worth more than one of many.
+        let is_crowd = |(_, members, ..): &Rank| {
+            first.is_some_and(|it| *members > it.1.saturating_mul(CONNECTIONS_BEGINNING_SHARE))
+        };
+        let idle = self.queues.get(&Stage::Idle).and_then(last).filter(is_crowd);
+        let Some((_, _, Reverse(number), _)) = idle.or(first) else { return false };
+        let Some(place) = self.remove(number) else { return false };
+        place.ended.cancel();
         true
     }
+}
 
-    /// The connection has shown a known secret key; false if its place is gone already.
-    fn know(&mut self, address: IpAddr, number: u64) -> bool {
-        self.change(address, |places| places.strangers.remove(&number).is_some())
+impl Place {
+    const fn new(address: IpAddr, standing: Standing, ended: CancellationToken) -> Self {
+        Self { address, standing, stage: Stage::Connected, requests: 0, ended }
     }
 
-    fn give_back(&mut self, permit: &Permit) {
-        let is_held = self.change(permit.address, |places| {
-            let is_held = permit.is_known.load(Ordering::Relaxed)
-                || places.strangers.remove(&permit.number).is_some();
-            places.taken = places.taken.saturating_sub(usize::from(is_held));
-            is_held
-        });
-        // A connection that was evicted has given its place back before.
-        self.taken = self.taken.saturating_sub(usize::from(is_held));
+    /// The queue that it waits in. Surplus connections wait in the last one, behind its strangers.
+    fn queue(&self) -> Stage {
+        if self.standing == Standing::Surplus { Stage::InFlight } else { self.stage }
     }
 
-    /// Changes the places of an address, and with them its rank.
-    fn change<T>(&mut self, address: IpAddr, change: impl FnOnce(&mut AddressPlaces) -> T) -> T {
-        let places = self.by_address.entry(address).or_default();
-        let before = places.rank(address);
-        let changed = change(places);
-        let after = places.rank(address);
-        if places.taken == 0 {
-            self.by_address.remove(&address);
+    /// `None` if it keeps its place.
+    const fn crowd(&self, number: u64) -> Option<Crowd> {
+        match self.standing {
+            Standing::Kept(_) => None,
+            Standing::Stranger(AddressLimit::Bounded) => Some(Crowd::Address(self.address)),
+            Standing::Stranger(AddressLimit::Unbounded) => Some(Crowd::Alone(number)),
+            Standing::Surplus => Some(Crowd::Surplus),
         }
-        if before != after {
-            if let Some(before) = before {
-                self.ranking.remove(&before);
-            }
-            self.ranking.extend(after);
+    }
+}
+
+impl Queue {
+    fn insert(&mut self, crowd: Crowd, number: u64) {
+        self.length = self.length.saturating_add(1);
+        self.change(crowd, |members| members.insert(number));
+    }
+
+    fn remove(&mut self, crowd: Crowd, number: u64) {
+        self.length = self.length.saturating_sub(1);
+        self.change(crowd, |members| members.remove(&number));
+    }
+
+    /// Changes the members of a crowd, and with them its rank.
+    fn change(&mut self, crowd: Crowd, change: impl FnOnce(&mut BTreeSet<u64>) -> bool) {
+        let rank = |members: &BTreeSet<u64>| -> Option<Rank> {
+            let oldest = Reverse(*members.first()?);
+            Some((crowd != Crowd::Surplus, members.len(), oldest, crowd))
+        };
+        let members = self.crowds.entry(crowd).or_default();
+        if let Some(before) = rank(members) {
+            self.ranking.remove(&before);
         }
-        changed
+        change(members);
+        self.ranking.extend(rank(members));
+        if members.is_empty() {
+            self.crowds.remove(&crowd);
+        }
     }
 }
 
-impl AddressPlaces {
-    fn rank(&self, address: IpAddr) -> Option<Rank> {
-        let (oldest, _) = self.strangers.first_key_value()?;
-        Some((self.strangers.len(), Reverse(*oldest), address))
-    }
-}
-
-impl fmt::Debug for Permits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permits").field("taken", &self.taken()).finish_non_exhaustive()
-    }
-}
+opaque_debug!(Permits);
 
 /// The permit of one connection, returned when dropped.
 #[derive(Debug)]
-pub(super) struct Permit {
+pub struct Permit {
     permits: Permits,
-    address: IpAddr,
     number: u64,
     ended: CancellationToken,
-    is_known: AtomicBool,
-    /// True if a stranger had to make room for this connection.
+    /// Absent for a stranger.
+    shown: OnceLock<Standing>,
+    /// True if another connection had to make room for this one.
     pub(super) evicted: bool,
 }
 
 impl Permit {
     /// Call it with each request: after the first one with a known secret key, the connection keeps
-    /// its place. `trusts` is not called again then.
-    pub(super) fn show(&self, trusts: impl FnOnce() -> bool) {
-        if !self.is_known.load(Ordering::Relaxed) && trusts() {
-            let mut places = self.permits.lock();
-            let is_held = places.know(self.address, self.number);
-            // Stored under the lock: `give_back` reads it under the lock too. Of two requests that
-            // come here together, the second finds nothing to remove.
-            self.is_known.fetch_or(is_held, Ordering::Relaxed);
+    /// its place within the share of its tenant. `keyed` is not called again then.
+    pub(super) fn show(&self, keyed: impl FnOnce() -> Option<Claimant>) {
+        if self.shown.get().is_none()
+            && let Some(claimant) = keyed()
+        {
+            let mut places = self.permits.places.lock();
+            let shown = places.change(self.number, |place, known| {
+                // Of two requests that come here together, the second finds it done.
+                if matches!(place.standing, Standing::Stranger(_)) {
+                    let is_kept = known.take(claimant, 1);
+                    place.standing =
+                        if is_kept { Standing::Kept(Some(claimant)) } else { Standing::Surplus };
+                }
+            });
+            if let Some(place) = shown {
+                self.shown.set(place.standing).ok();
+            }
         }
     }
 
+    /// From now on no other connection gets this place.
+    pub fn keep(&self) {
+        let mut places = self.permits.places.lock();
+        places.change(self.number, |place, _| place.standing = Standing::Kept(None));
+    }
+
+    /// The TLS handshake is done.
+    pub(super) fn secured(&self) {
+        self.permits.places.lock().change(self.number, |place, _| place.stage = Stage::Secured);
+    }
+
+    /// A request has begun. It ends when the returned value is dropped; `None` if the connection
+    /// keeps its place in any case, so that requests with a key take no lock.
+    pub(super) fn begin(self: &Arc<Self>) -> Option<RequestInFlight> {
+        if matches!(self.shown.get(), Some(Standing::Kept(_))) {
+            return None;
+        }
+        let mut places = self.permits.places.lock();
+        places.change(self.number, |place, _| {
+            place.requests = place.requests.saturating_add(1);
+            place.stage = Stage::InFlight;
+        });
+        Some(RequestInFlight(Arc::clone(self)))
+    }
+
     /// Resolves when another connection has taken the place.
-    pub(super) async fn ended(&self) {
+    pub async fn ended(&self) {
         self.ended.cancelled().await;
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.permits.lock().give_back(self);
+        // A connection that was evicted has given its place back before.
+        self.permits.places.lock().remove(self.number);
     }
 }
 
-/// A customer usually holds a whole IPv6 /64, so addresses of one /64 are counted together.
-fn neighbourhood(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(address) => IpAddr::V4(address),
-        IpAddr::V6(address) => {
-            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
-        }
+/// A request whose answer is not written yet.
+#[derive(Debug)]
+pub(super) struct RequestInFlight(Arc<Permit>);
+
+impl Drop for RequestInFlight {
+    fn drop(&mut self) {
+        self.0.permits.places.lock().change(self.0.number, |place, _| {
+            place.requests = place.requests.saturating_sub(1);
+            if place.requests == 0 {
+                place.stage = Stage::Idle;
+            }
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::id::TenantId;
 
     fn ip(text: &str) -> IpAddr {
         text.parse().unwrap()
@@ -234,10 +369,25 @@ mod tests {
         permits.take(ip(address), AddressLimit::Bounded).unwrap()
     }
 
-    fn known(permits: &Permits, address: &str) -> Permit {
+    fn tenant(number: u128) -> Claimant {
+        Claimant::Keyed(TenantId::new(uuid::Uuid::from_u128(number)))
+    }
+
+    fn known(permits: &Permits, address: &str, number: u128) -> Permit {
         let permit = take(permits, address);
-        permit.show(|| true);
+        permit.show(|| Some(tenant(number)));
         permit
+    }
+
+    #[track_caller]
+    fn check_empty(permits: &Permits) {
+        let places = permits.places.lock();
+        assert!(places.open.is_empty() && places.by_address.is_empty());
+        assert!(places.known.taken() == 0);
+        let is_empty = |queue: &Queue| {
+            queue.length == 0 && queue.crowds.is_empty() && queue.ranking.is_empty()
+        };
+        assert!(places.queues.values().all(is_empty));
     }
 
     #[track_caller]
@@ -263,7 +413,7 @@ mod tests {
         for last in 0..=255 {
             let permit =
                 permits.take(IpAddr::from([192, 0, 2, last]), AddressLimit::Bounded).unwrap();
-            permit.show(|| last % 2 == 0);
+            permit.show(|| (last % 2 == 0).then(|| tenant(last.into())));
         }
         // Some of them lose their places to others.
         let held: Vec<_> = (0..=255)
@@ -271,48 +421,52 @@ mod tests {
             .collect();
         assert_eq!(permits.taken(), 2);
         drop(held);
-        assert_eq!(permits.taken(), 0);
-        let places = permits.lock();
-        assert!(places.by_address.is_empty() && places.ranking.is_empty());
+        check_empty(&permits);
     }
 
     #[test]
     fn the_maximum_in_all_binds_trusted_addresses_too() {
         let permits = Permits::new(2, Some(1));
-        let held = [(); 2].map(|()| {
+        let held = [(); 3].map(|()| {
             let permit = permits.take(ip("127.0.0.1"), AddressLimit::Unbounded).unwrap();
-            permit.show(|| true);
+            permit.show(|| Some(tenant(1)));
             permit
         });
-        assert_eq!(
-            permits.take(ip("127.0.0.1"), AddressLimit::Unbounded).err(),
-            Some(ConnectionLimit::InAll)
-        );
+        assert_eq!(permits.taken(), 2);
+        assert_eq!(held.each_ref().map(|it| it.ended.is_cancelled()), [false, true, false]);
         drop(held);
+        assert_eq!(permits.taken(), 0);
     }
 
     #[test]
-    fn the_oldest_stranger_of_the_largest_crowd_makes_room() {
-        let permits = Permits::new(6, Some(4));
-        let alone = take(&permits, "192.0.2.9");
-        let crowd: Vec<_> = (0..3).map(|_| take(&permits, "192.0.2.1")).collect();
-        let keyed = [known(&permits, "192.0.2.1"), known(&permits, "192.0.2.2")];
-        let ended = |permits: &[Permit]| -> Vec<bool> {
-            permits.iter().map(|it| it.ended.is_cancelled()).collect()
-        };
-        let next = take(&permits, "192.0.2.3");
-        assert!(next.evicted && permits.taken() == 6);
-        assert_eq!(ended(&crowd), [true, false, false]);
-        let more = [take(&permits, "192.0.2.4"), take(&permits, "192.0.2.5")];
-        assert_eq!(ended(&crowd), [true, true, false], "one each is left");
-        // Of crowds of the same size, the oldest stranger goes.
-        assert!(alone.ended.is_cancelled());
-        assert_eq!(ended(&keyed), [false, false]);
-        // The connections that lost their places give none back.
-        drop((alone, crowd));
-        assert_eq!(permits.taken(), 5);
-        drop((next, keyed, more));
-        assert_eq!(permits.taken(), 0);
+    fn a_tenant_beyond_its_share_makes_room_for_others_after_all_strangers() {
+        let permits = Permits::new(8, None);
+        let greedy: Vec<_> = (0..7).map(|_| known(&permits, "192.0.2.1", 1)).collect();
+        let silent = take(&permits, "192.0.2.2");
+        let others: Vec<_> = (0..3).map(|_| known(&permits, "192.0.2.3", 2)).collect();
+        assert!(silent.ended.is_cancelled(), "a stranger goes first");
+        let ended: Vec<_> = greedy.iter().map(|it| it.ended.is_cancelled()).collect();
+        assert_eq!(ended, [false, false, false, false, true, true, false]);
+        assert!(!others.iter().any(|it| it.ended.is_cancelled()));
+        assert_eq!(permits.taken(), 8);
+        // Strangers do not push out more than one of them.
+        let crowd: Vec<_> = (0..9).map(|_| take(&permits, "192.0.2.4")).collect();
+        assert!(crowd.iter().rev().skip(1).all(|it| it.ended.is_cancelled()));
+        let ended = greedy.iter().chain(&others).filter(|it| it.ended.is_cancelled()).count();
+        assert_eq!(ended, 3);
+        drop((greedy, silent, others, crowd));
+        check_empty(&permits);
+    }
+
+    #[test]
+    fn a_stranger_with_a_request_goes_before_an_idle_connection_of_a_tenant() {
+        let permits = Permits::new(8, None);
+        let greedy: Vec<_> = (0..7).map(|_| known(&permits, "192.0.2.1", 1)).collect();
+        let from = ("192.0.2.2", AddressLimit::Bounded);
+        let (stranger, _request) = staged(&permits, Stage::InFlight, from);
+        let _next = known(&permits, "192.0.2.3", 2);
+        assert!(stranger.ended.is_cancelled());
+        assert!(!greedy.iter().any(|it| it.ended.is_cancelled()));
     }
 
     #[test]
@@ -320,14 +474,112 @@ mod tests {
         let permits = Permits::new(1, None);
         let late = take(&permits, "192.0.2.1");
         let next = take(&permits, "192.0.2.2");
-        late.show(|| true);
+        late.show(|| Some(tenant(1)));
         assert!(late.ended.is_cancelled());
         drop(late);
         assert_eq!(permits.taken(), 1);
-        next.show(|| true);
+        next.show(|| Some(Claimant::Certified(ip("192.0.2.2"))));
         next.show(|| panic!("it is known"));
-        assert!(permits.take(ip("192.0.2.3"), AddressLimit::Bounded).is_err());
         drop(next);
         assert_eq!(permits.taken(), 0);
+    }
+
+    /// A connection in a stage, and the guard of its request.
+    fn staged(
+        permits: &Permits,
+        stage: Stage,
+        (address, limit): (&str, AddressLimit),
+    ) -> (Arc<Permit>, Option<RequestInFlight>) {
+        let permit = Arc::new(permits.take(ip(address), limit).unwrap());
+        if stage > Stage::Connected {
+            permit.secured();
+        }
+        let request = (stage > Stage::Secured).then(|| permit.begin()).flatten();
+        (permit, request.filter(|_| stage == Stage::InFlight))
+    }
+
+    /// Fills all places, oldest first, and compares the order in which they make room.
+    #[track_caller]
+    fn check_order(places: &[(Stage, (&str, AddressLimit))], expected: &[usize]) {
+        let permits = Permits::new(places.len(), None);
+        let held: Vec<_> =
+            places.iter().map(|(stage, from)| staged(&permits, *stage, *from)).collect();
+        let mut order = Vec::new();
+        let mut newcomers = Vec::new();
+        for _ in places {
+            let newcomer = permits.take(ip("203.0.113.1"), AddressLimit::Unbounded).unwrap();
+            assert!(newcomer.evicted && permits.taken() == places.len());
+            newcomer.keep();
+            newcomers.push(newcomer);
+            let is_new = |at: &usize| held[*at].0.ended.is_cancelled() && !order.contains(at);
+            let gone = (0..held.len()).find(is_new);
+            order.extend(gone);
+        }
+        assert_eq!(order, expected, "{places:?}");
+        assert!(permits.take(ip("203.0.113.2"), AddressLimit::Unbounded).is_err(), "all are kept");
+        drop((held, newcomers));
+        check_empty(&permits);
+    }
+
+    #[test]
+    fn the_stage_decides_before_the_crowd_and_the_crowd_before_the_age() {
+        use Stage::{Connected, Idle, InFlight, Secured};
+        let one = ("192.0.2.1", AddressLimit::Bounded);
+        let two = ("192.0.2.2", AddressLimit::Bounded);
+        let proxy = ("127.0.0.1", AddressLimit::Unbounded);
+        check_order(
+            &[(InFlight, one), (Idle, one), (Secured, one), (Connected, two)],
+            &[3, 2, 1, 0],
+        );
+        check_order(
+            &[(Connected, one), (Secured, one), (Idle, one), (InFlight, one)],
+            &[0, 1, 2, 3],
+        );
+        // A crowd with requests outlives a single connection without one.
+        check_order(
+            &[(InFlight, one), (InFlight, one), (InFlight, one), (Idle, two)],
+            &[3, 0, 1, 2],
+        );
+        check_order(&[(Idle, two), (Idle, one), (Idle, one), (Idle, one)], &[1, 2, 0, 3]);
+        // The connections of a proxy are no crowd.
+        check_order(&[(Idle, proxy), (Idle, proxy), (Idle, proxy), (Idle, two)], &[0, 1, 2, 3]);
+        check_order(&[(Idle, proxy), (Idle, proxy), (Idle, two), (Idle, two)], &[2, 0, 1, 3]);
+        // Seventeen idle connections of one address give one before a handshake of another ends.
+        let three = ("192.0.2.3", AddressLimit::Bounded);
+        let idle = [(Idle, one); CONNECTIONS_BEGINNING_SHARE + 1];
+        let expected: Vec<usize> = [0, 17].into_iter().chain(1..17).chain([18]).collect();
+        check_order(&[&idle[..], &[(Connected, two), (Connected, three)]].concat(), &expected);
+    }
+
+    #[test]
+    fn a_connection_is_idle_when_its_last_request_is_answered() {
+        let permits = Permits::new(2, None);
+        let several = Arc::new(take(&permits, "192.0.2.1"));
+        let (first, second) = (several.begin(), several.begin());
+        drop(first);
+        let (other, answered) = staged(&permits, Stage::Idle, ("192.0.2.2", AddressLimit::Bounded));
+        assert!(answered.is_none());
+        let newcomer = take(&permits, "192.0.2.3");
+        newcomer.keep();
+        assert!(other.ended.is_cancelled() && !several.ended.is_cancelled());
+        drop(second);
+        let _last = take(&permits, "192.0.2.4");
+        assert!(several.ended.is_cancelled() && !newcomer.ended.is_cancelled());
+    }
+
+    #[test]
+    fn a_flood_of_new_connections_leaves_a_handshake_its_time() {
+        let permits = Permits::new(2 * CONNECTIONS_BEGINNING_SHARE, None);
+        let proxy = ("127.0.0.1", AddressLimit::Unbounded);
+        let held: Vec<_> =
+            (0..permits.in_all_max).map(|_| staged(&permits, Stage::InFlight, proxy)).collect();
+        let shaking = [(); 2].map(|()| staged(&permits, Stage::Connected, proxy).0);
+        assert!(!shaking.iter().any(|it| it.ended.is_cancelled()));
+        assert_eq!(held.iter().filter(|it| it.0.ended.is_cancelled()).count(), 2);
+        // Beyond its part, the flood takes places only from itself.
+        let flood: Vec<_> = (0..100).map(|_| staged(&permits, Stage::Connected, proxy).0).collect();
+        assert!(shaking.iter().all(|it| it.ended.is_cancelled()));
+        assert_eq!(held.iter().filter(|it| it.0.ended.is_cancelled()).count(), 3);
+        assert_eq!(flood.iter().filter(|it| !it.ended.is_cancelled()).count(), 3);
     }
 }

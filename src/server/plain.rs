@@ -2,22 +2,22 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::bounds::WATCH_CONNECTIONS_MAX;
 use crate::crypto::Random;
+use crate::files::SocketFile;
 use crate::log::Log;
 use crate::server::connection::{Connections, Peer};
 use crate::server::first_request_grace::FirstRequestGrace;
 use crate::server::headers::Hsts;
 use crate::server::listener::listen;
+use crate::server::permits::{AddressLimit, Permits};
 use crate::server::problem::ProblemReporter;
 use crate::server::responder::Responder;
 use crate::server::tasks::Tasks;
@@ -33,7 +33,11 @@ pub struct PlainListener {
 #[derive(Debug)]
 enum Listener {
     Address(TcpListener),
-    Socket(UnixListener, PathBuf),
+    /// The file goes before the listener, which keeps it from being another one.
+    Socket {
+        _file: SocketFile,
+        listener: UnixListener,
+    },
 }
 
 impl PlainListener {
@@ -45,13 +49,9 @@ impl PlainListener {
     /// Binds a Unix socket that only the user of this process can use. A socket that is there
     /// already was left by an earlier process: the caller holds the lock of the data file.
     pub fn bind_socket(path: &Path, log: Log) -> io::Result<Self> {
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => (),
-        }
-        let listener = UnixListener::bind(path)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Self::new(Listener::Socket(listener, path.to_path_buf()), log))
+        let (listener, file) = SocketFile::bind(path)?;
+        let listener = UnixListener::from_std(listener)?;
+        Ok(Self::new(Listener::Socket { _file: file, listener }, log))
     }
 
     fn new(listener: Listener, log: Log) -> Self {
@@ -67,28 +67,30 @@ impl PlainListener {
     pub fn address(&self) -> Option<SocketAddr> {
         match &self.listener {
             Listener::Address(listener) => listener.local_addr().ok(),
-            Listener::Socket(..) => None,
+            Listener::Socket { .. } => None,
         }
     }
 
-    /// Serves until it is dropped. Connections over the maximum wait.
+    /// Serves until it is dropped. When all places are taken, the oldest connection without a
+    /// request makes room.
     pub async fn serve(self, answer: impl Responder) {
-        let places = Arc::new(Semaphore::new(WATCH_CONNECTIONS_MAX));
+        let permits = Permits::new(WATCH_CONNECTIONS_MAX, None);
         loop {
-            // The semaphore is never closed.
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            let accepted = self.listener.accept().await;
-            match accepted {
-                Ok(AcceptedStream::Address(stream, peer)) => {
-                    self.take(stream, peer, answer.clone(), place);
-                }
-                // A client of a Unix socket is on this machine.
-                Ok(AcceptedStream::Socket(stream)) => {
-                    let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-                    self.take(stream, peer, answer.clone(), place);
-                }
+            // A client of a Unix socket is on this machine.
+            let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+            let accepted = match &self.listener {
+                Listener::Address(listener) => listener
+                    .accept()
+                    .await
+                    .map(|(stream, peer)| self.take(stream, peer, answer.clone(), &permits)),
+                Listener::Socket { listener, .. } => listener
+                    .accept()
+                    .await
+                    .map(|(stream, _)| self.take(stream, here, answer.clone(), &permits)),
+            };
+            if accepted.is_err() {
                 // Out of file descriptors: wait until other connections are closed.
-                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+                tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
     }
@@ -96,36 +98,23 @@ impl PlainListener {
     fn take(
         &self,
         stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-        peer: SocketAddr,
+        address: SocketAddr,
         answer: impl Responder,
-        place: OwnedSemaphorePermit,
+        permits: &Permits,
     ) {
+        let Ok(permit) = permits.take(address.ip(), AddressLimit::Unbounded) else { return };
+        let permit = Arc::new(permit);
         let connections = self.connections.clone();
         self.connections.tasks.spawn(async move {
             let stop = connections.tasks.stop_signal();
             let grace = FirstRequestGrace::new(connections.bounds.first_request_grace_max);
-            let peer = Peer { address: peer, authorities: None, permit: None };
-            connections.serve_http1(stream, peer, answer, stop, grace).await;
-            drop(place);
+            let peer = Peer { address, authorities: None, permit: Arc::clone(&permit) };
+            tokio::select! {
+                biased;
+                () = permit.ended() => {}
+                () = connections.serve_http1(stream, peer, answer, stop, grace) => {}
+            }
         });
-    }
-}
-
-enum AcceptedStream {
-    Address(tokio::net::TcpStream, SocketAddr),
-    Socket(tokio::net::UnixStream),
-}
-
-impl Listener {
-    async fn accept(&self) -> io::Result<AcceptedStream> {
-        match self {
-            Self::Address(listener) => {
-                listener.accept().await.map(|(stream, peer)| AcceptedStream::Address(stream, peer))
-            }
-            Self::Socket(listener, _) => {
-                listener.accept().await.map(|(stream, _)| AcceptedStream::Socket(stream))
-            }
-        }
     }
 }
 
@@ -133,8 +122,5 @@ impl Drop for PlainListener {
     fn drop(&mut self) {
         // The drain does not wait for them: metrics of a process that ends are not needed.
         self.connections.tasks.end();
-        if let Listener::Socket(_, path) = &self.listener {
-            std::fs::remove_file(path).ok();
-        }
     }
 }

@@ -16,7 +16,6 @@ use crate::server::headers::Hsts;
 use crate::server::panics::RequestPanic;
 use crate::server::traffic::Traffic;
 
-/// The problem of such an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerProblem {
     BadHost,
@@ -72,7 +71,6 @@ pub(super) struct ProblemReporter {
 }
 
 impl ProblemReporter {
-    /// The reporter of one connection.
     pub(super) fn of_connection(&self, peer: SocketAddr) -> Self {
         Self { peer: Some(peer.ip().to_canonical()), ..self.clone() }
     }
@@ -93,7 +91,7 @@ impl ProblemReporter {
             tenant: None,
             application: None,
             key: None,
-            status: refusal.status().as_u16(),
+            status: refusal.facts().1.as_u16(),
             duration: Duration::ZERO,
         });
         trace
@@ -111,8 +109,16 @@ impl ProblemReporter {
 
 impl ServerProblem {
     fn response(self, trace: &str, content_type: &'static str) -> Response<SecretBody> {
-        let mut response = Response::new(SecretBody::from(self.body(trace)));
-        *response.status_mut() = self.status();
+        let (_, status, detail) = self.facts();
+        let body = serde_json::json!({
+            "type": "about:blank",
+            "title": status.canonical_reason(),
+            "status": status.as_u16(),
+            "detail": detail,
+            "trace_id": trace,
+        });
+        let mut response = Response::new(SecretBody::from(body.to_string()));
+        *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         if self == Self::TransferCoding {
@@ -125,46 +131,40 @@ impl ServerProblem {
         response
     }
 
+    pub(super) const ALL: [Self; 6] = [
+        Self::BadHost,
+        Self::HeadersTooLarge,
+        Self::Panicked,
+        Self::TransferCoding,
+        Self::UnreadableRequest,
+        Self::UriTooLong,
+    ];
+
     /// The label of its counter.
     pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::BadHost => "bad_host",
-            Self::HeadersTooLarge => "headers_too_large",
-            Self::Panicked => "panicked",
-            Self::TransferCoding => "transfer_coding",
-            Self::UnreadableRequest => "unreadable_request",
-            Self::UriTooLong => "uri_too_long",
-        }
+        self.facts().0
     }
 
-    const fn status(self) -> StatusCode {
+    const fn facts(self) -> (&'static str, StatusCode, &'static str) {
+        let bad = StatusCode::BAD_REQUEST;
         match self {
-            Self::BadHost | Self::UnreadableRequest => StatusCode::BAD_REQUEST,
-            Self::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            Self::Panicked => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::TransferCoding => StatusCode::NOT_IMPLEMENTED,
-            Self::UriTooLong => StatusCode::URI_TOO_LONG,
+            Self::BadHost => ("bad_host", bad, "the request must name exactly one valid host"),
+            Self::HeadersTooLarge => (
+                "headers_too_large",
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                "the request has too many headers, or too large ones",
+            ),
+            Self::Panicked => ("panicked", StatusCode::INTERNAL_SERVER_ERROR, "internal error"),
+            Self::TransferCoding => (
+                "transfer_coding",
+                StatusCode::NOT_IMPLEMENTED,
+                "chunked is the only supported transfer coding",
+            ),
+            Self::UnreadableRequest => ("unreadable_request", bad, "the request is not valid HTTP"),
+            Self::UriTooLong => {
+                ("uri_too_long", StatusCode::URI_TOO_LONG, "the request's path is too long")
+            }
         }
-    }
-
-    fn body(self, trace: &str) -> String {
-        let detail = match self {
-            Self::BadHost => "the request must name exactly one valid host",
-            Self::HeadersTooLarge => "the request has too many headers, or too large ones",
-            Self::Panicked => "internal error",
-            Self::TransferCoding => "chunked is the only supported transfer coding",
-            Self::UnreadableRequest => "the request is not valid HTTP",
-            Self::UriTooLong => "the request's path is too long",
-        };
-        let status = self.status();
-        let body = serde_json::json!({
-            "type": "about:blank",
-            "title": status.canonical_reason(),
-            "status": status.as_u16(),
-            "detail": detail,
-            "trace_id": trace,
-        });
-        body.to_string()
     }
 }
 
@@ -176,14 +176,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_refusal_is_a_problem_with_its_own_status() {
-        for refusal in [
-            ServerProblem::BadHost,
-            ServerProblem::HeadersTooLarge,
-            ServerProblem::Panicked,
-            ServerProblem::TransferCoding,
-            ServerProblem::UnreadableRequest,
-            ServerProblem::UriTooLong,
-        ] {
+        for refusal in ServerProblem::ALL {
             let response = refusal.response("an-id", problem_type::JSON);
             let status = response.status();
             assert_eq!(response.headers()[CONTENT_TYPE], "application/json; charset=utf-8");

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 
+use crate::domain::shares::Claimant;
 use crate::secret::SecretBody;
 
 /// An answer that is being worked on. It is boxed because its state may be large: that memory is free
@@ -22,16 +23,12 @@ pub type IncomingRequest = Request<Incoming>;
 pub trait Responder: Clone + Send + Sync + 'static {
     fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> ResponseFuture;
 
-    /// Returns whether the request shows a known key. A connection without one has fewer streams and
-    /// is closed when its requests are refused too often. By default no request does.
-    fn knows(&self, _request: &Request<Incoming>) -> bool {
-        false
-    }
-
-    /// Returns whether the request shows a known key that is a secret. Such a connection keeps its
-    /// place when all places are taken. By default no request does.
-    fn trusts(&self, _request: &Request<Incoming>) -> bool {
-        false
+    /// The shares that the request counts for. One that has a tenant shows a known key: a connection
+    /// without one has fewer streams and is closed when its requests are refused too often. A
+    /// connection that has shown a secret key keeps its place when all places are taken. By default
+    /// every request is a stranger's.
+    fn claimant(&self, _request: &Request<Incoming>, peer: SocketAddr) -> Claimant {
+        Claimant::Stranger { address: peer.ip(), tenant: None }
     }
 }
 

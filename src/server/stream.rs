@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
-use tokio::time::{Sleep, sleep, timeout};
+use tokio::time::{Instant, Sleep, sleep, timeout};
 use zeroize::Zeroizing;
 
 use crate::bounds;
@@ -26,14 +26,24 @@ pub(super) struct Stream<T> {
     /// Set when the budget is spent.
     is_flooded: bool,
     /// Runs while something written waits for the peer; absent on a healthy connection.
-    stalled: Option<Pin<Box<Sleep>>>,
+    stalled: Option<Stall>,
     write_max: Duration,
+    /// The time for which output may still wait. Waiting uses it up, and the bytes that the peer takes
+    /// give it back, so that a peer cannot hold an answer by taking a few bytes now and then.
+    patience: Duration,
     /// Set when all output of hyper is flushed.
     is_flushed: bool,
     /// The task whose read waits for the flush.
     reader: Option<Waker>,
     /// Set when the peer was still sending as the stream was closed.
     lingers: bool,
+}
+
+/// Output that waits for the peer.
+#[derive(Debug)]
+struct Stall {
+    since: Instant,
+    deadline: Pin<Box<Sleep>>,
 }
 
 impl<T> Stream<T> {
@@ -45,6 +55,7 @@ impl<T> Stream<T> {
             is_flooded: false,
             stalled: None,
             write_max,
+            patience: write_max,
             is_flushed: true,
             reader: None,
             lingers: false,
@@ -75,12 +86,23 @@ impl<T> Stream<T> {
     }
 
     fn wrote(&mut self, polled: &Poll<io::Result<usize>>) {
-        if let (Some(budget), Poll::Ready(Ok(bytes))) = (&mut self.budget, polled) {
+        let Poll::Ready(Ok(bytes)) = polled else { return };
+        if let Some(budget) = &mut self.budget {
             budget.wrote(*bytes);
+        }
+        self.end_stall();
+        let millis = bytes.saturating_mul(1_000) / bounds::ANSWER_RATE_MIN;
+        let earned = Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX));
+        self.patience = self.patience.saturating_add(earned).min(self.write_max);
+    }
+
+    fn end_stall(&mut self) {
+        if let Some(stall) = self.stalled.take() {
+            self.patience = self.patience.saturating_sub(stall.since.elapsed());
         }
     }
 
-    /// Starts or checks the deadline of a write that waits, and clears it when the write made
+    /// Starts or checks the deadline of a write that waits, and ends the wait when the write made
     /// progress.
     fn timed<R>(
         &mut self,
@@ -88,12 +110,15 @@ impl<T> Stream<T> {
         polled: Poll<io::Result<R>>,
     ) -> Poll<io::Result<R>> {
         if polled.is_ready() {
-            self.stalled = None;
+            self.end_stall();
             return polled;
         }
-        let write_max = self.write_max;
-        let clock = self.stalled.get_or_insert_with(|| Box::pin(sleep(write_max)));
-        ready!(clock.as_mut().poll(cx));
+        let patience = self.patience;
+        let stall = self.stalled.get_or_insert_with(|| Stall {
+            since: Instant::now(),
+            deadline: Box::pin(sleep(patience)),
+        });
+        ready!(stall.deadline.as_mut().poll(cx));
         Poll::Ready(Err(ErrorKind::TimedOut.into()))
     }
 }
@@ -219,5 +244,38 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Stream<T> {
         self.lingers |= self.framing.as_ref().is_some_and(Framing::is_inside_message);
         let polled = Pin::new(&mut self.inner).poll_shutdown(cx);
         self.timed(cx, polled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::duplex;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_must_be_read_at_a_rate() {
+        let answer = vec![0; 1024 * 1024];
+        let (server, mut client) = duplex(1_024);
+        let mut stream = Stream::new(server, None, bounds::WRITE_MAX);
+        let mut read = vec![0; answer.len()];
+        let (written, _) = tokio::join!(stream.write_all(&answer), client.read_exact(&mut read));
+        assert!(written.is_ok());
+        // Every byte is progress, and half the rate is too little all the same.
+        let mut stream = Stream::new(stream.inner, None, Duration::from_millis(200));
+        let read_slowly = async {
+            while client.read(&mut [0; 100]).await.is_ok() {
+                sleep(Duration::from_secs(1) * 200 / 4_096).await;
+            }
+        };
+        let written = async {
+            tokio::select! {
+                written = stream.write_all(&answer) => written,
+                () = read_slowly => Ok(()),
+            }
+        };
+        let written = timeout(Duration::from_mins(2), written).await;
+        let written = written.expect("the stream gives up");
+        assert_eq!(written.unwrap_err().kind(), ErrorKind::TimedOut);
     }
 }

@@ -55,7 +55,6 @@ impl Tasks {
         self.ended.cancel();
     }
 
-    /// The number of tasks that have not finished.
     #[cfg(test)]
     pub fn running(&self) -> usize {
         self.tracker.len()
@@ -79,7 +78,6 @@ impl StopSignal {
         self.0.as_mut().poll(cx).is_ready()
     }
 
-    /// Resolves when a stop is asked for.
     pub async fn stopping(&mut self) {
         self.0.as_mut().await;
     }

@@ -26,14 +26,6 @@ pub struct Traffic {
 
 impl Traffic {
     pub(super) fn new(expires: Option<Timestamp>, log: Log) -> Self {
-        let refused = [
-            ServerProblem::BadHost,
-            ServerProblem::HeadersTooLarge,
-            ServerProblem::Panicked,
-            ServerProblem::TransferCoding,
-            ServerProblem::UnreadableRequest,
-            ServerProblem::UriTooLong,
-        ];
         let traffic = Self {
             open: Gauge::default(),
             accepted: Counter::default(),
@@ -43,7 +35,7 @@ impl Traffic {
             strangers: Counter::default(),
             full_in_all: Counter::default(),
             full_per_address: Counter::default(),
-            refused: refused.map(|refusal| (refusal, Counter::default())),
+            refused: ServerProblem::ALL.map(|refusal| (refusal, Counter::default())),
             expires: AtomicI64::new(i64::MAX),
             log,
         };
@@ -62,6 +54,12 @@ impl Traffic {
             ConnectionLimit::PerAddress => &self.full_per_address,
         }
         .add(1);
+    }
+
+    /// Connections that were closed because a maximum was reached: new ones by the maximum, and
+    /// strangers that made room for new ones.
+    pub(super) fn closed(&self) -> [u64; 3] {
+        [&self.full_in_all, &self.full_per_address, &self.strangers].map(Counter::get)
     }
 
     pub(super) fn refused(&self, refusal: ServerProblem) {
@@ -92,13 +90,8 @@ impl Observe for Traffic {
              a stranger whose place another one needed.",
             FamilyKind::Counter,
         );
-        for (place, count) in [
-            ("in_all", &self.full_in_all),
-            ("per_address", &self.full_per_address),
-            ("stranger", &self.strangers),
-        ] {
-            let labels = [("place", Label::Name(place))];
-            family.sample(&labels, count.get()).status("connections", "refused");
+        for (place, count) in ["in_all", "per_address", "stranger"].into_iter().zip(self.closed()) {
+            family.sample(&[("place", Label::Name(place))], count).status("connections", "refused");
         }
         page.counter(
             "strongroom_tls_handshakes_failed_total",

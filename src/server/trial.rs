@@ -18,7 +18,6 @@ use rustls::{
 use crate::bounds::TLS_TRIAL_MAX;
 use crate::server::certificate::{VERSIONS, version_name};
 
-/// The findings of a trial.
 #[derive(Debug)]
 pub struct TlsTrial {
     /// Versions, and the cipher suites that were accepted with each.

@@ -7,19 +7,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::bounds;
 use crate::domain::time::Timestamp;
 use crate::log::{Event, Log, Value};
-use crate::server::accept::{ConnectionRefusals, TlsConfig};
+use crate::server::accept::TlsConfig;
 use crate::server::bounds::Bounds;
 use crate::server::certificate::{self, Certificate, CertificateProblem};
 use crate::server::clients::ClientVerifiers;
+use crate::server::http2::every;
 use crate::server::tasks::StopSignal;
 use crate::server::traffic::Traffic;
 
-/// The certificate's files.
 #[derive(Debug, Clone)]
 pub(super) struct CertificateFiles {
     pub(super) certificate: PathBuf,
@@ -54,7 +53,8 @@ pub(super) struct ServerUpkeep {
     /// The state of the files when they were last read.
     pub(super) read: FileStamps,
     pub(super) expires: Timestamp,
-    pub(super) refused: Arc<ConnectionRefusals>,
+    /// The closed connections that were logged.
+    pub(super) reported: [u64; 3],
     pub(super) tls: TlsConfig,
     pub(super) traffic: Arc<Traffic>,
     pub(super) log: Log,
@@ -98,7 +98,7 @@ impl ServerUpkeep {
         let loaded = tokio::task::spawn_blocking(move || files.load(now)).await;
         match loaded {
             Ok(Ok(certificate)) => {
-                self.tls.replace(certificate.config);
+                *self.tls.write() = certificate.config;
                 self.expires = certificate.expires;
                 self.traffic.certificate(Some(certificate.expires));
                 self.log.event(loaded_event(certificate.expires));
@@ -122,10 +122,19 @@ impl ServerUpkeep {
         tokio::task::spawn_blocking(move || files.stamp()).await.unwrap_or(self.read)
     }
 
-    fn report(&self) {
-        if let Some(event) = self.refused.take() {
-            self.log.event(event);
+    /// Logs the connections that were closed since the last time because a maximum was reached.
+    fn report(&mut self) {
+        let closed = self.traffic.closed();
+        if closed == self.reported {
+            return;
         }
+        let mut event = Event::warn("connections_refused");
+        let names = ["in_all", "per_address", "strangers"];
+        for ((name, count), before) in names.into_iter().zip(closed).zip(self.reported) {
+            event = event.with(name, Value::Count(count.saturating_sub(before)));
+        }
+        self.log.event(event);
+        self.reported = closed;
     }
 
     fn warn_if_short(&self) {
@@ -149,10 +158,4 @@ async fn hangup(signal: &mut Option<Signal>) {
         return;
     }
     std::future::pending::<()>().await;
-}
-
-fn every(period: std::time::Duration) -> Interval {
-    let mut ticks = interval_at(Instant::now() + period, period);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    ticks
 }

@@ -20,7 +20,6 @@ const IP_ADDRESS: u8 = 0x87;
 /// 2.5.29.17.
 const ALTERNATIVE_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
 
-/// Facts of one certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateFacts {
     pub begins: Timestamp,

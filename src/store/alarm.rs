@@ -16,16 +16,8 @@ impl Alarm {
     /// does not raise it. Nor does `Stopped`: it only follows an earlier failure, which has raised
     /// the alarm with its cause.
     pub(super) fn sound(&self, failure: StorageFailure) -> StorageFailure {
-        match failure {
-            StorageFailure::Stopped | StorageFailure::Unavailable(_) => (),
-            StorageFailure::Damaged(_)
-            | StorageFailure::Database(..)
-            | StorageFailure::Full
-            | StorageFailure::Impossible(_)
-            | StorageFailure::Io(_)
-            | StorageFailure::Log(..)
-            | StorageFailure::ReadOnly
-            | StorageFailure::Removed(_) => self.end(Fatal::Storage(failure.duplicate())),
+        if !matches!(failure, StorageFailure::Stopped | StorageFailure::Unavailable(_)) {
+            self.end(Fatal::Storage(failure.clone()));
         }
         failure
     }
@@ -48,8 +40,7 @@ impl Alarm {
     pub(super) async fn sounded(&self) -> Fatal {
         let mut fatal = self.0.subscribe();
         match fatal.wait_for(Option::is_some).await.as_deref() {
-            Ok(Some(Fatal::Storage(failure))) => Fatal::Storage(failure.duplicate()),
-            Ok(Some(Fatal::WriterPanicked)) => Fatal::WriterPanicked,
+            Ok(Some(fatal)) => fatal.clone(),
             // Neither happens: the sender lives as long as `self`, and `wait_for` returns a value.
             Ok(None) | Err(_) => std::future::pending().await,
         }

@@ -84,7 +84,7 @@ impl<'t> Batch<'t> {
     }
 
     pub(super) fn take(&mut self, mut change: Change) -> Result<Verdict, StorageFailure> {
-        if let Some(what) = change.impossible {
+        if let Some(what) = change.refusal() {
             return Err(StorageFailure::Impossible(what));
         }
         let closed = self.closed_writes(&change)?;

@@ -5,22 +5,31 @@
 //! writer applies it only if they still hold. Deduplication, predefined ids, merge patches and
 //! conversions all rely on this.
 
+use serde_json::{Map, Value};
+
 use crate::crypto::Version;
+use crate::domain::audit::Actor;
+use crate::domain::id::TenantId;
+use crate::domain::origin::TraceId;
 use crate::domain::time::Timestamp;
+use crate::domain::webhook::EventKind;
+use crate::store::authority::Authority;
 use crate::store::tables::{KeyRange, Table, meta};
 
 #[derive(Debug, Clone, Default)]
 pub struct Change {
     pub(super) expects: Vec<Expect>,
     pub(super) writes: Vec<Write>,
+    /// Events that are no rows yet. Nothing is written before [`Change::take_events`].
+    events: Vec<NewEvent>,
     /// Set by [`Change::impossible`].
-    pub(super) impossible: Option<&'static str>,
+    impossible: Option<&'static str>,
     /// Set by [`Change::close_scope`].
     pub(super) closes: Option<[u8; 16]>,
     /// Set by [`Change::passing_over_closed`].
     pub(super) passes_over_closed: bool,
-    /// The number of the lease that the change was decided under; see [`crate::store::Term`].
-    pub(super) term: Option<u64>,
+    /// Set by [`Change::by`].
+    pub(super) authority: Authority,
     /// Set by [`Change::of_process`].
     pub(super) is_of_process: bool,
 }
@@ -59,6 +68,22 @@ pub struct SealedEntries {
     pub count: u16,
     pub sealed: Vec<u8>,
 }
+
+/// An event of webhooks. Before the commit it becomes a row for each webhook that subscribes to it.
+#[derive(Clone)]
+pub struct NewEvent {
+    pub tenant: TenantId,
+    pub actor: Actor,
+    pub kind: EventKind,
+    pub at: Timestamp,
+    /// Of the request that the event comes from.
+    pub trace: Option<TraceId>,
+    /// The members of `data` without the actor.
+    pub data: Map<String, Value>,
+}
+
+// The data has names and metadata of the caller.
+opaque_debug!(NewEvent);
 
 impl Change {
     pub fn new() -> Self {
@@ -142,6 +167,22 @@ impl Change {
         self
     }
 
+    #[must_use]
+    pub fn event(mut self, event: NewEvent) -> Self {
+        self.events.push(event);
+        self
+    }
+
+    pub fn take_events(&mut self) -> Vec<NewEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// The reason that the change must not be written, if there is one.
+    pub(super) fn refusal(&self) -> Option<&'static str> {
+        let events = (!self.events.is_empty()).then_some("events of webhooks are no rows yet");
+        self.impossible.or(events)
+    }
+
     /// Closes the scope of a deleted tenant: from this change on, no change adds a row to it. The
     /// writer refuses such changes with [`crate::store::Verdict::Closed`]. Rows can still be deleted.
     #[must_use]
@@ -158,6 +199,13 @@ impl Change {
         self
     }
 
+    /// Names the processes that may write the change, in a store that several share.
+    #[must_use]
+    pub const fn by(mut self, authority: Authority) -> Self {
+        self.authority = authority;
+        self
+    }
+
     /// Marks a change of the rows of [`Table::Processes`], which a process writes also while it is
     /// not one of the live processes.
     #[must_use]
@@ -171,15 +219,16 @@ impl Change {
     pub fn and(mut self, other: Self) -> Self {
         self.expects.extend(other.expects);
         self.writes.extend(other.writes);
+        self.events.extend(other.events);
         self.impossible = self.impossible.or(other.impossible);
         self.closes = self.closes.or(other.closes);
-        self.term = self.term.or(other.term);
+        self.authority = self.authority.and(other.authority);
         self
     }
 
     /// Returns true for a change without expectations and writes.
-    pub(super) const fn is_empty(&self) -> bool {
-        self.writes.is_empty() && self.expects.is_empty() && self.impossible.is_none()
+    pub(super) fn is_empty(&self) -> bool {
+        self.writes.is_empty() && self.expects.is_empty() && self.refusal().is_none()
     }
 
     /// Returns true if the change affects tenants, applications or API keys, so that cached callers

@@ -6,28 +6,29 @@
 //! row is removed; a process keeps them until it ends.
 
 use std::collections::HashSet;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use crate::lock::SharedLock;
 use crate::store::change::Write;
 use crate::store::tables::{Table, meta};
 
 /// Clones share the scopes. Each takes 16 bytes, and only operators and management keys of tenants
 /// close one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ClosedScopes(Arc<RwLock<HashSet<[u8; 16]>>>);
+pub(super) struct ClosedScopes(Arc<SharedLock<HashSet<[u8; 16]>>>);
 
 impl ClosedScopes {
     pub(super) fn insert(&self, scope: [u8; 16]) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(scope);
+        self.0.write().insert(scope);
     }
 
     /// Opens a scope again, whose closing was not written.
     pub(super) fn remove(&self, scope: &[u8; 16]) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(scope);
+        self.0.write().remove(scope);
     }
 
     pub(super) fn contains(&self, scope: &[u8; 16]) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(scope)
+        self.0.read().contains(scope)
     }
 
     /// True for a write that adds a row to a closed scope.

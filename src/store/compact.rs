@@ -25,11 +25,11 @@ impl Store {
     pub fn compact(directory: &Path, clock: &Clock) -> Result<CompactSummary, OpenFailure> {
         // Opening and closing the store moves the rows of the log into the data file.
         Self::open(directory, clock)?.close();
-        let volume = Directory::new(directory);
+        let volume = Directory::open(directory)?;
         let mut data = opening::open(&volume)?;
-        let before_bytes = data.bytes().map_err(OpenFailure::Storage)?;
-        while data.compact().map_err(OpenFailure::Storage)? {}
-        let after_bytes = data.bytes().map_err(OpenFailure::Storage)?;
+        let before_bytes = data.bytes()?;
+        while data.compact()? {}
+        let after_bytes = data.bytes()?;
         Ok(CompactSummary { before_bytes, after_bytes })
     }
 }

@@ -12,12 +12,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use crate::bounds::CVC_KEYS_MAX;
 use crate::crypto::SEALED_KEY_BYTES;
+use crate::files;
+use crate::lock::Lock;
 use crate::store::failure::StorageFailure;
-use crate::store::volume::{Directory, MemoryVolume, OverlayVolume, Volume, VolumeFile};
+use crate::store::volume::{Directory, OverlayVolume, Volume, VolumeFile};
 
 const SLOT_BYTES: usize = 128;
 const SLOT: u64 = 128;
@@ -31,7 +32,7 @@ pub type CvcKeyName = ([u8; 16], u64);
 
 #[derive(Debug)]
 pub struct CvcKeys {
-    slots: Mutex<Slots>,
+    slots: Lock<Slots>,
 }
 
 #[derive(Debug, Default)]
@@ -54,7 +55,8 @@ impl CvcKeys {
 
     /// Opens the file or creates it.
     pub fn open(directory: &Path) -> Result<Self, StorageFailure> {
-        Self::on_volume(&Directory::new(directory))
+        let directory = files::Directory::open(directory)?;
+        Self::on_volume(&Directory::from(directory))
     }
 
     /// Opens the keys read-only, for verification. A missing file has no keys.
@@ -64,32 +66,28 @@ impl CvcKeys {
 
     /// Keys that end with the process.
     pub fn in_memory() -> Result<Self, StorageFailure> {
-        Self::on_volume(&MemoryVolume)
+        Self::on_volume(&OverlayVolume::in_memory())
     }
 
     pub(crate) fn on_volume(volume: &dyn Volume) -> Result<Self, StorageFailure> {
-        let open = || -> io::Result<Slots> {
-            let file = match volume.open(Self::FILE)? {
-                Some(file) => file,
-                None => volume.create(Self::FILE)?,
-            };
-            // The file's name must be durable before its content is.
-            volume.sync()?;
-            let read = Slots::read(file.as_ref())?;
-            let slots = Slots { file: Some(file), ..read };
-            if volume.is_kept() {
-                slots.write_again()?;
-            }
-            Ok(slots)
+        let file = match volume.open(Self::FILE)? {
+            Some(file) => file,
+            None => volume.create(Self::FILE)?,
         };
-        let slots = open().map_err(StorageFailure::from_io)?;
-        Ok(Self { slots: Mutex::new(slots) })
+        // The file's name must be durable before its content is.
+        volume.sync()?;
+        let read = Slots::read(file.as_ref())?;
+        let slots = Slots { file: Some(file), ..read };
+        if volume.is_kept() {
+            slots.write_again()?;
+        }
+        Ok(Self { slots: Lock::new(slots) })
     }
 
     /// Checks that the file's name still names it, and that some of its keys are as they were
     /// written.
     pub fn check_place(&self) -> Result<(), StorageFailure> {
-        let mut slots = self.lock();
+        let mut slots = self.slots.lock();
         let checked = slots.file.as_ref().map_or(Ok(()), |file| file.check_place());
         checked.map_err(StorageFailure::Removed)?;
         slots.check_some()
@@ -97,42 +95,38 @@ impl CvcKeys {
 
     /// The number of slots that were not written like this.
     pub fn damaged(&self) -> usize {
-        self.lock().damaged
+        self.slots.lock().damaged
     }
 
     /// All keys, sealed.
     pub fn all(&self) -> Vec<(CvcKeyName, Vec<u8>)> {
-        self.lock().used.iter().map(|(name, (_, sealed))| (*name, sealed.clone())).collect()
+        self.slots.lock().used.iter().map(|(name, (_, sealed))| (*name, sealed.clone())).collect()
     }
 
     pub fn sealed(&self, name: &CvcKeyName) -> Option<Vec<u8>> {
-        self.lock().used.get(name).map(|(_, sealed)| sealed.clone())
+        self.slots.lock().used.get(name).map(|(_, sealed)| sealed.clone())
     }
 
     /// Stores a new key and returns when it is durable. If a key of this name exists, that one is
     /// returned instead. Returns `None` if the file has the maximum number of keys.
     pub fn keep(&self, name: CvcKeyName, sealed: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
-        self.lock().keep(name, sealed).map_err(StorageFailure::from_io)
+        Ok(self.slots.lock().keep(name, sealed)?)
     }
 
     /// Destroys every key of a minute before this one, and returns when that is durable.
     pub fn destroy_before(&self, minute: u64) -> Result<usize, StorageFailure> {
-        self.lock().destroy(|(_, of)| *of < minute).map_err(StorageFailure::from_io)
+        Ok(self.slots.lock().destroy(|(_, of)| *of < minute)?)
     }
 
     /// Destroys every key of a tenant, and returns when that is durable.
     pub fn destroy_of(&self, tenant: &[u8; 16]) -> Result<usize, StorageFailure> {
-        self.lock().destroy(|(of, _)| of == tenant).map_err(StorageFailure::from_io)
+        Ok(self.slots.lock().destroy(|(of, _)| of == tenant)?)
     }
 
     /// From now on every write fails, as on a file system that turned read-only.
     #[cfg(test)]
     pub(crate) fn fail_writes(&self) {
-        self.lock().file = None;
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Slots> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+        self.slots.lock().file = None;
     }
 }
 

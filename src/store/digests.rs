@@ -13,9 +13,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use crate::crypto::{DigestKey, Identity, Random, SetDigest, version};
+use crate::lock::Lock;
 use crate::store::change::Change;
 use crate::store::failure::StorageFailure;
 use crate::store::snapshot::Snapshot;
@@ -45,7 +46,7 @@ pub struct RecordDigests {
 
 /// The digests that the writer and [`crate::store::Store::amend`] share; `None` until
 /// [`crate::store::Store::keep_digests`].
-pub(super) type SharedDigests = Arc<Mutex<Option<RecordDigests>>>;
+pub(super) type SharedDigests = Arc<Lock<Option<RecordDigests>>>;
 
 /// A row to write: its table, key and value.
 type DigestRow = (Table, Vec<u8>, Vec<u8>);
@@ -257,24 +258,6 @@ impl DigestChanges {
             digest.insert(&key.element(table.number(), place, &version));
         }
         Ok(())
-    }
-
-    /// Records that a migration moved a row of a scope to another place or, if it makes no sense
-    /// there, away.
-    pub(super) fn moved(
-        &mut self,
-        key: &DigestKey,
-        scope: [u8; 16],
-        sealed: &[u8],
-        from: (Table, &[u8]),
-        to: Option<(Table, &[u8])>,
-    ) {
-        let version = version(sealed).unwrap_or_default();
-        let digest = self.0.entry(scope).or_default();
-        digest.remove(&key.element(from.0.number(), from.1, &version));
-        if let Some((table, place)) = to {
-            digest.insert(&key.element(table.number(), place, &version));
-        }
     }
 
     /// Counts a row of the file, damaged or not.

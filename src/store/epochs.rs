@@ -5,14 +5,16 @@
 //! snapshot keeps an [`EpochGuard`] of its epoch. When all guards of older epochs are dropped, no
 //! work relies on data from before the last [`Epochs::advance`].
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
+
+use crate::lock::Lock;
 
 /// Keeps an epoch alive.
 #[derive(Debug, Clone)]
 pub struct EpochGuard(#[expect(dead_code, reason = "having it is all")] Arc<()>);
 
 #[derive(Debug)]
-pub(super) struct Epochs(Mutex<EpochState>);
+pub(super) struct Epochs(Lock<EpochState>);
 
 #[derive(Debug)]
 struct EpochState {
@@ -22,27 +24,23 @@ struct EpochState {
 
 impl Epochs {
     pub(super) fn new() -> Self {
-        Self(Mutex::new(EpochState { current: Arc::new(()), older: Vec::new() }))
+        Self(Lock::new(EpochState { current: Arc::new(()), older: Vec::new() }))
     }
 
     pub(super) fn current(&self) -> EpochGuard {
-        EpochGuard(Arc::clone(&self.lock().current))
+        EpochGuard(Arc::clone(&self.0.lock().current))
     }
 
     pub(super) fn advance(&self) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let ended = std::mem::replace(&mut state.current, Arc::new(()));
         state.older.push(Arc::downgrade(&ended));
     }
 
     pub(super) fn is_quiescent(&self) -> bool {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.older.retain(|epoch| epoch.strong_count() > 0);
         state.older.is_empty()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, EpochState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

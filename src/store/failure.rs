@@ -4,9 +4,10 @@
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The reason why the file could not be read or written.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum StorageFailure {
     Damaged(String),
     /// The database cannot be used: the reason, and advice for the operator.
@@ -14,7 +15,7 @@ pub enum StorageFailure {
     Full,
     /// A state that the program rules out, so a bug. Nothing was written.
     Impossible(&'static str),
-    Io(io::Error),
+    Io(Arc<io::Error>),
     /// The log is not the one that this data file or this program needs: the reason, and advice for
     /// the operator. Nothing was changed.
     Log(String, &'static str),
@@ -40,11 +41,11 @@ pub enum OpenFailure {
     NotOurs,
     /// Not the data file of a standby.
     NotStandby,
-    /// The file's format, which is older. [`crate::store::Store::migrate`] updates it.
-    Older(u32),
     /// The data file of a standby that was not promoted.
     Standby,
     Storage(StorageFailure),
+    /// The rows were written by a version before the first release, whose formats no program reads.
+    Unreleased,
 }
 
 /// The reason why a change was not committed, or why its outcome is unknown.
@@ -59,17 +60,28 @@ pub enum CommitFailure {
 }
 
 /// The reason why the store no longer works. The process must end.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Fatal {
     Storage(StorageFailure),
     WriterPanicked,
+}
+
+impl From<io::Error> for StorageFailure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the operator learns the rest as it is")]
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
+            _ => Self::Io(Arc::new(error)),
+        }
+    }
 }
 
 impl From<redb::Error> for StorageFailure {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the rest are faults of the file or ours")]
     fn from(error: redb::Error) -> Self {
         match error {
-            redb::Error::Io(error) => Self::from_io(error),
+            redb::Error::Io(error) => error.into(),
             redb::Error::PreviousIo | redb::Error::DatabaseClosed => Self::Stopped,
             // The texts of redb name pages and tables, never keys or values.
             other => Self::Damaged(other.to_string()),
@@ -77,50 +89,38 @@ impl From<redb::Error> for StorageFailure {
     }
 }
 
-impl StorageFailure {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the operator learns the rest as it is")]
-    pub(super) fn from_io(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
-            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
-            _ => Self::Io(error),
-        }
-    }
+/// Texts of [`StorageFailure::Unavailable`] for a database that refuses the user, each with the
+/// remedy. A running server goes on, since the operator may correct it meanwhile.
+const DENIED: &[(&str, &str)] = &[
+    (NOT_AUTHENTICATED, "correct the user and the password in the URL, or pg_hba.conf"),
+    (MAY_NOT_CONNECT, "GRANT CONNECT ON DATABASE name TO user"),
+    (MAY_NOT_USE_SCHEMA, "GRANT USAGE, CREATE ON SCHEMA public TO user"),
+    (MAY_NOT_USE_TABLES, USE_TABLES),
+    (MAY_NOT_ACT, "let the user own the tables strongroom_*: ALTER TABLE name OWNER TO user"),
+];
 
-    /// A copy of the failure. An IO error keeps only its kind.
-    pub(super) fn duplicate(&self) -> Self {
-        match self {
-            Self::Damaged(what) => Self::Damaged(what.clone()),
-            Self::Database(what, advice) => Self::Database(what.clone(), advice),
-            Self::Full => Self::Full,
-            Self::Impossible(what) => Self::Impossible(what),
-            Self::Io(error) => Self::Io(error.kind().into()),
-            Self::Log(what, advice) => Self::Log(what.clone(), advice),
-            Self::ReadOnly => Self::ReadOnly,
-            Self::Removed(path) => Self::Removed(path.clone()),
-            Self::Stopped => Self::Stopped,
-            Self::Unavailable(why) => Self::Unavailable(why),
-        }
+const USE_TABLES: &str =
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO user";
+pub(super) const NOT_AUTHENTICATED: &str = "the database refused the user or the password";
+pub(super) const MAY_NOT_CONNECT: &str = "the user may not connect to the database";
+pub(super) const MAY_NOT_USE_SCHEMA: &str = "the user may not use the schema of the vault";
+pub(super) const MAY_NOT_USE_TABLES: &str = "the user may not use the tables of the vault";
+pub(super) const MAY_NOT_ACT: &str = "the user may not change the tables of the vault";
+
+impl StorageFailure {
+    /// The remedy, if a database refuses the user.
+    pub fn denied(&self) -> Option<&'static str> {
+        let Self::Unavailable(why) = self else { return None };
+        DENIED.iter().find(|(denied, _)| denied == why).map(|(_, remedy)| *remedy)
     }
 
     /// Returns true if the process can go on and a later attempt may succeed.
     pub const fn is_transient(&self) -> bool {
-        match self {
-            Self::Unavailable(_) => true,
-            Self::Damaged(_)
-            | Self::Database(..)
-            | Self::Full
-            | Self::Impossible(_)
-            | Self::Io(_)
-            | Self::Log(..)
-            | Self::ReadOnly
-            | Self::Removed(_)
-            | Self::Stopped => false,
-        }
+        matches!(self, Self::Unavailable(_))
     }
 
     /// Advice for the operator.
-    pub const fn advice(&self) -> &'static str {
+    pub fn advice(&self) -> &'static str {
         match self {
             Self::Damaged(_) => "restore the newest backup and keep this file for examination",
             Self::Full => {
@@ -134,7 +134,9 @@ impl StorageFailure {
                 "if the file was moved, move it back; otherwise restore the newest backup"
             }
             Self::Stopped => "look for the first storage failure in the log",
-            Self::Unavailable(_) => "the program goes on by itself when the storage is back",
+            Self::Unavailable(_) => {
+                self.denied().unwrap_or("the program goes on by itself when the storage is back")
+            }
         }
     }
 }
@@ -162,18 +164,6 @@ impl fmt::Display for StorageFailure {
 }
 
 impl std::error::Error for StorageFailure {}
-
-impl OpenFailure {
-    pub(super) fn io(error: io::Error) -> Self {
-        Self::Storage(StorageFailure::from_io(error))
-    }
-}
-
-impl From<StorageFailure> for OpenFailure {
-    fn from(failure: StorageFailure) -> Self {
-        Self::Storage(failure)
-    }
-}
 
 impl From<redb::DatabaseError> for OpenFailure {
     #[expect(clippy::wildcard_enum_match_arm, reason = "redb may add more; they are failures all")]
@@ -206,3 +196,5 @@ macro_rules! from_redb {
 }
 
 from_redb!(CommitError, CompactionError, DatabaseError, StorageError, TableError, TransactionError);
+
+from_causes!(OpenFailure: io::Error => Self::Storage, StorageFailure => Self::Storage);

@@ -1,31 +1,32 @@
 //! The open store: the handle that the rest of the program holds.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
 use crate::bounds::{CACHE_BYTES, QUEUE_CHANGES_MAX};
 use crate::clock::Clock;
-use crate::crypto::{DigestKey, MasterKey};
+use crate::crypto::DigestKey;
+use crate::lock::Lock;
 use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
 use crate::store::closed::ClosedScopes;
+use crate::store::cvc_keys::CvcKeys;
 use crate::store::digests::{DigestFault, RecordDigests, SharedDigests};
 use crate::store::engine::local::LocalEngine;
 use crate::store::engine::local::file;
+use crate::store::engine::local::log::segment::is_log_file;
 use crate::store::engine::{Engine, EngineHealth, LogSource, Upkeep};
 use crate::store::epochs::Epochs;
 use crate::store::failure::{CommitFailure, Fatal, OpenFailure, StorageFailure};
-use crate::store::migration;
 use crate::store::opening::{self, Cleanliness};
-use crate::store::shared::{Process, Repeatable, Term};
+use crate::store::shared::{Process, Repeatable};
 use crate::store::snapshot::Snapshot;
 use crate::store::volume::{Directory, OverlayVolume, Volume};
 use crate::store::writer::{Job, Writer};
@@ -45,7 +46,7 @@ pub(super) struct Inner {
     pub(super) metrics: Arc<WriterMetrics>,
     digests: SharedDigests,
     closed: ClosedScopes,
-    writer: Mutex<Option<JoinHandle<()>>>,
+    writer: Lock<Option<JoinHandle<()>>>,
     background: Background,
     /// `None` for an engine that no other process uses.
     pub(super) process: Option<Arc<Process>>,
@@ -68,32 +69,34 @@ impl Store {
         directory.join(file::UNFINISHED)
     }
 
+    /// Returns true for the name of a file that a vault makes in its data directory.
+    pub fn makes_file(name: &str) -> bool {
+        [file::NAME, file::UNFINISHED, CvcKeys::FILE].contains(&name) || is_log_file(name)
+    }
+
     /// Creates a store with the rows of `first`. Its data file appears under its name only when
     /// they are durable, so that a crash leaves nothing that looks like a vault.
     pub fn create(directory: &Path, clock: &Clock, first: Change) -> Result<Self, OpenFailure> {
-        let volume: Arc<dyn Volume> = Arc::new(Directory::new(directory));
+        let volume: Arc<dyn Volume> = Arc::new(Directory::open(directory)?);
         opening::create(volume.as_ref(), first)?;
         Self::on_volume(&volume, clock)
     }
 
     pub fn open(directory: &Path, clock: &Clock) -> Result<Self, OpenFailure> {
-        let volume: Arc<dyn Volume> = Arc::new(Directory::new(directory));
+        let volume: Arc<dyn Volume> = Arc::new(Directory::open(directory)?);
         Self::on_volume(&volume, clock)
     }
 
-    /// Opens the store for verification: all writes to it stay in memory. A file of an older format
-    /// is migrated there, and one that needs recovery after a crash is recovered there. Without the
-    /// master key the migration leaves the keys in the file as they are.
+    /// Opens the store for verification: all writes to it stay in memory. A file that needs recovery
+    /// after a crash is recovered there.
     pub fn open_unwritten(
         directory: &Path,
         clock: &Clock,
-        master: Option<&MasterKey>,
     ) -> Result<(Self, Cleanliness), OpenFailure> {
         let volume: Arc<dyn Volume> = Arc::new(OverlayVolume::new(directory));
         let alarm = Alarm::default();
-        let data = migration::open_migrated(volume.as_ref(), master)?;
-        let (engine, cleanliness) =
-            LocalEngine::start(&volume, data, clock, &alarm).map_err(OpenFailure::Storage)?;
+        let data = opening::open_any(volume.as_ref())?;
+        let (engine, cleanliness) = LocalEngine::start(&volume, data, clock, &alarm)?;
         Ok((Self::start(Arc::new(engine), alarm), cleanliness))
     }
 
@@ -113,7 +116,19 @@ impl Store {
         let alarm = Alarm::default();
         let data = opening::open(volume.as_ref())?;
         let engine = LocalEngine::start(volume, data, clock, &alarm);
-        Ok(Self::start(Arc::new(engine.map_err(OpenFailure::Storage)?.0), alarm))
+        Ok(Self::start(Arc::new(engine?.0), alarm))
+    }
+
+    /// Opens the store also if batches are gone from the end of its log. Later starts still refuse it,
+    /// until a new timeline has begun.
+    pub(super) fn accepting_any_end(
+        volume: &Arc<dyn Volume>,
+        clock: &Clock,
+    ) -> Result<Self, OpenFailure> {
+        let alarm = Alarm::default();
+        let data = opening::open(volume.as_ref())?;
+        let engine = LocalEngine::start_accepting_any_end(volume, data, clock, &alarm)?;
+        Ok(Self::start(Arc::new(engine), alarm))
     }
 
     /// Opens the store on a disk of a test. An empty disk gets a new store with the rows of
@@ -124,7 +139,7 @@ impl Store {
         first: Change,
     ) -> Result<Self, OpenFailure> {
         let volume = disk.volume();
-        if volume.open(Self::FILE).map_err(OpenFailure::io)?.is_none() {
+        if volume.open(Self::FILE)?.is_none() {
             opening::create(volume.as_ref(), first)?;
         }
         Self::on_volume(&volume, &Clock::new())
@@ -133,7 +148,7 @@ impl Store {
     pub(super) fn start(engine: Arc<dyn Engine>, alarm: Alarm) -> Self {
         let (store, writer) = Self::assemble(engine, alarm, on_a_thread);
         let thread = std::thread::spawn(|| writer.run());
-        *store.0.writer.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        *store.0.writer.lock() = Some(thread);
         store
     }
 
@@ -171,7 +186,7 @@ impl Store {
             metrics,
             digests,
             closed,
-            writer: Mutex::new(None),
+            writer: Lock::new(None),
             background,
             process,
         };
@@ -198,12 +213,9 @@ impl Store {
     /// Queues the change. It is written even if the caller drops the returned future.
     pub fn submit(
         &self,
-        mut change: Change,
+        change: Change,
     ) -> Result<impl Future<Output = Result<Verdict, CommitFailure>> + use<>, CommitFailure> {
-        if self.0.process.is_some() {
-            change.term = Term::current();
-        }
-        if let Some(what) = change.impossible {
+        if let Some(what) = change.refusal() {
             return Err(CommitFailure::Impossible(what));
         }
         // After a failed read, too, nothing more is written: the process is ending.
@@ -243,7 +255,7 @@ impl Store {
         if change.is_empty() {
             return Ok(Verdict::Applied);
         }
-        let mut digests = self.0.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut digests = self.0.digests.lock();
         self.apply(change, digests.as_mut())
     }
 
@@ -282,7 +294,7 @@ impl Store {
         let stored = RecordDigests::read(&self.snapshot()?, key)?;
         let Some(digests) = stored else { return Ok(Some(DigestFault::Missing)) };
         let fault = (!digests.add_up()).then_some(DigestFault::DoNotAddUp);
-        *self.0.digests.lock().unwrap_or_else(PoisonError::into_inner) = Some(digests);
+        *self.0.digests.lock() = Some(digests);
         Ok(fault)
     }
 
@@ -323,18 +335,24 @@ impl Store {
             let forgotten = inner.engine.forget().map_err(|failure| inner.alarm.sound(failure));
             reply.send(forgotten).ok();
         };
-        (self.0.background)(Box::new(work)).map_err(StorageFailure::from_io)?;
+        (self.0.background)(Box::new(work))?;
         done.await.unwrap_or(Err(StorageFailure::Stopped))
     }
 
     /// Merges now. As on the merger's thread, a failure ends the store.
     #[cfg(test)]
     pub(crate) fn merge_now(&self, turn: usize) -> Result<(), StorageFailure> {
-        self.0.engine.merge_now(turn).map_err(|failure| self.0.alarm.sound(failure))
+        self.0.engine.merge_now(Some(turn)).map_err(|failure| self.0.alarm.sound(failure))
+    }
+
+    /// Notes the end of the log now.
+    #[cfg(test)]
+    pub(crate) fn note_end_now(&self) -> Result<(), StorageFailure> {
+        self.0.engine.merge_now(None)
     }
 
     /// The log, for the archive. `None` for an engine without a log.
-    pub fn log_source(&self) -> Option<Arc<dyn LogSource>> {
+    pub fn log_source(&self) -> Option<LogSource> {
         self.0.engine.log_source()
     }
 
@@ -362,7 +380,7 @@ impl Store {
         self.0.engine.stop_waiting();
         // `send` fails only if the writer has ended; then the join returns at once.
         self.0.jobs.send(Job::Close).ok();
-        let thread = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.0.writer.lock().take();
         if let Some(thread) = thread {
             thread.join().ok();
         }
@@ -374,8 +392,4 @@ const fn stopped(_: oneshot::error::RecvError) -> CommitFailure {
     CommitFailure::Stopped
 }
 
-impl fmt::Debug for Store {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Store")
-    }
-}
+opaque_debug!(Store);

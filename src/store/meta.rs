@@ -7,10 +7,11 @@ use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
 use crate::store::change::Change;
 use crate::store::engine::Moment;
+use crate::store::engine::Row;
 use crate::store::failure::StorageFailure;
 use crate::store::record::encoding::{BadRecord, EncodeFailed};
 use crate::store::record::share_set::{decode_share_set, encode_share_set};
-use crate::store::snapshot::{Row, Snapshot};
+use crate::store::snapshot::Snapshot;
 use crate::store::tables::Table;
 use crate::store::tables::meta as keys;
 
@@ -20,14 +21,19 @@ pub(super) fn format(snapshot: &Snapshot) -> Result<Option<u32>, StorageFailure>
     Ok(value.and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes))
 }
 
-/// Identifies the vault. Present since format 2.
+/// Returns true for the rows of a version before the first release.
+pub(super) fn is_unreleased(snapshot: &Snapshot) -> Result<bool, StorageFailure> {
+    Ok(snapshot.value(Table::Meta, keys::UNRELEASED_FORMAT)?.is_some())
+}
+
+/// Identifies the vault.
 pub fn file_id(snapshot: &Snapshot) -> Result<Option<Uuid>, StorageFailure> {
     let value = snapshot.value(Table::Meta, keys::FILE_ID)?;
     let damaged = |_| StorageFailure::Damaged(String::from("the file's id makes no sense"));
     value.map(|bytes| Uuid::from_slice(&bytes).map_err(damaged)).transpose()
 }
 
-/// The version of the program that set the file's format. Present since format 2.
+/// The version of the program that set the file's format.
 pub(super) fn program(snapshot: &Snapshot) -> Result<Option<String>, StorageFailure> {
     let value = snapshot.value(Table::Meta, keys::PROGRAM)?;
     Ok(value.and_then(|bytes| String::from_utf8(bytes).ok()))
@@ -43,13 +49,13 @@ pub fn put_master_check(change: Change, check: &[u8]) -> Change {
     change.put(Table::Meta, keys::MASTER.to_vec(), check.to_vec())
 }
 
-/// The place in the history of the newest backup that was written.
+/// The place in the history of the newest backup that was written, without its digest.
 pub fn backup_moment(snapshot: &Snapshot) -> Result<Option<Moment>, StorageFailure> {
     let value = snapshot.value(Table::Meta, keys::BACKUP_MOMENT)?;
     Ok(value.and_then(|value| {
         let (timeline, sequence) = value.split_first_chunk()?;
         let sequence = u64::from_be_bytes(sequence.try_into().ok()?);
-        Some(Moment { timeline: *timeline, sequence })
+        Some(Moment { timeline: *timeline, sequence, ..Moment::default() })
     }))
 }
 

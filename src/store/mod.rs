@@ -2,10 +2,22 @@
 //! and decodes, handles plaintext.
 //!
 //! The rest of the program reads through a [`Snapshot`], or single rows through [`Newest`], writes
-//! through a [`Change`], and does not depend on the engine. Only [`engine::local`] and the migration
-//! of older files use redb.
+//! through a [`Change`], and does not depend on the engine. Only [`engine::local`] uses redb.
+
+/// Conversions into a failure from its causes.
+macro_rules! from_causes {
+    ($failure:ty: $($cause:ty => $variant:path),+ $(,)?) => {$(
+        impl From<$cause> for $failure {
+            fn from(cause: $cause) -> Self {
+                $variant(cause.into())
+            }
+        }
+    )+};
+}
+
 mod alarm;
 pub mod archive;
+mod authority;
 pub mod backup;
 mod batch;
 pub mod chain;
@@ -21,7 +33,6 @@ mod failure;
 pub(crate) mod fuzz;
 mod handle;
 pub mod meta;
-mod migration;
 mod newest;
 mod observe;
 mod opening;
@@ -29,37 +40,41 @@ mod place;
 pub mod record;
 mod restore;
 pub mod shared;
+mod shared_rows;
 mod snapshot;
 mod space;
 mod standby;
 pub mod tables;
 #[cfg(test)]
 pub(crate) mod tests;
+mod timeline;
 pub(crate) mod volume;
 mod writer;
 mod writer_metrics;
 
+pub use authority::{Authority, Term};
 pub use batch::Verdict;
-pub use change::{Change, SealedEntries};
+pub use change::{Change, NewEvent, SealedEntries};
 pub use compact::CompactSummary;
 pub use cvc_keys::{CvcKeyName, CvcKeys};
 pub use digests::{DigestState, RecordDigests};
+pub use engine::departure::Departure;
 #[cfg(test)]
 pub(crate) use engine::local::database::guard_pages;
 pub use engine::local::database::panic_cannot_be_caught;
 pub use engine::local::log::tail::LogTail;
 pub use engine::postgres::{Database, DatabaseUrl};
-pub use engine::{LogSource, Upkeep};
+pub use engine::{LogSource, Row, Upkeep};
 pub use epochs::EpochGuard;
 pub use failure::{CommitFailure, Fatal, OpenFailure, StorageFailure};
 pub use handle::Store;
-pub use migration::{MigrationFailure, MigrationSummary};
 pub use newest::Newest;
 pub use opening::{Cleanliness, FORMAT};
 pub use place::StorePlace;
 pub use restore::{RestoreFailure, Restored};
-pub use shared::Term;
-pub use snapshot::{Row, Snapshot};
+pub use shared_rows::SharedRows;
+pub use snapshot::Snapshot;
 pub use space::{DataDisk, DirectoryDisk, DiskWithoutRows, Space, free_bytes};
 pub use standby::{Standby, StandbyFailure};
 pub use tables::Table;
+pub use timeline::{NewTimeline, TimelineFailure, TimelineMark, begin_timeline};

@@ -46,8 +46,4 @@ impl Newest {
     }
 }
 
-impl std::fmt::Debug for Newest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Newest")
-    }
-}
+opaque_debug!(Newest);

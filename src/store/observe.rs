@@ -3,6 +3,9 @@
 use crate::metrics::{Checks, Observe, Page, StatusValue};
 use crate::store::handle::Store;
 
+const WITHOUT_SYNC: &str =
+    "The database has fsync = off: a loss of power may lose answered writes.";
+
 impl Observe for Store {
     fn measure(&self, page: &mut Page) {
         let metrics = &self.0.metrics;
@@ -41,6 +44,10 @@ impl Observe for Store {
             None
         };
         checks.set("store", wrong);
+        if self.0.process.is_some() {
+            let lacks_sync = self.health().lacks_sync;
+            checks.warn("durability", lacks_sync.then_some(WITHOUT_SYNC));
+        }
     }
 }
 

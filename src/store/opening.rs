@@ -19,7 +19,15 @@ use crate::store::snapshot::Snapshot;
 use crate::store::volume::Volume;
 
 /// The version of the schema and of all encodings in the file.
-pub const FORMAT: u32 = 6;
+pub const FORMAT: u32 = 1;
+
+/// The change that makes a file of one format into a file of the next.
+type Step = fn(&Snapshot) -> Result<Change, StorageFailure>;
+
+/// The steps, the first from format 1 to format 2. `CONTRIBUTING.md` says how one is added.
+const STEPS: &[Step] = &[];
+
+const _: () = assert!(STEPS.is_empty() && FORMAT == 1, "every older format has its step");
 
 /// Creates a data file of the current format with the rows of `first`.
 pub(super) fn create(volume: &dyn Volume, first: Change) -> Result<(), OpenFailure> {
@@ -42,14 +50,34 @@ pub(super) fn write(database: &GuardedDatabase, change: Change) -> Result<(), St
     file::commit(database, rows, None)
 }
 
-/// Opens a data file of the current format.
+/// Opens the data file of a vault, in the current format.
 pub(super) fn open(volume: &dyn Volume) -> Result<DataFile, OpenFailure> {
     let data = DataFile::open(volume, CACHE_BYTES)?;
-    if StandbyMark::read(&data.database).map_err(OpenFailure::Storage)?.is_some() {
+    if StandbyMark::read(&data.database)?.is_some() {
         return Err(OpenFailure::Standby);
     }
+    migrate(&data.database, STEPS)?;
     check_format(&data.database)?;
     Ok(data)
+}
+
+/// Opens the data file of a vault or of a standby, in the current format.
+pub(super) fn open_any(volume: &dyn Volume) -> Result<DataFile, OpenFailure> {
+    let data = DataFile::open(volume, CACHE_BYTES)?;
+    migrate(&data.database, STEPS)?;
+    check_format(&data.database)?;
+    Ok(data)
+}
+
+/// Runs the steps that a file of an older format needs. Each is one transaction that also sets the
+/// next format, so a crash leaves a file of one format and never one between two.
+pub(super) fn migrate(database: &GuardedDatabase, steps: &[Step]) -> Result<(), StorageFailure> {
+    let Some(format @ 1..) = meta::format(&first_look(database)?)? else { return Ok(()) };
+    for (from, step) in (1..).zip(steps).skip_while(|(from, _)| *from < format) {
+        let change = step(&first_look(database)?)?;
+        write(database, meta::put_format(change, from + 1))?;
+    }
+    Ok(())
 }
 
 /// Opens a snapshot of a data file that no engine uses.
@@ -59,18 +87,18 @@ pub(super) fn first_look(database: &GuardedDatabase) -> Result<Snapshot, Storage
 }
 
 pub(super) fn check_format(database: &GuardedDatabase) -> Result<(), OpenFailure> {
-    check_snapshot(&first_look(database).map_err(OpenFailure::Storage)?)
+    check_snapshot(&first_look(database)?)
 }
 
 /// Checks that the rows have the format of this program.
 pub(super) fn check_snapshot(snapshot: &Snapshot) -> Result<(), OpenFailure> {
-    match meta::format(snapshot).map_err(OpenFailure::Storage)? {
+    match meta::format(snapshot)? {
         Some(FORMAT) => Ok(()),
         Some(newer) if newer > FORMAT => {
-            let program = meta::program(snapshot).map_err(OpenFailure::Storage)?;
+            let program = meta::program(snapshot)?;
             Err(OpenFailure::Newer(newer, program))
         }
-        Some(older) if older > 0 => Err(OpenFailure::Older(older)),
+        None if meta::is_unreleased(snapshot)? => Err(OpenFailure::Unreleased),
         Some(_) | None => Err(OpenFailure::NotOurs),
     }
 }

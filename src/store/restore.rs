@@ -1,6 +1,5 @@
 //! Makes a data file from a backup, and from the archive of the log after it.
 
-use std::cmp::Ordering;
 use std::path::Path;
 
 use crate::bounds::DATABASE_LOAD_BYTES;
@@ -33,6 +32,8 @@ use crate::store::volume::Directory;
 pub enum RestoreFailure {
     Archive(ArchiveProblem),
     Backup(InvalidBackup),
+    /// The history of the backup had left the archive, so that the archive cannot follow it.
+    Departed,
     File(OpenFailure),
     /// The backup shows this moment, which is after the one to restore.
     Later(Timestamp),
@@ -61,11 +62,14 @@ impl Store {
         archive: Option<Replay<'_>>,
         mark: Change,
     ) -> Result<Restored, RestoreFailure> {
-        let volume = Directory::new(directory);
+        let volume = Directory::open(directory)?;
         let (mut reached, mut master_check) = (None, Vec::new());
         let moment = backup.manifest().moment();
         DataFile::create(&volume, |database| {
             if let Some(archive) = archive {
+                if backup.manifest().departed.is_some() {
+                    return Err(RestoreFailure::Departed);
+                }
                 check_time(backup.manifest(), archive.until)?;
             }
             load(database, &mut backup)?;
@@ -89,20 +93,13 @@ impl Store {
 
 impl Database {
     /// Makes a store in a database without one. It cannot be opened until every row was read,
-    /// checked and made durable. A database is not migrated, so the backup must have the format of
-    /// this program. It begins a new timeline.
+    /// checked and made durable. It begins a new timeline.
     pub fn restore_store(
         &self,
         mut backup: Reader,
         archive: Option<Replay<'_>>,
         mark: &Change,
     ) -> Result<Restored, RestoreFailure> {
-        let format = backup.manifest().file_format;
-        match format.cmp(&opening::FORMAT) {
-            Ordering::Less => return Err(OpenFailure::Older(format).into()),
-            Ordering::Equal => (),
-            Ordering::Greater => return Err(OpenFailure::Newer(format, None).into()),
-        }
         if archive.is_some() {
             return Err(StorageFailure::Database(
                 String::from("an archive cannot be replayed into it"),
@@ -111,7 +108,7 @@ impl Database {
             )
             .into());
         }
-        let Moment { timeline, sequence } = backup.manifest().moment().unwrap_or_default();
+        let Moment { timeline, sequence, .. } = backup.manifest().moment().unwrap_or_default();
         self.create(Origin { timeline, sequence }, &[], false)?;
         let filled = fill(self, &mut backup, mark);
         let done = filled.and_then(|check| Ok((check, self.complete()?)));
@@ -182,7 +179,10 @@ fn replay(
     archive: Replay<'_>,
 ) -> Result<Reached, RestoreFailure> {
     let mut walk = begin_walk(database, manifest)?;
-    let walked = walk.run(archive, &|| false, &mut |rows, _| file::commit(database, rows, None));
+    let walked = walk.compare(archive).and_then(|()| {
+        walk.run(archive, &|| false, &mut |rows, _| file::commit(database, rows, None))?;
+        walk.check_timelines(archive)
+    });
     match walked {
         Ok(()) => Ok(walk.reached),
         Err(WalkFailure::Archive(problem)) => Err(RestoreFailure::Archive(problem)),
@@ -242,20 +242,9 @@ fn with_rows(
     Ok(())
 }
 
-impl From<InvalidBackup> for RestoreFailure {
-    fn from(invalid: InvalidBackup) -> Self {
-        Self::Backup(invalid)
-    }
-}
-
-impl From<OpenFailure> for RestoreFailure {
-    fn from(failure: OpenFailure) -> Self {
-        Self::File(failure)
-    }
-}
-
-impl From<StorageFailure> for RestoreFailure {
-    fn from(failure: StorageFailure) -> Self {
-        Self::File(OpenFailure::Storage(failure))
-    }
-}
+from_causes!(RestoreFailure:
+    InvalidBackup => Self::Backup,
+    OpenFailure => Self::File,
+    StorageFailure => Self::File,
+    std::io::Error => Self::File,
+);

@@ -1,11 +1,11 @@
 //! A consistent view of the rows at one moment. Readers and the writer do not block each other.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::metrics::Progress;
 use crate::store::alarm::Alarm;
-use crate::store::engine::{Moment, Order, Read};
+use crate::store::engine::departure::Departure;
+use crate::store::engine::{Moment, Order, Read, Row};
 use crate::store::epochs::EpochGuard;
 use crate::store::failure::StorageFailure;
 use crate::store::tables::{KeyRange, Table};
@@ -18,9 +18,6 @@ pub struct Snapshot {
     /// Counts the rows that are read page by page.
     progress: Option<Arc<Progress>>,
 }
-
-/// One key and its value.
-pub type Row = (Vec<u8>, Vec<u8>);
 
 /// The rows of a range, read page by page as they are needed.
 pub struct Rows {
@@ -55,6 +52,11 @@ impl Snapshot {
     /// The epoch of the snapshot, for values that are derived from it and outlive it.
     pub fn epoch(&self) -> EpochGuard {
         self.epoch.clone()
+    }
+
+    /// The reason why this history is no longer that of its archive.
+    pub fn departed(&self) -> Option<Departure> {
+        self.rows.departed()
     }
 
     /// The moment of the snapshot in the history of the store.
@@ -176,17 +178,9 @@ impl Iterator for Rows {
     }
 }
 
-impl fmt::Debug for Snapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Snapshot")
-    }
-}
+opaque_debug!(Snapshot);
 
-impl fmt::Debug for Rows {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Rows")
-    }
-}
+opaque_debug!(Rows);
 
 /// A number that was never written is 0. One that does not decode is damage: reading it as 0 would
 /// write a wrong number back.

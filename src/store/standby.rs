@@ -63,9 +63,13 @@ impl Standby {
             (Some(moment), Some(time)) if manifest.file_format == opening::FORMAT => (moment, time),
             _ => return Err(RestoreFailure::NoMoment),
         };
-        DataFile::create(&Directory::new(directory), |database| {
+        if manifest.departed.is_some() {
+            return Err(RestoreFailure::Departed);
+        }
+        let volume = Directory::open(directory)?;
+        DataFile::create(&volume, |database| {
             load(database, &mut backup)?;
-            let state = fresh(moment.timeline, Origin::default(), moment.sequence);
+            let state = fresh(moment.timeline, Origin::default(), moment);
             let mark = StandbyMark { time, next: None };
             file::commit_with(database, |transaction| {
                 state.write(transaction)?;
@@ -77,16 +81,18 @@ impl Standby {
     }
 
     pub fn open(directory: &Path) -> Result<Self, OpenFailure> {
-        let data = DataFile::open(&Directory::new(directory), CACHE_BYTES)?;
-        let mark = StandbyMark::read(&data.database).map_err(OpenFailure::Storage)?;
+        let volume = Directory::open(directory)?;
+        let data = DataFile::open(&volume, CACHE_BYTES)?;
+        let mark = StandbyMark::read(&data.database)?;
         let mark = mark.ok_or(OpenFailure::NotStandby)?;
         opening::check_format(&data.database)?;
-        let state = LogState::read(&data.database).map_err(OpenFailure::Storage)?;
+        let state = LogState::read(&data.database)?;
         let state = state.ok_or(OpenFailure::NotStandby)?;
         let id = opening::first_look(&data.database).and_then(|it| meta::file_id(&it));
-        let id = id.map_err(OpenFailure::Storage)?.ok_or(OpenFailure::NotOurs)?;
+        let id = id?.ok_or(OpenFailure::NotOurs)?;
         let sequence = state.position.sequence.saturating_sub(1);
-        let moment = Moment { timeline: state.timeline, sequence };
+        let digest = state.position.digest;
+        let moment = Moment { timeline: state.timeline, sequence, digest };
         Ok(Self { data, vault: id.into_bytes(), moment, mark })
     }
 
@@ -117,8 +123,7 @@ impl Standby {
         let mut walk = Walk::new(self.vault, opening::FORMAT, self.moment);
         let Self { data, moment, mark, .. } = self;
         let walked = walk.run(replay, is_stopping, &mut |rows, reached| {
-            let Moment { timeline, sequence } = reached.moment;
-            let state = fresh(timeline, Origin::default(), sequence);
+            let state = fresh(reached.moment.timeline, Origin::default(), reached.moment);
             let next = StandbyMark { time: reached.time.unwrap_or(mark.time), ..*mark };
             file::commit_with(&data.database, |transaction| {
                 file::write(transaction, rows)?;
@@ -128,11 +133,8 @@ impl Standby {
             (*moment, *mark) = (reached.moment, next);
             Ok(())
         });
-        match walked {
-            Ok(()) => Ok(walk.reached),
-            Err(WalkFailure::Archive(problem)) => Err(StandbyFailure::Archive(problem)),
-            Err(WalkFailure::Storage(failure)) => Err(StandbyFailure::Storage(failure)),
-        }
+        walked?;
+        Ok(walk.reached)
     }
 
     /// Makes a vault of the standby, with a timeline of its own. With an archive, applies the rest
@@ -150,7 +152,12 @@ impl Standby {
             match read_end(replay.directory, &timeline, keys)? {
                 Some(end) if Some(end.next) == self.mark.next => (),
                 Some(_) => return Err(StandbyFailure::OtherPromoted(path)),
-                None => drop(self.catch_up(replay, &|| false)?),
+                None => {
+                    self.catch_up(replay, &|| false)?;
+                    let walk = Walk::new(self.vault, opening::FORMAT, self.moment);
+                    walk.compare(replay)?;
+                    walk.check_timelines(replay)?;
+                }
             }
         }
         let (key, time) = (self.own_key(keys)?, self.mark.time);
@@ -160,8 +167,8 @@ impl Standby {
         let chosen = StandbyMark { next: Some(next), ..mark };
         file::commit_with(&data.database, |transaction| chosen.write(transaction))?;
         if let Some(directory) = archive {
-            let Moment { timeline, sequence: last } = moment;
-            let end = TimelineEnd { vault, timeline, last, next, time: restoration.at };
+            let Moment { timeline, sequence: last, digest } = moment;
+            let end = TimelineEnd { vault, timeline, last, digest, next, time: restoration.at };
             let failed = |error| {
                 let path = directory.to_path_buf();
                 StandbyFailure::Archive(ArchiveProblem::Directory(path, error))
@@ -169,14 +176,14 @@ impl Standby {
             let is_written = end.write(directory, key).map_err(failed)?;
             let known = read_end(directory, &timeline, keys)?;
             // The mark of an earlier attempt of this standby names the timeline that it chose.
-            let is_own = known.is_some_and(|it| it.next == next && it.last == last);
+            let is_own = known.is_some_and(|it| TimelineEnd { time: it.time, ..end } == it);
             if !is_written && !is_own {
                 let path = directory.join(mark_name(&timeline));
                 return Err(StandbyFailure::OtherPromoted(path));
             }
         }
         let origin = Origin { timeline: moment.timeline, sequence: moment.sequence };
-        let state = fresh(next, origin, moment.sequence);
+        let state = fresh(next, origin, moment);
         let view = view_of_file(&data.database)?;
         let mut batch = Batch::new(view.as_ref(), None);
         batch.take(meta::put_restored(restoration))?;
@@ -207,8 +214,13 @@ impl std::fmt::Debug for Standby {
     }
 }
 
-impl From<StorageFailure> for StandbyFailure {
-    fn from(failure: StorageFailure) -> Self {
-        Self::Storage(failure)
+impl From<WalkFailure> for StandbyFailure {
+    fn from(failure: WalkFailure) -> Self {
+        match failure {
+            WalkFailure::Archive(problem) => Self::Archive(problem),
+            WalkFailure::Storage(failure) => Self::Storage(failure),
+        }
     }
 }
+
+from_causes!(StandbyFailure: StorageFailure => Self::Storage);

@@ -2,9 +2,9 @@
 //! batch, and then answers them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, PoisonError};
 
 use tokio::sync::oneshot;
 
@@ -123,7 +123,7 @@ impl Writer {
         let concerns: Vec<(bool, bool)> = changes.iter().map(concerns).collect();
         let closing = changes.iter().filter_map(|change| change.closes);
         let closing: Vec<_> = closing.filter(|scope| !self.closed.contains(scope)).collect();
-        let mut digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut digests = self.digests.lock();
         let mut verdicts: Vec<Option<Verdict>> = Vec::new();
         let mut changes = Repeatable::new(changes, self.process.is_some());
         let applied = self.engine.apply(&mut |newest| {

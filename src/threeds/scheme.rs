@@ -2,90 +2,32 @@
 //! indicators.
 
 use crate::domain::card::brand::Brand;
+use crate::domain::words::words;
 use crate::threeds::codes::{Category, Channel, TransactionStatus};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Scheme {
-    AmericanExpress,
-    DinersClub,
-    Discover,
-    Jcb,
-    Mastercard,
-    UnionPay,
-    Visa,
+words! {
+    /// The words are the names in records and settings.
+    pub enum Scheme:
+        /// The name in sessions.
+        display_name -> &'static str,
+        /// The registered application provider id of the scheme, by which SDKs know its directory
+        /// server.
+        directory_server -> &'static str
+    {
+        AmericanExpress = "american-express", "American Express", "A000000025";
+        DinersClub = "diners-club", "Diners Club", "A000000152";
+        Discover = "discover", "Discover", "A000000324";
+        Jcb = "jcb", "JCB", "A000000065";
+        Mastercard = "mastercard", "Mastercard", "A000000004";
+        UnionPay = "unionpay", "UnionPay", "A000000333";
+        Visa = "visa", "Visa", "A000000003";
+    }
 }
 
 impl Scheme {
-    pub const ALL: [Self; 7] = [
-        Self::AmericanExpress,
-        Self::DinersClub,
-        Self::Discover,
-        Self::Jcb,
-        Self::Mastercard,
-        Self::UnionPay,
-        Self::Visa,
-    ];
-
-    pub const fn of_brand(brand: Brand) -> Option<Self> {
-        match brand {
-            Brand::AmericanExpress => Some(Self::AmericanExpress),
-            Brand::DinersClub => Some(Self::DinersClub),
-            Brand::Discover => Some(Self::Discover),
-            Brand::Jcb => Some(Self::Jcb),
-            Brand::Mastercard => Some(Self::Mastercard),
-            Brand::UnionPay => Some(Self::UnionPay),
-            Brand::Visa => Some(Self::Visa),
-            Brand::Ebt
-            | Brand::Elo
-            | Brand::Hipercard
-            | Brand::Mir
-            | Brand::PrivateLabel
-            | Brand::Proprietary => None,
-        }
-    }
-
-    /// The name in records and settings.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::AmericanExpress => "american-express",
-            Self::DinersClub => "diners-club",
-            Self::Discover => "discover",
-            Self::Jcb => "jcb",
-            Self::Mastercard => "mastercard",
-            Self::UnionPay => "unionpay",
-            Self::Visa => "visa",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.as_str() == text)
-    }
-
-    /// The name in sessions.
-    pub const fn display_name(self) -> &'static str {
-        match self {
-            Self::AmericanExpress => "American Express",
-            Self::DinersClub => "Diners Club",
-            Self::Discover => "Discover",
-            Self::Jcb => "JCB",
-            Self::Mastercard => "Mastercard",
-            Self::UnionPay => "UnionPay",
-            Self::Visa => "Visa",
-        }
-    }
-
-    /// The registered application provider id of the scheme, by which SDKs know its directory
-    /// server.
-    pub const fn directory_server(self) -> &'static str {
-        match self {
-            Self::AmericanExpress => "A000000025",
-            Self::DinersClub => "A000000152",
-            Self::Discover => "A000000324",
-            Self::Jcb => "A000000065",
-            Self::Mastercard => "A000000004",
-            Self::UnionPay => "A000000333",
-            Self::Visa => "A000000003",
-        }
+    /// A scheme has the word of its brand.
+    pub fn of_brand(brand: Brand) -> Option<Self> {
+        Self::parse(brand.as_str())
     }
 
     /// The electronic commerce indicator of an outcome. Mastercard's values differ from those of
@@ -111,15 +53,7 @@ impl Scheme {
             // For non-payment authentications Visa sets an indicator only if the merchant asked
             // without the cardholder; the other schemes never do.
             (Self::Visa, Category::NonPayment) if channel == Channel::Merchant => others(status),
-            (
-                Self::AmericanExpress
-                | Self::DinersClub
-                | Self::Discover
-                | Self::Jcb
-                | Self::UnionPay
-                | Self::Visa,
-                Category::NonPayment,
-            ) => None,
+            (_, Category::NonPayment) => None,
         }
     }
 }
@@ -156,7 +90,6 @@ mod tests {
     #[test]
     fn every_scheme_is_read_back_and_belongs_to_its_brand() {
         for scheme in Scheme::ALL {
-            assert_eq!(Scheme::parse(scheme.as_str()), Some(scheme));
             let brand = Brand::parse(scheme.as_str()).unwrap();
             assert_eq!(Scheme::of_brand(brand), Some(scheme));
         }

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use crate::domain::id::{ApplicationId, SessionId, TenantId};
 use crate::domain::time::Timestamp;
+use crate::domain::words::words;
 use crate::threeds::codes::{
     AcsInformation, CancelReason, Category, ChallengePreference, ChallengeType, Channel,
     MethodOutcome, Reason, TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
@@ -22,8 +23,7 @@ pub struct Session {
     pub device: Option<Device>,
     pub device_info: DeviceInfo,
     pub card: CardSource,
-    /// Absent in sessions of servers that did not keep it.
-    pub card_origin: Option<CardOrigin>,
+    pub card_origin: CardOrigin,
     pub scheme: Scheme,
     pub additional_brands: Vec<String>,
     pub enrolment: Enrolment,
@@ -48,25 +48,28 @@ pub struct Session {
     pub simulated: Option<SimulatedChallenge>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionKind {
-    /// The cardholder is present.
-    Customer,
-    /// The merchant asks without the cardholder.
-    Merchant,
+words! {
+    pub enum SessionKind {
+        /// The cardholder is present.
+        Customer = "customer";
+        /// The merchant asks without the cardholder.
+        Merchant = "merchant";
+    }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Device {
-    Browser,
-    Mobile,
+words! {
+    pub enum Device {
+        Browser = "browser";
+        Mobile = "mobile";
+    }
 }
 
-/// The display of a challenge in the browser.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WebChallengeMode {
-    Iframe,
-    Redirect,
+words! {
+    /// The display of a challenge in the browser.
+    pub enum WebChallengeMode {
+        Iframe = "iframe";
+        Redirect = "redirect";
+    }
 }
 
 /// The source of the card, by the id that the caller gave. A session never contains the card
@@ -85,14 +88,12 @@ pub enum CardSource {
 pub struct CardOrigin {
     /// The internal id of the token or of the intent.
     pub record: Uuid,
-    /// The fingerprint of that record.
     pub fingerprint: String,
     /// A keyed hash of the card number. The fingerprints of an intent and of the token that it
     /// becomes may differ; this does not.
     pub number: String,
 }
 
-/// Enrolment data of a card range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enrolment {
     pub directory_server: String,
@@ -199,51 +200,10 @@ impl DeviceInfo {
     }
 }
 
-impl SessionKind {
-    pub const ALL: [Self; 2] = [Self::Customer, Self::Merchant];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Customer => "customer",
-            Self::Merchant => "merchant",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.as_str() == text)
-    }
-}
-
 impl Device {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Browser => "browser",
-            Self::Mobile => "mobile",
-        }
-    }
-
     /// The SDKs send `app` for a mobile device.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "browser" => Some(Self::Browser),
-            "app" | "mobile" => Some(Self::Mobile),
-            _ => None,
-        }
-    }
-}
-
-impl WebChallengeMode {
-    pub const ALL: [Self; 2] = [Self::Iframe, Self::Redirect];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Iframe => "iframe",
-            Self::Redirect => "redirect",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.as_str() == text)
+    pub fn parse_sent(text: &str) -> Option<Self> {
+        if text == "app" { Some(Self::Mobile) } else { Self::parse(text) }
     }
 }
 

@@ -110,6 +110,5 @@ fn a_deleted_application_is_gone_with_its_keys_and_a_wrong_id_says_so() {
     delete(&tenant, id, &["--yes"]).with_code(65);
     let set = ["application", "set", "--tenant", &tenant, "--application", id, "--name", "x"];
     vault.operator(&set).with_code(65);
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
 }

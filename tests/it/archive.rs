@@ -140,6 +140,7 @@ fn a_restore_to_a_moment_under_load_has_everything_answered_before_it_and_nothin
     let format = time::format_description::well_known::Rfc3339;
     let moment = until.format(&format).unwrap();
     let key = archived.key();
+    let old = text(&archived.pieces()[0]).rsplit('-').nth(2).unwrap().to_owned();
     let said = archived.restore(&[&key], &["--until", &moment]).with_code(0).stdout;
     assert!(said.contains("restored to:   "), "{said}");
     archived.serve_restored();
@@ -149,8 +150,11 @@ fn a_restore_to_a_moment_under_load_has_everything_answered_before_it_and_nothin
         assert!(!is_there || begun <= until, "begun after the moment, and there");
     }
     assert_eq!(archived.vault.stop(), Some(0));
+    // The restored vault went on in the same directory, so that the operator has to choose.
+    let refused = archived.restore(&[&key], &[]).with_code(65).stderr;
+    assert!(refused.contains("another timeline") && refused.contains(&old), "{refused}");
     // Everything, also what was written between the last archive file and the end.
-    archived.restore(&[&key], &[]).with_code(0);
+    archived.restore(&[&key], &["--timeline", &old]).with_code(0);
     archived.serve_restored();
     let all = calls.iter().flat_map(|calls| calls.lock().unwrap().clone());
     assert!(all.into_iter().all(|(_, id, _)| archived.has(&id)));
@@ -322,4 +326,86 @@ fn the_schedule_takes_a_backup_for_the_archive_and_proves_both() {
     let settings = format!("archive.directory = \"{}/archive\"\n", data.display());
     archived.vault.set(&settings);
     archived.vault.operator(&["check"]).with_code(78);
+}
+
+/// Copies the files of a data directory, without its sockets.
+fn copy_files(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
+}
+
+/// Writes a few tokens, one after the other, so that each is a batch.
+fn tokens(archived: &Archived, count: usize) -> Vec<String> {
+    (0..count).map(|at| archived.token(&at.to_string())).collect()
+}
+
+#[test]
+fn a_copy_that_was_put_back_leaves_the_archive_until_a_new_timeline_begins() {
+    needs_data_file!("the archive copies its log");
+    let mut archived = Archived::start();
+    let before = tokens(&archived, 3);
+    archived.settle();
+    archived.vault.kill();
+    let (data, copy) = (archived.vault.data(), archived.vault.directory().join("copy"));
+    copy_files(&data, &copy);
+    archived.vault.restart_as_service();
+    let lost = tokens(&archived, 4);
+    archived.settle();
+    archived.vault.kill();
+    for entry in fs::read_dir(&data).unwrap().map(Result::unwrap) {
+        fs::remove_file(entry.path()).unwrap();
+    }
+    copy_files(&copy, &data);
+    archived.vault.restart_as_service();
+    let state = |archived: &Archived| archived.status()["archive"]["state"].clone();
+    assert_eq!(state(&archived), "forked");
+    // Its numbers catch up with those of the archive, and go beyond them.
+    let pieces = archived.pieces();
+    let kept = tokens(&archived, 12);
+    let forked = archived.vault.directory().join("forked.backup");
+    let said = archived.vault.operator(&["backup", text(&forked)]).with_code(0).stdout;
+    assert!(said.contains("forked"), "{said}");
+    assert_eq!(archived.vault.stop(), Some(0));
+    archived.vault.restart_as_service();
+    let status = archived.status();
+    assert_eq!(
+        (&status["status"], &status["archive"]["state"]),
+        (&json!("ready"), &json!("forked"))
+    );
+    assert!(status["checks"]["archive"].as_str().unwrap().contains("old copy"), "{status}");
+    assert!(on_socket(&archived.vault, "/metrics").1.contains("strongroom_archive_departed 1\n"));
+    assert_eq!(archived.pieces(), pieces, "it does not archive");
+    assert_eq!(archived.vault.stop(), Some(0));
+    // The archive still has the first history, whole; the backup of the other one is refused.
+    let key = archived.key();
+    archived.restore(&[&key], &[]).with_code(0);
+    let backup = std::mem::replace(&mut archived.backup, forked);
+    let refused = archived.restore(&[&key], &[]).with_code(65).stderr;
+    assert!(refused.contains("does not continue this backup"), "{refused}");
+    archived.backup = backup;
+    let config = archived.vault.config();
+    let begun = run(&["new-timeline", "--config", text(&config)]).with_code(0).stdout;
+    assert!(begun.contains("A new timeline has begun"), "{begun}");
+    archived.vault.restart_as_service();
+    archived.settle();
+    assert_eq!(state(&archived), "working");
+    let (_, page) = on_socket(&archived.vault, "/metrics");
+    assert!(page.contains("strongroom_archive_departed 0\n"), "{page}");
+    assert!(before.iter().chain(&kept).all(|id| archived.has(id)));
+    assert!(!lost.iter().any(|id| archived.has(id)));
+    // From the old backup the new timeline cannot be reached.
+    let refused = archived.restore(&[&key], &[]).with_code(65).stderr;
+    assert!(refused.contains(".ended") && refused.contains("try:"), "{refused}");
+    archived.backup = archived.vault.directory().join("new.backup");
+    archived.vault.operator(&["backup", text(&archived.backup)]).with_code(0);
+    let after = archived.token("after");
+    archived.settle();
+    assert_eq!(archived.vault.stop(), Some(0));
+    archived.restore(&[&key], &[]).with_code(0);
+    archived.serve_restored();
+    assert!(before.iter().chain(&kept).chain([&after]).all(|id| archived.has(id)));
 }

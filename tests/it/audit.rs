@@ -10,7 +10,7 @@ use strongroom::testing::{AuditRow, Clock};
 use strongroom::testing::{Change, Store, Table, tables};
 
 use crate::harness::{
-    Ended, KillOnDrop, Request, Vault, get, needs_data_file, post, run, wait_for_clients,
+    Ended, KillOnDrop, Vault, get, needs_data_file, only_rule, post, run, wait_for_clients,
 };
 use crate::threeds;
 
@@ -122,11 +122,7 @@ fn every_change_leaves_an_entry_and_a_refused_one_none() {
     check(&vault, &["create token", "update token", "delete token"], || {
         let id = vault.token(json!({"type": "token", "data": 1}));
         let path = format!("/tokens/{id}");
-        let change = Request::new("PATCH", &path)
-            .key(key)
-            .header("Content-Type", "application/merge-patch+json")
-            .body(r#"{"data":2}"#);
-        vault.send(&change).with_status(200);
+        vault.patch(&id, json!({"data": 2})).with_status(200);
         vault.delete(&path, key).with_status(204);
         vault.delete(&path, key).problem(404);
         vault.post("/tokens", key, json!({"type": "token"})).problem(400);
@@ -271,10 +267,7 @@ fn clients_page_through_the_log_by_number_and_by_cursor() {
 fn whoever_is_let_see_data_in_plain_is_marked_in_the_log() {
     let vault = Vault::start();
     let management = &vault.keys.management;
-    let rule = |transform: &str| {
-        json!([{"description": "d", "priority": 1, "container": "/", "transform": transform,
-                "permissions": ["token:read"]}])
-    };
+    let rule = |transform: &str| only_rule("/", transform, &["token:read"]);
     let masked = json!({"name": "n", "type": "private", "rules": rule("mask")});
     let mut made = None;
     check(&vault, &["create application", "create application_key"], || {
@@ -428,7 +421,7 @@ fn a_changed_byte_a_removed_entry_and_a_cut_tail_are_found() {
     let kept = receipt(&vault, "receipt.json");
     let kept = kept.to_str().unwrap();
     let id = vault.token(json!({"type": "token", "data": "later"}));
-    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    vault.read(&id).with_status(200);
     let said = audit(&vault, &["verify", "--since", kept]).with_code(0).stdout;
     assert!(said.contains("unanchored:   2 (after the receipt)"), "{said}");
     assert_eq!(vault.stop(), Some(0));
@@ -512,13 +505,9 @@ fn a_kill_leaves_the_entry_of_every_write_that_was_answered() {
 fn a_strict_server_has_the_entry_of_every_read_that_was_answered() {
     let mut vault = Vault::start();
     let id = vault.token(json!({"type": "token", "data": 1}));
-    assert_eq!(vault.stop(), Some(0));
-    let mut config = std::fs::read_to_string(vault.config()).unwrap();
-    config.push_str("[audit]\nreads = \"strict\"\n");
-    vault.directory().write("strongroom.toml", config, 0o600);
-    vault.restart_as_service();
+    vault.serve("audit.reads = \"strict\"");
     for _ in 0..5 {
-        vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+        vault.read(&id).with_status(200);
     }
     vault.get("/v2/tokens", &vault.keys.private).with_status(200);
     vault.signal("KILL");
@@ -562,6 +551,5 @@ fn old_entries_go_and_the_chain_stays_whole() {
     assert_whole(&vault);
     let found = audit(&vault, &["verify", "--since", old.to_str().unwrap()]).with_code(65);
     assert!(found.stderr.contains("a newer receipt is needed"), "{}", found.stderr);
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
 }

@@ -9,8 +9,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use strongroom::testing::bounds::REFUSAL_ROWS_OF_STRANGERS_MAX;
 
-use crate::backup_load::of_format;
-use crate::harness::{Request, Vault, delete, get, needs_data_file, output_of, post, wait_until};
+use crate::harness::{Request, Vault, delete, get, output_of, post, wait_until};
 use crate::proxy::Scene;
 use crate::threeds;
 
@@ -37,9 +36,7 @@ fn added(vault: &Vault, act: impl FnOnce()) -> Vec<Value> {
 /// A vault that `serve` runs and that trusts proxies on this host.
 fn behind_proxy() -> Vault {
     let mut vault = Vault::start();
-    assert_eq!(vault.stop(), Some(0));
-    vault.set("trusted_proxies = [\"127.0.0.0/8\"]");
-    vault.restart_as_service();
+    vault.serve("trusted_proxies = [\"127.0.0.0/8\"]");
     vault
 }
 
@@ -332,33 +329,13 @@ fn refusals_that_are_not_written_yet_are_written_at_the_stop() {
     vault.verify().with_code(0);
 }
 
-#[test]
-fn entries_from_before_there_were_origins_stay_readable_and_verifiable() {
-    needs_data_file!("only files have older formats");
-    let mut vault = of_format(5);
-    vault.operator(&["audit", "verify"]).with_code(0);
-    let entries = export(&vault);
-    let old = entries.iter().position(|it| it["operation"] == "restore").unwrap();
-    assert!(old > 10, "the fixture has a history");
-    for entry in &entries[..old] {
-        for name in ["address", "key_id", "trace_id", "uid", "user", "count"] {
-            assert_eq!(entry[name], Value::Null, "{entry}");
-        }
-        assert_eq!(entry["outcome"], "success");
-    }
-    assert_eq!(entries[old]["uid"], own_user().0, "the user who restored it");
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
-}
-
 /// Does everything that this test can provoke.
 fn act_in_every_way(vault: &Vault) {
     let (private, management) = (&vault.keys.private, &vault.keys.management);
     let token = vault.token(json!({"type": "token", "data": "x", "id": "named"}));
     let path = format!("/tokens/{token}");
     vault.get(&path, private).with_status(200);
-    let change = Request::new("PATCH", &path).key(private).body(r#"{"data":2}"#);
-    vault.send(&change.header("Content-Type", "application/merge-patch+json")).with_status(200);
+    vault.patch(&token, json!({"data": 2})).with_status(200);
     vault.delete(&path, private).with_status(204);
     let card = json!({"type": "card", "data": {"number": "4242424242424242", "cvc": "123"}});
     let intent = vault.post("/token-intents", private, card.clone()).with_status(201).id();

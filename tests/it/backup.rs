@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::backup_load::{FIXTURES, of_format, replace};
+use crate::backup_load::replace;
 use crate::harness::{
     Directory, Vault, needs_data_file, on_postgres, run, wait_for as wait_for_value,
 };
@@ -30,7 +30,7 @@ fn a_restored_vault_has_every_value_and_every_key_but_no_card_verification_code(
                  "cvc": "987"},
     }));
     let named = vault.token(json!({"type": "token", "id": "by-name", "data": {"deep": ["er"]}}));
-    let before = vault.get(&format!("/tokens/{named}"), &vault.keys.private).json;
+    let before = vault.read(&named).json;
     let file = vault.directory().join("a.backup");
     let said = vault.operator(&["backup", text(&file)]).with_code(0).stdout;
     assert!(said.contains("tokens:        2\n"), "{said}");
@@ -38,14 +38,13 @@ fn a_restored_vault_has_every_value_and_every_key_but_no_card_verification_code(
     assert_eq!(vault.stop(), Some(0));
     replace(&vault, text(&file));
     vault.restart();
-    assert_eq!(vault.get(&format!("/tokens/{named}"), &vault.keys.private).json, before);
-    let shown = vault.get(&format!("/tokens/{card}"), &vault.keys.private).with_status(200);
+    assert_eq!(vault.read(&named).json, before);
+    let shown = vault.read(&card).with_status(200);
     assert_eq!(shown.json["data"]["number"], "4242424242424242");
     assert_eq!(shown.json["data"].get("cvc"), None);
-    vault.get(&format!("/tokens/{later}"), &vault.keys.private).problem(404);
+    vault.read(&later).problem(404);
     vault.get("/tokens/by-name", &vault.keys.public).problem(403);
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
 }
 
 #[test]
@@ -169,13 +168,9 @@ fn wait_for(vault: &Vault, event: &str) -> String {
 fn a_server_takes_and_proves_backups_by_its_settings() {
     let mut vault = Vault::start();
     vault.token(json!({"type": "token", "data": "x"}));
-    assert_eq!(vault.stop(), Some(0));
     let backups = vault.directory().join("backups");
     fs::create_dir(&backups).unwrap();
-    let settings = fs::read_to_string(vault.config()).unwrap();
-    let settings = format!("{settings}[backup]\ndirectory = \"{}\"\n", backups.display());
-    vault.directory().write("strongroom.toml", settings, 0o600);
-    vault.restart_as_service();
+    vault.serve(&format!("backup.directory = \"{}\"", backups.display()));
     wait_for(&vault, "backup_taken");
     wait_for(&vault, "backup_proven");
     assert_eq!(vault.stop(), Some(0));
@@ -193,11 +188,7 @@ fn a_server_takes_and_proves_backups_by_its_settings() {
 #[test]
 fn a_directory_that_cannot_be_written_to_costs_the_backup_and_nothing_else() {
     let mut vault = Vault::start();
-    assert_eq!(vault.stop(), Some(0));
-    let settings = fs::read_to_string(vault.config()).unwrap();
-    let settings = format!("{settings}[backup]\ndirectory = \"/nowhere/at/all\"\n");
-    vault.directory().write("strongroom.toml", settings, 0o600);
-    vault.restart_as_service();
+    vault.serve("backup.directory = \"/nowhere/at/all\"");
     let failed = wait_for(&vault, "backup_failed");
     for part in [r#""path":"/nowhere/at/all""#, r#""why":"target""#, r#""cause":"missing""#] {
         assert!(failed.contains(part), "{part}: {failed}");
@@ -206,153 +197,48 @@ fn a_directory_that_cannot_be_written_to_costs_the_backup_and_nothing_else() {
     assert_eq!(vault.stop(), Some(0));
 }
 
-/// Values of the fixture's vault, made when its format was the newest.
-const TOKEN: &str = "01a1ddab-9a06-4622-918e-4c2cb78884e3";
-const CARD: &str = "01a1ddab-9a27-43a1-8cea-a0d930ad747f";
-const KEY: &str = "key_test_self_pvt_RkgLjUu2xb7E8DnjCXe2z6.16a37bf1a137aa872824c84e1d93f9a5";
+/// A backup of a vault of format 1 and its master key, with a card, a token, a proxy and a webhook.
+const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/format-1.backup");
+const FIXTURE_KEY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/format-1.key");
+const PRIVATE: &str = "key_test_self_pvt_MLivQ8cuphch5z75rPQehn.efa723fb6020f44b9b0f49dab1ddff6e";
+const MANAGEMENT: &str = "key_test_self_mgt_3PTxACfaGcrB8qa7PAVWud";
+const TOKEN: &str = "01a1e8e4-be60-47b2-b489-21324ed0ff53";
 
 #[test]
-fn a_backup_of_the_first_format_is_verified_restored_migrated_and_served() {
-    needs_data_file!("only files have older formats");
-    let fixture = format!("{FIXTURES}/format-1.backup");
-    let place = Directory::new();
-    let copy = place.join("a.backup");
-    fs::copy(&fixture, &copy).unwrap();
-    let key = fs::read(format!("{FIXTURES}/format-1.key")).unwrap();
-    let key = place.write("master.key", key, 0o400);
-    run(&["verify", text(&copy)]).with_code(0);
-    let walked = run(&["verify", text(&copy), "--key", text(&key)]).with_code(0).stdout;
-    assert!(walked.contains("tokens:         4\n"), "{walked}");
+fn a_backup_of_format_1_is_verified_restored_and_served() {
+    needs_data_file!("it puts a restored file in its place");
     let mut vault = Vault::start();
     assert_eq!(vault.stop(), Some(0));
-    let old = fs::read(&key).unwrap();
-    vault.directory().write("data/master.key", old, 0o400);
-    replace(&vault, text(&copy));
-    vault.restart_as_service();
-    let read = |id: &str| vault.get(&format!("/tokens/{id}"), KEY).with_status(200).json;
-    assert_eq!(read(TOKEN)["data"], "kept since format 1");
-    assert_eq!(read("named_in_format_1")["data"], "036-48-7219");
-    assert_eq!(read(CARD)["containers"], json!(["/pci/high/"]));
-    assert!(vault.data().join("strongroom.redb.format-1.backup").exists());
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
-}
-
-/// Values of the fixture's vault: a token, a card and a key, made after a rotation of the master key
-/// and of the server's own.
-const TOKEN_2: &str = "01a1deee-b7cf-4a61-a0fa-613f6ad76e7e";
-const CARD_2: &str = "01a1deee-b914-44c9-aa5a-27b0b838491b";
-const KEY_2: &str = "key_test_self_pvt_9aLZpGeqVnDeGtwesXq95S.0557facdfbf964489f73c6dfbf74300a";
-
-#[test]
-fn a_file_of_the_second_format_is_migrated_also_after_a_migration_that_was_killed() {
-    needs_data_file!("only files have older formats");
-    let mut vault = Vault::start();
-    assert_eq!(vault.stop(), Some(0));
-    let key = fs::read(format!("{FIXTURES}/format-2.key")).unwrap();
+    let key = fs::read(FIXTURE_KEY).unwrap();
     let key = vault.directory().write("data/master.key", key, 0o400);
-    let (data, restored) = (vault.data(), vault.directory().join("restored"));
-    run(&["restore", &format!("{FIXTURES}/format-2.backup"), "--data", text(&restored)])
-        .with_code(0);
-    fs::rename(restored.join("strongroom.redb"), data.join("strongroom.redb")).unwrap();
-    fs::remove_file(data.join("cvc.keys")).unwrap();
-    // As a process leaves it that is killed while it backs the file up before the migration.
-    let before = data.join("strongroom.redb.format-2.backup");
-    let cut_off = data.join("strongroom.redb.format-2.backup.unfinished");
-    fs::write(&cut_off, "strongroom backup").unwrap();
+    let walked = run(&["verify", FIXTURE, "--key", text(&key)]).with_code(0).stdout;
+    assert!(walked.contains("data file's format 1"), "{walked}");
+    // The log of the vault that was here is not removed for the one that takes its place.
+    for file in fs::read_dir(vault.data()).unwrap().map(Result::unwrap) {
+        if file.file_name().to_string_lossy().starts_with("strongroom.log.") {
+            fs::remove_file(file.path()).unwrap();
+        }
+    }
+    replace(&vault, FIXTURE);
     vault.restart_as_service();
-    assert!(!cut_off.exists() && before.exists());
-    let read = |id: &str| vault.get(&format!("/tokens/{id}"), KEY_2).with_status(200).json;
-    assert_eq!(read(TOKEN_2)["data"], "kept since format 2");
-    assert_eq!(read("named_in_format_2")["data"], "036-48-7219");
-    assert_eq!(read(CARD_2)["containers"], json!(["/pci/high/"]));
-    // The way back: it is signed as the older program signs, and holds what that one knows.
-    let kept = run(&["verify", text(&before), "--key", text(&key)]).with_code(0).stdout;
-    assert!(kept.contains("data file's format 2"), "{kept}");
-    // Keys that an older program made and rotated go on rotating.
-    vault.operator(&["key", "rotate", "--server"]).with_code(0);
-    wait_for(&vault, "rotation_finished");
-    assert_eq!(read(TOKEN_2)["data"], "kept since format 2");
-    vault.operator(&["key", "destroy", "--server", "--number", "1"]).with_code(0);
-    vault.operator(&["key", "rotate", "--master"]).with_code(0);
-    let after = vault.directory().join("after.backup");
-    vault.operator(&["backup", text(&after)]).with_code(0);
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
-    run(&["verify", text(&after), "--key", text(&key)]).with_code(0);
-    vault.restart_as_service();
-    assert_eq!(vault.get(&format!("/tokens/{TOKEN_2}"), KEY_2).with_status(200).id(), TOKEN_2);
-}
-
-const KEY_4: &str = "key_test_self_pvt_Rb8wmCFBBygsXxSwDbzC1d.2586e33d8323cbf691fda6beddb1e9b4";
-
-#[test]
-fn a_backup_of_the_fourth_format_is_restored_and_migrated() {
-    needs_data_file!("only files have older formats");
-    let mut vault = of_format(4);
-    assert!(vault.data().join("strongroom.redb.format-4.backup").exists());
-    let card = vault.get("/tokens/named_in_format_4", KEY_4).with_status(200).json;
-    assert_eq!(card["data"]["number"], "4242424242424242");
-    assert_eq!(vault.get("/v2/tokens", KEY_4).with_status(200).json["data"][0]["type"], "token");
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
-}
-
-const KEY_5: &str = "key_test_self_pvt_PSGjUAaQboN1gehawamURC.60333e2e77bc292388240ee15132ca09";
-const MANAGEMENT_5: &str = "key_test_self_mgt_GH5cReMmEWKAPQKR3uiGWY";
-
-#[test]
-fn a_backup_of_the_fifth_format_is_restored_and_migrated_and_notes_uses_of_keys() {
-    needs_data_file!("only files have older formats");
-    let mut vault = of_format(5);
-    assert!(vault.data().join("strongroom.redb.format-5.backup").exists());
-    let card = vault.get("/tokens/named_in_format_5", KEY_5).with_status(200).json;
-    assert_eq!(card["data"]["number"], "4242424242424242");
-    let tenant = card["tenant_id"].as_str().unwrap();
+    let read = |id: &str| vault.get(&format!("/tokens/{id}"), PRIVATE).with_status(200).json;
+    assert_eq!(read(TOKEN)["data"], "kept since format 1");
+    assert_eq!(read("named_in_format_1")["data"]["number"], "4242424242424242");
+    let found = vault.get("/tokens?metadata.user=bob", PRIVATE).with_status(200).json;
+    assert_eq!(found["data"][0]["id"], TOKEN);
     for path in ["/webhooks", "/proxies"] {
-        let listed = vault.get(path, MANAGEMENT_5).with_status(200).json;
+        let listed = vault.get(path, MANAGEMENT).with_status(200).json;
         assert_eq!(listed["data"].as_array().unwrap().len(), 1, "{path}");
     }
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
-    let listed = vault.operator(&["application", "list", "--tenant", tenant]).json();
-    let keys: Vec<_> = listed.as_array().unwrap().iter().map(|it| &it["keys"][0]).collect();
-    let used = keys.iter().filter(|key| key["last_used_at"].is_string()).count();
-    assert_eq!((keys.len(), used), (3, 2), "{listed}");
+    vault.stop_and_verify();
 }
 
-/// Values of the fixture's vault: tokens with metadata, one of them in several containers, and a card
-/// whose creation had an idempotency key.
-const CARD_3: &str = "01a1e049-71c9-4c6a-aae4-b3bd95d98ee5";
-const SEVERAL_3: &str = "01a1e049-6f89-476f-8e71-003f913e69fe";
-const KEY_3: &str = "key_test_self_pvt_EhaqrmJ1iq63JiC9CwAQX4.d10c95de9402b1eaafcf3806c69a4a1a";
-
 #[test]
-fn a_backup_of_the_third_format_is_restored_migrated_and_listed() {
-    needs_data_file!("only files have older formats");
-    let mut vault = Vault::start();
-    assert_eq!(vault.stop(), Some(0));
-    let key = fs::read(format!("{FIXTURES}/format-3.key")).unwrap();
-    let key = vault.directory().write("data/master.key", key, 0o400);
-    let fixture = format!("{FIXTURES}/format-3.backup");
-    let walked = run(&["verify", &fixture, "--key", text(&key)]).with_code(0).stdout;
-    assert!(walked.contains("tokens:         6\n"), "{walked}");
-    replace(&vault, &fixture);
-    vault.restart_as_service();
-    let before = vault.data().join("strongroom.redb.format-3.backup");
-    let kept = run(&["verify", text(&before), "--key", text(&key)]).with_code(0).stdout;
-    assert!(kept.contains("data file's format 3"), "{kept}");
-    let listed = |path: &str| {
-        let answer = vault.get(path, KEY_3).with_status(200).json;
-        let ids = answer["data"].as_array().unwrap().iter();
-        ids.map(|token| String::from(token["id"].as_str().unwrap())).collect::<Vec<_>>()
-    };
-    assert_eq!(listed("/tokens").len(), 6);
-    assert_eq!(listed("/tokens?metadata.USER=ANN&metadata.plan=gold"), [SEVERAL_3]);
-    assert_eq!(listed("/tokens?metadata.order=a-17&metadata.user=ann"), [CARD_3]);
-    assert_eq!(listed("/v2/tokens?metadata.order=A-17"), [CARD_3]);
-    let card = vault.get(&format!("/tokens/{CARD_3}"), KEY_3).with_status(200).json;
-    assert_eq!(card["data"]["number"], "4242424242424242");
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+fn a_backup_from_before_the_first_release_is_refused_as_such() {
+    let place = Directory::new();
+    let mut bytes = fs::read(FIXTURE).unwrap();
+    bytes[..17].copy_from_slice(b"strongroom backup");
+    let old = place.write("old.backup", bytes, 0o600);
+    let refused = run(&["verify", text(&old)]).with_code(65).stderr;
+    assert!(refused.contains("a version before the first release"), "{refused}");
 }

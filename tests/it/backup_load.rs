@@ -28,8 +28,6 @@ fn load(vault: &Vault, told: &Mutex<Vec<Pair>>, answers: &AtomicUsize, stop: &At
     }
 }
 
-pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
-
 /// Restores a backup in place of a stopped vault's data.
 pub(crate) fn replace(vault: &Vault, backup: &str) {
     let restored = vault.directory().join("restored");
@@ -38,17 +36,6 @@ pub(crate) fn replace(vault: &Vault, backup: &str) {
     fs::rename(restored.join("strongroom.redb"), file).unwrap();
     fs::remove_file(vault.data().join("cvc.keys")).unwrap();
     vault.verify().with_code(0);
-}
-
-/// A vault with the fixture of an older format, which it migrates when it starts.
-pub(crate) fn of_format(format: u32) -> Vault {
-    let mut vault = Vault::start();
-    assert_eq!(vault.stop(), Some(0));
-    let key = fs::read(format!("{FIXTURES}/format-{format}.key")).unwrap();
-    vault.directory().write("data/master.key", key, 0o400);
-    replace(&vault, &format!("{FIXTURES}/format-{format}.backup"));
-    vault.restart_as_service();
-    vault
 }
 
 #[test]
@@ -88,8 +75,7 @@ fn a_backup_under_load_restores_to_exactly_the_acknowledged_state_at_its_moment(
     for (told, before) in told.iter().zip(before) {
         let told = told.lock().unwrap();
         let pair = |ids: &Pair| {
-            let read =
-                |id: &String| vault.get(&format!("/tokens/{id}"), &vault.keys.private).status;
+            let read = |id: &String| vault.read(id).status;
             match [read(&ids[0]), read(&ids[1])] {
                 [200, 200] => true,
                 [404, 404] => false,

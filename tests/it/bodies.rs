@@ -28,7 +28,7 @@ fn all_mistakes_of_a_body_are_told_at_once() {
         "search_indexes": [1],
         "fingerprint_expression": 7,
     });
-    vault.post("/tokens", &vault.keys.private, body).invalid(&[
+    vault.create(body).invalid(&[
         "containers[1]",
         "data.expiration_month",
         "data.number",
@@ -40,24 +40,20 @@ fn all_mistakes_of_a_body_are_told_at_once() {
         "metadata.m",
         "search_indexes[0]",
     ]);
-    vault.post("/tokens", &vault.keys.private, json!({})).invalid(&["data", "type"]);
-    vault.post("/tokens", &vault.keys.private, json!({"type": "token"})).invalid(&["data"]);
-    vault
-        .post("/tokens", &vault.keys.private, json!({"type": "no_such", "data": 1}))
-        .invalid(&["type"]);
+    vault.create(json!({})).invalid(&["data", "type"]);
+    vault.create(json!({"type": "token"})).invalid(&["data"]);
+    vault.create(json!({"type": "no_such", "data": 1})).invalid(&["type"]);
     let body = json!({
         "type": "token", "data": 1, "search_indexes": ["{{ data", "{{ data }}"],
         "fingerprint_expression": "{{ nothing }}",
     });
-    vault
-        .post("/tokens", &vault.keys.private, body)
-        .invalid(&["fingerprint_expression", "search_indexes[0]"]);
+    vault.create(body).invalid(&["fingerprint_expression", "search_indexes[0]"]);
 }
 
 #[test]
 fn a_problem_of_validation_has_the_published_words() {
     let vault = Vault::start();
-    let problem = vault.post("/tokens", &vault.keys.private, json!({"type": 1, "data": 1}));
+    let problem = vault.create(json!({"type": 1, "data": 1}));
     let problem = problem.invalid(&["type"]);
     assert_eq!(problem.json["title"], "One or more validation errors occurred.");
     assert_eq!(problem.json["detail"], "The inputs supplied to the API are invalid");
@@ -73,13 +69,13 @@ fn null_is_the_same_as_absent_and_unknown_members_are_ignored() {
         "deduplicate_token": null, "expires_at": null, "no_such_member": {"deep": [1]},
         "privacy": null,
     });
-    let made = vault.post("/tokens", &vault.keys.private, body).with_status(201);
+    let made = vault.create(body).with_status(201);
     assert_eq!(made.json["containers"], json!(["/general/high/"]));
     assert!(made.json.get("no_such_member").is_none());
     let body = json!({"type": null, "data": null});
-    vault.post("/tokens", &vault.keys.private, body).invalid(&["data", "type"]);
+    vault.create(body).invalid(&["data", "type"]);
     let body = json!({"type": "token", "data": 1, "containers": []});
-    let made = vault.post("/tokens", &vault.keys.private, body).with_status(201);
+    let made = vault.create(body).with_status(201);
     assert_eq!(made.json["containers"], json!(["/general/high/"]));
 }
 
@@ -100,7 +96,17 @@ fn members_of_the_wrong_type_are_refused_under_their_names() {
     ] {
         let mut body = json!({"type": "token", "data": "x"});
         body[name] = value;
-        vault.post("/tokens", &vault.keys.private, body).invalid(&[name]);
+        vault.create(body).invalid(&[name]);
+    }
+}
+
+#[test]
+fn what_is_not_an_object_is_one_mistake() {
+    let vault = Vault::start();
+    let body = json!({"name": "n", "type": "private", "rules": ["a rule"]});
+    vault.post("/applications", &vault.keys.management, body).invalid(&["rules[0]"]);
+    for body in [json!([]), json!("text"), json!(1), json!(null)] {
+        vault.create(body).invalid(&["$"]);
     }
 }
 
@@ -196,7 +202,7 @@ fn a_body_that_is_too_large_is_refused_with_its_answer() {
     connection.receive().unwrap().problem(413);
     let large = "x".repeat(strongroom::testing::bounds::TOKEN_DATA_BYTES_MAX);
     let body = json!({"type": "token", "data": large});
-    vault.post("/tokens", &vault.keys.private, body).problem(400);
+    vault.create(body).problem(400);
 }
 
 #[test]

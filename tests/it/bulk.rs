@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault};
+use crate::harness::{Answer, Vault, only_rule};
 
 fn tokenize(vault: &Vault, body: Value) -> Answer {
     vault.post("/tokenize", &vault.keys.private, body)
@@ -12,21 +12,9 @@ fn detokenize(vault: &Vault, body: Value) -> Answer {
     vault.post("/detokenize", &vault.keys.private, body)
 }
 
-fn read(vault: &Vault, id: &str) -> Answer {
-    vault.get(&format!("/tokens/{id}"), &vault.keys.private)
-}
-
-fn rule(container: &str, transform: &str, permissions: &[&str]) -> Value {
-    json!([{
-        "description": "d", "priority": 1, "container": container, "transform": transform,
-        "permissions": permissions,
-    }])
-}
-
 /// The number of tokens in the stopped vault, which `verify` finds in order.
 pub(crate) fn count(vault: &mut Vault) -> usize {
-    assert_eq!(vault.stop(), Some(0));
-    let report = vault.verify().with_code(0).stdout;
+    let report = vault.stop_and_verify().stdout;
     let count = report.lines().find_map(|line| line.strip_prefix("tokens:")).expect("a count");
     count.trim().parse().unwrap()
 }
@@ -59,11 +47,11 @@ fn the_shape_comes_back_with_tokens_in_place_of_requests_and_ids_in_place_of_val
         (&json["flag"], json!(true)),
     ];
     for (id, data) in made {
-        let token = read(&vault, id.as_str().expect("an id")).with_status(200);
+        let token = vault.read(id.as_str().expect("an id")).with_status(200);
         assert_eq!(token.json["type"], "token");
         assert_eq!(token.json["data"], data);
     }
-    let card = read(&vault, json["card"]["id"].as_str().unwrap()).with_status(200);
+    let card = vault.read(json["card"]["id"].as_str().unwrap()).with_status(200);
     assert_eq!(card.json["metadata"], json!({"a": "b"}));
 }
 
@@ -71,11 +59,11 @@ fn the_shape_comes_back_with_tokens_in_place_of_requests_and_ids_in_place_of_val
 fn the_root_may_be_a_request_a_list_or_a_value() {
     let vault = Vault::start();
     let one = tokenize(&vault, json!({"type": "token", "data": {"a": 1}})).with_status(200);
-    assert_eq!(read(&vault, &one.id()).json["data"], json!({"a": 1}));
+    assert_eq!(vault.read(&one.id()).json["data"], json!({"a": 1}));
     let list = tokenize(&vault, json!([{"type": "token", "data": 1}, "x"])).with_status(200);
     assert!(list.json[0]["id"].is_string() && list.json[1].is_string());
     let value = tokenize(&vault, json!("alone")).with_status(200);
-    assert_eq!(read(&vault, value.json.as_str().unwrap()).json["data"], "alone");
+    assert_eq!(vault.read(value.json.as_str().unwrap()).json["data"], "alone");
     assert_eq!(tokenize(&vault, json!({})).with_status(200).json, json!({}));
     // `type` alone, or `data` alone, is a value like any other.
     let odd = tokenize(&vault, json!({"type": "a", "x": {"data": "b"}})).with_status(200);
@@ -125,7 +113,7 @@ fn the_quotas_count_tokens_and_expressions() {
 #[test]
 fn tokenize_needs_its_permission_in_every_container() {
     let mut vault = Vault::start();
-    let key = vault.key_with("private", &[], &rule("/pci/", "mask", &["token:create"]));
+    let key = vault.key_with("private", &[], &only_rule("/pci/", "mask", &["token:create"]));
     let card = json!({"type": "card_number", "data": "4242424242424242"});
     let made = vault.post("/tokenize", &key, json!({"a": card})).with_status(200);
     assert_eq!(made.json["a"]["data"], "XXXXXXXXXXXX4242");
@@ -161,7 +149,7 @@ fn requests_of_one_call_that_bring_one_token_up_to_date_all_count() {
     let id = vault.token(with("first"));
     let made = tokenize(&vault, json!([with("second"), with("third")])).with_status(200);
     assert_eq!((&made.json[0]["id"], &made.json[1]["id"]), (&json!(id), &json!(id)));
-    let metadata = read(&vault, &id).json["metadata"].clone();
+    let metadata = vault.read(&id).json["metadata"].clone();
     assert_eq!(metadata, json!({"first": "1", "second": "1", "third": "1"}));
     assert_eq!(count(&mut vault), 1);
 }
@@ -238,7 +226,7 @@ fn an_expression_alone_keeps_the_type_and_several_make_a_text() {
 fn enrichments_are_visible_to_expressions_alone() {
     let vault = Vault::start();
     let id = vault.token(json!({"type": "card", "data": {"number": "4242424242424242"}}));
-    assert_eq!(read(&vault, &id).json.get("enrichments"), None);
+    assert_eq!(vault.read(&id).json.get("enrichments"), None);
     let expression = format!("{{{{ token: {id} | json: '$.enrichments' }}}}");
     let seen = detokenize(&vault, json!({"e": expression})).with_status(200).json;
     assert_eq!(seen["e"]["card_details"], json!({"bin": "42424242", "last4": "4242"}));
@@ -261,7 +249,7 @@ fn an_unknown_token_is_400_and_one_that_may_not_be_used_403() {
     let theirs = vault.post("/tokens", &other.keys.private, token).with_status(201).id();
     detokenize(&vault, body(&theirs)).invalid(&["$.x"]);
     let id = vault.token(json!({"type": "token", "data": 1, "containers": ["/a/"]}));
-    let elsewhere = vault.key_with("private", &[], &rule("/b/", "reveal", &["token:use"]));
+    let elsewhere = vault.key_with("private", &[], &only_rule("/b/", "reveal", &["token:use"]));
     vault.post("/detokenize", &elsewhere, body(&id)).problem(403);
     let creates = vault.key_with("private", &["token:create"], &json!([]));
     vault.post("/detokenize", &creates, json!({})).problem(403);
@@ -284,7 +272,7 @@ fn using_reveals_and_reading_shows_what_its_transform_does() {
         ("token:read", "mask", json!("XXXXXXXXXXXX4242")),
         ("token:read", "redact", json!(null)),
     ] {
-        let key = vault.key_with("private", &[], &rule("/", transform, &[permission]));
+        let key = vault.key_with("private", &[], &only_rule("/", transform, &[permission]));
         let seen = vault.post("/detokenize", &key, body.clone()).with_status(200);
         assert_eq!(seen.json["x"], expected, "{permission} {transform}");
     }
@@ -319,7 +307,7 @@ fn an_intent_can_be_used_in_an_expression() {
     let token = vault.token(json!({"type": "token", "data": 1}));
     let wrong = format!("{{{{ token_intent: {token} }}}}");
     detokenize(&vault, json!({"x": wrong})).invalid(&["$.x"]);
-    let reads = vault.key_with("private", &[], &rule("/general/", "reveal", &["token:use"]));
+    let reads = vault.key_with("private", &[], &only_rule("/general/", "reveal", &["token:use"]));
     let one = format!("{{{{ token_intent: {id} | json: '$.data.number' }}}}");
     vault.post("/detokenize", &reads, json!({"x": one})).problem(403);
 }
@@ -333,7 +321,7 @@ fn very_many_tokens_of_the_same_content_elsewhere_do_not_stop_a_deduplicating_on
     }
     let mut wanted = body(json!(["/a/"]));
     wanted["deduplicate_token"] = json!(true);
-    let made = vault.post("/tokens", &vault.keys.private, wanted).with_status(201);
+    let made = vault.create(wanted).with_status(201);
     assert_eq!(made.json["_extras"]["deduplicated"], json!(false));
 }
 

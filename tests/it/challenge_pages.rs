@@ -70,8 +70,7 @@ fn a_challenge_shows_merchant_amount_and_last_four_in_the_cardholders_language()
     body["merchant_info"]["name"] = json!("Books & More");
     let challenged = Challenged::begin(&vault, body);
     // The purchase is part of the challenge's stored state.
-    assert_eq!(vault.stop(), Some(0));
-    vault.restart();
+    vault.stop_and_restart();
     for (languages, tag, heading, amount, wrong) in [
         ("en-GB", "en", "Confirm your payment", "GBP 1,234.56", "Try again."),
         (

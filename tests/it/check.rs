@@ -3,10 +3,11 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::harness::{Directory, Ended, Vault, needs_data_file, run};
+use crate::harness::{Directory, Ended, Vault, needs_data_file, program, run, wait_until};
 
 /// A stopped vault with its key outside, as an operator has it.
 fn installed() -> Vault {
@@ -237,8 +238,7 @@ fn a_development_vault_keeps_its_key_and_a_new_key_is_not_put_beside_the_data() 
     let ended = run(&[&rotate[..], &[out.to_str().unwrap()]].concat()).with_code(78);
     assert!(ended.stderr.contains("inside the data directory"), "{}", ended.stderr);
     assert!(!out.exists());
-    assert_eq!(vault.stop(), Some(0));
-    vault.restart();
+    vault.stop_and_restart();
 }
 
 #[test]
@@ -279,4 +279,55 @@ fn a_databases_url_in_the_settings_is_refused_and_not_shown() {
     let said = format!("{}{}", ended.stdout, ended.stderr);
     assert!(said.contains("engine.url_file"), "{said}");
     assert!(!said.contains("hunter2"), "{said}");
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_is_refused_without_waiting_for_a_writer() {
+    needs_data_file!("its settings have an engine of their own");
+    let vault = installed();
+    for name in ["certificate.pem", "certificate.key"] {
+        let (path, away) = (vault.data().join(name), vault.directory().join("away"));
+        fs::rename(&path, &away).unwrap();
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let ended = check(&vault);
+        assert!(matches!(ended.code, Some(77 | 78)), "{name}: {ended:?}");
+        let refused = vault.operator(&["serve"]);
+        assert!(matches!(refused.code, Some(77 | 78)), "{name}: {refused:?}");
+        assert!(refused.stderr.contains("not a regular file"), "{name}: {}", refused.stderr);
+        fs::remove_file(&path).unwrap();
+        fs::rename(&away, &path).unwrap();
+    }
+    check(&vault).with_code(0);
+    let url = vault.directory().write("check.url", "postgres://vault@db.example/vault", 0o600);
+    let pipe = vault.directory().join("ca.pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    vault.set(&format!(
+        "engine.kind = \"postgres\"\nengine.url_file = \"{}\"\nengine.ca_file = \"{}\"",
+        url.display(),
+        pipe.display()
+    ));
+    let ended = check(&vault);
+    assert!(matches!(ended.code, Some(77 | 78)), "{ended:?}");
+}
+
+/// Other users of the machine need the CA of a development vault, and none of its keys.
+#[test]
+fn the_modes_of_a_development_vaults_files_do_not_follow_the_umask() {
+    for umask in ["000", "077"] {
+        let directory = Directory::new();
+        let data = directory.join("data");
+        let command = format!(
+            "umask {umask}; exec \"$0\" dev --data '{}' --listen 127.0.0.1:0 --json",
+            data.display()
+        );
+        let mut server = Command::new("sh");
+        server.args(["-c", &command]).arg(program()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut server = server.spawn().unwrap();
+        wait_until("the keys, which are written last", || data.join("keys.json").exists());
+        let mode = |name| fs::metadata(data.join(name)).unwrap().permissions().mode() & 0o777;
+        let modes = ["ca.pem", "certificate.pem", "certificate.key", "keys.json"].map(mode);
+        server.kill().unwrap();
+        server.wait().unwrap();
+        assert_eq!(modes, [0o644, 0o644, 0o600, 0o600], "{umask}");
+    }
 }

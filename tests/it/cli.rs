@@ -160,7 +160,7 @@ fn check_broken(code: i32, spoil: impl Fn(&Path)) {
     vault.directory().write("master.key", kept, 0o400);
     vault.verify().with_code(0);
     vault.restart();
-    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    vault.read(&id).with_status(200);
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -302,8 +302,7 @@ fn a_second_process_on_the_same_data_is_refused_with_69_and_does_no_harm() {
     // The first one still hears its operator.
     vault.operator(&["tenant", "list"]).json();
     vault.token(json!({"type": "token", "data": 1}));
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
 }
 
 #[test]
@@ -400,9 +399,14 @@ fn people_read_how_to_use_a_development_vault_and_that_it_is_one() {
 fn settings_and_backups_that_are_no_files_of_ours_are_refused_in_time() {
     let directory = Directory::new();
     let refused = run(&["check", "--config", "/dev/zero"]).with_code(78).stderr;
+    assert!(refused.contains("not a regular file"), "{refused}");
+    let large = directory.write("large.toml", "#".repeat(1_048_577), 0o600);
+    let refused = run(&["check", "--config", large.to_str().unwrap()]).with_code(78).stderr;
     assert!(refused.contains("more than 1048576 bytes"), "{refused}");
     let pipe = directory.join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
     run(&["verify", pipe.to_str().unwrap()]).with_code(65);
+    let refused = run(&["check", "--config", pipe.to_str().unwrap()]).with_code(78).stderr;
+    assert!(refused.contains("not a regular file"), "{refused}");
 }

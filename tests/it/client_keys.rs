@@ -7,9 +7,7 @@ use ring::rand::SystemRandom;
 use serde_json::{Value, json};
 use strongroom::testing::base64;
 
-use crate::harness::{Answer, Vault, post};
-
-const CARD: &str = "4242424242424242";
+use crate::harness::{Answer, NUMBER, Vault, card, only_rule, post};
 
 fn create(vault: &Vault, body: Value) -> Answer {
     vault.post("/keys", &vault.keys.management, body)
@@ -21,8 +19,19 @@ pub(crate) struct Key {
     public: Vec<u8>,
 }
 
+impl Key {
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+}
+
 pub(crate) fn new_key(vault: &Vault) -> Key {
-    let made = create(vault, json!({})).with_status(201);
+    new_key_by(vault, &vault.keys.management)
+}
+
+/// A key of the tenant of this management key.
+pub(crate) fn new_key_by(vault: &Vault, management: &str) -> Key {
+    let made = vault.post("/keys", management, json!({})).with_status(201);
     let pem = made.member("public_key_pem");
     let text = pem.strip_prefix("-----BEGIN PUBLIC KEY-----\n").unwrap();
     let text = text.strip_suffix("\n-----END PUBLIC KEY-----\n").unwrap();
@@ -30,15 +39,23 @@ pub(crate) fn new_key(vault: &Vault) -> Key {
     Key { id: made.member("key_id"), public: base64::decode_url(&text).unwrap() }
 }
 
-/// A client's side of the encryption, by the contract and not by the vault's code.
-#[expect(clippy::disallowed_methods, reason = "a client chooses its own randomness and nonce")]
 pub(crate) fn encrypt(key: &Key, data: &Value) -> String {
+    encrypt_as(key, None, data)
+}
+
+/// A client's side of the encryption, by the contract and not by the vault's code. `kind` is the type
+/// of token that the client names in the header.
+#[expect(clippy::disallowed_methods, reason = "a client chooses its own randomness and nonce")]
+pub(crate) fn encrypt_as(key: &Key, kind: Option<&str>, data: &Value) -> String {
     let own = EphemeralPrivateKey::generate(&X25519, &SystemRandom::new()).unwrap();
     let x = base64::encode_url(own.compute_public_key().unwrap().as_ref());
-    let header = json!({
+    let mut header = json!({
         "alg": "ECDH-ES", "kid": key.id, "enc": "A256GCM",
         "epk": {"kty": "OKP", "crv": "X25519", "x": x},
     });
+    if let Some(kind) = kind {
+        header["cty"] = json!(kind);
+    }
     let header = base64::encode_url(header.to_string().as_bytes());
     let peer = UnparsedPublicKey::new(&X25519, &key.public);
     let content_key = agree_ephemeral(own, &peer, |shared| {
@@ -59,13 +76,9 @@ pub(crate) fn encrypt(key: &Key, data: &Value) -> String {
     format!("{header}..{iv}.{text}.{tag}")
 }
 
-fn card() -> Value {
-    json!({"number": CARD, "expiration_month": 12, "expiration_year": 2030, "cvc": "123"})
-}
-
 fn tokenize(vault: &Vault, encrypted: &str) -> Answer {
     let body = json!({"type": "card", "encrypted": encrypted});
-    vault.post("/tokens", &vault.keys.private, body)
+    vault.create(body)
 }
 
 #[test]
@@ -122,16 +135,18 @@ fn data_that_a_client_encrypted_goes_the_way_of_other_data() {
     let made = tokenize(&vault, &encrypt(&key, &card())).with_status(201);
     assert_eq!(
         (&made.json["data"]["number"], &made.json["card"]["last4"]),
-        (&json!(CARD), &json!("4242"))
+        (&json!(NUMBER), &json!("4242"))
     );
     assert_eq!(made.json.get("encrypted"), None);
     let plain = json!({"type": "card", "data": card()});
-    let plain = vault.post("/tokens", &vault.keys.private, plain).with_status(201);
+    let plain = vault.create(plain).with_status(201);
     assert_eq!(made.json["fingerprint"], plain.json["fingerprint"]);
-    // A public key needs no right to read what it sends.
+    // A public key needs no right to read what it sends, and learns nothing of it.
     let body = json!({"type": "card", "encrypted": encrypt(&key, &card())});
-    let masked = vault.post("/tokens", &vault.keys.public, body).with_status(201);
-    assert_eq!(masked.json["data"]["number"], "XXXXXXXXXXXX4242");
+    let outline = vault.post("/tokens", &vault.keys.public, body).with_status(201);
+    let mut names: Vec<_> = outline.json.as_object().unwrap().keys().collect();
+    names.sort_unstable();
+    assert_eq!(names, ["_extras", "containers", "id", "tenant_id", "type"]);
     // The content is checked like any other.
     let wrong = json!({"number": "4242424242424241", "expiration_month": 13});
     tokenize(&vault, &encrypt(&key, &wrong)).invalid(&["data.expiration_month", "data.number"]);
@@ -141,7 +156,7 @@ fn data_that_a_client_encrypted_goes_the_way_of_other_data() {
         "other": "plain",
     });
     let done = vault.post("/tokenize", &vault.keys.private, body).with_status(200);
-    assert_eq!(done.json["card"]["data"]["number"], CARD);
+    assert_eq!(done.json["card"]["data"]["number"], NUMBER);
     assert_eq!(
         (&done.json["name"]["data"], &done.json["name"]["metadata"]["a"]),
         (&json!("A. Name"), &json!("b"))
@@ -150,10 +165,116 @@ fn data_that_a_client_encrypted_goes_the_way_of_other_data() {
 }
 
 #[test]
+fn a_key_that_may_only_create_does_not_undo_the_encryption() {
+    let vault = Vault::start();
+    let key = new_key(&vault);
+    let encrypted = encrypt(&key, &card());
+    let rule = |transform: &str| only_rule("/", transform, &["token:create"]);
+    let creators = [
+        (vault.keys.public.clone(), json!(null)),
+        (vault.key_with("private", &["token:create"], &json!([])), json!("XXXXXXXXXXXX4242")),
+        (vault.key_with("private", &[], &rule("reveal")), json!("XXXXXXXXXXXX4242")),
+        (vault.key_with("private", &[], &rule("redact")), json!(null)),
+    ];
+    let expressions = [
+        ("mask", json!({"number": "{{ data.number }}", "cvc": "{{ data.cvc }}"})),
+        ("mask", json!("{{ data.number }}")),
+        ("id", json!("{{ data.number | append: 'x' }}")),
+        ("search_indexes", json!(["{{ data.number | slice: 0, 9 }}"])),
+        ("fingerprint_expression", json!("{{ data.number | slice: 0, 9 }}")),
+    ];
+    for (creator, shown) in &creators {
+        for kind in ["card", "token"] {
+            for (name, value) in &expressions {
+                let body = json!({"type": kind, "encrypted": encrypted, *name: value});
+                vault.post("/tokens", creator, body.clone()).problem(403);
+                vault.post("/tokenize", creator, json!({ "x": body })).problem(403);
+            }
+            let body = json!({"type": kind, "encrypted": encrypted, "deduplicate_token": true});
+            let made = vault.post("/tokens", creator, body.clone()).with_status(201);
+            let tokenized = vault.post("/tokenize", creator, json!({ "x": body })).with_status(200);
+            for answer in [made, tokenized] {
+                assert!(!answer.text().contains(NUMBER), "{}", answer.text());
+                assert!(!answer.text().contains("\"123\""), "{}", answer.text());
+            }
+        }
+        let body = json!({"type": "card", "encrypted": encrypted});
+        let made = vault.post("/tokens", creator, body).with_status(201);
+        assert_eq!(&made.json["data"]["number"], shown, "{}", made.text());
+    }
+    // A key that may see the token chooses how it appears.
+    let body = json!({
+        "type": "card", "encrypted": encrypted, "mask": {"number": "{{ data.number | last4 }}"},
+        "search_indexes": ["{{ data.number }}"],
+    });
+    vault.create(body).with_status(201);
+}
+
+#[test]
+fn a_chosen_id_confirms_no_guess_of_an_encrypted_value() {
+    let vault = Vault::start();
+    let encrypted = encrypt(&new_key(&vault), &card());
+    let creator = vault.key_with("private", &["token:create"], &json!([]));
+    let spread = |number: &str| number.split_at(8).0.to_owned() + "x" + number.split_at(8).1;
+    for key in [&vault.keys.public, &creator] {
+        let create = |id: String| {
+            vault.post("/tokens", key, json!({"type": "card", "encrypted": encrypted, "id": id}))
+        };
+        let right = create(spread(NUMBER)).invalid(&["id"]).without_trace();
+        let wrong = create(spread("5555555555554441")).invalid(&["id"]).without_trace();
+        assert_eq!(right, wrong);
+        create(format!("order-{}-2026", key.len())).with_status(201);
+        vault.delete(&format!("/tokens/order-{}-2026", key.len()), &vault.keys.private);
+    }
+}
+
+#[test]
+fn a_collector_learns_at_most_that_encrypted_data_is_invalid() {
+    let vault = Vault::start();
+    let key = new_key(&vault);
+    let creator = vault.key_with("private", &["token:create"], &json!([]));
+    let contents = [
+        json!({"number": "4242424242424241"}),
+        json!({"number": NUMBER, "expiration_month": 13, "cvc": "12345"}),
+        json!({"cvc": "1"}),
+        json!("text"),
+        json!([1, 2]),
+    ];
+    let mut answers = Vec::new();
+    for content in contents {
+        let body = json!({"type": "card", "encrypted": encrypt(&key, &content)});
+        answers.push(vault.post("/tokens", &creator, body).invalid(&["data"]).without_trace());
+    }
+    answers.dedup();
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    // Mistakes of the request itself are still named.
+    let body = json!({
+        "type": "card", "encrypted": encrypt(&key, &json!("text")), "expires_at": "soon",
+    });
+    vault.post("/tokens", &creator, body).invalid(&["data", "expires_at"]);
+}
+
+#[test]
+fn a_value_that_was_encrypted_for_one_type_is_not_opened_for_another() {
+    let vault = Vault::start();
+    let key = new_key(&vault);
+    let encrypted = encrypt_as(&key, Some("card"), &card());
+    let send = |kind: &str, encrypted: &str| {
+        let body = json!({"type": kind, "encrypted": encrypted});
+        vault.create(body)
+    };
+    let refused = send("token", &encrypted).invalid(&["encrypted"]);
+    let broken = send("token", "none").invalid(&["encrypted"]);
+    assert_eq!(refused.without_trace(), broken.without_trace());
+    send("card", &encrypted).with_status(201);
+    send("token", &encrypt_as(&key, Some("application/json"), &card())).invalid(&["encrypted"]);
+}
+
+#[test]
 fn a_token_has_data_or_an_encrypted_value() {
     let vault = Vault::start();
     let encrypted = encrypt(&new_key(&vault), &json!("x"));
-    let send = |body: Value| vault.post("/tokens", &vault.keys.private, body);
+    let send = |body: Value| vault.create(body);
     send(json!({"type": "token", "data": "x", "encrypted": encrypted})).invalid(&["encrypted"]);
     send(json!({"type": "token"})).invalid(&["data"]);
     send(json!({"encrypted": encrypted})).invalid(&["type"]);
@@ -221,7 +342,7 @@ fn every_failure_to_open_has_the_same_answer() {
 #[test]
 fn a_caller_without_the_right_learns_nothing_about_the_encrypted_value() {
     let vault = Vault::start();
-    let rule = json!([{"priority": 1, "container": "/a/", "transform": "reveal", "permissions": ["token:create"]}]);
+    let rule = only_rule("/a/", "reveal", &["token:create"]);
     let key = vault.key_with("private", &[], &rule);
     let send = |encrypted: &str| {
         vault.post("/tokens", &key, json!({"type": "card", "encrypted": encrypted})).problem(403)

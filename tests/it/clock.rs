@@ -16,8 +16,7 @@ fn after_the_clock_was_set_back_the_chain_is_signed_and_keys_are_remembered() {
         .header("BT-IDEMPOTENCY-KEY", "of-the-future")
         .json(json!({"type": "token", "data": 1}));
     let first = vault.send(&create).with_status(201);
-    assert_eq!(vault.stop(), Some(0));
-    vault.restart();
+    vault.stop_and_restart();
     let again = vault.send(&create).with_status(201);
     assert_eq!(again.header("bt-idempotent-replayed"), Some("true"));
     assert_eq!(again.id(), first.id());

@@ -1,6 +1,7 @@
 //! Commands that find no server on their host and open a database, which processes on other hosts
 //! may use.
 
+use std::fs;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -27,7 +28,7 @@ fn value(text: &str) -> Value {
 }
 
 fn check(vault: &Vault, id: &str, text: &str) {
-    let read = vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    let read = vault.read(id).with_status(200);
     assert_eq!(read.json["data"], text);
 }
 
@@ -46,8 +47,7 @@ fn a_rotation_by_a_command_does_not_wait_for_ever_for_a_process_that_was_killed(
     assert_eq!(rotations(&vault), 0);
     vault.restart();
     check(&vault, &id, "kept");
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
 }
 
 #[test]
@@ -75,4 +75,26 @@ fn the_master_key_is_replaced_after_the_only_process_was_killed_and_not_beside_a
     one.kill();
     one.operator(&replace).with_code(0);
     one.verify().with_code(0);
+}
+
+#[test]
+fn a_database_user_without_a_right_ends_a_command_with_77_and_the_grant_that_is_missing() {
+    let Some(mut vault) = vault() else { return };
+    assert_eq!(vault.stop(), Some(0));
+    let database = Arc::clone(vault.database().unwrap());
+    let user = format!("poor_{}", database.name());
+    database.ask(&format!("CREATE ROLE {user} LOGIN"));
+    let url = database.url().replace("strongroom@", &format!("{user}@"));
+    let settings = fs::read_to_string(vault.config()).unwrap();
+    let file = settings.lines().find_map(|line| line.strip_prefix("engine.url_file = ")).unwrap();
+    fs::write(file.trim_matches('"'), url).unwrap();
+    let refused = |grant: &str| {
+        let ended = vault.operator(&["key", "list"]).with_code(77).stderr;
+        assert!(ended.contains(grant) && !ended.contains("by itself"), "{grant}: {ended}");
+    };
+    refused("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES");
+    database.ask(&format!("REVOKE CONNECT ON DATABASE {} FROM PUBLIC", database.name()));
+    refused("GRANT CONNECT ON DATABASE");
+    database.ask(&format!("DROP OWNED BY {user}; DROP ROLE {user}"));
+    refused("correct the user and the password");
 }

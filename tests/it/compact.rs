@@ -17,6 +17,6 @@ fn a_stopped_vault_is_compacted_and_a_running_one_is_refused() {
     assert!(said.contains("The data file is compacted."), "{said}");
     vault.verify().with_code(0);
     vault.restart();
-    let read = vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    let read = vault.read(&id).with_status(200);
     assert_eq!(read.json["data"], "kept");
 }

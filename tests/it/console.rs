@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Psp, Vault, get, post, wait_until};
+use crate::harness::{Answer, Psp, Vault, get, post, rule, wait_until};
 use crate::threeds;
 
 /// The permissions that the console's operations need.
@@ -50,8 +50,7 @@ fn the_last_use_of_a_key_is_shown_at_once_and_survives_a_stop_and_after_its_writ
     create(&vault);
     let first = last_use(&vault, &reader, &id).unwrap();
     assert!(first.ends_with(":00.0000000+00:00"), "to the minute: {first}");
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
     // The command reads the file of a stopped vault.
     let tenant = vault.tenant_id.clone();
     let listed = vault.operator(&["application", "list", "--tenant", &tenant]).json();
@@ -72,8 +71,7 @@ fn the_last_use_of_a_key_is_shown_at_once_and_survives_a_stop_and_after_its_writ
     assert!(!published.text().contains("last_used"), "published answers stay as they are");
     vault.delete(&format!("/applications/{id}"), &vault.keys.management).with_status(204);
     assert!(items(&read(&vault, "keys", &reader)).iter().all(|it| it["application_id"] != id));
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
 }
 
 #[test]
@@ -152,11 +150,6 @@ fn limits_are_shown_with_their_use() {
     assert!(shown["rate_limits"].as_array().unwrap().iter().all(|it| it["row"] != "legacy_key"));
 }
 
-fn rule(priority: u32, container: &str, transform: &str, permissions: &[&str]) -> Value {
-    json!({"priority": priority, "container": container, "transform": transform,
-           "permissions": permissions})
-}
-
 /// Makes an application with the previewed rights, and checks that the API treats its key as the
 /// preview said.
 fn check_preview(vault: &Vault, reader: &str, permissions: &[&str], rules: &Value, path: &str) {
@@ -169,11 +162,7 @@ fn check_preview(vault: &Vault, reader: &str, permissions: &[&str], rules: &Valu
                        "containers": [path], "deduplicate_token": false});
     let stored = || vault.token(token.clone());
     let at = |id: &str| format!("/tokens/{id}");
-    let change = |id: &str| {
-        let request = crate::harness::Request::new("PATCH", &at(id)).key(&key);
-        let request = request.header("Content-Type", "application/merge-patch+json");
-        vault.send(&request.body(r#"{"metadata":{"a":"b"}}"#))
-    };
+    let change = |id: &str| vault.patch_as(&key, id, json!({"metadata": {"a": "b"}}));
     let answers = [
         ("token:create", vault.post("/tokens", &key, token.clone())),
         ("token:read", vault.get(&at(&stored()), &key)),
@@ -361,8 +350,7 @@ fn a_tenant_sees_nothing_of_another_in_the_console() {
 fn a_server_without_the_console_has_none_of_its_operations() {
     let mut vault = Vault::start();
     let reader = reader(&vault);
-    assert_eq!(vault.stop(), Some(0));
-    vault.restart_as_service();
+    vault.serve("");
     for name in PATHS {
         vault.get(&format!("/console/data/{name}"), &reader).problem(404);
     }

@@ -6,7 +6,6 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Vault, needs_data_file, post};
-use crate::patch::patch;
 
 const HOUR_S: u64 = 3_600;
 /// In the file of keys a slot has 128 bytes; the sealed key is at these of them.
@@ -23,7 +22,7 @@ fn token(vault: &Vault, cvc: &str) -> String {
 
 /// The code as a key with full access reads it.
 fn code(vault: &Vault, id: &str) -> Option<String> {
-    let read = vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    let read = vault.read(id).with_status(200);
     assert_eq!(read.json["data"]["number"], "4242424242424242");
     read.json["data"].get("cvc").map(|code| String::from(code.as_str().unwrap()))
 }
@@ -50,10 +49,9 @@ fn a_code_is_gone_for_every_caller_when_its_hour_is_over() {
     assert_eq!(code(&vault, &id), None);
     assert_eq!(vault.get(&path, &masked).json["data"], json!({"n": "4242"}));
     assert_eq!(detokenized(&vault, &expression).json["x"].get("cvc"), None);
-    let patched = patch(&vault, &id, json!({"metadata": {"a": "b"}})).with_status(200);
+    let patched = vault.patch(&id, json!({"metadata": {"a": "b"}})).with_status(200);
     assert_eq!(patched.json["data"].get("cvc"), None);
-    assert_eq!(vault.stop(), Some(0));
-    let report = vault.verify().with_code(0).stdout;
+    let report = vault.stop_and_verify().stdout;
     assert!(report.contains("cvcs:           0 (0 more"), "{report}");
 }
 
@@ -75,18 +73,19 @@ fn a_new_code_restarts_its_clock_and_other_changes_do_not() {
     let vault = Vault::start();
     let (kept, renewed) = (token(&vault, "111"), token(&vault, "111"));
     vault.advance(HOUR_S / 2);
-    patch(&vault, &kept, json!({"metadata": {"a": "b"}, "data": {"expiration_month": 3}}))
+    vault
+        .patch(&kept, json!({"metadata": {"a": "b"}, "data": {"expiration_month": 3}}))
         .with_status(200);
-    patch(&vault, &renewed, json!({"data": {"cvc": "222"}})).with_status(200);
+    vault.patch(&renewed, json!({"data": {"cvc": "222"}})).with_status(200);
     assert_eq!(code(&vault, &kept).as_deref(), Some("111"));
     assert_eq!(code(&vault, &renewed).as_deref(), Some("222"));
     vault.advance(HOUR_S / 2);
     assert_eq!(code(&vault, &kept), None);
     assert_eq!(code(&vault, &renewed).as_deref(), Some("222"));
     // One can be given back, and taken away before its time.
-    patch(&vault, &kept, json!({"data": {"cvc": 3333}})).with_status(200);
+    vault.patch(&kept, json!({"data": {"cvc": 3333}})).with_status(200);
     assert_eq!(code(&vault, &kept).as_deref(), Some("3333"));
-    patch(&vault, &kept, json!({"data": {"cvc": null}})).with_status(200);
+    vault.patch(&kept, json!({"data": {"cvc": null}})).with_status(200);
     assert_eq!(code(&vault, &kept), None);
     vault.advance(HOUR_S / 2);
     assert_eq!(code(&vault, &renewed), None);
@@ -111,7 +110,7 @@ fn expressions_for_id_fingerprint_and_indexes_do_not_see_a_code() {
     let create = |name: &str, value: Value| {
         let mut body = json!({"type": "card", "data": card("9876")});
         body[name] = value;
-        vault.post("/tokens", &vault.keys.private, body)
+        vault.create(body)
     };
     create("search_indexes", json!(["{{ data.cvc }}"])).invalid(&["search_indexes[0]"]);
     create("id", json!("{{ data.cvc }}")).invalid(&["id"]);
@@ -120,7 +119,7 @@ fn expressions_for_id_fingerprint_and_indexes_do_not_see_a_code() {
             "type": "card", "data": card(cvc),
             "fingerprint_expression": "{{ data | stringify }}",
         });
-        let made = vault.post("/tokens", &vault.keys.private, body).with_status(201);
+        let made = vault.create(body).with_status(201);
         made.member("fingerprint")
     };
     assert_eq!(print("111"), print("222"));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::harness::{Vault, needs_data_file, run};
+use crate::harness::{Vault, needs_data_file};
 
 /// The length of a sector; the first frame is behind the header, which takes one.
 const SECTOR: usize = 512;
@@ -27,13 +27,29 @@ fn killed() -> (Vault, PathBuf, Vec<String>) {
 
 #[track_caller]
 fn check(vault: &Vault, words: &[&str]) {
-    let config = vault.config();
-    for refused in [vault.verify(), run(&["serve", "--config", config.to_str().unwrap()])] {
+    for refused in [vault.verify(), vault.operator(&["serve"])] {
         let text = refused.with_code(65).stderr;
         for word in words {
             assert!(text.contains(word), "{text} lacks {word}");
         }
     }
+}
+
+#[test]
+fn other_bytes_over_the_last_answered_entries_are_found_by_verify_and_by_the_start() {
+    needs_data_file!("it damages the log");
+    let (vault, segment, _) = killed();
+    let name = segment.file_name().unwrap().to_str().unwrap().to_owned();
+    vault.verify().with_code(0);
+    let mut damaged = fs::read(&segment).unwrap();
+    let last = damaged.rchunks(SECTOR).position(|sector| sector.iter().any(|it| *it != 0)).unwrap();
+    let end = damaged.len() - last * SECTOR;
+    // At least the last two entries, from the start of a sector on.
+    for (at, byte) in damaged[end - 8 * SECTOR..end].iter_mut().enumerate() {
+        *byte = u8::try_from((at * 31 + at / 7) % 251).unwrap() | 1;
+    }
+    fs::write(&segment, &damaged).unwrap();
+    check(&vault, &[&name, "is damaged at byte", "restore the newest backup"]);
 }
 
 #[test]
@@ -59,6 +75,6 @@ fn a_damaged_missing_or_newer_segment_is_named_with_what_to_do() {
     vault.verify().with_code(0);
     vault.restart();
     for id in &ids {
-        vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+        vault.read(id).with_status(200);
     }
 }

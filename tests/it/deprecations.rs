@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Request, Vault, get, post};
+use crate::harness::{Request, Vault, get, only_rule, post};
 
 #[test]
 fn regenerating_a_key_is_gone_and_names_what_replaces_it() {
@@ -62,8 +62,8 @@ fn check_privacy(vault: &Vault, more: &Value, containers: &Value, privacy: Optio
     let mut body = json!({"type": "token", "data": "x"});
     let members = body.as_object_mut().unwrap();
     members.extend(more.as_object().unwrap().clone());
-    let made = vault.post("/tokens", &vault.keys.private, body).with_status(201);
-    let read = vault.get(&format!("/tokens/{}", made.id()), &vault.keys.private).with_status(200);
+    let made = vault.create(body).with_status(201);
+    let read = vault.read(&made.id()).with_status(200);
     for answer in [made, read] {
         assert_eq!(&answer.json["containers"], containers);
         assert_eq!(answer.json.get("privacy"), privacy);
@@ -103,18 +103,15 @@ fn privacy_places_a_token_without_containers_and_answers_derive_it() {
         "type": "token", "data": "x", "privacy": {"classification": "x", "impact_level": 1},
     });
     let paths = ["privacy.classification", "privacy.impact_level"];
-    vault.post("/tokens", &vault.keys.private, wrong).invalid(&paths);
+    vault.create(wrong).invalid(&paths);
     let wrong = json!({"type": "token", "data": "x", "privacy": "high"});
-    vault.post("/tokens", &vault.keys.private, wrong).invalid(&["privacy"]);
+    vault.create(wrong).invalid(&["privacy"]);
 }
 
 #[test]
 fn access_is_checked_in_the_container_that_privacy_names() {
     let vault = Vault::start();
-    let rule = json!([{
-        "description": "d", "priority": 1, "container": "/pii/moderate/", "transform": "reveal",
-        "permissions": ["token:create", "token:read"],
-    }]);
+    let rule = only_rule("/pii/moderate/", "reveal", &["token:create", "token:read"]);
     let key = vault.key_with("private", &[], &rule);
     let create = |impact: &str| {
         let privacy = json!({"classification": "pii", "impact_level": impact});

@@ -7,12 +7,11 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Answer, Authority, Certificate, Connection, Directory, DirectoryServer, PATIENCE, Told, Vault,
-    needs_data_file, post,
+    Answer, Authority, Certificate, Connection, Directory, DirectoryServer, NUMBER, PATIENCE, Told,
+    Vault, needs_data_file, post,
 };
 use crate::threeds::{authenticate, body, card, check_upstream, create, result};
 
-const CARD: &str = "4242424242424242";
 const ACS: &str = "6d1f3a54-0001-4000-8000-0000000000ac";
 const DS: &str = "6d1f3a54-0001-4000-8000-0000000000d5";
 const PROOF: &str = "AAABBZEEBgAAAAAAAAQGAAAAAAA=";
@@ -55,7 +54,7 @@ impl Scene {
                 text,
                 "[threeds.{scheme}]\nurl = \"https://localhost:{}/3ds\"\ncertificate = \
                  \"{certificate}\"\nprivate_key = \"{key}\"\nca = \"{}\"\noperator = \"OP-1\"\n\
-                 timeout_ms = {timeout_ms}\n",
+                 timeout = \"{timeout_ms}ms\"\n",
                 server.address.port(),
                 ca.display()
             )
@@ -70,7 +69,7 @@ impl Scene {
     }
 
     fn session(&self) -> Answer {
-        create(&self.vault, &card(&self.vault, CARD)).with_status(201)
+        create(&self.vault, &card(&self.vault, NUMBER)).with_status(201)
     }
 
     /// Authenticates a new session, which fails, and returns the answer and the session.
@@ -220,7 +219,7 @@ fn a_card_is_authenticated_by_its_directory_server() {
     assert_eq!(done.json["acs_reference_number"], "ACS-1");
     let areq = scene.server.asked_once("AReq");
     for (name, value) in [
-        ("acctNumber", CARD),
+        ("acctNumber", NUMBER),
         ("threeDSServerTransID", id.as_str()),
         ("threeDSServerRefNumber", "REF-1"),
         ("threeDSServerOperatorID", "OP-1"),
@@ -243,8 +242,8 @@ fn a_card_is_authenticated_by_its_directory_server() {
     let verified = scene.vault.verify().with_code(0);
     assert!(verified.stdout.contains("3DS sessions:   1"), "{}", verified.stdout);
     let file = std::fs::read(scene.vault.data().join("strongroom.redb")).unwrap();
-    assert!(!file.windows(CARD.len()).any(|bytes| bytes == CARD.as_bytes()));
-    assert!(!scene.vault.log().contains(CARD));
+    assert!(!file.windows(NUMBER.len()).any(|bytes| bytes == NUMBER.as_bytes()));
+    assert!(!scene.vault.log().contains(NUMBER));
 }
 
 #[test]
@@ -409,16 +408,15 @@ fn a_result_that_overtakes_the_answer_is_kept() {
 #[test]
 fn sessions_are_kept_as_long_as_the_settings_say() {
     let directory = Directory::new();
-    let settings = directory.write("threeds.toml", "[threeds]\nretention_days = 2\n", 0o600);
+    let settings = directory.write("threeds.toml", "[threeds]\nretention = \"2d\"\n", 0o600);
     let mut vault = Vault::start_in(directory, &["--threeds", settings.to_str().unwrap()]);
-    let id = create(&vault, &card(&vault, CARD)).with_status(201).id();
+    let id = create(&vault, &card(&vault, NUMBER)).with_status(201).id();
     let path = format!("/3ds/sessions/{id}");
     vault.advance(47 * HOUR);
     vault.get(&path, &vault.keys.private).with_status(200);
     vault.advance(HOUR + 1);
     vault.get(&path, &vault.keys.private).problem(404);
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
 }
 
 #[test]
@@ -450,7 +448,7 @@ fn every_failure_of_a_directory_server_is_told_and_needs_a_new_session() {
         let (failed, session) = scene.failing();
         assert_eq!(failed.json["error"]["service_status"], service, "{}", failed.text());
         assert_eq!(failed.json["error"]["session_id"], session);
-        assert!(!failed.text().contains(CARD));
+        assert!(!failed.text().contains(NUMBER));
         check_upstream(failed, "Directory Server");
         match erro {
             Some((code, detail)) => {
@@ -504,7 +502,7 @@ fn every_failure_of_a_directory_server_is_told_and_needs_a_new_session() {
     assert_eq!(failed.json["error"]["service_status"], "504");
     check_upstream(failed, "Access Control Server");
     assert!(scene.server.asked("Erro").is_empty());
-    assert!(!scene.vault.log().contains(CARD));
+    assert!(!scene.vault.log().contains(NUMBER));
 }
 
 #[test]
@@ -514,7 +512,7 @@ fn a_directory_server_that_says_nothing_is_given_up_in_time() {
         .into_iter()
         .find_map(|timeout_ms| {
             let scene = Scene::start_with_timeout(timeout_ms, with_ranges(|_| Told::Silence));
-            let session = create(&scene.vault, &card(&scene.vault, CARD));
+            let session = create(&scene.vault, &card(&scene.vault, NUMBER));
             (session.status == 201).then(|| (scene, session.id()))
         })
         .expect("a session");
@@ -552,7 +550,7 @@ fn ranges_are_kept_asked_for_daily_and_changed_by_what_changed() {
     assert_eq!(scene.server.asked_once("PReq").get("serialNum"), None);
     let made =
         |scene: &Scene, number: &str| create(&scene.vault, &card(&scene.vault, number)).status;
-    assert_eq!(made(&scene, CARD), 201);
+    assert_eq!(made(&scene, NUMBER), 201);
 
     scene.vault.advance(22 * HOUR);
     assert!(scene.server.asked("PReq").is_empty());
@@ -564,7 +562,7 @@ fn ranges_are_kept_asked_for_daily_and_changed_by_what_changed() {
     });
     scene.vault.advance(HOUR + 1);
     assert_eq!(scene.server.asked_once("PReq")["serialNum"], "1");
-    assert_eq!((made(&scene, CARD), made(&scene, "4111111111111111")), (400, 201));
+    assert_eq!((made(&scene, NUMBER), made(&scene, "4111111111111111")), (400, 201));
 
     // Known ranges outlive a restart, so the server does not ask again.
     assert_eq!(scene.vault.stop(), Some(0));
@@ -572,7 +570,7 @@ fn ranges_are_kept_asked_for_daily_and_changed_by_what_changed() {
     scene.vault.restart();
     scene.vault.advance(0);
     assert!(scene.server.asked("PReq").is_empty());
-    assert_eq!((made(&scene, CARD), made(&scene, "4111111111111111")), (400, 201));
+    assert_eq!((made(&scene, NUMBER), made(&scene, "4111111111111111")), (400, 201));
 
     // A change that does not fit is refused, and the next request is for everything.
     scene.server.answer(|preq| match preq["messageType"].as_str() {
@@ -587,13 +585,13 @@ fn ranges_are_kept_asked_for_daily_and_changed_by_what_changed() {
     scene.vault.advance(47 * HOUR);
     assert_eq!(scene.server.asked_once("PReq")["serialNum"], "2");
     check_erro(&scene.server.asked_once("Erro"), "203", "cardRangeData");
-    assert_eq!((made(&scene, CARD), made(&scene, "4111111111111111")), (400, 201));
+    assert_eq!((made(&scene, NUMBER), made(&scene, "4111111111111111")), (400, 201));
     scene.vault.advance(HOUR / 2);
     assert!(scene.server.asked("PReq").is_empty());
     scene.server.answer(|preq| pres(preq, "4", &all_of_visa()));
     scene.vault.advance(HOUR / 2);
     assert_eq!(scene.server.asked_once("PReq").get("serialNum"), None);
-    assert_eq!(made(&scene, CARD), 201);
+    assert_eq!(made(&scene, NUMBER), 201);
 }
 
 #[test]
@@ -609,7 +607,7 @@ fn a_serial_number_or_a_version_that_is_refused_is_not_used_again() {
     let scene = Scene::start(erro("102"));
     assert_eq!(scene.server.asked_once("PReq")["messageVersion"], "2.2.0");
     // Nothing is known of any card yet.
-    let failed = create(&scene.vault, &card(&scene.vault, CARD));
+    let failed = create(&scene.vault, &card(&scene.vault, NUMBER));
     check_upstream(failed, "Directory Server");
     scene.server.answer(|preq| pres(preq, "1", &all_of_visa()));
     scene.vault.advance(HOUR + 1);

@@ -10,9 +10,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::harness::{
-    Directory, Request, Vault, get, needs_data_file, output_of, post, wait_until,
-};
+use crate::harness::{Directory, Vault, get, needs_data_file, output_of, patch, post, wait_until};
 use crate::watch::{metric, on_socket};
 
 const MIB: u64 = 1 << 20;
@@ -64,9 +62,7 @@ fn start(floor: &str) -> (Vault, Option<Mounted>) {
     let directory = Directory::new();
     let mounted = Mounted::at(&directory.join("data"));
     let mut vault = Vault::start_in(directory, &[]);
-    assert_eq!(vault.stop(), Some(0));
-    vault.set(&format!("rate_limits = false\ndisk.floor = \"{floor}\""));
-    vault.restart_as_service();
+    vault.serve(&format!("rate_limits = false\ndisk.floor = \"{floor}\""));
     (vault, mounted)
 }
 
@@ -86,10 +82,7 @@ fn check_refuses_changes(vault: &Vault, id: &str) {
     for request in [
         post("/tokens").key(key).json(value()),
         post("/tokenize").key(key).json(json!({"a": value()})),
-        Request::new("PATCH", &token)
-            .key(key)
-            .header("Content-Type", "application/merge-patch+json")
-            .json(json!({"metadata": {"a": "b"}})),
+        patch(&token).key(key).json(json!({"metadata": {"a": "b"}})),
     ] {
         let refused = vault.send(&request).problem(503);
         assert!(refused.member("detail").contains("disk"), "{}", refused.text());
@@ -162,8 +155,7 @@ fn a_vault_whose_disk_fills_up_turns_read_only_and_recovers_by_itself() {
 
 /// Stops it, and finds everything in order.
 fn finish(mut vault: Vault, disk: Mounted) {
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
     drop(disk);
 }
 
@@ -240,7 +232,7 @@ fn a_floor_no_disk_can_keep() {
     vault.set(&format!("disk.floor = \"{}KiB\"", 2 * free));
     vault.restart_as_service();
     check_refuses_changes(&vault, &id);
-    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    vault.read(&id).with_status(200);
     vault.send(&get("/readyz")).with_status(503);
     check_is_ready_for_reads_alone(&vault);
     assert!(vault.log().contains("\"disk_nearly_full\""));
@@ -261,13 +253,11 @@ fn a_floor_no_disk_can_keep() {
     }
     let kept = fs::read(&new).unwrap();
     assert_eq!(fs::read(&key).unwrap(), old);
-    assert_eq!(vault.stop(), Some(0));
-    vault.restart();
+    vault.stop_and_restart();
     vault.token(value());
     vault.operator(&["key", "rotate", "--master"]).with_code(0);
     assert_eq!((fs::read(&key).unwrap(), new.exists()), (kept, false));
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
 }
 
 /// By the report of `df`.

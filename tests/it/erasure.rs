@@ -13,7 +13,7 @@ fn token(vault: &Vault, person: &str, data: &str) -> String {
 }
 
 fn is_there(vault: &Vault, id: &str) -> bool {
-    match vault.get(&format!("/tokens/{id}"), &vault.keys.private).status {
+    match vault.read(id).status {
         200 => true,
         404 => false,
         other => panic!("{other}"),
@@ -66,8 +66,7 @@ fn the_tokens_of_one_person_go_and_the_receipt_proves_it_without_the_vault() {
     );
     assert_eq!(entry["entity_id"], receipt["criterion_hash"]);
     let key = public_key(&vault);
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
 
     let check = |path: &str| run(&["erase", "verify", "--receipt", path, "--public-key", &key]);
     assert!(check(path).with_code(0).stdout.contains("genuine"));
@@ -181,7 +180,7 @@ fn metadata_erases_the_3ds_session_of_the_intent_that_became_the_token() {
     let (of_intent, _) = converted(&vault, hers);
     let mut his = plain_card("4242424242424242");
     his["metadata"] = json!({"person": "p8"});
-    let his = vault.post("/tokens", &vault.keys.private, his).with_status(201).id();
+    let his = vault.create(his).with_status(201).id();
     let of_his = session_of(&vault, "token_id", &his);
     let by = ["--tenant", &vault.tenant_id, "--metadata", "person=p7", "--yes"];
     let receipt = vault.operator(&[&["erase"], &by[..]].concat()).json();

@@ -1,14 +1,12 @@
 //! `strongroom export`: a tenant moves to another vault, and only the recipients can read the file.
 
 use std::fs;
-use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use age::secrecy::ExposeSecret as _;
-use age::x25519::Identity;
 use serde_json::{Value, json};
+use strongroom::testing::AgeIdentity;
 
 use crate::harness::{Vault, output_of};
 
@@ -16,13 +14,8 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Opens a file of the age format.
-fn open(identity: &Identity, sealed: &[u8]) -> Option<String> {
-    let decryptor = age::Decryptor::new_buffered(sealed).unwrap();
-    let identity: &dyn age::Identity = identity;
-    let mut plain = String::new();
-    decryptor.decrypt(std::iter::once(identity)).ok()?.read_to_string(&mut plain).ok()?;
-    Some(plain)
+fn open(identity: &AgeIdentity, sealed: &[u8]) -> Option<String> {
+    identity.open(sealed).map(|plain| String::from_utf8(plain).unwrap())
 }
 
 fn lines(plain: &str) -> Vec<Value> {
@@ -59,8 +52,8 @@ fn a_tenant_moves_to_another_vault_with_its_ids_and_data() {
     let stranger = vault.tenant("test");
     let foreign = json!({"type": "token", "data": "mARKforeign"});
     vault.post("/tokens", &stranger.keys.private, foreign).with_status(201);
-    let identity = Identity::generate();
-    let public = identity.to_public().to_string();
+    let identity = AgeIdentity::generate();
+    let public = identity.public_text();
     let file = vault.directory().join("tenant.age");
     let done = export(&vault, &file, &[&public]).with_code(0);
     assert!(done.stdout.contains("tokens:        3\n"), "{}", done.stdout);
@@ -83,7 +76,7 @@ fn a_tenant_moves_to_another_vault_with_its_ids_and_data() {
     assert!(done.stdout.contains("created:       3\n"), "{}", done.stdout);
     for id in &ids {
         let read = |vault: &Vault| {
-            let shown = vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+            let shown = vault.read(id).with_status(200);
             let mut json = shown.json;
             // The fingerprint's key, the tenant and the creator are those of the other vault.
             for own in ["fingerprint", "tenant_id", "created_by"] {
@@ -100,11 +93,11 @@ fn a_tenant_moves_to_another_vault_with_its_ids_and_data() {
 fn only_the_recipients_open_the_file_and_also_the_command_age_does() {
     let vault = Vault::start();
     fill(&vault);
-    let [one, two, stranger] = [(); 3].map(|()| Identity::generate());
+    let [one, two, stranger] = [(); 3].map(|()| AgeIdentity::generate());
     let file = vault.directory().join("tenant.age");
-    let list = format!("# people\n\n{}\n", two.to_public());
+    let list = format!("# people\n\n{}\n", two.public_text());
     let list = vault.directory().write("recipients", list, 0o644);
-    let public = one.to_public().to_string();
+    let public = one.public_text();
     let arguments = ["export", "--tenant", &vault.tenant_id, "--out", text(&file)];
     let more = ["--recipient", &public, "--recipients-file", text(&list), "--json"];
     let done = vault.operator(&[&arguments[..], &more].concat()).json();
@@ -116,8 +109,8 @@ fn only_the_recipients_open_the_file_and_also_the_command_age_does() {
     assert_eq!(open(&stranger, &sealed), None);
     // If the command `age` is installed, it opens the file too.
     if Command::new("age").arg("--version").output().is_ok() {
-        let key = one.to_string();
-        let key = vault.directory().write("key.txt", key.expose_secret(), 0o600);
+        let key = one.private_text();
+        let key = vault.directory().write("key.txt", key.expose(), 0o600);
         let opened = output_of(Command::new("age").args(["-d", "-i", text(&key), text(&file)]));
         assert_eq!(String::from_utf8(opened.stdout).unwrap(), plain);
     }
@@ -126,7 +119,7 @@ fn only_the_recipients_open_the_file_and_also_the_command_age_does() {
 #[test]
 fn an_export_is_refused_without_recipients_and_never_overwrites() {
     let mut vault = Vault::start();
-    let public = Identity::generate().to_public().to_string();
+    let public = AgeIdentity::generate().public_text();
     let file = vault.directory().write("there", "precious", 0o600);
     let done = export(&vault, &file, &[&public]).with_code(65);
     assert!(done.stderr.contains("exists already"), "{}", done.stderr);

@@ -2,31 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Request, Vault};
+use crate::harness::{Answer, NUMBER, Vault, rule};
 
-const NUMBER: &str = "4242424242424242";
 const OTHER_NUMBER: &str = "5555555555554444";
-
-fn rule(priority: u32, container: &str, transform: &str, permissions: &[&str]) -> Value {
-    json!({
-        "priority": priority, "container": container, "transform": transform,
-        "permissions": permissions,
-    })
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "bodies are written where they are sent")]
-fn patch(vault: &Vault, key: &str, id: &str, body: Value) -> Answer {
-    let request = Request::new("PATCH", &format!("/tokens/{id}")).key(key);
-    let request = request.header("Content-Type", "application/merge-patch+json");
-    vault.send(&request.body(body.to_string()))
-}
 
 fn create(vault: &Vault, key: &str, body: Value) -> Answer {
     vault.post("/tokens", key, body)
 }
 
 fn read(vault: &Vault, id: &str) -> Value {
-    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200).json
+    vault.read(id).with_status(200).json
 }
 
 fn card(vault: &Vault) -> String {
@@ -71,7 +56,7 @@ fn an_update_right_does_not_unmask_a_token() {
             json!({"fingerprint_expression": "{{ data.number | slice: 0 }}"}),
             json!({"fingerprint_expression": null}),
         ] {
-            let refused = patch(&vault, key, &id, body.clone()).problem(403);
+            let refused = vault.patch_as(key, &id, body.clone()).problem(403);
             assert!(refused.member("detail").contains("in plain"), "{body}");
         }
     }
@@ -83,7 +68,7 @@ fn an_update_right_does_not_unmask_a_token() {
         vault.key_with("private", &[], &plain),
         vault.key_with("private", &["token:update", "token:use"], &json!([])),
     ] {
-        patch(&vault, &key, &id, json!({"mask": {"number": "x"}})).with_status(200);
+        vault.patch_as(&key, &id, json!({"mask": {"number": "x"}})).with_status(200);
     }
 }
 
@@ -93,11 +78,11 @@ fn a_patch_is_answered_with_what_the_caller_may_read() {
     let id = card(&vault);
     let updates = rule(1, "/", "reveal", &["token:update"]);
     let blind = vault.key_with("private", &[], &json!([updates]));
-    let answer = patch(&vault, &blind, &id, json!({})).with_status(200);
+    let answer = vault.patch_as(&blind, &id, json!({})).with_status(200);
     assert_eq!(names(&answer), OUTLINE, "{}", answer.text());
     // A page collects a new code with a public key, and learns nothing.
     let public = vault.key_with("public", &["token:update"], &json!([]));
-    let answer = patch(&vault, &public, &id, json!({"data": {"cvc": "123"}})).with_status(200);
+    let answer = vault.patch_as(&public, &id, json!({"data": {"cvc": "123"}})).with_status(200);
     assert_eq!(names(&answer), OUTLINE, "{}", answer.text());
     assert_eq!(read(&vault, &id)["data"]["cvc"], "123");
     for (transform, number) in
@@ -105,7 +90,7 @@ fn a_patch_is_answered_with_what_the_caller_may_read() {
     {
         let rules = json!([updates, rule(2, "/", transform, &["token:read"])]);
         let key = vault.key_with("private", &[], &rules);
-        let answer = patch(&vault, &key, &id, json!({"data": {"expiration_month": 3}}));
+        let answer = vault.patch_as(&key, &id, json!({"data": {"expiration_month": 3}}));
         let answer = answer.with_status(200);
         assert_eq!(answer.json["data"]["number"], number, "{transform}");
         assert_eq!(answer.json.get("fingerprint").is_some(), transform != "redact");
@@ -127,11 +112,11 @@ fn a_token_is_not_moved_to_where_the_mover_sees_more_of_it() {
         let rules = json!([updates, rule(1, "/mine/", transform, &[permission])]);
         let key = vault.key_with("private", &[], &rules);
         for containers in [json!(["/mine/"]), json!(["/mine/", "/pci/high/"])] {
-            patch(&vault, &key, &id, json!({"containers": containers})).problem(403);
+            vault.patch_as(&key, &id, json!({"containers": containers})).problem(403);
         }
         assert_eq!(read(&vault, &id)["containers"], json!(["/pci/high/"]));
         // To where it sees no more it may be moved.
-        patch(&vault, &key, &id, json!({"containers": ["/other/"]})).with_status(200);
+        vault.patch_as(&key, &id, json!({"containers": ["/other/"]})).with_status(200);
     }
 }
 
@@ -148,7 +133,7 @@ fn an_expression_that_fails_over_hidden_data_has_one_message() {
             let id = vault.token(json!({
                 "type": "token", "data": {"a": 1, "hidden": hidden}, member: expression,
             }));
-            let refused = patch(&vault, &public, &id, json!({"data": {"a": "text"}}));
+            let refused = vault.patch_as(&public, &id, json!({"data": {"a": "text"}}));
             answers.push(refused.invalid(&["data"]).without_trace());
         }
     }
@@ -191,7 +176,7 @@ fn a_chosen_expression_does_not_make_a_duplicate_of_somebody_elses_token() {
     // Nor does a patch become a duplicate in this way.
     let other = vault.token(json!({"type": "card", "data": {"number": OTHER_NUMBER}}));
     let body = json!({"fingerprint_expression": NUMBER, "deduplicate_token": true});
-    let patched = patch(&vault, &vault.keys.private, &other, body).with_status(200);
+    let patched = vault.patch(&other, body).with_status(200);
     assert_ne!(patched.id(), id);
 }
 
@@ -246,7 +231,7 @@ fn a_duplicate_is_shown_with_the_lesser_of_creating_and_reading() {
         answers.push(tokenized.json["a"].clone());
         let other = vault.token(json!({"type": "card", "data": {"number": OTHER_NUMBER}}));
         let change = json!({"data": {"number": NUMBER}, "deduplicate_token": true});
-        answers.push(patch(&vault, &key, &other, change).with_status(200).json);
+        answers.push(vault.patch_as(&key, &other, change).with_status(200).json);
         let intent = json!({"type": "card", "data": {"number": NUMBER}});
         let intent = vault.post("/token-intents", &key, intent).with_status(201).id();
         let conversion = json!({"token_intent_id": intent, "deduplicate_token": true});
@@ -389,7 +374,7 @@ fn a_move_that_meets_a_duplicate_tells_no_fingerprint() {
         vault.key_with("private", &[], &rules),
     ] {
         let body = json!({"containers": ["/b/"], "deduplicate_token": true});
-        let met = patch(&vault, &key, &id, body).with_status(200);
+        let met = vault.patch_as(&key, &id, body).with_status(200);
         assert_eq!(met.id(), other);
         assert_eq!(met.json.get("fingerprint"), None, "{}", met.text());
     }
@@ -441,7 +426,7 @@ fn a_replay_of_several_tokens_shows_nothing_of_one_that_was_moved_to_another_one
     let request = request.header("BT-IDEMPOTENCY-KEY", "both");
     let first = vault.send(&request).with_status(200);
     assert!(first.text().contains(&id) && first.text().contains("SECRET-B"), "{}", first.text());
-    patch(&vault, &vault.keys.private, &id, json!({"containers": ["/b/"]})).with_status(200);
+    vault.patch(&id, json!({"containers": ["/b/"]})).with_status(200);
     let replay = vault.send(&request).with_status(200);
     assert!(!replay.text().contains("SECRET-B"), "{}", replay.text());
 }
@@ -457,11 +442,11 @@ fn a_replay_shows_nothing_of_a_token_that_was_moved_out_of_sight() {
     let id = vault.send(&request).with_status(201).id();
     assert!(vault.send(&request).with_status(201).text().contains(NUMBER));
     let moved = json!({"containers": ["/secret/"]});
-    patch(&vault, &vault.keys.private, &id, moved).with_status(200);
+    vault.patch(&id, moved).with_status(200);
     let replay = vault.send(&request).with_status(201);
     assert_eq!(replay.id(), id);
     assert!(!replay.text().contains(NUMBER), "{}", replay.text());
     // To where the caller sees it as before it may move.
-    patch(&vault, &vault.keys.private, &id, json!({"containers": ["/a/b/"]})).with_status(200);
+    vault.patch(&id, json!({"containers": ["/a/b/"]})).with_status(200);
     assert!(vault.send(&request).with_status(201).text().contains(NUMBER));
 }

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
-use strongroom::testing::bounds::{CONNECTIONS_MAX, RATE_BYTES_MAX};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use strongroom::testing::bounds::RATE_BYTES_MAX;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::harness::{
-    END_HEADERS, END_STREAM, Frames, Stranger, Switches, Vault, check_reads_during, get, read_rate,
-    request, wait_until, within,
+    Attacked, END_HEADERS, END_STREAM, Frames, Stranger, Vault, cpu_of_reads, get, request,
+    thorough, wait_until, within,
 };
 
-/// `LimitNOFILE=` of the unit.
-const FILES: u64 = 16_384;
+/// Open files for the clients of a test; the soft limit of a shell is often 1,024.
+const FILES: u64 = 4_096;
 /// Resident memory for each connection that does nothing; the bounds say 60 KiB.
 const IDLE_MAX_KIB: u64 = 64;
 /// The memory that is left when all of them are gone: what the allocator keeps, and the rest of the
@@ -85,41 +85,37 @@ fn open_connections(vault: &Vault) -> u64 {
     status["connections"]["open"].as_u64().unwrap_or_else(|| panic!("{status}"))
 }
 
-/// The server may open as many files as the unit lets it, and this process enough for the clients.
 #[track_caller]
-fn set_file_limits(vault: &Vault) {
+fn raise_file_limit() {
     let own = getrlimit(Resource::Nofile);
     assert!(
         own.maximum.is_none_or(|limit| limit >= FILES),
         "this test needs {FILES} open files, and the hard limit is {:?}: raise it with ulimit -n",
         own.maximum
     );
-    // The soft limit of a shell is often 1,024.
     if own.current.is_some_and(|limit| limit < FILES) {
         setrlimit(Resource::Nofile, Rlimit { current: Some(FILES), ..own }).unwrap();
     }
-    let limit = Rlimit { current: Some(FILES), maximum: Some(FILES) };
-    let id = Pid::from_raw(i32::try_from(vault.process_id()).unwrap());
-    prlimit(id, Resource::Nofile, limit).unwrap();
 }
 
 #[test]
-fn clients_get_in_and_read_at_half_their_rate_while_4096_half_open_connections_take_all_places() {
-    let vault = Vault::start();
-    set_file_limits(&vault);
+fn clients_get_in_and_their_reads_cost_no_more_while_half_open_connections_take_all_places() {
+    const PLACES: usize = 1_024;
+    raise_file_limit();
+    let mut vault = Vault::start();
+    vault.serve(&format!("rate_limits = false\nconnections.max = {PLACES}"));
     let stranger = Stranger::of(&vault);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let alone = read_rate(&vault);
+    let alone = cpu_of_reads(&vault);
     let before = vault.resident_kib();
-    let of_each = CONNECTIONS_MAX / 4;
-    let open = runtime.block_on(open_halves(&stranger, of_each, &vault.keys.public));
+    let open = runtime.block_on(open_halves(&stranger, PLACES / 4, &vault.keys.public));
     let taken = open_connections(&vault);
     let grown = vault.resident_kib().saturating_sub(before);
     println!("{} were opened, {taken} are open, the memory grew by {grown} KiB", open.len());
     // A slow machine opens them for longer than the first of them may stay.
-    assert!(taken > 1_000, "{taken} are open");
+    assert!(taken > 100, "{taken} are open");
     assert!(
-        grown <= IDLE_MAX_KIB * u64::try_from(CONNECTIONS_MAX).unwrap(),
+        grown <= IDLE_MAX_KIB * u64::try_from(PLACES).unwrap(),
         "the memory grew by {grown} KiB"
     );
     // New clients find a place, each on a connection of its own.
@@ -129,11 +125,13 @@ fn clients_get_in_and_read_at_half_their_rate_while_4096_half_open_connections_t
         connection.send(&bytes).unwrap();
         connection.receive().unwrap().with_status(200);
     }
-    let attacked = (0..6).map(|_| read_rate(&vault)).find(|rate| *rate >= alone / 2.0);
-    let attacked =
-        attacked.unwrap_or_else(|| panic!("less than half of {alone:.0} reads a second are left"));
-    println!("half-open connections: {attacked:.0} of {alone:.0} reads a second are left");
-    // The server closes all of them by itself.
+    let attacked = cpu_of_reads(&vault);
+    println!("reads take {attacked:?} beside half-open connections, {alone:?} without");
+    assert!(attacked <= alone * 2, "reads take {attacked:?} instead of {alone:?}");
+    // The server closes all of them by itself, the last of them after half a minute.
+    if !thorough(false, true) {
+        return;
+    }
     runtime.block_on(async {
         for mut connection in open {
             let mut rest = Vec::new();
@@ -142,18 +140,13 @@ fn clients_get_in_and_read_at_half_their_rate_while_4096_half_open_connections_t
                 .ok();
         }
     });
-    wait_until("the memory of half-open connections is given back", || {
-        vault.resident_kib().saturating_sub(before) <= LEFT_MAX_KIB
-    });
-    println!("{} KiB are left of it", vault.resident_kib().saturating_sub(before));
+    wait_until("the server has closed its side of all of them", || open_connections(&vault) < 5);
 }
 
 #[test]
 fn strangers_beyond_the_places_make_room_for_each_other_and_not_for_clients_with_a_key() {
     let mut vault = Vault::start();
-    assert_eq!(vault.stop(), Some(0));
-    vault.set("connections.max = 64");
-    vault.restart_as_service();
+    vault.serve("connections.max = 64");
     let bytes = get("/permissions").key(&vault.keys.private).bytes("x");
     let mut known = vault.connect();
     known.send(&bytes).unwrap();
@@ -175,10 +168,9 @@ fn strangers_beyond_the_places_make_room_for_each_other_and_not_for_clients_with
     drop(open);
 }
 
-/// One byte at a time, over either protocol, and the beginning again when the server has enough.
-async fn drip(stranger: Stranger, key: String, number: usize, switches: &'static Switches) {
-    let pause = Duration::from_millis(200);
-    while switches.wait().await {
+/// One byte at a time, over either protocol, on two connections after each other.
+async fn drip(stranger: Stranger, key: String, number: usize) {
+    for _ in 0..2 {
         let (stream, head, piece) = if number.is_multiple_of(2) {
             let head = format!(
                 "POST /tokens HTTP/1.1\r\nHost: x\r\nBT-API-KEY: {key}\r\nContent-Length: 5000\r\n"
@@ -198,34 +190,27 @@ async fn drip(stranger: Stranger, key: String, number: usize, switches: &'static
             let head = head.headers(1, END_STREAM | END_HEADERS, &ask);
             (stranger.http2(number).await, head.0, Frames::default().window(1, 1).0)
         };
-        let Ok(mut stream) = stream else {
-            sleep(pause).await;
-            continue;
-        };
+        let mut stream = stream.unwrap();
         let mut sent = stream.write_all(&head).await.is_ok();
-        while sent && !switches.is_over() {
-            sleep(pause).await;
-            sent = stream.write_all(&piece).await.is_ok() && stream.flush().await.is_ok();
+        for _ in 0..10 {
+            sleep(Duration::from_millis(50)).await;
+            sent = sent && stream.write_all(&piece).await.is_ok() && stream.flush().await.is_ok();
         }
     }
 }
 
 #[test]
-fn reads_of_others_keep_half_their_rate_beside_slow_readers_and_writers() {
+fn slow_readers_and_writers_hold_up_no_reads_of_others() {
     let vault = Vault::start();
     let stranger = Stranger::of(&vault);
     let key = vault.keys.public.clone();
     let before = vault.resident_kib();
-    let rates = check_reads_during(&vault, "slow clients", |switches| async move {
-        let mut running = JoinSet::new();
-        for number in 0..200 {
-            running.spawn(drip(stranger.clone(), key.clone(), number, switches));
-        }
-        while let Some(ended) = running.join_next().await {
-            ended.unwrap();
-        }
-    });
-    println!("{rates}");
+    let slow_clients = async {
+        let drips = (0..200).map(|number| drip(stranger.clone(), key.clone(), number));
+        drips.collect::<JoinSet<_>>().join_all().await;
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    Attacked::by(&vault, || runtime.block_on(slow_clients)).check_reads_went_on();
     wait_until("the memory of slow clients is given back", || {
         vault.resident_kib().saturating_sub(before) <= LEFT_MAX_KIB
     });
@@ -234,8 +219,8 @@ fn reads_of_others_keep_half_their_rate_beside_slow_readers_and_writers() {
 /// The million is counted beside the limiter; this is the same over the wire.
 #[test]
 fn thousands_of_addresses_behind_a_proxy_leave_the_memory_of_the_limiter_bounded() {
-    const ADDRESSES: u32 = 8_000;
     const AT_ONCE: u32 = 50;
+    let addresses = thorough(2_000, 8_000);
     let vault = Vault::start_with(&["--rate-limits", "on", "--trusted-proxy", "127.0.0.0/8"]);
     let ask = |number: u32| {
         let address = std::net::Ipv4Addr::from_bits(0x0b00_0000 + number).to_string();
@@ -258,11 +243,11 @@ fn thousands_of_addresses_behind_a_proxy_leave_the_memory_of_the_limiter_bounded
     let run = &run;
     std::thread::scope(|scope| {
         for part in 1..=2 {
-            scope.spawn(move || run(part * ADDRESSES / 2..(part + 1) * ADDRESSES / 2));
+            scope.spawn(move || run(part * addresses / 2..(part + 1) * addresses / 2));
         }
     });
     let grown = vault.resident_kib().saturating_sub(before);
-    println!("{ADDRESSES} addresses: the memory grew by {grown} KiB");
+    println!("{addresses} addresses: the memory grew by {grown} KiB");
     let bound = u64::try_from(RATE_BYTES_MAX / 1024).unwrap() + 16 * 1024;
     assert!(grown <= bound, "the memory grew by {grown} KiB");
 }

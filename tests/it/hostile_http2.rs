@@ -1,14 +1,12 @@
 //! Attacks by frames of HTTP/2: the connection is closed, the memory stays bounded, the log stays
 //! short, and other clients are served meanwhile.
 
-use std::time::Duration;
-
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::JoinSet;
 
 use crate::harness::{
-    END_HEADERS, END_STREAM, Flooded, Frames, Stranger, StreamEnd, Switches, Vault,
-    check_reads_during, field, flood, get, indexed_field, request, stream_end, wait_until, within,
+    Attacked, END_HEADERS, END_STREAM, Flooded, Frames, Stranger, StreamEnd, Vault, field, flood,
+    get, indexed_field, request, stream_end, wait_until, within,
 };
 
 /// RFC 9113, 7.
@@ -130,12 +128,12 @@ fn every_flood_of_frames_ends_its_connection_and_leaves_memory_and_log_small() {
 }
 
 #[test]
-fn many_floods_at_once_stay_within_the_memory_bound() {
+fn many_floods_at_once_stay_within_the_memory_bound_and_hold_up_no_reads() {
     let vault = Vault::start();
     let stranger = Stranger::of(&vault);
     vault.get("/permissions", &vault.keys.private).with_status(200);
     let before = vault.resident_kib();
-    block_on(async {
+    let floods = async {
         let mut running = JoinSet::new();
         for number in 0..4 {
             for attack in attacks(&vault.keys.public) {
@@ -150,54 +148,12 @@ fn many_floods_at_once_stay_within_the_memory_bound() {
         while let Some(ended) = within("the end of the floods", running.join_next()).await {
             ended.unwrap();
         }
-    });
+    };
+    Attacked::by(&vault, || block_on(floods)).check_reads_went_on();
     wait_until("the memory is given back after the floods", || {
         vault.resident_kib().saturating_sub(before) <= GROWTH_MAX_KIB
     });
     vault.get("/permissions", &vault.keys.private).with_status(200);
-}
-
-/// Attacks again and again, with a pause after each: the client of this test shares the machine with
-/// the server.
-async fn attack_in_turn(
-    stranger: Stranger,
-    key: String,
-    first: usize,
-    switches: &'static Switches,
-) {
-    let attacks = attacks(&key);
-    for number in first.. {
-        if !switches.wait().await {
-            return;
-        }
-        let attack = &attacks[number % attacks.len()];
-        if let Ok(stream) = stranger.http2(number).await {
-            let opening = std::iter::once(attack.opening.0.clone());
-            let pieces = opening.chain((0..PIECES_MAX).map(|piece| (attack.piece)(piece).0));
-            let pieces = pieces.take_while(|_| !switches.is_over());
-            let ended = within(attack.name, flood(stream, pieces)).await;
-            assert!(ended.is_closed || switches.is_over(), "{}: {ended:?}", attack.name);
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-}
-
-#[test]
-fn reads_of_others_keep_half_their_rate_during_floods_of_frames() {
-    let vault = Vault::start();
-    let stranger = Stranger::of(&vault);
-    let key = vault.keys.public.clone();
-    let rates = check_reads_during(&vault, "floods of frames", |switches| async move {
-        let mut running = JoinSet::new();
-        for number in 0..4 {
-            let (stranger, key) = (stranger.clone(), key.clone());
-            running.spawn(attack_in_turn(stranger, key, 4 * number, switches));
-        }
-        while let Some(ended) = running.join_next().await {
-            ended.unwrap();
-        }
-    });
-    println!("{rates}");
 }
 
 #[test]

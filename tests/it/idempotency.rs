@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::bulk::count;
 use crate::harness::{
-    Answer, Connection, KillOnDrop, Request, Vault, delete, get, post, put, wait_for,
-    wait_for_clients,
+    Answer, Connection, KillOnDrop, Request, Vault, delete, get, only_rule, patch, post, put,
+    wait_for, wait_for_clients,
 };
 use crate::race::at_once;
 
@@ -54,7 +54,7 @@ fn a_repeated_key_gives_the_same_bytes_whatever_the_body() {
     }
     // The answer is the first one, also after the token has changed. After the token is deleted, no
     // new one is made, and the answer is an outline.
-    crate::patch::patch(&vault, &first.id(), json!({"data": "changed"})).with_status(200);
+    vault.patch(&first.id(), json!({"data": "changed"})).with_status(200);
     assert_eq!(create(&vault, "k", json!(1)).with_status(201).bytes, first.bytes);
     let path = format!("/tokens/{}", first.id());
     vault.delete(&path, &vault.keys.private).with_status(204);
@@ -156,14 +156,14 @@ fn reads_and_deletes_ignore_the_key() {
     let path = format!("/tokens/{id}");
     let read = || vault.send(&with_key(get(&path), &vault, "k"));
     assert_eq!(read().with_status(200).json["data"], 1);
-    crate::patch::patch(&vault, &id, json!({"data": 2})).with_status(200);
+    vault.patch(&id, json!({"data": 2})).with_status(200);
     let changed = read().with_status(200);
     assert!(!replayed(&changed) && changed.json["data"] == 2);
     let expression = json!({"x": format!("{{{{ {id} }}}}")});
     let use_it =
         || vault.send(&with_key(post("/detokenize").json(expression.clone()), &vault, "k"));
     assert_eq!(use_it().with_status(200).json["x"], 2);
-    crate::patch::patch(&vault, &id, json!({"data": 3})).with_status(200);
+    vault.patch(&id, json!({"data": 3})).with_status(200);
     assert_eq!(use_it().with_status(200).json["x"], 3);
     let gone = || vault.send(&with_key(delete(&path), &vault, "k"));
     gone().with_status(204);
@@ -199,8 +199,7 @@ fn a_key_belongs_to_a_tenant_an_application_a_method_and_a_path() {
     let second = vault.send(&post(&path).key(&vault.keys.management)).with_status(201);
     assert!(replayed(&as_key(&second.member("key"), "/tokens").with_status(201)));
     let change = |id: &str, data: u32| {
-        let request = Request::new("PATCH", &format!("/tokens/{id}"));
-        let request = request.header("Content-Type", "application/merge-patch+json");
+        let request = patch(&format!("/tokens/{id}"));
         vault.send(&with_key(request.body(json!({"data": data}).to_string()), &vault, "k"))
     };
     let id = elsewhere.id();
@@ -208,7 +207,7 @@ fn a_key_belongs_to_a_tenant_an_application_a_method_and_a_path() {
     assert!(!replayed(&one) && !replayed(&change(&id, 20).with_status(200)));
     let again = change(&first.id(), 30).with_status(200);
     assert!(replayed(&again) && again.bytes == one.bytes);
-    let read = vault.get(&format!("/tokens/{}", first.id()), &vault.keys.private);
+    let read = vault.read(&first.id());
     assert_eq!(read.json["data"], 10);
 }
 
@@ -231,8 +230,7 @@ fn a_key_is_new_again_after_24_hours() {
 fn an_answer_survives_a_restart_and_a_kill() {
     let mut vault = Vault::start();
     let first = create(&vault, "k", json!(1)).with_status(201);
-    assert_eq!(vault.stop(), Some(0));
-    vault.restart();
+    vault.stop_and_restart();
     // The host is another one now, the rest of the answer is not.
     let again = create(&vault, "k", json!(2)).with_status(201);
     assert!(replayed(&again) && again.bytes == first.bytes);
@@ -329,12 +327,7 @@ fn a_key_has_1_to_255_visible_characters() {
 #[test]
 fn a_replay_needs_todays_permission_and_a_key_that_is_still_there() {
     let vault = Vault::start();
-    let rule = |container: &str| {
-        json!([{
-            "description": "d", "priority": 1, "container": container, "transform": "reveal",
-            "permissions": ["token:create"],
-        }])
-    };
+    let rule = |container: &str| only_rule(container, "reveal", &["token:create"]);
     let application = vault.application("private", &[], &rule("/general/"));
     let key = application.member("key");
     let send = || {
@@ -402,10 +395,7 @@ fn applications_keys_and_tenants_are_written_once_too() {
 #[test]
 fn a_replay_does_not_show_more_than_the_key_may_see_today() {
     let vault = Vault::start();
-    let rule = |transform: &str| {
-        json!([{"priority": 1, "container": "/", "transform": transform,
-                "permissions": ["token:create"]}])
-    };
+    let rule = |transform: &str| only_rule("/", transform, &["token:create"]);
     let made = vault.application("private", &[], &rule("reveal"));
     let key = made.member("key");
     let body = json!({"type": "token", "data": "plain"});

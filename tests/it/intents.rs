@@ -4,14 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault, post};
+use crate::harness::{Answer, NUMBER, Vault, card, only_rule, post};
 use crate::race::at_once;
-
-const NUMBER: &str = "4242424242424242";
-
-fn card() -> Value {
-    json!({"number": NUMBER, "expiration_month": 12, "expiration_year": 2030, "cvc": "123"})
-}
 
 fn intend(vault: &Vault, kind: &str, data: &Value) -> Answer {
     vault.post("/token-intents", &vault.keys.private, json!({"type": kind, "data": data}))
@@ -28,7 +22,7 @@ fn find(vault: &Vault, id: &str) -> Answer {
 fn convert(vault: &Vault, id: &str, rest: Value) -> Answer {
     let mut body = rest;
     body["token_intent_id"] = json!(id);
-    vault.post("/tokens", &vault.keys.private, body)
+    vault.create(body)
 }
 
 /// Seconds between two times of the wire.
@@ -57,7 +51,7 @@ fn an_intent_is_created_read_and_deleted() {
     let lived = seconds_between(&made.member("created_at"), &made.member("expires_at"));
     assert_eq!(lived, 24 * 3_600);
     let token = json!({"type": "card", "data": card()});
-    let token = vault.post("/tokens", &vault.keys.private, token).with_status(201);
+    let token = vault.create(token).with_status(201);
     assert_eq!(made.json["fingerprint"], token.json["fingerprint"]);
     let id = made.id();
     assert_eq!(find(&vault, &id).with_status(200).json, made.json);
@@ -170,10 +164,7 @@ fn type_and_data_come_from_the_intent_alone() {
 fn a_conversion_needs_the_permission_to_create_in_its_containers() {
     let vault = Vault::start();
     let id = intent(&vault);
-    let rule = json!([{
-        "description": "d", "priority": 1, "container": "/x/", "transform": "redact",
-        "permissions": ["token:create"],
-    }]);
+    let rule = only_rule("/x/", "redact", &["token:create"]);
     let key = vault.key_with("private", &[], &rule);
     vault.post("/tokens", &key, json!({"token_intent_id": id})).problem(403);
     find(&vault, &id).with_status(200);
@@ -196,8 +187,7 @@ fn simultaneous_conversions_of_one_intent_give_exactly_one_token() {
         "{:?}",
         answers.iter().map(|it| it.status).collect::<Vec<_>>()
     );
-    assert_eq!(vault.stop(), Some(0));
-    let report = vault.verify().with_code(0).stdout;
+    let report = vault.stop_and_verify().stdout;
     assert!(report.contains("tokens:         1\ntoken intents:  0"), "{report}");
 }
 
@@ -212,7 +202,7 @@ fn a_conversion_that_finds_a_duplicate_brings_it_up_to_date() {
     assert_eq!(answer.id(), token);
     let extras = json!({"deduplicated": true, "deduplication_behavior": "update_existing"});
     assert_eq!(answer.json["_extras"], extras);
-    let read = vault.get(&format!("/tokens/{token}"), &vault.keys.private).with_status(200).json;
+    let read = vault.read(&token).with_status(200).json;
     let merged = json!({
         "number": NUMBER, "expiration_month": 12, "expiration_year": 2030, "holder": "Ada",
         "cvc": "999",
@@ -229,8 +219,7 @@ fn a_conversion_that_finds_a_duplicate_brings_it_up_to_date() {
     // Without deduplication there are two.
     let id = intent(&vault);
     assert_ne!(convert(&vault, &id, json!({})).with_status(201).id(), token);
-    assert_eq!(vault.stop(), Some(0));
-    let report = vault.verify().with_code(0).stdout;
+    let report = vault.stop_and_verify().stdout;
     assert!(report.contains("tokens:         3\ntoken intents:  0"), "{report}");
 }
 
@@ -249,8 +238,7 @@ fn an_intent_is_gone_after_its_retention() {
     vault.delete(&path, &vault.keys.private).problem(404);
     let used = format!("{{{{ token_intent: {} }}}}", made.id());
     vault.post("/detokenize", &vault.keys.private, json!({"x": used})).invalid(&["$.x"]);
-    assert_eq!(vault.stop(), Some(0));
-    let report = vault.verify().with_code(0).stdout;
+    let report = vault.stop_and_verify().stdout;
     assert!(report.contains("token intents:  0\ncvcs:           0 (0 more"), "{report}");
 }
 
@@ -265,6 +253,6 @@ fn a_public_key_that_converts_an_intent_learns_nothing_of_the_card() {
         assert_eq!(token.json.get(hidden), None, "{}", token.text());
     }
     assert!(!token.text().contains("42424242"), "{}", token.text());
-    let read = vault.get(&format!("/tokens/{}", token.id()), &vault.keys.private);
+    let read = vault.read(&token.id());
     assert_eq!(read.with_status(200).json["data"]["number"], NUMBER);
 }

@@ -11,7 +11,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Directory, Request, SetOnDrop, Vault, delete, needs_data_file, post, run, wait_until,
+    Directory, SetOnDrop, Vault, card, delete, needs_data_file, post, run, wait_until,
 };
 
 /// Records and index entries under the tenant's keys of this number, and the states of those keys.
@@ -40,10 +40,6 @@ pub(crate) fn wait_for_the_end(vault: &Vault) {
 fn rotations(vault: &Vault) -> Vec<Value> {
     let list = vault.operator(&["key", "list", "--json"]).json();
     list["rotations"].as_array().unwrap().clone()
-}
-
-fn patch(path: &str) -> Request {
-    Request::new("PATCH", path)
 }
 
 fn body(value: &str) -> Value {
@@ -83,13 +79,8 @@ fn work(vault: &Vault, told: &Mutex<Told>, is_over: &AtomicBool, name: usize) {
         assert_eq!(search(vault, &value).len(), 1, "{value}");
         // Another value, under which it is found from then on.
         let changed = format!("{value}y");
-        let change = patch(&format!("/tokens/{id}")).key(key);
-        let change = change.header("Content-Type", "application/merge-patch+json");
-        let change = change.body(
-            json!({"data": changed, "metadata": {"value": changed}, "search_indexes": ["{{ data }}"]})
-                .to_string(),
-        );
-        vault.send(&change).with_status(200);
+        let change = json!({"data": changed, "metadata": {"value": changed}, "search_indexes": ["{{ data }}"]});
+        vault.patch_as(key, &id, change).with_status(200);
         assert_eq!(search(vault, &value).len(), 0, "{value}");
         assert_eq!(search(vault, &changed).len(), 1, "{changed}");
         let by_metadata = format!("/v2/tokens?metadata.value={changed}");
@@ -139,10 +130,8 @@ fn check(vault: &Vault, told: &Told) {
 #[test]
 fn a_rotation_under_load_loses_nothing_and_ends_at_zero() {
     let mut vault = Vault::start();
-    let card = json!({"type": "card", "data": {"number": "4242424242424242",
-        "expiration_month": 12, "expiration_year": 2030, "cvc": "123"}});
-    let card = vault.token(card);
-    let read = |vault: &Vault| vault.get(&format!("/tokens/{card}"), &vault.keys.private).json;
+    let card = vault.token(json!({"type": "card", "data": card()}));
+    let read = |vault: &Vault| vault.read(&card).json;
     let before = read(&vault);
     assert!(before["fingerprint"].is_string() && before["data"]["cvc"] == "123");
     for at in 0..150 {
@@ -178,8 +167,7 @@ fn a_rotation_under_load_loses_nothing_and_ends_at_zero() {
     assert_eq!(search(&vault, "early7").len(), 1);
     let log = vault.log();
     assert!(log.contains("\"event\":\"rotation_finished\""), "{log}");
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
     vault.restart();
     check(&vault, &told.lock().unwrap());
     needs_data_file!("over a database a restart loses the codes");
@@ -204,11 +192,10 @@ fn a_rotation_goes_on_after_kills_and_stops() {
     assert_eq!((records, entries), (0, 0));
     vault.operator(&["key", "destroy", "--tenant", &vault.tenant_id, "--number", "1"]).with_code(0);
     for (at, id) in ids.iter().enumerate() {
-        let read = vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+        let read = vault.read(id).with_status(200);
         assert_eq!(read.json["data"], format!("value{at}"));
     }
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
 }
 
 #[test]
@@ -230,7 +217,7 @@ fn a_stopped_vault_is_rotated_to_the_end_by_the_command_itself() {
     let list = vault.operator(&["key", "list"]).with_code(0).stdout;
     assert!(list.contains("destroyed") && list.contains("master key "), "{list}");
     vault.restart();
-    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    vault.read(&id).with_status(200);
     vault.get("/applications/key", &other.keys.private).with_status(200);
 }
 
@@ -272,8 +259,7 @@ fn uses_are_counted_and_kept() {
     }
     assert_eq!(uses(&vault), before + 5);
     vault.token(body("x"));
-    assert_eq!(vault.stop(), Some(0));
-    vault.restart();
+    vault.stop_and_restart();
     assert_eq!(uses(&vault), before + 6);
 }
 
@@ -281,8 +267,7 @@ fn uses_are_counted_and_kept() {
 fn the_master_key_is_replaced_while_the_server_runs() {
     needs_data_file!("over a database a restart loses the codes");
     let mut vault = Vault::start();
-    let card = vault.token(json!({"type": "card", "data": {"number": "4242424242424242",
-        "expiration_month": 12, "expiration_year": 2030, "cvc": "123"}}));
+    let card = vault.token(json!({"type": "card", "data": card()}));
     let key = vault.data().join("master.key");
     let old = fs::read(&key).unwrap();
     let said = vault.operator(&["key", "rotate", "--master"]).with_code(0).stdout;
@@ -294,13 +279,12 @@ fn the_master_key_is_replaced_while_the_server_runs() {
     let kept = kept_key(&vault);
     assert_eq!(fs::read(&kept).unwrap(), old);
     let works = |vault: &Vault| {
-        let read = vault.get(&format!("/tokens/{card}"), &vault.keys.private).with_status(200);
+        let read = vault.read(&card).with_status(200);
         assert_eq!(read.json["data"]["cvc"], "123");
         vault.tenant("test");
     };
     works(&vault);
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
     let data = vault.data();
     let kept = ["verify", "--data", data.to_str().unwrap(), "--master-key", kept.to_str().unwrap()];
     let refused = run(&kept).with_code(77);
@@ -323,8 +307,7 @@ fn kept_key(vault: &Vault) -> PathBuf {
 fn an_interrupted_replacement_of_the_master_key_is_finished_or_tried_again() {
     let mut vault = Vault::start();
     let id = vault.token(body("x"));
-    let read =
-        |vault: &Vault| vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    let read = |vault: &Vault| vault.read(&id).with_status(200);
     let (key, new) = (vault.data().join("master.key"), vault.data().join("master.key.new"));
     // The new key was written, and nothing else happened: it is taken by the next attempt.
     assert_eq!(vault.stop(), Some(0));
@@ -380,14 +363,14 @@ fn a_credential_is_replaced_by_the_operator() {
     let with_out = [&rotate[..], &["--out", out.to_str().unwrap()]].concat();
     let said = run(&with_out).with_code(0).stdout;
     assert!(said.contains("LoadCredential"), "{said}");
-    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    vault.read(&id).with_status(200);
     check_takes_no_other_key(&vault, &with_out, &out, before.as_str().unwrap());
     assert_eq!(vault.stop(), Some(0));
     let refused = vault.verify().with_code(77);
     assert!(refused.stderr.contains("key rotate --master replaced it at"), "{}", refused.stderr);
     fs::rename(&out, vault.data().join("master.key")).unwrap();
     vault.restart();
-    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    vault.read(&id).with_status(200);
 }
 
 /// An existing file is the new key only if an interrupted attempt has left it, and never if it holds

@@ -7,14 +7,6 @@ use serde_json::{Value, json};
 
 use crate::harness::{Answer, Vault, run, wait_until};
 
-fn create(vault: &Vault, body: Value) -> Answer {
-    vault.post("/tokens", &vault.keys.private, body)
-}
-
-fn read(vault: &Vault, id: &str) -> Answer {
-    vault.get(&format!("/tokens/{id}"), &vault.keys.private)
-}
-
 /// The vault's own clock, in seconds, moved by `seconds`.
 pub(crate) fn now_plus(vault: &Vault, seconds: i64) -> String {
     let now = vault.advance(0)["now"].as_str().map(String::from).unwrap();
@@ -30,22 +22,21 @@ fn an_expired_token_is_gone_at_once_and_its_record_with_the_sweep() {
     let body = json!({
         "type": "token", "data": "x", "id": "expiring", "expires_at": now_plus(&vault, 600),
     });
-    let made = create(&vault, body.clone()).with_status(201);
+    let made = vault.create(body.clone()).with_status(201);
     assert!(made.member("expires_at").ends_with("+00:00"));
     assert_eq!(vault.advance(300)["removed"], 0);
-    read(&vault, "expiring").with_status(200);
-    create(&vault, body.clone()).problem(409);
+    vault.read("expiring").with_status(200);
+    vault.create(body.clone()).problem(409);
     assert_eq!(vault.advance(300)["removed"], 1);
-    let gone = read(&vault, "expiring").problem(404);
-    let never = read(&vault, "never-was").problem(404);
+    let gone = vault.read("expiring").problem(404);
+    let never = vault.read("never-was").problem(404);
     assert_eq!(gone.without_trace(), never.without_trace());
     vault.delete("/tokens/expiring", &vault.keys.private).problem(404);
-    read(&vault, &stays).with_status(200);
+    vault.read(&stays).with_status(200);
     // The name is free again; its old time is over.
-    create(&vault, body).invalid(&["expires_at"]);
-    create(&vault, json!({"type": "token", "data": "y", "id": "expiring"})).with_status(201);
-    assert_eq!(vault.stop(), Some(0));
-    let report = vault.verify().with_code(0);
+    vault.create(body).invalid(&["expires_at"]);
+    vault.create(json!({"type": "token", "data": "y", "id": "expiring"})).with_status(201);
+    let report = vault.stop_and_verify();
     assert!(report.stdout.contains("tokens:         2"), "{}", report.stdout);
 }
 
@@ -57,12 +48,12 @@ fn a_token_is_gone_the_moment_it_expires_though_its_record_is_still_there() {
         let expires_at = now_plus(&vault, seconds);
         let body =
             json!({"type": "token", "data": "x", "id": "short-lived", "expires_at": expires_at});
-        create(&vault, body).status == 201 && read(&vault, "short-lived").status == 200
+        vault.create(body).status == 201 && vault.read("short-lived").status == 200
     });
     assert!(is_read, "no token was read before its end");
     // Nothing is swept in between: the clock is not moved, and the next sweep is far away.
-    wait_until("the token expires", || read(&vault, "short-lived").status != 200);
-    read(&vault, "short-lived").problem(404);
+    wait_until("the token expires", || vault.read("short-lived").status != 200);
+    vault.read("short-lived").problem(404);
     vault.delete("/tokens/short-lived", &vault.keys.private).problem(404);
     assert_eq!(vault.stop(), Some(0));
     let records = |vault: &Vault, count: u32| {
@@ -88,7 +79,7 @@ fn the_clock_of_a_vault_that_is_not_running_cannot_be_moved() {
 fn an_expiry_is_taken_in_the_published_forms_and_refused_otherwise() {
     let vault = Vault::start();
     let with =
-        |text: Value| create(&vault, json!({"type": "token", "data": "x", "expires_at": text}));
+        |text: Value| vault.create(json!({"type": "token", "data": "x", "expires_at": text}));
     for (text, kept) in [
         ("2100-01-02T03:04:05Z", "2100-01-02T03:04:05.0000000+00:00"),
         ("2100-01-02T03:04:05.1234567+02:00", "2100-01-02T01:04:05.1234560+00:00"),
@@ -109,8 +100,8 @@ fn an_expiry_is_taken_in_the_published_forms_and_refused_otherwise() {
 fn a_duplicate_answers_with_the_token_that_is_there() {
     let vault = Vault::start();
     let body = json!({"type": "token", "data": {"a": 1}, "deduplicate_token": true});
-    let first = create(&vault, body.clone()).with_status(201);
-    let second = create(&vault, body.clone()).with_status(201);
+    let first = vault.create(body.clone()).with_status(201);
+    let second = vault.create(body.clone()).with_status(201);
     assert_eq!(second.id(), first.id());
     assert_eq!(first.json["_extras"]["deduplicated"], false);
     assert_eq!(
@@ -122,7 +113,7 @@ fn a_duplicate_answers_with_the_token_that_is_there() {
     let different = |name: &str, value: Value| {
         let mut other = body.clone();
         other[name] = value;
-        assert_ne!(create(&vault, other).with_status(201).id(), first.id(), "{name}");
+        assert_ne!(vault.create(other).with_status(201).id(), first.id(), "{name}");
     };
     different("deduplicate_token", json!(false));
     different("data", json!({"a": 2}));
@@ -137,7 +128,7 @@ fn a_duplicate_answers_with_the_token_that_is_there() {
     let mut gone = BTreeSet::from([first.id()]);
     vault.delete(&path, &vault.keys.private).with_status(204);
     // The one that asked not to be deduplicated is the same content and is found now.
-    let next = create(&vault, body.clone()).with_status(201);
+    let next = vault.create(body.clone()).with_status(201);
     assert!(gone.insert(next.id()));
     assert_eq!(next.json["_extras"]["deduplicated"], true);
 }
@@ -148,20 +139,20 @@ fn a_tenant_can_deduplicate_by_default_and_a_request_can_differ() {
     let body = json!({"name": "n", "settings": {"deduplicate_tokens": "true"}});
     vault.put("/tenants/self", &vault.keys.management, body).with_status(200);
     let body = json!({"type": "token", "data": "same"});
-    let first = create(&vault, body.clone()).with_status(201).id();
-    assert_eq!(create(&vault, body.clone()).with_status(201).id(), first);
+    let first = vault.create(body.clone()).with_status(201).id();
+    assert_eq!(vault.create(body.clone()).with_status(201).id(), first);
     let mut own = body;
     own["deduplicate_token"] = json!(false);
-    assert_ne!(create(&vault, own).with_status(201).id(), first);
+    assert_ne!(vault.create(own).with_status(201).id(), first);
 }
 
 #[test]
 fn an_expired_token_is_no_duplicate() {
     let vault = Vault::start();
     let body = |expires: Option<String>| json!({"type": "token", "data": "x", "deduplicate_token": true, "expires_at": expires});
-    let first = create(&vault, body(Some(now_plus(&vault, 60)))).with_status(201).id();
+    let first = vault.create(body(Some(now_plus(&vault, 60)))).with_status(201).id();
     vault.advance(61);
-    assert_ne!(create(&vault, body(None)).with_status(201).id(), first);
+    assert_ne!(vault.create(body(None)).with_status(201).id(), first);
 }
 
 #[test]
@@ -171,7 +162,7 @@ fn a_caller_who_may_not_read_the_duplicate_learns_only_what_it_is() {
         "type": "token", "data": "secret", "mask": "{{ data }}", "metadata": {"a": "b"},
         "deduplicate_token": true,
     });
-    let first = create(&vault, body.clone()).with_status(201);
+    let first = vault.create(body.clone()).with_status(201);
     let key = vault.key_with("private", &["token:create"], &json!([]));
     let second = vault.post("/tokens", &key, body).with_status(201);
     assert_eq!(second.id(), first.id());
@@ -187,7 +178,7 @@ fn simultaneous_creates_of_the_same_value_give_one_token() {
         let body = json!({"type": "token", "data": round, "deduplicate_token": true});
         let answers: Vec<_> = thread::scope(|scope| {
             let threads: Vec<_> =
-                (0..32).map(|_| scope.spawn(|| create(&vault, body.clone()))).collect();
+                (0..32).map(|_| scope.spawn(|| vault.create(body.clone()))).collect();
             threads.into_iter().map(|it| it.join().unwrap().with_status(201)).collect()
         });
         let ids: BTreeSet<_> = answers.iter().map(Answer::id).collect();
@@ -203,7 +194,7 @@ fn simultaneous_creates_of_the_same_id_give_one_token_and_conflicts() {
     let body = json!({"type": "token", "data": "x", "id": "wanted-by-all"});
     let statuses: Vec<_> = thread::scope(|scope| {
         let threads: Vec<_> =
-            (0..16).map(|_| scope.spawn(|| create(&vault, body.clone()).status)).collect();
+            (0..16).map(|_| scope.spawn(|| vault.create(body.clone()).status)).collect();
         threads.into_iter().map(|it| it.join().unwrap()).collect()
     });
     assert_eq!(statuses.iter().filter(|it| **it == 201).count(), 1, "{statuses:?}");

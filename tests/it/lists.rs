@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Request, Vault, post};
+use crate::harness::{Answer, Vault, post};
 
 /// A token whose data is also its search term.
 fn token(vault: &Vault, data: &str, containers: &[&str], metadata: &Value) -> String {
@@ -75,7 +75,7 @@ fn a_listed_token_is_the_same_object_as_the_one_that_is_read() {
             "cvc": "123",
         },
     }));
-    let read = vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200).json;
+    let read = vault.read(&id).with_status(200).json;
     assert_eq!(read["data"]["cvc"], "123");
     for path in ["/v2/tokens", "/tokens"] {
         for query in ["", "?metadata.k=v"] {
@@ -191,7 +191,7 @@ fn searches_find_what_was_indexed_exactly() {
     assert_eq!(search(&vault, "/v2/tokens/search", query), ["Two Words"]);
     assert_eq!(search(&vault, "/v2/tokens/search", "type:token AND container:/b/"), ["Two Words"]);
     assert_eq!(search(&vault, "/tokens/search", &format!("id:{id}")), ["two words"]);
-    let print = vault.get(&format!("/tokens/{id}"), &vault.keys.private).member("fingerprint");
+    let print = vault.read(&id).member("fingerprint");
     assert_eq!(search(&vault, "/v2/tokens/search", &format!("fingerprint:{print}")), ["two words"]);
 }
 
@@ -232,11 +232,7 @@ fn a_search_ignores_an_idempotency_key() {
 fn lists_follow_a_patch() {
     let vault = Vault::start();
     let id = token(&vault, "x", &["/a/"], &json!({"k": "1"}));
-    let patch = |body: Value| {
-        let request = Request::new("PATCH", &format!("/tokens/{id}")).key(&vault.keys.private);
-        let request = request.header("Content-Type", "application/merge-patch+json");
-        vault.send(&request.body(body.to_string())).with_status(200);
-    };
+    let patch = |body: Value| drop(vault.patch(&id, body).with_status(200));
     patch(json!({"containers": ["/b/", "/c/"], "metadata": {"k": "2"}, "data": "y"}));
     for (path, expected) in [
         ("/v2/tokens", &["y"][..]),
@@ -310,10 +306,7 @@ fn deprecated_operations_say_so_on_every_answer_and_the_others_do_not() {
 fn deprecated_operations_are_gone_once_the_operator_turns_them_off() {
     let mut vault = Vault::start();
     token(&vault, "1", &["/a/"], &json!({}));
-    let settings = std::fs::read_to_string(vault.config()).unwrap();
-    std::fs::write(vault.config(), format!("deprecated_operations = false\n{settings}")).unwrap();
-    assert_eq!(vault.stop(), Some(0));
-    vault.restart_as_service();
+    vault.serve("deprecated_operations = false");
     let key = vault.keys.private.clone();
     let gone = vault.get("/tokens", &key).problem(410);
     assert!(gone.member("detail").contains("GET /v2/tokens"), "{}", gone.text());

@@ -1,8 +1,6 @@
 //! The order of members and the digits of numbers, which receivers of JSON may depend on.
 
-use serde_json::json;
-
-use crate::harness::{Answer, Request, Vault};
+use crate::harness::{Answer, Request, Vault, only_rule};
 
 const DATA: &str = r#"{"z":1,"a":{"y":2.0,"b":[{"q":1,"c":12345678901234567890123}]},"m":100.50}"#;
 
@@ -12,12 +10,11 @@ fn send(vault: &Vault, method: &str, path: &str, key: &str, body: &str) -> Answe
 }
 
 fn revealing(vault: &Vault) -> String {
-    let rule = json!([{
-        "description": "d", "priority": 1, "container": "/", "transform": "reveal",
-        "permissions": [
-            "token:create", "token:read", "token:update", "token:use", "token:search",
-        ],
-    }]);
+    let rule = only_rule(
+        "/",
+        "reveal",
+        &["token:create", "token:read", "token:update", "token:use", "token:search"],
+    );
     vault.key_with("private", &[], &rule)
 }
 

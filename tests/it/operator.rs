@@ -1,8 +1,11 @@
 //! The operator's commands: the same on a running server and on a closed file.
 
+use std::os::unix::net::UnixStream;
 use std::thread;
+use std::time::Instant;
 
 use serde_json::{Value, json};
+use strongroom::testing::bounds::OPERATOR_READ_MAX;
 
 use crate::harness::{Ended, Vault};
 
@@ -147,8 +150,7 @@ fn an_imported_legacy_key_works_until_it_is_deleted() {
     let theirs = vault.get("/applications/key", &other.keys.private).id();
     let again = ["application", "key-import", "--tenant", &other.id, "--application", &theirs];
     vault.operator_with_input(&again, LEGACY).with_code(65);
-    assert_eq!(vault.stop(), Some(0));
-    vault.restart();
+    vault.stop_and_restart();
     vault.get("/applications/key", LEGACY).with_status(200);
     let key = imported["id"].as_str().unwrap();
     let delete = [&["application", "key-delete"], &place[..], &["--key", key]].concat();
@@ -195,12 +197,29 @@ fn commands_never_fail_on_the_lock_while_the_server_works() {
 #[test]
 fn only_a_development_servers_clock_can_be_moved() {
     let mut vault = Vault::start();
-    assert_eq!(vault.stop(), Some(0));
-    vault.restart_as_service();
+    vault.serve("");
     let data = vault.data();
     let refused =
         crate::harness::run(&["dev-clock", "--data", data.to_str().unwrap(), "advance", "1"]);
     refused.with_code(65);
     vault.get("/permissions", &vault.keys.private).with_status(200);
     assert_eq!(vault.stop(), Some(0));
+}
+
+/// The oldest silent connection makes room for a command, on both sockets.
+#[test]
+fn silent_connections_keep_no_command_out() {
+    let vault = Vault::start();
+    for (socket, command) in
+        [("operator.sock", &["tenant", "list"][..]), ("metrics.sock", &["status"])]
+    {
+        let path = vault.data().join(socket);
+        let silent: Vec<_> = (0..60).map(|_| UnixStream::connect(&path).unwrap()).collect();
+        let begun = Instant::now();
+        for _ in 0..3 {
+            vault.operator(command).with_code(0);
+        }
+        assert!(begun.elapsed() < OPERATOR_READ_MAX, "{socket} waited for the silent ones");
+        drop(silent);
+    }
 }

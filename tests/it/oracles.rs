@@ -12,7 +12,8 @@ use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
 
-use crate::harness::{Answer, Request, Vault};
+use crate::client_keys::{encrypt, new_key_by};
+use crate::harness::{Answer, Vault, thorough};
 
 /// The caller's rights: none of them shows the hidden values in plain.
 #[derive(Debug, Clone)]
@@ -28,11 +29,20 @@ enum Call {
     Convert(Option<(&'static str, Value)>, &'static str),
     Create(Value),
     Detokenize(&'static str),
+    Encrypted(Value, Content),
     List(&'static str),
     Patch(Value),
     Read,
     Search(&'static str),
     Tokenize(Value),
+}
+
+/// The content of an encrypted value.
+#[derive(Debug, Clone, Copy)]
+enum Content {
+    Card,
+    /// The data of no type, wrong in another way in each tenant.
+    Wrong,
 }
 
 /// One of the two tenants.
@@ -42,6 +52,8 @@ struct World {
     card: String,
     note: String,
     intents: Vec<String>,
+    /// The card and the wrong content, as a client encrypted them.
+    encrypted: [String; 2],
     secrets: [String; 3],
     known: HashMap<String, usize>,
 }
@@ -52,6 +64,11 @@ const SECRETS: [[&str; 3]; 2] = [
     ["4242424200184242", "the first well kept secret", "7391"],
     ["4242424200264242", "another well guarded thing", "8562"],
 ];
+
+/// Contents of encrypted values that are no cards, each for another reason.
+fn wrong_contents() -> [Value; 2] {
+    [json!({"number": "4242424242424241", "cvc": "x"}), json!({"expiration_month": 13})]
+}
 
 /// Most callers may write everywhere and read something: with fewer rights most calls are refused,
 /// and say nothing.
@@ -123,6 +140,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
         },
     );
     let call = prop_oneof![
+        3 => encrypted_calls(appearance.clone(), containers.clone()),
         6 => patch.prop_map(Call::Patch),
         2 => Just(Call::Read),
         1 => draft.clone().prop_map(Call::Create),
@@ -139,8 +157,36 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
     prop::collection::vec(call, 4..12)
 }
 
+/// Creates of encrypted values, with a member that the caller may not set or without.
+fn encrypted_calls(
+    appearance: impl Strategy<Value = (&'static str, Value)>,
+    containers: impl Strategy<Value = Value>,
+) -> impl Strategy<Value = Call> {
+    let chosen = prop_oneof![
+        1 => Just((json!({}), json!(["/a/"]))),
+        1 => Just((json!({"id": "{{ data.number | append: 'x' }}"}), json!(["/a/"]))),
+        3 => (appearance, containers)
+            .prop_map(|((name, value), containers)| (json!({name: value}), containers)),
+    ];
+    let kind = select(vec!["card", "token", "card_number"]);
+    let content = prop_oneof![3 => Just(Content::Card), 1 => Just(Content::Wrong)];
+    (chosen, kind, any::<bool>(), content).prop_map(
+        |((mut draft, containers), kind, deduplicate, content)| {
+            draft["type"] = json!(kind);
+            draft["containers"] = containers;
+            draft["deduplicate_token"] = json!(deduplicate);
+            Call::Encrypted(draft, content)
+        },
+    )
+}
+
 impl World {
-    fn new(vault: &Vault, keys: (&str, &str), rules: &Rules, secrets: [&str; 3]) -> Self {
+    fn new(
+        vault: &Vault,
+        keys: (&str, &str),
+        rules: &Rules,
+        (secrets, encrypted): ([&str; 3], &[String; 2]),
+    ) -> Self {
         let (owner, management) = keys;
         let mut granted: Vec<_> = rules
             .by_container
@@ -177,6 +223,7 @@ impl World {
             card: make("/tokens", card),
             note: make("/tokens", note),
             intents: (0..4).map(|_| intent()).collect(),
+            encrypted: encrypted.clone(),
             secrets: secrets.map(String::from),
             known: HashMap::new(),
         }
@@ -199,12 +246,22 @@ impl World {
             Call::Detokenize(expression) => {
                 vault.post("/detokenize", key, json!({"x": expression.replace("id", id)}))
             }
-            Call::List(path) => vault.get(path, key),
-            Call::Patch(body) => {
-                let request = Request::new("PATCH", &format!("/tokens/{id}")).key(key);
-                let request = request.header("Content-Type", "application/merge-patch+json");
-                vault.send(&request.body(body.to_string()))
+            Call::Encrypted(draft, content) => {
+                let [card, wrong] = &self.encrypted;
+                let mut draft = draft.clone();
+                draft["encrypted"] = match content {
+                    Content::Card => json!(card),
+                    Content::Wrong => json!(wrong),
+                };
+                let single = draft["deduplicate_token"] == json!(true);
+                if single {
+                    vault.post("/tokens", key, draft)
+                } else {
+                    vault.post("/tokenize", key, json!({ "x": draft }))
+                }
             }
+            Call::List(path) => vault.get(path, key),
+            Call::Patch(body) => vault.patch_as(key, id, body.clone()),
             Call::Read => vault.get(&format!("/tokens/{id}"), key),
             Call::Search("") => vault.post("/v2/tokens/search", key, json!({})),
             Call::Search(query) => vault.post("/v2/tokens/search", key, json!({ "query": query })),
@@ -268,17 +325,27 @@ fn what_a_caller_may_not_read_never_changes_what_it_sees() {
         let body = json!({"name": "n", "settings": settings});
         vault.put("/tenants/self", management, body).with_status(200);
     }
+    let encrypted: Vec<_> = keys
+        .iter()
+        .zip(SECRETS)
+        .zip(wrong_contents())
+        .map(|(((_, management), [number, secret, code]), wrong)| {
+            let key = new_key_by(&vault, management);
+            let card = json!({"number": number, "cvc": code, "secret": secret});
+            [encrypt(&key, &card), encrypt(&key, &wrong)]
+        })
+        .collect();
     let cases = (rules(), prop::collection::vec(any::<bool>(), 12), calls());
-    let config = Config { cases: 96, max_shrink_iters: 64, ..Config::default() };
+    let config = Config { cases: thorough(16, 96), max_shrink_iters: 64, ..Config::default() };
     let outcome = TestRunner::new(config).run(&cases, |(rules, which, calls)| {
         let mut worlds: Vec<_> = keys
             .iter()
-            .zip(SECRETS)
-            .map(|(keys, secrets)| World::new(&vault, *keys, &rules, secrets))
+            .zip(SECRETS.into_iter().zip(&encrypted))
+            .map(|(keys, values)| World::new(&vault, *keys, &rules, values))
             .collect();
         for (call, card) in calls.iter().zip(which) {
             // A converter chooses where a value goes; where it reads in plain, it may read.
-            if rules.mine && matches!(call, Call::Convert(..)) {
+            if rules.mine && matches!(call, Call::Convert(..) | Call::Encrypted(..)) {
                 continue;
             }
             let seen: Vec<_> = worlds

@@ -7,8 +7,7 @@ use crate::harness::{Directory, Psp, Vault, run};
 fn wrong_settings_of_destinations_are_reported_with_their_places() {
     let vault = Vault::start();
     vault.move_key_out();
-    let config = vault.config();
-    let check = || run(&["check", "--config", config.to_str().unwrap()]);
+    let check = || vault.operator(&["check"]);
     vault.set("outbound.allow = [\"psp.internal:8443\", \"[fd00::1]:443\"]");
     check().with_code(0);
     vault.set("outbound.allow = [\"*:443\", \"psp.internal\"]\noutbound.ca_file = \"relative\"");
@@ -35,9 +34,7 @@ fn authorities_of_destinations_that_cannot_be_used_end_the_start_with_their_file
 fn a_vault_starts_with_other_authorities_and_calls_nobody_by_itself() {
     let psp = Psp::start();
     let mut vault = Vault::start_with(&["--outbound-ca", psp.ca().to_str().unwrap()]);
-    assert_eq!(vault.stop(), Some(0));
-    vault.set(&format!("outbound.ca_file = \"{}\"", psp.ca().display()));
-    vault.restart_as_service();
+    vault.serve(&format!("outbound.ca_file = \"{}\"", psp.ca().display()));
     assert_eq!(vault.stop(), Some(0));
     assert_eq!(psp.connections(), 0);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Request, Vault, post};
+use crate::harness::{Answer, Request, Vault, only_rule, patch, post};
 
 const MISSING: &str = "0190a1b2-c3d4-4e5f-8a6b-7c8d9e0f1a2b";
 /// A certificate and its private key, as PEM.
@@ -45,8 +45,7 @@ impl Scene {
     }
 
     fn patch(&self, id: &str, body: &Value) -> Answer {
-        let request = Request::new("PATCH", &format!("/proxies/{id}"));
-        let request = request.header("Content-Type", "application/merge-patch+json");
+        let request = patch(&format!("/proxies/{id}"));
         self.vault.send(&request.key(&self.key).body(body.to_string()))
     }
 
@@ -262,6 +261,7 @@ fn all_mistakes_of_a_body_are_reported_at_once() {
         {"type": "append_json", "options": {"location": "a"}},
         {"type": "append_header", "options": {"location": "BT-TRACE-ID", "value": "{{ open"}},
         "text",
+        {"type": "mask", "matcher": "regex", "expression": "(a.*#)|(a)", "replacement": "*"},
     ]);
     scene.create(proxy(&json!({ "response_transforms": transforms }))).invalid(&[
         "response_transforms[0].matcher",
@@ -277,6 +277,7 @@ fn all_mistakes_of_a_body_are_reported_at_once() {
         "response_transforms[7].options.location",
         "response_transforms[7].options.value",
         "response_transforms[8]",
+        "response_transforms[9].expression",
     ]);
     let many = vec![mask(); 11];
     scene.create(proxy(&json!({ "response_transforms": many }))).invalid(&["response_transforms"]);
@@ -386,7 +387,7 @@ fn every_act_on_a_proxy_is_in_the_log_and_so_is_the_right_it_passes_on() {
     let id = made.id();
     scene.read(&id);
     scene.patch(&id, &json!({"name": "x"})).with_status(204);
-    let rule = json!([{"priority": 1, "container": "/", "transform": "reveal", "permissions": ["token:use"]}]);
+    let rule = only_rule("/", "reveal", &["token:use"]);
     let application = scene.vault.application("private", &[], &rule).id();
     let open = json!({"application": {"id": application}, "require_auth": false});
     scene.put(&id, proxy(&open)).with_status(200);

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use strongroom::testing::base64;
 
 use crate::client_keys::{encrypt, new_key};
-use crate::harness::{Answer, Clients, Offer, Psp, Request, Vault, get, only_http1, options, post};
+use crate::harness::{
+    Answer, Clients, Offer, Psp, Request, Vault, get, only_http1, only_rule, options, post,
+};
 
 /// A vault that trusts a PSP.
 pub(crate) struct Scene {
@@ -168,9 +170,7 @@ fn one_of_two_permissions_is_needed_to_call_and_the_use_of_tokens_to_detokenize(
     let stored = post("/proxy").key(&invoking).header("BT-PROXY-KEY", &proxy.member("key"));
     scene.send(&stored.clone().body(number.clone())).with_status(200);
     assert_eq!(scene.psp.received_once().text(), CARD);
-    let masked = json!([{
-        "priority": 1, "container": "/", "transform": "mask", "permissions": ["token:use"],
-    }]);
+    let masked = only_rule("/", "mask", &["token:use"]);
     let masking = scene.vault.key_with("private", &["proxy:invoke"], &masked);
     scene.check_refused(&call(&masking, &number), 403);
     let stored = post("/proxy").key(&masking).header("BT-PROXY-KEY", &proxy.member("key"));
@@ -231,7 +231,7 @@ fn destinations_that_are_no_https_or_not_public_are_refused_before_anything_is_s
 fn a_redirect_is_an_answer_like_any_other() {
     let scene = Scene::start();
     let answer = scene.send(&scene.call("/redirect")).with_status(302);
-    assert_eq!(answer.header("location"), Some("/echo"));
+    assert_eq!(answer.header("location"), None, "it is not below the URL of the proxy");
     assert_eq!(answer.header("bt-proxy-destination-status"), Some("302"));
     assert_eq!(scene.psp.received_once().path(), "/redirect");
 }
@@ -468,6 +468,58 @@ fn the_callers_headers_go_on_and_those_for_the_vault_stay() {
     }
 }
 
+/// Headers that servers, caches and browsers act on.
+const OF_SOFTWARE: [&str; 11] = [
+    "cdn-cache-control",
+    "expires",
+    "link",
+    "refresh",
+    "surrogate-control",
+    "www-authenticate",
+    "x-accel-expires",
+    "x-accel-redirect",
+    "x-frame-options",
+    "x-own",
+    "x-sendfile",
+];
+
+#[test]
+fn a_call_that_a_browser_makes_for_an_element_of_a_page_is_refused() {
+    let scene = Scene::start();
+    let stored = scene.proxy(json!({})).member("key");
+    let stored = || {
+        let request = get("/proxy/evil.js").key(&scene.vault.keys.private);
+        request.header("BT-PROXY-KEY", &stored)
+    };
+    for element in ["document", "iframe", "image", "script", "style", "worker", ""] {
+        for call in [scene.call("/echo"), stored()] {
+            scene.check_refused(&call.header("Sec-Fetch-Dest", element), 403);
+        }
+    }
+    // A page that names the proxy in the query needs no header of its own.
+    let keyless = scene.proxy(json!({"require_auth": false})).member("key");
+    let path = format!("/proxy/evil.js?bt-proxy-key={keyless}");
+    scene.check_refused(&get(&path).header("Sec-Fetch-Dest", "script"), 403);
+    for call in [scene.call("/echo"), stored(), get(&path)] {
+        scene.send(&call.header("Sec-Fetch-Dest", "empty")).with_status(200);
+    }
+}
+
+#[test]
+fn a_location_leads_through_the_proxy_or_does_not_pass() {
+    let scene = Scene::start();
+    let answer = |location: &str| {
+        let call = scene.call("/redirect").header("X-Redirect-To", location);
+        scene.send(&call).with_status(302).header("location").map(String::from)
+    };
+    assert_eq!(answer("/redirect/b?c=d").as_deref(), Some("/proxy/b?c=d"));
+    assert_eq!(answer(&scene.psp.url("/redirect/b")).as_deref(), Some("/proxy/b"));
+    let id = &scene.card;
+    for other in [format!("/tokens/{id}"), String::from("https://evil.example/redirect/b")] {
+        assert_eq!(answer(&other), None, "{other}");
+    }
+}
+
 #[test]
 fn status_headers_and_body_of_the_destination_come_back() {
     let scene = Scene::start();
@@ -481,7 +533,11 @@ fn status_headers_and_body_of_the_destination_come_back() {
     let cookies = answer.headers.iter().filter(|(name, _)| name == "set-cookie").count();
     assert_eq!((cookies, answer.header("x-request-id")), (0, Some("7")));
     assert_eq!(answer.header("cache-control"), Some("no-store"));
-    assert_eq!(answer.header("x-empty"), Some(""));
+    assert_eq!(answer.header("x-empty-code"), Some(""));
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    for name in OF_SOFTWARE {
+        assert_eq!(answer.header(name), None, "{name}");
+    }
     assert_eq!(answer.header("access-control-allow-origin"), None, "nobody asked");
     assert_ne!(answer.header("strict-transport-security"), Some("max-age=1"));
     // The tests' own client takes text in heads only.
@@ -490,7 +546,7 @@ fn status_headers_and_body_of_the_destination_come_back() {
     connection.send(&latin.bytes("x")).unwrap();
     let bytes = connection.rest();
     let holds = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
-    assert!(holds(b"x-latin: caf\xe9\r\n") && bytes.ends_with(b"\r\n\r\ncaf\xe9"));
+    assert!(holds(b"x-latin-code: caf\xe9\r\n") && bytes.ends_with(b"\r\n\r\ncaf\xe9"));
 }
 
 #[test]

@@ -7,11 +7,10 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use crate::harness::{Directory, Vault, get, output_of};
+use crate::harness::{Directory, NUMBER, Vault, get, output_of};
 
 const README: &str = include_str!("../../README.md");
 const CLIENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/clients");
-const CARD: &str = "4242424242424242";
 /// The address of `strongroom dev`; a test has one of its own.
 const ADDRESS: &str = "https://127.0.0.1:8443";
 
@@ -19,7 +18,7 @@ const ADDRESS: &str = "https://127.0.0.1:8443";
 fn the_quickstart_for_curl_stores_reads_and_deletes_a_card() {
     let Some(quickstart) = Quickstart::prepare("curl --version") else { return };
     let said = quickstart.run("curl");
-    assert_eq!(said.matches(&format!(r#""number":"{CARD}""#)).count(), 2, "{said}");
+    assert_eq!(said.matches(&format!(r#""number":"{NUMBER}""#)).count(), 2, "{said}");
     assert_eq!(quickstart.orders("1001"), 0, "it was deleted");
 }
 
@@ -33,7 +32,7 @@ fn the_quickstart_for_python_stores_and_reads_a_card() {
     // The package that the page names must be the one that the tests have installed.
     quickstart.write("bin/pip", "#!/bin/sh\nexec python3 -m pip show --quiet \"$2\"\n", 0o700);
     let said = quickstart.run("Python");
-    assert!(said.contains(CARD), "{said}");
+    assert!(said.contains(NUMBER), "{said}");
     assert_eq!(quickstart.orders("1002"), 1);
 }
 
@@ -46,7 +45,7 @@ fn the_quickstart_for_node_stores_and_reads_a_card() {
     symlink(&installed, quickstart.place.join("node_modules")).unwrap();
     quickstart.write("bin/npm", "#!/bin/sh\nexec test -d \"node_modules/$2\"\n", 0o700);
     let said = quickstart.run("Node");
-    assert!(said.contains(CARD), "{said}");
+    assert!(said.contains(NUMBER), "{said}");
     assert_eq!(quickstart.orders("1003"), 1);
 }
 

@@ -43,8 +43,7 @@ fn quotas_given_at_the_start_hold_and_stay() {
     assert_eq!(shown(&vault, "tokenize_limit"), "1");
     assert_eq!(shown(&vault, "cvc_retention"), "900");
     vault.post("/tokenize", &vault.keys.private, json!([1, 2])).problem(400);
-    assert_eq!(vault.stop(), Some(0));
-    vault.restart_as_service();
+    vault.serve("");
     assert_eq!(shown(&vault, "cvc_retention"), "900");
     assert_eq!(vault.stop(), Some(0));
 }
@@ -89,6 +88,16 @@ fn the_rate_limit_quota_scales_and_lifts_the_rows() {
     set(&vault, "rate_limit=default").json();
     vault.advance(10);
     check_row(&vault, &request, 50);
+}
+
+#[test]
+fn a_setting_cannot_pretend_to_be_another_quota() {
+    let vault = Vault::start();
+    let key = &vault.keys.management;
+    let body = json!({"name": "n", "settings": {"tokenize_limit": "1000"}});
+    vault.put("/tenants/self", key, body);
+    let read = vault.get("/tenants/self", key).with_status(200);
+    assert_eq!(read.json["settings"]["tokenize_limit"], "5");
 }
 
 #[test]
@@ -170,7 +179,7 @@ fn creates_at_the_same_time_do_not_pass_the_quota_together() {
             let mut made = 0;
             for at in 0..10 {
                 let body = json!({"type": "token", "data": at});
-                let answer = vault.post("/tokens", &vault.keys.private, body);
+                let answer = vault.create(body);
                 match answer.status {
                     201 => made += 1,
                     status => assert_eq!(status, 400, "{}", answer.text()),

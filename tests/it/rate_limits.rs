@@ -30,9 +30,7 @@ fn the_operator_can_lift_the_limits_of_a_tenant_while_the_server_runs() {
     let set = ["tenant", "set", "--tenant", &vault.tenant_id, "--quota", "rate_limit=unlimited"];
     vault.operator(&set).json();
     for _ in 0..120 {
-        vault
-            .post("/tokens", &vault.keys.private, json!({"type": "token", "data": 1}))
-            .with_status(201);
+        vault.create(json!({"type": "token", "data": 1})).with_status(201);
     }
 }
 

@@ -95,10 +95,8 @@ fn a_share_that_its_keeper_changed_is_named() {
     };
     let forged = changed(&directory, &shares[2], "forged", |share| share[20] ^= 1);
     named(3, &[&shares[0], &shares[1], &forged]);
-    // Also where the rest would be enough, and where it is called one of the older format.
+    // Also where the rest would be enough.
     named(3, &[&forged, &shares[0], &shares[1], &shares[3]]);
-    let older = changed(&directory, &shares[3], "older", |share| share[0] = 1);
-    named(4, &[&shares[0], &shares[1], &older]);
     // Another's number.
     let renumbered = changed(&directory, &shares[3], "renumbered", |share| share[7] = 5);
     named(5, &[&shares[0], &shares[1], &renumbered]);
@@ -132,27 +130,6 @@ fn a_key_and_its_shares_are_checked_with_a_backup_when_the_vault_is_lost() {
     assert_eq!(fs::read(&out).unwrap(), fs::read(directory.join("one.key")).unwrap());
 }
 
-/// Those have format 1, and no vault knows their hashes.
-#[test]
-fn shares_from_before_hashes_were_kept_still_give_the_key() {
-    let directory = Directory::new();
-    let (config, shares) = with_shares(&directory, "one");
-    let older: Vec<_> = shares
-        .iter()
-        .enumerate()
-        .map(|(at, share)| {
-            changed(&directory, share, &format!("older-{at}"), |share| {
-                share[0] = 1;
-                share[1] ^= 1;
-            })
-        })
-        .collect();
-    let out = directory.join("out.key");
-    let config = ["--config", config.to_str().unwrap()];
-    recover(&out, &config, &[&older[4], &older[0], &older[2]]).with_code(0);
-    recover(&directory.join("x"), &config, &[&older[4], &older[0], &shares[2]]).with_code(65);
-}
-
 #[test]
 fn a_running_vault_names_a_changed_share_and_its_chain_has_the_hashes() {
     let vault = Vault::start();
@@ -174,7 +151,7 @@ fn a_running_vault_names_a_changed_share_and_its_chain_has_the_hashes() {
     for share in &shares {
         let text = fs::read_to_string(share).unwrap();
         let content = decode(text.lines().last().unwrap());
-        let hash = digest(&SHA256, &[b"strongroom share 2", content.as_slice()].concat());
+        let hash = digest(&SHA256, &[b"strongroom share 1", content.as_slice()].concat());
         let hash = hex(hash.as_ref());
         assert!(chain.contains(&hash), "{hash} is not in {chain}");
     }

@@ -31,7 +31,7 @@ fn a_server_whose_data_file_is_removed_ends_and_says_so() {
     // It was moved, so moving it back is all that is needed.
     fs::rename(&moved, &file).unwrap();
     vault.restart();
-    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    vault.read(&id).with_status(200);
 }
 
 #[test]

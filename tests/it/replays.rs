@@ -3,13 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Request, Vault, post};
+use crate::harness::{Answer, NUMBER, Request, Vault, patch, post};
 use crate::lifetimes::now_plus;
-use crate::patch::patch;
 
 const HOUR_S: u64 = 3_600;
-const NUMBER: &str = "4242424242424242";
-
 /// The members of a token that is gone.
 const OUTLINE: [&str; 7] =
     ["_extras", "containers", "created_at", "created_by", "id", "tenant_id", "type"];
@@ -82,8 +79,7 @@ fn a_deleted_token_is_repeated_as_an_outline() {
     check_same(&first, &send(&vault, "/tokens", &card()));
     delete(&vault, &first.id());
     check_outline(&first, &send(&vault, "/tokens", &card()));
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
     vault.restart();
     let again = send(&vault, "/tokens", &card());
     assert_eq!(members(&again.json), OUTLINE);
@@ -113,7 +109,7 @@ fn a_token_that_its_creator_named_keeps_its_name_in_the_outline() {
     delete(&vault, "order%207");
     // Another token has the name now. The first answer does not show it.
     let other = json!({"type": "token", "data": "another", "id": "order 7"});
-    vault.post("/tokens", &vault.keys.private, other).with_status(201);
+    vault.create(other).with_status(201);
     let again = send(&vault, "/tokens", &body);
     check_outline(&first, &again);
     assert_eq!(again.id(), "order 7");
@@ -162,12 +158,11 @@ fn after_a_patch_each_request_is_repeated_as_it_was_answered() {
     let first = send(&vault, "/tokens", &card()).with_status(201);
     let change = |month: u32| {
         let body = json!({"data": {"expiration_month": month}}).to_string();
-        let request = Request::new("PATCH", &format!("/tokens/{}", first.id()));
-        let request = request.header("Content-Type", "application/merge-patch+json").body(body);
+        let request = patch(&format!("/tokens/{}", first.id())).body(body);
         send_as(&vault, &vault.keys.private, request).with_status(200)
     };
     let changed = change(3);
-    patch(&vault, &first.id(), json!({"data": {"number": "5555555555554444"}})).with_status(200);
+    vault.patch(&first.id(), json!({"data": {"number": "5555555555554444"}})).with_status(200);
     check_same(&first, &send(&vault, "/tokens", &card()));
     check_same(&changed, &change(5));
     delete(&vault, &first.id());
@@ -286,11 +281,7 @@ fn an_answer_about_a_token_that_was_there_needs_the_right_to_read_it_again() {
     let id = vault.token(body.clone());
     let made = vault.application("private", &[], &rules("reveal", Some("reveal")));
     let key = made.member("key");
-    let change = || {
-        let request = Request::new("PATCH", &format!("/tokens/{id}"));
-        let request = request.header("Content-Type", "application/merge-patch+json").body("{}");
-        send_as(&vault, &key, request)
-    };
+    let change = || send_as(&vault, &key, patch(&format!("/tokens/{id}")).body("{}"));
     let create = || send_as(&vault, &key, post("/tokens").json(body.clone()));
     let tokenize = || send_as(&vault, &key, post("/tokenize").json(json!([body])));
     let (changed, found) = (change().with_status(200), create().with_status(201));

@@ -179,7 +179,7 @@ fn keys_without_use_and_the_acts_of_the_period_are_listed() {
     let vault = Vault::start();
     let id = vault.token(json!({"type": "token", "data": "x"}));
     vault.advance(80 * 86_400);
-    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    vault.read(&id).with_status(200);
     vault.advance(20 * 86_400);
     // The clock of the vault is ahead of that of the command.
     let far = ["report", "--json", "--from", "2020-01-01", "--to", "2100-01-01"];

@@ -15,8 +15,8 @@ use rustls::ClientConfig;
 use serde_json::json;
 
 use crate::harness::{
-    Answer, Connection, Directory, Request, Vault, get, needs_data_file, post, trusting, wait_for,
-    wait_until,
+    Answer, Connection, Directory, NUMBER, Psp, Request, Vault, get, needs_data_file, post,
+    trusting, wait_until,
 };
 use strongroom::testing::bounds::{BODY_BYTES_MAX, HEADER_BYTES_MAX, PROXY_BODY_BYTES_MAX};
 
@@ -188,10 +188,8 @@ fn vault(flags: &[&str]) -> (Vault, PathBuf) {
     (vault, authority)
 }
 
-const CARD: &str = "4242424242424242";
-
 fn card(key: &str) -> Request {
-    let data = json!({"number": CARD, "expiration_month": 12, "expiration_year": 2040});
+    let data = json!({"number": NUMBER, "expiration_month": 12, "expiration_year": 2040});
     post("/tokens").key(key).json(json!({"type": "card", "data": data}))
 }
 
@@ -220,7 +218,7 @@ fn check_serves(kind: Kind) {
     assert!(made.header("bt-trace-id").is_some());
     let id = made.id();
     let read = front.send(&get(&format!("/tokens/{id}?secret=in-the-query")).key(key));
-    assert_eq!(read.with_status(200).json["data"]["number"], CARD);
+    assert_eq!(read.with_status(200).json["data"]["number"], NUMBER);
     front.send(&get("/tokens/none").key("key_test_self_pvt_wrong")).with_status(401);
     for path in ["/readyz?for=reads", "/readyz?for=writes"] {
         assert_eq!(front.send(&get(path)).with_status(200).json, json!({"status": "ready"}));
@@ -245,7 +243,7 @@ fn check_serves(kind: Kind) {
         let trace = made.header("bt-trace-id").unwrap();
         !files_with(front.directory.path(), trace).is_empty()
     });
-    for secret in [CARD, key.as_str(), "in-the-query", &id] {
+    for secret in [NUMBER, key.as_str(), "in-the-query", &id] {
         let found = files_with(front.directory.path(), secret);
         assert!(found.is_empty(), "{secret} is in {found:?}");
     }
@@ -299,11 +297,9 @@ fn check_tells_the_address(kind: Kind) {
     let (vault, authority) = vault(&["--rate-limits", "on", "--stop-clock"]);
     let Some(front) = Front::start(kind, vault.address, &authority) else { return };
     front.settle(&get("/healthz"), 200);
-    let mut liar = 0_u8;
     let mut connection = connect_from(2, &front);
-    let refused = wait_for("the address is over its limit", || {
-        liar = liar.wrapping_add(1);
-        let claimed = format!("198.51.100.{liar}");
+    let refused = (0..5_000).find_map(|liar| {
+        let claimed = format!("198.51.100.{}", liar % 250);
         let request = get("/healthz").header("X-Forwarded-For", &claimed);
         connection.send(&request.bytes("vault.example.com")).unwrap();
         let answer = connection.receive().unwrap();
@@ -312,7 +308,7 @@ fn check_tells_the_address(kind: Kind) {
         }
         (answer.status != 200).then_some(answer)
     });
-    refused.with_status(429);
+    refused.expect("the address is over its limit").with_status(429);
     let mut other = connect_from(3, &front);
     other.send(&get("/healthz").bytes("vault.example.com")).unwrap();
     other.receive().unwrap().with_status(200);
@@ -326,6 +322,49 @@ fn nginx_tells_the_vault_the_address_of_the_client() {
 #[test]
 fn haproxy_tells_the_vault_the_address_of_the_client() {
     check_tells_the_address(Kind::Haproxy);
+}
+
+/// A server in place of the vault that passes on headers which reverse proxies act on.
+#[track_caller]
+fn check_ignores_headers_of_destinations(kind: Kind) {
+    let psp = Psp::start();
+    psp.answer(|received| {
+        (received.path() == "/readyz").then(|| (200, "text/plain", String::from("ready")))
+    });
+    let port = psp.url("").rsplit(':').next().unwrap().parse().unwrap();
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let Some(front) = Front::start(kind, address, &psp.ca()) else { return };
+    front.settle(&get("/headers"), 200);
+    let answer = front.send(&get("/headers")).with_status(200);
+    assert_eq!(answer.text(), "many", "no other path was fetched");
+    for name in ["x-accel-redirect", "x-accel-expires"] {
+        assert_eq!(answer.header(name), None, "{name}");
+    }
+    let paths: Vec<_> = psp.received().iter().map(|it| String::from(it.path())).collect();
+    assert!(!paths.iter().any(|path| path.starts_with("/tokens")), "{paths:?}");
+}
+
+#[test]
+fn nginx_does_not_act_on_headers_of_destinations() {
+    check_ignores_headers_of_destinations(Kind::Nginx);
+}
+
+#[test]
+fn haproxy_does_not_pass_on_headers_that_servers_act_on() {
+    check_ignores_headers_of_destinations(Kind::Haproxy);
+}
+
+/// The vault itself passes no such header, whatever the reverse proxy does with it.
+#[test]
+fn a_destination_cannot_make_nginx_fetch_a_token() {
+    let psp = Psp::start();
+    let (vault, authority) = vault(&["--outbound-ca", psp.ca().to_str().unwrap()]);
+    let Some(front) = Front::start(Kind::Nginx, vault.address, &authority) else { return };
+    let call = post("/proxy").key(&vault.keys.private).header("BT-PROXY-URL", &psp.url("/headers"));
+    let answer = front.send(&call).with_status(200);
+    assert_eq!(answer.text(), "many");
+    assert_eq!(answer.header("x-request-id"), Some("7"));
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
 }
 
 #[test]

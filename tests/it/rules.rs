@@ -2,14 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault};
-
-fn rule(priority: u32, container: &str, transform: &str, permissions: &[&str]) -> Value {
-    json!({
-        "priority": priority, "container": container, "transform": transform,
-        "permissions": permissions,
-    })
-}
+use crate::harness::{Answer, Vault, rule};
 
 fn masked(vault: &Vault, containers: &Value) -> String {
     vault.token(json!({

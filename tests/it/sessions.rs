@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Request, Vault, get, post};
+use crate::harness::{Answer, Vault, get, only_rule, post};
 
 const READ: &[&str] = &["token:read"];
 
@@ -43,12 +43,6 @@ fn rules(conditions: &[(&str, &str, &str)], permissions: &[&str]) -> Value {
     json!({"rules": [rule(conditions, "reveal", permissions)]})
 }
 
-fn in_container(path: &str, transform: &str, permissions: &[&str]) -> Value {
-    json!([{
-        "priority": 1, "container": path, "transform": transform, "permissions": permissions,
-    }])
-}
-
 fn token(vault: &Vault, id: &str, containers: &[&str]) -> String {
     vault.token(json!({
         "type": "token", "id": id, "data": format!("secret of {id}"), "containers": containers,
@@ -58,13 +52,6 @@ fn token(vault: &Vault, id: &str, containers: &[&str]) -> String {
 
 fn read(vault: &Vault, id: &str, key: &str) -> Answer {
     vault.get(&format!("/tokens/{id}"), key)
-}
-
-fn patch(id: &str, key: &str, body: &Value) -> Request {
-    Request::new("PATCH", &format!("/tokens/{id}"))
-        .key(key)
-        .header("Content-Type", "application/merge-patch+json")
-        .body(body.to_string())
 }
 
 fn ids(page: &Answer) -> Vec<String> {
@@ -248,13 +235,13 @@ fn an_authorization_sets_the_end_of_the_session_up_to_a_day_ahead() {
 #[test]
 fn a_session_gets_no_more_than_its_grantor_has() {
     let vault = Vault::start();
-    let narrow = in_container("/a/", "mask", &["token:read", "token:create"]);
+    let narrow = only_rule("/a/", "mask", &["token:read", "token:create"]);
     let grantor = vault.key_with("private", &["token:search"], &narrow);
     let check = |rights: Value, status: u16| {
         let answer = authorize(&vault, &new(&vault), &grantor, rights.clone());
         assert_eq!(answer.status, status, "{rights}: {}", answer.text());
     };
-    let one = |path: &str, transform: &str, permissions: &[&str]| json!({"rules": in_container(path, transform, permissions)});
+    let one = |path: &str, transform: &str, permissions: &[&str]| json!({"rules": only_rule(path, transform, permissions)});
     check(one("/a/", "mask", READ), 200);
     check(one("/a/b/", "redact", &["token:read", "token:create"]), 200);
     check(json!({"permissions": ["token:search"]}), 200);
@@ -279,7 +266,7 @@ fn a_session_gets_no_more_than_its_grantor_has() {
 fn a_rule_by_id_reaches_only_tokens_that_the_grantor_may_access() {
     let vault = Vault::start();
     let (near, far) = (token(&vault, "near", &["/a/"]), token(&vault, "far", &["/b/"]));
-    let grantor = vault.key_with("private", &[], &in_container("/a/", "reveal", READ));
+    let grantor = vault.key_with("private", &[], &only_rule("/a/", "reveal", READ));
     let conditions = json!([rule(&[("id", "starts_with", "")], "reveal", READ)]);
     authorize(&vault, &new(&vault), &grantor, json!({"rules": conditions})).problem(400);
     let both = json!({"rules": [
@@ -296,7 +283,7 @@ fn a_rule_by_id_reaches_only_tokens_that_the_grantor_may_access() {
 fn a_session_loses_at_once_the_rights_that_its_grantor_loses() {
     let vault = Vault::start();
     let id = token(&vault, "card-1", &["/a/"]);
-    let everywhere = in_container("/", "reveal", &["token:read", "token:delete"]);
+    let everywhere = only_rule("/", "reveal", &["token:read", "token:delete"]);
     let grantor = vault.application("private", &[], &everywhere);
     let key = session_by(&vault, &grantor.member("key"), json!({"rules": everywhere}));
     assert_eq!(read(&vault, &id, &key).with_status(200).json["data"], "secret of card-1");
@@ -305,15 +292,15 @@ fn a_session_loses_at_once_the_rights_that_its_grantor_loses() {
         let path = format!("/applications/{}", grantor.id());
         vault.put(&path, &vault.keys.management, body).with_status(200);
     };
-    restrict(in_container("/a/", "redact", READ));
+    restrict(only_rule("/a/", "redact", READ));
     assert_eq!(read(&vault, &id, &key).with_status(200).json.get("data"), None);
     vault.delete(&format!("/tokens/{id}"), &key).problem(403);
-    restrict(in_container("/b/", "reveal", READ));
+    restrict(only_rule("/b/", "reveal", READ));
     read(&vault, &id, &key).problem(403);
     assert!(ids(&vault.get("/v2/tokens", &key).with_status(200)).is_empty());
     // A wider grantor does not widen the session.
-    restrict(in_container("/", "reveal", &["token:read", "token:delete", "token:update"]));
-    vault.send(&patch(&id, &key, &json!({"metadata": {}}))).problem(403);
+    restrict(only_rule("/", "reveal", &["token:read", "token:delete", "token:update"]));
+    vault.patch_as(&key, &id, json!({"metadata": {}})).problem(403);
     read(&vault, &id, &key).with_status(200);
 }
 
@@ -365,8 +352,8 @@ fn a_condition_on_the_id_holds_in_every_operation() {
     assert_eq!(read(&vault, &mine, &key).with_status(200).json["data"], "secret of mine-1");
     read(&vault, &other, &key).problem(403);
     let change = json!({"metadata": {"by": "session"}});
-    vault.send(&patch(&mine, &key, &change)).with_status(200);
-    vault.send(&patch(&other, &key, &change)).problem(403);
+    vault.patch_as(&key, &mine, change.clone()).with_status(200);
+    vault.patch_as(&key, &other, change).problem(403);
     let expression = |id: &str| json!({"value": format!("{{{{ {id} }}}}")});
     let shown = vault.post("/detokenize", &key, expression(&mine)).with_status(200);
     assert_eq!(shown.json["value"], "secret of mine-1");
@@ -397,7 +384,7 @@ fn conditions_on_ids_hide_which_tokens_exist() {
     let answers = |id: &str| {
         [
             read(&vault, id, &key).problem(403),
-            vault.send(&patch(id, &key, &json!({"metadata": {}}))).problem(403),
+            vault.patch_as(&key, id, json!({"metadata": {}})).problem(403),
             vault.post("/detokenize", &key, expression(id)).problem(403),
             vault.delete(&format!("/tokens/{id}"), &key).problem(403),
         ]
@@ -510,7 +497,7 @@ fn tokens_of_a_session_belong_to_its_public_application_and_so_does_its_log() {
     let public = vault.get("/applications/key", &vault.keys.public).id();
     let private = vault.get("/applications/key", &vault.keys.private).id();
     let made = new(&vault);
-    let reveal = json!({"rules": in_container("/", "reveal", &["token:create", "token:read"])});
+    let reveal = json!({"rules": only_rule("/", "reveal", &["token:create", "token:read"])});
     authorize(&vault, &made, &vault.keys.private, reveal).with_status(200);
     let key = made.member("session_key");
     let body = json!({"type": "token", "data": "x"});

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Answer, Cluster, Cutter, Database, Directory, Moment, Request, SetOnDrop, Vault, post,
-    wait_for, wait_for_clients, wait_until,
+    Answer, Cluster, Cutter, Database, Directory, Moment, NUMBER, Request, SetOnDrop, Vault,
+    only_rule, post, thorough, wait_for, wait_for_clients, wait_until,
 };
 
 const CLIENTS: usize = 4;
@@ -138,9 +138,8 @@ fn two_processes_answer_everything_and_status_lists_both() {
     assert_eq!(leader.stop(), Some(0));
     wait_until("the other process leads", || leads(other));
     let id = other.token(json!({"type": "token", "data": "later"}));
-    other.get(&format!("/tokens/{id}"), &other.keys.private).with_status(200);
-    assert_eq!(other.stop(), Some(0));
-    other.verify().with_code(0);
+    other.read(&id).with_status(200);
+    other.stop_and_verify();
 }
 
 #[test]
@@ -148,10 +147,7 @@ fn a_deleted_key_is_refused_by_the_other_process_after_a_second() {
     let Some(cluster) = Cluster::shared() else { return };
     let one = first_on(&cluster);
     let two = one.beside(&url(&one));
-    let rule = json!([{
-        "priority": 1, "container": "/", "transform": "reveal", "permissions": ["token:read"],
-        "description": "reads",
-    }]);
+    let rule = only_rule("/", "reveal", &["token:read"]);
     let id = one.token(json!({"type": "token", "data": "value"}));
     for _ in 0..3 {
         let made = one.application("private", &[], &rule);
@@ -175,7 +171,7 @@ fn one_idempotency_key_and_one_fingerprint_make_one_token_on_both_processes() {
     let Some(cluster) = Cluster::shared() else { return };
     let one = first_on(&cluster);
     let two = one.beside(&url(&one));
-    for at in 0..20 {
+    for at in 0..thorough(5, 20) {
         let value = format!("value-{at}");
         let plain = create(&value, &one.keys.private);
         let body = json!({
@@ -241,7 +237,7 @@ fn a_kill_of_either_process_under_load_loses_nothing_and_makes_nothing_twice() {
     let one = first_on(&cluster);
     let two = one.beside(&url(&one));
     under_load(one, two, |vaults, await_answers| {
-        for round in 0..4 {
+        for round in 0..thorough(2, 4) {
             let mut vault = vaults[round % 2].write().unwrap();
             vault.kill();
             // The other process goes on alone.
@@ -310,41 +306,32 @@ fn a_paused_leader_that_wakes_up_late_is_refused_and_joins_again() {
         let request = post("/tokens").key(&leader.keys.private).json(body);
         Some(leader.send(&request)).filter(|it| it.status == 201)
     });
-    other.get(&format!("/tokens/{}", later.id()), &other.keys.private).with_status(200);
+    other.read(&later.id()).with_status(200);
     assert_eq!((leader.stop(), other.stop()), (Some(0), Some(0)));
     other.verify().with_code(0);
 }
 
 /// A card, an alias and a deleted token, for a comparison of two vaults.
 fn fill(vault: &Vault) -> Vec<(String, Value)> {
-    let card = json!({
-        "type": "card",
-        "data": {
-            "number": "4242424242424242", "expiration_month": 12, "expiration_year": 2040,
-        },
-    });
+    let card = json!({"type": "card", "data": {"number": NUMBER, "expiration_month": 12}});
     let ids = [card, json!({"id": "an-alias", "type": "token", "data": "value"})];
     let ids = ids.map(|body| vault.token(body));
     let gone = vault.token(json!({"type": "token", "data": "gone"}));
     vault.delete(&format!("/tokens/{gone}"), &vault.keys.private).with_status(204);
-    let read = |id: &String| vault.get(&format!("/tokens/{id}"), &vault.keys.private).json;
+    let read = |id: &String| vault.read(id).json;
     ids.iter().map(|id| (id.clone(), read(id))).collect()
 }
 
 fn check_moved(vault: &Vault, tokens: &[(String, Value)]) {
     for (id, token) in tokens {
-        let read = vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+        let read = vault.read(id).with_status(200);
         assert_eq!(&read.json, token);
     }
     vault.operator(&["audit", "verify"]).with_code(0);
     // The fingerprint finds the same card again.
-    let card = json!({
-        "type": "card", "deduplicate_token": true,
-        "data": {
-            "number": "4242424242424242", "expiration_month": 12, "expiration_year": 2040,
-        },
-    });
-    let again = vault.post("/tokens", &vault.keys.private, card);
+    let data = json!({"number": NUMBER, "expiration_month": 12});
+    let card = json!({"type": "card", "deduplicate_token": true, "data": data});
+    let again = vault.create(card);
     assert_eq!(again.id(), tokens[0].0);
 }
 
@@ -367,8 +354,7 @@ fn a_backup_moves_a_vault_from_a_database_to_a_file_and_back() {
     let mut back = local.restored(&file, Some(Arc::new(Database::new(&cluster))));
     check_moved(&back, &tokens);
     for vault in [&mut local, &mut back] {
-        assert_eq!(vault.stop(), Some(0));
-        vault.verify().with_code(0);
+        vault.stop_and_verify();
     }
     // A database with a vault is not overwritten.
     let used = first.database().unwrap();

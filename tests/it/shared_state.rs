@@ -47,7 +47,7 @@ fn keys_rotate_under_the_writes_of_both_processes_and_no_value_is_lost() {
     });
     for (id, value) in made.into_inner().unwrap() {
         for vault in [&one, &two] {
-            let read = vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+            let read = vault.read(&id).with_status(200);
             assert_eq!(read.json["data"], json!(value));
         }
     }
@@ -62,7 +62,7 @@ fn a_code_is_read_by_both_processes_and_outlives_the_one_that_took_it() {
         "expiration_month": 12, "expiration_year": 2040, "cvc": "987"}});
     let id = one.token(card);
     let code = |vault: &Vault| {
-        let read = vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+        let read = vault.read(&id).with_status(200);
         read.json["data"].get("cvc").cloned()
     };
     assert_eq!((code(&one), code(&two)), (Some(json!("987")), Some(json!("987"))));
@@ -85,9 +85,7 @@ fn admitted(vault: &Vault) -> usize {
 fn rates_are_divided_by_the_number_of_processes_if_the_settings_say_so() {
     let Some((mut one, mut two)) = pair() else { return };
     for vault in [&mut one, &mut two] {
-        assert_eq!(vault.stop(), Some(0));
-        vault.set("engine.divide_rate_limits = true");
-        vault.restart_as_service();
+        vault.serve("engine.divide_rate_limits = true");
     }
     // A slow client gets more, since the time gives some back.
     let is_half = |vault: &Vault| (25..40).contains(&admitted(vault));

@@ -3,7 +3,10 @@
 //! Bodies that are slower than their deadline are tested beside the server, where deadlines can be
 //! shortened.
 
+use std::time::Instant;
+
 use serde_json::json;
+use strongroom::testing::bounds::BODY_MAX;
 
 use crate::harness::{Vault, post, wait_until};
 
@@ -35,9 +38,20 @@ fn a_client_that_leaves_in_the_middle_of_a_body_leaves_nothing_behind() {
         drop(connection);
     }
     vault.get("/permissions", &vault.keys.private).with_status(200);
-    assert_eq!(vault.stop(), Some(0));
-    let report = vault.verify().with_code(0);
+    let report = vault.stop_and_verify();
     assert!(report.stdout.contains("tokens:         0"), "{}", report.stdout);
+}
+
+#[test]
+fn a_large_body_that_stops_is_given_up_long_before_its_deadline() {
+    let vault = Vault::start();
+    let started = Instant::now();
+    let mut connection = vault.connect();
+    connection.send(&head(&vault, &vault.keys.public, "Content-Length: 200000\r\n")).unwrap();
+    connection.send(&vec![b' '; 20_000]).unwrap();
+    connection.receive().unwrap().problem(408);
+    let waited = started.elapsed();
+    assert!(waited < BODY_MAX / 2, "{waited:?}");
 }
 
 #[test]
@@ -128,5 +142,5 @@ fn a_request_in_flight_is_finished_when_the_server_is_told_to_end() {
     let id = connection.receive().unwrap().with_status(201).id();
     assert_eq!(vault.wait(), Some(0));
     vault.restart();
-    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    vault.read(&id).with_status(200);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault, get};
+use crate::harness::{Answer, Vault, get, only_rule};
 
 #[test]
 fn a_usage_report_counts_tokens_in_total_and_by_type() {
@@ -102,10 +102,7 @@ fn a_verification_is_a_use_of_the_token_in_its_container() {
     let data = json!({"routing_number": "021000021", "account_number": "00001"});
     let bank = json!({"type": "bank", "data": data});
     let id = vault.token(bank.clone());
-    let elsewhere = json!([{
-        "description": "d", "priority": 1, "container": "/elsewhere/", "transform": "reveal",
-        "permissions": ["token:use"],
-    }]);
+    let elsewhere = only_rule("/elsewhere/", "reveal", &["token:use"]);
     let key = vault.key_with("private", &[], &elsewhere);
     verify(&vault, &key, json!({"token_id": id})).problem(403);
     // Another tenant's token is not there, and no test account exists in production.

@@ -26,11 +26,43 @@ fn an_id_in_the_shape_of_a_uuid_cannot_be_chosen() {
 }
 
 #[test]
+fn an_id_that_could_be_a_card_number_cannot_be_chosen() {
+    let vault = Vault::start();
+    let key = &vault.keys.private;
+    let number = "4242424242424242";
+    let card = |id: &str| json!({"type": "card", "data": {"number": number}, "id": id});
+    for id in [
+        number,
+        "card 4242-4242-4242-4242",
+        "card_4242_4242.4242.4242",
+        "\u{ff14}\u{ff12}4242424242424242",
+        "order-378282246310005",
+        "{{ data.number }}",
+        "x-{{ data.number }}-x",
+        "1{{ data.number }}",
+        "{{ data.number | slice: 0, 8 }}.{{ data.number | slice: 8, 8 }}",
+    ] {
+        let refused = vault.post("/tokens", key, card(id)).invalid(&["id"]);
+        assert!(refused.text().contains("card number"), "{}", refused.text());
+        vault.post("/tokenize", key, json!([card(id)])).invalid(&["$[0].id"]);
+    }
+    let text = json!({"type": "token", "data": number, "id": "{{ data }}"});
+    vault.post("/tokens", key, text).invalid(&["id"]);
+    // Aliases are random digits, of which one in ten would have a check digit.
+    for _ in 0..40 {
+        let made = vault.post("/tokens", key, card("{{ data.number | alias_card }}"));
+        assert_eq!(made.with_status(201).id().len(), number.len());
+    }
+    for id in ["4242424242424241", "2026-11-17-0001", "order-202611170002"] {
+        assert_eq!(vault.post("/tokens", key, card(id)).with_status(201).id(), id);
+    }
+}
+
+#[test]
 fn an_api_key_sent_as_a_trace_id_is_neither_logged_nor_echoed() {
     let mut vault = Vault::start();
     // The service logs a line a request, which the development server does not.
-    assert_eq!(vault.stop(), Some(0));
-    vault.restart_as_service();
+    vault.serve("");
     let private = vault.keys.private.clone();
     let made = vault.application("private", &["token:create"], &json!([]));
     let imported = "brought0from0elsewhere1234";
@@ -72,8 +104,7 @@ fn answers_of_the_service_carry_the_headers_that_browsers_obey() {
     let hsts = "strict-transport-security";
     // A developer's browser would refuse plain HTTP to all of localhost.
     assert_eq!(vault.send(&get("/healthz")).header(hsts), None);
-    assert_eq!(vault.stop(), Some(0));
-    vault.restart_as_service();
+    vault.serve("");
     let key = vault.keys.private.clone();
     let requests = [
         get("/permissions").key(&key),

@@ -41,7 +41,7 @@ fn check_all_there(vault: &mut Vault, ids: &[String], case: &str) {
     vault.verify().with_code(0);
     vault.restart();
     for id in ids {
-        let answer = vault.get(&format!("/tokens/{id}"), &vault.keys.private);
+        let answer = vault.read(id);
         assert_eq!(answer.status, 200, "{case}: {id}");
     }
 }
@@ -166,10 +166,9 @@ fn a_second_server_on_the_same_directory_is_refused_and_the_first_goes_on() {
     let vault = Vault::start();
     vault.move_key_out();
     let id = tokens(&vault, 1).remove(0);
-    let config = vault.config();
-    let refused = run(&["serve", "--config", config.to_str().unwrap()]).with_code(69).stderr;
+    let refused = vault.operator(&["serve"]).with_code(69).stderr;
     assert!(refused.contains("try"), "{refused}");
-    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    vault.read(&id).with_status(200);
     tokens(&vault, 1);
 }
 
@@ -223,21 +222,25 @@ fn a_missing_file_that_the_next_start_needs_is_named_and_the_server_goes_on() {
         ("certificate", certificate("certificate")),
         ("private_key", certificate("private_key")),
     ];
-    for (name, path) in named {
-        let away = vault.directory().join("away");
-        fs::rename(&path, &away).unwrap();
-        wait_until(name, || files_check_on_socket(&vault) != "ok");
-        let (role, path_text) = (format!("\"{name}\""), path.to_str().unwrap());
-        let is_named = |line: &str| {
-            line.contains("\"file_missing\"") && line.contains(&role) && line.contains(path_text)
-        };
-        wait_until("the line of the file", || vault.log().lines().any(is_named));
-        assert_eq!(metric(&vault, "strongroom_check{check=\"files\"}"), 0);
-        assert_eq!(metric(&vault, "strongroom_ready"), 1, "{name}");
-        vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
-        fs::rename(&away, &path).unwrap();
-        wait_until(name, || files_check_on_socket(&vault) == "ok");
+    let away = |name: &str| vault.directory().join(&format!("{name} away"));
+    for (name, path) in &named {
+        fs::rename(path, away(name)).unwrap();
     }
+    for (name, path) in &named {
+        let (role, path) = (format!("\"{name}\""), path.to_str().unwrap());
+        let is_named = |line: &str| {
+            line.contains("\"file_missing\"") && line.contains(&role) && line.contains(path)
+        };
+        wait_until(name, || vault.log().lines().any(is_named));
+    }
+    assert_ne!(files_check_on_socket(&vault), "ok");
+    assert_eq!(metric(&vault, "strongroom_check{check=\"files\"}"), 0);
+    assert_eq!(metric(&vault, "strongroom_ready"), 1);
+    vault.read(&id).with_status(200);
+    for (name, path) in &named {
+        fs::rename(away(name), path).unwrap();
+    }
+    wait_until("all are back", || files_check_on_socket(&vault) == "ok");
     wait_until("the line of the end", || vault.log().contains("\"file_back\""));
 }
 
@@ -261,9 +264,8 @@ fn removed_sockets_and_lost_permissions_are_named_and_the_server_goes_on() {
     }
     wait_until("the sockets", || files_check(&vault) != "ok");
     wait_until("the line of the socket", || vault.log().contains("\"operator_socket\""));
-    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    vault.read(&id).with_status(200);
     // A restart makes them again.
-    assert_eq!(vault.stop(), Some(0));
-    vault.restart();
+    vault.stop_and_restart();
     vault.operator(&["status"]).with_code(0);
 }

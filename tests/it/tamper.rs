@@ -56,8 +56,7 @@ fn rows_of_a_revoked_key_and_of_a_deleted_token_that_are_put_back_are_found() {
     vault.delete(&format!("{keys}/{key_id}"), &vault.keys.management).with_status(204);
     vault.delete(&format!("/tokens/{token}"), &vault.keys.private).with_status(204);
     vault.get("/permissions", &key).problem(401);
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
 
     let mut change = Change::new();
     for (table, rows) in before {
@@ -77,7 +76,7 @@ fn rows_of_a_revoked_key_and_of_a_deleted_token_that_are_put_back_are_found() {
     );
     // They work again: that is what is found.
     vault.restart();
-    vault.get(&format!("/tokens/{token}"), &vault.keys.private).with_status(200);
+    vault.read(&token).with_status(200);
     assert_eq!(vault.get("/permissions", &key).status, 200);
     assert_eq!(vault.stop(), Some(0));
     assert_found(vault.verify(), &[&key_text, &token_text]);
@@ -107,9 +106,17 @@ fn sign_anew(vault: &Vault) {
         stranger.public().to_vec(),
     );
     for it in Checkpoint::oldest(&snapshot, usize::MAX).unwrap() {
-        let (head, previous, at, extent) = (it.head(), it.previous, it.at, it.extent);
-        let signed = SignatureKind::Checkpoint;
-        let statement = Statement { signed, file, head, previous, at, extent };
+        let (head, previous, at) = (it.head(), it.previous, it.at);
+        let (signer, state) = (it.signer, it.state);
+        let statement = Statement {
+            signed: SignatureKind::Checkpoint,
+            file,
+            head,
+            previous,
+            at,
+            signer,
+            state,
+        };
         let mut value = snapshot
             .value(Table::AuditCheckpoints, &tables::audit_checkpoints(it.sequence))
             .unwrap()
@@ -173,7 +180,7 @@ fn the_keys_of_the_chain_rotate_while_the_server_runs() {
     assert_eq!((&rotated["scope"], &rotated["number"]), (&json!("audit"), &json!(2)));
     let new = String::from(rotated["public_key"].as_str().unwrap());
     let id = vault.token(json!({"type": "token", "data": 2}));
-    vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    vault.read(&id).with_status(200);
     let pinned = |vault: &Vault| {
         for arguments in [["--public-key", &old], ["--public-key", &new], ["--since", receipt]] {
             let said = vault.operator(&[&["audit", "verify"][..], &arguments].concat());

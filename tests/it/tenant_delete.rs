@@ -60,7 +60,7 @@ fn a_deleted_tenant_is_refused_at_once_and_other_tenants_keep_everything() {
     }
     let listed = vault.operator(&["tenant", "list"]).json();
     assert_eq!(listed.as_array().unwrap().len(), 1);
-    let read = vault.get(&format!("/tokens/{own}"), &vault.keys.private).with_status(200);
+    let read = vault.read(&own).with_status(200);
     assert_eq!(read.json["data"], "own");
     let entries = audit_of(&vault);
     let deleted = entries
@@ -80,8 +80,7 @@ fn a_deleted_tenant_is_refused_at_once_and_other_tenants_keep_everything() {
         .collect();
     assert!(!keys.is_empty() && keys.iter().all(|it| it["state"] == "destroyed"), "{keys:?}");
     vault.operator(&["tenant", "delete", "--tenant", &other.id, "--yes"]).with_code(65);
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
     vault.restart();
     vault.get("/applications/key", &other.keys.private).problem(401);
 }
@@ -104,8 +103,7 @@ fn a_tenant_deletes_itself_with_the_permission_for_it_alone() {
     let id = vault.tenant_id.as_str();
     let deleted = entries.iter().find(|it| it["entity_id"] == id && it["operation"] == "delete");
     assert_eq!(deleted.expect("an entry")["actor_type"], "application");
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
     // A development vault gets another tenant, since its directory would be of no use.
     let (data, log) = (vault.data(), vault.directory().join("log of the next start"));
     let arguments = ["dev", "--data", data.to_str().unwrap(), "--listen", "127.0.0.1:0", "--json"];
@@ -168,15 +166,14 @@ fn no_write_of_a_deleted_tenant_survives_and_no_other_tenant_is_disturbed() {
         }
         scope.spawn(move || {
             while !stop.load(Ordering::Relaxed) {
-                vault.post("/tokens", &vault.keys.private, body()).with_status(201);
+                vault.create(body()).with_status(201);
             }
         });
         wait_until("answers", || answers.load(Ordering::Relaxed) > ANSWERS);
         vault.operator(&["tenant", "delete", "--tenant", &other.id, "--yes"]).with_code(0);
         stop.store(true, Ordering::Relaxed);
     });
-    assert_eq!(vault.stop(), Some(0));
-    let said = vault.verify().with_code(0).stdout;
+    let said = vault.stop_and_verify().stdout;
     assert!(said.contains("tenants:"), "{said}");
 }
 
@@ -221,9 +218,8 @@ fn a_deletion_that_kill_9_interrupts_goes_on_with_the_next_start_and_with_the_ne
             });
         }
         vault.get("/applications/key", &other.keys.private).problem(401);
-        vault.get(&format!("/tokens/{own}"), &vault.keys.private).with_status(200);
-        assert_eq!(vault.stop(), Some(0));
-        let said = vault.verify().with_code(0);
+        vault.read(&own).with_status(200);
+        let said = vault.stop_and_verify();
         assert!(!said.stdout.contains("under deletion"), "{}", said.stdout);
         vault.operator(&["tenant", "delete", "--tenant", &other.id, "--yes"]).with_code(65);
     }

@@ -190,8 +190,7 @@ fn a_browser_session_runs_its_method_its_challenge_and_a_restart_between() {
 
     let asked = authenticate(&vault, &id, body()).with_status(200);
     let creq = creq(&id, &asked);
-    assert_eq!(vault.stop(), Some(0));
-    vault.restart();
+    vault.stop_and_restart();
     let page = form(&vault, ACS, &[("creq", &creq)]).with_status(200);
     assert!(page.text().contains("1234"));
     let page = form(&vault, ACS, &[("creq", &creq), ("code", "0000")]).with_status(200);
@@ -205,12 +204,35 @@ fn a_browser_session_runs_its_method_its_challenge_and_a_restart_between() {
     check_status(&found, TransactionStatus::Successful);
     assert_eq!(found.json["challenge_attempts"], "02");
     assert_eq!(found.json["message_extensions"], Value::Null);
-    assert_eq!(vault.stop(), Some(0));
-    vault.verify().with_code(0);
+    vault.stop_and_verify();
     let file = std::fs::read(vault.data().join("strongroom.redb")).unwrap();
     let number = b"4200000000000004";
     assert!(!file.windows(number.len()).any(|bytes| bytes == number));
     assert!(!vault.log().contains("4200000000000004"));
+}
+
+#[test]
+fn the_notification_page_says_the_stored_status_whatever_the_form_says() {
+    let vault = Vault::start();
+    let token = card(&vault, "4200000000000004");
+    let id = create(&vault, &token).id();
+    let asked = authenticate(&vault, &id, body()).with_status(200);
+    let creq = creq(&id, &asked);
+    let forged = json!({
+        "messageType": "CRes", "messageVersion": asked.member("threeds_version"),
+        "threeDSServerTransID": id, "acsTransID": asked.member("acs_transaction_id"),
+        "challengeCompletionInd": "Y", "transStatus": "Y",
+    });
+    let forged = base64::encode_url(forged.to_string().as_bytes());
+    let path = format!("/3ds/sessions/{id}/challenge-notification");
+    let say = |cres: &str| form(&vault, &path, &[("cres", cres)]).with_status(200).text();
+    assert!(say(&forged).contains(r#""isCompleted":false"#), "the challenge is not over");
+    let page = form(&vault, ACS, &[("creq", &creq), ("action", "cancel")]).with_status(200);
+    for cres in [hidden(&page, "cres"), forged] {
+        let said = say(&cres);
+        assert!(said.contains(r#""authenticationStatus":"failed""#), "{said}");
+    }
+    assert_ne!(result(&vault, &id).json["authentication_status"], "successful");
 }
 
 #[test]

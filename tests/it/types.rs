@@ -3,18 +3,15 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Request, Vault, post};
+use crate::harness::{Answer, Vault, card, only_rule, post};
 
 fn create(vault: &Vault, kind: &str, data: &Value) -> Answer {
-    vault.post("/tokens", &vault.keys.private, json!({"type": kind, "data": data}))
+    vault.create(json!({"type": kind, "data": data}))
 }
 
 /// Reads a token with a key whose rule has this transform.
 fn reader(vault: &Vault, transform: &str) -> String {
-    let rule = json!([{
-        "description": "d", "priority": 1, "container": "/", "transform": transform,
-        "permissions": ["token:read"],
-    }]);
+    let rule = only_rule("/", transform, &["token:read"]);
     vault.key_with("private", &[], &rule)
 }
 
@@ -28,9 +25,6 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let card = json!({
-        "number": "4242424242424242", "expiration_month": 12, "expiration_year": 2030, "cvc": "123",
-    });
     let card_mask = json!({
         "number": "XXXXXXXXXXXX4242", "expiration_month": 12, "expiration_year": 2030,
     });
@@ -43,8 +37,8 @@ fn cases() -> Vec<Case> {
     let no_dashes = "{{ data | remove: '-' }}";
     let entries = [
         ("token", json!({"a": 1}), "/general/high/", "{{ data | stringify }}", json!(null)),
-        ("card", card.clone(), "/pci/high/", number, card_mask.clone()),
-        ("network_token", card, "/pci/high/", number, card_mask),
+        ("card", card(), "/pci/high/", number, card_mask.clone()),
+        ("network_token", card(), "/pci/high/", number, card_mask),
         ("card_number", json!("36227206271667"), "/pci/high/", plain, json!("XXXXXXXXXX1667")),
         ("bank", bank, "/bank/high/", bank_print, bank_mask),
         ("us_bank_account_number", json!("00001234"), "/bank/high/", plain, json!("XXXX1234")),
@@ -159,9 +153,7 @@ fn a_fingerprint_is_the_same_for_the_same_content_of_a_type_and_for_nothing_else
 #[test]
 fn a_fingerprint_expression_decides_what_the_fingerprint_is_of() {
     let vault = Vault::start();
-    let print = |body: Value| {
-        vault.post("/tokens", &vault.keys.private, body).with_status(201).member("fingerprint")
-    };
+    let print = |body: Value| vault.create(body).with_status(201).member("fingerprint");
     let with = |data: Value, metadata: &str| {
         print(json!({
             "type": "token", "data": data, "metadata": {"m": metadata},
@@ -192,7 +184,7 @@ fn all_mistakes_of_a_body_are_reported_at_once_and_none_repeats_a_value() {
         "fingerprint_expression": 7,
         "deduplicate_token": "yes",
     });
-    let refused = vault.post("/tokens", &vault.keys.private, body).invalid(&[
+    let refused = vault.create(body).invalid(&[
         "containers[1]",
         "data.cvc",
         "data.expiration_month",
@@ -215,7 +207,7 @@ fn all_mistakes_of_a_body_are_reported_at_once_and_none_repeats_a_value() {
 fn each_type_refuses_what_is_not_its_own() {
     let vault = Vault::start();
     let bank = |routing: Value, account: Value| json!({"routing_number": routing, "account_number": account});
-    let cases: [(&str, Value, &[&str]); 26] = [
+    let cases: [(&str, Value, &[&str]); 29] = [
         ("card", json!({}), &["data.number"]),
         ("card", json!({"number": 4_242_424_242_424_242_u64}), &["data.number"]),
         ("card", json!({"number": "4242 4242 4242 4242"}), &["data.number"]),
@@ -242,6 +234,8 @@ fn each_type_refuses_what_is_not_its_own() {
         ("network_token", json!({"cvc": "x"}), &["data.cvc", "data.number"]),
         ("card_number", json!("4242424242424241"), &["data"]),
         ("card_number", json!({"number": "4242424242424242"}), &["data"]),
+        ("card_number", json!(4_242_424_242_424_242_u64), &["data"]),
+        ("bank", json!([]), &["data"]),
         ("bank", json!({}), &["data.account_number", "data.routing_number"]),
         ("bank", bank(json!("021000020"), json!("1")), &["data.routing_number"]),
         ("bank", bank(json!("02100002"), json!("1")), &["data.routing_number"]),
@@ -258,6 +252,7 @@ fn each_type_refuses_what_is_not_its_own() {
         ("social_security_number", json!("123-45-678"), &["data"]),
         ("social_security_number", json!("123--45-6789"), &["data"]),
         ("employer_id_number", json!(123_456_789), &["data"]),
+        ("employer_id_number", json!("x"), &["data"]),
     ];
     for (kind, data, paths) in cases {
         create(&vault, kind, &data).invalid(paths);
@@ -277,7 +272,7 @@ fn a_card_takes_a_past_expiry_a_numeric_cvc_and_members_of_its_own() {
         "cvc": 123, "holder": {"name": "Ada"},
     });
     let made = create(&vault, "card", &data).with_status(201);
-    let read = vault.get(&format!("/tokens/{}", made.id()), &vault.keys.private).with_status(200);
+    let read = vault.read(&made.id()).with_status(200);
     assert_eq!(read.json["data"]["cvc"], "123");
     assert_eq!(read.json["data"]["holder"], json!({"name": "Ada"}));
     assert_eq!(read.json["card"]["expiration_year"], 1999);
@@ -381,10 +376,7 @@ fn months_and_years_may_be_text_which_data_keeps_and_card_shows_as_numbers() {
     let key = &vault.key_with(
         "private",
         &[],
-        &json!([{
-            "description": "d", "priority": 1, "container": "/", "transform": "reveal",
-            "permissions": ["token:create", "token:read", "token:update", "token:use"],
-        }]),
+        &only_rule("/", "reveal", &["token:create", "token:read", "token:update", "token:use"]),
     );
     let wanted = (json!(3), json!(2030));
     for (month, year) in [(r#""03""#, r#""2030""#), (r#""3""#, "2030"), ("3.0", "2030.0")] {
@@ -410,11 +402,8 @@ fn months_and_years_may_be_text_which_data_keeps_and_card_shows_as_numbers() {
         let expression = json!({"exp": format!("{{{{ {} | card_exp: 'MM/YY' }}}}", token.id())});
         let used = vault.post("/detokenize", key, expression).with_status(200);
         assert_eq!(used.json["exp"], "03/30");
-        let patch = Request::new("PATCH", &format!("/tokens/{}", token.id()))
-            .header("Content-Type", "application/merge-patch+json")
-            .key(key)
-            .body(r#"{"data":{"expiration_month":"11"}}"#);
-        let patched = vault.send(&patch).with_status(200);
+        let change = json!({"data": {"expiration_month": "11"}});
+        let patched = vault.patch_as(key, &token.id(), change).with_status(200);
         assert_eq!(expiry(&patched), (json!(11), json!(2030)));
         assert_eq!(patched.json["data"]["expiration_month"], "11");
     }

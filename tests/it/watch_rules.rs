@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::harness::{Vault, output_of};
+use crate::harness::{Vault, output_of, thorough};
 use crate::reverse_proxies::find;
 use crate::standby;
 use crate::watch::on_socket;
@@ -121,9 +121,9 @@ fn every_alert_says_how_urgent_it_is_and_what_to_do_and_has_a_test() {
 fn promtool_accepts_the_alerts_and_their_tests() {
     let Some(promtool) = find("promtool", "prometheus") else { return };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/prometheus");
-    for arguments in
-        [["check", "rules", "strongroom.rules.yml"], ["test", "rules", "strongroom.rules.test.yml"]]
-    {
+    let check = ["check", "rules", "strongroom.rules.yml"];
+    let test = ["test", "rules", "strongroom.rules.test.yml"];
+    for arguments in thorough(vec![check], vec![check, test]) {
         let ended = output_of(Command::new(&promtool).current_dir(&folder).args(arguments));
         let said = [ended.stdout, ended.stderr].concat();
         assert!(ended.status.success(), "{}", String::from_utf8_lossy(&said));

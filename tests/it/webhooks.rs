@@ -10,6 +10,7 @@ use ring::signature::{RSA_PSS_2048_8192_SHA256, UnparsedPublicKey};
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Psp, Received, Vault, get, output_of, post, wait_until};
+use crate::watch::metric;
 
 const MISSING: &str = "0190a1b2-c3d4-4e5f-8a6b-7c8d9e0f1a2b";
 
@@ -408,4 +409,37 @@ fn chapter_block(language: &str) -> String {
     let chapter = include_str!("../../src/http/front/chapters/webhooks.md");
     let (_, block) = chapter.split_once(&format!("```{language}\n")).unwrap();
     String::from(block.split_once("```").unwrap().0)
+}
+
+#[test]
+fn slow_receivers_of_four_tenants_delay_no_other_tenant() {
+    let psp = Psp::start();
+    let vault = start(&psp);
+    let tenants: Vec<_> = (0..5).map(|_| vault.tenant("test")).collect();
+    let (other, slow) = tenants.split_last().unwrap();
+    for tenant in slow {
+        for _ in 0..5 {
+            let hook = body(&psp.url("/slow/60"), &["token.created"]);
+            vault.post("/webhooks", &tenant.keys.management, hook).with_status(201);
+        }
+    }
+    let hook = body(&psp.url("/echo"), &["token.created"]);
+    vault.post("/webhooks", &other.keys.management, hook).with_status(201);
+    // Each webhook has two deliveries at a time, so that these take 40 places.
+    let token = || json!({"type": "token", "data": "x"});
+    for tenant in slow.iter().cycle().take(2 * slow.len()) {
+        vault.post("/tokens", &tenant.keys.private, token()).with_status(201);
+    }
+    let mut arrived = 0;
+    wait_until("the slow deliveries are under way", || {
+        arrived += psp.received().len();
+        arrived >= 32
+    });
+    vault.post("/tokens", &other.keys.private, token()).with_status(201);
+    wait_until("the delivery of the other tenant", || {
+        psp.received().iter().any(|it| it.path() == "/echo")
+    });
+    // None of the slow ones had to end for it.
+    let ended = "strongroom_webhook_deliveries_total{result=\"timed_out\"}";
+    assert_eq!(metric(&vault, ended), 0);
 }

@@ -18,11 +18,10 @@ use rustls::pki_types::PrivateKeyDer;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 pub(crate) struct Bare {
     _process: Process,
@@ -33,19 +32,8 @@ pub(crate) struct Bare {
 impl Bare {
     /// Starts this program again as the bare server.
     pub(crate) fn start(model: &Model, directory: &Path) -> Outcome<Self> {
-        std::fs::create_dir_all(directory)?;
-        let file = directory.join("model.json");
-        std::fs::write(&file, serde_json::to_vec(model)?)?;
-        let mut command = Command::new(std::env::current_exe()?);
-        let process =
-            Process::start(command.arg("--bare").arg(&file), &directory.join("bare.log"))?;
-        let line = process.line(Duration::from_secs(10))?;
-        let line =
-            line.ok_or_else(|| format!("the bare server ended; {}", process.last_words()))?;
-        let ready: BareReady = serde_json::from_str(&line)?;
-        let keys = Keys { private: model.key.clone() };
-        let (url, ca) = (ready.url.clone(), ready.ca.clone());
-        let target = Target::new(Ready { url, ca, keys }, process.pid())?;
+        let (process, ready): (_, BareReady) = Process::start_part("--bare", model, directory)?;
+        let target = ready.target(&process, &model.key)?;
         Ok(Self { _process: process, ready, target })
     }
 }
@@ -57,12 +45,21 @@ pub(crate) struct BareReady {
     pub(crate) ca: PathBuf,
 }
 
+impl BareReady {
+    pub(crate) fn target(&self, process: &Process, key: &str) -> Outcome<Target> {
+        let keys = Keys { private: key.to_owned() };
+        Target::new(Ready { url: self.url.clone(), ca: self.ca.clone(), keys }, process.pid())
+    }
+}
+
 /// The bare server's own main function: runs until its standard input closes.
 pub(crate) fn serve(model: &Path) -> Outcome<()> {
     let replies = Arc::new(Replies::new(&serde_json::from_slice(&std::fs::read(model)?)?)?);
     let ca = model.with_file_name("bare-ca.pem");
     let acceptor = acceptor(&ca)?;
-    run_until_parent_ends(ca, |listener| accept(listener, acceptor, replies))
+    run_until_parent_ends(ca, |listener| {
+        accept(listener, acceptor, move |request| answer(request, Arc::clone(&replies)))
+    })
 }
 
 /// Prints the ready line and serves until the standard input closes.
@@ -87,28 +84,37 @@ pub(crate) fn run_until_parent_ends<F: Future<Output = Outcome<()>>>(
     })
 }
 
-async fn accept(
+/// Answers the requests of every connection.
+pub(crate) async fn accept<F>(
     listener: TcpListener,
     acceptor: TlsAcceptor,
-    replies: Arc<Replies>,
-) -> Outcome<()> {
+    answer: impl Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+) -> Outcome<()>
+where
+    F: Future<Output = Result<Response<Full<Bytes>>, hyper::Error>> + Send + 'static,
+{
     loop {
         let (tcp, _) = listener.accept().await?;
         tcp.set_nodelay(true)?;
-        let (acceptor, replies) = (acceptor.clone(), Arc::clone(&replies));
+        let (acceptor, answer) = (acceptor.clone(), answer.clone());
         tokio::spawn(async move {
-            let Ok(stream) = acceptor.accept(tcp).await else {
-                return;
-            };
-            let service = service_fn(move |request| answer(request, Arc::clone(&replies)));
-            // A client that leaves ends its connection with an error here, and that is how every slice ends.
-            drop(
-                hyper::server::conn::http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await,
-            );
+            if let Ok(stream) = acceptor.accept(tcp).await {
+                // A client that leaves ends its connection with an error here, and that is how every slice ends.
+                drop(serve_connection(stream, answer).await);
+            }
         });
     }
+}
+
+pub(crate) async fn serve_connection<F>(
+    stream: TlsStream<TcpStream>,
+    answer: impl Fn(Request<Incoming>) -> F,
+) -> hyper::Result<()>
+where
+    F: Future<Output = Result<Response<Full<Bytes>>, hyper::Error>>,
+{
+    let builder = hyper::server::conn::http1::Builder::new();
+    builder.serve_connection(TokioIo::new(stream), service_fn(answer)).await
 }
 
 async fn answer(

@@ -3,29 +3,23 @@
 //! are those of the vault. It seals nothing, and keeps no index, no audit chain and no idempotency key.
 
 use crate::Outcome;
-use crate::bare::{BareReady, Prepared, acceptor, run_until_parent_ends};
-use crate::client::{Keys, Ready, Target, id_of};
+use crate::bare::{BareReady, Prepared, accept, acceptor, run_until_parent_ends};
+use crate::client::{Target, id_of};
 use crate::cluster::connect;
 use crate::model::{Model, Reply};
 use crate::proc::Process;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
 use serde::{Deserialize, Serialize};
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_postgres::{Client, Statement};
-use tokio_rustls::TlsAcceptor;
 use uuid::Uuid;
 
 /// As many as a process of the vault reads with.
@@ -53,18 +47,9 @@ pub(crate) struct BareDatabase {
 impl BareDatabase {
     /// Starts this program again as the bare server.
     pub(crate) fn start(order: &Order, directory: &Path) -> Outcome<Self> {
-        std::fs::create_dir_all(directory)?;
-        let file = directory.join("order.json");
-        std::fs::write(&file, serde_json::to_vec(order)?)?;
-        let mut command = Command::new(std::env::current_exe()?);
-        let log = directory.join("bare-database.log");
-        let process = Process::start(command.arg("--bare-database").arg(&file), &log)?;
-        let line = process.line(Duration::from_secs(10))?;
-        let line =
-            line.ok_or_else(|| format!("the bare server ended; {}", process.last_words()))?;
-        let BareReady { url, ca } = serde_json::from_str(&line)?;
-        let keys = Keys { private: order.model.key.clone() };
-        let target = Target::new(Ready { url, ca, keys }, process.pid())?;
+        let (process, ready): (_, BareReady) =
+            Process::start_part("--bare-database", order, directory)?;
+        let target = ready.target(&process, &order.model.key)?;
         Ok(Self { _process: process, target })
     }
 }
@@ -76,7 +61,7 @@ pub(crate) fn serve(order: &Path) -> Outcome<()> {
     let acceptor = acceptor(&ca)?;
     run_until_parent_ends(ca, |listener| async move {
         let server = Arc::new(Server::new(&order).await?);
-        accept(listener, acceptor, server).await
+        accept(listener, acceptor, move |request| answer(request, Arc::clone(&server))).await
     })
 }
 
@@ -176,25 +161,6 @@ impl Template {
         let body = String::from_utf8_lossy(&self.reply.body);
         let body = body.replacen(&self.id, &id.to_string(), 1);
         self.reply.response().map(|_| Full::new(Bytes::from(body)))
-    }
-}
-
-async fn accept(listener: TcpListener, acceptor: TlsAcceptor, server: Arc<Server>) -> Outcome<()> {
-    loop {
-        let (tcp, _) = listener.accept().await?;
-        tcp.set_nodelay(true)?;
-        let (acceptor, server) = (acceptor.clone(), Arc::clone(&server));
-        tokio::spawn(async move {
-            let Ok(stream) = acceptor.accept(tcp).await else {
-                return;
-            };
-            let service = service_fn(move |request| answer(request, Arc::clone(&server)));
-            drop(
-                hyper::server::conn::http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await,
-            );
-        });
     }
 }
 

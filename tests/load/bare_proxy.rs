@@ -2,23 +2,20 @@
 //! destination. Each connection of a client has one to the destination, and nothing is looked at.
 
 use crate::Outcome;
-use crate::bare::{BareReady, acceptor, run_until_parent_ends};
-use crate::client::{Keys, Ready, Target, connector};
+use crate::bare::{BareReady, acceptor, run_until_parent_ends, serve_connection};
+use crate::client::{Target, connector};
 use crate::proc::Process;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::SendRequest;
 use hyper::header::{HOST, HeaderValue};
-use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Mutex;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
@@ -31,17 +28,9 @@ pub(crate) struct BareProxy {
 impl BareProxy {
     /// Starts this program again as a proxy to this destination.
     pub(crate) fn start(destination: &BareReady, key: &str, directory: &Path) -> Outcome<Self> {
-        std::fs::create_dir_all(directory)?;
-        let file = directory.join("destination.json");
-        std::fs::write(&file, serde_json::to_vec(destination)?)?;
-        let mut command = Command::new(std::env::current_exe()?);
-        let log = directory.join("bare-proxy.log");
-        let process = Process::start(command.arg("--bare-proxy").arg(&file), &log)?;
-        let line = process.line(Duration::from_secs(10))?;
-        let line = line.ok_or_else(|| format!("the bare proxy ended; {}", process.last_words()))?;
-        let BareReady { url, ca } = serde_json::from_str(&line)?;
-        let keys = Keys { private: key.to_owned() };
-        let target = Target::new(Ready { url, ca, keys }, process.pid())?;
+        let (process, ready): (_, BareReady) =
+            Process::start_part("--bare-proxy", destination, directory)?;
+        let target = ready.target(&process, key)?;
         Ok(Self { _process: process, target })
     }
 }
@@ -93,14 +82,9 @@ async fn accept(
                 return;
             };
             let sender = Arc::new(Mutex::new(sender));
-            let service = service_fn(move |request| {
-                pass_on(request, Arc::clone(&sender), upstream.host.clone())
-            });
-            drop(
-                hyper::server::conn::http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await,
-            );
+            let host = upstream.host.clone();
+            let answer = move |request| pass_on(request, Arc::clone(&sender), host.clone());
+            drop(serve_connection(stream, answer).await);
         });
     }
 }

@@ -1,6 +1,8 @@
 //! Child processes that end with their owner, and the kernel's figures of them. It never signals a process it did not start.
 
 use crate::Outcome;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
@@ -71,6 +73,23 @@ impl Process {
             }
         });
         Ok(Self { child, lines, log: log.to_owned() })
+    }
+
+    /// Starts this program again as the server of this flag, which reads its order from a file.
+    /// Returns it with its ready line.
+    pub(crate) fn start_part<R: DeserializeOwned>(
+        flag: &str,
+        order: &impl Serialize,
+        directory: &Path,
+    ) -> Outcome<(Self, R)> {
+        fs::create_dir_all(directory)?;
+        let file = directory.join("order.json");
+        fs::write(&file, serde_json::to_vec(order)?)?;
+        let mut command = Command::new(std::env::current_exe()?);
+        let process = Self::start(command.arg(flag).arg(&file), &directory.join("log"))?;
+        let line = process.line(Duration::from_secs(30))?;
+        let line = line.ok_or_else(|| format!("{flag} ended; {}", process.last_words()))?;
+        Ok((process, serde_json::from_str(&line)?))
     }
 
     pub(crate) fn pid(&self) -> u32 {

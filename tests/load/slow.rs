@@ -1,21 +1,17 @@
 //! Destinations that take a request and stay silent for a while, each on a port of its own, in a process of their own.
 
 use crate::Outcome;
-use crate::bare::acceptor;
+use crate::bare::{accept, acceptor};
 use crate::proc::Process;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::service::service_fn;
 use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
 
 /// Longer than the part of the run that needs it, and shorter than the time that a proxy waits.
 const SILENCE: Duration = Duration::from_secs(20);
@@ -33,16 +29,8 @@ pub(crate) struct SlowReady {
 
 impl SlowDestinations {
     pub(crate) fn start(count: usize, directory: &Path) -> Outcome<Self> {
-        std::fs::create_dir_all(directory)?;
-        let file = directory.join("slow.json");
-        std::fs::write(&file, serde_json::to_vec(&count)?)?;
-        let mut command = Command::new(std::env::current_exe()?);
-        let process =
-            Process::start(command.arg("--slow").arg(&file), &directory.join("slow.log"))?;
-        let line = process.line(Duration::from_secs(30))?;
-        let line =
-            line.ok_or_else(|| format!("the destinations ended; {}", process.last_words()))?;
-        Ok(Self { ready: serde_json::from_str(&line)?, _process: process })
+        let (process, ready) = Process::start_part("--slow", &count, directory)?;
+        Ok(Self { ready, _process: process })
     }
 }
 
@@ -61,30 +49,14 @@ pub(crate) fn serve(file: &Path) -> Outcome<()> {
         for _ in 0..count {
             let listener = TcpListener::bind("127.0.0.1:0").await?;
             ports.push(listener.local_addr()?.port());
-            tokio::spawn(accept(listener, acceptor.clone()));
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move { drop(accept(listener, acceptor, stay_silent).await) });
         }
         println!("{}", serde_json::to_string(&SlowReady { ports, ca })?);
         std::io::stdout().flush()?;
         drop(parent_gone.await);
         Ok(())
     })
-}
-
-async fn accept(listener: TcpListener, acceptor: TlsAcceptor) {
-    while let Ok((tcp, _)) = listener.accept().await {
-        let acceptor = acceptor.clone();
-        tokio::spawn(async move {
-            let Ok(stream) = acceptor.accept(tcp).await else {
-                return;
-            };
-            let service = service_fn(stay_silent);
-            drop(
-                hyper::server::conn::http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await,
-            );
-        });
-    }
 }
 
 async fn stay_silent(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hyper::Error> {

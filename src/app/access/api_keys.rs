@@ -1,13 +1,14 @@
 //! API keys: creating, importing, listing and deleting them. The text of a key is shown only in the
 //! answer that creates the key and in replays of that answer.
 
-use crate::app::access::AccessControl;
-use crate::app::access::applications::{not_found, require_own};
-use crate::app::access::authenticate::{api_key_identity, application};
-use crate::app::access::caller::Caller;
+use crate::app::AccessControl;
+use crate::app::access::applications::require_own;
+use crate::app::access::authenticate::api_key_identity;
 use crate::app::audit::entry::actor_of;
+use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
+use crate::app::records;
 use crate::bounds::KEYS_PER_APPLICATION_MAX;
 use crate::crypto::TenantKeys;
 use crate::domain::answer_seed::AnswerSeed;
@@ -17,7 +18,7 @@ use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::key_text::KeyText;
 use crate::domain::tenant::TenantKind;
 use crate::domain::time::Timestamp;
-use crate::store::record::{KeyRecord, decode_api_key, encode_api_key};
+use crate::store::record::{KeyRecord, encode_api_key};
 use crate::store::{Change, Snapshot, Table, tables};
 
 /// A new key with its text. The record of the key keeps only a tag of the text.
@@ -46,7 +47,7 @@ impl AccessControl<'_> {
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
                 let (record, keys) = self.tenant_with_keys(snapshot, tenant)?;
-                let (owner, _) = application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
+                let (owner, _): (Application, _) = records::require(snapshot, &keys, id, now)?;
                 require_own(caller, None, &owner.access)?;
                 if keys_of(snapshot, &keys, &owner)?.len() >= KEYS_PER_APPLICATION_MAX {
                     return Err(Error::Unprocessable(
@@ -88,12 +89,10 @@ impl AccessControl<'_> {
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
                 let (_, keys) = self.tenant_with_keys(snapshot, tenant)?;
-                let (owner, _) = application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
-                let records = key_records_of(snapshot, &keys, &owner)?;
-                let record = records.into_iter().find(|record| record.key.id == key);
-                let record = record.ok_or(Error::NotFound("key"))?;
-                let place = tables::application_keys(tenant, id, key);
-                let change = Change::new().expect_present(Table::ApplicationKeys, place);
+                records::require::<Application>(snapshot, &keys, id, now)?;
+                let (record, version): (KeyRecord, _) =
+                    records::require(snapshot, &keys, (id, key), now)?;
+                let change = records::remove(&keys, &record, version);
                 let audit = self.vault.audit().entry(
                     tenant,
                     actor_of(caller),
@@ -130,24 +129,20 @@ impl AccessControl<'_> {
 
     pub(in crate::app) fn keep_key(self, keys: &TenantKeys, new: &NewKey) -> Result<Change, Error> {
         let tag = self.tag(&new.text);
-        let answer_seed = Some(new.answer_seed.duplicate());
+        let answer_seed = new.answer_seed.duplicate();
         let record = KeyRecord { key: new.key.clone(), tag, answer_seed };
         let plain = encode_api_key(&record)?;
         let system = self.vault.keys().system();
         let by_tag = system.api_keys().place(&tag);
         let sealed = system.seal(&api_key_identity(&by_tag), plain.expose(), self.vault.random());
-        let place = tables::application_keys(new.key.tenant, new.key.application, new.key.id);
-        let table = Table::ApplicationKeys.number();
-        let by_owner = keys.seal(table, &place, plain.expose(), self.vault.random());
         let absent = |change: Change, place: [u8; 32]| {
             change.expect_absent(Table::ApiKeys, tables::api_keys(&place))
         };
         Ok(system
             .api_keys()
             .places(&tag)
-            .fold(Change::new(), absent)
-            .put(Table::ApiKeys, tables::api_keys(&by_tag), sealed)
-            .put(Table::ApplicationKeys, place, by_owner))
+            .fold(self.vault.create_record(keys, &record)?, absent)
+            .put(Table::ApiKeys, tables::api_keys(&by_tag), sealed))
     }
 
     /// Deletes the key's row at every place that the row may have: a rotation may move it before
@@ -180,11 +175,7 @@ pub(in crate::app) fn key_records_of(
 ) -> Result<Vec<KeyRecord>, Error> {
     let range = tables::application_keys_of(owner.tenant, owner.id);
     let stored = snapshot.first(&range, KEYS_PER_APPLICATION_MAX)?;
-    let open = |(key, sealed): &(Vec<u8>, Vec<u8>)| {
-        let plain = keys.open(Table::ApplicationKeys.number(), key, sealed)?;
-        Ok(decode_api_key(plain.expose())?)
-    };
-    stored.iter().map(open).collect()
+    stored.iter().map(|row| Ok(records::open(keys, row)?.0)).collect()
 }
 
 fn not_a_key() -> Error {

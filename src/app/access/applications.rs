@@ -1,14 +1,12 @@
 //! Applications: the programs that use a tenant's data, and their permissions.
 
-use uuid::Uuid;
-
-use crate::app::access::AccessControl;
+use crate::app::AccessControl;
 use crate::app::access::api_keys::{NewKey, key_records_of, keys_of};
-use crate::app::access::authenticate::application;
-use crate::app::access::caller::Caller;
 use crate::app::audit::entry::actor_of;
+use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
-use crate::app::error::{Error, Fault};
+use crate::app::error::Error;
+use crate::app::records;
 use crate::bounds::{APPLICATIONS_MAX, KEYS_PER_APPLICATION_MAX};
 use crate::crypto::TenantKeys;
 use crate::domain::access::Access;
@@ -18,7 +16,6 @@ use crate::domain::id::{ApplicationId, TenantId};
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::web_origin::AllowedOrigins;
-use crate::store::record::{decode_application, encode_application};
 use crate::store::{Change, Snapshot, Table, tables};
 
 #[derive(Debug)]
@@ -95,7 +92,7 @@ impl AccessControl<'_> {
                 }
                 let change = Change::new()
                     .expect_present(Table::Tenants, tables::tenants(tenant))
-                    .and(self.keep_application(&keys, &new)?)
+                    .and(self.vault.create_record(&keys, &new)?)
                     .and(self.vault.audit().entry(tenant, actor_of(caller), Act::Create, &new, now))
                     .and(self.audit_reveal(&new, actor_of(caller), new.id, now));
                 if draft.key == FirstKey::None {
@@ -119,7 +116,7 @@ impl AccessControl<'_> {
     ) -> Result<(Application, Vec<ApiKey>), Error> {
         let snapshot = self.vault.snapshot()?;
         let (_, keys) = self.tenant_with_keys(&snapshot, tenant)?;
-        let (application, _) = application(&snapshot, &keys, tenant, id)?.ok_or(not_found())?;
+        let (application, _) = records::require(&snapshot, &keys, id, self.vault.now())?;
         let api_keys = keys_of(&snapshot, &keys, &application)?;
         Ok((application, api_keys))
     }
@@ -132,17 +129,12 @@ impl AccessControl<'_> {
     ) -> Result<ApplicationPage, Error> {
         let snapshot = self.vault.snapshot()?;
         let (_, keys) = self.tenant_with_keys(&snapshot, tenant)?;
-        let stored = snapshot.first(&tables::applications_of(tenant), APPLICATIONS_MAX)?;
+        let stored = snapshot.range_backwards(&tables::applications_of(tenant))?;
         let mut found = Vec::new();
-        for (key, sealed) in stored.iter().rev() {
-            let application = match open_application(&keys, tenant, key, sealed) {
-                Ok(application) => application,
-                Err(error) => {
-                    let id = tables::token_of_key(key).map_or(Uuid::nil(), |(_, id)| id.uuid());
-                    self.vault.damage.pass_over(Table::Applications, tenant, id, error)?;
-                    continue;
-                }
-            };
+        for application in
+            self.vault.sound_records::<Application>(&keys, stored.take(APPLICATIONS_MAX))
+        {
+            let application = application?;
             let wanted_id = query.ids.is_empty() || query.ids.contains(&application.id);
             if wanted_id && (query.kinds.is_empty() || query.kinds.contains(&application.kind)) {
                 found.push(application);
@@ -172,8 +164,8 @@ impl AccessControl<'_> {
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
                 let (_, keys) = self.tenant_with_keys(snapshot, tenant)?;
-                let (mut changed, version) =
-                    application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
+                let (mut changed, version): (Application, _) =
+                    records::require(snapshot, &keys, id, now)?;
                 let ApplicationChange { name, access, allowed_origins } = wanted(&changed)?;
                 require_own(caller, Some(&changed.access), &access)?;
                 (changed.name, changed.access) = (name, access);
@@ -183,9 +175,9 @@ impl AccessControl<'_> {
                 changed.modified_by = caller.map(|caller| caller.application.id);
                 changed.modified_at = Some(now);
                 let api_keys = keys_of(snapshot, &keys, &changed)?;
-                let change = Change::new()
-                    .expect_version(Table::Applications, tables::applications(tenant, id), version)
-                    .and(self.keep_application(&keys, &changed)?)
+                let change = self
+                    .vault
+                    .update_record(&keys, &changed, version)?
                     .and(self.vault.audit().entry(tenant, actor, Act::Update, &changed, now))
                     .and(self.audit_reveal(&changed, actor, id, now));
                 Ok((change, (changed, api_keys)))
@@ -205,12 +197,8 @@ impl AccessControl<'_> {
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
                 let (_, keys) = self.tenant_with_keys(snapshot, tenant)?;
-                let (gone, version) =
-                    application(snapshot, &keys, tenant, id)?.ok_or(not_found())?;
-                let key = tables::applications(tenant, id);
-                let mut change = Change::new()
-                    .expect_version(Table::Applications, key.clone(), version)
-                    .delete(Table::Applications, key)
+                let (gone, version): (Application, _) = records::require(snapshot, &keys, id, now)?;
+                let mut change = records::remove(&keys, &gone, version)
                     .and(self.vault.audit().entry(tenant, actor, Act::Delete, id, now));
                 for record in key_records_of(snapshot, &keys, &gone)? {
                     let audit = self.vault.audit();
@@ -244,18 +232,6 @@ impl AccessControl<'_> {
         }
     }
 
-    pub(in crate::app) fn keep_application(
-        self,
-        keys: &TenantKeys,
-        application: &Application,
-    ) -> Result<Change, Error> {
-        let key = tables::applications(application.tenant, application.id);
-        let plain = encode_application(application)?;
-        let sealed =
-            keys.seal(Table::Applications.number(), &key, plain.expose(), self.vault.random());
-        Ok(Change::new().put(Table::Applications, key, sealed))
-    }
-
     pub(in crate::app) fn tenant_with_keys(
         self,
         snapshot: &Snapshot,
@@ -286,19 +262,3 @@ pub(super) fn require_own(
 
 const NOT_OWN: &str = "Only the operator, or an API key that has the permission tenant:delete, gives \
                        it to an application or makes a key of an application that has it.";
-
-pub(in crate::app) fn open_application(
-    keys: &TenantKeys,
-    tenant: TenantId,
-    key: &[u8],
-    sealed: &[u8],
-) -> Result<Application, Error> {
-    let of_key = tables::application_of_key(key).filter(|(owner, _)| *owner == tenant);
-    let (_, id) = of_key.ok_or(Error::Internal(Fault::BadRecord))?;
-    let plain = keys.open(Table::Applications.number(), key, sealed)?;
-    Ok(decode_application(tenant, id, plain.expose())?)
-}
-
-pub(in crate::app) const fn not_found() -> Error {
-    Error::NotFound("application")
-}

@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::app::access::AccessControl;
-use crate::app::access::caller::{Caller, SessionRights};
-use crate::app::access::last_uses::LastUse;
-use crate::app::access::sessions::{find_session, hash_of_key};
+use crate::app::AccessControl;
+use crate::app::access::sessions::hash_of_key;
+use crate::app::caller::last_uses::LastUse;
+use crate::app::caller::{Caller, SessionRights};
 use crate::app::error::{Error, Fault};
 use crate::app::origin;
-use crate::crypto::{Identity, SystemKeys, TenantKeys, is_equal};
+use crate::app::records;
+use crate::crypto::{Identity, SystemKeys, is_equal};
 use crate::domain::application::{ApiKey, Application, ApplicationKind, KeyForm};
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::key_text::KeyText;
 use crate::domain::session::Session;
 use crate::domain::tenant::Tenant;
-use crate::store::record::{KeyRecord, decode_api_key, decode_application, decode_tenant};
+use crate::store::record::{KeyRecord, decode_api_key, decode_tenant};
 use crate::store::{Snapshot, Table, tables};
 
 impl AccessControl<'_> {
@@ -68,7 +69,7 @@ impl AccessControl<'_> {
             let found = tables::session_of_place(&found);
             let (tenant, id) = found.ok_or(Error::Internal(Fault::BadRecord))?;
             let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
-            let found = find_session(&snapshot, &keys, tenant, id)?;
+            let found = records::find::<Session>(&snapshot, &keys, id)?;
             let (session, _) = found.ok_or(Error::Internal(Fault::Dangling))?;
             if !is_equal(&session.key_hash, hash) {
                 return Err(Error::Internal(Fault::BadRecord));
@@ -160,8 +161,7 @@ impl AccessControl<'_> {
         let KeyRecord { key, tag, .. } = record;
         let keys = self.vault.keys().tenant_keys(snapshot, key.tenant)?;
         let dangling = Error::Internal(Fault::Dangling);
-        let (application, _) =
-            application(snapshot, &keys, key.tenant, key.application)?.ok_or(dangling)?;
+        let (application, _) = records::find(snapshot, &keys, key.application)?.ok_or(dangling)?;
         let tenant = self.tenant(snapshot, key.tenant)?;
         let (session, last_use) = (None, self.vault.last_uses.share(&key));
         let epoch = snapshot.epoch();
@@ -179,7 +179,7 @@ impl AccessControl<'_> {
     ) -> Result<Option<Caller>, Error> {
         let snapshot = self.vault.snapshot()?;
         let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
-        let Some((application, _)) = application(&snapshot, &keys, tenant, id)? else {
+        let Some((application, _)) = records::find::<Application>(&snapshot, &keys, id)? else {
             return Ok(None);
         };
         let key = ApiKey {
@@ -212,22 +212,6 @@ impl AccessControl<'_> {
         let plain = self.vault.keys().system().open(&tenant_identity(&key), &sealed)?;
         Ok(Some(decode_tenant(id, plain.expose())?))
     }
-}
-
-/// Reads an application and the version of its sealed record.
-pub(in crate::app) fn application(
-    snapshot: &Snapshot,
-    keys: &TenantKeys,
-    tenant: TenantId,
-    id: ApplicationId,
-) -> Result<Option<(Application, crate::crypto::Version)>, Error> {
-    let key = tables::applications(tenant, id);
-    let Some(sealed) = snapshot.value(Table::Applications, &key)? else {
-        return Ok(None);
-    };
-    let plain = keys.open(Table::Applications.number(), &key, &sealed)?;
-    let version = crate::crypto::version(&sealed).ok_or(Error::Internal(Fault::BadRecord))?;
-    Ok(Some((decode_application(tenant, id, plain.expose())?, version)))
 }
 
 /// Opens a row of [`Table::ApiKeys`].

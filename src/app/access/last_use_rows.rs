@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::app::access::AccessControl;
+use crate::app::AccessControl;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::bounds::LAST_USES_AT_ONCE;
@@ -47,7 +47,7 @@ impl AccessControl<'_> {
         for row in self.vault.snapshot()?.range(&tables::key_uses_of(tenant))? {
             let (key, value) = row?;
             let read = tables::application_key_of_key(&key).zip(tables::minute_of_value(&value));
-            let ((_, id), minute) = read.ok_or(Error::Internal(Fault::BadRecord))?;
+            let ((_, (_, id)), minute) = read.ok_or(Error::Internal(Fault::BadRecord))?;
             found.insert(id, minute);
         }
         for (id, minute) in self.vault.last_uses.of_tenant(tenant) {

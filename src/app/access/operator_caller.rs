@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::app::access::authenticate::application;
-use crate::app::access::caller::Caller;
-use crate::app::access::last_uses::LastUse;
+use crate::app::Vault;
+use crate::app::caller::Caller;
+use crate::app::caller::last_uses::LastUse;
 use crate::app::error::Error;
-use crate::app::vault::Vault;
+use crate::app::records;
 use crate::domain::access::Access;
 use crate::domain::application::{ApiKey, Application, ApplicationKind, KeyForm};
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
@@ -26,7 +26,7 @@ impl Caller {
         let snapshot = vault.snapshot()?;
         let (record, keys) = vault.access().tenant_with_keys(&snapshot, tenant)?;
         if let Some(id) = named {
-            application(&snapshot, &keys, tenant, id)?.ok_or(Error::NotFound("application"))?;
+            records::require::<Application>(&snapshot, &keys, id, vault.now())?;
         }
         let id = named.unwrap_or_else(|| ApplicationId::new(Uuid::nil()));
         let created_at = record.created_at;

@@ -4,28 +4,26 @@
 //! ends at its expiry, or before with either of the two API keys that it was made and authorized
 //! with: a key that is deleted because it leaked leaves no session behind.
 
-use crate::app::access::AccessControl;
-use crate::app::access::authenticate::application;
-use crate::app::access::caller::Caller;
+use crate::app::AccessControl;
+use crate::app::audit::subject::Subject;
+use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
-use crate::app::error::{Error, Fault};
-use crate::app::webhooks::subject::Subject;
+use crate::app::error::Error;
+use crate::app::records::{self, Record};
 use crate::bounds::{SESSION_LIFE, SESSION_LIFE_MAX, SESSIONS_MAX};
-use crate::crypto::{Sha256, TenantKeys, Version, version};
+use crate::crypto::Sha256;
 use crate::domain::access::Access;
-use crate::domain::application::ApplicationKind;
-use crate::domain::audit::{Act, Actor};
+use crate::domain::application::{Application, ApplicationKind};
+use crate::domain::audit::Act;
 use crate::domain::base58;
 use crate::domain::expires_at::parse_expiry;
-use crate::domain::id::{AccessSessionId, TenantId};
+use crate::domain::id::AccessSessionId;
 use crate::domain::key_text::KeyText;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::session::{Session, SessionGrant};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::store::record::{decode_access_session, encode_access_session};
-use crate::store::tables::{CountKind, ExpiryKind};
-use crate::store::{Change, Snapshot, Table, tables};
+use crate::store::tables::{self, CountKind};
 
 /// 22 base58 digits hold the nonce's 128 bits.
 const NONCE_DIGITS: usize = 22;
@@ -72,15 +70,9 @@ impl AccessControl<'_> {
                 if usize::try_from(live).is_ok_and(|live| live >= SESSIONS_MAX) {
                     return Err(Error::Busy);
                 }
-                let place = tables::sessions(tenant, session.id);
-                let finder = tables::session_keys(&session.key_hash);
-                let change = Change::new()
-                    .expect_absent(Table::Sessions, place)
-                    .expect_absent(Table::SessionKeys, finder.clone())
-                    .put(Table::SessionKeys, finder, tables::session_place(tenant, session.id))
-                    .put(Table::Expiries, due(&session), Vec::new())
-                    .count(tables::counts(tenant, CountKind::Sessions), 1)
-                    .and(self.keep_session(&caller.keys, &session)?)
+                let change = self
+                    .vault
+                    .create_record(&caller.keys, &session)?
                     .and(self.vault.audit().caller_entry(caller, Act::Create, created(), now));
                 Ok((change, ()))
             })
@@ -95,7 +87,7 @@ impl AccessControl<'_> {
         write: &Write<'_, ()>,
     ) -> Result<CommitOutcome<()>, Error> {
         caller.require_key_of(ApplicationKind::Private)?;
-        let (now, tenant) = (self.vault.now(), caller.tenant.id);
+        let (now, _tenant) = (self.vault.now(), caller.tenant.id);
         let SessionAuthorization { nonce, access, expires_at } = authorization;
         let wanted = expires_at.as_deref().map(|text| life(text, now)).transpose()?;
         if !caller.application.access.covers(access) {
@@ -105,9 +97,8 @@ impl AccessControl<'_> {
         let _turn = self.vault.lanes.take(id.bytes()).await?;
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                let found = find_session(snapshot, &caller.keys, tenant, id)?;
-                let live = found.filter(|(session, _)| session.is_live(now));
-                let (before, version) = live.ok_or(Error::NotFound("session"))?;
+                let (before, version): (Session, _) =
+                    records::require(snapshot, &caller.keys, id, now)?;
                 if before.grant.is_some() {
                     return Err(Error::Conflict("The session was authorized already."));
                 }
@@ -119,20 +110,14 @@ impl AccessControl<'_> {
                     authorized_at: now,
                     access: access.clone(),
                 });
-                let owner = application(snapshot, &caller.keys, tenant, session.application)?;
+                let owner: Option<(Application, _)> =
+                    records::find(snapshot, &caller.keys, session.application)?;
                 let name = owner.map(|(owner, _)| owner.name).unwrap_or_default();
                 let subject = Subject::Session(&session, &name);
-                let mut change = Change::new()
-                    .expect_version(Table::Sessions, tables::sessions(tenant, id), version)
-                    .and(self.keep_session(&caller.keys, &session)?)
+                let mut change = self
+                    .vault
+                    .replace_record(&caller.keys, &before.entries(&caller.keys), &session, version)?
                     .and(self.vault.audit().caller_entry(caller, Act::Authorize, subject, now));
-                if due(&before) != due(&session) {
-                    change = change.delete(Table::Expiries, due(&before)).put(
-                        Table::Expiries,
-                        due(&session),
-                        Vec::new(),
-                    );
-                }
                 if access.reveals() {
                     let audit = self.vault.audit();
                     change = change.and(audit.caller_entry(caller, Act::GrantReveal, id, now));
@@ -140,42 +125,6 @@ impl AccessControl<'_> {
                 Ok((change, ()))
             })
             .await
-    }
-
-    /// Removes a session whose time is over, with the row that finds it. An expiry entry that is out
-    /// of date removes nothing.
-    pub(in crate::app) fn expire_session(
-        self,
-        snapshot: &Snapshot,
-        keys: &TenantKeys,
-        tenant: TenantId,
-        id: AccessSessionId,
-        now: Timestamp,
-    ) -> Result<Option<Change>, Error> {
-        let Some((session, version)) = find_session(snapshot, keys, tenant, id)? else {
-            return Ok(None);
-        };
-        let place = tables::sessions(tenant, id);
-        let change = Change::new().expect_version(Table::Sessions, place.clone(), version);
-        if session.is_live(now) {
-            return Ok(Some(change));
-        }
-        let audit = self.vault.audit().entry(tenant, Actor::System, Act::Expire, id, now);
-        Ok(Some(
-            change
-                .delete(Table::Sessions, place)
-                .delete(Table::SessionKeys, tables::session_keys(&session.key_hash))
-                .count(tables::counts(tenant, CountKind::Sessions), -1)
-                .and(audit),
-        ))
-    }
-
-    fn keep_session(self, keys: &TenantKeys, session: &Session) -> Result<Change, Error> {
-        let key = tables::sessions(session.tenant, session.id);
-        let plain = encode_access_session(session)?;
-        let table = Table::Sessions.number();
-        let sealed = keys.seal(table, &key, plain.expose(), self.vault.random());
-        Ok(Change::new().put(Table::Sessions, key, sealed))
     }
 }
 
@@ -210,24 +159,4 @@ fn sha256(parts: &[&[u8]]) -> [u8; 32] {
         digest.update(part);
     }
     digest.finish()
-}
-
-/// The session, whether it is live or not, and the version of its record.
-pub(in crate::app) fn find_session(
-    snapshot: &Snapshot,
-    keys: &TenantKeys,
-    tenant: TenantId,
-    id: AccessSessionId,
-) -> Result<Option<(Session, Version)>, Error> {
-    let key = tables::sessions(tenant, id);
-    let Some(sealed) = snapshot.value(Table::Sessions, &key)? else { return Ok(None) };
-    let plain = keys.open(Table::Sessions.number(), &key, &sealed)?;
-    let version = version(&sealed).ok_or(Error::Internal(Fault::BadRecord))?;
-    Ok(Some((decode_access_session(tenant, id, plain.expose())?, version)))
-}
-
-/// The entry in [`Table::Expiries`] that belongs to a session.
-pub(in crate::app) fn due(session: &Session) -> Vec<u8> {
-    let Session { id, tenant, expires_at, .. } = session;
-    tables::expiries(*expires_at, ExpiryKind::Session, *tenant, id.uuid())
 }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::app::access::AccessControl;
+use crate::app::AccessControl;
 use crate::app::access::authenticate::tenant_identity;
-use crate::app::access::caller::Caller;
 use crate::app::audit::entry::actor_of;
+use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::{Error, Fault};
 use crate::bounds::TENANTS_MAX;

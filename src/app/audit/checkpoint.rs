@@ -6,22 +6,21 @@ use std::sync::atomic::Ordering;
 
 use uuid::Uuid;
 
-use crate::app::audit::Audit;
-use crate::app::audit::records::Gone;
+use crate::app::audit::records::EndedRecords;
 use crate::app::audit::watch::AuditFinding;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::commit::lanes::LaneGuard;
 use crate::app::error::{Error, Fault};
-use crate::app::upkeep::verify::Report;
-use crate::app::vault::Vault;
+use crate::app::findings::Report;
+use crate::app::{Audit, Vault};
 use crate::bounds::{AUDIT_CHECKPOINT_PERIOD, AUDIT_ROWS_AT_ONCE, SWEEP_BATCH_MAX};
 use crate::crypto::{KeyPurpose, SigningKey, SystemKeys};
 use crate::domain::time::Timestamp;
 use crate::store::chain::{
-    ChainReport, ChainRows, Checkpoint, Extent, Head, Inspection, Receipt, RecordState,
-    SignatureKind, Signers, Statement, TrustAnchors, scopes,
+    ChainReport, ChainRows, Checkpoint, Head, Inspection, Receipt, RecordState, SignatureKind,
+    Signers, Statement, TrustAnchors, scopes,
 };
-use crate::store::{Change, Snapshot, Table, tables};
+use crate::store::{Authority, Change, Snapshot, Table, tables};
 
 const CHECKPOINTS: &[u8] = b"audit checkpoints";
 
@@ -176,7 +175,7 @@ impl Audit<'_> {
         let own = self.own_signers(&snapshot)?.ok_or_else(missing)?;
         let checkpoint = Checkpoint::newest(&snapshot)?;
         let checkpoint = checkpoint.ok_or(Error::Conflict("There is nothing in the chain yet."))?;
-        let signer = own.all().find(|signer| signer.number == checkpoint.signer());
+        let signer = own.all().find(|signer| signer.number == checkpoint.signer);
         let public_key = signer.ok_or_else(missing)?.public_key;
         Ok(Receipt { file: own.file, public_key, checkpoint })
     }
@@ -189,24 +188,27 @@ impl Audit<'_> {
         if !self.may_sign()? {
             return Ok(());
         }
-        self.sign_end(|_| true).await
+        self.sign_end(Authority::Anyone, |_| true).await
     }
 
     /// A part of the sweep: signs the end of the chain when a checkpoint is due.
-    pub(in crate::app) async fn sign_when_due(self) -> Result<(), Error> {
+    pub(in crate::app) async fn sign_when_due(self, by: Authority) -> Result<(), Error> {
         let _turn = self.checkpoints_turn().await?;
         if !self.may_sign()? {
             return Ok(());
         }
-        self.sign_end(|newest| is_due_after(self.vault, newest)).await
+        self.sign_end(by, |newest| is_due_after(self.vault, newest)).await
     }
 
     /// Signs the end of the chain, unless it is signed already or the newest checkpoint is recent.
-    async fn sign_end(self, is_due: impl Fn(&Checkpoint) -> bool) -> Result<(), Error> {
+    async fn sign_end(
+        self,
+        by: Authority,
+        is_due: impl Fn(&Checkpoint) -> bool,
+    ) -> Result<(), Error> {
         let begun = self.vault.now();
-        let is_signed = self
-            .vault
-            .commit(Priority::Upkeep, |snapshot| {
+        let is_signed = by
+            .commit(self.vault, Priority::Audit, |snapshot| {
                 let change = self.plan_checkpoint(snapshot, &is_due)?;
                 let is_signed = change.is_some();
                 Ok((change.unwrap_or_default(), is_signed))
@@ -243,7 +245,8 @@ impl Audit<'_> {
             head,
             previous,
             at: self.vault.now(),
-            extent: Some(Extent { signer: system.signer(), records }),
+            signer: system.signer(),
+            state: records,
         };
         Ok(Some(statement.sign(system.signing()).keep().and(expect_signer(self.vault, snapshot)?)))
     }
@@ -261,7 +264,8 @@ impl Audit<'_> {
             head,
             previous: 0,
             at: self.vault.now(),
-            extent: Some(Extent { signer, records: RecordState::default() }),
+            signer,
+            state: RecordState::default(),
         };
         Ok(statement.sign(key))
     }
@@ -269,14 +273,13 @@ impl Audit<'_> {
     /// A part of the sweep: removes all entries up to the newest checkpoint that is older than the
     /// retention. It first moves and signs the start of the chain, then deletes the rows before it
     /// in batches.
-    pub(in crate::app) async fn sweep(self) -> Result<(), Error> {
+    pub(in crate::app) async fn sweep(self, by: Authority) -> Result<(), Error> {
         let _turn = self.checkpoints_turn().await?;
-        while self.vault.commit(Priority::Upkeep, |snapshot| self.plan_start(snapshot)).await?
-            == SWEEP_BATCH_MAX
-        {}
-        while self.vault.commit(Priority::Upkeep, |snapshot| self.plan_removal(snapshot)).await?
-            == SWEEP_BATCH_MAX
-        {}
+        let vault = self.vault;
+        let start = |snapshot: &Snapshot| self.plan_start(snapshot);
+        while by.commit(vault, Priority::Audit, start).await? == SWEEP_BATCH_MAX {}
+        let removal = |snapshot: &Snapshot| self.plan_removal(snapshot);
+        while by.commit(vault, Priority::Audit, removal).await? == SWEEP_BATCH_MAX {}
         Ok(())
     }
 
@@ -343,7 +346,7 @@ impl Audit<'_> {
     ) -> Result<(), Error> {
         let whole = self.verify_digests(snapshot, report)?;
         let own = Some(self.vault.keys().system().signing().public());
-        let mut gone = Gone::new(snapshot, keys, whole.as_ref());
+        let mut ended = EndedRecords::new(snapshot, keys, whole.as_ref());
         let (mut closed, mut failure) = (Vec::new(), None);
         let expected = TrustAnchors { own, ..TrustAnchors::default() };
         let chain = Inspection::new(snapshot, &expected)?.run(&mut |row| {
@@ -353,7 +356,7 @@ impl Audit<'_> {
                 return;
             };
             for (entry, number) in entries.iter().zip(row.sequence..) {
-                if let Err(error) = gone.take(&row.scope, number, entry) {
+                if let Err(error) = ended.take(&row.scope, number, entry) {
                     failure = Some(error);
                 }
             }
@@ -361,7 +364,7 @@ impl Audit<'_> {
         if let Some(failure) = failure {
             return Err(failure.into());
         }
-        gone.tell(report);
+        ended.report(report);
         report.audit_entries = chain.entries;
         for finding in chain.findings {
             report.find(format!("audit chain: {finding}"));

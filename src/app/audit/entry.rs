@@ -1,9 +1,11 @@
 //! Audit entries and the acts that they tell of.
 
-use crate::app::access::caller::Caller;
+use crate::app::audit::subject::Subject;
+use crate::app::caller::Caller;
 use crate::app::origin;
-use crate::app::webhooks::subject::Subject;
+use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, Actor, AuditEntry};
+use crate::domain::id::{TenantId, WebhookId};
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 
@@ -17,21 +19,21 @@ impl Caller {
         act: Act,
         subject: impl Into<Subject<'s>>,
         at: Timestamp,
-    ) -> Deed<'s> {
-        Deed { at, actor: self.actor(), act, subject: subject.into() }
+    ) -> AuditedAct<'s> {
+        AuditedAct { at, actor: self.actor(), act, subject: subject.into() }
     }
 }
 
 /// An act on a tenant's resource: its audit entry, and its event if webhooks tell of it.
 #[derive(Debug, Clone)]
-pub(in crate::app) struct Deed<'a> {
+pub(in crate::app) struct AuditedAct<'a> {
     pub(in crate::app) at: Timestamp,
     pub(in crate::app) actor: Actor,
     pub(in crate::app) act: Act,
     pub(in crate::app) subject: Subject<'a>,
 }
 
-impl Deed<'_> {
+impl AuditedAct<'_> {
     pub(in crate::app) fn entry(&self) -> AuditEntry {
         origin::entry(self.at, self.actor, self.act, self.subject.entity())
     }
@@ -43,6 +45,31 @@ pub(in crate::app) fn actor_of(caller: Option<&Caller>) -> Actor {
 }
 
 /// The expiry of a token.
-pub(in crate::app) fn expired(token: &Token, at: Timestamp) -> Deed<'_> {
-    Deed { at, actor: Actor::System, act: Act::Expire, subject: token.into() }
+pub(in crate::app) fn expired(token: &Token, at: Timestamp) -> AuditedAct<'_> {
+    AuditedAct { at, actor: Actor::System, act: Act::Expire, subject: token.into() }
+}
+
+/// The part of the audit log that a reader gets: the server's entries, or one tenant's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditScope {
+    Server,
+    Tenant(TenantId),
+}
+
+impl AuditScope {
+    pub(in crate::app) const fn bytes(&self) -> [u8; 16] {
+        match self {
+            Self::Server => SystemKeys::SCOPE,
+            Self::Tenant(id) => id.uuid().into_bytes(),
+        }
+    }
+}
+
+/// The effects of events outside of the file, after the commit.
+#[derive(Debug, Default)]
+pub(in crate::app) struct EventEffects {
+    /// The worker has something to deliver.
+    pub(in crate::app) has_events: bool,
+    /// Webhooks without room for an event.
+    pub(in crate::app) dropped: Vec<(TenantId, WebhookId)>,
 }

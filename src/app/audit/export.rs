@@ -3,8 +3,8 @@
 
 use uuid::Uuid;
 
-use crate::app::audit::Audit;
-use crate::app::audit::scope::AuditScope;
+use crate::app::Audit;
+use crate::app::audit::entry::AuditScope;
 use crate::app::error::Error;
 use crate::bounds::{AUDIT_EXPORT_ENTRIES_MAX, LOG_ROWS_EXAMINED_MAX};
 use crate::crypto::{Sha256, SystemKeys};

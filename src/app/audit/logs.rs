@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use crate::app::access::caller::Caller;
-use crate::app::audit::Audit;
+use crate::app::Audit;
+use crate::app::caller::Caller;
 use crate::app::error::{Error, Fault};
 use crate::bounds::{AUDIT_DISORDER, AUDIT_ROWS_AT_ONCE, LOG_ROWS_EXAMINED_MAX};
 use crate::domain::audit::{Act, AuditEntry, EntityKind};
@@ -58,7 +58,8 @@ impl Audit<'_> {
     ) -> Result<LogPage, Error> {
         // Reads that were answered before this request must be in the list.
         self.flush_reads().await?;
-        self.vault.walks.run(|| walk_logs(self, caller, query, start, size)).await?
+        let walk = || walk_logs(self, caller, query, start, size);
+        self.vault.walks.run(caller.party(), walk).await?
     }
 
     /// Seals the cursor: entries are numbered across all tenants, so a plain number would reveal

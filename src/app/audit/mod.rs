@@ -1,29 +1,27 @@
 //! The audit chain: each act becomes an entry in a sealed row, in the same change as its effect.
 //!
 //! Reads have no effect, so their entries are queued and written in batches ([`reads`]). An act
-//! that cannot be audited is refused: a read is not answered before its entry is queued.
+//! that cannot be audited is refused: a read is not answered before its entry is queued, and an
+//! operation that fails after it opened a value has an entry too ([`opened`]).
 
 mod checkpoint;
 pub(in crate::app) mod entry;
 mod export;
 mod logs;
-pub(in crate::app) mod read_queue;
-mod reads;
+pub(in crate::app) mod opened;
+pub(in crate::app) mod reads;
 mod records;
-mod refusal_places;
 mod refusal_rows;
 pub(in crate::app) mod refusals;
-pub(in crate::app) mod scope;
+pub(in crate::app) mod subject;
 pub(in crate::app) mod watch;
 
-use crate::app::access::caller::Caller;
-use crate::app::audit::entry::Deed;
-use crate::app::audit::read_queue::ReadQueue;
+use crate::app::audit::entry::AuditedAct;
+use crate::app::audit::reads::ReadQueue;
+use crate::app::audit::subject::Subject;
+use crate::app::caller::Caller;
 use crate::app::error::{Error, Fault};
-use crate::app::origin;
-use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
-use crate::app::vault::Vault;
-use crate::app::webhooks::subject::Subject;
+use crate::app::{Audit, Vault, origin};
 use crate::bounds::{AUDIT_RETENTION_DAYS, AUDIT_ROW_ENTRIES_MAX};
 use crate::crypto::Identity;
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
@@ -34,27 +32,14 @@ use crate::store::chain::AuditRow;
 use crate::store::record::{decode_audit, encode_audit};
 use crate::store::{Change, SealedEntries, Table};
 
-pub use crate::store::chain::{ChainReport, Receipt, TrustAnchors};
-pub use crate::store::record::{decode_receipt, encode_receipt};
+pub use crate::store::chain::{ChainReport, Receipt, TrustAnchors, decode_receipt, encode_receipt};
 pub use checkpoint::AuditStatus;
+pub use entry::AuditScope;
 pub use export::{ExportQuery, ExportedEntry, digest_of};
 pub use logs::{LogPage, LogQuery, LogStart};
-pub use read_queue::AuditReads;
+pub use reads::AuditReads;
 pub use refusal_rows::{RefusalPace, WrittenRefusals};
 pub use refusals::RefusedAttempt;
-pub use scope::AuditScope;
-
-/// The audit chain: writing entries, checkpoints, listing, export and inspection.
-#[derive(Debug, Clone, Copy)]
-pub struct Audit<'a> {
-    pub(in crate::app) vault: &'a Vault,
-}
-
-impl Vault {
-    pub const fn audit(&self) -> Audit<'_> {
-        Audit { vault: self }
-    }
-}
 
 /// The operator's settings for the audit chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,11 +97,11 @@ impl Audit<'_> {
     }
 
     /// The change that adds the entries of a tenant, and the events of webhooks that tell of them.
-    pub(super) fn deeds(self, tenant: TenantId, deeds: &[Deed<'_>]) -> Change {
-        let entries: Vec<_> = deeds.iter().map(Deed::entry).collect();
+    pub(super) fn acts(self, tenant: TenantId, acts: &[AuditedAct<'_>]) -> Change {
+        let entries: Vec<_> = acts.iter().map(AuditedAct::entry).collect();
         let rows = rows(self.vault, AuditScope::Tenant(tenant), &entries);
-        let event = |deed: &Deed<'_>| self.vault.webhooks().event(tenant, deed);
-        deeds.iter().fold(rows, |change, deed| change.and(event(deed)))
+        let event = |act: &AuditedAct<'_>| self.vault.webhooks().event(tenant, act);
+        acts.iter().fold(rows, |change, act| change.and(event(act)))
     }
 
     /// The change that adds one entry of a tenant, and its event.
@@ -128,7 +113,7 @@ impl Audit<'_> {
         subject: impl Into<Subject<'s>>,
         at: Timestamp,
     ) -> Change {
-        self.deeds(tenant, &[Deed { at, actor, act, subject: subject.into() }])
+        self.acts(tenant, &[AuditedAct { at, actor, act, subject: subject.into() }])
     }
 
     /// The change that adds one entry for an act of this caller, and its event.
@@ -153,18 +138,6 @@ impl Audit<'_> {
         }
     }
 
-    /// Notes reads of the tokens that a write found and did not change, since its answer shows
-    /// them.
-    pub(super) async fn note_found<'w>(
-        self,
-        caller: &Caller,
-        written: impl Iterator<Item = &'w WriteOutcome>,
-    ) -> Result<(), Error> {
-        let found = written.filter(|written| written.origin == TokenOrigin::Read);
-        let found: Vec<_> = found.map(|it| Entity::token(&it.shown.token)).collect();
-        self.note_reads(caller, found.into_iter(), self.vault.now()).await
-    }
-
     /// Notes reads of the tokens in a replayed answer, which shows them once more.
     pub async fn note_replay(self, caller: &Caller, replay: &Replay) -> Result<(), Error> {
         self.note_reads(caller, replay.shown.iter().cloned(), self.vault.now()).await
@@ -178,7 +151,7 @@ const fn place(scope: &[u8; 16]) -> Identity<'_> {
 }
 
 /// The change that adds rows with these entries to the chain, to be combined with the change that has
-/// their effect. Entries of tenants go through [`Audit::deeds`], which adds their events.
+/// their effect. Entries of tenants go through [`Audit::acts`], which adds their events.
 pub(in crate::app) fn rows(vault: &Vault, scope: AuditScope, entries: &[AuditEntry]) -> Change {
     let scope = scope.bytes();
     let mut change = Change::new();

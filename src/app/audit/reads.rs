@@ -2,23 +2,24 @@
 //! committed together.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::sync::oneshot;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::{Mutex, Notify, oneshot};
 
-use crate::app::access::caller::Caller;
-use crate::app::audit::read_queue::{AuditReads, ReadNote, SubmittedReads};
-use crate::app::audit::scope::AuditScope;
-use crate::app::audit::{Audit, rows};
+use crate::app::audit::entry::AuditScope;
+use crate::app::audit::entry::EventEffects;
+use crate::app::audit::rows;
+use crate::app::caller::Caller;
 use crate::app::error::Error;
-use crate::app::origin;
-use crate::app::vault::Vault;
-use crate::bounds::{AUDIT_CHANGE_ENTRIES_MAX, AUDIT_READS_WAIT, AUDIT_RETRY};
+use crate::app::{Audit, Vault, origin};
+use crate::bounds::{AUDIT_CHANGE_ENTRIES_MAX, AUDIT_QUEUE_MAX, AUDIT_READS_WAIT, AUDIT_RETRY};
 use crate::domain::audit::{Act, AuditEntry, Entity};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
-use crate::store::{Change, CommitFailure};
+use crate::store::{Change, CommitFailure, Snapshot, Verdict};
 
 impl Audit<'_> {
     /// Queues an entry that the caller reads this entity. The read must not be answered before this
@@ -75,6 +76,21 @@ impl Audit<'_> {
         until(wait).await
     }
 
+    /// Queues entries of an operation that was dropped and cannot wait. If the queue is full, they go
+    /// to the writer directly.
+    pub(super) fn note_abandoned(self, tenant: TenantId, entries: Vec<AuditEntry>) {
+        if let Ok(places) = self.vault.reads.sender.try_reserve_many(entries.len()) {
+            for (place, entry) in places.zip(entries) {
+                place.send(ReadNote { tenant, entry, has_event: false, written: None });
+            }
+            self.vault.reads.announce();
+        } else {
+            let change = rows(self.vault, AuditScope::Tenant(tenant), &entries);
+            // A store that takes no change answers no request either.
+            drop(self.vault.store.submit(change.passing_over_closed()));
+        }
+    }
+
     /// Writes queued reads for as long as the server runs. Returns when the store no longer accepts
     /// them; from then on no read is answered.
     pub async fn write_reads(self) {
@@ -95,7 +111,7 @@ impl Audit<'_> {
         let mut outbox = self.vault.reads.outbox.lock().await;
         self.vault.reads.is_known.store(false, Ordering::SeqCst);
         // An earlier flush may have been cancelled after it submitted entries.
-        outbox.hear().await?;
+        outbox.hear(self.vault).await?;
         let mut left = outbox.taken.len().saturating_add(outbox.queue.len());
         while left > 0 {
             while outbox.taken.len() < left.min(AUDIT_CHANGE_ENTRIES_MAX) {
@@ -108,13 +124,16 @@ impl Audit<'_> {
             let count = outbox.taken.len();
             // Events are sealed under a tenant's key, which a rotation must not destroy before they
             // are queued.
-            let _epoch = self.vault.snapshot()?.epoch();
-            let change = rows_of(self.vault, &outbox.taken).passing_over_closed();
+            let snapshot = self.vault.snapshot()?;
+            let _epoch = snapshot.epoch();
+            let change = rows_of(self.vault, &snapshot, &outbox.taken).passing_over_closed();
+            let (change, effects) = self.vault.webhooks().write_events(&snapshot, change);
+            drop(snapshot);
             match self.vault.store.submit(change) {
                 Ok(verdict) => {
                     let written = outbox.taken.drain(..).filter_map(|noted| noted.written);
-                    let written = written.collect();
-                    outbox.handed = Some(SubmittedReads { verdict: Box::pin(verdict), written });
+                    let (written, verdict) = (written.collect(), Box::pin(verdict));
+                    outbox.handed = Some(SubmittedReads { verdict, written, effects });
                 }
                 Err(CommitFailure::QueueFull | CommitFailure::Unavailable) => {
                     tokio::time::sleep(AUDIT_RETRY).await;
@@ -126,7 +145,7 @@ impl Audit<'_> {
                     return Err(Error::Stopped);
                 }
             }
-            outbox.hear().await?;
+            outbox.hear(self.vault).await?;
             left = left.saturating_sub(count);
         }
         Ok(())
@@ -134,9 +153,10 @@ impl Audit<'_> {
 }
 
 /// The entries of reads by tenant, and the events of those that webhooks want to know of.
-fn rows_of(vault: &Vault, noted: &[ReadNote]) -> Change {
-    let events = noted.iter().filter(|note| note.has_event).fold(Change::new(), |change, note| {
-        change.and(vault.webhooks().read_event(note.tenant, &note.entry))
+fn rows_of(vault: &Vault, snapshot: &Snapshot, noted: &[ReadNote]) -> Change {
+    let wanted = noted.iter().filter(|note| note.has_event && !note.entry.act.is_failure());
+    let events = wanted.fold(Change::new(), |change, note| {
+        change.and(vault.webhooks().read_event(snapshot, note.tenant, &note.entry))
     });
     let mut by_tenant: BTreeMap<TenantId, Vec<AuditEntry>> = BTreeMap::new();
     for ReadNote { tenant, entry, .. } in noted {
@@ -166,4 +186,104 @@ async fn until(written: Option<oneshot::Receiver<()>>) -> Result<(), Error> {
 /// The queue closes when the store has failed or is closed.
 const fn stopped<T>(_: &T) -> Error {
     Error::Stopped
+}
+
+/// The moment from which a read may be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditReads {
+    /// After its entry is queued.
+    Batched,
+    /// After its entry is durable.
+    Strict,
+}
+
+#[derive(Debug)]
+pub(in crate::app) struct ReadQueue {
+    pub(super) mode: AuditReads,
+    pub(super) sender: Sender<ReadNote>,
+    pub(super) outbox: Mutex<Outbox>,
+    /// True from the first queued entry until the flusher starts to empty the queue.
+    pub(super) is_known: AtomicBool,
+    pub(super) wake: Notify,
+}
+
+#[derive(Debug)]
+pub(super) struct ReadNote {
+    pub(super) tenant: TenantId,
+    pub(super) entry: AuditEntry,
+    /// True if a webhook wants to know of the read.
+    pub(super) has_event: bool,
+    /// Signalled when the entry is durable.
+    pub(super) written: Option<oneshot::Sender<()>>,
+}
+
+/// The receiving end of the queue. Entries that were taken from the queue stay here until the
+/// writer's verdict arrives, so that a cancelled flush loses neither entries nor their waiters.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    pub(super) queue: Receiver<ReadNote>,
+    pub(super) taken: Vec<ReadNote>,
+    pub(super) handed: Option<SubmittedReads>,
+}
+
+/// Entries that were submitted to the writer.
+pub(super) struct SubmittedReads {
+    pub(super) verdict: Pin<Box<dyn Future<Output = Result<Verdict, CommitFailure>> + Send>>,
+    pub(super) written: Vec<oneshot::Sender<()>>,
+    effects: EventEffects,
+}
+
+impl Outbox {
+    /// Waits for the verdict on the submitted entries, then signals their waiters.
+    async fn hear(&mut self, vault: &Vault) -> Result<(), CommitFailure> {
+        let Some(handed) = &mut self.handed else { return Ok(()) };
+        let heard = handed.verdict.as_mut().await;
+        let Some(SubmittedReads { written, effects, .. }) = self.handed.take() else {
+            return Ok(());
+        };
+        if let Err(failure) = heard {
+            self.queue.close();
+            return Err(failure);
+        }
+        vault.webhooks().after_commit(effects);
+        for waiter in written {
+            // Sending fails if the client has disconnected; then no task needs the signal.
+            waiter.send(()).ok();
+        }
+        Ok(())
+    }
+}
+
+opaque_debug!(SubmittedReads);
+
+impl ReadQueue {
+    pub(in crate::app) fn new(mode: AuditReads) -> Self {
+        let (sender, queue) = channel(AUDIT_QUEUE_MAX);
+        Self {
+            mode,
+            sender,
+            outbox: Mutex::new(Outbox { queue, taken: Vec::new(), handed: None }),
+            is_known: AtomicBool::new(false),
+            wake: Notify::new(),
+        }
+    }
+
+    /// The two ends of the signal that an entry is durable. Only strict mode waits for it.
+    pub(super) fn waiter(&self) -> (Option<oneshot::Sender<()>>, Option<oneshot::Receiver<()>>) {
+        match self.mode {
+            AuditReads::Batched => (None, None),
+            AuditReads::Strict => {
+                let (written, wait) = oneshot::channel();
+                (Some(written), Some(wait))
+            }
+        }
+    }
+
+    /// Wakes the flusher. Call this after queueing: the flusher clears the flag before it takes
+    /// entries, so it misses none.
+    pub(super) fn announce(&self) {
+        if !self.is_known.swap(true, Ordering::SeqCst) {
+            self.wake.notify_one();
+        }
+    }
 }

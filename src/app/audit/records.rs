@@ -5,22 +5,19 @@ use std::collections::{BTreeMap, HashSet};
 
 use uuid::Uuid;
 
-use crate::app::audit::Audit;
+use crate::app::Audit;
 use crate::app::error::Error;
-use crate::app::upkeep::verify::Report;
+use crate::app::findings::Report;
 use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, AuditEntry, EntityKind};
-use crate::domain::id::{
-    AccessSessionId, ApplicationId, ClientKeyId, ProxyId, SessionId, TenantId, TokenId,
-    TokenIntentId, WebhookId,
-};
+use crate::domain::id::{SessionId, TenantId, TokenId};
 use crate::store::chain::{Checkpoint, RecordState};
 use crate::store::{DigestState, RecordDigests, Snapshot, StorageFailure, Table, tables};
 
 /// Records that are in the file although their newest entry in the chain deleted or expired them.
 /// Only such records are kept in memory; an intact file has none.
 #[derive(Debug)]
-pub(super) struct Gone<'a> {
+pub(super) struct EndedRecords<'a> {
     snapshot: &'a Snapshot,
     /// Ids of the listed API keys.
     keys: &'a HashSet<Uuid>,
@@ -33,7 +30,7 @@ pub(super) struct Gone<'a> {
     uncounted: Option<u64>,
 }
 
-impl<'a> Gone<'a> {
+impl<'a> EndedRecords<'a> {
     pub(super) fn new(
         snapshot: &'a Snapshot,
         keys: &'a HashSet<Uuid>,
@@ -70,14 +67,17 @@ impl<'a> Gone<'a> {
             | Act::ExportFailed
             | Act::GrantReveal
             | Act::Invoke
+            | Act::InvokeFailed
             | Act::Read
+            | Act::ReadFailed
             | Act::Refuse
             | Act::Restore
             | Act::Rotate
             | Act::Start
             | Act::Stop
             | Act::Update
-            | Act::Use => false,
+            | Act::Use
+            | Act::UseFailed => false,
         };
         if ends {
             self.note_uncounted(kind, number);
@@ -103,28 +103,17 @@ impl<'a> Gone<'a> {
         kind: EntityKind,
         id: Uuid,
     ) -> Result<bool, StorageFailure> {
-        let tenant = TenantId::new(Uuid::from_bytes(*scope));
-        let (table, place) = match kind {
-            EntityKind::Application => {
-                (Table::Applications, tables::applications(tenant, ApplicationId::new(id)))
-            }
+        let table = match kind {
+            EntityKind::Application => Table::Applications,
             EntityKind::ApplicationKey => return Ok(self.keys.contains(&id)),
-            EntityKind::ClientKey => {
-                (Table::ClientKeys, tables::client_keys(tenant, ClientKeyId::new(id)))
-            }
-            EntityKind::Proxy => (Table::Proxies, tables::proxies(tenant, ProxyId::new(id))),
-            EntityKind::Session => {
-                (Table::Sessions, tables::sessions(tenant, AccessSessionId::new(id)))
-            }
-            EntityKind::ThreedsSession => {
-                (Table::ThreedsSessions, tables::threeds_sessions(SessionId::new(id), tenant))
-            }
-            EntityKind::Token => (Table::Tokens, tables::tokens(tenant, TokenId::new(id))),
-            EntityKind::TokenIntent => {
-                (Table::TokenIntents, tables::token_intents(tenant, TokenIntentId::new(id)))
-            }
-            EntityKind::Webhook => (Table::Webhooks, tables::webhooks(tenant, WebhookId::new(id))),
-            EntityKind::Tenant => (Table::Tenants, tables::tenants(TenantId::new(id))),
+            EntityKind::ClientKey => Table::ClientKeys,
+            EntityKind::Proxy => Table::Proxies,
+            EntityKind::Session => Table::Sessions,
+            EntityKind::Tenant => Table::Tenants,
+            EntityKind::ThreedsSession => Table::ThreedsSessions,
+            EntityKind::Token => Table::Tokens,
+            EntityKind::TokenIntent => Table::TokenIntents,
+            EntityKind::Webhook => Table::Webhooks,
             EntityKind::AuditChain
             | EntityKind::DataSubject
             | EntityKind::EncryptionKey
@@ -132,10 +121,19 @@ impl<'a> Gone<'a> {
             | EntityKind::Request
             | EntityKind::Vault => return Ok(false),
         };
+        let tenant = tables::tenant_of_scope(scope);
+        let place = if table == Table::Tenants {
+            tables::tenants(TenantId::new(id))
+        } else if table == Table::ThreedsSessions {
+            tables::threeds_sessions(tenant, SessionId::new(id))
+        } else {
+            // All others have keys of the same form.
+            tables::tokens(tenant, TokenId::new(id))
+        };
         Ok(self.snapshot.value(table, &place)?.is_some())
     }
 
-    pub(super) fn tell(self, report: &mut Report) {
+    pub(super) fn report(self, report: &mut Report) {
         for ((kind, id), (number, act)) in self.found {
             report.find(format!(
                 "{kind} {id}: entry {number} of the audit chain says that it was {act}, but its \

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::app::audit::entry::AuditScope;
 use crate::app::audit::refusals::{RefusalTable, RefusedAttempt, RefusedRow};
-use crate::app::audit::scope::AuditScope;
-use crate::app::audit::{Audit, rows};
+use crate::app::audit::rows;
 use crate::app::error::{Error, Fault};
-use crate::app::vault::Vault;
+use crate::app::{Audit, Vault};
 use crate::bounds::{REFUSALS_CALM_MAX, REFUSALS_PERIOD, REFUSALS_PERIOD_MAX, REFUSALS_WAIT};
 use crate::domain::audit::AuditEntry;
 use crate::domain::time::Timestamp;

@@ -6,20 +6,21 @@
 //! fewest attempts are joined: those of one client, then those of one wide network, then all.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use crate::app::audit::refusal_places::{Place, common_origin};
-use crate::app::audit::scope::AuditScope;
+use crate::app::audit::entry::AuditScope;
 use crate::bounds::{
     REFUSAL_ROUTES_OF_CLIENT_MAX, REFUSAL_ROWS_MAX, REFUSAL_ROWS_OF_STRANGERS_MAX,
     REFUSAL_ROWS_OF_TENANT_MAX,
 };
 use crate::domain::audit::{Actor, AuditEntry, Entity, EntityKind, RefusalReason, Refusals};
-use crate::domain::id::{ApplicationId, TenantId};
+use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::origin::Origin;
 use crate::domain::time::Timestamp;
+use crate::lock::Lock;
 use crate::metrics::Counter;
 
 /// The name of the route in a row of attempts to several routes.
@@ -39,7 +40,7 @@ pub struct RefusedAttempt {
 /// The table of refused attempts that are not written yet.
 #[derive(Debug)]
 pub(in crate::app) struct RefusalTable {
-    rows: Mutex<Rows>,
+    rows: Lock<Rows>,
     /// Signalled when an attempt is noted.
     pub(super) noted: Notify,
     counts: Vec<(RefusalReason, Counter)>,
@@ -54,12 +55,12 @@ struct Rows {
 
 /// The rows of a tenant, or of strangers.
 #[derive(Debug, Default)]
-struct ScopeRows(HashMap<Place, RefusedRow>);
+struct ScopeRows(HashMap<RefusalGroup, RefusedRow>);
 
 /// One row of the table.
 #[derive(Debug, Clone)]
 pub(super) struct RefusedRow {
-    place: Place,
+    place: RefusalGroup,
     tenant: Option<TenantId>,
     application: Option<ApplicationId>,
     route: &'static str,
@@ -72,7 +73,7 @@ pub(super) struct RefusedRow {
 impl Default for RefusalTable {
     fn default() -> Self {
         let counts = RefusalReason::ALL.iter().map(|reason| (*reason, Counter::default()));
-        Self { rows: Mutex::default(), noted: Notify::new(), counts: counts.collect() }
+        Self { rows: Lock::default(), noted: Notify::new(), counts: counts.collect() }
     }
 }
 
@@ -84,26 +85,26 @@ impl RefusalTable {
         }
         let refusals = Refusals { reason, count: 1, first_at: at, last_at: at };
         let row = RefusedRow {
-            place: Place::of(attempt),
+            place: RefusalGroup::of(attempt),
             tenant: caller.map(|(tenant, _)| tenant),
             application: caller.map(|(_, application)| application),
             route: attempt.route,
             origin: Some(Arc::clone(&attempt.origin)),
             refusals,
         };
-        self.lock().add(row);
+        self.rows.lock().add(row);
         self.noted.notify_one();
     }
 
     /// Removes and returns all rows.
     pub(super) fn take(&self) -> Vec<RefusedRow> {
-        let Rows { by_scope, .. } = std::mem::take(&mut *self.lock());
+        let Rows { by_scope, .. } = std::mem::take(&mut *self.rows.lock());
         by_scope.into_values().flat_map(|scope| scope.0.into_values()).collect()
     }
 
     /// Puts rows back that could not be written.
     pub(super) fn put_back(&self, rows: Vec<RefusedRow>) {
-        let mut known = self.lock();
+        let mut known = self.rows.lock();
         for row in rows {
             known.add(row);
         }
@@ -114,10 +115,6 @@ impl RefusalTable {
     /// The attempts since the start, by reason.
     pub(in crate::app) fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.counts.iter().map(|(reason, count)| (reason.as_str(), count.get()))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Rows> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -148,7 +145,7 @@ impl ScopeRows {
     /// Beyond a few routes of a client, its attempts are in one row: otherwise a few clients could
     /// take all rows.
     fn add(&mut self, mut row: RefusedRow) {
-        if let Place::Route(..) = row.place
+        if let RefusalGroup::Route(..) = row.place
             && !self.0.contains_key(&row.place)
             && let Some(wider) = row.place.wider()
         {
@@ -230,6 +227,119 @@ impl RefusedRow {
     }
 }
 
+/// Attempts with equal places are in one row.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum RefusalGroup {
+    Route(&'static str, Caller),
+    /// All routes.
+    Caller(Caller),
+    /// All callers of a wide network.
+    Wide(RefusalReason, IpAddr),
+    /// All others.
+    Other(RefusalReason),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Caller {
+    reason: RefusalReason,
+    key: Option<KeyId>,
+    network: Option<IpAddr>,
+    uid: Option<u32>,
+}
+
+impl RefusalGroup {
+    pub(super) fn of(attempt: &RefusedAttempt) -> Self {
+        let RefusedAttempt { reason, route, ref origin, .. } = *attempt;
+        let network = origin.address.map(network_of);
+        let uid = origin.user.as_ref().map(|user| user.uid);
+        Self::Route(route, Caller { reason, key: origin.key(), network, uid })
+    }
+
+    /// The next place, which holds more attempts. `None` if this one holds all of its reason.
+    pub(super) fn wider(&self) -> Option<Self> {
+        match self {
+            Self::Route(_, caller) => Some(Self::Caller(caller.clone())),
+            Self::Caller(Caller { reason, network, .. }) => Some(match network {
+                Some(network) => Self::Wide(*reason, wide_network_of(*network)),
+                None => Self::Other(*reason),
+            }),
+            Self::Wide(reason, _) => Some(Self::Other(*reason)),
+            Self::Other(_) => None,
+        }
+    }
+
+    /// The order in which rows with this place and number of attempts move to wider places: first the
+    /// routes are given up, then the clients with the fewest attempts.
+    pub(super) const fn order(&self, attempts: u64) -> (bool, u64, bool) {
+        match self {
+            Self::Route(..) => (false, attempts, false),
+            Self::Caller(_) => (true, attempts, false),
+            Self::Wide(..) | Self::Other(_) => (true, attempts, true),
+        }
+    }
+
+    /// True for two routes that the same client asked for.
+    pub(super) fn shares_client(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Route(_, one), Self::Route(_, two)) => {
+                (one.network, one.uid) == (two.network, two.uid)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The parts that two origins have in common, and the trace of the first.
+pub(super) fn common_origin(one: &Arc<Origin>, two: &Origin) -> Option<Arc<Origin>> {
+    let address = match (one.address, two.address) {
+        (Some(one), Some(two)) => common_network(one, two),
+        _ => None,
+    };
+    let key = one.key().filter(|key| two.key() == Some(*key));
+    let user = one.user.clone().filter(|user| two.user.as_ref() == Some(user));
+    if (address, key) == (one.address, one.key()) && user == one.user {
+        return Some(Arc::clone(one));
+    }
+    if address.is_none() && key.is_none() && user.is_none() {
+        return None;
+    }
+    Some(Arc::new(Origin::new(address, key, one.trace.clone(), user)))
+}
+
+/// The smallest network that holds both, by its first address.
+fn common_network(one: IpAddr, two: IpAddr) -> Option<IpAddr> {
+    if one == two {
+        return Some(one);
+    }
+    let equal = |of: fn(IpAddr) -> IpAddr| Some(of(one)).filter(|network| *network == of(two));
+    equal(network_of).or_else(|| equal(wide_network_of))
+}
+
+/// The part of an address that one customer holds, as for the rate limits: the whole IPv4 address,
+/// the first 64 bits of an IPv6 address.
+fn network_of(address: IpAddr) -> IpAddr {
+    first_bits(address, 32, 64)
+}
+
+/// The part of an address that one site holds: the first 24 bits of an IPv4 address, the first 48 of
+/// an IPv6 address.
+fn wide_network_of(address: IpAddr) -> IpAddr {
+    first_bits(address, 24, 48)
+}
+
+fn first_bits(address: IpAddr, of_v4: u32, of_v6: u32) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let rest = u32::BITS.saturating_sub(of_v4);
+            IpAddr::V4(Ipv4Addr::from_bits(address.to_bits() >> rest << rest))
+        }
+        IpAddr::V6(address) => {
+            let rest = u128::BITS.saturating_sub(of_v6);
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> rest << rest))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use uuid::Uuid;
@@ -302,7 +412,7 @@ mod tests {
         let table = RefusalTable::default();
         let floods = u32::try_from(REFUSAL_ROWS_OF_STRANGERS_MAX).unwrap() * 3;
         for number in 0..floods {
-            let address = std::net::Ipv4Addr::from_bits(number).to_string();
+            let address = Ipv4Addr::from_bits(number).to_string();
             table.note(&attempt(&address, "ReadToken"), at(1));
         }
         // A tenant's attempt is not hidden by it.
@@ -350,7 +460,7 @@ mod tests {
         let table = RefusalTable::default();
         let most = u32::try_from(REFUSAL_ROWS_OF_STRANGERS_MAX).unwrap();
         let new = |number: u32| {
-            let address = std::net::Ipv4Addr::from_bits(0x0100_0000 + (number << 8)).to_string();
+            let address = Ipv4Addr::from_bits(0x0100_0000 + (number << 8)).to_string();
             table.note(&attempt(&address, "ReadToken"), at(1));
         };
         // Before the guesser comes, the table is full of clients with several attempts each.
@@ -396,5 +506,23 @@ mod tests {
         let rows = table.take();
         assert_eq!((rows.len(), total(&rows)), (1, 2));
         assert_eq!(rows[0].refusals.first_at, at(1));
+    }
+
+    #[test]
+    fn two_addresses_have_the_smallest_network_in_common_that_holds_both() {
+        for (one, two, expected) in [
+            ("192.0.2.1", "192.0.2.1", Some("192.0.2.1")),
+            ("192.0.2.1", "192.0.2.9", Some("192.0.2.0")),
+            ("192.0.2.0", "192.0.2.9", Some("192.0.2.0")),
+            ("192.0.2.1", "192.0.3.1", None),
+            ("2001:db8:1:2::1", "2001:db8:1:2::2", Some("2001:db8:1:2::")),
+            ("2001:db8:1:2::", "2001:db8:1:3::2", Some("2001:db8:1::")),
+            ("2001:db8:1::", "2001:db8:1:3::2", Some("2001:db8:1::")),
+            ("2001:db8:1::1", "2001:db8:2::1", None),
+            ("192.0.2.1", "2001:db8::1", None),
+        ] {
+            let common = common_network(one.parse().unwrap(), two.parse().unwrap());
+            assert_eq!(common, expected.map(|text| text.parse().unwrap()), "{one} {two}");
+        }
     }
 }

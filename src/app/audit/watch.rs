@@ -1,11 +1,12 @@
 //! A running server's knowledge of its audit chain: the time of the last signature, and the first
 //! problem that was found.
 
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::domain::time::Timestamp;
+use crate::lock::Lock;
 
 /// A reason not to trust the chain. The vault is still served: refusing requests would not repair
 /// the chain.
@@ -26,7 +27,7 @@ pub enum AuditFinding {
 #[derive(Debug)]
 pub(in crate::app) struct ChainWatch {
     /// The last time at which the chain was signed to its end.
-    signed: Mutex<Moment>,
+    signed: Lock<Moment>,
     pub(super) tail_is_known: AtomicBool,
     /// The first finding; later ones are dropped.
     finding: OnceLock<AuditFinding>,
@@ -44,7 +45,7 @@ struct Moment {
 impl ChainWatch {
     pub(in crate::app) fn new(now: Timestamp) -> Self {
         Self {
-            signed: Mutex::new(Moment { monotonic: Instant::now(), at: now }),
+            signed: Lock::new(Moment { monotonic: Instant::now(), at: now }),
             tail_is_known: AtomicBool::new(false),
             finding: OnceLock::new(),
             is_told: AtomicBool::new(false),
@@ -53,13 +54,13 @@ impl ChainWatch {
 
     /// Notes that the chain is signed to the end that it had at this moment.
     pub(super) fn set_signed(&self, at: Timestamp) {
-        let mut signed = self.signed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut signed = self.signed.lock();
         *signed = Moment { monotonic: Instant::now(), at };
     }
 
     /// The time since the last signature, by the clock that shows more.
     pub(in crate::app) fn since_signed(&self, now: Timestamp) -> Duration {
-        let signed = *self.signed.lock().unwrap_or_else(PoisonError::into_inner);
+        let signed = *self.signed.lock();
         now.since(signed.at).max(signed.monotonic.elapsed())
     }
 
@@ -108,7 +109,7 @@ mod tests {
         let watch = ChainWatch::new(now.plus(Duration::from_hours(24)));
         assert!(watch.since_signed(now) < Duration::from_mins(1));
         let early = Instant::now().checked_sub(Duration::from_mins(11));
-        watch.signed.lock().unwrap().monotonic = early.unwrap();
+        watch.signed.lock().monotonic = early.unwrap();
         assert!(watch.since_signed(now) >= Duration::from_mins(11));
         watch.set_signed(now);
         assert!(watch.since_signed(now) < Duration::from_mins(1));

@@ -13,15 +13,24 @@ use crate::crypto::ClientMessage;
 use crate::domain::id::ClientKeyId;
 use crate::threeds::message::repeated;
 
-/// The members of a header. `typ` and `cty` describe the message and change nothing.
+/// The members of a header. `typ` describes the message and changes nothing.
 const HEADER: &[&str] = &["alg", "cty", "enc", "epk", "kid", "typ"];
 const EPHEMERAL_KEY: &[&str] = &["crv", "kty", "x"];
 
 /// The bytes of the tag behind the cipher text.
 const TAG_BYTES: usize = 16;
 
+/// A message, with the members of its header that the vault reads.
+pub(super) struct Message<'a> {
+    /// The client encryption key.
+    pub(super) key: ClientKeyId,
+    /// The type of token that the client encrypted the value for (`cty`), if it says one.
+    pub(super) kind: Option<String>,
+    pub(super) sealed: ClientMessage<'a>,
+}
+
 /// `None` for any text that is not such a message.
-pub(super) fn parse(text: &str) -> Option<(ClientKeyId, ClientMessage<'_>)> {
+pub(super) fn parse(text: &str) -> Option<Message<'_>> {
     let mut parts = text.split('.');
     let mut part = || parts.next();
     let (protected, encrypted_key) = (part()?, part()?);
@@ -29,16 +38,17 @@ pub(super) fn parse(text: &str) -> Option<(ClientKeyId, ClientMessage<'_>)> {
     if !encrypted_key.is_empty() || part().is_some() {
         return None;
     }
-    let (key, ephemeral) = header(protected)?;
+    let (key, kind, ephemeral) = header(protected)?;
     let tag: [u8; TAG_BYTES] = exactly(tag)?;
     let mut sealed = URL_SAFE_NO_PAD.decode(cipher_text).ok()?;
     sealed.extend_from_slice(&tag);
     let authenticated = protected.as_bytes();
-    Some((key, ClientMessage { ephemeral, iv: exactly(iv)?, sealed, authenticated }))
+    let sealed = ClientMessage { ephemeral, iv: exactly(iv)?, sealed, authenticated };
+    Some(Message { key, kind, sealed })
 }
 
-/// The client encryption key that the header names, and the client's own public key.
-fn header(protected: &str) -> Option<(ClientKeyId, [u8; 32])> {
+/// The client encryption key and the type that the header names, and the client's own public key.
+fn header(protected: &str) -> Option<(ClientKeyId, Option<String>, [u8; 32])> {
     // Four characters hold three bytes.
     if protected.len() > JWE_HEADER_BYTES_MAX.saturating_mul(4).div_ceil(3) {
         return None;
@@ -62,7 +72,11 @@ fn header(protected: &str) -> Option<(ClientKeyId, [u8; 32])> {
         return None;
     }
     let key = ClientKeyId::parse(header.get("kid")?.as_str()?)?;
-    Some((key, exactly(ephemeral.get("x")?.as_str()?)?))
+    let kind = match header.get("cty") {
+        Some(kind) => Some(String::from(kind.as_str()?)),
+        None => None,
+    };
+    Some((key, kind, exactly(ephemeral.get("x")?.as_str()?)?))
 }
 
 /// The members of an object that has no others than these.
@@ -101,14 +115,16 @@ mod tests {
     #[test]
     fn a_message_has_five_parts_and_names_its_key() {
         let text = message(&valid().to_string());
-        let (key, parsed) = parse(&text).unwrap();
-        assert_eq!(key.to_string(), KEY);
+        let Message { key, kind, sealed: parsed } = parse(&text).unwrap();
+        assert_eq!((key.to_string().as_str(), kind), (KEY, None));
         assert_eq!((parsed.ephemeral, parsed.iv), ([3; 32], [1; 12]));
         assert_eq!(parsed.sealed, [b"text".as_slice(), &[2; 16]].concat());
         assert_eq!(parsed.authenticated, text.split('.').next().unwrap().as_bytes());
         let mut described = valid();
         described["typ"] = json!("JOSE");
-        assert!(parse(&message(&described.to_string())).is_some());
+        described["cty"] = json!("card");
+        let parsed = parse(&message(&described.to_string())).unwrap().kind;
+        assert_eq!(parsed.as_deref(), Some("card"));
     }
 
     #[test]
@@ -134,6 +150,8 @@ mod tests {
         check("epk.x", json!(encode(&[3; 31])));
         check("epk.x", json!(encode(&[3; 33])));
         check("epk.d", json!(encode(&[3; 32])));
+        check("cty", json!(null));
+        check("cty", json!(["card"]));
         check("crit", json!(["exp"]));
         check("crit", json!([]));
         check("zip", json!("DEF"));

@@ -6,12 +6,16 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Map, Value};
 
-use crate::app::access::caller::Caller;
-use crate::app::client_keys::{ClientKeys, find_client_key, jwe};
+use crate::app::ClientKeys;
+use crate::app::audit::opened::Opened;
+use crate::app::caller::Caller;
+use crate::app::client_keys::jwe;
 use crate::app::error::{Error, Fault};
+use crate::app::records;
 use crate::bounds::{ENCRYPTED_COUNT_MAX, ENCRYPTED_VALUES_MAX, JSON_DEPTH_MAX};
 use crate::crypto::ClientKeyPair;
-use crate::domain::id::ClientKeyId;
+use crate::domain::audit::Act;
+use crate::domain::client_key::ClientKey;
 use crate::domain::json_count::count_values;
 use crate::domain::merge_patch::is_within;
 use crate::domain::time::Timestamp;
@@ -23,62 +27,67 @@ const UNOPENED: &str =
 const NO_HEADER: &str = "The BT-ENCRYPTED header must be the base64 form of an encrypted value, or of \
                          an object of up to 20 of them.";
 
-/// The data that a client encrypted.
+/// The data that a client encrypted. `kind` is the type of token that the request names beside it,
+/// which is not authenticated: if the message names a type, it must be the same one.
 pub(in crate::app) fn open_encrypted(
     snapshot: &Snapshot,
     caller: &Caller,
     text: &str,
+    kind: Option<&str>,
     now: Timestamp,
+    opened: &Opened<'_>,
 ) -> Result<Secret<Value>, Error> {
-    let Some((id, message)) = jwe::parse(text) else { return Err(unopened()) };
-    let found = find_client_key(snapshot, &caller.keys, caller.tenant.id, id)?;
+    let Some(message) = jwe::parse(text) else { return Err(unopened()) };
+    if message.kind.is_some() && message.kind.as_deref() != kind {
+        return Err(unopened());
+    }
+    let found = records::find::<ClientKey>(snapshot, &caller.keys, message.key)?;
     let live = found.filter(|(key, _)| key.is_live(now));
     let (key, _) = live.ok_or_else(unopened)?;
-    let opened = ClientKeyPair::from_private(&key.private).open(message);
-    let plain = opened.ok().ok_or_else(unopened)?;
+    let plain = ClientKeyPair::from_private(&key.private).open(message.sealed);
+    let plain = plain.ok().ok_or_else(unopened)?;
+    opened.add(Act::Use, message.key.into());
     parse_plain(plain.expose()).ok_or_else(unopened)
 }
 
 impl ClientKeys<'_> {
     /// The values of a `BT-ENCRYPTED` header, for the variable `encrypted` of expressions: an object
     /// with `type` and `data`, or an object of such objects under the names that the client chose.
-    /// Returns the keys that opened them, too.
-    pub fn open_header(
+    pub(in crate::app) fn open_header(
         self,
         caller: &Caller,
         text: &str,
-    ) -> Result<(Secret<Value>, Vec<ClientKeyId>), Error> {
+        opened: &Opened<'_>,
+    ) -> Result<Secret<Value>, Error> {
         let decoded = ANY_PADDING.decode(text.trim()).ok();
         let parsed = decoded.and_then(|json| serde_json::from_slice::<Value>(&json).ok());
         let Some(Value::Object(members)) = parsed else { return Err(no_header()) };
         let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
-        let mut keys = Vec::new();
-        let mut one = |members: &Map<String, Value>| {
+        let one = |members: &Map<String, Value>| {
             let encrypted = members.get("encrypted").and_then(Value::as_str);
             let encrypted = encrypted.ok_or_else(no_header)?;
-            let mut data = open_encrypted(&snapshot, caller, encrypted, now)?;
-            keys.extend(jwe::parse(encrypted).map(|(key, _)| key));
-            let mut opened = Map::new();
+            let kind = members.get("type").and_then(Value::as_str);
+            let mut data = open_encrypted(&snapshot, caller, encrypted, kind, now, opened)?;
+            let mut value = Map::new();
             if let Some(kind) = members.get("type") {
-                opened.insert(String::from("type"), kind.clone());
+                value.insert(String::from("type"), kind.clone());
             }
-            opened.insert(String::from("data"), std::mem::take(data.expose_mut()));
-            Ok::<_, Error>(Value::Object(opened))
+            value.insert(String::from("data"), std::mem::take(data.expose_mut()));
+            Ok::<_, Error>(Value::Object(value))
         };
         if members.get("encrypted").is_some_and(Value::is_string) {
-            let opened = one(&members).map(Secret::new)?;
-            return Ok((opened, keys));
+            return one(&members).map(Secret::new);
         }
         if members.is_empty() || members.len() > ENCRYPTED_COUNT_MAX {
             return Err(no_header());
         }
         let mut all = Secret::new(Value::Object(Map::new()));
         for (name, value) in &members {
-            let opened = one(value.as_object().ok_or_else(no_header)?)?;
+            let value = one(value.as_object().ok_or_else(no_header)?)?;
             let impossible = Error::Internal(Fault::Impossible("an object is not an object"));
-            all.expose_mut().as_object_mut().ok_or(impossible)?.insert(name.clone(), opened);
+            all.expose_mut().as_object_mut().ok_or(impossible)?.insert(name.clone(), value);
         }
-        Ok((all, keys))
+        Ok(all)
     }
 }
 

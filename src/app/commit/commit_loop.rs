@@ -1,20 +1,24 @@
 //! The optimistic commit loop: decide on a snapshot, commit, and decide again when a concurrent
 //! change has invalidated the decision.
 
+use crate::app::Vault;
 use crate::app::commit::idempotency::Guard;
 use crate::app::error::{Error, Fault};
-use crate::app::vault::Vault;
 use crate::bounds::DECISIONS_MAX;
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
-use crate::store::{Change, Snapshot, Verdict};
+use crate::store::{Authority, Change, Snapshot, Verdict};
 
-/// Decides which changes are still accepted when the disk is nearly full.
+/// Decides which changes are still accepted when the disk is nearly full, and when another vault was
+/// promoted in place of this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum Priority {
+    /// Refused only below the hard floor, and accepted by a vault that was superseded. For audit
+    /// entries of reads, and for the signatures of the audit chain.
+    Audit,
     /// Refused as soon as free space is below the floor.
     Normal,
-    /// Refused only below the hard floor. For audit entries of reads, for removing records, for
-    /// revoking access, and for finishing work that began when there was space.
+    /// Refused only below the hard floor. For removing records, for revoking access, and for
+    /// finishing work that began when there was space.
     Upkeep,
 }
 
@@ -74,6 +78,21 @@ impl Vault {
     }
 }
 
+impl Authority {
+    /// Like [`Vault::commit`], for work that only these processes may do.
+    pub(in crate::app) async fn commit<T>(
+        self,
+        vault: &Vault,
+        priority: Priority,
+        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+    ) -> Result<T, Error> {
+        let decide = |snapshot: &Snapshot| {
+            decide(snapshot).map(|(change, outcome)| (change.by(self), outcome))
+        };
+        commit_loop(vault, priority, None, decide, |_| None).await
+    }
+}
+
 async fn commit_loop<T>(
     vault: &Vault,
     priority: Priority,
@@ -99,14 +118,18 @@ async fn commit_loop<T>(
                 return Ok((change, outcome));
             };
             let answer = answer(&outcome).ok_or(Error::Internal(Fault::BadAnswer))?;
-            let remembered = vault.idempotency().remember(&snapshot, guard, answer, now)?;
+            let remembered = vault.idempotency().remember(guard, answer, now)?;
             Ok((change.and(expected).and(remembered), outcome))
+        });
+        let decided = decided.map(|(change, outcome)| {
+            let (change, effects) = vault.webhooks().write_events(&snapshot, change);
+            (change, effects, outcome)
         });
         // The epoch makes a rotation of keys wait until the change is queued. The snapshot is
         // not needed for that long.
         let _epoch = snapshot.epoch();
         drop(snapshot);
-        let (change, outcome) = match decided {
+        let (change, effects, outcome) = match decided {
             Err(Error::NeedsCvcKey(name)) => {
                 vault.cvcs().make_key(name).await?;
                 continue;
@@ -114,7 +137,10 @@ async fn commit_loop<T>(
             decided => decided?,
         };
         match vault.store.commit(change).await? {
-            Verdict::Applied => return Ok(outcome),
+            Verdict::Applied => {
+                vault.webhooks().after_commit(effects);
+                return Ok(outcome);
+            }
             Verdict::Refused => refused = refused.saturating_add(1),
             // The tenant was deleted after its request was authenticated. Work for many tenants
             // decides again without this one.

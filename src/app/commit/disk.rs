@@ -9,6 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
+use crate::app::Vault;
+use crate::app::commit::commit_loop::Priority;
+use crate::app::error::Error;
 use crate::bounds::{DISK_HARD_FLOOR_PART, DISK_RECOVERY_PART};
 use crate::metrics::{Checks, Observe, Page, StatusValue};
 use crate::store::{DataDisk, Space};
@@ -50,13 +53,15 @@ pub(in crate::app) struct Allowance {
     state: DiskState,
 }
 
-pub(super) const CHANGES_REFUSED: &str =
+/// The answer to every change of a vault whose timeline has ended.
+const SUPERSEDED: &str = "Another vault was promoted in place of this one: changes are refused here. \
+                          Send them to that vault.";
+const CHANGES_REFUSED: &str =
     "The vault is read-only because its disk is nearly full; what it holds can be read.";
-pub(super) const ALL_REFUSED: &str =
-    "The vault's disk is full: it cannot keep a record of what is read.";
+const ALL_REFUSED: &str = "The vault's disk is full: it cannot keep a record of what is read.";
 
 impl DiskFloor {
-    pub(super) fn new(floor_bytes: u64, disk: Arc<dyn DataDisk>) -> Self {
+    fn new(floor_bytes: u64, disk: Arc<dyn DataDisk>) -> Self {
         Self {
             bytes: floor_bytes,
             disk,
@@ -70,12 +75,12 @@ impl DiskFloor {
         Allowance { floor_bytes: self.bytes, disk: Arc::clone(&self.disk), state: self.state() }
     }
 
-    pub(super) fn state(&self) -> DiskState {
+    fn state(&self) -> DiskState {
         DiskState::from_number(self.state.load(Ordering::Relaxed))
     }
 
     /// The free space, if it can be read, and the floor.
-    pub(super) fn room(&self) -> (Option<u64>, u64) {
+    pub(in crate::app) fn room(&self) -> (Option<u64>, u64) {
         (self.free_bytes(), self.bytes)
     }
 
@@ -144,6 +149,36 @@ impl DiskState {
             1 => Self::ReadOnly,
             _ => Self::Full,
         }
+    }
+}
+
+impl Vault {
+    /// Keeps this much of the disk free from now on. Without a floor there is always room.
+    pub fn keep_free(&mut self, floor_bytes: u64, disk: Arc<dyn DataDisk>) {
+        self.floor = Some(DiskFloor::new(floor_bytes, disk));
+    }
+
+    pub fn disk_state(&self) -> DiskState {
+        self.floor.as_ref().map_or(DiskState::Writable, DiskFloor::state)
+    }
+
+    /// Refuses a change of this priority when the disk lacks space for it, or when another vault goes
+    /// on in place of this one. Reads need their audit entries, so that these are still written.
+    pub(in crate::app) fn require_space(&self, priority: Priority) -> Result<(), Error> {
+        if priority != Priority::Audit && self.archive.is_superseded() {
+            return Err(Error::ReadOnly(SUPERSEDED));
+        }
+        match (self.disk_state(), priority) {
+            (DiskState::Writable, _)
+            | (DiskState::ReadOnly, Priority::Audit | Priority::Upkeep) => Ok(()),
+            (DiskState::ReadOnly, Priority::Normal) => Err(Error::ReadOnly(CHANGES_REFUSED)),
+            (DiskState::Full, _) => Err(Error::ReadOnly(ALL_REFUSED)),
+        }
+    }
+
+    /// Refuses a read when the disk lacks space for its audit entry.
+    pub fn require_space_for_audit(&self) -> Result<(), Error> {
+        self.require_space(Priority::Audit)
     }
 }
 

@@ -5,4 +5,3 @@ pub(in crate::app) mod commit_loop;
 pub(in crate::app) mod disk;
 pub(in crate::app) mod idempotency;
 pub(in crate::app) mod lanes;
-pub(in crate::app) mod space;

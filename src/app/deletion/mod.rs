@@ -15,13 +15,12 @@
 pub(in crate::app) mod state;
 mod walk;
 
-use crate::app::access::AccessControl;
-use crate::app::access::caller::Caller;
+use crate::app::TenantDeletion;
 use crate::app::audit::entry::actor_of;
+use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
-use crate::app::keys::rotation::facts::{KeyFacts, Rotation};
-use crate::app::vault::Vault;
+use crate::app::keys::facts::{KeyFacts, Rotation};
 use crate::crypto::version;
 use crate::domain::audit::Act;
 use crate::domain::id::TenantId;
@@ -30,18 +29,6 @@ use crate::store::tables::meta;
 use crate::store::{Change, Snapshot, Table, tables};
 
 pub use walk::DeletionStep;
-
-/// Deleting tenants.
-#[derive(Debug, Clone, Copy)]
-pub struct TenantDeletion<'a> {
-    pub(in crate::app) vault: &'a Vault,
-}
-
-impl<'a> AccessControl<'a> {
-    pub const fn deletion(self) -> TenantDeletion<'a> {
-        TenantDeletion { vault: self.vault }
-    }
-}
 
 impl TenantDeletion<'_> {
     /// Begins the deletion of a tenant, or finds that it has begun. `caller` is `None` when the

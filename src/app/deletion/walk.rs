@@ -1,44 +1,25 @@
 //! The walk that removes the rows of a deleted tenant, in steps.
 
+use crate::app::TenantDeletion;
 use crate::app::access::authenticate::open_api_key;
 use crate::app::commit::commit_loop::Priority;
-use crate::app::deletion::TenantDeletion;
 use crate::app::deletion::state::{self, DeletionWalk, DeletionWalks};
 use crate::app::error::Error;
 use crate::bounds::{DELETION_BATCH_MAX, DELETION_LOOKS_MAX};
 use crate::domain::id::TenantId;
 use crate::store::record::KeyRecord;
-use crate::store::tables::meta;
-use crate::store::{Change, Snapshot, Table, tables};
+use crate::store::tables::{OwnerPlace, meta};
+use crate::store::{Authority, Change, Snapshot, Table, tables};
 
-/// The tables that hold rows of tenants, in the order in which they are emptied. Codes come first,
-/// since the tenant's sealing keys do not protect them. A row that finds another one goes before
-/// it, so that the scrub and `verify` meet no row that leads to nothing. [`Table::Counts`] comes
-/// last: it holds the digest of the other rows.
-const EMPTIED: &[Table] = &[
-    Table::Cvcs,
-    Table::ApiKeys,
-    Table::KeyUses,
-    Table::ApplicationKeys,
-    Table::Applications,
-    Table::SessionKeys,
-    Table::Sessions,
-    Table::ProxyKeys,
-    Table::Proxies,
-    Table::ClientKeys,
-    Table::WebhookSchedule,
-    Table::WebhookDeliveries,
-    Table::Webhooks,
-    Table::TokenLists,
-    Table::TokenNames,
-    Table::Tokens,
-    Table::TokenIntents,
-    Table::ThreedsSessions,
-    Table::Expiries,
-    Table::Idempotency,
-    Table::IdempotencyAnswers,
-    Table::Counts,
-];
+/// The tables that a walk empties, in its order. The first change of a deletion removes the tenant
+/// and its keys; the last one removes its numbers, which hold the digest of the other rows.
+fn emptied() -> impl Iterator<Item = Table> {
+    let is_emptied = |table: &Table| {
+        table.owner_place() != OwnerPlace::Nobody
+            && !matches!(table, Table::Counts | Table::Keys | Table::Tenants)
+    };
+    Table::ALL.iter().copied().filter(is_emptied)
+}
 
 /// The outcome of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,13 +51,14 @@ impl TenantDeletion<'_> {
         self.take_step(&mut walks, tenant).await
     }
 
-    /// Takes one small step of the deletion of this tenant, if it is under way.
+    /// Takes one small step of the deletion of this tenant, if it is under way. An operator waits for
+    /// it, at any process.
     pub async fn step_of(self, tenant: TenantId) -> Result<DeletionStep, Error> {
         let mut walks = self.vault.deletions.walks.lock().await;
         if !self.is_under_way(tenant)? {
             return Ok(DeletionStep::Idle);
         }
-        self.take_step(&mut walks, tenant).await
+        self.by(Authority::Anyone).take_step(&mut walks, tenant).await
     }
 
     async fn take_step(
@@ -104,12 +86,14 @@ impl TenantDeletion<'_> {
             self.vault.cvcs().destroy_keys_of(tenant)?;
             walk.has_begun = true;
         }
-        match EMPTIED.get(walk.done).copied() {
-            None | Some(Table::Counts) => {
+        match emptied().nth(walk.done) {
+            None => {
                 // While the mark is there: the rows are gone from the log too when it is removed.
                 self.vault.store.forget().await?;
-                self.vault
-                    .commit(Priority::Upkeep, |snapshot| Ok((plan_end(snapshot, tenant)?, ())))
+                self.by
+                    .commit(self.vault, Priority::Upkeep, |snapshot| {
+                        Ok((plan_end(snapshot, tenant)?, ()))
+                    })
                     .await?;
                 Ok(DeletionStep::Finished(tenant))
             }
@@ -120,8 +104,8 @@ impl TenantDeletion<'_> {
             }
             Some(table) => {
                 let (removed, next) = self
-                    .vault
-                    .commit(Priority::Upkeep, |snapshot| {
+                    .by
+                    .commit(self.vault, Priority::Upkeep, |snapshot| {
                         let Stretch { keys, next } = stretch(snapshot, table, tenant, &walk.from)?;
                         let removed = keys.len();
                         Ok((removal(table, keys), (removed, next)))
@@ -146,8 +130,8 @@ impl TenantDeletion<'_> {
             walk.api_keys = self.vault.operator_walks.run(find).await??;
         }
         let rest = walk.api_keys.len().saturating_sub(DELETION_BATCH_MAX);
-        self.vault
-            .commit(Priority::Upkeep, |_| {
+        self.by
+            .commit(self.vault, Priority::Upkeep, |_| {
                 let forget = |change: Change, record: &KeyRecord| {
                     change.and(self.vault.access().forget_key(record))
                 };
@@ -181,7 +165,7 @@ fn stretch(
     tenant: TenantId,
     from: &[u8],
 ) -> Result<Stretch, Error> {
-    let range = table.range_of_tenant(tenant.bytes()).starting_after(from);
+    let range = table.rows_of(tenant.bytes()).starting_after(from);
     let (mut keys, mut looked_at): (Vec<_>, usize) = (Vec::new(), 0);
     for row in snapshot.range(&range)? {
         let (key, value) = row?;
@@ -230,21 +214,8 @@ mod tests {
     use crate::domain::tenant::{TenantKind, Threeds};
     use crate::domain::time::Timestamp;
     use crate::store::Verdict;
-    use crate::store::tables::{OwnerPlace, PendingDelivery};
+    use crate::store::tables::PendingDelivery;
     use crate::store::tests::block_on;
-
-    /// The first change of a deletion removes these.
-    const AT_ONCE: [Table; 2] = [Table::Keys, Table::Tenants];
-
-    #[test]
-    fn every_table_that_holds_rows_of_tenants_is_emptied() {
-        for table in Table::ALL {
-            let is_emptied = EMPTIED.contains(table) || AT_ONCE.contains(table);
-            let has_owner = table.owner_place() != OwnerPlace::Nobody;
-            assert_eq!(is_emptied, has_owner, "{}", table.name());
-        }
-        assert_eq!(EMPTIED.last(), Some(&Table::Counts));
-    }
 
     #[test]
     fn an_event_that_another_change_removed_is_not_subtracted_again() {
@@ -293,9 +264,9 @@ mod tests {
                     access.create_key(tenant, id, None, None, &plain).await.unwrap();
                 }
             }
-            access.deletion().begin(tenant, None).await.unwrap();
+            let deletion = vault.app.deletion();
+            deletion.begin(tenant, None).await.unwrap();
             let mut walk = DeletionWalk::default();
-            let deletion = access.deletion();
             let removed = deletion.remove_api_keys(&mut walk, tenant).await.unwrap();
             assert_eq!((removed, walk.api_keys.len()), (DELETION_BATCH_MAX, all - removed));
             let removed = deletion.remove_api_keys(&mut walk, tenant).await.unwrap();

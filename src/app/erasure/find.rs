@@ -6,14 +6,15 @@ use uuid::Uuid;
 
 use crate::app::erasure::Erasure;
 use crate::app::error::{Error, Fault};
+use crate::app::records;
 use crate::app::threeds::{SessionOwner, number_hash, open_session_owner};
-use crate::app::tokens::intents;
 use crate::app::tokens::rows::{self, Filter};
 use crate::bounds::ERASURE_RECORDS_MAX;
 use crate::crypto::TenantKeys;
 use crate::domain::container::Container;
 use crate::domain::erasure::Criterion;
 use crate::domain::id::{SessionId, TenantId, TokenId, TokenIntentId};
+use crate::domain::token_intent::TokenIntent;
 use crate::store::tables::TokenList;
 use crate::store::{Snapshot, Table, tables};
 
@@ -34,8 +35,6 @@ pub struct MatchingRecords {
 pub(super) struct KnownCards {
     /// The internal ids.
     pub(super) ids: HashSet<Uuid>,
-    /// The ids that callers use.
-    pub(super) names: HashSet<String>,
     pub(super) numbers: HashSet<String>,
 }
 
@@ -54,9 +53,7 @@ impl KnownCards {
         numbers: &HashSet<String>,
     ) {
         self.ids.extend(tokens.iter().map(|(id, _)| id.uuid()));
-        self.names.extend(tokens.iter().map(|(_, name)| name.clone()));
         self.ids.extend(intents.iter().map(|id| id.uuid()));
-        self.names.extend(intents.iter().map(ToString::to_string));
         self.numbers.extend(numbers.iter().cloned());
     }
 }
@@ -83,7 +80,7 @@ impl Erasure<'_> {
             let (_, keys) = self.vault.access().tenant_with_keys(&snapshot, tenant)?;
             let mut found = MatchingRecords::default();
             find_tokens(&snapshot, &keys, tenant, criterion, &mut found)?;
-            find_intents(&snapshot, &keys, tenant, criterion, &mut found)?;
+            find_intents(&snapshot, &keys, criterion, &mut found)?;
             let mut known = deleted.clone();
             known.extend(&found.tokens, &found.intents, &found.numbers);
             let look = SessionLook { snapshot: &snapshot, keys: &keys, tenant, criterion };
@@ -140,20 +137,17 @@ fn find_tokens(
 fn find_intents(
     snapshot: &Snapshot,
     keys: &TenantKeys,
-    tenant: TenantId,
     criterion: &Criterion,
     into: &mut MatchingRecords,
 ) -> Result<(), Error> {
     if matches!(criterion, Criterion::Metadata(_)) {
         return Ok(());
     }
-    for row in snapshot.range(&tables::token_intents_of(tenant))? {
-        let (key, _) = row?;
-        let (_, id) = tables::token_intent_of_key(&key).ok_or(Error::Internal(Fault::BadRecord))?;
-        let Some((intent, _)) = intents::find_by_id(snapshot, keys, tenant, id)? else { continue };
+    for row in records::rows_of::<TokenIntent>(snapshot, keys)? {
+        let (intent, _): (TokenIntent, _) = records::open(keys, &row?)?;
         if criterion.is_of_fingerprint(&intent.fingerprint) {
             into.numbers.extend(number_hash(keys, intent.kind, &intent.data));
-            into.intents.push(id);
+            into.intents.push(intent.id);
         }
         if into.intents.len() > ERASURE_RECORDS_MAX {
             break;
@@ -176,7 +170,7 @@ impl SessionLook<'_> {
         for row in self.snapshot.range(&Table::ThreedsSessions.whole())? {
             let (key, sealed) = row?;
             let of_key = tables::session_of_key(&key);
-            let (id, owner): (SessionId, _) = of_key.ok_or(Error::Internal(Fault::BadRecord))?;
+            let (owner, id): (_, SessionId) = of_key.ok_or(Error::Internal(Fault::BadRecord))?;
             if owner != self.tenant {
                 continue;
             }
@@ -198,10 +192,7 @@ impl SessionLook<'_> {
         if self.criterion.is_of_values(session.metadata.as_ref()) {
             return Ok(true);
         }
-        // A session that was kept without its origin names its token or intent alone.
-        let Some(origin) = &session.origin else {
-            return Ok(known.names.contains(&session.card));
-        };
+        let origin = &session.origin;
         let is_known = known.ids.contains(&origin.record);
         Ok(is_known
             || self.criterion.is_of_fingerprint(&origin.fingerprint)

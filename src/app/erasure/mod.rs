@@ -10,21 +10,24 @@ mod find;
 
 use uuid::Uuid;
 
-use crate::app::audit::entry::Deed;
+use crate::app::Vault;
+use crate::app::audit::entry::AuditedAct;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
-use crate::app::threeds::remove_session;
-use crate::app::tokens::{intents, rows};
-use crate::app::vault::Vault;
+use crate::app::records::{self, Record};
+use crate::app::tokens::rows;
 use crate::bounds::{ERASURE_BATCH_MAX, ERASURE_PASSES_MAX, ERASURE_RECORDS_MAX};
 use crate::crypto::TenantKeys;
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::erasure::Criterion;
 use crate::domain::id::{SessionId, TenantId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
+use crate::domain::token::Token;
+use crate::domain::token_intent::TokenIntent;
 use crate::store::chain::{AuditRow, Signers};
 use crate::store::record::{ErasureReceipt, SignedErasure};
-use crate::store::{Change, Snapshot, Table, tables};
+use crate::store::{Change, Snapshot, tables};
+use crate::threeds::session::Session;
 
 use find::KnownCards;
 pub use find::MatchingRecords;
@@ -119,88 +122,45 @@ impl Erasure<'_> {
         erased: &mut Erased,
     ) -> Result<(), Error> {
         for batch in found.sessions.chunks(ERASURE_BATCH_MAX) {
-            let gone = self.delete_sessions(tenant, batch).await?;
-            erased.sessions.extend(gone);
+            let remove = |snapshot: &Snapshot, keys: &TenantKeys, id: &Uuid| {
+                self.remove::<Session>(snapshot, keys, SessionId::new(*id))
+            };
+            erased.sessions.extend(self.delete_batch(tenant, batch, remove).await?);
         }
         for batch in found.intents.chunks(ERASURE_BATCH_MAX) {
-            let gone = self.delete_intents(tenant, batch).await?;
+            let remove = |snapshot: &Snapshot, keys: &TenantKeys, id: &TokenIntentId| {
+                self.remove::<TokenIntent>(snapshot, keys, *id)
+            };
+            let gone = self.delete_batch(tenant, batch, remove).await?;
             erased.cards.extend(&[], &gone, &found.numbers);
             erased.intents.extend(gone.iter().map(|id| id.uuid()));
         }
         for batch in found.tokens.chunks(ERASURE_BATCH_MAX) {
-            let gone = self.delete_tokens(tenant, criterion, batch).await?;
+            let remove = |snapshot: &Snapshot, keys: &TenantKeys, (id, _): &(TokenId, String)| {
+                self.remove_token(snapshot, keys, *id, criterion)
+            };
+            let gone = self.delete_batch(tenant, batch, remove).await?;
             erased.cards.extend(&gone, &[], &found.numbers);
             erased.tokens.extend(gone.iter().map(|(id, _)| id.uuid()));
         }
         Ok(())
     }
 
-    /// Deletes these tokens, as `DELETE /tokens/{id}` does, unless they do not match any more.
-    async fn delete_tokens(
+    /// Deletes the records of a batch that `removal` returns a change for, in one change.
+    async fn delete_batch<I: Clone>(
         self,
         tenant: TenantId,
-        criterion: &Criterion,
-        batch: &[(TokenId, String)],
-    ) -> Result<Vec<(TokenId, String)>, Error> {
+        batch: &[I],
+        removal: impl Fn(&Snapshot, &TenantKeys, &I) -> Result<Option<Change>, Error>,
+    ) -> Result<Vec<I>, Error> {
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
-                let (now, (_, keys)) =
-                    (self.vault.now(), self.vault.access().tenant_with_keys(snapshot, tenant)?);
+                let (_, keys) = self.vault.access().tenant_with_keys(snapshot, tenant)?;
                 let (mut change, mut gone) = (Change::new(), Vec::new());
-                for (id, name) in batch {
-                    let found = rows::find_by_id(snapshot, &keys, tenant, *id)?;
-                    let Some(found) = found.filter(|it| criterion.is_of_token(&it.token)) else {
-                        continue;
-                    };
-                    let record = tables::tokens(tenant, *id);
-                    change = change
-                        .expect_version(Table::Tokens, record, found.version)
-                        .and(rows::delete(&found.token, &keys))
-                        .and(self.deleted(tenant, &found.token, now));
-                    gone.push((*id, name.clone()));
-                }
-                Ok((change, gone))
-            })
-            .await
-    }
-
-    async fn delete_intents(
-        self,
-        tenant: TenantId,
-        batch: &[TokenIntentId],
-    ) -> Result<Vec<TokenIntentId>, Error> {
-        self.vault
-            .commit(Priority::Upkeep, |snapshot| {
-                let (now, (_, keys)) =
-                    (self.vault.now(), self.vault.access().tenant_with_keys(snapshot, tenant)?);
-                let (mut change, mut gone) = (Change::new(), Vec::new());
-                for id in batch {
-                    let found = intents::find_by_id(snapshot, &keys, tenant, *id)?;
-                    let Some((intent, version)) = found else { continue };
-                    change = change
-                        .and(intents::expected(&intent, version))
-                        .and(intents::delete(&intent))
-                        .and(self.deleted(tenant, *id, now));
-                    gone.push(*id);
-                }
-                Ok((change, gone))
-            })
-            .await
-    }
-
-    async fn delete_sessions(self, tenant: TenantId, batch: &[Uuid]) -> Result<Vec<Uuid>, Error> {
-        self.vault
-            .commit(Priority::Upkeep, |snapshot| {
-                let (now, (_, keys)) =
-                    (self.vault.now(), self.vault.access().tenant_with_keys(snapshot, tenant)?);
-                let (mut change, mut gone) = (Change::new(), Vec::new());
-                for id in batch {
-                    let place = tables::threeds_sessions(SessionId::new(*id), tenant);
-                    if snapshot.value(Table::ThreedsSessions, &place)?.is_some() {
-                        change = change
-                            .and(remove_session(snapshot, &keys, tenant, *id)?)
-                            .and(self.deleted(tenant, SessionId::new(*id), now));
-                        gone.push(*id);
+                for record in batch {
+                    if let Some(removal) = removal(snapshot, &keys, record)? {
+                        change = change.and(removal);
+                        gone.push(record.clone());
                     }
                 }
                 Ok((change, gone))
@@ -208,14 +168,44 @@ impl Erasure<'_> {
             .await
     }
 
+    /// Deletes this token, as `DELETE /tokens/{id}` does, unless it does not match any more.
+    fn remove_token(
+        self,
+        snapshot: &Snapshot,
+        keys: &TenantKeys,
+        id: TokenId,
+        criterion: &Criterion,
+    ) -> Result<Option<Change>, Error> {
+        let found = records::find::<Token>(snapshot, keys, id)?;
+        let found = found.filter(|(token, _)| criterion.is_of_token(token));
+        Ok(found.map(|(token, version)| {
+            let change = records::expect(&token, version).and(rows::delete(&token, keys));
+            change.and(self.deleted(keys.tenant(), &token))
+        }))
+    }
+
+    fn remove<R: Record<Id: Into<Entity>>>(
+        self,
+        snapshot: &Snapshot,
+        keys: &TenantKeys,
+        id: R::Id,
+    ) -> Result<Option<Change>, Error> {
+        let found = records::find::<R>(snapshot, keys, id)?;
+        Ok(found.map(|(record, version)| {
+            let change = records::remove(keys, &record, version);
+            change.and(self.deleted(keys.tenant(), id))
+        }))
+    }
+
     fn deleted<'s>(
         self,
         tenant: TenantId,
-        subject: impl Into<crate::app::webhooks::subject::Subject<'s>>,
-        at: Timestamp,
+        subject: impl Into<crate::app::audit::subject::Subject<'s>>,
     ) -> Change {
-        let deed = Deed { at, actor: Actor::Operator, act: Act::Delete, subject: subject.into() };
-        self.vault.audit().deeds(tenant, &[deed])
+        let at = self.vault.now();
+        let deleted =
+            AuditedAct { at, actor: Actor::Operator, act: Act::Delete, subject: subject.into() };
+        self.vault.audit().acts(tenant, &[deleted])
     }
 
     async fn write_entry(

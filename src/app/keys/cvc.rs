@@ -8,27 +8,16 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use crate::app::Cvcs;
 use crate::app::error::{Error, Fault};
-use crate::app::keys::received_cvc_keys::CvcKey;
-use crate::app::vault::Vault;
+use crate::bounds::{CVC_KEYS_MAX, CVC_KEYS_OPEN_MAX};
 use crate::crypto::{Identity, SealingKey};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
+use crate::lock::Lock;
 use crate::secret::Secret;
 use crate::store::{Change, CvcKeyName, Snapshot, Table, tables};
-
-/// Storing, reading and destroying card verification codes.
-#[derive(Debug, Clone, Copy)]
-pub struct Cvcs<'a> {
-    pub(in crate::app) vault: &'a Vault,
-}
-
-impl Vault {
-    pub const fn cvcs(&self) -> Cvcs<'_> {
-        Cvcs { vault: self }
-    }
-}
 
 const MINUTE_BYTES: usize = 8;
 
@@ -237,4 +226,93 @@ impl Cvcs<'_> {
 
 fn identity<'a>(tenant: &'a TenantId, place: &'a [u8]) -> Identity<'a> {
     Identity { tenant: tenant.bytes(), table: Table::Cvcs.number(), key: place }
+}
+
+/// Keys of minutes that were opened before, since most codes of a time are under the same few keys.
+#[derive(Debug, Default)]
+pub(in crate::app) struct OpenCvcKeys(Lock<BTreeMap<CvcKeyName, Arc<SealingKey>>>);
+
+impl OpenCvcKeys {
+    pub(super) fn get(&self, name: &CvcKeyName) -> Option<Arc<SealingKey>> {
+        self.0.lock().get(name).cloned()
+    }
+
+    /// Keeps an opened key. When there are too many, all of them are opened again when needed.
+    pub(super) fn keep(&self, name: CvcKeyName, key: &Arc<SealingKey>) {
+        let mut keys = self.0.lock();
+        if keys.len() >= CVC_KEYS_OPEN_MAX {
+            keys.clear();
+        }
+        keys.insert(name, Arc::clone(key));
+    }
+
+    /// Drops the keys of minutes before this one, which the file destroys.
+    pub(super) fn forget_before(&self, minute: u64) {
+        let mut keys = self.0.lock();
+        keys.retain(|(_, of), _| *of >= minute);
+    }
+
+    /// Drops the keys of a tenant, which the file destroys.
+    pub(super) fn forget_of(&self, tenant: &[u8; 16]) {
+        let mut keys = self.0.lock();
+        keys.retain(|(of, _), _| of != tenant);
+    }
+}
+
+/// A key in clear. It is wiped when the last copy is dropped.
+pub(in crate::app) type CvcKey = Arc<Secret<[u8; 32]>>;
+
+/// Each process makes a key of its own for a tenant and a minute, so a name may have several keys.
+#[derive(Debug, Default)]
+pub(in crate::app) struct ReceivedCvcKeys(Lock<BTreeMap<CvcKeyName, Vec<CvcKey>>>);
+
+impl ReceivedCvcKeys {
+    /// Keeps a key, unless it is known or there are too many.
+    pub(in crate::app) fn keep(&self, name: CvcKeyName, key: CvcKey) {
+        let mut keys = self.0.lock();
+        let count: usize = keys.values().map(Vec::len).sum();
+        let of_name = keys.entry(name).or_default();
+        if count < CVC_KEYS_MAX && !of_name.iter().any(|known| known.expose() == key.expose()) {
+            of_name.push(key);
+        }
+    }
+
+    pub(in crate::app) fn of(&self, name: &CvcKeyName) -> Vec<CvcKey> {
+        self.0.lock().get(name).cloned().unwrap_or_default()
+    }
+
+    pub(in crate::app) fn all(&self) -> BTreeMap<CvcKeyName, Vec<CvcKey>> {
+        self.0.lock().clone()
+    }
+
+    /// Destroys the keys of minutes before this one.
+    pub(super) fn destroy_before(&self, minute: u64) {
+        self.0.lock().retain(|(_, of), _| *of >= minute);
+    }
+
+    /// Destroys the keys of a tenant.
+    pub(super) fn destroy_of(&self, tenant: &[u8; 16]) {
+        self.0.lock().retain(|(of, _), _| of != tenant);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secret::Secret;
+
+    #[test]
+    fn open_keys_are_bounded_and_go_with_their_minute() {
+        let keys = OpenCvcKeys::default();
+        let key = Arc::new(SealingKey::new(0, &Secret::new([7; 32])));
+        for minute in 0..=u64::try_from(CVC_KEYS_OPEN_MAX).unwrap() {
+            keys.keep(([1; 16], minute), &key);
+        }
+        assert!(Arc::strong_count(&key) <= CVC_KEYS_OPEN_MAX + 1);
+        keys.keep(([1; 16], 5), &key);
+        keys.keep(([2; 16], 6), &key);
+        keys.forget_before(6);
+        assert!(keys.get(&([1; 16], 5)).is_none());
+        assert!(keys.get(&([2; 16], 6)).is_some());
+    }
 }

@@ -1,24 +1,25 @@
 //! The master key in use, or the old and the new one during a replacement. Each snapshot holds the
 //! check value of the master key that sealed its keys.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use crate::app::error::{Error, Fault};
 use crate::crypto::MasterKey;
+use crate::lock::SharedLock;
 use crate::store::{Snapshot, meta};
 
 #[derive(Debug)]
-pub(in crate::app) struct Masters(RwLock<Vec<Arc<MasterKey>>>);
+pub(in crate::app) struct Masters(SharedLock<Vec<Arc<MasterKey>>>);
 
 impl Masters {
     pub(in crate::app) fn new(master: MasterKey) -> Self {
-        Self(RwLock::new(vec![Arc::new(master)]))
+        Self(SharedLock::new(vec![Arc::new(master)]))
     }
 
     /// The master key that sealed the keys in this snapshot.
     pub(in crate::app) fn of(&self, snapshot: &Snapshot) -> Result<Arc<MasterKey>, Error> {
         let check = meta::master_check(snapshot)?;
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.read();
         let found = known.iter().find(|master| check.as_deref() == Some(master.check().as_slice()));
         found.map(Arc::clone).ok_or(Error::Internal(Fault::DoesNotOpen))
     }
@@ -26,7 +27,7 @@ impl Masters {
     /// Adds a master key. Call this before the file is sealed under it, so that every reader can
     /// open the keys that it finds.
     pub(in crate::app) fn add(&self, master: MasterKey) -> Arc<MasterKey> {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         if let Some(found) = known.iter().find(|own| own.check() == master.check()) {
             return Arc::clone(found);
         }
@@ -37,11 +38,11 @@ impl Masters {
 
     /// Drops all other master keys. Call this when no reader needs keys that they sealed.
     pub(in crate::app) fn keep_only(&self, check: [u8; 8]) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         known.retain(|master| *master.check() == check);
     }
 
     pub(in crate::app) fn are_several(&self) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).len() > 1
+        self.0.read().len() > 1
     }
 }

@@ -1,10 +1,10 @@
 //! Reading the keys of the server and of tenants from the file, and making new ones.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
+use crate::app::KeyRing;
 use crate::app::error::{Error, Fault};
-use crate::app::keys::KeyRing;
-use crate::app::keys::rotation::facts::{KeyFacts, Rotation};
+use crate::app::keys::facts::{KeyFacts, Rotation};
 use crate::crypto::{
     Identity, KeyMaterial, KeyPurpose, MasterKey, Phase, Random, SystemKeys, TenantKeys,
 };
@@ -15,7 +15,7 @@ use crate::store::{Change, Snapshot, StorageFailure, Table, tables};
 
 impl KeyRing<'_> {
     pub(in crate::app) fn system(self) -> Arc<SystemKeys> {
-        Arc::clone(&self.vault.system.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.vault.system.read())
     }
 
     /// Reloads the server's own keys from the file.
@@ -26,7 +26,7 @@ impl KeyRing<'_> {
         let phase = phase_of(&snapshot, &SystemKeys::SCOPE)?;
         let keys = keys.and_then(|keys| SystemKeys::new(&keys, phase, &self.vault.uses));
         let keys = keys.ok_or(Error::Internal(Fault::DoesNotOpen))?;
-        *self.vault.system.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
+        *self.vault.system.write() = Arc::new(keys);
         Ok(())
     }
 
@@ -79,7 +79,7 @@ impl KeyRing<'_> {
     }
 }
 
-pub(super) fn new_keys(
+pub(in crate::app) fn new_keys(
     master: &MasterKey,
     random: &Random,
     scope: &[u8; 16],
@@ -104,13 +104,16 @@ pub(super) fn new_keys(
     (change, made)
 }
 
-pub(super) fn phase_of(snapshot: &Snapshot, scope: &[u8; 16]) -> Result<Phase, StorageFailure> {
+pub(in crate::app) fn phase_of(
+    snapshot: &Snapshot,
+    scope: &[u8; 16],
+) -> Result<Phase, StorageFailure> {
     let rotation = Rotation::of(snapshot, scope)?;
     Ok(rotation.map_or(Phase::Settled, |rotation| rotation.phase))
 }
 
 /// Opens the keys of one scope that have a known purpose. `None` when one does not open.
-pub(super) fn open_keys(
+pub(in crate::app) fn open_keys(
     snapshot: &Snapshot,
     master: &MasterKey,
     scope: &[u8; 16],

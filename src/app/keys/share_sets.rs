@@ -1,9 +1,9 @@
 //! Recovery shares of the master key. The vault records each set that is made, with a hash of each
 //! share, so that a wrong share can be identified.
 
+use crate::app::KeyRing;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
-use crate::app::keys::KeyRing;
 use crate::bounds::SHARE_SETS_MAX;
 use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};

@@ -1,14 +1,13 @@
 //! Signs of life: this process writes its row, and watches the rows of the others.
 
-use std::sync::PoisonError;
-
 use uuid::Uuid;
 
+use crate::app::Processes;
 use crate::app::error::Error;
-use crate::app::processes::Processes;
 use crate::bounds::{PROCESS_DEAD_AFTER, PROCESSES_MAX};
 use crate::domain::process::ProcessRole;
-use crate::store::shared::{Lease, Polled, ProcessRow, SharedRows};
+use crate::store::SharedRows;
+use crate::store::shared::{Lease, Polled, ProcessRow};
 
 /// The news of a beat, for the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -95,7 +94,7 @@ impl Processes<'_> {
         let now = shared.process().age();
         let dead_at = now.saturating_add(PROCESS_DEAD_AFTER);
         let beats = &self.vault.processes.beats;
-        let mut beats = beats.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut beats = beats.lock();
         beats.retain(|id, _| rows.iter().any(|row| row.id == *id));
         let others = rows.iter().filter(|row| row.id != shared.process().id());
         let is_dead = |row: &&ProcessRow| {

@@ -12,19 +12,20 @@
 //! process that has joined, since their makers may have ended.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use uuid::Uuid;
 
+use crate::app::Processes;
 use crate::app::error::{Error, Fault};
-use crate::app::keys::received_cvc_keys::CvcKey;
-use crate::app::processes::Processes;
+use crate::app::keys::cvc::CvcKey;
 use crate::app::processes::code_exchange::CodeExchange;
 use crate::bounds::CODE_KEYS_PER_MESSAGE;
 use crate::crypto::{Identity, KeyTransfer, TransferMessage};
 use crate::domain::process::{ListedProcess, ProcessRole};
 use crate::secret::Secret;
-use crate::store::shared::{CodeMessage, ProcessRow, SharedRows};
+use crate::store::SharedRows;
+use crate::store::shared::{CodeMessage, ProcessRow};
 use crate::store::{CvcKeyName, Snapshot, Table, tables};
 
 /// Keys with their names.
@@ -213,7 +214,7 @@ impl Processes<'_> {
     }
 
     fn codes(&self) -> MutexGuard<'_, CodeExchange> {
-        self.vault.processes.codes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.vault.processes.codes.lock()
     }
 }
 

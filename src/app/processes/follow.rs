@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
+use crate::app::Processes;
 use crate::app::deletion::state::under_deletion;
 use crate::app::error::Error;
-use crate::app::processes::Processes;
 use crate::bounds::LEADER_DOUBT_AFTER;
 use crate::store::Snapshot;
 use crate::store::shared::{Generation, Generations, Lease, Polled};
@@ -82,7 +82,7 @@ impl Processes<'_> {
             if !store.is_closed(&scope) {
                 store.close_scopes(std::iter::once(scope));
                 self.vault.cvcs().destroy_keys_of(tenant_of_scope(&scope))?;
-                self.vault.access().deletion().go_on();
+                self.vault.deletion().go_on();
             }
         }
         Ok(())

@@ -2,16 +2,16 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::app::processes::Processes;
-use crate::store::Term;
+use crate::app::Processes;
+use crate::store::{Authority, Term};
 
 impl Processes<'_> {
-    /// Runs the work while this process leads, from its beginning in each term. All changes of the
-    /// work are fenced: none is written after another process leads. A vault that is alone leads for
-    /// ever. Returns when the work ends by itself, which it does when the store has failed.
-    pub async fn lead<F: Future<Output = ()>>(self, work: impl Fn() -> F) {
+    /// Runs the work while this process leads, from its beginning in each term. The work gives its
+    /// authority to all its changes: none is written after another process leads. A vault that is
+    /// alone leads for ever. Returns when the work ends by itself, which it does when the store has failed.
+    pub async fn lead<F: Future<Output = ()>>(self, work: impl Fn(Authority) -> F) {
         if !self.may_be_several() {
-            return work().await;
+            return work(Authority::Leader(None)).await;
         }
         let mut terms = self.vault.processes.term.subscribe();
         loop {
@@ -19,7 +19,7 @@ impl Processes<'_> {
             let Ok(begun) = terms.wait_for(Option::is_some).await.map(|term| *term) else { return };
             let Some(term) = begun else { continue };
             tokio::select! {
-                () = term.run(work()) => return,
+                () = work(Authority::Leader(Some(term))) => return,
                 _ = terms.wait_for(|now| *now != Some(term)) => (),
             }
         }

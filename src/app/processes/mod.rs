@@ -16,22 +16,10 @@ pub(in crate::app) mod state;
 
 pub use beat::Beat;
 
+use crate::app::Processes;
 use crate::app::error::Error;
-use crate::app::vault::Vault;
 use crate::domain::process::ListedProcess;
 use crate::store::shared::{Generation, Polled, ProcessRow};
-
-/// This process and the others.
-#[derive(Debug, Clone, Copy)]
-pub struct Processes<'a> {
-    pub(in crate::app) vault: &'a Vault,
-}
-
-impl Vault {
-    pub const fn processes(&self) -> Processes<'_> {
-        Processes { vault: self }
-    }
-}
 
 impl Processes<'_> {
     /// True if other processes may use the same store.

@@ -1,6 +1,6 @@
 //! The processes as metrics, checks and status.
 
-use crate::app::processes::Processes;
+use crate::app::Processes;
 use crate::bounds::PROCESS_UNREADY_AFTER;
 use crate::metrics::{Checks, Page, StatusValue};
 

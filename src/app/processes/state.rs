@@ -1,8 +1,8 @@
 //! The state of this process among others, in memory.
 
 use std::collections::HashMap;
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -11,18 +11,19 @@ use uuid::Uuid;
 use crate::app::processes::code_exchange::CodeExchange;
 use crate::domain::process::ProcessRole;
 use crate::domain::time::Timestamp;
+use crate::lock::Lock;
 use crate::store::Term;
 use crate::store::shared::{Generations, ProcessRow};
 
 #[derive(Debug)]
 pub(in crate::app) struct ProcessState {
-    own: Mutex<Own>,
+    own: Lock<Own>,
     /// The beats of the others, and the age of this process at which each is dead without another.
-    pub(in crate::app) beats: Mutex<HashMap<Uuid, (u64, Duration)>>,
+    pub(in crate::app) beats: Lock<HashMap<Uuid, (u64, Duration)>>,
     /// The term in which this process leads.
     pub(super) term: watch::Sender<Option<Term>>,
     live: AtomicUsize,
-    pub(super) codes: Mutex<CodeExchange>,
+    pub(super) codes: Lock<CodeExchange>,
 }
 
 /// The process's own row and the generations that it knows.
@@ -42,18 +43,18 @@ pub(super) struct Own {
 impl Default for ProcessState {
     fn default() -> Self {
         Self {
-            own: Mutex::default(),
-            beats: Mutex::default(),
+            own: Lock::default(),
+            beats: Lock::default(),
             term: watch::Sender::new(None),
             live: AtomicUsize::new(0),
-            codes: Mutex::default(),
+            codes: Lock::default(),
         }
     }
 }
 
 impl ProcessState {
     pub(super) fn own(&self) -> MutexGuard<'_, Own> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+        self.own.lock()
     }
 
     pub(super) fn live(&self) -> usize {

@@ -6,8 +6,12 @@
 
 use serde_json::{Map, Value};
 
-use crate::bounds::{EXPRESSION_WORK_WRITE_MAX, PROXY_TRANSFORMED_BYTES_MAX};
+use crate::bounds::{
+    EXPRESSION_WORK_WRITE_MAX, PROXY_MASK_SAMPLE_STEPS_MAX, PROXY_TRANSFORMED_BYTES_MAX,
+};
 use crate::domain::mistakes::Mistakes;
+use crate::domain::pattern::Steps;
+use crate::domain::proxy::mask::measure;
 use crate::domain::proxy::transform::{Side, Transform, Transforms};
 use crate::expressions::{Budget, Failed, Host, Scope, Template, Unparsed};
 use crate::secret::{Secret, SecretBuffer};
@@ -17,6 +21,8 @@ const NO_TOKENS: &str = "An expression of a transform names res, proxy, encrypte
 const MALFORMED: &str = "An expression is malformed.";
 const TOO_MUCH: &str = "The expressions are too long.";
 const TOO_LARGE: &str = "A value of a transform is too large.";
+const SLOW_MASK: &str = "This expression, or all masks of the proxy together, would take too long \
+                         for an answer of 128 KiB.";
 const UNKNOWN: &str = "An expression of a transform cannot be evaluated.";
 
 /// Members of a token that have expressions of their own, over its data.
@@ -33,9 +39,10 @@ pub(in crate::app) struct Filling<'a> {
     pub(in crate::app) budget: &'a Budget,
 }
 
-/// Adds the mistakes of all expressions in the options.
+/// Adds the mistakes of all expressions in the options, and of masks that would take too long.
 pub fn check_expressions(transforms: &Transforms, side: Side, mistakes: &mut Mistakes) {
     let budget = Budget::of(EXPRESSION_WORK_WRITE_MAX);
+    let mut steps = Steps::new(PROXY_MASK_SAMPLE_STEPS_MAX);
     for (path, transform) in transforms.paths(side).zip(transforms.list()) {
         let (member, checked) = match transform {
             Transform::AppendHeader { value, .. } | Transform::AppendText { value } => {
@@ -43,7 +50,12 @@ pub fn check_expressions(transforms: &Transforms, side: Side, mistakes: &mut Mis
             }
             Transform::AppendJson { value, .. } => ("value", check_value(value.expose(), &budget)),
             Transform::Tokenize { token, .. } => ("token", check_token(token.expose(), &budget)),
-            Transform::Mask { .. } => continue,
+            Transform::Mask { matcher, .. } => {
+                if measure(matcher, &mut steps).is_err() {
+                    mistakes.add(format!("{path}.expression"), SLOW_MASK);
+                }
+                continue;
+            }
         };
         if let Err(why) = checked {
             mistakes.add(format!("{path}.options.{member}"), why);

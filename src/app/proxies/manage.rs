@@ -1,21 +1,19 @@
 //! `/proxies`: create, list, read, replace, patch and delete.
 
-use crate::app::access::authenticate::application;
-use crate::app::access::caller::Caller;
+use crate::app::Proxies;
+use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
-use crate::app::proxies::{Proxies, find, hash, open};
+use crate::app::records::{self, Record};
 use crate::bounds::PROXIES_MAX;
-use crate::crypto::TenantKeys;
 use crate::domain::answer_seed::AnswerSeed;
-use crate::domain::application::ApplicationKind;
+use crate::domain::application::{Application, ApplicationKind};
 use crate::domain::audit::{Act, Entity};
 use crate::domain::id::{ProxyId, TenantId};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::name_filter::NameFilter;
 use crate::domain::proxy::{Proxy, ProxyKey, ProxySettings};
 use crate::domain::time::Timestamp;
-use crate::store::record::encode_proxy;
 use crate::store::{Change, Snapshot, Table, tables};
 
 const NO_APPLICATION: &str = "There is no such public or private application.";
@@ -67,12 +65,10 @@ impl Proxies<'_> {
                     modified_at: None,
                     answer_seed: AnswerSeed::new(seed),
                 };
-                let finder = tables::proxy_keys(&hash(&new.key));
-                let row = tables::proxies(tenant, id);
-                let change = Change::new()
-                    .expect_absent(Table::ProxyKeys, finder.clone())
-                    .put(Table::ProxyKeys, finder, row)
-                    .and(self.keep(&caller.keys, &new)?)
+                self.check_certificate(&new.settings)?;
+                let change = self
+                    .vault
+                    .create_record(&caller.keys, &new)?
                     .and(self.vault.audit().caller_entry(caller, Act::Create, &new, now))
                     .and(self.grants(snapshot, caller, &new, now)?);
                 Ok((change, new))
@@ -82,11 +78,11 @@ impl Proxies<'_> {
 
     pub async fn read(self, caller: &Caller, id: ProxyId) -> Result<Proxy, Error> {
         let snapshot = self.vault.snapshot()?;
-        let found = find(&snapshot, &caller.keys, caller.tenant.id, id)?;
-        let (proxy, _) = found.ok_or(not_found())?;
+        let now = self.vault.now();
+        let (proxy, _) = records::require(&snapshot, &caller.keys, id, now)?;
         drop(snapshot);
         // The answer shows the key and the configuration.
-        self.vault.audit().note_read(caller, id.into(), self.vault.now()).await?;
+        self.vault.audit().note_read(caller, id.into(), now).await?;
         Ok(proxy)
     }
 
@@ -106,16 +102,9 @@ impl Proxies<'_> {
     ) -> Result<ProxyPage, Error> {
         let (snapshot, tenant) = (self.vault.snapshot()?, caller.tenant.id);
         let mut page = ProxyPage { proxies: Vec::new(), total: 0 };
-        for entry in snapshot.range_backwards(&tables::proxies_of(tenant))?.take(PROXIES_MAX) {
-            let (key, sealed) = entry?;
-            let proxy = match open(&caller.keys, tenant, &key, &sealed) {
-                Ok(proxy) => proxy,
-                Err(error) => {
-                    let id = Table::Proxies.id_of_key(&key);
-                    self.vault.damage.pass_over(Table::Proxies, tenant, id, error)?;
-                    continue;
-                }
-            };
+        let rows = snapshot.range_backwards(&tables::proxies_of(tenant))?.take(PROXIES_MAX);
+        for proxy in self.vault.sound_records::<Proxy>(&caller.keys, rows) {
+            let proxy = proxy?;
             let wanted_id = query.ids.is_empty() || query.ids.contains(&proxy.id);
             let named = |filter: &NameFilter| filter.fits(&proxy.settings.name);
             if !wanted_id || !query.name.as_ref().is_none_or(named) {
@@ -137,18 +126,19 @@ impl Proxies<'_> {
         revise: Revision<'_>,
         write: &Write<'_, Proxy>,
     ) -> Result<CommitOutcome<Proxy>, Error> {
-        let (now, tenant) = (self.vault.now(), caller.tenant.id);
+        let now = self.vault.now();
         let _turn = self.vault.lanes.take(id.bytes()).await?;
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                let found = find(snapshot, &caller.keys, tenant, id)?;
-                let (mut changed, version) = found.ok_or(not_found())?;
+                let (mut changed, version): (Proxy, _) =
+                    records::require(snapshot, &caller.keys, id, now)?;
                 changed.settings = revise(&changed)?;
                 changed.modified_by = Some(caller.application.id);
                 changed.modified_at = Some(now);
-                let change = Change::new()
-                    .expect_version(Table::Proxies, tables::proxies(tenant, id), version)
-                    .and(self.keep(&caller.keys, &changed)?)
+                self.check_certificate(&changed.settings)?;
+                let change = self
+                    .vault
+                    .update_record(&caller.keys, &changed, version)?
                     .and(self.vault.audit().caller_entry(caller, Act::Update, &changed, now))
                     .and(self.grants(snapshot, caller, &changed, now)?);
                 Ok((change, changed))
@@ -158,17 +148,13 @@ impl Proxies<'_> {
 
     /// Deletes the proxy and the row that its key finds it by.
     pub async fn delete(self, caller: &Caller, id: ProxyId) -> Result<(), Error> {
-        let (now, tenant) = (self.vault.now(), caller.tenant.id);
+        let now = self.vault.now();
         let _turn = self.vault.lanes.take(id.bytes()).await?;
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
-                let found = find(snapshot, &caller.keys, tenant, id)?;
-                let (gone, version) = found.ok_or(not_found())?;
-                let key = tables::proxies(tenant, id);
-                let change = Change::new()
-                    .expect_version(Table::Proxies, key.clone(), version)
-                    .delete(Table::Proxies, key)
-                    .delete(Table::ProxyKeys, tables::proxy_keys(&hash(&gone.key)))
+                let (gone, version): (Proxy, _) =
+                    records::require(snapshot, &caller.keys, id, now)?;
+                let change = records::remove(&caller.keys, &gone, version)
                     .and(self.vault.audit().caller_entry(caller, Act::Delete, id, now));
                 Ok((change, ()))
             })
@@ -179,19 +165,9 @@ impl Proxies<'_> {
     pub fn require(self, caller: &Caller, id: ProxyId) -> Result<(), Error> {
         let snapshot = self.vault.snapshot()?;
         let found = snapshot.value(Table::Proxies, &tables::proxies(caller.tenant.id, id))?;
-        found.map(|_| ()).ok_or(not_found())
+        found.map(|_| ()).ok_or(Error::NotFound(Proxy::NAME))
     }
 
-    fn keep(self, keys: &TenantKeys, proxy: &Proxy) -> Result<Change, Error> {
-        self.check_certificate(&proxy.settings)?;
-        let key = tables::proxies(proxy.tenant, proxy.id);
-        let plain = encode_proxy(proxy)?;
-        let sealed = keys.seal(Table::Proxies.number(), &key, plain.expose(), self.vault.random());
-        Ok(Change::new().put(Table::Proxies, key, sealed))
-    }
-
-    /// Checks the application of a proxy. If callers without an API key get its right to see data
-    /// in plain, an entry says so: auditors find these by one act, as they do for API keys.
     /// The client that will show the certificate must be able to read it.
     fn check_certificate(self, settings: &ProxySettings) -> Result<(), Error> {
         let Some(certificate) = &settings.client_certificate else { return Ok(()) };
@@ -200,6 +176,8 @@ impl Proxies<'_> {
         checked.map_err(|why| Error::invalid("client_certificate", why))
     }
 
+    /// Checks the application of a proxy. If callers without an API key get its right to see data
+    /// in plain, an entry says so: auditors find these by one act, as they do for API keys.
     fn grants(
         self,
         snapshot: &Snapshot,
@@ -208,15 +186,11 @@ impl Proxies<'_> {
         at: Timestamp,
     ) -> Result<Change, Error> {
         let Some(id) = proxy.settings.application else { return Ok(Change::new()) };
-        let found = application(snapshot, &caller.keys, proxy.tenant, id)?;
+        let found = records::find::<Application>(snapshot, &caller.keys, id)?;
         let found = found.filter(|(found, _)| found.kind != ApplicationKind::Management);
         let (owner, version) =
             found.ok_or_else(|| Error::invalid("application.id", NO_APPLICATION))?;
-        let change = Change::new().expect_version(
-            Table::Applications,
-            tables::applications(proxy.tenant, id),
-            version,
-        );
+        let change = records::expect(&owner, version);
         if proxy.settings.require_auth {
             return Ok(change);
         }
@@ -232,8 +206,4 @@ fn count(snapshot: &Snapshot, tenant: TenantId) -> Result<usize, Error> {
         count = count.saturating_add(1);
     }
     Ok(count)
-}
-
-const fn not_found() -> Error {
-    Error::NotFound("proxy")
 }

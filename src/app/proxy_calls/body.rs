@@ -1,78 +1,80 @@
 //! The body of a call by its media type: JSON, a form, any other text, or bytes that pass as they
 //! are.
 
-use crate::app::proxy_calls::fill::{Expressions, Filling, Output, Unfilled};
-use crate::app::proxy_calls::slots::Slots;
+use std::ops::Range;
+
+use crate::app::proxy_calls::fill::{Filling, Output, Unfilled};
+use crate::app::proxy_calls::slots::{Slot, Slots};
 use crate::app::proxy_calls::{ProxyCall, form, json};
-use crate::expressions::{Budget, Reference};
+use crate::expressions::Budget;
 use crate::secret::Secret;
 
-/// The expressions of a body.
-pub(super) enum BodySlots<'a> {
-    Form(&'a str, Slots),
-    Json(&'a str, Slots),
-    Text(&'a str, Expressions),
-    /// It goes on as it came.
-    Unchanged,
+/// The expressions of a body. Without any it goes on as it came.
+pub(super) struct BodySlots<'a> {
+    text: &'a str,
+    kind: BodyKind,
+    pub(super) slots: Slots<Range<usize>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BodyKind {
+    Form,
+    Json,
+    Text,
 }
 
 impl<'a> BodySlots<'a> {
+    pub(super) const fn none() -> Self {
+        Self { text: "", kind: BodyKind::Text, slots: Slots(Vec::new()) }
+    }
+
     pub(super) fn find(call: &'a ProxyCall, budget: &Budget) -> Result<Self, Unfilled> {
         let body = call.body.expose();
         let text = std::str::from_utf8(body).ok().filter(|_| !is_encoded(call));
-        let Some(text) = text else { return Ok(Self::Unchanged) };
+        let Some(text) = text else { return Ok(Self::none()) };
         // A body without the opening braces, in any spelling, is not examined further: not even
         // whether it is JSON.
-        let slots = match media_type(call).as_str() {
-            "application/x-www-form-urlencoded" => Self::Form(text, form::find(text, budget)?),
-            kind if is_json(kind) => {
-                if !text.contains("{{") && !text.contains("\\u00") {
-                    return Ok(Self::Unchanged);
-                }
-                Self::Json(text, json::find(text, budget)?)
+        let has_braces = text.contains("{{");
+        let (kind, slots) = match media_type(call).as_str() {
+            "application/x-www-form-urlencoded" => (BodyKind::Form, form::find(text, budget)?),
+            kind if is_json(kind) && (has_braces || text.contains("\\u00")) => {
+                (BodyKind::Json, json::find(text, budget)?)
             }
-            _ => Self::Text(text, Expressions::find(text, budget)?),
+            kind if has_braces && !is_json(kind) => {
+                let slot = Slot::find(0..text.len(), Secret::new(String::from(text)), budget)?;
+                (BodyKind::Text, Slots(slot.into_iter().collect()))
+            }
+            _ => return Ok(Self::none()),
         };
-        Ok(if slots.is_empty() { Self::Unchanged } else { slots })
+        Ok(Self { text, kind, slots })
     }
 
-    fn is_empty(&self) -> bool {
-        match self {
-            Self::Form(_, slots) | Self::Json(_, slots) => slots.is_empty(),
-            Self::Text(_, expressions) => expressions.is_empty(),
-            Self::Unchanged => true,
-        }
-    }
-
-    pub(super) fn references(&self) -> Vec<&Reference> {
-        match self {
-            Self::Form(_, slots) | Self::Json(_, slots) => slots.references().collect(),
-            Self::Text(_, expressions) => expressions.references().collect(),
-            Self::Unchanged => Vec::new(),
-        }
-    }
-
-    pub(super) fn names(&self, variable: &str) -> bool {
-        match self {
-            Self::Form(_, slots) | Self::Json(_, slots) => slots.names(variable),
-            Self::Text(_, expressions) => expressions.names(variable),
-            Self::Unchanged => false,
-        }
+    /// True if every expression is the whole of a JSON string or of a value of a form.
+    pub(super) fn stands_alone(&self) -> bool {
+        self.slots.0.iter().all(|slot| {
+            self.kind != BodyKind::Text && slot.expressions.stands_alone(slot.text.expose())
+        })
     }
 
     /// The body with its values, `None` if it goes on as it came.
     pub(super) fn fill(&self, filling: Filling<'_>) -> Result<Option<Secret<Vec<u8>>>, Unfilled> {
-        let mut output = Output::new();
-        match self {
-            Self::Form(text, slots) => {
-                slots.fill(text, &mut output, |slot, output| form::write(slot, filling, output))?;
-            }
-            Self::Json(text, slots) => {
-                slots.fill(text, &mut output, |slot, output| json::write(slot, filling, output))?;
-            }
-            Self::Text(text, expressions) => expressions.write(text, filling, &mut output)?,
-            Self::Unchanged => return Ok(None),
+        if self.slots.0.is_empty() {
+            return Ok(None);
         }
+        let mut output = Output::new();
+        let mut at = 0_usize;
+        for slot in &self.slots.0 {
+            output.write(self.text.get(at..slot.at.start).unwrap_or_default().as_bytes())?;
+            match self.kind {
+                BodyKind::Form => form::write(slot, filling, &mut output)?,
+                BodyKind::Json => json::write(slot, filling, &mut output)?,
+                BodyKind::Text => {
+                    slot.expressions.write(slot.text.expose(), filling, &mut output)?;
+                }
+            }
+            at = slot.at.end;
+        }
+        output.write(self.text.get(at..).unwrap_or_default().as_bytes())?;
         Ok(Some(output.finish()))
     }
 }

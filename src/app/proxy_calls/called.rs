@@ -1,16 +1,15 @@
 //! The outcome of each call through a stored proxy as it is counted, and the list of the counts.
 
-use crate::app::access::caller::Caller;
+use crate::app::Proxies;
+use crate::app::caller::Caller;
 use crate::app::error::Error;
 use crate::app::outbound::{OutboundFailure, OutboundResponse};
-use crate::app::proxies::Proxies;
 use crate::app::proxies::manage::ProxyQuery;
 use crate::app::proxy_calls::ProxyFailure;
 use crate::app::proxy_calls::counts::{CallCount, CallFailure};
 use crate::bounds::PROXIES_MAX;
 use crate::domain::id::ProxyId;
 
-/// A stored proxy with the count of its calls.
 #[derive(Debug)]
 pub struct CalledProxy {
     pub id: ProxyId,
@@ -39,7 +38,7 @@ impl Proxies<'_> {
     /// configurations are shown, so that this is no read of a proxy for the audit log.
     pub async fn list_calls(self, caller: &Caller) -> Result<Vec<CalledProxy>, Error> {
         let all = ProxyQuery { take: PROXIES_MAX, ..ProxyQuery::default() };
-        let page = self.vault.walks.run(|| self.page(caller, &all)).await??;
+        let page = self.vault.walks.run(caller.party(), || self.page(caller, &all)).await??;
         let counted = page.proxies.into_iter().map(|proxy| CalledProxy {
             id: proxy.id,
             count: self.vault.proxy_calls.of(proxy.id),

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::app::access::caller::Caller;
+use crate::app::Proxies;
+use crate::app::caller::Caller;
 use crate::app::error::Error;
-use crate::app::proxies::Proxies;
 use crate::domain::id::TenantId;
 use crate::domain::proxy::Proxy;
 use crate::domain::quota::RateLimit;

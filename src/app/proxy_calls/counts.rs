@@ -2,13 +2,12 @@
 //! Nothing of a call itself is kept: neither paths nor headers nor values.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::bounds::PROXIES_COUNTED_MAX;
 use crate::domain::id::ProxyId;
 use crate::domain::time::Timestamp;
+use crate::lock::Lock;
 
-/// The calls through one proxy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallCount {
     pub calls: u64,
@@ -16,7 +15,6 @@ pub struct CallCount {
     pub last_failure: Option<CallFailure>,
 }
 
-/// A call that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallFailure {
     pub at: Timestamp,
@@ -25,9 +23,8 @@ pub struct CallFailure {
     pub destination_status: Option<u16>,
 }
 
-/// The calls through all proxies, by proxy.
 #[derive(Debug, Default)]
-pub(in crate::app) struct CallCounts(Mutex<HashMap<ProxyId, CountedProxy>>);
+pub(in crate::app) struct CallCounts(Lock<HashMap<ProxyId, CountedProxy>>);
 
 #[derive(Debug)]
 struct CountedProxy {
@@ -38,7 +35,7 @@ struct CountedProxy {
 impl CallCounts {
     /// Forgets the proxy that was not called for the longest time if there are too many.
     pub(super) fn count(&self, proxy: ProxyId, failure: Option<CallFailure>, now: Timestamp) {
-        let mut known = self.lock();
+        let mut known = self.0.lock();
         if known.len() >= PROXIES_COUNTED_MAX && !known.contains_key(&proxy) {
             let oldest = known.iter().min_by_key(|(_, counted)| counted.last_call);
             if let Some(oldest) = oldest.map(|(id, _)| *id) {
@@ -56,11 +53,7 @@ impl CallCounts {
     }
 
     pub(super) fn of(&self, proxy: ProxyId) -> CallCount {
-        self.lock().get(&proxy).map(|counted| counted.count).unwrap_or_default()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<ProxyId, CountedProxy>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().get(&proxy).map(|counted| counted.count).unwrap_or_default()
     }
 }
 

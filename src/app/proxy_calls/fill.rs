@@ -4,15 +4,24 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use crate::app::Vault;
 use crate::app::proxy_calls::scope::ProxyScope;
-use crate::app::vault::Vault;
 use crate::bounds::PROXY_BODY_BYTES_MAX;
+use crate::domain::exposure::Computation;
 use crate::expressions::{Budget, Failed, Reference, Template, Unparsed};
 use crate::secret::{Secret, SecretBuffer};
 
-/// The reason for which an expression has no value, as a sentence without input.
+/// One text for every reason that depends on values which the caller may not see.
+const UNPLACED: &str = "A value cannot be put where the call names it.";
+
+/// The reason for which an expression has no value.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Unfilled(String);
+pub(super) enum Unfilled {
+    /// The caller may not have it evaluated over a value that it names.
+    Guarded,
+    /// A sentence without input.
+    Invalid(String),
+}
 
 /// The expressions of one text, in order.
 pub(super) struct Expressions(Vec<(Range<usize>, Template)>);
@@ -58,6 +67,11 @@ impl Expressions {
     /// True if one of them reads this variable.
     pub(super) fn names(&self, variable: &str) -> bool {
         self.0.iter().any(|(_, template)| template.names(variable))
+    }
+
+    /// True if the text is exactly one expression.
+    pub(super) fn stands_alone(&self, text: &str) -> bool {
+        matches!(self.0.as_slice(), [(range, _)] if *range == (0..text.len()))
     }
 
     /// The value of a text that is exactly one expression.
@@ -143,11 +157,19 @@ impl Output {
 
 impl Unfilled {
     pub(super) fn new(sentence: &str) -> Self {
-        Self(String::from(sentence))
+        Self::Invalid(String::from(sentence))
     }
 
-    pub(super) fn into_text(self) -> String {
-        self.0
+    pub(super) fn unplaced() -> Self {
+        Self::new(UNPLACED)
+    }
+
+    /// The reason as a caller gets it that may compute this over the values of the call.
+    pub(super) fn shown_to(self, computation: Computation) -> Self {
+        match self {
+            Self::Invalid(_) if computation < Computation::Any => Self::unplaced(),
+            reason @ (Self::Guarded | Self::Invalid(_)) => reason,
+        }
     }
 }
 
@@ -155,7 +177,7 @@ impl From<Unparsed> for Unfilled {
     fn from(unparsed: Unparsed) -> Self {
         match unparsed {
             Unparsed::Malformed(malformed) => {
-                Self(format!("An expression is malformed: {malformed}."))
+                Self::Invalid(format!("An expression is malformed: {malformed}."))
             }
             Unparsed::Unpaid(failed) => Self::from(failed),
         }
@@ -164,6 +186,9 @@ impl From<Unparsed> for Unfilled {
 
 impl From<Failed> for Unfilled {
     fn from(failed: Failed) -> Self {
-        Self(format!("An expression cannot be evaluated: {failed}."))
+        if failed == Failed::Guarded {
+            return Self::Guarded;
+        }
+        Self::Invalid(format!("An expression cannot be evaluated: {failed}."))
     }
 }

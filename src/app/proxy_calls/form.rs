@@ -13,8 +13,7 @@ use crate::secret::Secret;
 /// A space becomes `%20`, which is a space to those who take a plus sign literally, too.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'*');
 
-/// The values of a form that have expressions.
-pub(super) fn find(form: &str, budget: &Budget) -> Result<Slots, Unfilled> {
+pub(super) fn find(form: &str, budget: &Budget) -> Result<Slots<Range<usize>>, Unfilled> {
     let mut slots = Vec::new();
     let mut start = 0_usize;
     for pair in form.split('&') {
@@ -30,7 +29,7 @@ pub(super) fn find(form: &str, budget: &Budget) -> Result<Slots, Unfilled> {
 
 /// Writes a value, encoded.
 pub(super) fn write(
-    slot: &Slot,
+    slot: &Slot<Range<usize>>,
     filling: Filling<'_>,
     output: &mut Output,
 ) -> Result<(), Unfilled> {
@@ -41,7 +40,11 @@ pub(super) fn write(
 }
 
 /// `None` for a value without expressions, and for one that is no text.
-fn slot(at: Range<usize>, value: &str, budget: &Budget) -> Result<Option<Slot>, Unfilled> {
+fn slot(
+    at: Range<usize>,
+    value: &str,
+    budget: &Budget,
+) -> Result<Option<Slot<Range<usize>>>, Unfilled> {
     if !value.contains('{') && !value.contains("%7") {
         return Ok(None);
     }

@@ -1,5 +1,7 @@
 //! The fuzz targets of calls through proxies: bodies with expressions, and the joined URL.
 
+use std::ops::Range;
+
 use crate::app::proxy_calls::fill::{Expressions, Unfilled};
 use crate::app::proxy_calls::slots::Slots;
 use crate::app::proxy_calls::{form, json, target};
@@ -21,8 +23,16 @@ pub(crate) fn bodies(data: &[u8]) {
                 assert_eq!(expressions.is_empty(), !body.contains("{{"));
                 check_ranges(expressions.ranges(), body);
             }
-            Err(unfilled) => check_sentence(&unfilled.into_text()),
+            Err(unfilled) => check_unfilled(&unfilled),
         },
+    }
+}
+
+/// Nothing is evaluated here, so nothing is guarded.
+fn check_unfilled(unfilled: &Unfilled) {
+    assert_ne!(unfilled, &Unfilled::Guarded);
+    if let Unfilled::Invalid(sentence) = unfilled {
+        check_sentence(sentence);
     }
 }
 
@@ -66,22 +76,23 @@ fn check_url(text: &str) {
     assert!(port.is_none_or(|(_, port)| is_port(port)), "a port that is no number");
 }
 
-fn check_slots(found: Result<Slots, Unfilled>, body: &str, before: char) {
+fn check_slots(found: Result<Slots<Range<usize>>, Unfilled>, body: &str, before: char) {
     match found {
         Ok(slots) => {
-            check_ranges(slots.ranges(), body);
-            for range in slots.ranges() {
+            let ranges = || slots.0.iter().map(|slot| slot.at.clone());
+            check_ranges(ranges(), body);
+            for range in ranges() {
                 // A value of a form follows its name; a string of JSON includes its quotes.
                 let from = if before == '=' { range.start.saturating_sub(1) } else { range.start };
                 assert!(body.get(from..).is_some_and(|rest| rest.starts_with(before)));
             }
         }
-        Err(unfilled) => check_sentence(&unfilled.into_text()),
+        Err(unfilled) => check_unfilled(&unfilled),
     }
 }
 
 /// The places are in order, apart, and between whole characters.
-fn check_ranges(ranges: impl Iterator<Item = std::ops::Range<usize>>, body: &str) {
+fn check_ranges(ranges: impl Iterator<Item = Range<usize>>, body: &str) {
     let mut end = 0;
     for range in ranges {
         assert!(range.start >= end && range.start < range.end, "two places overlap");

@@ -1,34 +1,36 @@
 //! One call: evaluate, audit, send.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use uuid::Uuid;
 
-use crate::app::access::caller::Caller;
+use crate::app::audit::opened::Opened;
+use crate::app::caller::Caller;
 use crate::app::error::Error;
-use crate::app::origin;
+use crate::app::fair_pool::Party;
 use crate::app::outbound::{OutboundFailure, OutboundRequest, OutboundResponse};
-use crate::app::proxies::Proxies;
 use crate::app::proxies::transforms::{Message, Surroundings, TransformFailure};
+use crate::app::proxy_calls::answer_headers;
 use crate::app::proxy_calls::body::BodySlots;
 use crate::app::proxy_calls::choose::ChosenProxy;
 use crate::app::proxy_calls::fill::{Filling, Unfilled};
-use crate::app::proxy_calls::headers::{FilledHeader, HeaderSlots};
-use crate::app::proxy_calls::scope::ProxyScope;
+use crate::app::proxy_calls::headers::{self, FilledHeader};
+use crate::app::proxy_calls::scope::{GuardedValue, ProxyScope};
+use crate::app::proxy_calls::slots::Slots;
 use crate::app::proxy_calls::target;
 use crate::app::proxy_calls::{ProxyCall, ProxyFailure};
 use crate::app::tokens::draft::TokenDraft;
 use crate::app::tokens::evaluations::Work;
-use crate::app::tokens::references::{NamedReferences, Usage};
-use crate::app::vault::Vault;
+use crate::app::tokens::references::NamedReferences;
+use crate::app::{Proxies, Vault};
 use crate::bounds::{PROXY_ANSWER_BYTES_MAX, PROXY_TIMEOUT, PROXY_TOKENS_MAX};
 use crate::domain::access::Transform;
-use crate::domain::application::ApplicationKind;
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::condition::{Target, TargetId};
 use crate::domain::container::Container;
+use crate::domain::exposure::{Computation, Operand, ValueOrigin};
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::TenantId;
 use crate::domain::permission::Permission;
@@ -39,8 +41,11 @@ use crate::secret::Secret;
 
 const NO_APPLICATION: &str =
     "This proxy needs no API key and has no application, so its calls may not use tokens.";
-const NO_CONFIGURATION: &str = "The configuration of a proxy is for the headers of calls without an API key, not for their bodies.";
+const GUARDED: &str = "The API key may not see this value in plain. Its expressions can only put the value, or the \
+     member at a plain JSON path, where they stand, and they cannot name the configuration of a proxy.";
 const NOT_ENCRYPTED: &str = "To open values that clients encrypted, the API key needs token:use in plain for all containers.";
+const NOT_ALONE: &str = "The API key may not see this value in plain, and the proxy transforms requests. The value \
+                         must be a whole string of a JSON body, or a whole value of a form.";
 const NO_SUCH_PROXY: Error = Error::NotFound("proxy");
 const SWITCHED_OFF: &str =
     "The tenant's setting disable_ephemeral_proxy allows pre-configured proxies only.";
@@ -48,13 +53,12 @@ const ACCEPT_ENCODING: &str = "accept-encoding";
 /// The tenant's setting that switches ephemeral proxies off.
 const DISABLE_EPHEMERAL: &str = "disable_ephemeral_proxy";
 
-/// A call with its values, and the tokens that it uses.
+/// A call with its values.
 struct Prepared {
     /// `None` if the body goes on as it came.
     body: Option<Secret<Vec<u8>>>,
     /// New values of headers, with their places.
     headers: Vec<FilledHeader>,
-    used: BTreeMap<Uuid, Entity>,
     /// The values that transforms name; absent if the proxy has none.
     scope: Option<ProxyScope>,
 }
@@ -64,8 +68,9 @@ struct Prepared {
 pub(super) struct Invocation<'a> {
     pub(super) vault: &'a Vault,
     /// The application whose tokens may be used. A call without an API key may have none.
-    caller: Option<&'a Caller>,
+    pub(super) caller: Option<&'a Caller>,
     pub(super) tenant: TenantId,
+    party: Party,
     /// `None` for an ephemeral proxy.
     stored: Option<Stored<'a>>,
 }
@@ -95,10 +100,10 @@ impl<'a> Proxies<'a> {
             return Err(Error::Forbidden(SWITCHED_OFF).into());
         }
         let tenant = caller.tenant.id;
-        let invocation =
-            Invocation { vault: self.vault, caller: Some(caller), tenant, stored: None };
-        let url = target::join(url, &call.rest, call.query.as_deref())?;
-        invocation.run(url, call).await
+        let (vault, party) = (self.vault, caller.party());
+        let invocation = Invocation { vault, caller: Some(caller), tenant, party, stored: None };
+        let joined = target::join(url, &call.rest, call.query.as_deref())?;
+        invocation.run(url, joined, call).await
     }
 
     /// Sends the call to the destination of a stored proxy. `caller` is ignored if the proxy needs
@@ -121,44 +126,59 @@ impl<'a> Proxies<'a> {
         };
         let tenant = proxy.tenant;
         let stored = Stored { proxy, maker: chosen.application.as_deref().or(caller), draft };
-        let invocation = Invocation { vault: self.vault, caller, tenant, stored: Some(stored) };
+        let (party, stored) = (Party::of(caller, tenant), Some(stored));
+        let invocation = Invocation { vault: self.vault, caller, tenant, party, stored };
         let base = proxy.settings.destination.as_str();
         let url = target::join(base, &call.rest, call.query.as_deref())?;
-        let outcome = invocation.run(url, call).await;
+        let outcome = invocation.run(base, url, call).await;
         self.count_call(proxy.id, outcome.as_ref());
         outcome
     }
 }
 
 impl<'a> Stored<'a> {
-    fn around(self, scope: &'a ProxyScope) -> Surroundings<'a> {
-        Surroundings { scope, caller: self.maker, draft: self.draft }
+    fn around(self, party: Party, scope: &'a ProxyScope) -> Surroundings<'a> {
+        let (caller, draft) = (self.maker, self.draft);
+        Surroundings { party, work: &scope.work, scope, caller, draft }
     }
 }
 
 impl Invocation<'_> {
-    async fn run(self, url: HttpsUrl, call: ProxyCall) -> Result<OutboundResponse, ProxyFailure> {
+    async fn run(
+        self,
+        base: &str,
+        url: HttpsUrl,
+        call: ProxyCall,
+    ) -> Result<OutboundResponse, ProxyFailure> {
         let now = self.vault.now();
-        let prepare = |budget: &Budget| match self.prepare(&call, now, budget) {
+        let opened = Opened::new(self.vault, self.tenant, self.actor());
+        let prepare = |budget: &Budget| match self.prepare(&call, now, budget, &opened) {
             Err(ProxyFailure::App(error)) => Err(error),
             prepared => Ok(prepared),
         };
-        let prepared = self.vault.evaluating(Work::Page, prepare).await??;
-        self.note(prepared.used, now).await?;
-        let mut headers = call.headers;
-        for (number, value) in prepared.headers {
-            if let Some((_, old)) = headers.get_mut(number) {
-                *old = value;
+        let prepared = self.vault.evaluating(self.party, Work::Page.budget(), prepare).await;
+        let transformed = match prepared.map_err(ProxyFailure::from).flatten() {
+            Ok(Prepared { body, headers: filled, scope }) => {
+                let mut headers = call.headers;
+                for (number, value) in filled {
+                    if let Some((_, old)) = headers.get_mut(number) {
+                        *old = value;
+                    }
+                }
+                let message = Message { headers, body: body.unwrap_or(call.body) };
+                let message = self.change_request(message, scope.as_ref()).await;
+                message.map(|message| (message, scope))
             }
-        }
-        let message = Message { headers, body: prepared.body.unwrap_or(call.body) };
-        let Message { headers, body } =
-            self.change_request(message, prepared.scope.as_ref()).await?;
+            Err(failure) => Err(failure),
+        };
+        // The call and the values that it uses have their entries before anything is sent.
+        let (Message { headers, body }, scope) = opened.settle(transformed).await?;
         let certificate = self.proxy().and_then(|it| it.settings.client_certificate.as_ref());
         let identity = certificate.map(|certificate| Arc::new(certificate.identity()));
         let event = self.event(&url, &call.method)?;
         let request = OutboundRequest {
             tenant: self.tenant,
+            credential: self.party.credential,
             method: call.method,
             url,
             headers,
@@ -168,7 +188,10 @@ impl Invocation<'_> {
             identity,
         };
         let answered = match self.send(request).await {
-            Ok(answer) => self.change_answer(answer, prepared.scope.as_ref()).await,
+            Ok(mut answer) => {
+                answer.headers = answer_headers::passed(base, answer.headers);
+                self.change_answer(answer, scope.as_ref()).await
+            }
             Err(failure) => Err(failure),
         };
         if let Some(event) = event {
@@ -198,9 +221,9 @@ impl Invocation<'_> {
             let identity = Secret::new(b"identity".to_vec());
             message.headers.push((String::from(ACCEPT_ENCODING), identity));
         }
-        let around = stored.around(scope);
+        let around = stored.around(self.party, scope);
         let changed = self.vault.proxies().transform_request(stored.proxy, message, around).await;
-        changed.map_err(|failure| match failure {
+        changed.map_err(|failure| match failure.shown_to(scope.computation()) {
             TransformFailure::App(error) => ProxyFailure::App(error),
             TransformFailure::Failed(why) => ProxyFailure::invalid(why),
         })
@@ -215,22 +238,17 @@ impl Invocation<'_> {
         let (Some(stored), Some(scope)) = (self.stored, scope) else { return Ok(answer) };
         let OutboundResponse { status, headers, body } = answer;
         let message = Message { headers, body };
-        let (proxies, around) = (self.vault.proxies(), stored.around(scope));
+        let (proxies, around) = (self.vault.proxies(), stored.around(self.party, scope));
         let changed = proxies.transform_response(stored.proxy, status, message, around).await;
+        let changed = changed.map_err(|failure| failure.shown_to(scope.computation()));
         let Message { headers, body } = changed.map_err(ProxyFailure::Answer)?;
         Ok(OutboundResponse { status, headers, body })
     }
 
-    /// Queues the entries of the call: the call itself, and each token that it uses.
-    async fn note(self, used: BTreeMap<Uuid, Entity>, at: Timestamp) -> Result<(), Error> {
-        let actor = self.actor();
-        // A proxy that is not stored has no id.
+    /// A proxy that is not stored has no id.
+    fn entity(self) -> Entity {
         let none = Entity::new(EntityKind::Proxy, Uuid::nil());
-        let proxy = self.proxy().map_or(none, |proxy| proxy.id.into());
-        let acts = std::iter::once((Act::Invoke, proxy))
-            .chain(used.into_values().map(|token| (Act::Use, token)));
-        let entries = acts.map(|(act, entity)| origin::entry(at, actor, act, entity)).collect();
-        self.vault.audit().note_acts(self.tenant, entries).await
+        self.proxy().map_or(none, |proxy| proxy.id.into())
     }
 
     async fn send(self, request: OutboundRequest) -> Result<OutboundResponse, ProxyFailure> {
@@ -251,49 +269,51 @@ impl Invocation<'_> {
         call: &ProxyCall,
         now: Timestamp,
         budget: &Budget,
+        opened: &Opened<'_>,
     ) -> Result<Prepared, ProxyFailure> {
         let settings = self.proxy().map(|proxy| &proxy.settings);
         let has_transforms = settings.is_some_and(|settings| {
             !settings.request_transforms.is_empty() || !settings.response_transforms.is_empty()
         });
-        let (body, headers) = if settings.is_some_and(|it| it.disable_detokenization) {
-            (BodySlots::Unchanged, HeaderSlots::none())
+        let (body, in_headers) = if settings.is_some_and(|it| it.disable_detokenization) {
+            (BodySlots::none(), Slots(Vec::new()))
         } else {
-            (BodySlots::find(call, budget)?, HeaderSlots::find(call, budget)?)
+            (BodySlots::find(call, budget)?, headers::find(call, budget)?)
         };
-        let references = body.references().into_iter().chain(headers.references());
-        let (named, mut used) = self.open(references, now, budget)?;
+        let references = body.slots.references().chain(in_headers.references());
+        // From here on the outcome can depend on the configuration of the proxy and on tokens.
+        opened.add(Act::Invoke, self.entity());
+        let named = self.open(references, now, budget, opened)?;
         let needs_encrypted =
-            body.names("encrypted") || headers.names("encrypted") || has_transforms;
-        let encrypted = if needs_encrypted { self.decrypt(call, &mut used)? } else { None };
-        if body.names("config") && !self.is_known() {
-            return Err(Error::Forbidden(NO_CONFIGURATION).into());
+            body.slots.names("encrypted") || in_headers.names("encrypted") || has_transforms;
+        let encrypted = if needs_encrypted { self.decrypt(call, opened)? } else { None };
+        let mut scope = ProxyScope::new(named, self.configuration(), encrypted);
+        let least = scope.computation();
+        // Text around a value would decide, together with the value, if a transform fails.
+        let transforms = settings.is_some_and(|settings| !settings.request_transforms.is_empty());
+        if transforms && least < Computation::Any && !body.stands_alone() {
+            return Err(Error::Forbidden(NOT_ALONE).into());
         }
-        let nothing = Secret::new(Value::Object(Map::new()));
-        let config = if self.is_known() { self.configuration() } else { nothing };
-        let mut scope = ProxyScope::new(named, config, encrypted);
-        if body.names("proxy") {
+        if body.slots.names("proxy") {
             scope.describe(call, None);
         }
-        let filled = body.fill(Filling { scope: &scope, vault: self.vault, budget })?;
-        scope.config = self.configuration();
-        if headers.names("proxy") || has_transforms {
-            let body = filled.as_ref().unwrap_or(&call.body);
-            scope.describe(call, Some(body.expose()));
+        let vault = self.vault;
+        let filled = body.fill(Filling { scope: &scope, vault, budget });
+        let filled = filled.map_err(|unfilled| unfilled.shown_to(least))?;
+        let sent = filled.as_ref().unwrap_or(&call.body).expose();
+        if in_headers.names("proxy") {
+            scope.describe(call, Some(sent));
         }
-        let headers = headers.fill(Filling { scope: &scope, vault: self.vault, budget })?;
-        let scope = has_transforms.then(|| scope.without_tokens());
-        Ok(Prepared { body: filled, headers, used, scope })
+        let headers = headers::fill(&in_headers, Filling { scope: &scope, vault, budget });
+        let headers = headers.map_err(|unfilled| unfilled.shown_to(least))?;
+        let scope = has_transforms.then(|| scope.for_transforms(call, sent));
+        Ok(Prepared { body: filled, headers, scope })
     }
 
     /// The content of `BT-ENCRYPTED`. A caller that chooses the destination could send the value to
     /// itself, so it needs the right to use all tokens in plain: the encrypted value is in no
     /// container, and the type beside it is the caller's word.
-    fn decrypt(
-        self,
-        call: &ProxyCall,
-        used: &mut BTreeMap<Uuid, Entity>,
-    ) -> Result<Option<Secret<Value>>, Error> {
+    fn decrypt(self, call: &ProxyCall, opened: &Opened<'_>) -> Result<Option<GuardedValue>, Error> {
         let Some(text) = &call.encrypted else { return Ok(None) };
         let caller = self.caller.ok_or(Error::Forbidden(NO_APPLICATION))?;
         if self.stored.is_none() {
@@ -303,41 +323,9 @@ impl Invocation<'_> {
                 return Err(Error::Forbidden(NOT_ENCRYPTED));
             }
         }
-        let (value, keys) = self.vault.client_keys().open_header(caller, text.expose())?;
-        used.extend(keys.into_iter().map(|key| (key.uuid(), Entity::from(key))));
-        Ok(Some(value))
-    }
-
-    /// True if the caller is known by an API key of its own. Anybody can have a session, or the key
-    /// of a proxy that needs no other. Such a caller cannot put the configuration into a body, since
-    /// a destination may send parts of it back.
-    fn is_known(self) -> bool {
-        self.caller.is_some_and(|caller| caller.session.is_none())
-            && self.proxy().is_none_or(|proxy| proxy.settings.require_auth)
-    }
-
-    fn configuration(self) -> Secret<Value> {
-        let entries = self.proxy().into_iter().flat_map(|proxy| &proxy.settings.configuration.0);
-        let entry = |(name, value): &(String, Secret<String>)| {
-            (name.clone(), Value::from(value.expose().as_str()))
-        };
-        Secret::new(Value::Object(entries.map(entry).collect()))
-    }
-
-    /// The form in which this call may use tokens.
-    ///
-    /// A caller that chooses the destination could send the value of any token to itself, so it
-    /// needs the right to use the token. The destination of a stored proxy was chosen by the
-    /// tenant, so the right to invoke proxies suffices, unless access rules limit the application
-    /// to some containers. A session has the rights that it was granted and no more.
-    fn usage(self, caller: &Caller) -> Usage {
-        let may_invoke = caller.require_one_somewhere(&[Permission::ProxyInvoke]).is_ok();
-        let application = &caller.application;
-        let is_free = caller.session.is_none()
-            && application.kind == ApplicationKind::Private
-            && application.access.rules().is_empty()
-            && may_invoke;
-        if self.stored.is_some() && is_free { Usage::ByInvocation } else { Usage::Plain }
+        let value = self.vault.client_keys().open_header(caller, text.expose(), opened)?;
+        let computation = self.computation(Operand::Value(ValueOrigin::Collected));
+        Ok(Some(GuardedValue { value, computation }))
     }
 
     /// Opens the tokens and intents that the expressions name, each once.
@@ -346,9 +334,9 @@ impl Invocation<'_> {
         references: impl Iterator<Item = &'r Reference>,
         now: Timestamp,
         budget: &Budget,
-    ) -> Result<(NamedReferences, BTreeMap<Uuid, Entity>), ProxyFailure> {
+        opened: &Opened<'_>,
+    ) -> Result<NamedReferences, ProxyFailure> {
         let mut named = NamedReferences(HashMap::new());
-        let mut used = BTreeMap::new();
         let mut ids = BTreeSet::new();
         let mut missing = BTreeSet::new();
         let mut snapshot = None;
@@ -367,18 +355,18 @@ impl Invocation<'_> {
             };
             let caller = self.caller.ok_or(Error::Forbidden(NO_APPLICATION))?;
             let (tokens, usage) = (self.vault.tokens(caller), self.usage(caller));
-            match tokens.open_reference(snapshot, reference, usage, now, budget)? {
-                Some((value, entity)) => {
-                    used.insert(entity.id, entity);
-                    named.0.insert(reference.clone(), value);
-                }
-                None => {
-                    missing.insert(reference.id());
-                }
+            let found = tokens.open_reference(snapshot, reference, usage, now, budget, opened);
+            // The data is too large for the budget, which is a reason that depends on it.
+            if matches!(found, Err(Error::Invalid(_))) {
+                return Err(Unfilled::unplaced().into());
+            }
+            match found? {
+                Some(value) => drop(named.0.insert(reference.clone(), value)),
+                None => drop(missing.insert(reference.id())),
             }
         }
         if missing.is_empty() {
-            return Ok((named, used));
+            return Ok(named);
         }
         let ids = missing.into_iter().collect::<Vec<_>>().join(", ");
         Err(ProxyFailure::Invalid(format!(
@@ -389,6 +377,9 @@ impl Invocation<'_> {
 
 impl From<Unfilled> for ProxyFailure {
     fn from(unfilled: Unfilled) -> Self {
-        Self::Invalid(unfilled.into_text())
+        match unfilled {
+            Unfilled::Guarded => Self::App(Error::Forbidden(GUARDED)),
+            Unfilled::Invalid(sentence) => Self::Invalid(sentence),
+        }
     }
 }

@@ -15,14 +15,14 @@ const NOT_JSON: &str = "The body is not valid JSON, though its Content-Type says
 const TOO_DEEP: &str = "The body is nested too deeply.";
 
 /// The strings of a document that have expressions.
-pub(super) fn find(document: &str, budget: &Budget) -> Result<Slots, Unfilled> {
+pub(super) fn find(document: &str, budget: &Budget) -> Result<Slots<Range<usize>>, Unfilled> {
     Scanner { document, at: 0, depth: 0 }.slots(budget).map(Slots)
 }
 
 /// Writes a string with its quotes. One that is exactly one expression takes the type of its value;
 /// any other one stays a string.
 pub(super) fn write(
-    slot: &Slot,
+    slot: &Slot<Range<usize>>,
     filling: Filling<'_>,
     output: &mut Output,
 ) -> Result<(), Unfilled> {
@@ -40,7 +40,7 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    fn slots(mut self, budget: &Budget) -> Result<Vec<Slot>, Unfilled> {
+    fn slots(mut self, budget: &Budget) -> Result<Vec<Slot<Range<usize>>>, Unfilled> {
         // The walk below relies on this: in JSON a quote outside of strings begins one.
         if serde_json::from_str::<IgnoredAny>(self.document).is_err() {
             return Err(Unfilled::new(NOT_JSON));
@@ -88,7 +88,11 @@ impl Scanner<'_> {
         rest.iter().find(|byte| !b" \t\r\n".contains(byte)) == Some(&b':')
     }
 
-    fn slot(&self, at: Range<usize>, budget: &Budget) -> Result<Option<Slot>, Unfilled> {
+    fn slot(
+        &self,
+        at: Range<usize>,
+        budget: &Budget,
+    ) -> Result<Option<Slot<Range<usize>>>, Unfilled> {
         let written = self.document.get(at.clone()).unwrap_or_default();
         if !written.contains("{{") && !written.contains("\\u00") {
             return Ok(None);

@@ -5,6 +5,7 @@
 //! that was refused. The use of each token is in the queue of the audit chain before the request
 //! leaves.
 
+mod answer_headers;
 mod body;
 mod called;
 mod choose;
@@ -17,6 +18,7 @@ pub(crate) mod fuzz;
 mod headers;
 mod invoke;
 mod json;
+mod rights;
 mod scope;
 mod slots;
 mod target;
@@ -41,7 +43,6 @@ pub struct ProxyCall {
     /// Names in lower case.
     pub headers: Vec<(String, Secret<Vec<u8>>)>,
     pub body: Secret<Vec<u8>>,
-    /// The header `BT-ENCRYPTED` as it came.
     pub encrypted: Option<Secret<String>>,
 }
 

@@ -5,44 +5,93 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use crate::app::proxy_calls::ProxyCall;
+use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::references::NamedReferences;
-use crate::expressions::{Reference, Scope};
+use crate::domain::exposure::{Author, Computation, Grants, Operand, Output};
+use crate::expressions::{Budget, Reference, Scope, ScopedValue};
 use crate::secret::Secret;
 
-/// Tokens and intents by their ids, `config`, `encrypted` and `proxy`.
+/// Tokens and intents by their ids, `config`, `encrypted` and `proxy`. Each has the expressions that
+/// may read it: those of the caller, and later those of the proxy's transforms.
 pub(super) struct ProxyScope {
-    pub(super) named: NamedReferences,
+    named: NamedReferences,
     /// An object of texts.
-    pub(super) config: Secret<Value>,
-    pub(super) encrypted: Option<Secret<Value>>,
+    config: GuardedValue,
+    encrypted: Option<GuardedValue>,
     /// `request.headers`, `request.body` and `config`; null until an expression needs it.
-    proxy: Secret<Value>,
+    proxy: GuardedValue,
+    /// The least computation of the caller's expressions over the values of the scope.
+    computation: Computation,
+    /// The work of the expressions in all transforms of the call.
+    pub(super) work: Budget,
+}
+
+pub(super) struct GuardedValue {
+    pub(super) value: Secret<Value>,
+    pub(super) computation: Computation,
+}
+
+impl GuardedValue {
+    const fn scoped(&self) -> ScopedValue<'_> {
+        ScopedValue { value: self.value.expose(), computation: self.computation }
+    }
 }
 
 impl ProxyScope {
     pub(super) fn new(
         named: NamedReferences,
-        config: Secret<Value>,
-        encrypted: Option<Secret<Value>>,
+        config: GuardedValue,
+        encrypted: Option<GuardedValue>,
     ) -> Self {
-        Self { named, config, encrypted, proxy: Secret::new(Value::Null) }
+        let proxy = GuardedValue { value: Secret::new(Value::Null), computation: Computation::Any };
+        let values = named.0.values().map(|named| named.computation);
+        let values = values.chain(encrypted.iter().map(|encrypted| encrypted.computation));
+        let computation = values.min().unwrap_or(Computation::Any);
+        Self { named, config, encrypted, proxy, computation, work: Work::Page.budget() }
     }
 
-    /// Forgets the tokens: transforms name none, and run while the destination works.
-    pub(super) fn without_tokens(mut self) -> Self {
+    /// The least computation of the caller's expressions over the values that it may name, which
+    /// decides about the failures that it may learn.
+    pub(super) const fn computation(&self) -> Computation {
+        self.computation
+    }
+
+    /// Describes the request to the caller's expressions. The body is known once its own expressions
+    /// are evaluated; before, it is null. The configuration is there for callers that may see it.
+    pub(super) fn describe(&mut self, call: &ProxyCall, body: Option<&[u8]>) {
+        let config = (self.config.computation == Computation::Any).then_some(&self.config);
+        let computation = if body.is_some() { self.computation } else { Computation::Any };
+        let value = description(call, body, config);
+        self.proxy = GuardedValue { value, computation };
+    }
+
+    /// The scope of the proxy's transforms, which the tenant wrote. They name no tokens, and run
+    /// while the destination works.
+    pub(super) fn for_transforms(mut self, call: &ProxyCall, body: &[u8]) -> Self {
         self.named = NamedReferences(HashMap::new());
+        if self.config.value.expose().as_object().is_some_and(|config| !config.is_empty()) {
+            self.computation = self.computation.min(self.config.computation);
+        }
+        self.proxy.value = description(call, Some(body), Some(&self.config));
+        // The tenant needs no grants.
+        let (grants, value) = (Grants::default(), Operand::Configuration);
+        let tenant = grants.computation(Author::Tenant, Output::Destination, value);
+        let values = self.encrypted.iter_mut().chain([&mut self.config, &mut self.proxy]);
+        values.for_each(|value| value.computation = tenant);
         self
     }
+}
 
-    /// Describes the request. The body is known once its own expressions are evaluated; before, it
-    /// is null.
-    pub(super) fn describe(&mut self, call: &ProxyCall, body: Option<&[u8]>) {
-        let body = body.and_then(|body| std::str::from_utf8(body).ok());
-        self.proxy = Secret::new(json!({
-            "config": self.config.expose(),
-            "request": { "body": body, "headers": headers(call) },
-        }));
-    }
+fn description(
+    call: &ProxyCall,
+    body: Option<&[u8]>,
+    config: Option<&GuardedValue>,
+) -> Secret<Value> {
+    let body = body.and_then(|body| std::str::from_utf8(body).ok());
+    Secret::new(json!({
+        "config": config.map(|config| config.value.expose()),
+        "request": { "body": body, "headers": headers(call) },
+    }))
 }
 
 /// The headers under three spellings of their names. The published interface has the spelling of
@@ -71,16 +120,16 @@ fn capitalized(name: &str) -> String {
 }
 
 impl Scope for ProxyScope {
-    fn variable(&self, name: &str) -> Option<&Value> {
+    fn variable(&self, name: &str) -> Option<ScopedValue<'_>> {
         match name {
-            "config" => Some(self.config.expose()),
-            "encrypted" => self.encrypted.as_ref().map(Secret::expose),
-            "proxy" => Some(self.proxy.expose()),
+            "config" => Some(self.config.scoped()),
+            "encrypted" => self.encrypted.as_ref().map(GuardedValue::scoped),
+            "proxy" => Some(self.proxy.scoped()),
             _ => None,
         }
     }
 
-    fn reference(&self, reference: &Reference) -> Option<&Value> {
+    fn reference(&self, reference: &Reference) -> Option<ScopedValue<'_>> {
         self.named.reference(reference)
     }
 }

@@ -10,6 +10,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::app::proxy_calls::ProxyFailure;
 use crate::domain::https_url::HttpsUrl;
+use crate::domain::proxy::PROXY_PATH;
 
 const NOT_HTTPS: &str = "The URL of the destination must be https://, a host name, and optionally a port, a path and \
      a query.";
@@ -42,6 +43,31 @@ pub(super) fn join(base: &str, rest: &str, query: Option<&str>) -> Result<HttpsU
     HttpsUrl::parse_with_query(&text)
         .filter(|joined| joined.host == host.host && joined.port == host.port)
         .ok_or_else(|| ProxyFailure::invalid(NOT_JOINED))
+}
+
+/// The `Location` of an answer as a path of the vault that leads to the same destination, so that a
+/// client which follows it stays inside the proxy: a path of the destination would lead to another
+/// route of the vault, and another host would get the caller's headers. `None` if it is not below the
+/// base.
+pub(super) fn location(base: &str, location: &str) -> Option<String> {
+    let own = HttpsUrl::parse_with_query(base)?;
+    let location = location.split('#').next()?;
+    let is_path = location.starts_with('/') && !location.starts_with("//");
+    let url = if is_path {
+        HttpsUrl::parse_with_query(&format!("https://{}{location}", own.authority()))?
+    } else {
+        HttpsUrl::parse_with_query(location)?
+    };
+    if !url.host.eq_ignore_ascii_case(&own.host) || url.port != own.port {
+        return None;
+    }
+    let path = own.path.split('?').next()?.trim_end_matches('/');
+    let rest = url.path.strip_prefix(path)?;
+    let is_below = rest.is_empty() || rest.starts_with(['/', '?']);
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    // The destination must not choose the proxy that the client calls next.
+    let is_safe = is_below && !is_ambiguous(path) && without_key(query) == query;
+    is_safe.then(|| format!("{PROXY_PATH}{rest}"))
 }
 
 /// The query without the parameter that names the proxy; every other byte stays.
@@ -153,6 +179,38 @@ mod tests {
             "/%2525252525252e",
         ] {
             assert!(join("https://psp.example/v1", rest, None).is_err(), "{rest}");
+        }
+    }
+
+    #[test]
+    fn a_location_below_the_base_leads_through_the_proxy_and_no_other_passes() {
+        for (base, answer, expected) in [
+            ("https://psp.example", "/echo", "/proxy/echo"),
+            ("https://psp.example/v1/", "https://psp.example/v1/a?b=c#d", "/proxy/a?b=c"),
+            ("https://psp.example/v1?m=1", "https://PSP.example:443/v1", "/proxy"),
+            ("https://psp.example:8443", "https://psp.example:8443/", "/proxy/"),
+        ] {
+            assert_eq!(location(base, answer).as_deref(), Some(expected), "{answer}");
+        }
+        for answer in [
+            "",
+            "a",
+            "?a",
+            "//psp.example/v1/a",
+            "/tokens/id",
+            "/v1x",
+            "/v1/../tokens",
+            "/v1/%2e%2e/a",
+            "/v1\\a",
+            "https://evil.example/v1/a",
+            "https://psp.example:8443/v1/a",
+            "https://psp.example@evil.example/v1",
+            "http://psp.example/v1/a",
+            "javascript:alert(1)",
+            "/v1/a?b=c&bt-proxy-key=other",
+            "/v1/a?bt%2dproxy-key=other",
+        ] {
+            assert_eq!(location("https://psp.example/v1", answer), None, "{answer}");
         }
     }
 

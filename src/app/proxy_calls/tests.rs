@@ -343,7 +343,7 @@ fn header_values_are_evaluated_and_may_sign_the_body_as_it_is_sent() {
         body.as_bytes(),
     );
     scene
-        .invoke_chosen(Some(&scene.caller(vec![Permission::ProxyInvoke], vec![])), &chosen, call)
+        .invoke_chosen(Some(&scene.caller(vec![Permission::TokenUse], vec![])), &chosen, call)
         .unwrap();
     let sent = scene.sent().remove(0);
     assert_eq!(sent.body.expose(), br#"{"n":"123"}"#);
@@ -365,6 +365,80 @@ fn a_header_that_would_get_a_line_break_or_too_many_bytes_is_refused() {
         assert!(matches!(refused, Err(ProxyFailure::Invalid(_))), "{refused:?}");
         assert!(scene.sent().is_empty());
     }
+}
+
+/// The answer to a caller that may invoke proxies and see no value.
+fn blind(scene: &Scene, headers: &[(&str, &str)], body: &str) -> Result<OutboundRequest, String> {
+    let caller = scene.caller(vec![Permission::ProxyInvoke], vec![]);
+    let call = call(headers, body.replace("$card", &scene.card).as_bytes());
+    match scene.invoke_chosen(Some(&caller), &scene.proxy(|_| ()), call) {
+        Ok(_) => Ok(scene.sent().remove(0)),
+        Err(failure) => {
+            assert!(scene.sent().is_empty(), "a refused call sends nothing");
+            Err(match failure {
+                ProxyFailure::App(Error::Forbidden(text)) => String::from(text),
+                ProxyFailure::Invalid(text) => text,
+                other @ (ProxyFailure::App(_)
+                | ProxyFailure::Answer(_)
+                | ProxyFailure::Outbound(_)) => panic!("{other:?}"),
+            })
+        }
+    }
+}
+
+#[test]
+fn a_caller_that_may_not_see_a_value_places_it_and_computes_nothing() {
+    let scene = Scene::new();
+    let placed = [
+        ("{{ $card | json: '$.number' }}", "4242424242424242"),
+        ("{{ token: $card | json: '$.data.cvc' }}", "123"),
+        ("{{ token: $card | json: '$.data' | json: '$.cvc' }}", "123"),
+        ("{{ $card | json: '$.none' }}", ""),
+        ("{{ proxy.request.headers.X-A | upcase }}", "OWN"),
+    ];
+    for (body, expected) in placed {
+        let sent = blind(&scene, &[("x-a", "own")], body).unwrap();
+        assert_eq!(String::from_utf8_lossy(sent.body.expose()), expected, "{body}");
+    }
+    let refused = [
+        "{{ $card | json: '$.number' | slice: 0, 1 }}",
+        "{{ $card | json: '$[?@ == \"4242424242424242\"]' }}",
+        "{{ $card | json: '$.cvc' | plus: 1 }}",
+        "{{ proxy | append: config.KEY }}",
+        "{{ config: KEY }}",
+    ];
+    for body in refused {
+        let text = blind(&scene, &[], body).unwrap_err();
+        assert!(text.contains("may not see this value in plain"), "{body}: {text}");
+    }
+    // The body has values in it by the time that headers read it.
+    let body = "{{ $card | json: '$.cvc' }}";
+    assert_eq!(
+        header(&blind(&scene, &[("x-b", "{{ proxy.request.body }}")], body).unwrap(), "x-b"),
+        "123"
+    );
+    let computed = blind(&scene, &[("x-b", "{{ proxy.request.body | size }}")], body);
+    assert!(computed.unwrap_err().contains("may not see"));
+    let configured = blind(&scene, &[("x-b", "a{{ proxy.config.KEY }}")], "").unwrap();
+    assert_eq!(header(&configured, "x-b"), "a");
+}
+
+#[test]
+fn every_value_that_cannot_be_placed_has_one_answer() {
+    let scene = Scene::new();
+    let large = scene.token(json!("x".repeat(PROXY_HEADER_BYTES_MAX + 1)));
+    let odd = scene.token(json!("a\r\nb"));
+    let header = |id: &str| format!("{{{{ {id} }}}}");
+    let body =
+        format!("{{{{ {large} }}}}").repeat(PROXY_BODY_BYTES_MAX / PROXY_HEADER_BYTES_MAX + 1);
+    let answers = [
+        blind(&scene, &[("x-a", &header(&large))], ""),
+        blind(&scene, &[("x-a", &header(&odd))], ""),
+        blind(&scene, &[], &body),
+    ];
+    let mut answers: Vec<_> = answers.into_iter().map(Result::unwrap_err).collect();
+    answers.dedup();
+    assert_eq!(answers, ["A value cannot be put where the call names it."]);
 }
 
 fn rule(transform: Transform) -> AccessRule {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::app::keys::rotation::{Step, Walk};
+use crate::app::rotation::{Step, Walk};
 use crate::app::tests::{TestVault, new_tenant};
 use crate::app::{Error, KeyPurpose, KeyState, Vault, Write};
 use crate::store::Table;

@@ -130,6 +130,25 @@ fn a_proof_opens_every_record_of_the_newest_backup_and_leaves_nothing() {
         prove(&newest, None, &scratch, (master(), Clock::new()), &std::sync::Arc::default())
             .unwrap();
     assert_eq!((proof.report.tokens, proof.report.is_clean()), (1, true));
+    // A directory with other files, or behind a link, is not a proof's.
+    fs::create_dir(&scratch).unwrap();
+    let precious = scratch.join("precious");
+    fs::write(&precious, "of an operator").unwrap();
+    let moved = directory.join("moved");
+    for is_link in [false, true] {
+        if is_link {
+            fs::rename(&scratch, &moved).unwrap();
+            std::os::unix::fs::symlink("moved", &scratch).unwrap();
+            fs::write(moved.join("strongroom.redb"), "of an operator").unwrap();
+        }
+        let refused =
+            prove(&newest, None, &scratch, (master(), Clock::new()), &std::sync::Arc::default());
+        assert!(matches!(refused, Err(ProofFailure::Scratch(_))), "{refused:?}");
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "of an operator");
+    }
+    assert!(moved.join("strongroom.redb").exists());
+    fs::remove_file(&scratch).unwrap();
+    fs::remove_dir_all(&moved).unwrap();
     // Damage after the proof is found by the next one.
     let mut bytes = fs::read(&newest).unwrap();
     let middle = bytes.len() / 2;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::task::JoinSet;
 
-use crate::app::access::callers::Callers;
+use crate::app::generation_cache::GenerationCache;
 use crate::app::tests::{TestVault, everything};
 use crate::app::{Error, TenantChange, Vault, Write};
 use crate::bounds::CALLERS_MAX;
@@ -158,7 +158,7 @@ fn a_caller_is_read_once_as_long_as_nothing_changes() {
 #[test]
 fn a_caller_of_an_older_generation_is_neither_kept_nor_found() {
     let caller = TestVault::new().caller;
-    let callers = Callers::new();
+    let callers = GenerationCache::<_, _, CALLERS_MAX>::default();
     callers.remember([1; 32], &caller, 5);
     assert!(callers.find(&[1; 32], 5).is_some());
     assert!(callers.find(&[2; 32], 5).is_none());
@@ -178,7 +178,7 @@ fn a_caller_of_an_older_generation_is_neither_kept_nor_found() {
 #[test]
 fn remembered_callers_have_a_bound() {
     let caller = TestVault::new().caller;
-    let callers = Callers::new();
+    let callers = GenerationCache::<_, _, CALLERS_MAX>::default();
     let tag = |n: usize| {
         let mut tag = [0; 32];
         tag[..8].copy_from_slice(&n.to_be_bytes());

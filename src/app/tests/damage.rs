@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use crate::app::tests::{TestVault, deduplicating, draft, expiring, named, new_tenant, prepared};
 use crate::app::{Error, Report, Write};
 use crate::clock::Clock;
+use crate::domain::id::WebhookId;
 use crate::store::tests::block_on;
 use crate::store::tests::disk::{Dice, TestDisk};
 use crate::store::{Change, Table, Verdict, tables};
@@ -73,9 +76,9 @@ fn check_moved(table: Table, finding: &str) {
 
 #[test]
 fn a_removed_index_entry_is_found() {
-    check(remove_first(Table::TokenLists), "an entry of token_lists is missing");
-    check(remove_first(Table::Expiries), "an entry of due is missing");
-    check(remove_first(Table::TokenNames), "its predefined id does not lead to it");
+    check(remove_first(Table::TokenLists), "of token_lists: an entry of a record is missing");
+    check(remove_first(Table::Expiries), "of due: an entry of a record is missing");
+    check(remove_first(Table::TokenNames), "of token_names: an entry of a record is missing");
 }
 
 #[test]
@@ -88,21 +91,25 @@ fn each_single_removed_list_entry_is_found() {
                 let key = rows(vault, Table::TokenLists).remove(at).0;
                 Change::new().delete(Table::TokenLists, key)
             },
-            "an entry of token_lists is missing",
+            "of token_lists: an entry of a record is missing",
         );
     }
 }
 
 #[test]
 fn an_index_entry_that_leads_nowhere_is_found() {
-    for table in [Table::TokenLists, Table::Expiries, Table::TokenNames] {
+    for (table, finding) in [
+        (Table::TokenLists, "rows of token_lists in the file, but"),
+        (Table::Expiries, "of due: an index entry leads to no record"),
+        (Table::TokenNames, "rows of token_names in the file, but"),
+    ] {
         check(
             |vault| {
                 let (mut key, value) = rows(vault, table).remove(0);
                 *key.last_mut().unwrap() ^= 1;
                 Change::new().put(table, key, value)
             },
-            "index entries in the file",
+            finding,
         );
     }
 }
@@ -115,14 +122,14 @@ fn an_index_entry_with_another_value_is_found() {
             let (key, _) = rows.into_iter().find(|(_, value)| !value.is_empty()).unwrap();
             Change::new().put(Table::TokenLists, key, b"/elsewhere/".to_vec())
         },
-        "an entry of token_lists is missing",
+        "of token_lists: an entry of a record is missing",
     );
 }
 
 #[test]
 fn a_removed_token_leaves_entries_that_are_found() {
-    check(remove_first(Table::Tokens), "index entries in the file");
-    check(remove_first(Table::Tokens), "2 tokens, but 3 counted");
+    check(remove_first(Table::Tokens), "rows of token_lists in the file");
+    check(remove_first(Table::Tokens), "tokens: 2 in the file, but 3 counted");
 }
 
 #[test]
@@ -132,19 +139,47 @@ fn a_wrong_count_is_found() {
         let mut places = rows(vault, Table::Counts).into_iter().map(|(place, _)| place);
         places.find(|place| tables::digest_of_key(place).is_none()).unwrap()
     };
-    check(|vault| Change::new().count(count(vault), 1), "3 tokens, but 4 counted");
-    check(|vault| Change::new().count(count(vault), -4), "3 tokens, but -1 counted");
-    check(|vault| Change::new().delete(Table::Counts, count(vault)), "3 tokens, but 0 counted");
+    check(|vault| Change::new().count(count(vault), 1), "tokens: 3 in the file, but 4 counted");
+    check(|vault| Change::new().count(count(vault), -4), "3 in the file, but -1 counted");
+    check(
+        |vault| Change::new().delete(Table::Counts, count(vault)),
+        "3 in the file, but 0 counted",
+    );
+}
+
+/// A webhook with too large a number would get no more events, ever.
+#[test]
+fn a_wrong_count_of_events_or_of_uses_is_found() {
+    let webhook = WebhookId::new(Uuid::from_u128(7));
+    let waiting = |vault: &TestVault, by| {
+        Change::new().count(tables::webhook_counts(vault.caller.tenant.id, webhook), by)
+    };
+    check(|vault| waiting(vault, 10_000), "but 10000 counted");
+    check(|vault| waiting(vault, -1), "but -1 counted");
+    check(
+        |_| Change::new().count(tables::all_webhook_counts(), 1),
+        "events that wait for webhooks: 0 in the file",
+    );
+    let uses = |vault: &TestVault, number, by| {
+        Change::new().count(tables::seal_counts(vault.caller.tenant.id.bytes(), number), by)
+    };
+    check(|vault| uses(vault, 1, -1_000_000), "which makes no sense");
+    check(|vault| uses(vault, 99, 1), "1 uses of key 99, which makes no sense");
+    let unknown = |vault: &TestVault| [vault.caller.tenant.id.bytes().as_slice(), &[77]].concat();
+    check(
+        |vault| Change::new().count(unknown(vault), 1),
+        "a row of counts: the key of a row makes no sense",
+    );
 }
 
 #[test]
 fn a_flipped_byte_is_found_in_every_kind_of_record() {
-    check_flipped(Table::Tokens, "its record does not open");
-    check_flipped(Table::Applications, "an application does not open");
-    check_flipped(Table::ApplicationKeys, "an API key does not open");
-    check_flipped(Table::ApiKeys, "it is listed but cannot be used");
-    check_flipped(Table::TokenNames, "its predefined id does not lead to it");
-    check_flipped(Table::Tenants, "its record does not open");
+    check_flipped(Table::Tokens, "of tokens: a token's record does not");
+    check_flipped(Table::Applications, "of applications: a record does not");
+    check_flipped(Table::ApplicationKeys, "of application_keys: a record does not");
+    check_flipped(Table::ApiKeys, "of api_keys: a record does not");
+    check_flipped(Table::TokenNames, "of token_names: a record does not");
+    check_flipped(Table::Tenants, "of tenants: a record does not");
 }
 
 #[test]
@@ -156,35 +191,38 @@ fn a_flipped_byte_is_found_in_the_keys_of_a_tenant() {
             value[30] ^= 1;
             Change::new().put(Table::Keys, key, value)
         },
-        "its keys do not open",
+        "the keys of a tenant do not open",
     );
 }
 
 #[test]
 fn a_record_in_the_place_of_another_is_found() {
-    check_moved(Table::Tokens, "its record does not open");
+    check_moved(Table::Tokens, "a token's record does not open");
 }
 
 #[test]
 fn a_key_without_its_application_is_found() {
-    check(remove_first(Table::Applications), "its application is missing");
+    check(remove_first(Table::Applications), "the application of an API key is missing");
 }
 
 #[test]
 fn a_key_that_is_not_listed_or_cannot_be_used_is_found() {
-    check(remove_first(Table::ApiKeys), "it is listed but cannot be used");
-    check(remove_first(Table::ApplicationKeys), "API keys in the file");
+    check(remove_first(Table::ApiKeys), "is listed but cannot be used");
+    check(remove_first(Table::ApplicationKeys), "can be used but is not listed");
 }
 
 #[test]
 fn what_belongs_to_no_tenant_is_found() {
-    check(remove_first(Table::Tenants), "tokens in the file, but 0 belong to something");
+    check(remove_first(Table::Tenants), "rows belong to a missing tenant");
     let stray = || vec![0xee; 16];
     check(
         |_| Change::new().put(Table::Keys, [stray(), vec![1; 5]].concat(), vec![1; 90]),
-        "cryptographic keys in the file",
+        "the keys of a tenant do not open",
     );
-    check(|_| Change::new().count([stray(), vec![1]].concat(), 1), "counts in the file");
+    check(
+        |_| Change::new().count([stray(), vec![1]].concat(), 1),
+        "the keys of a tenant do not open",
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::app::keys::rotation::{Step, Walk};
+use crate::app::rotation::{Step, Walk};
 use crate::app::tests::{TestVault, card, draft, expiring, named, new_tenant, prepared};
 use crate::app::{Caller, DeletionStep, Error, KeyState, ScrubProgress, ScrubWalk, Vault, Write};
 use crate::clock::Clock;
@@ -50,7 +50,7 @@ fn rows_of(app: &Vault, tenant: TenantId) -> Vec<&'static str> {
 fn finish(app: &Vault) -> Result<(), Error> {
     block_on(async {
         for _ in crate::waiting::steps("the end of the deletion") {
-            if app.access().deletion().step().await? == DeletionStep::Idle {
+            if app.deletion().step().await? == DeletionStep::Idle {
                 return Ok(());
             }
         }
@@ -75,14 +75,14 @@ fn nothing_of_a_deleted_tenant_stays_and_other_tenants_keep_everything() {
         assert!(held.contains(&name), "{name}");
     }
     let before = rows_of(&vault.app, vault.caller.tenant.id);
-    block_on(vault.app.access().deletion().begin(second.tenant, None)).unwrap();
-    assert!(vault.app.access().deletion().is_under_way(second.tenant).unwrap());
+    block_on(vault.app.deletion().begin(second.tenant, None)).unwrap();
+    assert!(vault.app.deletion().is_under_way(second.tenant).unwrap());
     finish(&vault.app).unwrap();
     assert_eq!(rows_of(&vault.app, second.tenant), Vec::<&str>::new());
     assert_eq!(rows_of(&vault.app, vault.caller.tenant.id), before);
     assert_eq!(vault.data(&own).unwrap()["value"], "own");
     assert_clean(&vault.app, 0);
-    let again = block_on(vault.app.access().deletion().begin(second.tenant, None));
+    let again = block_on(vault.app.deletion().begin(second.tenant, None));
     assert!(matches!(again, Err(Error::NotFound("tenant"))), "{again:?}");
     let inventory = block_on(vault.app.keys().inventory()).unwrap();
     let gone: Vec<_> =
@@ -112,10 +112,10 @@ fn the_log_has_no_key_after_the_first_change_and_no_row_at_the_end() {
         rows.into_iter().map(|(_, value)| value).collect()
     };
     let keys = values(tables::keys_of(second.tenant.bytes()));
-    let tokens = values(Table::Tokens.range_of_tenant(second.tenant.bytes()));
+    let tokens = values(Table::Tokens.rows_of(second.tenant.bytes()));
     assert!(!keys.is_empty() && !tokens.is_empty());
     assert!(!log_files_with(&vault.disk, &keys).is_empty());
-    block_on(vault.app.access().deletion().begin(second.tenant, None)).unwrap();
+    block_on(vault.app.deletion().begin(second.tenant, None)).unwrap();
     assert_eq!(log_files_with(&vault.disk, &keys), Vec::<String>::new());
     finish(&vault.app).unwrap();
     assert_eq!(log_files_with(&vault.disk, &tokens), Vec::<String>::new());
@@ -126,7 +126,7 @@ fn the_log_has_no_key_after_the_first_change_and_no_row_at_the_end() {
 fn no_caller_of_a_tenant_that_is_being_deleted_reads_or_writes() {
     let vault = TestVault::new();
     let Second { tenant, key, caller } = fill(&vault.app).unwrap();
-    block_on(vault.app.access().deletion().begin(tenant, None)).unwrap();
+    block_on(vault.app.deletion().begin(tenant, None)).unwrap();
     let refused = |outcome: Result<(), Error>| {
         assert!(matches!(outcome, Err(Error::Unauthenticated)), "{outcome:?}");
     };
@@ -155,7 +155,7 @@ fn the_page_of_an_import_that_was_under_way_leaves_no_state_behind() {
         block_on(vault.app.store().commit(state)).unwrap()
     };
     assert_eq!(late(), Verdict::Applied);
-    block_on(vault.app.access().deletion().begin(tenant, None)).unwrap();
+    block_on(vault.app.deletion().begin(tenant, None)).unwrap();
     assert_eq!(late(), Verdict::Closed);
     finish(&vault.app).unwrap();
     assert_eq!(late(), Verdict::Closed);
@@ -167,7 +167,7 @@ fn the_page_of_an_import_that_was_under_way_leaves_no_state_behind() {
 fn two_deletions_come_to_their_end_and_a_command_works_on_its_own() {
     let vault = TestVault::new();
     let [first, second] = ["first", "second"].map(|name| block_on(new_tenant(&vault.app, name)).0);
-    let deletion = vault.app.access().deletion();
+    let deletion = vault.app.deletion();
     for tenant in [first, second] {
         block_on(deletion.begin(tenant, None)).unwrap();
     }
@@ -187,7 +187,7 @@ fn the_first_change_destroys_every_key_also_those_of_a_rotation_and_of_codes() {
     let TestVault { app, caller, .. } = TestVault::new();
     let second = fill(&app).unwrap();
     block_on(app.rotation().rotate_tenant(second.tenant)).unwrap();
-    block_on(app.access().deletion().begin(second.tenant, None)).unwrap();
+    block_on(app.deletion().begin(second.tenant, None)).unwrap();
     let snapshot = app.store().snapshot().unwrap();
     let keys = snapshot.first(&tables::keys_of(second.tenant.bytes()), usize::MAX).unwrap();
     assert_eq!(keys.len(), 0);
@@ -205,10 +205,10 @@ fn a_deletion_goes_on_after_a_restart_at_any_step() {
         let vault = TestVault::new();
         let Second { tenant, key, caller } = fill(&vault.app).unwrap();
         drop(caller);
-        block_on(vault.app.access().deletion().begin(tenant, None)).unwrap();
+        block_on(vault.app.deletion().begin(tenant, None)).unwrap();
         let mut is_over = false;
         for _ in 0..steps {
-            let step = block_on(vault.app.access().deletion().step()).unwrap();
+            let step = block_on(vault.app.deletion().step()).unwrap();
             is_over |= matches!(step, DeletionStep::Finished(_));
         }
         // Not closed: the process was killed.
@@ -233,14 +233,14 @@ fn sweeps_and_the_scrub_pass_over_a_tenant_that_is_being_deleted() {
     let second = fill(&vault.app).unwrap();
     let in_an_hour = vault.in_an_hour();
     let own = block_on(vault.create_id(expiring("own", &in_an_hour)));
-    block_on(vault.app.access().deletion().begin(second.tenant, None)).unwrap();
+    block_on(vault.app.deletion().begin(second.tenant, None)).unwrap();
     clock.advance(std::time::Duration::from_hours(2));
     loop {
         block_on(vault.app.upkeep().sweep_all()).unwrap();
         let mut walk = ScrubWalk::default();
         while vault.app.upkeep().scrub_some(&mut walk).unwrap() == ScrubProgress::Some {}
         assert_eq!(vault.app.damage.met(), 0);
-        if block_on(vault.app.access().deletion().step()).unwrap() == DeletionStep::Idle {
+        if block_on(vault.app.deletion().step()).unwrap() == DeletionStep::Idle {
             break;
         }
     }
@@ -254,13 +254,13 @@ fn the_rows_of_api_keys_are_found_while_the_server_s_keys_rotate() {
     drop(caller);
     let (tenant, key) = block_on(new_tenant(&app, "second"));
     block_on(app.rotation().rotate_server()).unwrap();
-    block_on(app.access().deletion().begin(tenant, None)).unwrap();
+    block_on(app.deletion().begin(tenant, None)).unwrap();
     let mut walk = Walk::default();
     for _ in crate::waiting::steps("the end of the rotation") {
         if block_on(app.rotation().rotate_step(&mut walk)).unwrap() == Step::Idle {
             break;
         }
-        block_on(app.access().deletion().step()).unwrap();
+        block_on(app.deletion().step()).unwrap();
     }
     finish(&app).unwrap();
     let refused = app.access().authenticate(&key);
@@ -279,7 +279,7 @@ fn check_power(fate: impl Fn(u64) -> Fate) {
         let second = fill(&vault.app).unwrap();
         let (before, at) = (disk.count(Operation::Sync), usize::try_from(nth).unwrap());
         disk.plan(Operation::Sync, at, Fault::PowerLoss(fate(nth)));
-        let begun = block_on(vault.app.access().deletion().begin(second.tenant, None)).is_ok();
+        let begun = block_on(vault.app.deletion().begin(second.tenant, None)).is_ok();
         let merged = vault.app.store().merge_now(0).is_ok();
         let is_done = begun && merged && finish(&vault.app).is_ok();
         let syncs = disk.count(Operation::Sync) - before;
@@ -290,7 +290,7 @@ fn check_power(fate: impl Fn(u64) -> Fate) {
         let key = vault.app.access().authenticate(&second.key);
         assert!(!begun || matches!(key, Err(Error::Unauthenticated)), "{case}: {key:?}");
         if key.is_ok() {
-            block_on(vault.app.access().deletion().begin(second.tenant, None)).unwrap();
+            block_on(vault.app.deletion().begin(second.tenant, None)).unwrap();
         }
         drop(key);
         finish(&vault.app).unwrap();

@@ -86,7 +86,7 @@ fn the_log_has_no_record_of_the_person_when_the_receipt_is_there() {
     vault.app.store().set_upkeep(Upkeep::Allowed);
     let tenant = vault.caller.tenant.id;
     block_on(vault.create_id(with(&[("person", "7")], "1")));
-    let range = Table::Tokens.range_of_tenant(tenant.bytes());
+    let range = Table::Tokens.rows_of(tenant.bytes());
     let rows = vault.app.store().snapshot().unwrap().first(&range, usize::MAX).unwrap();
     let (_, sealed) = rows.last().unwrap();
     let is_in_log = || {

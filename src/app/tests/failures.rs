@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::app::keys::open::start;
-use crate::app::tests::workload::{Done, Told, work};
+use crate::app::open::start;
+use crate::app::tests::workload::{AnsweredWork, Done, work};
 use crate::app::tests::{TestVault, deduplicating, draft, named, prepared};
 use crate::app::tokens::evaluations::Work;
 use crate::app::{ApplicationQuery, Error, TokenDraft, Vault, VaultFailure};
@@ -24,7 +24,7 @@ fn check(operation: Operation, fault: Fault, expected: fn(&StorageFailure) -> bo
         let vault = TestVault::with_small_log(disk, clock.clone());
         vault.disk.plan(operation, nth, fault);
         let before = vault.disk.count(operation);
-        let mut told = Told::default();
+        let mut told = AnsweredWork::default();
         let done = work(&vault, &clock, &mut told);
         if vault.disk.count(operation) - before < nth {
             assert_eq!(done, Done::All);

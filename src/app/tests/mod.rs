@@ -13,8 +13,8 @@ mod evaluations;
 mod failures;
 mod faults;
 mod floor;
+mod histories;
 mod last_uses;
-mod migration;
 mod power;
 mod processes;
 mod proxies;
@@ -27,6 +27,7 @@ mod shared_codes;
 mod simulation;
 mod sweep;
 mod threeds;
+mod walks;
 mod webhooks;
 mod workload;
 
@@ -36,7 +37,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::app::keys::open::start;
+use crate::app::open::start;
 use crate::app::tokens::evaluations::Work;
 use crate::app::{
     ApplicationDraft, Caller, Deduplicate, Error, FirstKey, TenantDraft, TokenDraft, Vault,
@@ -104,7 +105,6 @@ impl TestVault {
             VaultFailure::File(OpenFailure::Storage(failure)) => Error::from(failure),
             VaultFailure::File(_)
             | VaultFailure::KeysDamaged
-            | VaultFailure::NotMigrated(..)
             | VaultFailure::ReplacedMasterKey(_)
             | VaultFailure::WrongMasterKey => panic!("{failure:?}"),
         })?;

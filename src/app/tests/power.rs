@@ -1,7 +1,7 @@
 //! The power goes at every sync in turn: of the log, of the data file and of the keys of codes.
 
 use crate::app::Vault;
-use crate::app::tests::workload::{Done, Told, work};
+use crate::app::tests::workload::{AnsweredWork, Done, work};
 use crate::app::tests::{TestVault, master, prepared};
 use crate::clock::Clock;
 use crate::store::tests::disk::{Fate, Fault, Operation, TestDisk};
@@ -16,7 +16,7 @@ fn check(fate: impl Fn(u64) -> Fate) {
         let nth = usize::try_from(nth).unwrap();
         disk.plan(Operation::Sync, nth, Fault::PowerLoss(fate));
         let before = disk.count(Operation::Sync);
-        let mut told = Told::default();
+        let mut told = AnsweredWork::default();
         let done = work(&vault, &clock, &mut told);
         let syncs = disk.count(Operation::Sync) - before;
         told.check(disk.durable(), &clock, &format!("{fate:?} at sync {nth}"));

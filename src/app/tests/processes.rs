@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::app::keys::open::start;
+use crate::app::KeyRotation;
+use crate::app::open::start;
 use crate::app::tests::{deduplicating, draft, master, named, prepared, prepared_key};
 use crate::app::tokens::evaluations::Work;
 use crate::app::{
@@ -21,7 +22,7 @@ use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::secret::Secret;
 use crate::store::tests::disk::TestDisk;
 use crate::store::tests::shared_copies;
-use crate::store::{Change, CommitFailure, CvcKeys, Table, Verdict};
+use crate::store::{Authority, Change, CommitFailure, CvcKeys, Table, Verdict};
 use crate::waiting::{steps, wait_until, within};
 
 /// Two processes. Both have joined, and the first leads.
@@ -39,6 +40,13 @@ pub(super) fn vaults() -> Pair {
         start(store, keys, master(), Clock::new(), Random::new()).unwrap()
     });
     Pair { first, second, reach: Box::new(reach) }
+}
+
+impl Pair {
+    /// The rotations of the first process, which leads.
+    fn rotation(&self) -> KeyRotation<'_> {
+        self.first.rotation().by(Authority::Leader(self.first.processes().term()))
+    }
 }
 
 pub(super) async fn pair() -> Pair {
@@ -88,7 +96,7 @@ fn data(vault: &Vault, id: &str) -> Value {
 
 /// Makes `vault` take the other process for dead.
 fn bury_others(vault: &Vault) {
-    let mut beats = vault.processes.beats.lock().unwrap();
+    let mut beats = vault.processes.beats.lock();
     beats.values_mut().for_each(|(_, dead_at)| *dead_at = Duration::ZERO);
 }
 
@@ -165,7 +173,7 @@ async fn a_process_that_was_stopped_for_long_follows_the_keys_before_it_answers(
     for _ in steps("a rotation without the second process") {
         pair.first.processes().poll().unwrap();
         pair.first.processes().beat().await.unwrap();
-        if let Step::Finished(..) = pair.first.rotation().rotate_step(&mut walk).await.unwrap() {
+        if let Step::Finished(..) = pair.rotation().rotate_step(&mut walk).await.unwrap() {
             break;
         }
     }
@@ -228,7 +236,7 @@ async fn a_name_and_a_value_belong_to_one_token_in_two_processes() {
 async fn finish_rotation(pair: &Pair, mut between: impl AsyncFnMut()) {
     let mut walk = Walk::default();
     for _ in steps("the phases of a rotation") {
-        match pair.first.rotation().rotate_step(&mut walk).await.unwrap() {
+        match pair.rotation().rotate_step(&mut walk).await.unwrap() {
             Step::Finished(_, unopened) => return assert_eq!(unopened, 0),
             Step::Waiting => pair.beat().await,
             Step::Entered(..) | Step::Idle | Step::MasterReplaced | Step::Walked { .. } => (),
@@ -263,15 +271,15 @@ async fn a_rotation_does_not_go_on_while_a_process_works_with_older_keys() {
     let held = pair.second.store().snapshot().unwrap();
     pair.first.rotation().rotate_server().await.unwrap();
     let mut walk = Walk::default();
-    pair.first.rotation().rotate_step(&mut walk).await.unwrap();
+    pair.rotation().rotate_step(&mut walk).await.unwrap();
     for _ in 0..5 {
         pair.beat().await;
-        let step = pair.first.rotation().rotate_step(&mut walk).await.unwrap();
+        let step = pair.rotation().rotate_step(&mut walk).await.unwrap();
         assert_eq!(step, Step::Waiting);
     }
     drop(held);
     pair.beat().await;
-    let step = pair.first.rotation().rotate_step(&mut walk).await.unwrap();
+    let step = pair.rotation().rotate_step(&mut walk).await.unwrap();
     assert_eq!(step, Step::Walked { looked_at: 0, written: 0 }, "the next phase");
 }
 
@@ -326,7 +334,7 @@ async fn the_master_key_is_replaced_only_by_a_process_that_is_alone() {
 async fn a_tenant_that_one_process_deletes_is_refused_by_the_other_at_once() {
     let pair = pair().await;
     let cached = caller(&pair.second);
-    pair.first.access().deletion().begin(cached.tenant.id, None).await.unwrap();
+    pair.first.deletion().begin(cached.tenant.id, None).await.unwrap();
     let write = pair.second.tokens(&cached).create(draft("late"), &Write::plain()).await;
     assert!(matches!(write, Err(Error::Unauthenticated)), "{write:?}");
     pair.poll();
@@ -340,7 +348,7 @@ async fn work_of_the_leader_runs_in_one_process_and_moves_when_it_leaves() {
     let pair = pair().await;
     let runs = [AtomicUsize::new(0), AtomicUsize::new(0)];
     let lead = async |vault: &Vault, at: usize| {
-        let work = || async {
+        let work = |_| async {
             runs[at].fetch_add(1, Ordering::Relaxed);
             std::future::pending::<()>().await;
         };
@@ -379,24 +387,30 @@ async fn a_leader_that_could_not_look_for_long_stops_its_work_until_it_looks_aga
 #[tokio::test]
 async fn a_leader_that_wakes_late_is_fenced_and_joins_again() {
     let pair = pair().await;
-    let early = pair.first.processes().term().unwrap();
+    let early = Authority::Leader(pair.first.processes().term());
     // The first process pauses for long.
     bury_others(&pair.second);
     let news = pair.second.processes().beat().await.unwrap();
     assert!(news.leads && news.counted_out.len() == 1, "{news:?}");
     // It wakes up, and goes on with its work.
     let put = |key: &[u8]| Change::new().put(Table::Meta, key.to_vec(), vec![1]);
-    let late = early.run(pair.first.store().commit(put(b"late"))).await;
+    let late = pair.first.store().commit(put(b"late").by(early)).await;
     assert_eq!(late, Err(CommitFailure::Unavailable));
     assert!(matches!(create(&pair.first, draft("late")).await, Err(Error::Busy)));
     let news = pair.first.processes().beat().await.unwrap();
     assert!(news.has_joined_again && !news.leads);
     assert!(!pair.first.processes().leads());
-    let late = early.run(pair.first.store().commit(put(b"late"))).await;
-    assert_eq!(late, Err(CommitFailure::Unavailable), "the lease has another number");
+    // Also in another task: the term is a value of the change.
+    let (store, change) = (pair.first.store().clone(), put(b"late").by(early));
+    let mut tasks = tokio::task::JoinSet::new();
+    tasks.spawn(async move { store.commit(change).await });
+    let moved = tasks.join_next().await.unwrap().unwrap();
+    assert_eq!(moved, Err(CommitFailure::Unavailable), "the lease has another number");
+    let none = pair.first.store().commit(put(b"late").by(Authority::Leader(None))).await;
+    assert_eq!(none, Err(CommitFailure::Unavailable), "it needs a leader and has none");
     create(&pair.first, draft("after")).await.unwrap();
-    let term = pair.second.processes().term().unwrap();
-    let own = term.run(pair.second.store().commit(put(b"own"))).await;
+    let term = Authority::Leader(pair.second.processes().term());
+    let own = pair.second.store().commit(put(b"own").by(term)).await;
     assert_eq!(own, Ok(Verdict::Applied));
 }
 

@@ -4,13 +4,14 @@ use serde_json::{Value, json};
 
 use crate::app::proxies::transforms::{Message, Surroundings, TransformFailure};
 use crate::app::tests::{TestVault, draft};
-use crate::app::{Error, TokenDraft, Write};
+use crate::app::tokens::evaluations::Work;
+use crate::app::{Caller, Error, TokenDraft, Write};
 use crate::bounds::{PROXIES_MAX, PROXY_TRANSFORMED_BYTES_MAX};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::proxy::read::read_transforms;
 use crate::domain::proxy::transform::Side;
 use crate::domain::proxy::{Configuration, Destination, Proxy, ProxySettings};
-use crate::expressions::Scope;
+use crate::expressions::{Scope, ScopedValue};
 use crate::secret::Secret;
 use crate::store::tests::block_on;
 use crate::store::{Change, Table, tables};
@@ -47,8 +48,8 @@ pub(super) async fn create(vault: &TestVault, response: &Value) -> Result<Proxy,
 struct TestScope(Value);
 
 impl Scope for TestScope {
-    fn variable(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
+    fn variable(&self, name: &str) -> Option<ScopedValue<'_>> {
+        self.0.get(name).map(ScopedValue::open)
     }
 }
 
@@ -75,7 +76,10 @@ fn respond(
             headers: headers.iter().map(header).collect(),
             body: Secret::new(body.as_bytes().to_vec()),
         };
-        let around = Surroundings { scope: &scope, caller: Some(&vault.caller), draft: &token };
+        let caller: &Caller = &vault.caller;
+        let (party, caller) = (caller.party(), Some(caller));
+        let work = &Work::Page.budget();
+        let around = Surroundings { party, work, scope: &scope, caller, draft: &token };
         vault.app.proxies().transform_response(&proxy, status, message, around).await
     })
 }
@@ -132,7 +136,7 @@ fn a_row_that_leads_to_the_proxy_of_another_key_finds_nothing() {
     block_on(async {
         let [one, other] =
             [create(&vault, &json!([])).await.unwrap(), create(&vault, &json!([])).await.unwrap()];
-        let finder = tables::proxy_keys(&crate::app::proxies::hash(&one.key));
+        let finder = tables::proxy_keys(&crate::app::records::proxy_key_hash(&one.key));
         let row = tables::proxies(other.tenant, other.id);
         vault.app.store.commit(Change::new().put(Table::ProxyKeys, finder, row)).await.unwrap();
         assert!(vault.app.proxies().find_by_key(one.key.expose()).is_err());
@@ -225,6 +229,20 @@ fn an_answer_of_another_status_stays_as_it_is() {
         let answer = respond(&vault, &masks(), status, &[], "4242424242424242").unwrap();
         assert_eq!(answer.body.expose(), b"************4242");
     }
+}
+
+#[test]
+fn all_masks_of_a_call_share_their_steps() {
+    let vault = TestVault::new();
+    // It looks for twelve digits at each of the digits, and hides nothing.
+    let mask = json!({
+        "type": "mask", "matcher": "regex", "expression": r"(\d{12})x", "replacement": "*",
+    });
+    let digits = "1".repeat(100_000);
+    let masked =
+        |count: usize| respond(&vault, &json!(vec![mask.clone(); count]), 200, &[], &digits);
+    assert!(masked(1).is_ok());
+    assert!(matches!(masked(10), Err(TransformFailure::Failed(why)) if why.contains("too long")));
 }
 
 #[test]

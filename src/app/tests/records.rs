@@ -212,7 +212,10 @@ fn an_api_key_that_is_put_back_is_found_by_its_id() {
     let vault = replant(&vault, &Rows::new(), |table, key| {
         table == Table::ApplicationKeys && key.ends_with(id.bytes())
     });
-    assert_finds(&vault, &[&format!("key {id}: it can be used but is not listed")]);
+    assert_finds(
+        &vault,
+        &[&format!("{id} of application_keys: an API key can be used but is not listed")],
+    );
 }
 
 #[test]
@@ -238,7 +241,7 @@ fn the_keys_of_the_chain_rotate_and_everything_stays_readable() {
             assert_eq!((report.findings, report.unanchored), (Vec::new(), 0));
         }
         let new = vault.app.audit().receipt().await.unwrap();
-        assert_eq!((new.public_key, new.checkpoint.signer()), (signer.public_key, 2));
+        assert_eq!((new.public_key, new.checkpoint.signer), (signer.public_key, 2));
         let page = vault.app.audit().export(ExportQuery::default()).await.unwrap();
         assert!(page.entries.iter().any(|it| it.entry.message() == "Audit chain rotated"));
         let signing = |vault: &TestVault| {

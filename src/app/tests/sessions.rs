@@ -6,7 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
-use super::{TestVault, draft, everything, named, prepared_key};
+use super::{TestVault, draft, everything, named, new_tenant, prepared_key};
+use crate::app::audit::opened::Opened;
 use crate::app::{
     ApplicationDraft, Caller, CursorStart, Error, FirstKey, NewSession, SessionAuthorization, Step,
     Vault, Walk, Write,
@@ -17,6 +18,7 @@ use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
 use crate::domain::condition::{Attribute, Condition, Operator};
 use crate::domain::container::Container;
+use crate::domain::id::TenantId;
 use crate::domain::key_text::KeyText;
 use crate::domain::permission::Permission;
 use crate::domain::token_query::TokenQuery;
@@ -26,13 +28,16 @@ use crate::store::{Change, Verdict};
 use crate::waiting::steps;
 
 pub(super) async fn public(vault: &TestVault) -> Arc<Caller> {
+    public_of(vault, vault.caller.tenant.id).await
+}
+
+async fn public_of(vault: &TestVault, tenant: TenantId) -> Arc<Caller> {
     let draft = ApplicationDraft {
         kind: ApplicationKind::Public,
         access: Access::new(vec![Permission::TokenCreate], vec![]),
         key: FirstKey::Made,
         ..everything()
     };
-    let tenant = vault.caller.tenant.id;
     let access = vault.app.access();
     let made = access.create_application(tenant, &draft, None, &Write::plain()).await.unwrap();
     access.authenticate(&made.outcome.1.unwrap().text).unwrap()
@@ -72,6 +77,10 @@ async fn a_tenant_has_no_more_live_sessions_than_it_may() {
     assert_eq!(vault.app.store().commit(full).await.unwrap(), Verdict::Applied);
     vault.app.access().create_session(&page).await.unwrap();
     assert!(matches!(vault.app.access().create_session(&page).await, Err(Error::Busy)));
+    // A second tenant has its own.
+    let (other, _) = new_tenant(&vault.app, "Other").await;
+    let other = public_of(&vault, other).await;
+    vault.app.access().create_session(&other).await.unwrap();
     // The others can still be authorized.
     authorize(&vault, &session).await.unwrap();
     let emptier = Change::new().count(count, -others);
@@ -196,9 +205,10 @@ async fn the_header_of_a_proxy_request_opens_to_the_values_that_expressions_see(
     };
     let open = |header: &Value| {
         let text = STANDARD.encode(header.to_string());
-        let (opened, _) = keys.open_header(&vault.caller, &text)?;
+        let used = Opened::by(&vault.app, &vault.caller);
+        let opened = keys.open_header(&vault.caller, &text, &used)?;
         let bare = text.trim_end_matches('=');
-        let (again, _) = keys.open_header(&vault.caller, bare)?;
+        let again = keys.open_header(&vault.caller, bare, &used)?;
         assert_eq!(opened.expose(), again.expose(), "padding is optional");
         Ok::<_, Error>(opened.expose().clone())
     };
@@ -224,6 +234,8 @@ async fn the_header_of_a_proxy_request_opens_to_the_values_that_expressions_see(
         assert!(matches!(open(&header), Err(Error::Invalid(_))), "{header}");
     }
     for text in ["", "{}", "&", "e30"] {
-        assert!(matches!(keys.open_header(&vault.caller, text), Err(Error::Invalid(_))), "{text}");
+        let used = Opened::by(&vault.app, &vault.caller);
+        let opened = keys.open_header(&vault.caller, text, &used);
+        assert!(matches!(opened, Err(Error::Invalid(_))), "{text}");
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use crate::app::keys::open::start;
+use crate::app::open::start;
 use crate::app::tests::floor::{FLOOR, Free};
 use crate::app::tests::{everything, master, prepared};
 use crate::app::{
@@ -25,9 +25,9 @@ use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
-use crate::store::CvcKeys;
 use crate::store::tests::disk::TestDisk;
 use crate::store::tests::{block_on, shared_copies};
+use crate::store::{Authority, CvcKeys};
 use crate::threeds::codes::{AuthenticationType, Category, TransactionStatus, WindowSize};
 use crate::threeds::message::{Creq, Cres};
 use crate::threeds::ranges::PreqResult;
@@ -287,7 +287,7 @@ fn a_result_that_arrives_at_another_process_waits_for_the_answer_to_its_request(
     let [first, second] = processes(&servers);
     block_on(async {
         let caller = caller(&first, TenantKind::Production).await;
-        first.card_ranges().refresh_all().await;
+        first.card_ranges().by(Authority::Anyone).refresh_all().await;
         let id = create(&first, &caller, "4242424242424242").await.unwrap().id;
         let result = async {
             servers.requested.notified().await;
@@ -319,7 +319,7 @@ fn card_ranges_that_one_process_fetches_serve_the_other_after_its_next_look() {
         let caller = caller(&second, TenantKind::Production).await;
         let early = create(&second, &caller, "4242424242424242").await;
         assert!(matches!(early, Err(Error::Upstream(_))), "{early:?}");
-        first.card_ranges().refresh_all().await;
+        first.card_ranges().by(Authority::Anyone).refresh_all().await;
         second.processes().poll().unwrap();
         create(&second, &caller, "4242424242424242").await.unwrap();
         assert_eq!(servers.take_asked().len(), SCHEMES.len(), "only one process has asked");

@@ -20,7 +20,7 @@ use crate::domain::webhook::{EventKind, FailureReason, WebhookStatus};
 use crate::secret::Secret;
 use crate::store::tests::block_on;
 use crate::store::tests::disk::{Image, TestDisk};
-use crate::store::{Change, Table, tables};
+use crate::store::{Authority, Change, Table, tables};
 use crate::waiting::{wait_until, within};
 
 const HOST: &str = "one.example";
@@ -116,7 +116,7 @@ fn with_webhook() -> &'static (Image, WebhookId) {
     let make = || {
         let disk = TestDisk::holding(prepared().0.clone());
         let vault = TestVault::on(disk, Clock::new()).unwrap();
-        let id = block_on(webhook(&vault, HOST, EventKind::ALL));
+        let id = block_on(webhook(&vault, HOST, &EventKind::ALL));
         vault.app.close();
         (vault.disk.durable(), id)
     };
@@ -179,7 +179,7 @@ impl Setting {
     /// Runs the worker until the condition holds.
     async fn deliver_until(&self, what: &str, mut condition: impl FnMut() -> bool) {
         tokio::select! {
-            () = self.vault.app.webhooks().deliver() => panic!("the worker ended"),
+            () = self.vault.app.webhooks().deliver(Authority::Leader(None)) => panic!("the worker ended"),
             () = wait_until(what, async || condition()) => (),
         }
     }
@@ -312,7 +312,7 @@ async fn a_failed_delivery_is_repeated_on_schedule_and_three_days_of_failures_di
     advance(60_445);
     // The worker that disables the webhook reports it after its write, so it must go on until then.
     let news = tokio::select! {
-        () = it.vault.app.webhooks().deliver() => panic!("the worker ended"),
+        () = it.vault.app.webhooks().deliver(Authority::Leader(None)) => panic!("the worker ended"),
         news = within("the news", it.vault.app.webhooks().news()) => news,
     };
     let attempts: Vec<_> =
@@ -368,7 +368,7 @@ async fn receivers_that_hang_delay_nobody_else() {
     let it = setting();
     it.receivers.set(HOST, Behaviour::Hang);
     it.receivers.set("two.example", Behaviour::Hang);
-    webhook(&it.vault, "two.example", EventKind::ALL).await;
+    webhook(&it.vault, "two.example", &EventKind::ALL).await;
     webhook(&it.vault, "three.example", &[EventKind::TokenCreated]).await;
     for number in 0..100 {
         it.vault.create(draft(&number.to_string())).await.unwrap();

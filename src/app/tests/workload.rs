@@ -15,7 +15,7 @@ use crate::store::tests::disk::TestDisk;
 
 /// What the vault has said so far.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct AnsweredWork {
     /// Ids and values of tokens that must be there.
     there: BTreeMap<String, Value>,
     /// Ids of tokens that must not be there.
@@ -40,7 +40,7 @@ pub(super) enum Done {
 }
 
 /// Creates of every kind, deletes and a sweep, then closing. Stops at the first failure.
-pub(super) fn work(vault: &TestVault, clock: &Clock, told: &mut Told) -> Done {
+pub(super) fn work(vault: &TestVault, clock: &Clock, told: &mut AnsweredWork) -> Done {
     let failed = block_on(async {
         for round in 0..2 {
             create(vault, told, draft(&format!("plain {round}"))).await?;
@@ -76,7 +76,11 @@ pub(super) fn work(vault: &TestVault, clock: &Clock, told: &mut Told) -> Done {
     }
 }
 
-async fn create(vault: &TestVault, told: &mut Told, draft: TokenDraft) -> Result<String, Error> {
+async fn create(
+    vault: &TestVault,
+    told: &mut AnsweredWork,
+    draft: TokenDraft,
+) -> Result<String, Error> {
     let value = draft.data.as_ref().unwrap().expose().clone();
     told.open = Some(Open::Create);
     let WriteOutcome { shown, .. } = vault.create(draft).await?;
@@ -86,7 +90,7 @@ async fn create(vault: &TestVault, told: &mut Told, draft: TokenDraft) -> Result
     Ok(id)
 }
 
-async fn delete(vault: &TestVault, told: &mut Told, id: String) -> Result<(), Error> {
+async fn delete(vault: &TestVault, told: &mut AnsweredWork, id: String) -> Result<(), Error> {
     told.open = Some(Open::Delete(id.clone()));
     vault.delete(&id).await?;
     told.there.remove(&id);
@@ -95,7 +99,7 @@ async fn delete(vault: &TestVault, told: &mut Told, id: String) -> Result<(), Er
     Ok(())
 }
 
-impl Told {
+impl AnsweredWork {
     /// The vault on this image holds what was told, and goes on working.
     #[track_caller]
     pub(super) fn check(&self, image: Image, clock: &Clock, case: &str) {
@@ -133,7 +137,7 @@ impl Told {
 
 #[test]
 fn undisturbed_work_gets_done_and_its_vault_is_as_told() {
-    let (clock, mut told) = (Clock::new(), Told::default());
+    let (clock, mut told) = (Clock::new(), AnsweredWork::default());
     let vault = TestVault::on(TestDisk::holding(prepared().0.clone()), clock.clone()).unwrap();
     assert_eq!(work(&vault, &clock, &mut told), Done::All);
     assert_eq!((told.there.len(), told.gone.len()), (5, 4));

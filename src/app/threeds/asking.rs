@@ -2,15 +2,16 @@
 //! its request; its handler waits here until the answer is stored.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::watch;
 
 use crate::domain::id::SessionId;
+use crate::lock::Lock;
 
 /// One entry for each pending request.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Asking(Arc<Mutex<HashMap<SessionId, watch::Receiver<()>>>>);
+pub(super) struct Asking(Arc<Lock<HashMap<SessionId, watch::Receiver<()>>>>);
 
 /// Marks a request as pending until it is dropped.
 #[derive(Debug)]
@@ -24,13 +25,13 @@ pub(super) struct OutstandingRequest {
 impl Asking {
     pub(super) fn begin(&self, session: SessionId) -> OutstandingRequest {
         let (done, waiting) = watch::channel(());
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(session, waiting);
+        self.0.lock().insert(session, waiting);
         OutstandingRequest { session, asking: self.clone(), _done: done }
     }
 
     /// Waits until no request of this session is pending.
     pub(super) async fn finished(&self, session: SessionId) {
-        let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&session).cloned();
+        let waiting = self.0.lock().get(&session).cloned();
         if let Some(mut waiting) = waiting {
             while waiting.changed().await.is_ok() {}
         }
@@ -39,7 +40,7 @@ impl Asking {
 
 impl Drop for OutstandingRequest {
     fn drop(&mut self) {
-        let mut asking = self.asking.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asking = self.asking.0.lock();
         asking.remove(&self.session);
     }
 }
@@ -65,6 +66,6 @@ mod tests {
         drop(out);
         waiting.await;
         asking.finished(one).await;
-        assert!(asking.0.lock().unwrap().is_empty());
+        assert!(asking.0.lock().is_empty());
     }
 }

@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::app::access::caller::Caller;
+use crate::app::ThreedsSessions;
+use crate::app::audit::opened::Opened;
+use crate::app::audit::subject::Subject;
+use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::{Error, Upstream};
-use crate::app::threeds::ThreedsSessions;
 use crate::app::threeds::advance;
 use crate::app::threeds::create::Client;
 use crate::app::threeds::directory_servers::{ResponseKind, not_configured};
-use crate::app::webhooks::subject::Subject;
 use crate::bounds::{
     THREEDS_ANSWER_MAX, THREEDS_CHALLENGE_MAX, THREEDS_DECOUPLED_GRACE, THREEDS_SIMULATED_DECOUPLED,
 };
@@ -98,12 +99,14 @@ impl ThreedsSessions<'_> {
         request: &AuthenticationRequest,
         server: &ServerIdentity,
     ) -> Result<(Secret<Vec<u8>>, AreqSummary), Error> {
-        self.vault
+        let opened = Opened::by(self.vault, caller);
+        let marked = self
+            .vault
             .commit(Priority::Normal, |snapshot| {
                 let now = self.vault.now();
                 let (mut session, version) = self.find_session(snapshot, caller, id)?;
                 let before = session.clone();
-                let held = self.card_of_session(snapshot, caller, &session.card, now)?;
+                let held = self.card_of_session(snapshot, caller, &session.card, now, &opened)?;
                 let spoken = session.enrolment.recommended().unwrap_or(ProtocolVersion::V210);
                 let (areq, sent) = areq(&session, request, held.card, server, spoken)
                     .map_err(|member| Error::invalid(member.0, "The member is required."))?;
@@ -114,16 +117,17 @@ impl ThreedsSessions<'_> {
                 session.waits_until = Some(now.plus(THREEDS_ANSWER_MAX));
                 session.modified_at = Some(now);
                 session.modified_by = Some(caller.application.id);
-                let deeds = [
+                let acts = [
                     caller.did(Act::Use, held.entity, now),
                     caller.did(Act::Authenticate, session.id, now),
                 ];
                 let change = self
                     .replace_session(&caller.keys, &before, &session, version)?
-                    .and(self.vault.audit().deeds(session.tenant, &deeds));
+                    .and(self.vault.audit().acts(session.tenant, &acts));
                 Ok((change, (message::render(&areq), sent)))
             })
-            .await
+            .await;
+        opened.settle(marked).await
     }
 
     async fn take_answer(

@@ -1,11 +1,11 @@
 //! Requests of browsers, which have no API key. A browser knows only the id of its session, and it
 //! can change only the parts that the protocol leaves to the cardholder.
 
+use crate::app::ThreedsSessions;
+use crate::app::audit::subject::Subject;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::Error;
-use crate::app::threeds::ThreedsSessions;
 use crate::app::threeds::result::{damaged, take_result, told};
-use crate::app::webhooks::subject::Subject;
 use crate::crypto::{TenantKeys, Version};
 use crate::domain::audit::{Act, Actor};
 use crate::domain::id::SessionId;
@@ -23,7 +23,7 @@ use crate::threeds::state::{SessionEvent, SessionState, next};
 pub struct Visitor {
     pub session: SessionId,
     pub mode: WebChallengeMode,
-    /// The outcome of the challenge as the browser's form states it.
+    /// The stored outcome of the challenge, once there is one.
     pub status: Option<TransactionStatus>,
 }
 
@@ -68,8 +68,8 @@ impl ThreedsSessions<'_> {
         .await
     }
 
-    /// The browser returns from the challenge. Its status is shown only; it does not decide the
-    /// session.
+    /// The browser returns from the challenge. Its form names the transaction; the status in it could
+    /// be forged, so the stored one is shown.
     pub fn close_challenge(self, id: &str, cres: Option<&Cres>) -> Result<Visitor, Error> {
         let id = SessionId::parse(id).ok_or(Error::NotFound("session"))?;
         let (session, ..) = self.find_visited(&self.vault.snapshot()?, id)?;
@@ -77,8 +77,9 @@ impl ThreedsSessions<'_> {
         let own = cres.filter(|cres| {
             cres.server_transaction == id.uuid() && Some(cres.acs_transaction) == known
         });
-        let mode = session.web_challenge_mode;
-        Ok(Visitor { session: id, mode, status: own.map(|cres| cres.status) })
+        let decided = own.filter(|_| session.state == SessionState::Decided);
+        let status = decided.map(|_| shown_status(&session));
+        Ok(Visitor { session: id, mode: session.web_challenge_mode, status })
     }
 
     /// One step of a challenge of the built-in ACS. A finished challenge is answered with its
@@ -193,15 +194,22 @@ fn ask(simulated: &SimulatedChallenge) -> ChallengeReply {
 
 /// The reply for a challenge that has ended: the browser gets its outcome.
 fn over(session: &Session, creq: &Creq) -> ChallengeReply {
-    let status = session.authentication.as_ref().map(|it| it.status);
-    let went_well =
-        matches!(status, Some(TransactionStatus::Successful | TransactionStatus::Attempted));
     let carried = Cres {
         version: creq.version,
         server_transaction: creq.server_transaction,
         acs_transaction: creq.acs_transaction,
-        status: if went_well { TransactionStatus::Successful } else { TransactionStatus::Failed },
+        status: shown_status(session),
         extensions: None,
     };
     ChallengeReply::Done { session: session.id, cres: carried.to_form() }
+}
+
+/// The outcome as a browser learns it.
+fn shown_status(session: &Session) -> TransactionStatus {
+    match session.authentication.as_ref().map(|it| it.status) {
+        Some(TransactionStatus::Successful | TransactionStatus::Attempted) => {
+            TransactionStatus::Successful
+        }
+        Some(_) | None => TransactionStatus::Failed,
+    }
 }

@@ -1,13 +1,14 @@
 //! The card of a session. It is read from a token or an intent while a request is built, and not
 //! stored.
 
-use crate::app::access::caller::Caller;
+use crate::app::ThreedsSessions;
+use crate::app::audit::opened::Opened;
+use crate::app::caller::Caller;
 use crate::app::error::Error;
-use crate::app::threeds::ThreedsSessions;
 use crate::app::tokens::create::no_intent;
 use crate::app::tokens::rows;
 use crate::crypto::TenantKeys;
-use crate::domain::audit::Entity;
+use crate::domain::audit::{Act, Entity};
 use crate::domain::card::expiry::Expiry;
 use crate::domain::data::Data;
 use crate::domain::time::Timestamp;
@@ -41,6 +42,7 @@ impl ThreedsSessions<'_> {
         caller: &Caller,
         source: &CardSource,
         now: Timestamp,
+        opened: &Opened<'_>,
     ) -> Result<HeldCard, Error> {
         let (path, id) = match source {
             CardSource::Pan(id) => ("pan", id),
@@ -48,6 +50,7 @@ impl ThreedsSessions<'_> {
             CardSource::TokenIntent(id) => {
                 let found = self.vault.token_intents(caller).find(snapshot, id, now)?;
                 let (intent, _) = found.ok_or_else(no_intent)?;
+                opened.add_written(Act::Use, intent.id.into());
                 let card = card(intent.kind, &intent.data);
                 let card = card.ok_or_else(|| {
                     Error::invalid("token_intent_id", "The intent does not hold a card.")
@@ -69,6 +72,7 @@ impl ThreedsSessions<'_> {
         let found = rows::find(snapshot, &caller.keys, caller.tenant.id, id)?;
         let found = found.filter(|found| found.token.is_live(now));
         let token = found.ok_or_else(|| Error::invalid(path, NO_TOKEN))?.token;
+        opened.add_written(Act::Use, Entity::token(&token));
         let card = card(token.kind, &token.data).ok_or_else(|| Error::invalid(path, NO_CARD))?;
         let place = tables::tokens(caller.tenant.id, token.id);
         Ok(HeldCard {

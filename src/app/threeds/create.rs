@@ -4,11 +4,12 @@ use std::net::IpAddr;
 
 use serde_json::{Map, Value};
 
-use crate::app::access::caller::Caller;
+use crate::app::ThreedsSessions;
+use crate::app::audit::opened::Opened;
+use crate::app::audit::subject::Subject;
+use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::{Error, Upstream};
-use crate::app::threeds::ThreedsSessions;
-use crate::app::webhooks::subject::Subject;
 use crate::bounds::THREEDS_SESSION_MAX;
 use crate::domain::audit::Act;
 use crate::domain::card::iin::TestCard;
@@ -59,12 +60,14 @@ impl ThreedsSessions<'_> {
         draft.mistakes.clone().into_result()?;
         let now = self.vault.now();
         let id = SessionId::new(self.vault.next_id(now));
-        self.vault
+        let opened = Opened::by(self.vault, caller);
+        let committed = self
+            .vault
             .commit_write(Priority::Normal, write, |snapshot| {
                 let (Some(source), Some(kind)) = (&draft.card, draft.kind) else {
                     return Err(Error::Invalid(draft.mistakes.clone()));
                 };
-                let held = self.card_of_session(snapshot, caller, source, now)?;
+                let held = self.card_of_session(snapshot, caller, source, now, &opened)?;
                 let (scheme, mut enrolment, additional_brands) =
                     self.enrol(caller, held.card.number.expose(), client, id)?;
                 let device = draft.device.filter(|_| kind == SessionKind::Customer);
@@ -82,7 +85,7 @@ impl ThreedsSessions<'_> {
                     device,
                     device_info: device_info(draft, device, client),
                     card: source.clone(),
-                    card_origin: Some(held.origin),
+                    card_origin: held.origin,
                     scheme,
                     additional_brands,
                     enrolment,
@@ -104,15 +107,16 @@ impl ThreedsSessions<'_> {
                     simulated: None,
                 };
                 let created = Subject::Threeds(&session, Some(EventKind::ThreedsSessionCreated));
-                let deeds =
+                let acts =
                     [caller.did(Act::Use, held.entity, now), caller.did(Act::Create, created, now)];
                 let change = self
                     .create_session_rows(&caller.keys, &session)?
                     .and(held.expectation)
-                    .and(self.vault.audit().deeds(session.tenant, &deeds));
+                    .and(self.vault.audit().acts(session.tenant, &acts));
                 Ok((change, session))
             })
-            .await
+            .await;
+        opened.settle(committed).await
     }
 
     /// The scheme of a card, the data for its authentication, and its additional brands.

@@ -5,8 +5,8 @@ use std::fmt::Debug;
 use std::future::ready;
 use std::sync::Arc;
 
-use crate::app::access::caller::Caller;
-use crate::app::threeds::ThreedsSessions;
+use crate::app::ThreedsSessions;
+use crate::app::caller::Caller;
 use crate::app::threeds::create::Client;
 use crate::app::threeds::directory_servers::{
     Asking, DirectoryFailure, DirectoryServers, Introduction, Reply, ResponseKind,

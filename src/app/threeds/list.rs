@@ -4,10 +4,10 @@
 //! show in its time and its pages how many sessions other tenants have. The list follows the tenant's
 //! own audit entries instead, as far back as its log goes, and looks each session up.
 
-use crate::app::access::caller::Caller;
+use crate::app::ThreedsSessions;
 use crate::app::audit::{LogQuery, LogStart};
+use crate::app::caller::Caller;
 use crate::app::error::Error;
-use crate::app::threeds::ThreedsSessions;
 use crate::bounds::THREEDS_LISTED_MAX;
 use crate::domain::audit::{Act, EntityKind};
 use crate::domain::id::SessionId;

@@ -23,17 +23,17 @@ pub use directory_servers::{
 };
 pub use list::{ListedSession, SessionPage};
 pub use ranges::RangesRefresh;
-pub(super) use rows::{SessionOwner, open_session_owner, open_session_row, remove_session};
+pub(super) use rows::{SessionOwner, open_session_owner};
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::app::access::caller::Caller;
+use crate::app::ThreedsSessions;
+use crate::app::audit::subject::Subject;
+use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
 use crate::app::threeds::state::TestTenant;
-use crate::app::vault::Vault;
-use crate::app::webhooks::subject::Subject;
 use crate::bounds::THREEDS_RETENTION;
 use crate::domain::audit::Act;
 use crate::domain::id::SessionId;
@@ -43,18 +43,6 @@ use crate::domain::webhook::EventKind;
 use crate::store::Snapshot;
 use crate::threeds::session::{DeviceInfo, Session};
 use crate::threeds::state::{SessionEvent, TransitionError, next};
-
-/// Operations on 3-D Secure sessions.
-#[derive(Debug, Clone, Copy)]
-pub struct ThreedsSessions<'a> {
-    pub(in crate::app) vault: &'a Vault,
-}
-
-impl Vault {
-    pub const fn threeds(&self) -> ThreedsSessions<'_> {
-        ThreedsSessions { vault: self }
-    }
-}
 
 impl ThreedsSessions<'_> {
     /// Called at most once, before the first request. Without it there are no directory servers.
@@ -73,8 +61,7 @@ impl ThreedsSessions<'_> {
     /// request for a page of the simulator calls this, so the tenants are read again only after a
     /// tenant, an application or a key was changed.
     pub fn has_test_tenant(self) -> bool {
-        let known =
-            || self.vault.threeds.test_tenant.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.vault.threeds.test_tenant.lock();
         // Read the generation before the snapshot: a generation that is too old causes another
         // read, one that is too new would keep a wrong result.
         let generation = self.vault.store.access_generation();

@@ -4,12 +4,11 @@
 
 use std::sync::Arc;
 
+use crate::app::CardRanges;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault, Upstream};
 use crate::app::threeds::create::NO_SCHEME;
 use crate::app::threeds::directory_servers::{DirectoryServers, ResponseKind, not_configured};
-use crate::app::upkeep::verify::Report;
-use crate::app::vault::Vault;
 use crate::bounds::THREEDS_RANGES_RECORD_MAX;
 use crate::crypto::{Identity, SystemKeys};
 use crate::domain::card::iin::brand_of;
@@ -24,18 +23,6 @@ use crate::threeds::message::{
 use crate::threeds::ranges::{DirectoryRanges, PreqResult, RangeTable};
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::Enrolment;
-
-/// Card ranges that the directory servers publish.
-#[derive(Debug, Clone, Copy)]
-pub struct CardRanges<'a> {
-    pub(in crate::app) vault: &'a Vault,
-}
-
-impl Vault {
-    pub const fn card_ranges(&self) -> CardRanges<'_> {
-        CardRanges { vault: self }
-    }
-}
 
 /// The result of one request for ranges, for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,8 +114,8 @@ impl CardRanges<'_> {
         let count = u32::try_from(parts.len()).ok();
         let count =
             count.ok_or(Error::Internal(Fault::Impossible("more card ranges than parts")))?;
-        self.vault
-            .commit(Priority::Normal, |snapshot| {
+        self.by
+            .commit(self.vault, Priority::Normal, |snapshot| {
                 let mut change = Change::new();
                 for (key, _) in snapshot.first(&tables::threeds_ranges_of(scheme), usize::MAX)? {
                     if tables::part_of_ranges_key(&key).is_none_or(|(_, part)| part > count) {
@@ -166,7 +153,11 @@ impl CardRanges<'_> {
         Ok(known)
     }
 
-    fn read(self, snapshot: &Snapshot, scheme: Scheme) -> Result<Option<DirectoryRanges>, Error> {
+    pub(in crate::app) fn read(
+        self,
+        snapshot: &Snapshot,
+        scheme: Scheme,
+    ) -> Result<Option<DirectoryRanges>, Error> {
         let open = |part| -> Result<Option<_>, Error> {
             let key = tables::threeds_ranges(scheme, part);
             let Some(sealed) = snapshot.value(Table::ThreedsRanges, &key)? else { return Ok(None) };
@@ -213,30 +204,6 @@ impl CardRanges<'_> {
             }
             (None, _) => Err(Error::invalid(NO_SCHEME, "No directory server knows the card.")),
         }
-    }
-
-    /// Checks that every record of ranges opens, and that the ranges of every scheme are complete.
-    pub(in crate::app) fn verify(
-        self,
-        snapshot: &Snapshot,
-        report: &mut Report,
-    ) -> Result<(), Error> {
-        let mut parts: u64 = 0;
-        for scheme in Scheme::ALL {
-            match self.read(snapshot, scheme) {
-                Ok(_) => (),
-                Err(Error::Internal(_)) => {
-                    report.find(format!("{}: its card ranges do not open", scheme.as_str()));
-                }
-                Err(error) => return Err(error),
-            }
-            let found = snapshot.first(&tables::threeds_ranges_of(scheme), usize::MAX)?.len();
-            parts = parts.saturating_add(u64::try_from(found).unwrap_or(u64::MAX));
-        }
-        if snapshot.len(Table::ThreedsRanges)? != parts {
-            report.find(String::from("card ranges of a scheme that there is not"));
-        }
-        Ok(())
     }
 }
 

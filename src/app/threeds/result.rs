@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
+use crate::app::ThreedsSessions;
+use crate::app::audit::subject::Subject;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
-use crate::app::threeds::ThreedsSessions;
-use crate::app::webhooks::subject::Subject;
 use crate::bounds::PROCESS_POLL;
 use crate::crypto::TenantKeys;
 use crate::domain::audit::{Act, Actor};

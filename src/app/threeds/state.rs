@@ -1,12 +1,13 @@
 //! The state of 3-D Secure in memory.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::app::threeds::asking::Asking;
 use crate::app::threeds::directory_servers::DirectoryServers;
 use crate::domain::time::Timestamp;
+use crate::lock::Lock;
 use crate::threeds::ranges::DirectoryRanges;
 use crate::threeds::scheme::Scheme;
 
@@ -20,10 +21,10 @@ pub(in crate::app) struct ThreedsState {
     pub(super) retention: OnceLock<Duration>,
     pub(super) asking: Asking,
     pub(super) refreshing: tokio::sync::Mutex<()>,
-    pub(super) ranges: Mutex<AllRanges>,
-    pub(super) test_tenant: Mutex<Option<TestTenant>>,
+    pub(super) ranges: Lock<AllRanges>,
+    pub(super) test_tenant: Lock<Option<TestTenant>>,
     /// The number of sessions, and the time at which they were counted.
-    pub(in crate::app) counted: Mutex<Option<(Timestamp, u64)>>,
+    pub(in crate::app) counted: Lock<Option<(Timestamp, u64)>>,
 }
 
 /// The result of the last search for a test tenant, and the generation of the access data that it
@@ -36,6 +37,6 @@ pub(super) struct TestTenant {
 
 impl ThreedsState {
     pub(super) fn ranges(&self) -> std::sync::MutexGuard<'_, AllRanges> {
-        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ranges.lock()
     }
 }

@@ -1,12 +1,14 @@
 //! The verification of a bank account. This server has no connection to a bank: test tenants get the
 //! documented answers of the test accounts, and every other account is inconclusive.
 
-use crate::app::access::caller::lacks;
+use crate::app::audit::opened::Opened;
+use crate::app::caller::lacks;
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::rows;
-use crate::domain::audit::Entity;
+use crate::domain::audit::{Act, Entity};
 use crate::domain::tenant::TenantKind;
+use crate::domain::token::Token;
 use crate::domain::token_type::TokenType;
 
 const NO_TOKEN: &str = "There is no such token.";
@@ -53,29 +55,36 @@ impl Tokens<'_> {
         if self.caller.grants(token.target()).usage.is_none() {
             return Err(lacks());
         }
-        let data = token.data.value();
-        let member = |name: &str| data.expose().get(name).and_then(|value| value.as_str());
-        let (routing_number, account_number) = match token.kind {
-            TokenType::Bank => (member("routing_number"), member("account_number")),
-            TokenType::UsBankAccountNumber => (routing_number, data.expose().as_str()),
-            TokenType::Card
-            | TokenType::CardNumber
-            | TokenType::EmployerIdNumber
-            | TokenType::NetworkToken
-            | TokenType::SocialSecurityNumber
-            | TokenType::Token
-            | TokenType::UsBankRoutingNumber => {
-                return Err(Error::invalid("token_id", NO_ACCOUNT));
-            }
-        };
-        let status = match (self.caller.tenant.kind, routing_number, account_number) {
-            (TenantKind::Test, Some(routing), Some(account)) => {
-                BankAccountStatus::of_test_account(routing, account)
-            }
-            _ => BankAccountStatus::Inconclusive,
-        };
-        let entity = std::iter::once(Entity::token(&token));
-        self.vault.audit().note_reads(self.caller, entity, now).await?;
-        Ok(status)
+        let opened = Opened::by(self.vault, self.caller);
+        opened.add(Act::Read, Entity::token(&token));
+        opened.settle(status(&token, self.caller.tenant.kind, routing_number)).await
     }
+}
+
+fn status(
+    token: &Token,
+    tenant: TenantKind,
+    routing_number: Option<&str>,
+) -> Result<BankAccountStatus, Error> {
+    let data = token.data.value();
+    let member = |name: &str| data.expose().get(name).and_then(|value| value.as_str());
+    let (routing_number, account_number) = match token.kind {
+        TokenType::Bank => (member("routing_number"), member("account_number")),
+        TokenType::UsBankAccountNumber => (routing_number, data.expose().as_str()),
+        TokenType::Card
+        | TokenType::CardNumber
+        | TokenType::EmployerIdNumber
+        | TokenType::NetworkToken
+        | TokenType::SocialSecurityNumber
+        | TokenType::Token
+        | TokenType::UsBankRoutingNumber => {
+            return Err(Error::invalid("token_id", NO_ACCOUNT));
+        }
+    };
+    Ok(match (tenant, routing_number, account_number) {
+        (TenantKind::Test, Some(routing), Some(account)) => {
+            BankAccountStatus::of_test_account(routing, account)
+        }
+        _ => BankAccountStatus::Inconclusive,
+    })
 }

@@ -1,29 +1,32 @@
 //! `POST /tokens`: creates a token, converts an intent, or returns an existing token.
 
-use crate::app::access::caller::Caller;
-use crate::app::audit::entry::{Deed, expired};
+use crate::app::audit::entry::{AuditedAct, expired};
+use crate::app::audit::opened::Opened;
+use crate::app::audit::subject::Subject;
+use crate::app::caller::Caller;
 use crate::app::client_keys::open::open_encrypted;
 use crate::app::commit::commit_loop::{CommitOutcome, Write};
 use crate::app::error::Error;
-use crate::app::tokens::Tokens;
 use crate::app::tokens::draft::{CheckedDraft, TokenDraft, WantedId};
 use crate::app::tokens::duplicates::{Duplicate, DuplicatePolicy, duplicate};
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::read::TokenView;
-use crate::app::tokens::rows;
-use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
-use crate::app::webhooks::subject::Subject;
+use crate::app::tokens::{Tokens, rows};
 use crate::bounds::ALIAS_TRIES_MAX;
-use crate::domain::audit::Act;
+use crate::domain::audit::{Act, Entity};
 use crate::domain::condition::Target;
 use crate::domain::container::Container;
-use crate::domain::exposure::{Right, ValueOrigin};
+use crate::domain::data::Data;
+use crate::domain::exposure::{Computation, Output, Right, ValueOrigin};
 use crate::domain::id::TokenIntentId;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
-use crate::domain::token::{Token, TokenName};
+use crate::domain::token::{InvalidTokenName, Token, TokenName};
 use crate::domain::token_intent::TokenIntent;
-use crate::expressions::{self, Budget};
+use crate::domain::token_type::TokenType;
+use crate::expressions;
+use crate::expressions::Budget;
+use crate::store::tables::CountKind;
 use crate::store::{Change, Snapshot, Table, tables};
 
 /// A draft whose permission is checked, and the intent that it converts.
@@ -41,23 +44,32 @@ impl Tokens<'_> {
         draft: TokenDraft,
         write: &Write<'_, WriteOutcome>,
     ) -> Result<CommitOutcome<WriteOutcome>, Error> {
+        let opened = Opened::by(self.vault, self.caller);
         let now = self.vault.now();
-        let admitted = self.admit_draft(draft, now)?;
-        let settled = self.vault.commit_evaluating(Work::Write, write, |snapshot, budget| {
-            let (change, written) = self.plan_token(snapshot, &admitted, &[], now, budget)?;
-            let change = change.and(self.plan_consumption(snapshot, &admitted, now)?);
-            let change = self.caller.within_token_limit(snapshot, change)?;
-            let deeds: Vec<_> = admitted
-                .conversion(self.caller, &written.shown.token, now)
-                .into_iter()
-                .chain(written.deed(self.caller, now))
-                .collect();
-            let audit = self.vault.audit().deeds(self.caller.tenant.id, &deeds);
-            Ok((change.and(audit), written))
-        });
-        let written = settled.await?;
-        self.vault.audit().note_found(self.caller, std::iter::once(&written.outcome)).await?;
-        Ok(written)
+        let admitted = match self.admit_draft(draft, now, &opened) {
+            Ok(admitted) => admitted,
+            Err(error) => return opened.settle(Err(error)).await,
+        };
+        let settled = self.vault.commit_evaluating(
+            self.caller.party(),
+            Work::Write,
+            write,
+            |snapshot, budget| {
+                let (change, written) =
+                    self.plan_token(snapshot, &admitted, &[], now, budget, &opened)?;
+                let change = change.and(self.plan_consumption(snapshot, &admitted, now)?);
+                let change = self.caller.within_token_limit(snapshot, change)?;
+                let acts: Vec<_> = admitted
+                    .conversion(self.caller, &written.shown.token, now)
+                    .into_iter()
+                    .chain(written.audited(self.caller, now))
+                    .collect();
+                let audit = self.vault.audit().acts(self.caller.tenant.id, &acts);
+                Ok((change.and(audit), written))
+            },
+        );
+        let written = settled.await;
+        opened.settle(written).await
     }
 
     /// Checks the permission for the draft's containers before its content, so that a refused
@@ -66,6 +78,7 @@ impl Tokens<'_> {
         self,
         mut draft: TokenDraft,
         now: Timestamp,
+        opened: &Opened<'_>,
     ) -> Result<AdmittedDraft, Error> {
         let mut intent = None;
         if let Some(id) = &draft.token_intent_id {
@@ -76,6 +89,7 @@ impl Tokens<'_> {
                 .map(|(it, _)| it);
             match &intent {
                 Some(found) => {
+                    opened.add_written(Act::Convert, found.id.into());
                     draft.kind = Some(found.kind);
                     draft.data = Some(found.data.value());
                 }
@@ -87,21 +101,25 @@ impl Tokens<'_> {
         };
         let target = Target { containers: &containers, id: draft.target_id() };
         self.caller.require_in_all(Permission::TokenCreate, target)?;
+        let unnamed = Target::unknown(&containers);
+        let mut collected =
+            intent.as_ref().is_some_and(|intent| !self.caller.may_know(intent, &containers));
         if let Some(text) = draft.encrypted.take() {
             let snapshot = self.vault.snapshot()?;
-            match open_encrypted(&snapshot, self.caller, &text, now) {
+            let kind = draft.kind.map(TokenType::as_str);
+            match open_encrypted(&snapshot, self.caller, &text, kind, now, opened) {
                 Ok(data) => draft.data = Some(data),
                 Err(Error::Invalid(mistakes)) => draft.mistakes.append(mistakes),
                 Err(error) => return Err(error),
             }
+            collected = !self.caller.grants(unnamed).shows_plain();
         }
-        let origin = match &intent {
-            Some(intent) if !self.caller.may_know(intent, &containers) => ValueOrigin::Collected,
-            Some(_) | None => ValueOrigin::Own,
-        };
+        let origin = if collected { ValueOrigin::Collected } else { ValueOrigin::Own };
         // Each of these could copy a value that the caller may not see into a part of the token
         // that it may see.
-        if origin == ValueOrigin::Collected && draft.sets_appearance() {
+        if draft.sets_appearance()
+            && self.caller.computation(unnamed, Output::Token, origin) < Computation::Any
+        {
             return Err(Error::Forbidden(COLLECTED));
         }
         Ok(AdmittedDraft { draft, containers, origin, intent })
@@ -130,9 +148,10 @@ impl Tokens<'_> {
         latest: &[&Token],
         now: Timestamp,
         budget: &Budget,
+        opened: &Opened<'_>,
     ) -> Result<(Change, WriteOutcome), Error> {
         let AdmittedDraft { draft, containers, origin: value, .. } = admitted;
-        let mut checked = self.check_draft(draft, containers, now, budget)?;
+        let mut checked = self.check_draft(draft, containers, *value, now, budget)?;
         let mut change = Change::new();
         let existing = self.caller.existing(draft);
         if existing != DuplicatePolicy::Ignore {
@@ -149,9 +168,8 @@ impl Tokens<'_> {
                             let changed = latest.iter().find(|it| it.id == found.token.id);
                             let (update, token) = match changed {
                                 Some(changed) => self.plan_further(changed, &patch, now, budget)?,
-                                None => {
-                                    self.plan_revision(snapshot, *found, &patch, now, budget)?
-                                }
+                                None => self
+                                    .plan_revision(snapshot, *found, &patch, now, budget, opened)?,
                             };
                             // A merge must not turn a stored token into another one.
                             if token.fingerprint != fingerprint {
@@ -161,24 +179,17 @@ impl Tokens<'_> {
                         }
                         DuplicatePolicy::Ignore | DuplicatePolicy::Read => {
                             let mut token = found.token;
+                            opened.add(Act::Read, Entity::token(&token));
                             self.vault.cvcs().attach(snapshot, &mut token, now)?;
                             (Change::new(), token, TokenOrigin::Read)
                         }
                     };
-                    // The content of another application's intent is not the caller's own.
-                    let value = match value {
-                        ValueOrigin::Collected => ValueOrigin::Stored,
-                        ValueOrigin::Duplicate | ValueOrigin::Own | ValueOrigin::Stored => {
-                            ValueOrigin::Duplicate
-                        }
-                    };
-                    let exposure = self.caller.exposure(token.target(), Right::Create, value)?;
-                    let shown = self.show(token, exposure, budget);
-                    return Ok((change.and(update), WriteOutcome { shown, origin, value }));
+                    let outcome = self.show_duplicate(token, origin, *value, budget)?;
+                    return Ok((change.and(update), outcome));
                 }
             }
         }
-        change = change.and(self.settle_id(snapshot, &mut checked, now, budget)?);
+        change = change.and(self.settle_id(snapshot, &mut checked, *value, now, budget)?);
         change = change.and(self.vault.token_rows().create(&checked.token, &self.caller.keys)?);
         // The id is settled now, so conditions on it are checked again.
         let target = checked.token.target();
@@ -192,35 +203,57 @@ impl Tokens<'_> {
         self,
         snapshot: &Snapshot,
         checked: &mut CheckedDraft,
+        value: ValueOrigin,
         now: Timestamp,
         budget: &Budget,
     ) -> Result<Change, Error> {
         let token = &mut checked.token;
+        let beside = |name: &TokenName, data: &Data| match value {
+            ValueOrigin::Collected => name.require_beside_unseen(),
+            ValueOrigin::Duplicate | ValueOrigin::Own | ValueOrigin::Stored => {
+                name.require_beside(data)
+            }
+        };
         let own = tables::tokens(token.tenant, token.id);
         let own = Change::new().expect_absent(Table::Tokens, own);
         match &checked.wanted {
             WantedId::Assigned => Ok(own),
             WantedId::Name(name) => {
+                beside(name, &token.data).map_err(invalid_id)?;
                 let free = self.free_name(snapshot, name, now)?;
                 token.name = Some(name.clone());
                 let conflict = Error::Conflict("A token with this id exists already.");
                 free.map(|free| own.and(free)).ok_or(conflict)
             }
             WantedId::Alias(template) => {
+                let (mut refused, mut is_taken) = (None, false);
                 for _ in 0..ALIAS_TRIES_MAX {
                     let scope = expressions::Data(checked.visible.expose());
                     let name = template
                         .evaluate_text(&scope, self.vault, budget)
                         .map_err(|failed| Error::invalid("id", failed.to_string()))?;
-                    let name = TokenName::choose(name.expose())
-                        .map_err(|invalid| Error::invalid("id", invalid.to_string()))?;
+                    let chosen = TokenName::choose(name.expose());
+                    let chosen = chosen.and_then(|it| beside(&it, &token.data).map(|()| it));
+                    let name = match chosen {
+                        Ok(name) => name,
+                        // One in ten random aliases could be a card number; the next one is not.
+                        Err(invalid @ InvalidTokenName::CardNumber) => {
+                            refused = Some(invalid);
+                            continue;
+                        }
+                        Err(invalid) => return Err(invalid_id(invalid)),
+                    };
                     if let Some(free) = self.free_name(snapshot, &name, now)? {
                         token.name = Some(name);
                         return Ok(own.and(free));
                     }
+                    is_taken = true;
                 }
-                // If every try found a taken alias, the token keeps its assigned id.
-                Ok(own)
+                match refused {
+                    Some(invalid) if !is_taken => Err(invalid_id(invalid)),
+                    // If every try found a taken alias, the token keeps its assigned id.
+                    Some(_) | None => Ok(own),
+                }
             }
         }
     }
@@ -242,7 +275,7 @@ impl Tokens<'_> {
                 Change::new()
                     .expect_version(Table::Tokens, record, gone.version)
                     .and(rows::delete(&gone.token, keys))
-                    .and(self.vault.audit().deeds(tenant, &[expired(&gone.token, now)]))
+                    .and(self.vault.audit().acts(tenant, &[expired(&gone.token, now)]))
             }
             // An assigned id cannot be equal: a chosen name never has the form of an assigned id.
             None => Change::new().expect_absent(Table::TokenNames, place),
@@ -253,20 +286,33 @@ impl Tokens<'_> {
     pub(in crate::app) fn show_duplicate(
         self,
         token: Token,
+        origin: TokenOrigin,
+        value: ValueOrigin,
         budget: &Budget,
-    ) -> Result<TokenView, Error> {
-        let exposure =
-            self.caller.exposure(token.target(), Right::Create, ValueOrigin::Duplicate)?;
-        Ok(self.show(token, exposure, budget))
+    ) -> Result<WriteOutcome, Error> {
+        // The content of another application's intent, or of an encrypted value, is not the
+        // caller's own.
+        let value = match value {
+            ValueOrigin::Collected => ValueOrigin::Stored,
+            ValueOrigin::Duplicate | ValueOrigin::Own | ValueOrigin::Stored => {
+                ValueOrigin::Duplicate
+            }
+        };
+        let exposure = self.caller.exposure(token.target(), Right::Create, value)?;
+        Ok(WriteOutcome { shown: self.show(token, exposure, budget), origin, value })
     }
 }
 
 const COLLECTED: &str = "Only the private application that made the token intent, or an API key \
-                         that may see the data in plain, can convert it with a mask, search indexes, a \
-                         fingerprint expression or an expression as its id.";
+                         that may see the data in plain, can store an intent or an encrypted value with \
+                         a mask, search indexes, a fingerprint expression or an expression as its id.";
 const OTHER_CONTENT: &str =
     "The token of the same content that is there would not have the same fingerprint afterwards.";
 const NO_INTENT: &str = "There is no such token intent, or it was converted already.";
+
+fn invalid_id(invalid: InvalidTokenName) -> Error {
+    Error::invalid("id", invalid.to_string())
+}
 
 pub(in crate::app) fn no_intent() -> Error {
     Error::invalid("token_intent_id", NO_INTENT)
@@ -287,7 +333,7 @@ impl AdmittedDraft {
         caller: &Caller,
         token: &Token,
         at: Timestamp,
-    ) -> Option<Deed<'static>> {
+    ) -> Option<AuditedAct<'static>> {
         let intent = self.intent.as_ref()?;
         let subject = Subject::Conversion {
             entity: intent.id.into(),
@@ -300,5 +346,68 @@ impl AdmittedDraft {
 
     pub(in crate::app) fn existing(&self, caller: &Caller) -> DuplicatePolicy {
         caller.existing(&self.draft)
+    }
+}
+
+/// The token in the answer to a write.
+#[derive(Debug)]
+pub struct WriteOutcome {
+    pub shown: TokenView,
+    pub origin: TokenOrigin,
+    /// Decides, with the caller's rights, the parts that are shown.
+    pub value: ValueOrigin,
+}
+
+/// The origin of the token in an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenOrigin {
+    New,
+    /// A token with the same content existed and was not changed.
+    Read,
+    /// A token with the same content existed and was updated.
+    Updated,
+}
+
+impl WriteOutcome {
+    /// The act of the write; `None` when it changed nothing.
+    pub(in crate::app) fn audited(&self, caller: &Caller, at: Timestamp) -> Option<AuditedAct<'_>> {
+        let act = match self.origin {
+            TokenOrigin::New => Act::Create,
+            TokenOrigin::Read => return None,
+            TokenOrigin::Updated => Act::Update,
+        };
+        Some(caller.did(act, &self.shown.token, at))
+    }
+}
+
+impl Caller {
+    /// Adds an expectation to the change that keeps the tenant within its quota. A change that adds
+    /// nothing, such as a conversion or a duplicate, always fits.
+    ///
+    /// The decision uses the counts of the snapshot, and the writer checks them again. Concurrent
+    /// changes therefore cannot exceed the quota together.
+    pub(in crate::app) fn within_token_limit(
+        &self,
+        snapshot: &Snapshot,
+        change: Change,
+    ) -> Result<Change, Error> {
+        let Some(limit) = self.tenant.quotas.token_limit else { return Ok(change) };
+        let counts = [CountKind::Tokens, CountKind::TokenIntents]
+            .map(|counted| tables::counts(self.tenant.id, counted));
+        let added = counts.iter().fold(0_i64, |sum, key| sum.saturating_add(change.added(key)));
+        if added <= 0 {
+            return Ok(change);
+        }
+        let room = i64::try_from(limit).unwrap_or(i64::MAX).saturating_sub(added);
+        if snapshot.total(&counts)? > room {
+            return Err(Error::invalid(
+                "$",
+                format!(
+                    "The tenant may have at most {limit} tokens and token intents (its quota \
+                 token_limit), and this would be more."
+                ),
+            ));
+        }
+        Ok(change.expect_counts_at_most(counts.to_vec(), room))
     }
 }

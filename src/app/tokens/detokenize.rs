@@ -1,44 +1,48 @@
 //! `POST /detokenize`: returns any JSON in the same shape, with values in place of expressions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use serde_json::Value;
-use uuid::Uuid;
 
+use crate::app::audit::opened::Opened;
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::references::{NamedReferences, Usage};
-use crate::domain::audit::Entity;
 use crate::domain::mistakes::{Mistakes, deeper};
 use crate::domain::time::Timestamp;
 use crate::expressions::{Budget, Reference, Template};
 use crate::secret::Secret;
 
+/// One text for every reason, since the reason depends on the values.
+const UNEVALUATED: &str = "The expression cannot be evaluated with the values that it names.";
+
 /// The state of one call: its references, the common budget of its expressions (a body may hold
-/// very many), and its mistakes.
+/// very many), and the path of the first expression that failed. Those after it are not evaluated:
+/// each of them would say more about the values.
 struct Filling<'a> {
     named: NamedReferences,
     budget: &'a Budget,
-    mistakes: Mistakes,
+    failed: Option<String>,
 }
 
 impl Tokens<'_> {
     pub async fn detokenize(self, body: &Value) -> Result<Secret<Value>, Error> {
         let now = self.vault.now();
-        let read = |budget: &Budget| self.fill_body(body, now, budget);
-        let (filled, opened) = self.vault.evaluating(Work::Page, read).await?;
-        self.vault.audit().note_reads(self.caller, opened.into_values(), now).await?;
-        Ok(filled)
+        let opened = Opened::by(self.vault, self.caller);
+        let read = |budget: &Budget| self.fill_body(body, now, budget, &opened);
+        let filled = self.vault.evaluating(self.caller.party(), Work::Page.budget(), read).await;
+        opened.settle(filled).await
     }
 
-    /// The body with its values, and the entities that were opened for it, each once.
+    /// The body with its values.
     fn fill_body(
         self,
         body: &Value,
         now: Timestamp,
         budget: &Budget,
-    ) -> Result<(Secret<Value>, BTreeMap<Uuid, Entity>), Error> {
+        opened: &Opened<'_>,
+    ) -> Result<Secret<Value>, Error> {
         let mut mistakes = Mistakes::new();
         let mut references = Vec::new();
         let limit = self.caller.tenant.quotas.detokenize_limit;
@@ -51,38 +55,38 @@ impl Tokens<'_> {
         mistakes.into_result()?;
 
         let snapshot = self.vault.snapshot()?;
-        let mut opened = BTreeMap::new();
         let mut named = NamedReferences(HashMap::new());
         let mut mistakes = Mistakes::new();
         for (path, reference) in references {
             if named.0.contains_key(&reference) {
                 continue;
             }
-            match self.open_reference(&snapshot, &reference, Usage::AsShown, now, budget)? {
-                Some((value, entity)) => {
-                    opened.insert(entity.id, entity);
-                    named.0.insert(reference, value);
-                }
+            let usage = Usage::AsShown;
+            match self.open_reference(&snapshot, &reference, usage, now, budget, opened)? {
+                Some(value) => drop(named.0.insert(reference, value)),
                 None => mistakes.add(path, "There is no such token."),
             }
         }
         mistakes.into_result()?;
-        let mut filling = Filling { named, budget, mistakes: Mistakes::new() };
+        let mut filling = Filling { named, budget, failed: None };
         let filled = Secret::new(self.fill(body, "$", &mut filling));
-        filling.mistakes.into_result()?;
-        Ok((filled, opened))
+        match filling.failed {
+            Some(path) => Err(Error::invalid(&path, UNEVALUATED)),
+            None => Ok(filled),
+        }
     }
 
     fn fill(self, value: &Value, path: &str, filling: &mut Filling<'_>) -> Value {
         match value {
+            _ if filling.failed.is_some() => Value::Null,
             Value::String(text) => match Template::parse_with_references(text) {
                 // `gather` has reported malformed templates before anything was opened.
                 Err(_) => Value::Null,
                 Ok(template) if template.is_constant() => value.clone(),
                 Ok(template) => template
                     .evaluate(&filling.named, self.vault, filling.budget)
-                    .unwrap_or_else(|failed| {
-                        filling.mistakes.add(path, failed.to_string());
+                    .unwrap_or_else(|_| {
+                        filling.failed = Some(String::from(path));
                         Value::Null
                     }),
             },

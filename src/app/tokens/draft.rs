@@ -8,10 +8,11 @@ use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::bounds::{MASK_BYTES_MAX, TOKEN_DATA_BYTES_MAX};
 use crate::domain::answer_seed::AnswerSeed;
-use crate::domain::condition::TargetId;
+use crate::domain::condition::{Target, TargetId};
 use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::expires_at::parse_expiry;
+use crate::domain::exposure::{Computation, Output, ValueOrigin};
 use crate::domain::id::{TenantId, TokenId};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::privacy::Privacy;
@@ -92,11 +93,7 @@ impl TokenDraft {
         let indexes = indexes.map(|(at, text)| (format!("search_indexes[{at}]"), text));
         let print = self.fingerprint_expression.iter();
         let print = print.map(|text| (String::from("fingerprint_expression"), text));
-        for (path, text) in indexes.chain(print) {
-            if let Err(malformed) = Template::parse(text) {
-                mistakes.add(path, malformed.to_string());
-            }
-        }
+        check_expressions(indexes.chain(print), &mut mistakes);
         mistakes
     }
 
@@ -138,9 +135,12 @@ impl Tokens<'_> {
         self,
         draft: &TokenDraft,
         containers: &[Container],
+        origin: ValueOrigin,
         now: Timestamp,
         budget: &Budget,
     ) -> Result<CheckedDraft, Error> {
+        let allowed =
+            || self.caller.computation(Target::unknown(containers), Output::Token, origin);
         let Shape { mask, wanted, expires_at, mut mistakes } = draft.check_shape(now);
         let (Some(kind), Some(data)) = (draft.kind, &draft.data) else {
             return Err(Error::Invalid(draft.mistakes_without_data(now)));
@@ -151,6 +151,7 @@ impl Tokens<'_> {
         if !wrong.is_empty() {
             // Expressions over data that does not match its type would only add misleading
             // mistakes.
+            let mut wrong = shown_to(allowed, wrong);
             wrong.append(draft.mistakes_without_data(now));
             return Err(Error::Invalid(wrong));
         }
@@ -176,10 +177,10 @@ impl Tokens<'_> {
             created_at: now,
             modified_by: None,
             modified_at: None,
-            answer_seed: Some(AnswerSeed::new(self.vault.random().bytes())),
+            answer_seed: AnswerSeed::new(self.vault.random().bytes()),
         };
         sort_for_expressions(&mut data);
-        mistakes.append(self.evaluate(&mut token, data.expose(), budget));
+        mistakes.append(shown_to(allowed, self.evaluate(&mut token, data.expose(), budget)));
         mistakes.into_result()?;
         Ok(CheckedDraft { token, wanted, visible: data })
     }
@@ -283,6 +284,19 @@ impl std::fmt::Display for EvaluationFailure {
     }
 }
 
+/// The mistakes of data as a caller gets them that may compute this over the data: paths and texts
+/// depend on it.
+pub(in crate::app) fn shown_to(allowed: impl Fn() -> Computation, mistakes: Mistakes) -> Mistakes {
+    if mistakes.is_empty() || allowed() == Computation::Any {
+        return mistakes;
+    }
+    let mut constant = Mistakes::new();
+    constant.add("data", UNFIT);
+    constant
+}
+
+const UNFIT: &str = "The data is not valid for the type and the expressions of the token.";
+
 /// Checks the data against its type and converts it to the form in which it is stored.
 pub(in crate::app) fn check_data(
     kind: TokenType,
@@ -301,6 +315,17 @@ pub(in crate::app) fn check_data(
     let text = Data::from_value(data.expose());
     if text.json().len() > TOKEN_DATA_BYTES_MAX {
         mistakes.add("data", format!("Data has at most {TOKEN_DATA_BYTES_MAX} bytes as JSON."));
+    }
+}
+
+pub(in crate::app) fn check_expressions<'e>(
+    expressions: impl Iterator<Item = (String, &'e String)>,
+    mistakes: &mut Mistakes,
+) {
+    for (path, text) in expressions {
+        if let Err(malformed) = Template::parse(text) {
+            mistakes.add(path, malformed.to_string());
+        }
     }
 }
 

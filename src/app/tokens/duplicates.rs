@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use crate::app::access::caller::Caller;
+use crate::app::caller::Caller;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::draft::{Deduplicate, TokenDraft};
-use crate::app::tokens::patch::TokenPatch;
 use crate::app::tokens::rows::{self, Filter, VersionedToken};
+use crate::app::tokens::update::TokenPatch;
 use crate::bounds::DUPLICATES_READ_MAX;
 use crate::domain::access::Transform;
 use crate::domain::application::ApplicationKind;

@@ -1,28 +1,27 @@
 //! Token intents: create, read, delete, and conversion to a token.
 
-use crate::app::access::caller::Caller;
+use crate::app::TokenRows;
+use crate::app::Vault;
+use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
-use crate::app::error::{Error, Fault};
+use crate::app::error::Error;
+use crate::app::records::{self, Record};
 use crate::app::tokens::create::no_intent;
 use crate::app::tokens::draft::{check_data, sort_for_expressions};
 use crate::app::tokens::evaluations::Work;
-use crate::app::tokens::rows::TokenRows;
-use crate::app::vault::Vault;
-use crate::crypto::{TenantKeys, Version, version};
+use crate::crypto::{TenantKeys, Version};
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::audit::Act;
 use crate::domain::card::CardDetails;
 use crate::domain::data::Data;
-use crate::domain::id::{TenantId, TokenIntentId};
+use crate::domain::id::TokenIntentId;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
 use crate::domain::token_type::{BankDetails, TokenType};
 use crate::expressions::{self, Budget};
 use crate::secret::Secret;
-use crate::store::record::{decode_token_intent, encode_token_intent};
-use crate::store::tables::{self, CountKind, ExpiryKind};
-use crate::store::{Change, Snapshot, Table};
+use crate::store::{Change, Snapshot};
 use serde_json::Value;
 
 /// Operations of one caller on token intents.
@@ -61,7 +60,7 @@ impl TokenIntents<'_> {
     ) -> Result<CommitOutcome<TokenIntentView>, Error> {
         let now = self.vault.now();
         self.vault
-            .commit_evaluating(Work::Write, write, |snapshot, budget| {
+            .commit_evaluating(self.caller.party(), Work::Write, write, |snapshot, budget| {
                 let intent = self.check_intent(draft, now, budget)?;
                 let change = self.create_intent_rows(&intent, &self.caller.keys)?;
                 let change = self.caller.within_token_limit(snapshot, change)?;
@@ -93,7 +92,7 @@ impl TokenIntents<'_> {
                 let (intent, version) = found.ok_or(Error::NotFound("token intent"))?;
                 let audit =
                     self.vault.audit().caller_entry(self.caller, Act::Delete, intent.id, now);
-                Ok((expected(&intent, version).and(delete(&intent)).and(audit), ()))
+                Ok((records::remove(&self.caller.keys, &intent, version).and(audit), ()))
             })
             .await
     }
@@ -106,7 +105,7 @@ impl TokenIntents<'_> {
         now: Timestamp,
     ) -> Result<Option<(TokenIntent, Version)>, Error> {
         let Some(id) = TokenIntentId::parse(id) else { return Ok(None) };
-        let found = find_by_id(snapshot, &self.caller.keys, self.caller.tenant.id, id)?;
+        let found = records::find::<TokenIntent>(snapshot, &self.caller.keys, id)?;
         let Some((mut intent, version)) = found.filter(|(it, _)| it.is_live(now)) else {
             return Ok(None);
         };
@@ -125,7 +124,7 @@ impl TokenIntents<'_> {
     ) -> Result<Change, Error> {
         let found = self.find(snapshot, &intent.id.to_string(), now)?;
         let (intent, version) = found.ok_or_else(no_intent)?;
-        Ok(expected(&intent, version).and(delete(&intent)))
+        Ok(records::remove(&self.caller.keys, &intent, version))
     }
 
     pub(in crate::app) fn show_intent(self, intent: TokenIntent) -> TokenIntentView {
@@ -171,7 +170,7 @@ impl TokenIntents<'_> {
             created_by: self.caller.application.id,
             created_at: now,
             expires_at,
-            answer_seed: Some(AnswerSeed::new(self.vault.random().bytes())),
+            answer_seed: AnswerSeed::new(self.vault.random().bytes()),
         })
     }
 
@@ -196,15 +195,7 @@ impl TokenIntents<'_> {
     }
 
     fn create_intent_rows(self, intent: &TokenIntent, keys: &TenantKeys) -> Result<Change, Error> {
-        let key = tables::token_intents(intent.tenant, intent.id);
-        let plain = encode_token_intent(intent)?;
-        let table = Table::TokenIntents.number();
-        let sealed = keys.seal(table, &key, plain.expose(), self.vault.random());
-        let mut change = Change::new()
-            .expect_absent(Table::TokenIntents, key.clone())
-            .put(Table::TokenIntents, key, sealed)
-            .count(tables::counts(intent.tenant, CountKind::TokenIntents), 1);
-        change = change.put(Table::Expiries, due(intent), Vec::new());
+        let mut change = self.vault.create_record(keys, intent)?;
         if let (Some(code), Some(at)) = (&intent.cvc, intent.cvc_expires_at) {
             change =
                 change.and(self.vault.cvcs().keep(intent.tenant, intent.id.uuid(), code, at)?);
@@ -221,14 +212,9 @@ impl TokenRows<'_> {
         version: Version,
         keys: &TenantKeys,
     ) -> Result<Change, Error> {
-        let code = cvc_key(&intent);
+        let old = intent.entries(keys);
         intent.cvc_expires_at = None;
-        let key = tables::token_intents(intent.tenant, intent.id);
-        let plain = encode_token_intent(&intent)?;
-        let table = Table::TokenIntents.number();
-        let sealed = keys.seal(table, &key, plain.expose(), self.vault.random());
-        let change = expected(&intent, version).put(Table::TokenIntents, key, sealed);
-        Ok(code.into_iter().fold(change, |change, key| change.delete(Table::Cvcs, key)))
+        self.vault.replace_record(keys, &old, &intent, version)
     }
 }
 
@@ -239,45 +225,4 @@ impl Caller {
         kind == TokenType::Card
             || wider.is_some_and(|list| list.split(',').any(|name| name.trim() == kind.as_str()))
     }
-}
-
-pub(in crate::app) fn find_by_id(
-    snapshot: &Snapshot,
-    keys: &TenantKeys,
-    tenant: TenantId,
-    id: TokenIntentId,
-) -> Result<Option<(TokenIntent, Version)>, Error> {
-    let key = tables::token_intents(tenant, id);
-    let Some(sealed) = snapshot.value(Table::TokenIntents, &key)? else { return Ok(None) };
-    let plain = keys.open(Table::TokenIntents.number(), &key, &sealed)?;
-    let version = version(&sealed).ok_or(Error::Internal(Fault::BadRecord))?;
-    Ok(Some((decode_token_intent(tenant, id, plain.expose())?, version)))
-}
-
-pub(in crate::app) fn expected(intent: &TokenIntent, version: Version) -> Change {
-    let record = tables::token_intents(intent.tenant, intent.id);
-    Change::new().expect_version(Table::TokenIntents, record, version)
-}
-
-/// Deletes an intent and all its rows.
-pub(in crate::app) fn delete(intent: &TokenIntent) -> Change {
-    let mut change = Change::new()
-        .delete(Table::TokenIntents, tables::token_intents(intent.tenant, intent.id))
-        .count(tables::counts(intent.tenant, CountKind::TokenIntents), -1);
-    change = change.delete(Table::Expiries, due(intent));
-    if let Some(key) = cvc_key(intent) {
-        change = change.delete(Table::Cvcs, key);
-    }
-    change
-}
-
-/// The entry in [`Table::Expiries`] that belongs to an intent.
-pub(in crate::app) fn due(intent: &TokenIntent) -> Vec<u8> {
-    let (at, id) = (intent.expires_at, intent.id.uuid());
-    tables::expiries(at, ExpiryKind::TokenIntent, intent.tenant, id)
-}
-
-/// The key of the intent's card verification code, if the record has one.
-pub(in crate::app) fn cvc_key(intent: &TokenIntent) -> Option<Vec<u8>> {
-    intent.cvc_expires_at.map(|at| tables::cvcs(at, intent.tenant, intent.id.uuid()))
 }

@@ -6,22 +6,17 @@ pub(in crate::app) mod delete;
 pub(in crate::app) mod detokenize;
 pub(in crate::app) mod draft;
 pub(in crate::app) mod duplicates;
-pub(in crate::app) mod evaluating;
 pub(in crate::app) mod evaluations;
-pub(in crate::app) mod host;
 pub(in crate::app) mod intents;
 pub(in crate::app) mod lists;
-pub(in crate::app) mod patch;
-pub(in crate::app) mod quota;
 pub(in crate::app) mod read;
 pub(in crate::app) mod references;
 pub(in crate::app) mod rows;
 pub(in crate::app) mod tokenize;
 pub(in crate::app) mod update;
 pub(in crate::app) mod usage;
-pub(in crate::app) mod written;
-use crate::app::access::caller::Caller;
-use crate::app::vault::Vault;
+use crate::app::Vault;
+use crate::app::caller::Caller;
 
 /// Operations of one caller on tokens.
 #[derive(Debug, Clone, Copy)]

@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
-use crate::app::access::caller::Caller;
+use crate::app::audit::opened::Opened;
+use crate::app::caller::Caller;
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::rows::{self, VersionedToken};
 use crate::domain::access::Transform;
-use crate::domain::audit::Entity;
+use crate::domain::audit::{Act, Entity};
 use crate::domain::card::CardDetails;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
 use crate::domain::id::TokenId;
@@ -56,16 +57,20 @@ impl Tokens<'_> {
     pub async fn read(self, id: &str) -> Result<TokenView, Error> {
         let now = self.vault.now();
         let mut newest = self.newest_token(id, now).await?;
-        let read = |budget: &Budget| match newest.take() {
-            Some(token) => {
-                let exposure = readable(self.caller, &token)?;
-                Ok(self.show(token, exposure, budget))
-            }
-            None => self.show_token(id, now, budget),
+        let opened = Opened::by(self.vault, self.caller);
+        let read = |budget: &Budget| {
+            let shown = match newest.take() {
+                Some(token) => {
+                    let exposure = readable(self.caller, &token)?;
+                    self.show(token, exposure, budget)
+                }
+                None => self.show_token(id, now, budget)?,
+            };
+            opened.add(Act::Read, Entity::token(&shown.token));
+            Ok(shown)
         };
-        let shown = self.vault.evaluating(Work::Read, read).await?;
-        self.vault.audit().note_read(self.caller, Entity::token(&shown.token), now).await?;
-        Ok(shown)
+        let shown = self.vault.evaluating(self.caller.party(), Work::Read.budget(), read).await;
+        opened.settle(shown).await
     }
 
     pub(in crate::app) fn show_token(

@@ -4,22 +4,25 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::app::access::caller::Caller;
+use crate::app::audit::opened::Opened;
+use crate::app::caller::Caller;
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::read::{DataView, TokenView};
 use crate::app::tokens::rows;
 use crate::domain::access::Transform;
-use crate::domain::audit::Entity;
+use crate::domain::audit::{Act, Entity};
 use crate::domain::card::CardDetails;
 use crate::domain::condition::Target;
 use crate::domain::container::Container;
-use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
+use crate::domain::exposure::{
+    Author, Computation, Exposure, Extent, Fingerprint, Operand, Output, Right, ValueOrigin,
+};
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
 use crate::domain::token_type::BankDetails;
-use crate::expressions::{Budget, Failed, Reference, Scope};
+use crate::expressions::{Budget, Failed, Reference, Scope, ScopedValue};
 use crate::secret::Wipe;
 use crate::store::Snapshot;
 
@@ -31,27 +34,34 @@ pub(in crate::app) enum Usage {
     /// With the transform of the caller's right, as an answer shows it to the caller.
     AsShown,
     /// In plain: the caller may invoke a proxy whose destination the tenant has chosen.
-    ByInvocation,
+    ByInvocation(Author),
     /// In plain or not at all: a destination must not get a mask in place of a card number.
-    Plain,
+    Plain(Author),
 }
 
 /// The values that the expressions of one call refer to, each opened once.
-pub(in crate::app) struct NamedReferences(pub(in crate::app) HashMap<Reference, Value>);
+pub(in crate::app) struct NamedReferences(pub(in crate::app) HashMap<Reference, ReferencedValue>);
+
+/// A value, and the expressions of the caller that may read it.
+pub(in crate::app) struct ReferencedValue {
+    value: Value,
+    pub(in crate::app) computation: Computation,
+}
 
 impl Scope for NamedReferences {
-    fn variable(&self, _: &str) -> Option<&Value> {
+    fn variable(&self, _: &str) -> Option<ScopedValue<'_>> {
         None
     }
 
-    fn reference(&self, reference: &Reference) -> Option<&Value> {
-        self.0.get(reference)
+    fn reference(&self, reference: &Reference) -> Option<ScopedValue<'_>> {
+        let ReferencedValue { value, computation } = self.0.get(reference)?;
+        Some(ScopedValue { value, computation: *computation })
     }
 }
 
-impl Drop for NamedReferences {
+impl Drop for ReferencedValue {
     fn drop(&mut self) {
-        self.0.values_mut().for_each(Wipe::wipe);
+        self.value.wipe();
     }
 }
 
@@ -64,7 +74,12 @@ impl Tokens<'_> {
         usage: Usage,
         now: Timestamp,
         budget: &Budget,
-    ) -> Result<Option<(Value, Entity)>, Error> {
+        opened: &Opened<'_>,
+    ) -> Result<Option<ReferencedValue>, Error> {
+        let act = match usage {
+            Usage::AsShown => Act::Read,
+            Usage::ByInvocation(_) | Usage::Plain(_) => Act::Use,
+        };
         if let Reference::TokenIntent(id) = reference {
             let Some((intent, _)) =
                 self.vault.token_intents(self.caller).find(snapshot, id, now)?
@@ -73,10 +88,11 @@ impl Tokens<'_> {
             };
             let home = Container::parse(intent.kind.default_container()).into_iter();
             let home: Vec<_> = home.collect();
-            let exposure = usable(self.caller, intent.target(&home), usage)?;
+            let (exposure, computation) = usable(self.caller, intent.target(&home), usage)?;
+            opened.add(act, intent.id.into());
             budget.spend_json(intent.data.json()).map_err(too_much_work)?;
-            let entity = intent.id.into();
-            return Ok(Some((self.whole_intent(intent, exposure), entity)));
+            let value = self.whole_intent(intent, exposure);
+            return Ok(Some(ReferencedValue { value, computation }));
         }
         let (tenant, keys) = (self.caller.tenant.id, &self.caller.keys);
         let found = rows::find(snapshot, keys, tenant, reference.id())?;
@@ -84,7 +100,8 @@ impl Tokens<'_> {
             return require_may_name(self.caller, reference.id(), usage).map(|()| None);
         };
         let mut token = found.token;
-        let exposure = usable(self.caller, token.target(), usage)?;
+        let (exposure, computation) = usable(self.caller, token.target(), usage)?;
+        opened.add(act, Entity::token(&token));
         self.vault.cvcs().attach(snapshot, &mut token, now)?;
         let shown = self.show(token, exposure, budget);
         // Charge for the parsing of the data below, and of the mask of a whole token.
@@ -95,7 +112,7 @@ impl Tokens<'_> {
             budget.spend_json(text).map_err(too_much_work)?;
         }
         let value = if whole { whole_token(&shown) } else { data_of(&shown) };
-        Ok(Some((value, Entity::token(&shown.token))))
+        Ok(Some(ReferencedValue { value, computation }))
     }
 
     fn whole_intent(self, intent: TokenIntent, exposure: Exposure) -> Value {
@@ -126,28 +143,39 @@ impl Tokens<'_> {
     }
 }
 
-/// The part of this token or intent that an expression of this caller gets.
-fn usable(caller: &Caller, target: Target<'_>, usage: Usage) -> Result<Exposure, Error> {
+/// The part of this token or intent that an expression of this caller gets, and the expressions
+/// that may read it.
+fn usable(
+    caller: &Caller,
+    target: Target<'_>,
+    usage: Usage,
+) -> Result<(Exposure, Computation), Error> {
     const PLAIN: Exposure = Exposure {
         extent: Extent::Full,
         transform: Transform::Reveal,
         fingerprint: Fingerprint::Shown,
     };
-    if usage == Usage::ByInvocation {
-        return Ok(PLAIN);
+    let (author, output) = match usage {
+        Usage::AsShown => (caller.author(), Output::Answer),
+        Usage::ByInvocation(author) | Usage::Plain(author) => (author, Output::Destination),
+    };
+    let value = Operand::Value(ValueOrigin::Stored);
+    let computation = caller.grants(target).computation(author, output, value);
+    if matches!(usage, Usage::ByInvocation(_)) {
+        return Ok((PLAIN, computation));
     }
     let exposure = caller.exposure(target, Right::Use, ValueOrigin::Stored)?;
-    if usage == Usage::Plain && exposure.transform != Transform::Reveal {
+    if matches!(usage, Usage::Plain(_)) && exposure.transform != Transform::Reveal {
         return Err(Error::Forbidden(NOT_PLAIN));
     }
-    Ok(exposure)
+    Ok((exposure, computation))
 }
 
 /// As for reading, an id that conditions hide is refused, whether it exists or not.
 fn require_may_name(caller: &Caller, id: &str, usage: Usage) -> Result<(), Error> {
     match usage {
-        Usage::ByInvocation => Ok(()),
-        Usage::AsShown | Usage::Plain => {
+        Usage::ByInvocation(_) => Ok(()),
+        Usage::AsShown | Usage::Plain(_) => {
             caller.require_may_name(&[Permission::TokenUse, Permission::TokenRead], id)
         }
     }

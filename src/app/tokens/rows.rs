@@ -4,11 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::app::TokenRows;
 use crate::app::error::{Error, Fault, TokenFault};
 use crate::app::tokens::lists::entry;
-use crate::app::vault::Vault;
 use crate::crypto::{IndexKey, OpenFailed, Phase, TenantKeys};
-use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::id::{TenantId, TokenId};
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::TokenType;
@@ -16,18 +15,6 @@ use crate::secret::Secret;
 use crate::store::record::{BadRecord, decode_token, encode_token};
 use crate::store::tables::{self, CountKind, ExpiryKind, TokenList};
 use crate::store::{Change, Snapshot, Table};
-
-/// Writes the rows of a token: its record and its index entries.
-#[derive(Debug, Clone, Copy)]
-pub struct TokenRows<'a> {
-    pub(in crate::app) vault: &'a Vault,
-}
-
-impl Vault {
-    pub const fn token_rows(&self) -> TokenRows<'_> {
-        TokenRows { vault: self }
-    }
-}
 
 /// The filter of a list. All but `Everything` are blinded, so that the file does not show their
 /// values.
@@ -241,12 +228,6 @@ impl TokenRows<'_> {
                 self.put_record(token, keys)
             }
         }
-    }
-
-    /// The seed for the next version of this token's record.
-    pub(in crate::app) fn answer_seed(self, token: &Token) -> AnswerSeed {
-        let seed = token.answer_seed.as_ref().map(AnswerSeed::duplicate);
-        seed.unwrap_or_else(|| AnswerSeed::new(self.vault.random().bytes()))
     }
 
     fn put_cvc(self, token: &Token) -> Result<Change, Error> {

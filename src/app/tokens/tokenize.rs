@@ -5,18 +5,18 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::app::access::caller::Caller;
-use crate::app::audit::entry::Deed;
+use crate::app::audit::entry::AuditedAct;
+use crate::app::audit::opened::Opened;
+use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Write};
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::create::{AdmittedDraft, no_intent};
+use crate::app::tokens::create::{TokenOrigin, WriteOutcome};
 use crate::app::tokens::draft::TokenDraft;
 use crate::app::tokens::duplicates::DuplicatePolicy;
 use crate::app::tokens::evaluations::Work;
-use crate::app::tokens::patch::TokenPatch;
-use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
-use crate::domain::exposure::ValueOrigin;
+use crate::app::tokens::update::TokenPatch;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
@@ -35,14 +35,14 @@ pub struct TokenizeDraft {
 #[derive(Debug)]
 pub struct Part {
     pub draft: TokenDraft,
-    pub place: Place,
+    pub place: Replacement,
     /// The JSON path of the value in the body.
     pub path: String,
 }
 
 /// The form of a token in the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Replacement {
     /// The token's id, in place of a single value.
     Id,
     /// The whole token, in place of an object in the form of a token request.
@@ -59,7 +59,7 @@ pub enum Piece {
 
 #[derive(Debug)]
 pub struct TokenizeOutcome {
-    pub written: Vec<(Piece, Place)>,
+    pub written: Vec<(Piece, Replacement)>,
 }
 
 impl Tokens<'_> {
@@ -67,6 +67,17 @@ impl Tokens<'_> {
         self,
         draft: TokenizeDraft,
         write: &Write<'_, TokenizeOutcome>,
+    ) -> Result<CommitOutcome<TokenizeOutcome>, Error> {
+        let opened = Opened::by(self.vault, self.caller);
+        let tokenized = self.tokenize_opening(draft, write, &opened).await;
+        opened.settle(tokenized).await
+    }
+
+    async fn tokenize_opening(
+        self,
+        draft: TokenizeDraft,
+        write: &Write<'_, TokenizeOutcome>,
+        opened: &Opened<'_>,
     ) -> Result<CommitOutcome<TokenizeOutcome>, Error> {
         let now = self.vault.now();
         let limit = self.caller.tenant.quotas.tokenize_limit;
@@ -79,7 +90,7 @@ impl Tokens<'_> {
         let mut mistakes = Mistakes::new();
         let mut admitted = Vec::with_capacity(draft.drafts.len());
         for Part { draft, place, path } in draft.drafts {
-            let found = noted(self.admit_draft(draft, now), &path, &mut mistakes)?;
+            let found = noted(self.admit_draft(draft, now, opened), &path, &mut mistakes)?;
             admitted.extend(found.map(|draft| (draft, place, path)));
         }
         // Two deletions of one intent in the same change would pass its expectation, so check for
@@ -88,36 +99,35 @@ impl Tokens<'_> {
         if !admitted.iter().filter_map(|(draft, ..)| draft.intent()).all(|id| intents.insert(id)) {
             return Err(no_intent());
         }
-        let settled = self.vault.commit_evaluating(Work::Tokenize, write, |snapshot, budget| {
-            let mut change = Change::new();
-            let mut written: Vec<(Piece, Place)> = Vec::with_capacity(admitted.len());
-            let mut mistakes = mistakes.clone();
-            for (draft, place, path) in &admitted {
-                let planned = self.plan_piece(snapshot, draft, &written, now, budget);
-                if let Some((one, piece)) = noted(planned, path, &mut mistakes)? {
-                    change = change.and(one);
-                    written.push((piece, *place));
+        let settled = self.vault.commit_evaluating(
+            self.caller.party(),
+            Work::Tokenize,
+            write,
+            |snapshot, budget| {
+                let mut change = Change::new();
+                let mut written: Vec<(Piece, Replacement)> = Vec::with_capacity(admitted.len());
+                let mut mistakes = mistakes.clone();
+                for (draft, place, path) in &admitted {
+                    let planned = self.plan_piece(snapshot, draft, &written, now, budget, opened);
+                    if let Some((one, piece)) = noted(planned, path, &mut mistakes)? {
+                        change = change.and(one);
+                        written.push((piece, *place));
+                    }
+                    let consumed = self.plan_consumption(snapshot, draft, now);
+                    let consumed = noted(consumed, path, &mut mistakes)?;
+                    change = change.and(consumed.unwrap_or_default());
                 }
-                let consumed = self.plan_consumption(snapshot, draft, now);
-                let consumed = noted(consumed, path, &mut mistakes)?;
-                change = change.and(consumed.unwrap_or_default());
-            }
-            mistakes.into_result()?;
-            let change = self.caller.within_token_limit(snapshot, change)?;
-            let converted = admitted.iter().enumerate().filter_map(|(at, (draft, ..))| {
-                draft.conversion(self.caller, token_of(&written, at)?, now)
-            });
-            let deeds: Vec<_> = converted.chain(deeds(&written, self.caller, now)).collect();
-            let audit = self.vault.audit().deeds(self.caller.tenant.id, &deeds);
-            Ok((change.and(audit), TokenizeOutcome { written }))
-        });
-        let tokenized = settled.await?;
-        let found = tokenized.outcome.written.iter().filter_map(|(piece, _)| match piece {
-            Piece::SameAs(_) => None,
-            Piece::Written(written) => Some(written.as_ref()),
-        });
-        self.vault.audit().note_found(self.caller, found).await?;
-        Ok(tokenized)
+                mistakes.into_result()?;
+                let change = self.caller.within_token_limit(snapshot, change)?;
+                let converted = admitted.iter().enumerate().filter_map(|(at, (draft, ..))| {
+                    draft.conversion(self.caller, token_of(&written, at)?, now)
+                });
+                let acts: Vec<_> = converted.chain(acts(&written, self.caller, now)).collect();
+                let audit = self.vault.audit().acts(self.caller.tenant.id, &acts);
+                Ok((change.and(audit), TokenizeOutcome { written }))
+            },
+        );
+        settled.await
     }
 
     /// The change for one token of a call. The snapshot does not contain the earlier tokens of the
@@ -126,12 +136,13 @@ impl Tokens<'_> {
         self,
         snapshot: &Snapshot,
         draft: &AdmittedDraft,
-        written: &[(Piece, Place)],
+        written: &[(Piece, Replacement)],
         now: Timestamp,
         budget: &Budget,
+        opened: &Opened<'_>,
     ) -> Result<(Change, Piece), Error> {
         let latest = latest(written);
-        let (change, new) = self.plan_token(snapshot, draft, &latest, now, budget)?;
+        let (change, new) = self.plan_token(snapshot, draft, &latest, now, budget, opened)?;
         let same = earlier(written, &new, |old| same_content(old, &new));
         match (same, draft.existing(self.caller)) {
             (Some(same), DuplicatePolicy::Read) => return Ok((Change::new(), Piece::SameAs(same))),
@@ -143,10 +154,8 @@ impl Tokens<'_> {
                 if let Some(old) = latest.iter().find(|old| fits(old)) {
                     let patch = TokenPatch::from_new(&new.shown.token);
                     let (change, token) = self.plan_further(old, &patch, now, budget)?;
-                    let origin = TokenOrigin::Updated;
-                    let shown = self.show_duplicate(token, budget)?;
-                    let value = ValueOrigin::Duplicate;
-                    let written = WriteOutcome { shown, origin, value };
+                    let (origin, value) = (TokenOrigin::Updated, draft.value_origin());
+                    let written = self.show_duplicate(token, origin, value, budget)?;
                     return Ok((change, Piece::Written(Box::new(written))));
                 }
             }
@@ -160,19 +169,19 @@ impl Tokens<'_> {
 }
 
 /// The acts on the tokens of the call. A token in several places has one.
-fn deeds<'w>(
-    written: &'w [(Piece, Place)],
+fn acts<'w>(
+    written: &'w [(Piece, Replacement)],
     caller: &Caller,
     at: Timestamp,
-) -> impl Iterator<Item = Deed<'w>> {
+) -> impl Iterator<Item = AuditedAct<'w>> {
     written.iter().filter_map(move |(piece, _)| match piece {
         Piece::SameAs(_) => None,
-        Piece::Written(written) => written.deed(caller, at),
+        Piece::Written(written) => written.audited(caller, at),
     })
 }
 
 /// The token that a part of the call became. No piece refers to one that refers to another.
-fn token_of(written: &[(Piece, Place)], at: usize) -> Option<&Token> {
+fn token_of(written: &[(Piece, Replacement)], at: usize) -> Option<&Token> {
     let at = match written.get(at)? {
         (Piece::SameAs(earlier), _) => *earlier,
         (Piece::Written(_), _) => at,
@@ -200,7 +209,7 @@ fn noted<T>(
 }
 
 /// The tokens that the call has created or changed so far, the last state of each first.
-fn latest(written: &[(Piece, Place)]) -> Vec<&Token> {
+fn latest(written: &[(Piece, Replacement)]) -> Vec<&Token> {
     let tokens = written.iter().rev().filter_map(|(piece, _)| match piece {
         Piece::Written(written) if written.origin != TokenOrigin::Read => {
             Some(&written.shown.token)
@@ -212,11 +221,11 @@ fn latest(written: &[(Piece, Place)]) -> Vec<&Token> {
 
 /// The index of the first earlier new token that matches a new one.
 fn earlier(
-    written: &[(Piece, Place)],
+    written: &[(Piece, Replacement)],
     new: &WriteOutcome,
     same: impl Fn(&Token) -> bool,
 ) -> Option<usize> {
-    let matches = |(one, _): &(Piece, Place)| match one {
+    let matches = |(one, _): &(Piece, Replacement)| match one {
         Piece::SameAs(_) => false,
         Piece::Written(old) => old.origin == TokenOrigin::New && same(&old.shown.token),
     };

@@ -4,29 +4,31 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::app::access::caller::{Caller, lacks};
+use crate::app::audit::opened::Opened;
+use crate::app::caller::{Caller, lacks};
 use crate::app::commit::commit_loop::{CommitOutcome, Write};
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
-use crate::app::tokens::draft::{check_data, check_expiry, check_mask, sort_for_expressions};
+use crate::app::tokens::create::{TokenOrigin, WriteOutcome};
+use crate::app::tokens::draft::{
+    Deduplicate, check_data, check_expiry, check_expressions, check_mask, sort_for_expressions,
+};
 use crate::app::tokens::duplicates::{Duplicate, duplicate};
 use crate::app::tokens::evaluations::Work;
-use crate::app::tokens::patch::TokenPatch;
 use crate::app::tokens::read::live_token;
 use crate::app::tokens::rows::VersionedToken;
-use crate::app::tokens::written::{TokenOrigin, WriteOutcome};
-use crate::domain::audit::Act;
+use crate::domain::audit::{Act, Entity};
 use crate::domain::condition::Target;
 use crate::domain::container::Container;
 use crate::domain::data::Data;
-use crate::domain::exposure::{Right, ValueOrigin};
+use crate::domain::exposure::{Computation, Operand, Output, Right, ValueOrigin};
 use crate::domain::merge_patch::merge_patch;
 use crate::domain::metadata::check_metadata;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
-use crate::expressions::Budget;
+use crate::expressions::{Budget, Template};
 use crate::secret::Secret;
 use crate::store::{Change, Snapshot, Table, tables};
 
@@ -34,8 +36,11 @@ use crate::store::{Change, Snapshot, Table, tables};
 /// readers.
 const APPEARANCE: &str = "Only an API key that may see the token's data in plain can change its \
                           mask, search indexes or fingerprint expression.";
+const STORED: Operand = Operand::Value(ValueOrigin::Stored);
 const MOVED: &str = "The API key could see more of the token in these containers than it may see \
                      where the token is now.";
+const UNFIT: &str = "The token's data is not valid with this patch.";
+const SHOWN: &str = "The token's id holds this card number: ids are in URLs and logs.";
 const UNEVALUATED: &str = "An expression of the token cannot be evaluated with this data.";
 
 impl Tokens<'_> {
@@ -47,60 +52,68 @@ impl Tokens<'_> {
     ) -> Result<CommitOutcome<WriteOutcome>, Error> {
         let now = self.vault.now();
         let _turn = self.vault.lanes.take(id.as_bytes()).await?;
-        let settled = self.vault.commit_evaluating(Work::Write, write, |snapshot, budget| {
-            let found = live_token(snapshot, self.caller, Permission::TokenUpdate, id, now)?;
-            let before = found.token.containers.clone();
-            self.caller.require_in_all(Permission::TokenUpdate, found.token.target())?;
-            let grants = self.caller.grants(found.token.target());
-            if patch.sets_appearance() && !grants.shows_plain() {
-                return Err(Error::Forbidden(APPEARANCE));
-            }
-            if matches!(&patch.containers, Some(Some(none)) if none.is_empty()) {
-                // All containers were invalid.
-                return Err(Error::Invalid(patch.mistakes.clone()));
-            }
-            let after = containers_after(&found.token, patch);
-            let print = found.token.fingerprint.clone();
-            let target = Target { containers: &after, ..found.token.target() };
-            self.caller.require_in_all(Permission::TokenUpdate, target)?;
-            let grants_after = self.caller.grants(target);
-            if grants.learns_under(grants_after) {
-                return Err(Error::Forbidden(MOVED));
-            }
-            let grants = grants.and(grants_after);
-            let shown = |token: Token, origin: ValueOrigin| {
-                let exposure = grants.exposure(Right::Update, origin).ok_or_else(lacks)?;
-                Ok::<_, Error>(self.show(token, exposure, budget))
-            };
-            let (change, token) = self.plan_revision(snapshot, found, patch, now, budget)?;
-            // A token that was a duplicate before this patch may still be changed.
-            let moved = token.fingerprint != print || token.containers != before;
-            if moved && self.caller.deduplicates(patch.deduplicate) {
-                match duplicate(snapshot, self.caller, &token, |_| true, now)? {
-                    Duplicate::None(expectation) => {
-                        let audit = self.audit_update(&token, now);
-                        let shown = shown(token, ValueOrigin::Stored)?;
-                        let value = ValueOrigin::Stored;
-                        let written = WriteOutcome { shown, origin: TokenOrigin::New, value };
-                        return Ok((change.and(expectation).and(audit), written));
-                    }
-                    Duplicate::Found(other) => {
-                        let (mut other, origin) = (other.token, TokenOrigin::Read);
-                        self.vault.cvcs().attach(snapshot, &mut other, now)?;
-                        let shown = shown(other, ValueOrigin::Duplicate)?;
-                        let value = ValueOrigin::Duplicate;
-                        return Ok((Change::new(), WriteOutcome { shown, origin, value }));
+        let opened = Opened::by(self.vault, self.caller);
+        let settled = self.vault.commit_evaluating(
+            self.caller.party(),
+            Work::Write,
+            write,
+            |snapshot, budget| {
+                let found = live_token(snapshot, self.caller, Permission::TokenUpdate, id, now)?;
+                let before = found.token.containers.clone();
+                self.caller.require_in_all(Permission::TokenUpdate, found.token.target())?;
+                let grants = self.caller.grants(found.token.target());
+                let allowed = grants.computation(self.caller.author(), Output::Token, STORED);
+                if patch.sets_appearance() && allowed < Computation::Any {
+                    return Err(Error::Forbidden(APPEARANCE));
+                }
+                if matches!(&patch.containers, Some(Some(none)) if none.is_empty()) {
+                    // All containers were invalid.
+                    return Err(Error::Invalid(patch.mistakes.clone()));
+                }
+                let after = containers_after(&found.token, patch);
+                let print = found.token.fingerprint.clone();
+                let target = Target { containers: &after, ..found.token.target() };
+                self.caller.require_in_all(Permission::TokenUpdate, target)?;
+                let grants_after = self.caller.grants(target);
+                if grants.learns_under(grants_after) {
+                    return Err(Error::Forbidden(MOVED));
+                }
+                let grants = grants.and(grants_after);
+                let shown = |token: Token, origin: ValueOrigin| {
+                    let exposure = grants.exposure(Right::Update, origin).ok_or_else(lacks)?;
+                    Ok::<_, Error>(self.show(token, exposure, budget))
+                };
+                let (change, token) =
+                    self.plan_revision(snapshot, found, patch, now, budget, &opened)?;
+                // A token that was a duplicate before this patch may still be changed.
+                let moved = token.fingerprint != print || token.containers != before;
+                if moved && self.caller.deduplicates(patch.deduplicate) {
+                    match duplicate(snapshot, self.caller, &token, |_| true, now)? {
+                        Duplicate::None(expectation) => {
+                            let audit = self.audit_update(&token, now);
+                            let shown = shown(token, ValueOrigin::Stored)?;
+                            let value = ValueOrigin::Stored;
+                            let written = WriteOutcome { shown, origin: TokenOrigin::New, value };
+                            return Ok((change.and(expectation).and(audit), written));
+                        }
+                        Duplicate::Found(other) => {
+                            let (mut other, origin) = (other.token, TokenOrigin::Read);
+                            opened.add(Act::Read, Entity::token(&other));
+                            self.vault.cvcs().attach(snapshot, &mut other, now)?;
+                            let shown = shown(other, ValueOrigin::Duplicate)?;
+                            let value = ValueOrigin::Duplicate;
+                            return Ok((Change::new(), WriteOutcome { shown, origin, value }));
+                        }
                     }
                 }
-            }
-            let change = change.and(self.audit_update(&token, now));
-            let shown = shown(token, ValueOrigin::Stored)?;
-            let value = ValueOrigin::Stored;
-            Ok((change, WriteOutcome { shown, origin: TokenOrigin::New, value }))
-        });
-        let written = settled.await?;
-        self.vault.audit().note_found(self.caller, std::iter::once(&written.outcome)).await?;
-        Ok(written)
+                let change = change.and(self.audit_update(&token, now));
+                let shown = shown(token, ValueOrigin::Stored)?;
+                let value = ValueOrigin::Stored;
+                Ok((change, WriteOutcome { shown, origin: TokenOrigin::New, value }))
+            },
+        );
+        let written = settled.await;
+        opened.settle(written).await
     }
 
     fn audit_update(self, token: &Token, now: Timestamp) -> Change {
@@ -115,8 +128,10 @@ impl Tokens<'_> {
         patch: &TokenPatch,
         now: Timestamp,
         budget: &Budget,
+        opened: &Opened<'_>,
     ) -> Result<(Change, Token), Error> {
         let VersionedToken { token: mut old, version } = found;
+        opened.add_written(Act::Update, Entity::token(&old));
         self.vault.cvcs().attach(snapshot, &mut old, now)?;
         let new = self.revise(&old, patch, now, budget)?;
         let record = tables::tokens(old.tenant, old.id);
@@ -147,7 +162,13 @@ impl Tokens<'_> {
         budget: &Budget,
     ) -> Result<Token, Error> {
         let mut mistakes = patch.mistakes.clone();
-        let data = patched_data(self.caller, old, patch.data.as_ref(), &mut mistakes);
+        let mut wrong = Mistakes::new();
+        let data = patched_data(self.caller, old, patch.data.as_ref(), &mut wrong);
+        let allowed = self.caller.computation(old.target(), Output::Token, ValueOrigin::Stored);
+        let shows_plain = allowed == Computation::Any;
+        // The patch is checked together with the stored value.
+        mistakes.append(if shows_plain { wrong } else { wrong.first_with(UNFIT) });
+        patch.check_expressions(&mut mistakes);
         let mask = patched_mask(old, patch.mask.as_ref(), &mut mistakes);
         let metadata = patched_metadata(old, patch.metadata.as_ref(), &mut mistakes);
         let expires_at = match &patch.expires_at {
@@ -191,15 +212,15 @@ impl Tokens<'_> {
             created_at: old.created_at,
             modified_by: Some(self.caller.application.id),
             modified_at: Some(now),
-            answer_seed: Some(self.vault.token_rows().answer_seed(old)),
+            answer_seed: old.answer_seed.duplicate(),
         };
         sort_for_expressions(&mut data);
         let mistakes = self.evaluate(&mut new, data.expose(), budget);
-        // The failed expression and its error could reveal data that the caller may not see.
-        if !mistakes.is_empty() && !self.caller.grants(old.target()).shows_plain() {
+        // The failed expression and its error depend on the stored value.
+        if !mistakes.is_empty() && !shows_plain {
             return Err(Error::invalid("data", String::from(UNEVALUATED)));
         }
-        mistakes.into_result()?;
+        mistakes.first_with(UNEVALUATED).into_result()?;
         Ok(new)
     }
 }
@@ -227,6 +248,11 @@ fn patched_data(
             mistakes.add("data", "The patch is nested too deeply.");
         }
         check_data(old.kind, caller.tenant.kind, &mut data, mistakes);
+        // Only the patch is compared: the caller may not be allowed to see the rest.
+        let new = Data::from_value(patch.expose());
+        if old.name.as_ref().is_some_and(|name| name.require_beside(&new).is_err()) {
+            mistakes.add("data", SHOWN);
+        }
     }
     data
 }
@@ -273,4 +299,72 @@ fn patched_metadata(
         mistakes.append(found);
         BTreeMap::new()
     })
+}
+
+/// The members to change. An absent member stays as it is; a `null` member is reset to the default
+/// of the type.
+#[derive(Debug, Default)]
+#[expect(
+    clippy::option_option,
+    reason = "absent, null and a value are three different things in a merge patch"
+)]
+pub struct TokenPatch {
+    pub data: Option<Secret<Value>>,
+    pub mask: Option<Value>,
+    pub metadata: Option<Value>,
+    pub containers: Option<Option<Vec<Container>>>,
+    pub search_indexes: Option<Option<Vec<String>>>,
+    pub fingerprint_expression: Option<Option<String>>,
+    pub deduplicate: Option<Deduplicate>,
+    pub expires_at: Option<Option<String>>,
+    pub mistakes: Mistakes,
+}
+
+impl TokenPatch {
+    /// The patch that copies data and metadata of a new token to the existing one of the same
+    /// content.
+    pub(in crate::app) fn from_new(token: &Token) -> Self {
+        let metadata = token.metadata.iter();
+        let metadata = metadata.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+        Self {
+            data: Some(token.whole_data()),
+            metadata: Some(Value::Object(metadata.collect())),
+            ..Self::default()
+        }
+    }
+
+    /// The same as [`TokenPatch::from_new`], without the metadata and without the members of the
+    /// data that this fingerprint expression reads. A card verification code is always included,
+    /// because expressions never see it.
+    pub(in crate::app) fn beside_fingerprint(token: &Token, fingerprint: &Template) -> Self {
+        let mut data = token.whole_data();
+        match data.expose_mut() {
+            Value::Object(members) => {
+                let has_cvc = token.cvc.is_some();
+                members.retain(|name, _| (has_cvc && name == "cvc") || !fingerprint.reads(name));
+            }
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => return Self::default(),
+        }
+        Self { data: Some(data), ..Self::default() }
+    }
+
+    /// Adds a mistake for each expression that does not parse. The reason is the caller's own text.
+    pub(in crate::app) fn check_expressions(&self, mistakes: &mut Mistakes) {
+        let indexes = self.search_indexes.iter().flatten().flatten().enumerate();
+        let indexes = indexes.map(|(at, text)| (format!("search_indexes[{at}]"), text));
+        let print = self.fingerprint_expression.iter().flatten();
+        let print = print.map(|text| (String::from("fingerprint_expression"), text));
+        check_expressions(indexes.chain(print), mistakes);
+    }
+
+    /// True if the patch changes the appearance of the token's value to readers.
+    pub(in crate::app) fn sets_appearance(&self) -> bool {
+        self.mask.is_some()
+            || self.search_indexes.is_some()
+            || self.fingerprint_expression.is_some()
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::app::access::caller::Caller;
+use crate::app::caller::Caller;
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::rows::Filter;
@@ -44,7 +44,7 @@ impl Tokens<'_> {
             }
             Ok(found)
         };
-        let by_type = self.vault.walks.run(count).await??;
+        let by_type = self.vault.walks.run(self.caller.party(), count).await??;
         Ok(TokenUsage { total, by_type })
     }
 }

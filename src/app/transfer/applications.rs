@@ -7,9 +7,9 @@ use std::collections::HashSet;
 
 use crate::app::access::api_keys::key_records_of;
 use crate::app::access::applications::ApplicationDraft;
-use crate::app::access::authenticate::application;
-use crate::app::access::caller::Caller;
+use crate::app::caller::Caller;
 use crate::app::error::Error;
+use crate::app::records;
 use crate::app::transfer::Transfer;
 use crate::app::transfer::rows::{ApplicationRow, application_id};
 use crate::bounds::{APPLICATIONS_MAX, KEYS_PER_APPLICATION_MAX};
@@ -59,8 +59,7 @@ impl<'a> NewApplications<'a> {
             return Err(Error::invalid("id", "The file has this id more than once."));
         }
         let texts = key_texts(row)?;
-        let tenant = self.caller.tenant.id;
-        match application(self.snapshot, &self.caller.keys, tenant, id)? {
+        match records::find(self.snapshot, &self.caller.keys, id)? {
             Some((existing, _)) => self.require_same(&existing, draft, &texts),
             None => self.create(id, draft, texts),
         }
@@ -123,8 +122,7 @@ impl<'a> NewApplications<'a> {
         let actor = Actor::Operator;
         let mut change = Change::new()
             .expect_present(Table::Tenants, tables::tenants(tenant))
-            .expect_absent(Table::Applications, tables::applications(tenant, id))
-            .and(access.keep_application(keys, &new)?)
+            .and(vault.create_record(keys, &new)?)
             .and(audit.entry(tenant, actor, Act::Create, &new, self.now))
             .and(access.audit_reveal(&new, actor, new.id, self.now));
         for text in texts {

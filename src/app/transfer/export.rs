@@ -1,22 +1,19 @@
 //! The export of a tenant: everything that it has at one moment, in plain, sealed to the public
 //! keys of the recipients before it leaves this process.
 
+use std::ffi::OsStr;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::app::access::api_keys::keys_of;
-use crate::app::access::applications::open_application;
 use crate::app::commit::disk::DiskFloor;
 use crate::app::error::Error;
 use crate::app::jobs::Job;
-use crate::app::proxies;
-use crate::app::tokens::rows;
+use crate::app::records::{self, Record};
 use crate::app::transfer::Transfer;
-use crate::app::webhooks::open_webhook;
-use crate::bounds::{APPLICATIONS_MAX, EXPORT_RECIPIENTS_MAX};
+use crate::bounds::EXPORT_RECIPIENTS_MAX;
 use crate::crypto::{AgeRecipients, AgeWriter, InvalidRecipient, TenantKeys};
 use crate::domain::application::{ApiKey, Application};
 use crate::domain::audit::{Act, Actor};
@@ -26,6 +23,7 @@ use crate::domain::tenant::Tenant;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 use crate::domain::webhook::Webhook;
+use crate::files::{Directory, Unfinished};
 use crate::secret::Secret;
 use crate::store::tables::{self, CountKind};
 use crate::store::{Snapshot, StorageFailure};
@@ -124,55 +122,45 @@ impl Transfer<'_> {
         render: Render,
         job: &Job,
     ) -> Result<ExportSummary, ExportFailure> {
-        let (file, partial) = Partial::create(partial(path))?;
-        let snapshot = self.vault.snapshot()?;
-        let keys = self.vault.keys().tenant_keys(&snapshot, tenant.id)?;
-        let out = recipients.seal(BufWriter::new(&file), self.vault.random())?;
-        let now = self.vault.now();
-        let summary = ExportSummary::default();
-        let mut lines = Lines { snapshot, keys, out, render, summary, now };
-        lines.fill(tenant, job)?;
-        lines.out.finish()?.flush()?;
-        file.sync_all()?;
-        partial.publish(path)?;
-        File::open(parent(path))?.sync_all()?;
-        Ok(lines.summary)
+        let (directory, name) = Directory::of(path)?;
+        let new = begin(&directory, &name)?;
+        let summary = {
+            let snapshot = self.vault.snapshot()?;
+            let keys = self.vault.keys().tenant_keys(&snapshot, tenant.id)?;
+            let out = recipients.seal(BufWriter::new(new.file()?), self.vault.random())?;
+            let now = self.vault.now();
+            let summary = ExportSummary::default();
+            let mut lines = Lines { snapshot, keys, out, render, summary, now };
+            lines.fill(tenant, job)?;
+            let Lines { out, summary, .. } = lines;
+            out.finish()?.flush()?;
+            summary
+        };
+        publish(new, &name)?;
+        Ok(summary)
     }
 }
 
-/// A file that is being written. It is removed unless it gets its name: the next export would take
-/// it for one that is being written.
-struct Partial(PathBuf);
-
-impl Partial {
-    fn create(path: PathBuf) -> Result<(File, Self), ExportFailure> {
-        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-            Ok(file) => Ok((file, Self(path))),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(ExportFailure::Unfinished(path))
-            }
-            Err(error) => Err(ExportFailure::File(error)),
+/// Creates the file under the name of one that is being written.
+fn begin(directory: &Directory, name: &OsStr) -> Result<Unfinished, ExportFailure> {
+    let mut partial = name.to_os_string();
+    partial.push(PARTIAL);
+    Unfinished::create(directory, &partial).map_err(|error| {
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            return ExportFailure::Unfinished(directory.path().join(&partial));
         }
-    }
-
-    /// Gives the file its name, unless another file has got it meanwhile. The first name goes when
-    /// this is dropped.
-    fn publish(self, path: &Path) -> Result<(), ExportFailure> {
-        fs::hard_link(&self.0, path).map_err(|error| {
-            if error.kind() == io::ErrorKind::AlreadyExists {
-                ExportFailure::Exists
-            } else {
-                ExportFailure::File(error)
-            }
-        })
-    }
+        ExportFailure::File(error)
+    })
 }
 
-impl Drop for Partial {
-    fn drop(&mut self) {
-        // It is not there if it was renamed.
-        fs::remove_file(&self.0).ok();
-    }
+/// Gives the file its name, unless another file has got it meanwhile.
+fn publish(new: Unfinished, name: &OsStr) -> Result<(), ExportFailure> {
+    new.finish(name).map(drop).map_err(|error| {
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            return ExportFailure::Exists;
+        }
+        ExportFailure::File(error)
+    })
 }
 
 /// The lines of an export, and what they are made of.
@@ -191,39 +179,33 @@ impl<W: Write> Lines<W> {
         let id = tenant.id;
         lines.put(ExportItem::Header(lines.now))?;
         lines.put(ExportItem::Tenant(tenant))?;
-        for (key, sealed) in lines.snapshot.first(&tables::applications_of(id), APPLICATIONS_MAX)? {
-            let opened = open_application(&lines.keys, id, &key, &sealed).and_then(|it| {
-                let keys = keys_of(&lines.snapshot, &lines.keys, &it)?;
-                Ok((it, keys))
-            });
-            if let Some((application, keys)) = lines.unless_damaged(opened)? {
-                lines.put(ExportItem::Application(&application, &keys))?;
+        lines.each(|lines, application: &Application| {
+            let keys = keys_of(&lines.snapshot, &lines.keys, application);
+            if let Some(keys) = lines.unless_damaged(keys)? {
+                lines.put(ExportItem::Application(application, &keys))?;
                 add(&mut lines.summary.applications);
             }
-        }
-        for row in lines.snapshot.range(&tables::proxies_of(id))? {
-            let (key, sealed) = row?;
-            let opened = proxies::open(&lines.keys, id, &key, &sealed);
-            if let Some(proxy) = lines.unless_damaged(opened)? {
-                lines.put(ExportItem::Proxy(&proxy))?;
-                add(&mut lines.summary.proxies);
-            }
-        }
-        for row in lines.snapshot.range(&tables::webhooks_of(id))? {
-            let (key, sealed) = row?;
-            let opened = open_webhook(&lines.keys, &key, &sealed);
-            if let Some((webhook, _)) = lines.unless_damaged(opened)? {
-                lines.put(ExportItem::Webhook(&webhook))?;
-                add(&mut lines.summary.webhooks);
-            }
-        }
+            Ok(())
+        })?;
+        lines.each(|lines, proxy: &Proxy| {
+            add(&mut lines.summary.proxies);
+            lines.put(ExportItem::Proxy(proxy))
+        })?;
+        lines.each(|lines, webhook: &Webhook| {
+            add(&mut lines.summary.webhooks);
+            lines.put(ExportItem::Webhook(webhook))
+        })?;
         let count = lines.snapshot.count(&tables::counts(id, CountKind::Tokens))?;
         job.set_total(u64::try_from(count).unwrap_or(0));
-        for row in lines.snapshot.range(&tables::tokens_of(id))? {
-            let (key, sealed) = row?;
-            lines.put_token(id, &key, &sealed)?;
+        lines.each(|lines, token: &Token| {
             job.add(1);
-        }
+            // An expired token counts as deleted.
+            if token.is_live(lines.now) {
+                add(&mut lines.summary.tokens);
+                lines.put(ExportItem::Token(token))?;
+            }
+            Ok(())
+        })?;
         lines.put(ExportItem::End(lines.summary))
     }
 
@@ -233,23 +215,16 @@ impl<W: Write> Lines<W> {
         Ok(())
     }
 
-    fn put_token(
+    /// Passes all records of a kind that open, one after the other.
+    fn each<R: Record>(
         &mut self,
-        tenant: TenantId,
-        key: &[u8],
-        sealed: &[u8],
+        put: impl Fn(&mut Self, &R) -> Result<(), ExportFailure>,
     ) -> Result<(), ExportFailure> {
-        let bad = || Error::Internal(crate::app::error::Fault::BadRecord);
-        let opened = tables::token_of_key(key).filter(|(owner, _)| *owner == tenant);
-        let opened =
-            opened.ok_or_else(bad).and_then(|(_, id)| rows::open(&self.keys, tenant, id, sealed));
-        match self.unless_damaged(opened)? {
-            // An expired token counts as deleted.
-            Some(found) if found.token.is_live(self.now) => {
-                self.put(ExportItem::Token(&found.token))?;
-                add(&mut self.summary.tokens);
+        for row in records::rows_of::<R>(&self.snapshot, &self.keys)? {
+            let opened = records::open::<R>(&self.keys, &row?);
+            if let Some((record, _)) = self.unless_damaged(opened)? {
+                put(self, &record)?;
             }
-            Some(_) | None => (),
         }
         Ok(())
     }
@@ -281,12 +256,6 @@ fn recipients(texts: &[String]) -> Result<AgeRecipients, Error> {
         let message = "A recipient is the public key of an age key pair: age1 and 58 characters.";
         Error::invalid("recipient", message)
     })
-}
-
-fn partial(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_os_string();
-    name.push(PARTIAL);
-    PathBuf::from(name)
 }
 
 fn refuse_existing(path: &Path) -> Result<(), ExportFailure> {
@@ -342,19 +311,20 @@ mod tests {
 
     #[test]
     fn a_file_that_got_the_name_meanwhile_is_not_overwritten() {
-        let directory = TestDirectory::new();
-        let (path, other) = (directory.join("a"), directory.join("b"));
-        let (_, first) = Partial::create(partial(&path)).unwrap();
+        let place = TestDirectory::new();
+        let directory = Directory::open(place.path()).unwrap();
+        let (first, other) = (OsStr::new("a"), OsStr::new("b"));
+        let partial = place.join(&format!("a{PARTIAL}"));
+        let new = begin(&directory, first).unwrap();
         assert!(matches!(
-            Partial::create(partial(&path)),
-            Err(ExportFailure::Unfinished(it)) if it == partial(&path)
+            begin(&directory, first),
+            Err(ExportFailure::Unfinished(it)) if it == partial
         ));
-        fs::write(&path, "precious").unwrap();
-        assert!(matches!(first.publish(&path), Err(ExportFailure::Exists)));
-        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
-        assert!(!partial(&path).exists(), "another export can begin");
-        let (_, second) = Partial::create(partial(&other)).unwrap();
-        second.publish(&other).unwrap();
-        assert!(other.exists() && !partial(&other).exists());
+        fs::write(place.join("a"), "precious").unwrap();
+        assert!(matches!(publish(new, first), Err(ExportFailure::Exists)));
+        assert_eq!(fs::read_to_string(place.join("a")).unwrap(), "precious");
+        assert!(!partial.exists(), "another export can begin");
+        publish(begin(&directory, other).unwrap(), other).unwrap();
+        assert!(place.join("b").exists() && !place.join(&format!("b{PARTIAL}")).exists());
     }
 }

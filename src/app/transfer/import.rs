@@ -5,9 +5,9 @@
 //! The state names the import by a keyed digest of its first rows and its options, and holds a
 //! keyed digest of all rows that are done, so that a file that has changed is noticed.
 
-use crate::app::access::caller::Caller;
-use crate::app::audit::entry::Deed;
+use crate::app::audit::entry::AuditedAct;
 use crate::app::blocking::run_blocking;
+use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
@@ -203,11 +203,12 @@ impl Transfer<'_> {
     /// An entry for each token, and one for the import with its first page. No events of webhooks:
     /// those of a whole file would push out the events of other acts.
     fn audit(self, page: &ImportPage, caller: &Caller, new: &[NewToken], at: Timestamp) -> Change {
-        let deed = |subject| Deed { at, actor: Actor::Operator, act: Act::Import, subject };
-        let begun = (page.first == 0).then(|| deed((&caller.tenant).into()));
-        let tokens = new.iter().map(|it| deed((&it.token).into()));
-        let deeds: Vec<_> = begun.into_iter().chain(tokens).collect();
-        self.vault.audit().deeds(page.tenant, &deeds)
+        let imported =
+            |subject| AuditedAct { at, actor: Actor::Operator, act: Act::Import, subject };
+        let begun = (page.first == 0).then(|| imported((&caller.tenant).into()));
+        let tokens = new.iter().map(|it| imported((&it.token).into()));
+        let acts: Vec<_> = begun.into_iter().chain(tokens).collect();
+        self.vault.audit().acts(page.tenant, &acts)
     }
 }
 

@@ -10,7 +10,7 @@ pub use export::{ExportFailure, ExportItem, ExportTarget};
 pub use import::{ImportMode, ImportPage, ImportSummary};
 pub use rows::{ApplicationRow, ImportRow, RowDraft};
 
-use crate::app::vault::Vault;
+use crate::app::Vault;
 
 /// Exports and imports of the operator.
 #[derive(Debug, Clone, Copy)]

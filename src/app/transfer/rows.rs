@@ -12,6 +12,7 @@ use crate::app::tokens::duplicates::{Duplicate, DuplicatePolicy, duplicate};
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::rows;
 use crate::domain::expires_at::parse_time;
+use crate::domain::exposure::ValueOrigin;
 use crate::domain::id::{ApplicationId, TokenId};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
@@ -134,7 +135,7 @@ fn check_token(
         return Ok(CheckedRow::Bad(mistakes));
     };
     let budget = Work::Write.budget();
-    let mut token = match tokens.check_draft(&draft, &containers, now, &budget) {
+    let mut token = match tokens.check_draft(&draft, &containers, ValueOrigin::Own, now, &budget) {
         Ok(checked) => checked.token,
         Err(Error::Invalid(found)) => {
             mistakes.append(found);
@@ -150,7 +151,13 @@ fn check_token(
     }
     match wanted.flatten() {
         Some(Wanted::Assigned(id)) => token.id = id,
-        Some(Wanted::Name(name)) => token.name = Some(name),
+        Some(Wanted::Name(name)) => {
+            // An alias of another vault may look like a card number. Only the row's own number is refused.
+            if let Err(invalid) = name.require_beside(&token.data) {
+                return Ok(CheckedRow::Bad(Mistakes::one("id", invalid.to_string())));
+            }
+            token.name = Some(name);
+        }
         None => (),
     }
     if let Some(at) = created_at.flatten() {

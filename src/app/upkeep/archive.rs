@@ -1,20 +1,23 @@
 //! Archives the log: copies the changes since the last archived one into a new file of the archive
 //! directory. A directory that fails never stops the vault.
 
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::app::error::Error;
-use crate::app::upkeep::Upkeep;
-use crate::app::vault::Vault;
+use crate::app::upkeep::archive_state::ArchiveState;
+use crate::app::{Upkeep, Vault};
 use crate::bounds::LOG_SEGMENT_BYTES;
+use crate::crypto::MasterKey;
 use crate::domain::time::Timestamp;
+use crate::lock::Lock;
 use crate::store::archive::{
-    ArchiveDirectory, ArchiveFailure, PieceSummary, Signer, clear_unfinished, write_piece,
+    ArchiveDirectory, ArchiveFailure, InvalidPiece, PieceSummary, Signer, clear_unfinished,
+    end_digest, write_piece,
 };
-use crate::store::{LogSource, LogTail, meta};
+use crate::store::{Departure, LogSource, LogTail, Store, meta};
 
 /// The archive of an open vault.
 #[derive(Debug, Clone, Copy)]
@@ -32,30 +35,13 @@ impl<'a> Upkeep<'a> {
 #[derive(Debug)]
 pub struct Archiver {
     directory: PathBuf,
-    source: Arc<dyn LogSource>,
+    source: LogSource,
     /// The place of the next change to archive. Unknown at first and after a failure.
     tail: Option<LogTail>,
     /// The number of that change, if it was known once.
     next: Option<u64>,
-    /// The file that was written last.
-    newest: Option<PathBuf>,
-}
-
-/// The state of the archive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ArchiveState {
-    /// The archive has changes that this vault does not have.
-    Ahead,
-    /// A promotion has ended this vault's timeline.
-    Ended,
-    /// The log cannot be read.
-    LogFailing,
-    /// The directory cannot be used.
-    TargetFailing,
-    TargetFull,
-    TargetMissing,
-    TargetReadOnly,
-    Working,
+    /// The last archived batch, as the directory should show it.
+    archived: Option<u64>,
 }
 
 /// The summary of the archive for probes and reports.
@@ -70,7 +56,9 @@ pub enum ArchiveCondition {
 /// The state that operators observe.
 #[derive(Debug, Default)]
 pub(in crate::app) struct ArchiveWatch {
-    observed: Mutex<Option<Observed>>,
+    observed: Lock<Option<Observed>>,
+    /// Another vault has ended this vault's timeline, so that changes are refused.
+    is_superseded: AtomicBool,
     directory: OnceLock<PathBuf>,
 }
 
@@ -94,8 +82,19 @@ pub(in crate::app) struct Observed {
 }
 
 impl ArchiveWatch {
+    /// The state that an earlier process has left in the data file.
+    pub(in crate::app) fn of(store: &Store) -> Result<Self, crate::store::StorageFailure> {
+        let departed = store.snapshot()?.departed();
+        let is_superseded = AtomicBool::new(departed == Some(Departure::Superseded));
+        Ok(Self { is_superseded, ..Self::default() })
+    }
+
+    pub(in crate::app) fn is_superseded(&self) -> bool {
+        self.is_superseded.load(Ordering::Relaxed)
+    }
+
     pub(in crate::app) fn read(&self) -> Option<Observed> {
-        *self.lock()
+        *self.observed.lock()
     }
 
     /// The archive directory, if there is one.
@@ -103,12 +102,8 @@ impl ArchiveWatch {
         self.directory.get().cloned()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Observed>> {
-        self.observed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn update(&self, change: impl FnOnce(&mut Observed)) {
-        if let Some(observed) = self.lock().as_mut() {
+        if let Some(observed) = self.observed.lock().as_mut() {
             change(observed);
         }
     }
@@ -119,10 +114,13 @@ impl Archive<'_> {
     /// has no log.
     pub fn begin(self, directory: &Path) -> Result<Option<Archiver>, Error> {
         let Some(source) = self.vault.store.log_source() else { return Ok(None) };
-        let oldest = source.tail(None)?.map(|tail| tail.at());
-        source.hold(oldest);
-        *self.vault.archive.lock() = Some(Observed {
-            state: ArchiveState::Working,
+        match source.tail(None)? {
+            // The next process must not free these batches before it has come to this place.
+            Some(oldest) => source.hold_durably(oldest.at())?,
+            None => source.hold(None),
+        }
+        *self.vault.archive.observed.lock() = Some(Observed {
+            state: ArchiveState::remembered(self.vault.snapshot()?.departed()),
             archived: None,
             archived_at: None,
             caught_up_at: self.vault.now(),
@@ -133,7 +131,7 @@ impl Archive<'_> {
         });
         let directory = directory.to_path_buf();
         self.vault.archive.directory.get_or_init(|| directory.clone());
-        Ok(Some(Archiver { directory, source, tail: None, next: None, newest: None }))
+        Ok(Some(Archiver { directory, source, tail: None, next: None, archived: None }))
     }
 
     /// Lets the log go that an earlier process has kept for its archive.
@@ -143,16 +141,32 @@ impl Archive<'_> {
         }
     }
 
+    /// Compares the archive with the log. Blocks. Returns the state if something is wrong.
+    pub fn look(self, archiver: &mut Archiver) -> Option<ArchiveState> {
+        let outcome = archiver.look(self.vault);
+        self.note(archiver, outcome);
+        let state = self.vault.archive.read().map(|observed| observed.state);
+        state.filter(|state| *state != ArchiveState::Working)
+    }
+
+    /// Notes that the first look takes too long: the vault serves without it, and says so until the
+    /// look or a round has ended.
+    pub fn note_slow(self) {
+        self.vault.archive.update(|observed| observed.state = ArchiveState::TargetFailing);
+    }
+
     /// Archives all changes so far. Blocks. Returns the new state if it is another one than before.
     pub fn round(self, archiver: &mut Archiver) -> Option<ArchiveState> {
         let outcome = archiver.round(self.vault);
-        let state = match &outcome {
-            Ok(()) => ArchiveState::Working,
-            Err(ArchiveFailure::Ahead) => ArchiveState::Ahead,
-            Err(ArchiveFailure::Ended) => ArchiveState::Ended,
-            Err(ArchiveFailure::Gone | ArchiveFailure::Log) => ArchiveState::LogFailing,
-            Err(ArchiveFailure::Target(error)) => ArchiveState::of_target(error),
-        };
+        self.note(archiver, outcome)
+    }
+
+    fn note(
+        self,
+        archiver: &Archiver,
+        outcome: Result<(), ArchiveFailure>,
+    ) -> Option<ArchiveState> {
+        let state = outcome.as_ref().err().map_or(ArchiveState::Working, ArchiveState::after);
         let waiting_since = outcome.err().and_then(|_| archiver.waiting_since());
         let waiting_bytes = archiver.waiting_bytes();
         let mut is_new = false;
@@ -185,12 +199,15 @@ impl Archive<'_> {
     }
 
     pub fn condition(self) -> ArchiveCondition {
-        let Some(observed) = self.vault.archive.read() else { return ArchiveCondition::Off };
+        let ended = ArchiveState::Ended.warning().filter(|_| self.vault.archive.is_superseded());
+        let Some(observed) = self.vault.archive.read() else {
+            return ended.map_or(ArchiveCondition::Off, ArchiveCondition::Warning);
+        };
         let has_gap = self.needs_backup().unwrap_or(false);
         let gap = has_gap.then_some(
             "The archive began after the newest backup, or has a gap: take a backup now.",
         );
-        let warning = observed.state.warning().or(gap);
+        let warning = ended.or(observed.state.warning()).or(gap);
         warning.map_or(ArchiveCondition::Right, ArchiveCondition::Warning)
     }
 
@@ -209,17 +226,15 @@ impl Archive<'_> {
     }
 }
 
+/// The current master key.
+fn master(vault: &Vault) -> Result<Arc<MasterKey>, ArchiveFailure> {
+    let master = vault.snapshot().and_then(|snapshot| vault.masters.of(&snapshot));
+    master.map_err(|_error| ArchiveFailure::Log)
+}
+
 impl Archiver {
     fn round(&mut self, vault: &Vault) -> Result<(), ArchiveFailure> {
-        let timeline = self.source.lineage().timeline;
-        if ArchiveDirectory::is_ended(&self.directory, &timeline)? {
-            self.source.hold(None);
-            return Err(ArchiveFailure::Ended);
-        }
-        // Another file system may be mounted there now.
-        if self.newest.as_ref().is_some_and(|newest| !newest.exists()) {
-            self.tail = None;
-        }
+        self.look(vault)?;
         let written = self.write_rest(vault);
         if written.is_err() {
             self.tail = None;
@@ -227,25 +242,65 @@ impl Archiver {
         match written {
             // The bound on the log has let it go: the archive goes on behind the gap.
             Err(ArchiveFailure::Gone) => self.write_rest(vault),
+            Err(ArchiveFailure::Forked) => Err(self.depart(vault, Departure::Forked)),
             written => written,
         }
         .inspect_err(|_| self.tail = None)
     }
 
+    /// Checks that the archive has what this vault has archived, and nothing else of its timeline.
+    fn look(&mut self, vault: &Vault) -> Result<(), ArchiveFailure> {
+        let (lineage, master) = (self.source.lineage(), master(vault)?);
+        match ArchiveDirectory::is_ended(&self.directory, lineage, &[MasterKey::clone(&master)]) {
+            Ok(false) => (),
+            Ok(true) => return Err(self.depart(vault, Departure::Superseded)),
+            Err(InvalidPiece::Io(error)) => return Err(error.into()),
+            Err(_) => return Err(ArchiveFailure::Mark),
+        }
+        let departed = vault.snapshot().map_err(|_error| ArchiveFailure::Log)?.departed();
+        if let Some(departure) = departed {
+            return Err(self.depart(vault, departure));
+        }
+        let directory = ArchiveDirectory::list(&self.directory)?;
+        if directory.has_overlap(&lineage.timeline) {
+            return Err(self.depart(vault, Departure::Forked));
+        }
+        let last = directory.last_of(&lineage.timeline).map(|piece| piece.last);
+        // A copy of this vault may have archived, or another file system may be mounted there now.
+        if self.tail.is_none() || last != self.archived {
+            self.tail = None;
+            self.tail = Some(self.seek(vault, &directory)?);
+        }
+        Ok(())
+    }
+
+    /// Remembers that the archive continues another history.
+    fn depart(&mut self, vault: &Vault, departure: Departure) -> ArchiveFailure {
+        self.tail = None;
+        // This history will not be archived, so that its log need not be kept.
+        self.source.hold(None);
+        let failure = match departure {
+            Departure::Forked => ArchiveFailure::Forked,
+            Departure::Superseded => {
+                vault.archive.is_superseded.store(true, Ordering::Relaxed);
+                ArchiveFailure::Ended
+            }
+        };
+        self.source.depart(departure).map_or(ArchiveFailure::Log, |()| failure)
+    }
+
     fn write_rest(&mut self, vault: &Vault) -> Result<(), ArchiveFailure> {
         let mut tail = match self.tail.take() {
             Some(tail) => tail,
-            None => self.seek(vault)?,
+            None => self.seek(vault, &ArchiveDirectory::list(&self.directory)?)?,
         };
         loop {
             let begun = vault.now();
             let end = self.source.end();
             // After the end: a piece with the replacement of the master key needs the new key.
-            let master = vault.snapshot().and_then(|snapshot| vault.masters.of(&snapshot));
-            let master = master.map_err(|_error| ArchiveFailure::Log)?;
+            let master = master(vault)?;
             let signer = Signer { master: *master.check(), key: master.backup_key() };
-            let source = self.source.as_ref();
-            let written = write_piece(&self.directory, source, (&mut tail, end), &signer)?;
+            let written = write_piece(&self.directory, &self.source, (&mut tail, end), &signer)?;
             let Some(piece) = written else {
                 self.tail = Some(tail);
                 vault.archive.update(|observed| {
@@ -261,7 +316,7 @@ impl Archiver {
 
     fn note(&mut self, vault: &Vault, piece: &PieceSummary) {
         self.next = Some(piece.name.last.saturating_add(1));
-        self.newest = Some(self.directory.join(piece.name.to_string()));
+        self.archived = Some(piece.name.last);
         vault.archive.update(|observed| {
             observed.archived = Some(piece.name.last);
             observed.archived_at = Some(piece.time);
@@ -270,19 +325,40 @@ impl Archiver {
     }
 
     /// Finds the place behind the last archived change.
-    fn seek(&mut self, vault: &Vault) -> Result<LogTail, ArchiveFailure> {
+    fn seek(
+        &mut self,
+        vault: &Vault,
+        directory: &ArchiveDirectory,
+    ) -> Result<LogTail, ArchiveFailure> {
         let timeline = self.source.lineage().timeline;
-        let directory = ArchiveDirectory::list(&self.directory)?;
         clear_unfinished(&self.directory, &timeline)?;
         let end = self.source.end().sequence;
         let last = directory.last_of(&timeline);
-        if last.is_some_and(|last| last >= end) {
-            return Err(ArchiveFailure::Ahead);
-        }
         let next = match last {
-            Some(last) => self.source.tail(Some(last.saturating_add(1)))?,
+            Some(piece) if piece.last >= end => {
+                return Err(self.depart(vault, Departure::Forked));
+            }
+            Some(piece) => self.source.tail(Some(piece.last.saturating_add(1)))?,
             None => None,
         };
+        if let (Some(piece), Some(tail)) = (last, &next) {
+            let digest = end_digest(&directory.piece_path(&piece), &piece);
+            let digest = digest.map_err(|invalid| match invalid {
+                InvalidPiece::Io(error) => error.into(),
+                InvalidPiece::CutShort
+                | InvalidPiece::Damaged(_)
+                | InvalidPiece::Foreign
+                | InvalidPiece::Forged
+                | InvalidPiece::Newer
+                | InvalidPiece::OtherFormat
+                | InvalidPiece::UnknownKey(_) => ArchiveFailure::Piece,
+            })?;
+            if digest != tail.at().digest {
+                return Err(self.depart(vault, Departure::Forked));
+            }
+        }
+        let last = last.map(|piece| piece.last);
+        self.archived = last;
         let is_continued = next.is_some();
         let tail = match next {
             Some(tail) => tail,
@@ -319,59 +395,5 @@ impl Archiver {
         let segments = end.segment.saturating_sub(at.segment);
         let full = segments.saturating_mul(LOG_SEGMENT_BYTES);
         Some(full.saturating_add(end.offset).saturating_sub(at.offset))
-    }
-}
-
-impl ArchiveState {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "operators look at all others alike")]
-    fn of_target(error: &io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::TargetMissing,
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                Self::TargetReadOnly
-            }
-            io::ErrorKind::QuotaExceeded | io::ErrorKind::StorageFull => Self::TargetFull,
-            _ => Self::TargetFailing,
-        }
-    }
-
-    /// A constant for the log and for status.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ahead => "ahead",
-            Self::Ended => "ended",
-            Self::LogFailing => "log_failing",
-            Self::TargetFailing => "directory_failing",
-            Self::TargetFull => "directory_full",
-            Self::TargetMissing => "directory_missing",
-            Self::TargetReadOnly => "directory_read_only",
-            Self::Working => "working",
-        }
-    }
-
-    /// A sentence for the readiness probe; `None` if nothing is wrong.
-    pub(in crate::app) const fn warning(self) -> Option<&'static str> {
-        match self {
-            Self::Ahead => Some(
-                "The archive has changes that this vault lacks: the data directory is an old copy.",
-            ),
-            Self::Ended => Some(
-                "A standby was promoted in place of this vault: stop it, its new writes are lost.",
-            ),
-            Self::LogFailing => Some("The log cannot be read for the archive."),
-            Self::TargetFailing => {
-                Some("The archive directory cannot be used: new changes are on this disk alone.")
-            }
-            Self::TargetFull => {
-                Some("The archive directory is full: new changes are on this disk alone.")
-            }
-            Self::TargetMissing => {
-                Some("The archive directory is missing: new changes are on this disk alone.")
-            }
-            Self::TargetReadOnly => {
-                Some("The archive directory is read-only: new changes are on this disk alone.")
-            }
-            Self::Working => None,
-        }
     }
 }

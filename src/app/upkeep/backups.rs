@@ -7,37 +7,26 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
+use crate::app::Backups;
 use crate::app::commit::disk::{Allowance, DiskFloor, DiskState};
 use crate::app::error::{Error, Fault};
 use crate::app::upkeep::proof::{ProofFailure, clear, prove};
-use crate::app::vault::Vault;
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::backup::{
     BACKUP_MARK_DIGITS, BackupPlan, BackupState, Proven, Taken, file_name, is_file_name,
     is_file_name_of,
 };
 use crate::domain::time::Timestamp;
+use crate::files::Directory;
 use crate::store::backup::{self, BackupFailure, BackupSummary, Reader, SnapshotTimes};
 use crate::store::engine::Moment;
 use crate::store::record::{decode_backups, encode_backups};
-use crate::store::{StorageFailure, meta};
-
-/// Takes and proves backups while the vault is in use.
-#[derive(Debug, Clone, Copy)]
-pub struct Backups<'a> {
-    pub(in crate::app) vault: &'a Vault,
-}
-
-impl Vault {
-    pub const fn backups(&self) -> Backups<'_> {
-        Backups { vault: self }
-    }
-}
+use crate::store::{Authority, StorageFailure, meta};
 
 impl Backups<'_> {
     /// Writes one consistent snapshot to a new file. The writer continues meanwhile.
     pub async fn back_up(self, path: PathBuf) -> Result<BackupSummary, BackupFailure> {
-        self.back_up_at(path, Actor::Operator, self.vault.now()).await
+        self.by(Authority::Anyone).back_up_at(path, Actor::Operator, self.vault.now()).await
     }
 
     /// Every change that was answered before `now` is in the backup. The audit chain has an entry with
@@ -50,7 +39,7 @@ impl Backups<'_> {
     ) -> Result<BackupSummary, BackupFailure> {
         self.vault.require_space_for_audit().map_err(|_full| BackupFailure::NoSpace)?;
         let (audit, vault) = (self.vault.audit(), Entity::of_server(EntityKind::Vault));
-        let (written, moment) = match self.write(path.clone(), now).await {
+        let (written, moment) = match self.write(path, now).await {
             Ok(written) => written,
             Err(failure) => {
                 // The failure itself is answered also if the disk takes no entry.
@@ -59,11 +48,11 @@ impl Backups<'_> {
             }
         };
         if let Err(error) = audit.write_server_entry(actor, Act::Backup, vault).await {
-            spawn_blocking(move || fs::remove_file(path)).await.map_err(io::Error::from)??;
+            spawn_blocking(move || written.file.remove()).await.map_err(io::Error::from)??;
             return Err(not_now(error));
         }
         // Without this row, the archive asks for another backup, which is harmless.
-        self.vault.store.commit(meta::put_backup_moment(moment, now)).await.ok();
+        self.vault.store.commit(meta::put_backup_moment(moment, now).by(self.by)).await.ok();
         Ok(written)
     }
 
@@ -223,12 +212,14 @@ impl Backups<'_> {
     /// Records the state to assume if the process dies during the try. Only the schedule writes
     /// this record and that of `keep_state`, so the changes expect no version.
     async fn begin(self, if_cut_off: &BackupState) -> Result<(), Error> {
-        self.vault.store.commit(meta::put_backups_if_cut_off(encode_backups(if_cut_off)?)).await?;
+        let change = meta::put_backups_if_cut_off(encode_backups(if_cut_off)?);
+        self.vault.store.commit(change.by(self.by)).await?;
         Ok(())
     }
 
     async fn keep_state(self, state: &BackupState) -> Result<(), Error> {
-        self.vault.store.commit(meta::put_backups(encode_backups(state)?)).await?;
+        let change = meta::put_backups(encode_backups(state)?);
+        self.vault.store.commit(change.by(self.by)).await?;
         Ok(())
     }
 }
@@ -273,13 +264,23 @@ fn prune(directory: &Path, keep: usize, file_id: Option<&str>) -> io::Result<()>
     let mut whole = scheduled(directory)?;
     whole.retain(|path| is_of(path, file_id) == Some(true));
     let beyond = whole.len().saturating_sub(keep.max(1));
-    whole.iter().take(beyond).try_for_each(fs::remove_file)
+    let directory = Directory::open(directory)?;
+    for path in whole.iter().take(beyond) {
+        // The file that is removed is the one that is open, and it is looked at again.
+        let name = path.file_name().unwrap_or_default();
+        if let Some(file) = directory.hold(name)?
+            && Reader::over(file.file()).is_ok_and(|it| it.is_of(file_id))
+        {
+            file.remove()?;
+        }
+    }
+    Ok(())
 }
 
 /// True for a backup of this vault; `None` when its manifest cannot be read.
 fn is_of(path: &Path, file_id: Option<&str>) -> Option<bool> {
     let backup = Reader::open(path).ok()?;
-    Some(backup.manifest().file_id.as_deref() == file_id)
+    Some(backup.is_of(file_id))
 }
 
 /// The files with names of the schedule, oldest first.
@@ -304,12 +305,11 @@ fn scratch(directory: &Path, mark: &str) -> PathBuf {
 /// this vault uses names with this mark.
 pub fn clear_leftovers(directory: &Path, mark: &str) -> io::Result<()> {
     clear(&scratch(directory, mark))?;
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        let name = entry.file_name();
+    let directory = Directory::open(directory)?;
+    for name in directory.names()? {
         let cut_off = name.to_str().and_then(|name| name.strip_suffix(".unfinished"));
         if cut_off.is_some_and(|name| is_file_name_of(name, mark)) {
-            fs::remove_file(entry.path())?;
+            directory.hold(&name)?.map_or(Ok(()), |left| left.remove())?;
         }
     }
     Ok(())

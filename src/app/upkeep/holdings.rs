@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
+use crate::app::Upkeep;
 use crate::app::access::applications::ApplicationQuery;
 use crate::app::error::{Error, Fault};
-use crate::app::upkeep::Upkeep;
 use crate::domain::application::{ApiKey, Application};
 use crate::domain::id::{TenantId, assigned_at};
 use crate::domain::tenant::Tenant;
@@ -117,7 +117,7 @@ impl Upkeep<'_> {
     pub fn oldest_threeds_session(self) -> Result<Option<Timestamp>, Error> {
         let first = self.vault.snapshot()?.first(&Table::ThreedsSessions.whole(), 1)?;
         let session = first.first().and_then(|(key, _)| tables::session_of_key(key));
-        Ok(session.map(|(id, _)| assigned_at(id.uuid())))
+        Ok(session.map(|(_, id)| assigned_at(id.uuid())))
     }
 }
 

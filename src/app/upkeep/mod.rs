@@ -1,37 +1,25 @@
 //! Upkeep: sweeping, scrubbing, backups, verification, and the state that operators observe.
 
 pub(in crate::app) mod archive;
+pub(in crate::app) mod archive_state;
 pub(in crate::app) mod backups;
-pub(in crate::app) mod damage;
+pub(in crate::app) mod check;
 pub(in crate::app) mod holdings;
 pub(in crate::app) mod observe;
 pub(in crate::app) mod proof;
 pub(in crate::app) mod scrub;
 pub(in crate::app) mod sweep;
 pub(in crate::app) mod verify;
-mod verify_sealed;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::app::Upkeep;
 use crate::app::commit::disk::{DiskEvent, DiskFloor, DiskState};
 use crate::app::error::Error;
 use crate::app::jobs::Jobs;
-use crate::app::vault::Vault;
 use crate::domain::time::Timestamp;
-use crate::store::{self, MigrationSummary};
-
-/// Removes expired records, looks for damage, and counts records.
-#[derive(Debug, Clone, Copy)]
-pub struct Upkeep<'a> {
-    pub(in crate::app) vault: &'a Vault,
-}
-
-impl Vault {
-    pub const fn upkeep(&self) -> Upkeep<'_> {
-        Upkeep { vault: self }
-    }
-}
+use crate::store;
 
 impl<'a> Upkeep<'a> {
     /// Long work that is under way.
@@ -40,13 +28,8 @@ impl<'a> Upkeep<'a> {
     }
 
     /// Waits for the next damaged row that has not been logged.
-    pub async fn damage_found(self) -> damage::DamagedRow {
+    pub async fn damage_found(self) -> crate::app::damage::DamagedRow {
         self.vault.damage.next_found().await
-    }
-
-    /// The summary of the migration, if opening the vault migrated a file of an older format.
-    pub const fn migrated(self) -> Option<&'a MigrationSummary> {
-        self.vault.migrated.as_ref()
     }
 
     /// Checks that the data file and the file of CVC keys are still the ones in the data directory.
@@ -65,6 +48,11 @@ impl<'a> Upkeep<'a> {
             DiskState::Full => store::Upkeep::Held,
         });
         news
+    }
+
+    /// The free space at the last look, if it can be read, and the floor.
+    pub fn disk_room(self) -> Option<(Option<u64>, u64)> {
+        self.vault.floor.as_ref().map(DiskFloor::room)
     }
 
     /// Everything that was due at this moment is gone.

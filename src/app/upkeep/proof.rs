@@ -6,14 +6,15 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::app::Vault;
 use crate::app::error::Error;
-use crate::app::keys::open::VaultFailure;
-use crate::app::upkeep::verify::Report;
-use crate::app::vault::Vault;
+use crate::app::findings::Report;
+use crate::app::open::VaultFailure;
 use crate::clock::Clock;
 use crate::crypto::MasterKey;
+use crate::files::Directory;
 use crate::metrics::Progress;
-use crate::store::archive::Replay;
+use crate::store::archive::{ArchiveDirectory, Replay};
 use crate::store::backup::{InvalidBackup, Manifest, Reader};
 use crate::store::{Change, RestoreFailure, Store, StorePlace};
 
@@ -60,8 +61,9 @@ pub fn prove(
     backup.check_origin(&master).map_err(ProofFailure::Backup)?;
     clear(scratch).map_err(ProofFailure::Scratch)?;
     fs::DirBuilder::new().mode(0o700).create(scratch).map_err(ProofFailure::Scratch)?;
+    let made = Directory::find_directory(scratch).map_err(ProofFailure::Scratch)?;
     let proof = restore_and_verify(backup, archive, scratch, (master, clock), progress);
-    clear(scratch).map_err(ProofFailure::Scratch)?;
+    made.map_or(Ok(()), |made| remove(&made)).map_err(ProofFailure::Scratch)?;
     proof
 }
 
@@ -73,9 +75,20 @@ fn restore_and_verify(
     progress: &Arc<Progress>,
 ) -> Result<Proof, ProofFailure> {
     let keys = [master.clone()];
-    // A backup of an older program does not name its place in the history.
-    let archive = archive.filter(|_| backup.manifest().moment().is_some());
-    let archive = archive.map(|directory| Replay { directory, keys: &keys, until: None });
+    // A backup of an older program does not name its place in the history, and the archive does not
+    // continue a backup whose history had left it. Timelines of other vaults in the directory do not
+    // matter for the proof.
+    let moment = backup.manifest().moment().filter(|_| backup.manifest().departed.is_none());
+    let timeline = moment.map(|moment| moment.timeline);
+    // An archive that has not reached the backup yet adds nothing.
+    let archive = archive.filter(|path| match (moment, ArchiveDirectory::list(path)) {
+        (None, _) => false,
+        (Some(moment), Ok(directory)) => {
+            directory.last_of(&moment.timeline).is_none_or(|last| last.last >= moment.sequence)
+        }
+        (Some(_), Err(_)) => true,
+    });
+    let archive = archive.map(|directory| Replay { directory, keys: &keys, until: None, timeline });
     let restored = Store::restore(scratch, backup, archive, Change::new());
     let manifest = restored.map_err(ProofFailure::Restore)?.manifest;
     let app = Vault::open(&StorePlace::Directory(scratch.to_path_buf()), master, clock)
@@ -85,11 +98,22 @@ fn restore_and_verify(
     Ok(Proof { manifest, report: report.map_err(ProofFailure::Verify)? })
 }
 
+/// Removes a scratch directory that an earlier proof has left.
 pub(super) fn clear(scratch: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(scratch) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
+    Directory::find_directory(scratch)?.map_or(Ok(()), |left| remove(&left))
+}
+
+/// Removes the files of a store and the directory that they are in. With other files in it, or if its
+/// path leads to another directory by now, the directory stays.
+fn remove(scratch: &Directory) -> io::Result<()> {
+    for name in scratch.names()? {
+        if name.to_str().is_some_and(Store::makes_file)
+            && let Some(file) = scratch.hold(&name)?
+        {
+            file.remove()?;
+        }
     }
+    scratch.remove_empty()
 }
 
 impl ProofFailure {

@@ -5,24 +5,27 @@ use std::collections::hash_map::Entry;
 
 use uuid::Uuid;
 
+use crate::app::Upkeep;
 use crate::app::audit::entry::expired;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::commit::disk::DiskState;
 use crate::app::error::{Error, Fault};
-use crate::app::threeds::remove_session;
-use crate::app::tokens::intents;
+use crate::app::records::{self, Record};
 use crate::app::tokens::rows;
-use crate::app::upkeep::Upkeep;
 use crate::bounds::SWEEP_BATCH_MAX;
 use crate::crypto::TenantKeys;
 use crate::domain::audit::{Act, Actor, Entity};
+use crate::domain::client_key::ClientKey;
 use crate::domain::id::{
     AccessSessionId, ClientKeyId, SessionId, TenantId, TokenId, TokenIntentId,
 };
+use crate::domain::session::Session;
 use crate::domain::time::Timestamp;
+use crate::domain::token_intent::TokenIntent;
 use crate::idempotency::live_half_days;
 use crate::store::tables::{CvcEntry, ExpiryEntry, ExpiryKind, KeyRange};
 use crate::store::{Change, Snapshot, Table, tables};
+use crate::threeds;
 
 /// The actor in the audit entries of a sweep.
 const SYSTEM: Actor = Actor::System;
@@ -90,8 +93,8 @@ impl Upkeep<'_> {
             }
         }
         while self.sweep_answers().await? == SWEEP_BATCH_MAX {}
-        self.vault.audit().sign_when_due().await?;
-        self.vault.audit().sweep().await?;
+        self.vault.audit().sign_when_due(self.by).await?;
+        self.vault.audit().sweep(self.by).await?;
         self.vault.rotation().write_uses().await?;
         self.swept(begun);
         Ok(total)
@@ -112,8 +115,8 @@ impl Upkeep<'_> {
     async fn sweep_batch(self, rows: DueRows, from: &[u8]) -> Result<SweepProgress, Error> {
         let now = self.vault.now();
         let range = rows.until(now).starting_after(from);
-        self.vault
-            .commit(Priority::Upkeep, |snapshot| {
+        self.by
+            .commit(self.vault, Priority::Upkeep, |snapshot| {
                 let due = snapshot.first(&range, SWEEP_BATCH_MAX)?;
                 let mut keys = KnownKeys::new();
                 let mut change = Change::new();
@@ -147,8 +150,8 @@ impl Upkeep<'_> {
     /// Removes stored answers of half-days that are over. Returns their number.
     async fn sweep_answers(self) -> Result<usize, Error> {
         let [.., oldest_live] = live_half_days(self.vault.now());
-        self.vault
-            .commit(Priority::Upkeep, |snapshot| {
+        self.by
+            .commit(self.vault, Priority::Upkeep, |snapshot| {
                 let mut change = Change::new();
                 let answers = tables::idempotency_answers_before(oldest_live);
                 let answers = snapshot.first(&answers, SWEEP_BATCH_MAX)?;
@@ -183,23 +186,14 @@ impl Upkeep<'_> {
         let change = Change::new().delete(Table::Expiries, key.to_vec());
         let removal = match due.kind {
             ExpiryKind::ClientKey => {
-                let id = ClientKeyId::new(due.id);
-                self.vault.client_keys().expire(snapshot, keys, due.tenant, id, now)?
+                self.expire::<ClientKey>(snapshot, keys, ClientKeyId::new(due.id), now)?
             }
             ExpiryKind::Session => {
-                let id = AccessSessionId::new(due.id);
-                self.vault.access().expire_session(snapshot, keys, due.tenant, id, now)?
+                self.expire::<Session>(snapshot, keys, AccessSessionId::new(due.id), now)?
             }
             ExpiryKind::ThreedsSession => {
-                let removal = remove_session(snapshot, keys, due.tenant, due.id)?;
                 let id = SessionId::new(due.id);
-                Some(removal.and(self.vault.audit().entry(
-                    due.tenant,
-                    SYSTEM,
-                    Act::Expire,
-                    id,
-                    now,
-                )))
+                self.expire::<threeds::session::Session>(snapshot, keys, id, now)?
             }
             ExpiryKind::ThreedsWait => Some(self.vault.threeds().end_wait(
                 snapshot,
@@ -208,7 +202,9 @@ impl Upkeep<'_> {
                 SessionId::new(due.id),
             )?),
             ExpiryKind::Token => self.remove_token(snapshot, due, now, keys)?,
-            ExpiryKind::TokenIntent => self.remove_intent(snapshot, due, now, keys)?,
+            ExpiryKind::TokenIntent => {
+                self.expire::<TokenIntent>(snapshot, keys, TokenIntentId::new(due.id), now)?
+            }
         };
         Ok(removal.unwrap_or_default().and(change))
     }
@@ -241,26 +237,26 @@ impl Upkeep<'_> {
         if found.token.is_live(now) {
             return Ok(Some(change));
         }
-        let audit = self.vault.audit().deeds(due.tenant, &[expired(&found.token, now)]);
+        let audit = self.vault.audit().acts(due.tenant, &[expired(&found.token, now)]);
         Ok(Some(change.and(rows::delete(&found.token, keys)).and(audit)))
     }
 
-    fn remove_intent(
+    /// Removes a record whose time is over. An expiry entry that is out of date removes nothing.
+    fn expire<R: Record<Id: Into<Entity>>>(
         self,
         snapshot: &Snapshot,
-        due: ExpiryEntry,
-        now: Timestamp,
         keys: &TenantKeys,
+        id: R::Id,
+        now: Timestamp,
     ) -> Result<Option<Change>, Error> {
-        let id = TokenIntentId::new(due.id);
-        let found = intents::find_by_id(snapshot, keys, due.tenant, id)?;
-        let Some((intent, version)) = found else { return Ok(None) };
-        let change = intents::expected(&intent, version);
-        if intent.is_live(now) {
-            return Ok(Some(change));
+        let Some((record, version)) = records::find::<R>(snapshot, keys, id)? else {
+            return Ok(None);
+        };
+        if record.is_live(now) {
+            return Ok(Some(records::expect(&record, version)));
         }
-        let audit = self.vault.audit().entry(due.tenant, SYSTEM, Act::Expire, id, now);
-        Ok(Some(change.and(intents::delete(&intent)).and(audit)))
+        let audit = self.vault.audit().entry(keys.tenant(), SYSTEM, Act::Expire, id.into(), now);
+        Ok(Some(records::remove(keys, &record, version).and(audit)))
     }
 
     /// Removes a code whose minute has passed. A code that does not belong to its record any more
@@ -288,10 +284,11 @@ impl Upkeep<'_> {
             let record = self.vault.token_rows().forget_token_cvc(found.token, keys)?;
             return Ok(removal.and(record).and(audit));
         }
-        let found = intents::find_by_id(snapshot, keys, tenant, TokenIntentId::new(id))?;
+        let found = records::find::<TokenIntent>(snapshot, keys, TokenIntentId::new(id))?;
         let Some((intent, version)) = found else { return Ok(removal) };
-        if intents::cvc_key(&intent).is_none_or(|own| own != key) {
-            return Ok(removal.and(intents::expected(&intent, version)));
+        let is_own = |it: &records::Entry| it.table == Table::Cvcs && it.key == key;
+        if !intent.entries(keys).iter().any(is_own) {
+            return Ok(removal.and(records::expect(&intent, version)));
         }
         let audit = audit(intent.id.into());
         let record = self.vault.token_rows().forget_intent_cvc(intent, version, keys)?;

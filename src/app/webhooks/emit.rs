@@ -2,51 +2,40 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::app::access::authenticate::application;
-use crate::app::audit::entry::Deed;
+use crate::app::audit::entry::{AuditedAct, EventEffects};
+use crate::app::audit::subject::{LacksContent, read_data};
 use crate::app::commit::disk::DiskState;
 use crate::app::error::Error;
-use crate::app::origin;
+use crate::app::records;
 use crate::app::tokens::rows;
-use crate::app::webhooks::Webhooks;
 use crate::app::webhooks::state::WebhookNews;
-use crate::app::webhooks::subject::{Told, read_data};
-use crate::app::webhooks::subscription_cache::Subscriber;
+use crate::app::webhooks::subscriptions::Subscriber;
+use crate::app::{Webhooks, origin};
 use crate::bounds::{
     WEBHOOK_PENDING_ALL_MAX, WEBHOOK_PENDING_MAX, WEBHOOK_PENDING_TENANT_MAX, WEBHOOK_QUEUES_MAX,
 };
 use crate::crypto::TenantKeys;
+use crate::domain::application::Application;
 use crate::domain::audit::{Actor, AuditEntry, EntityKind};
 use crate::domain::id::{EventId, TenantId, TokenId};
-use crate::domain::origin::{Origin, TraceId};
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
 use crate::store::record::{EventRecord, encode_event};
 use crate::store::tables::PendingDelivery;
-use crate::store::{Change, Snapshot, Table, tables};
-
-/// An event: its kind, and the members of its `data` besides the actor.
-#[derive(Debug)]
-pub(in crate::app) struct Happening {
-    pub(in crate::app) kind: EventKind,
-    pub(in crate::app) data: Map<String, Value>,
-}
+use crate::store::{Change, NewEvent, Snapshot, Table, tables};
 
 impl Webhooks<'_> {
     /// The change that adds the event of an act, if it has one.
-    pub(in crate::app) fn event(self, tenant: TenantId, deed: &Deed<'_>) -> Change {
-        match deed.subject.told(deed.act) {
-            Told::Event(kind) => {
-                let data = || deed.subject.data(kind);
-                self.emit(tenant, deed.actor, kind, deed.at, data)
-            }
-            Told::Lacking => Change::impossible("an event of webhooks lacks its content"),
-            Told::Nothing => Change::new(),
+    pub(in crate::app) fn event(self, tenant: TenantId, act: &AuditedAct<'_>) -> Change {
+        match act.subject.event(act.act) {
+            Ok(Some(kind)) => self.emit(tenant, act.actor, kind, act.at, || act.subject.data(kind)),
+            Ok(None) => Change::new(),
+            Err(LacksContent) => Change::impossible("an event of webhooks lacks its content"),
         }
     }
 
-    /// The change that adds an event of this tenant to the queues of the webhooks that subscribe to
-    /// it. Join it to the change of the act.
+    /// The change that adds an event of this tenant, if a webhook subscribes to it. Join it to the
+    /// change of the act.
     pub(in crate::app) fn emit(
         self,
         tenant: TenantId,
@@ -55,78 +44,94 @@ impl Webhooks<'_> {
         at: Timestamp,
         data: impl FnOnce() -> Map<String, Value>,
     ) -> Change {
-        self.emit_traced(tenant, actor, kind, at, origin::current().as_deref(), data)
-    }
-
-    /// As [`Webhooks::emit`], for an act of a request that was served before.
-    pub(in crate::app) fn emit_traced(
-        self,
-        tenant: TenantId,
-        actor: Actor,
-        kind: EventKind,
-        at: Timestamp,
-        origin: Option<&Origin>,
-        data: impl FnOnce() -> Map<String, Value>,
-    ) -> Change {
-        let added = self.subscribers(tenant).and_then(|subscribers| {
-            let wanted: Vec<_> =
-                subscribers.iter().filter(|it| it.events.contains(&kind)).collect();
-            if wanted.is_empty() {
-                return Ok(Change::new());
+        match self.wants(tenant, kind) {
+            Ok(true) => {
+                let trace = origin::current().and_then(|origin| origin.trace.clone());
+                Change::new().event(NewEvent { tenant, actor, kind, at, trace, data: data() })
             }
-            let happening = Happening { kind, data: data() };
-            let trace = origin.and_then(|origin| origin.trace.as_ref());
-            self.add(tenant, actor, happening, at, trace, &wanted)
-        });
-        match added {
-            Ok(added) => added,
             // The tenant is being deleted, with its webhooks. The writer refuses the rest.
-            Err(Error::Unauthenticated) => Change::new(),
-            // Only a disk that fails or a tenant whose keys are damaged gets here.
-            Err(_) => Change::impossible("an event of webhooks cannot be written"),
+            Ok(false) | Err(Error::Unauthenticated) => Change::new(),
+            Err(_) => unwritten(),
         }
     }
 
     /// The change that adds `token.read`, if a token was read. A token that was deleted since has no
     /// type any more.
-    pub(in crate::app) fn read_event(self, tenant: TenantId, read: &AuditEntry) -> Change {
+    pub(in crate::app) fn read_event(
+        self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+        read: &AuditEntry,
+    ) -> Change {
         let AuditEntry { at, actor, entity, origin, .. } = read;
         if entity.kind != EntityKind::Token {
             return Change::new();
         }
-        let kind = || {
-            let snapshot = self.vault.snapshot().ok()?;
-            let keys = self.vault.keys().tenant_keys(&snapshot, tenant).ok()?;
-            let found = rows::find_by_id(&snapshot, &keys, tenant, TokenId::new(entity.id)).ok()?;
+        let type_of_token = || {
+            let keys = self.vault.keys().tenant_keys(snapshot, tenant).ok()?;
+            let found = rows::find_by_id(snapshot, &keys, tenant, TokenId::new(entity.id)).ok()?;
             Some(found?.token.kind)
         };
-        let data = || read_data(entity, kind());
-        self.emit_traced(tenant, *actor, EventKind::TokenRead, *at, origin.as_deref(), data)
+        let trace = origin.as_ref().and_then(|origin| origin.trace.clone());
+        let (kind, data) = (EventKind::TokenRead, read_data(entity, type_of_token()));
+        Change::new().event(NewEvent { tenant, actor: *actor, kind, at: *at, trace, data })
     }
 
-    fn add(
+    /// Turns the events of a change into rows. [`Webhooks::after_commit`] takes the effects when the
+    /// change is committed.
+    pub(in crate::app) fn write_events(
         self,
-        tenant: TenantId,
-        actor: Actor,
-        happening: Happening,
-        at: Timestamp,
-        trace: Option<&TraceId>,
-        wanted: &[&Subscriber],
+        snapshot: &Snapshot,
+        mut change: Change,
+    ) -> (Change, EventEffects) {
+        let mut effects = EventEffects::default();
+        for event in change.take_events() {
+            match self.rows_of(snapshot, event, &mut effects) {
+                Ok(rows) => change = change.and(rows),
+                // As in [`Webhooks::emit`].
+                Err(Error::Unauthenticated) => (),
+                // Only a disk that fails or a tenant whose keys are damaged gets here.
+                Err(_) => change = change.and(unwritten()),
+            }
+        }
+        (change, effects)
+    }
+
+    pub(in crate::app) fn after_commit(self, effects: EventEffects) {
+        let webhooks = &self.vault.webhooks;
+        for (tenant, webhook) in effects.dropped {
+            webhooks.counts.dropped.add(1);
+            webhooks.tell(WebhookNews::Dropped { tenant, webhook });
+        }
+        if effects.has_events {
+            webhooks.wake.notify_one();
+        }
+    }
+
+    fn rows_of(
+        self,
+        snapshot: &Snapshot,
+        event: NewEvent,
+        effects: &mut EventEffects,
     ) -> Result<Change, Error> {
-        let snapshot = self.vault.snapshot()?;
-        let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
-        let Happening { kind, mut data } = happening;
-        data.insert(String::from("actor"), actor_value(&snapshot, &keys, tenant, actor)?);
-        let trace = trace.map(ToString::to_string);
+        let NewEvent { tenant, actor, kind, at, trace, mut data } = event;
+        let subscribers = self.subscribers(tenant)?;
+        // The last subscriber may be gone since the decision.
+        if !subscribers.iter().any(|it| it.events.contains(&kind)) {
+            return Ok(Change::new());
+        }
+        let keys = self.vault.keys().tenant_keys(snapshot, tenant)?;
+        data.insert(String::from("actor"), actor_value(snapshot, &keys, actor)?);
+        let trace = trace.map(|trace| trace.to_string());
         let record = EventRecord { kind, at, trace, data: Value::Object(data).to_string() };
         let plain = encode_event(&record)?;
         let event = EventId::new(self.vault.next_id(at));
         let mut change = Change::new();
-        for Subscriber { webhook, .. } in wanted {
+        for Subscriber { webhook, .. } in subscribers.iter().filter(|it| it.events.contains(&kind))
+        {
             let delivery = PendingDelivery { tenant, webhook: *webhook, event };
-            if !self.has_room(&snapshot, &delivery)? {
-                self.vault.webhooks.counts.dropped.add(1);
-                self.vault.webhooks.tell(WebhookNews::Dropped { tenant, webhook: *webhook });
+            if !self.has_room(snapshot, &delivery)? {
+                effects.dropped.push((tenant, *webhook));
                 continue;
             }
             let key = delivery.delivery_key();
@@ -137,7 +142,7 @@ impl Webhooks<'_> {
                 .put(Table::WebhookSchedule, delivery.schedule_key(at), tables::attempts_value(0))
                 .and(counted(&delivery, 1));
         }
-        self.vault.webhooks.wake.notify_one();
+        effects.has_events = true;
         Ok(change)
     }
 
@@ -156,6 +161,10 @@ impl Webhooks<'_> {
     }
 }
 
+fn unwritten() -> Change {
+    Change::impossible("an event of webhooks cannot be written")
+}
+
 /// Adds to the numbers of events that wait.
 pub(super) fn counted(delivery: &PendingDelivery, by: i64) -> Change {
     Change::new()
@@ -163,17 +172,11 @@ pub(super) fn counted(delivery: &PendingDelivery, by: i64) -> Change {
         .count(tables::all_webhook_counts(), by)
 }
 
-fn actor_value(
-    snapshot: &Snapshot,
-    keys: &TenantKeys,
-    tenant: TenantId,
-    actor: Actor,
-) -> Result<Value, Error> {
+fn actor_value(snapshot: &Snapshot, keys: &TenantKeys, actor: Actor) -> Result<Value, Error> {
     let (kind, name) = match actor {
         Actor::Application(id) => {
             // An application that was created in this very change, or is damaged, has no name here.
-            let found = application(snapshot, keys, tenant, id);
-            let name = match found {
+            let name = match records::find::<Application>(snapshot, keys, id) {
                 Ok(found) => found.map(|(application, _)| application.name),
                 Err(Error::Internal(_)) => None,
                 Err(error) => return Err(error),

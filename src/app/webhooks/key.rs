@@ -1,14 +1,14 @@
 //! The key that signs webhooks: made when the first webhook is created, sealed under the master key,
 //! and replaced at the operator's command.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
+use crate::app::Webhooks;
 use crate::app::blocking::run_blocking;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
+use crate::app::keys::facts::KeyFacts;
 use crate::app::keys::ring::identity;
-use crate::app::keys::rotation::facts::KeyFacts;
-use crate::app::webhooks::Webhooks;
 use crate::crypto::{KeyPurpose, SystemKeys, WebhookKey};
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::secret::Secret;
@@ -41,7 +41,7 @@ impl Webhooks<'_> {
 
     /// The key, opened once.
     pub(super) fn key(self) -> Result<Option<Arc<WebhookKey>>, Error> {
-        let known = self.vault.webhooks.key.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = self.vault.webhooks.key.read().clone();
         if known.is_some() {
             return Ok(known);
         }
@@ -55,7 +55,7 @@ impl Webhooks<'_> {
     fn remember(self, der: &Secret<Vec<u8>>) -> Result<Arc<WebhookKey>, Error> {
         let key = WebhookKey::from_pkcs8(der).ok_or(Error::Internal(Fault::BadRecord))?;
         let key = Arc::new(key);
-        let mut known = self.vault.webhooks.key.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.vault.webhooks.key.write();
         *known = Some(Arc::clone(&key));
         Ok(key)
     }

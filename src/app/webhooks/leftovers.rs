@@ -1,12 +1,11 @@
 //! The queues of webhooks that are deleted or disabled.
 
+use crate::app::Webhooks;
 use crate::app::blocking::run_blocking;
 use crate::app::error::Error;
-use crate::app::webhooks::Webhooks;
-use crate::app::webhooks::manage::find_webhook;
-use crate::app::webhooks::state::lock;
+use crate::app::records;
 use crate::domain::id::{TenantId, WebhookId};
-use crate::domain::webhook::WebhookStatus;
+use crate::domain::webhook::{Webhook, WebhookStatus};
 use crate::store::{Snapshot, Table, tables};
 
 impl Webhooks<'_> {
@@ -24,7 +23,7 @@ impl Webhooks<'_> {
     pub(in crate::app) fn follow(self) {
         if self.vault.processes().leads() {
             self.find_leftovers();
-            lock(&self.vault.webhooks.requests).unblock_all = true;
+            self.vault.webhooks.requests.lock().unblock_all = true;
             self.vault.webhooks.wake.notify_one();
         }
     }
@@ -68,6 +67,6 @@ fn is_enabled(
     webhook: WebhookId,
 ) -> Result<bool, Error> {
     let keys = webhooks.vault.keys().tenant_keys(snapshot, tenant)?;
-    let found = find_webhook(snapshot, &keys, tenant, webhook)?;
+    let found = records::find::<Webhook>(snapshot, &keys, webhook)?;
     Ok(found.is_some_and(|(webhook, _)| webhook.status == WebhookStatus::Enabled))
 }

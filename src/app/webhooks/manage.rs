@@ -1,16 +1,16 @@
 //! Creating, reading, changing and deleting webhooks.
 
-use crate::app::access::caller::Caller;
+use crate::app::Webhooks;
+use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
-use crate::app::error::{Error, Fault};
-use crate::app::webhooks::Webhooks;
+use crate::app::error::Error;
+use crate::app::records;
 use crate::bounds::WEBHOOKS_MAX;
-use crate::crypto::{TenantKeys, Version, version};
+use crate::crypto::TenantKeys;
 use crate::domain::audit::Act;
 use crate::domain::id::{TenantId, WebhookId};
 use crate::domain::webhook::{EventKind, Webhook, WebhookStatus};
-use crate::store::record::{decode_webhook, encode_webhook};
-use crate::store::{Change, Snapshot, Table, tables};
+use crate::store::{Snapshot, Table, tables};
 
 #[derive(Debug)]
 pub struct WebhookDraft {
@@ -42,7 +42,7 @@ impl Webhooks<'_> {
         draft: &WebhookDraft,
         write: &Write<'_, Webhook>,
     ) -> Result<CommitOutcome<Webhook>, Error> {
-        let (tenant, keys) = (caller.tenant.id, &caller.keys);
+        let tenant = caller.tenant.id;
         if count(&self.vault.snapshot()?, tenant)? >= WEBHOOKS_MAX {
             return Err(Error::Unprocessable(TOO_MANY));
         }
@@ -71,10 +71,9 @@ impl Webhooks<'_> {
                 if count(snapshot, tenant)? >= WEBHOOKS_MAX {
                     return Err(Error::Unprocessable(TOO_MANY));
                 }
-                let key = tables::webhooks(tenant, new.id);
-                let change = Change::new()
-                    .expect_absent(Table::Webhooks, key)
-                    .and(self.keep(keys, &new)?)
+                let change = self
+                    .vault
+                    .create_record(&caller.keys, &new)?
                     .and(self.vault.audit().caller_entry(caller, Act::Create, new.id, now));
                 Ok((change, new.clone()))
             })
@@ -82,8 +81,8 @@ impl Webhooks<'_> {
     }
 
     pub fn read(self, caller: &Caller, id: WebhookId) -> Result<Webhook, Error> {
-        let found = find_webhook(&self.vault.snapshot()?, &caller.keys, caller.tenant.id, id)?;
-        found.map(|(webhook, _)| webhook).ok_or(NOT_FOUND)
+        let now = self.vault.now();
+        Ok(records::require(&self.vault.snapshot()?, &caller.keys, id, now)?.0)
     }
 
     /// A page of at most `size` webhooks behind the webhook of this id.
@@ -93,7 +92,7 @@ impl Webhooks<'_> {
         after: Option<WebhookId>,
         size: usize,
     ) -> Result<WebhookPage, Error> {
-        let mut all = self.all_of(&self.vault.snapshot()?, &caller.keys, caller.tenant.id)?;
+        let mut all = self.all_of(&self.vault.snapshot()?, &caller.keys)?;
         all.retain(|webhook| after.is_none_or(|after| webhook.id > after));
         let has_more = all.len() > size;
         all.truncate(size);
@@ -113,8 +112,8 @@ impl Webhooks<'_> {
         let changed = self
             .vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                let found = find_webhook(snapshot, &caller.keys, tenant, id)?;
-                let (mut webhook, version) = found.ok_or(NOT_FOUND)?;
+                let (mut webhook, version): (Webhook, _) =
+                    records::require(snapshot, &caller.keys, id, now)?;
                 let WebhookChange { draft, status } = change;
                 webhook.name.clone_from(&draft.name);
                 webhook.url.clone_from(&draft.url);
@@ -129,9 +128,9 @@ impl Webhooks<'_> {
                 webhook.failing = None;
                 webhook.modified_by = Some(caller.application.id);
                 webhook.modified_at = Some(now);
-                let change = Change::new()
-                    .expect_version(Table::Webhooks, tables::webhooks(tenant, id), version)
-                    .and(self.keep(&caller.keys, &webhook)?)
+                let change = self
+                    .vault
+                    .update_record(&caller.keys, &webhook, version)?
                     .and(self.vault.audit().caller_entry(caller, Act::Update, id, now));
                 Ok((change, webhook))
             })
@@ -148,12 +147,9 @@ impl Webhooks<'_> {
         let _turn = self.vault.lanes.take(id.bytes()).await?;
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
-                let found = find_webhook(snapshot, &caller.keys, tenant, id)?;
-                let (_, version) = found.ok_or(NOT_FOUND)?;
-                let key = tables::webhooks(tenant, id);
-                let mut change = Change::new()
-                    .expect_version(Table::Webhooks, key.clone(), version)
-                    .delete(Table::Webhooks, key)
+                let (gone, version): (Webhook, _) =
+                    records::require(snapshot, &caller.keys, id, now)?;
+                let mut change = records::remove(&caller.keys, &gone, version)
                     .and(self.vault.audit().caller_entry(caller, Act::Delete, id, now));
                 let count = tables::webhook_counts(tenant, id);
                 if snapshot.count(&count)? == 0 {
@@ -171,39 +167,10 @@ impl Webhooks<'_> {
         self,
         snapshot: &Snapshot,
         keys: &TenantKeys,
-        tenant: TenantId,
     ) -> Result<Vec<Webhook>, Error> {
-        let mut all = Vec::new();
-        for (key, sealed) in snapshot.first(&tables::webhooks_of(tenant), WEBHOOKS_MAX)? {
-            match open_webhook(keys, &key, &sealed) {
-                Ok((webhook, _)) => all.push(webhook),
-                Err(error) => {
-                    let id = Table::Webhooks.id_of_key(&key);
-                    self.vault.damage.pass_over(Table::Webhooks, tenant, id, error)?;
-                }
-            }
-        }
-        Ok(all)
+        let rows = records::rows_of::<Webhook>(snapshot, keys)?.take(WEBHOOKS_MAX);
+        self.vault.sound_records(keys, rows).collect()
     }
-
-    pub(super) fn keep(self, keys: &TenantKeys, webhook: &Webhook) -> Result<Change, Error> {
-        let key = tables::webhooks(webhook.tenant, webhook.id);
-        let plain = encode_webhook(webhook)?;
-        let sealed = keys.seal(Table::Webhooks.number(), &key, plain.expose(), self.vault.random());
-        Ok(Change::new().put(Table::Webhooks, key, sealed))
-    }
-}
-
-pub(in crate::app) fn open_webhook(
-    keys: &TenantKeys,
-    key: &[u8],
-    sealed: &[u8],
-) -> Result<(Webhook, Version), Error> {
-    let bad = || Error::Internal(Fault::BadRecord);
-    let (tenant, id) = tables::webhook_of_key(key).ok_or_else(bad)?;
-    let plain = keys.open(Table::Webhooks.number(), key, sealed)?;
-    let version = version(sealed).ok_or_else(bad)?;
-    Ok((decode_webhook(tenant, id, plain.expose())?, version))
 }
 
 fn count(snapshot: &Snapshot, tenant: TenantId) -> Result<usize, Error> {
@@ -211,15 +178,3 @@ fn count(snapshot: &Snapshot, tenant: TenantId) -> Result<usize, Error> {
 }
 
 const TOO_MANY: &str = "The tenant has as many webhooks as it can; delete one first.";
-pub(super) const NOT_FOUND: Error = Error::NotFound("webhook");
-
-pub(super) fn find_webhook(
-    snapshot: &Snapshot,
-    keys: &TenantKeys,
-    tenant: TenantId,
-    id: WebhookId,
-) -> Result<Option<(Webhook, Version)>, Error> {
-    let key = tables::webhooks(tenant, id);
-    let sealed = snapshot.value(Table::Webhooks, &key)?;
-    sealed.map(|sealed| open_webhook(keys, &key, &sealed)).transpose()
-}

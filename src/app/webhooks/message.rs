@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::app::Webhooks;
 use crate::app::error::{Error, Fault};
+use crate::app::fair_pool::Credential;
 use crate::app::outbound::OutboundRequest;
-use crate::app::webhooks::Webhooks;
 use crate::bounds::{WEBHOOK_ANSWER_BYTES_MAX, WEBHOOK_TIMEOUT};
 use crate::domain::canonical_json::canonical;
 use crate::domain::https_url::HttpsUrl;
@@ -31,6 +32,7 @@ impl Webhooks<'_> {
             |name: &str, value: &str| (String::from(name), Secret::new(value.as_bytes().to_vec()));
         Ok(OutboundRequest {
             tenant: delivery.tenant,
+            credential: Credential::Secret,
             method: String::from("POST"),
             url,
             headers: vec![

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::app::Webhooks;
 use crate::app::error::Error;
-use crate::app::webhooks::Webhooks;
 use crate::app::webhooks::state::WebhookNews;
 use crate::domain::id::assigned_at;
 use crate::metrics::{FamilyKind, Label, Page};

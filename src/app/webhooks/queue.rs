@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+use crate::app::Webhooks;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::Error;
-use crate::app::webhooks::Webhooks;
+use crate::app::records;
 use crate::app::webhooks::emit::counted;
-use crate::app::webhooks::manage::NOT_FOUND;
-use crate::app::webhooks::manage::find_webhook;
 use crate::app::webhooks::state::WebhookNews;
 use crate::bounds::{
     WEBHOOK_GIVE_UP_AFTER, WEBHOOK_LISTED_MAX, WEBHOOK_PAUSES, WEBHOOK_ROWS_AT_ONCE,
@@ -18,7 +17,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::webhook::{DeliveryFailure, EventKind, FailureReason, Webhook, WebhookStatus};
 use crate::store::record::decode_event;
 use crate::store::tables::PendingDelivery;
-use crate::store::{Change, Snapshot, Table, tables};
+use crate::store::{Authority, Change, Snapshot, Table, tables};
 
 /// A row of the schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +112,7 @@ impl Webhooks<'_> {
     ) -> Result<AfterAttempt, Error> {
         let PendingDelivery { tenant, webhook: id, .. } = row.delivery;
         let settle = |snapshot: &Snapshot| self.plan_outcome(snapshot, &row, failure);
-        let (after, status) = self.vault.commit(Priority::Upkeep, settle).await?;
+        let (after, status) = self.by.commit(self.vault, Priority::Upkeep, settle).await?;
         let state = &self.vault.webhooks;
         let failed = |reason| DeliveryFailure { at: self.vault.now(), reason };
         state.note_outcome(id, failure.map(failed));
@@ -144,7 +143,7 @@ impl Webhooks<'_> {
         let PendingDelivery { tenant, webhook: id, .. } = row.delivery;
         let now = self.vault.now();
         let keys = self.vault.keys().tenant_keys(snapshot, tenant)?;
-        let found = find_webhook(snapshot, &keys, tenant, id)?;
+        let found = records::find::<Webhook>(snapshot, &keys, id)?;
         let enabled = found.filter(|(webhook, _)| webhook.status == WebhookStatus::Enabled);
         let Some((mut webhook, version)) = enabled else {
             return Ok((Change::new(), (AfterAttempt::Gone, None)));
@@ -176,9 +175,7 @@ impl Webhooks<'_> {
             AfterAttempt::Delivered
         };
         if webhook != before {
-            change = change
-                .expect_version(Table::Webhooks, tables::webhooks(tenant, id), version)
-                .and(self.keep(&keys, &webhook)?);
+            change = change.and(self.vault.update_record(&keys, &webhook, version)?);
         }
         Ok((change, (after, Some(webhook.status))))
     }
@@ -186,8 +183,8 @@ impl Webhooks<'_> {
     /// Moves an event whose record is damaged out of the way.
     pub(super) async fn postpone(self, row: Scheduled) -> Result<(), Error> {
         let [.., last] = WEBHOOK_PAUSES;
-        self.vault
-            .commit(Priority::Upkeep, |snapshot| {
+        self.by
+            .commit(self.vault, Priority::Upkeep, |snapshot| {
                 let at = self.vault.now().plus(last);
                 let is_there = row.exists(snapshot)?;
                 let moved = || row.reschedule(at, row.attempts.saturating_add(1));
@@ -208,8 +205,8 @@ impl Webhooks<'_> {
         }
         self.vault.webhooks.counts.dropped.add(dropped);
         let count = tables::webhook_counts(tenant, webhook);
-        self.vault
-            .commit(Priority::Upkeep, |snapshot| {
+        self.by
+            .commit(self.vault, Priority::Upkeep, |snapshot| {
                 let record = tables::webhooks(tenant, webhook);
                 let is_over = snapshot.value(Table::Webhooks, &record)?.is_none()
                     && snapshot.count(&count)? == 0;
@@ -223,11 +220,12 @@ impl Webhooks<'_> {
     /// Makes all events of a webhook due now. Returns their number.
     pub async fn retry(self, tenant: TenantId, webhook: WebhookId) -> Result<u64, Error> {
         self.find_for_operator(tenant, webhook)?;
+        let operator = self.by(Authority::Anyone);
         let now = self.vault.now();
         let mut moved: u64 = 0;
         let mut from = Some(Vec::new());
         while let Some(start) = from.take() {
-            let (next, count) = self
+            let (next, count) = operator
                 .walk(tenant, webhook, &start, |change, row| {
                     let due = if row.at <= now {
                         Change::new()
@@ -253,8 +251,8 @@ impl Webhooks<'_> {
         start: &[u8],
         act: impl Fn(Change, &Scheduled) -> Change,
     ) -> Result<(Option<Vec<u8>>, u64), Error> {
-        self.vault
-            .commit(Priority::Upkeep, |snapshot| {
+        self.by
+            .commit(self.vault, Priority::Upkeep, |snapshot| {
                 let (mut change, mut count): (_, u64) = (Change::new(), 0);
                 let range = Table::WebhookSchedule.whole().starting_after(start);
                 let most = u64::try_from(WEBHOOK_ROWS_AT_ONCE).unwrap_or(u64::MAX);
@@ -294,7 +292,7 @@ impl Webhooks<'_> {
                 webhook,
             })
         };
-        self.all_of(&snapshot, &keys, tenant)?.into_iter().map(listed).collect()
+        self.all_of(&snapshot, &keys)?.into_iter().map(listed).collect()
     }
 
     /// The events that wait for a webhook, the next one first; at most [`WEBHOOK_LISTED_MAX`].
@@ -339,8 +337,7 @@ impl Webhooks<'_> {
     fn find_for_operator(self, tenant: TenantId, id: WebhookId) -> Result<Webhook, Error> {
         let snapshot = self.vault.snapshot()?;
         let (_, keys) = self.vault.access().tenant_with_keys(&snapshot, tenant)?;
-        let found = find_webhook(&snapshot, &keys, tenant, id)?;
-        found.map(|(webhook, _)| webhook).ok_or(NOT_FOUND)
+        Ok(records::require(&snapshot, &keys, id, self.vault.now())?.0)
     }
 }
 

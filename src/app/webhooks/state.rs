@@ -2,28 +2,32 @@
 //! log, and the last failure of each webhook.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use crate::app::webhooks::subscription_cache::Subscriptions;
-use crate::bounds::WEBHOOK_NEWS_MAX;
+use crate::app::generation_cache::GenerationCache;
+use crate::app::webhooks::subscriptions::Subscriber;
+use crate::bounds::{TENANTS_MAX, WEBHOOK_NEWS_MAX};
 use crate::crypto::WebhookKey;
 use crate::domain::id::{TenantId, WebhookId};
 use crate::domain::webhook::{DeliveryFailure, FailureReason};
+use crate::lock::{Lock, SharedLock};
 use crate::metrics::Counter;
 
 #[derive(Debug, Default)]
 pub(in crate::app) struct WebhookState {
-    pub(super) subscriptions: Subscriptions,
-    pub(super) key: RwLock<Option<Arc<WebhookKey>>>,
+    /// The enabled webhooks of each tenant, so that a request of a tenant without webhooks reads
+    /// nothing for them.
+    pub(super) subscriptions: GenerationCache<TenantId, [Subscriber], TENANTS_MAX>,
+    pub(super) key: SharedLock<Option<Arc<WebhookKey>>>,
     pub(super) counts: DeliveryCounts,
     /// Wakes the worker.
     pub(super) wake: Notify,
-    pub(super) requests: Mutex<WorkerRequests>,
+    pub(super) requests: Lock<WorkerRequests>,
     /// The failures of each webhook whose last delivery failed.
-    failures: Mutex<HashMap<WebhookId, FailureStreak>>,
-    news: Mutex<News>,
+    failures: Lock<HashMap<WebhookId, FailureStreak>>,
+    news: Lock<News>,
     has_news: Notify,
 }
 
@@ -87,7 +91,7 @@ impl DeliveryCounts {
 
 impl WebhookState {
     pub(super) fn tell(&self, news: WebhookNews) {
-        let mut known = lock(&self.news);
+        let mut known = self.news.lock();
         if let WebhookNews::Dropped { webhook, .. } = news {
             if known.dropped.len() >= WEBHOOK_NEWS_MAX {
                 known.dropped.clear();
@@ -104,23 +108,23 @@ impl WebhookState {
 
     /// Another process may have replaced the key.
     pub(in crate::app) fn forget_key(&self) {
-        *self.key.write().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.key.write() = None;
     }
 
     pub(super) fn purge(&self, tenant: TenantId, webhook: WebhookId) {
-        lock(&self.requests).purge.insert((tenant, webhook));
+        self.requests.lock().purge.insert((tenant, webhook));
         self.wake.notify_one();
     }
 
     pub(super) fn unblock(&self, tenant: TenantId, webhook: WebhookId) {
-        lock(&self.requests).unblock.insert((tenant, webhook));
+        self.requests.lock().unblock.insert((tenant, webhook));
         self.wake.notify_one();
     }
 
     /// `None` after a success. The map holds webhooks that exist or existed since the start, and
     /// those of a vault are few.
     pub(super) fn note_outcome(&self, webhook: WebhookId, failure: Option<DeliveryFailure>) {
-        let mut known = lock(&self.failures);
+        let mut known = self.failures.lock();
         match failure {
             Some(last) if known.len() < WEBHOOK_NEWS_MAX || known.contains_key(&webhook) => {
                 let streak = known.entry(webhook).or_insert(FailureStreak { last, count: 0 });
@@ -134,7 +138,7 @@ impl WebhookState {
     /// Waits for the next thing to log.
     pub(super) async fn next_news(&self) -> WebhookNews {
         loop {
-            if let Some(news) = lock(&self.news).waiting.pop_front() {
+            if let Some(news) = self.news.lock().waiting.pop_front() {
                 return news;
             }
             self.has_news.notified().await;
@@ -142,10 +146,6 @@ impl WebhookState {
     }
 
     pub(super) fn failures(&self, webhook: WebhookId) -> Option<FailureStreak> {
-        lock(&self.failures).get(&webhook).copied()
+        self.failures.lock().get(&webhook).copied()
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

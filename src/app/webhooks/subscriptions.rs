@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
+use crate::app::Webhooks;
 use crate::app::error::Error;
-use crate::app::webhooks::Webhooks;
-use crate::app::webhooks::manage::open_webhook;
-use crate::app::webhooks::subscription_cache::Subscriber;
-use crate::bounds::WEBHOOKS_MAX;
-use crate::domain::id::TenantId;
+use crate::domain::id::{TenantId, WebhookId};
 use crate::domain::webhook::{EventKind, WebhookStatus};
-use crate::store::{Table, tables};
+use crate::store::tables;
+
+/// An enabled webhook.
+#[derive(Debug)]
+pub(super) struct Subscriber {
+    pub(super) webhook: WebhookId,
+    pub(super) events: Vec<EventKind>,
+}
 
 impl Webhooks<'_> {
     /// True if an enabled webhook of the tenant subscribes to this kind of event.
@@ -18,33 +22,22 @@ impl Webhooks<'_> {
     }
 
     pub(super) fn subscribers(self, tenant: TenantId) -> Result<Arc<[Subscriber]>, Error> {
-        // Read the generation before the snapshot: one that is too old causes another read, one that
-        // is too new would keep a wrong result.
         let generation = self.vault.store.webhook_generation();
         let cache = &self.vault.webhooks.subscriptions;
-        if let Some(known) = cache.find(tenant, generation) {
+        if let Some(known) = cache.find(&tenant, generation) {
             return Ok(known);
         }
         let snapshot = self.vault.snapshot()?;
-        let stored = snapshot.first(&tables::webhooks_of(tenant), WEBHOOKS_MAX)?;
-        let mut found = Vec::with_capacity(stored.len());
-        if !stored.is_empty() {
-            let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
-            for (key, sealed) in &stored {
-                match open_webhook(&keys, key, sealed) {
-                    Ok((webhook, _)) if webhook.status == WebhookStatus::Enabled => {
-                        found.push(Subscriber { webhook: webhook.id, events: webhook.events });
-                    }
-                    Ok(_) => (),
-                    // A damaged webhook must not stop the tenant's writes.
-                    Err(error) => {
-                        let id = Table::Webhooks.id_of_key(key);
-                        self.vault.damage.pass_over(Table::Webhooks, tenant, id, error)?;
-                    }
-                }
-            }
-        }
-        let found: Arc<[Subscriber]> = found.into();
+        let has_some = !snapshot.first(&tables::webhooks_of(tenant), 1)?.is_empty();
+        let webhooks = if has_some {
+            // A damaged webhook must not stop the tenant's writes.
+            self.all_of(&snapshot, &self.vault.keys().tenant_keys(&snapshot, tenant)?)?
+        } else {
+            Vec::new()
+        };
+        let enabled = webhooks.into_iter().filter(|it| it.status == WebhookStatus::Enabled);
+        let found = enabled.map(|it| Subscriber { webhook: it.id, events: it.events });
+        let found: Arc<[Subscriber]> = found.collect();
         cache.remember(tenant, &found, generation);
         Ok(found)
     }

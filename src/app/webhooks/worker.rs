@@ -1,45 +1,46 @@
 //! The worker that delivers events, for as long as the server runs.
 //!
-//! Every webhook has a lane of its own with at most two deliveries at a time, and all lanes take turns.
-//! A receiver that does not answer pauses its own lane only, and lanes whose last delivery failed
-//! share a part of the deliveries, so that no webhook waits for the receiver of another.
+//! [`Lanes`] decides which event is next. A receiver that does not answer pauses its own lane only.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::HashSet;
 use std::future::poll_fn;
-use std::ops::Bound;
 use std::pin::Pin;
 use std::task::Poll;
 
 use tokio::time::{Interval, MissedTickBehavior, Sleep};
 
+use crate::app::Webhooks;
 use crate::app::blocking::run_blocking;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::app::outbound::{OutboundFailure, OutboundRequest};
-use crate::app::webhooks::Webhooks;
-use crate::app::webhooks::manage::find_webhook;
+use crate::app::records;
+use crate::app::webhooks::lanes::{Delivery, LaneId, Lanes};
 use crate::app::webhooks::queue::{AfterAttempt, Scheduled};
-use crate::app::webhooks::state::lock;
 use crate::bounds::{
-    WEBHOOK_DELIVERIES_EACH_MAX, WEBHOOK_DELIVERIES_MAX, WEBHOOK_FAILING_DELIVERIES_MAX,
     WEBHOOK_GATHER, WEBHOOK_LOOK_ROWS_MAX, WEBHOOK_OVERLAP, WEBHOOK_PERIOD, WEBHOOK_READY_EACH_MAX,
-    WEBHOOK_READY_MAX, WEBHOOK_WHOLE_LOOK_MAX, WEBHOOK_WHOLE_LOOK_MIN,
+    WEBHOOK_READY_MAX, WEBHOOK_SLOW_FOR, WEBHOOK_WHOLE_LOOK_MAX, WEBHOOK_WHOLE_LOOK_MIN,
 };
 use crate::domain::https_url::HttpsUrl;
-use crate::domain::id::{TenantId, WebhookId};
 use crate::domain::time::Timestamp;
-use crate::domain::webhook::{FailureReason, WebhookStatus};
+use crate::domain::webhook::{FailureReason, Webhook, WebhookStatus};
 use crate::store::record::decode_event;
 use crate::store::tables::PendingDelivery;
-use crate::store::{Table, tables};
+use crate::store::{Authority, Table, tables};
 
-type LaneId = (TenantId, WebhookId);
-type Attempt<'a> = Pin<Box<dyn Future<Output = Ended> + Send + 'a>>;
+type Outcome = Result<AttemptOutcome, Error>;
+
+/// A delivery under way, and its end.
+struct Attempt<'a> {
+    row: Scheduled,
+    delivery: Delivery,
+    outcome: Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>,
+}
 
 /// The worker's own state.
 struct Worker<'a> {
     webhooks: Webhooks<'a>,
-    lanes: BTreeMap<LaneId, Lane>,
+    lanes: Lanes,
     /// Deliveries that are ready or in flight.
     known: HashSet<PendingDelivery>,
     attempts: Vec<Attempt<'a>>,
@@ -48,30 +49,9 @@ struct Worker<'a> {
     whole_at: Option<Timestamp>,
     /// The last look did not see all of its rows.
     is_behind: bool,
-    /// The lane that was served last.
-    last: Option<LaneId>,
     period: Interval,
     /// Runs from the first event after a look until the next look.
     gathering: Option<Pin<Box<Sleep>>>,
-}
-
-/// The deliveries of one webhook.
-#[derive(Debug, Default)]
-struct Lane {
-    ready: VecDeque<Scheduled>,
-    in_flight: usize,
-    /// True if the last delivery failed.
-    is_failing: bool,
-    /// No delivery starts before this time.
-    paused_until: Option<Timestamp>,
-    /// More events are due than `ready` holds.
-    has_more: bool,
-}
-
-/// An attempt that ended.
-struct Ended {
-    row: Scheduled,
-    after: Result<AttemptOutcome, Error>,
 }
 
 /// The beginning of an attempt.
@@ -93,9 +73,9 @@ struct AttemptOutcome {
 
 impl Webhooks<'_> {
     /// Delivers events until the store fails or closes.
-    pub async fn deliver(self) {
+    pub async fn deliver(self, by: Authority) {
         self.find_leftovers();
-        let mut worker = Worker::new(self);
+        let mut worker = Worker::new(self.by(by));
         while worker.turn().await.is_ok() {}
     }
 
@@ -143,7 +123,7 @@ impl Webhooks<'_> {
             return Ok(Prepared::Moved);
         };
         let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
-        let found = find_webhook(&snapshot, &keys, tenant, webhook)?;
+        let found = records::find::<Webhook>(&snapshot, &keys, webhook)?;
         let enabled = found.filter(|(webhook, _)| webhook.status == WebhookStatus::Enabled);
         let Some((webhook, _)) = enabled else { return Ok(Prepared::Gone) };
         let plain = keys.open(Table::WebhookDeliveries.number(), &key, &sealed)?;
@@ -161,13 +141,12 @@ impl<'a> Worker<'a> {
         period.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             webhooks,
-            lanes: BTreeMap::new(),
+            lanes: Lanes::default(),
             known: HashSet::new(),
             attempts: Vec::new(),
             looked_at: None,
             whole_at: None,
             is_behind: false,
-            last: None,
             period,
             gathering: None,
         }
@@ -182,8 +161,8 @@ impl<'a> Worker<'a> {
             }
         };
         let is_due = tokio::select! {
-            ended = next_ended(&mut self.attempts) => {
-                self.end(ended).await?;
+            (attempt, outcome) = next_ended(&mut self.attempts) => {
+                self.end(attempt.row, attempt.delivery, outcome).await?;
                 self.is_hungry()
             }
             () = self.webhooks.vault.webhooks.wake.notified() => {
@@ -211,7 +190,7 @@ impl<'a> Worker<'a> {
     /// Does what operations have asked for.
     async fn take_requests(&mut self) -> Result<(), Error> {
         let webhooks = self.webhooks;
-        let requests = std::mem::take(&mut *lock(&webhooks.vault.webhooks.requests));
+        let requests = std::mem::take(&mut *webhooks.vault.webhooks.requests.lock());
         if requests.unblock_all {
             self.lanes.values_mut().for_each(|lane| lane.paused_until = None);
         }
@@ -282,7 +261,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Starts deliveries, one of each lane in turn, until none may start.
+    /// Starts deliveries until none may start.
     fn start(&mut self) {
         let webhooks = self.webhooks;
         // Without space for the outcome, the same events would be sent again and again.
@@ -290,36 +269,23 @@ impl<'a> Worker<'a> {
             return;
         }
         let now = webhooks.vault.now();
-        while self.attempts.len() < WEBHOOK_DELIVERIES_MAX {
-            let failing: usize =
-                self.lanes.values().filter(|lane| lane.is_failing).map(|lane| lane.in_flight).sum();
-            let may_start = |lane: &Lane| {
-                let each = if lane.is_failing { 1 } else { WEBHOOK_DELIVERIES_EACH_MAX };
-                !lane.ready.is_empty()
-                    && lane.in_flight < each
-                    && lane.paused_until.is_none_or(|until| until <= now)
-                    && (!lane.is_failing || failing < WEBHOOK_FAILING_DELIVERIES_MAX)
-            };
-            let behind = self.last.map_or(Bound::Unbounded, Bound::Excluded);
-            let turn = self.lanes.range((behind, Bound::Unbounded)).chain(self.lanes.iter());
-            let next = turn.map(|(id, lane)| (*id, lane)).find(|(_, lane)| may_start(lane));
-            let Some((id, _)) = next else { break };
-            let Some(lane) = self.lanes.get_mut(&id) else { break };
-            let Some(row) = lane.ready.pop_front() else { break };
-            lane.in_flight = lane.in_flight.saturating_add(1);
-            self.last = Some(id);
-            self.attempts.push(Box::pin(async move {
-                let after = webhooks.attempt(row).await;
-                Ended { row, after }
-            }));
+        loop {
+            let underway = self.attempts.iter().map(|attempt| attempt.delivery);
+            let Some((row, delivery)) = self.lanes.take_next(underway, now) else { break };
+            let outcome = Box::pin(async move { webhooks.attempt(row).await });
+            self.attempts.push(Attempt { row, delivery, outcome });
         }
     }
 
-    async fn end(&mut self, ended: Ended) -> Result<(), Error> {
+    async fn end(
+        &mut self,
+        row: Scheduled,
+        delivery: Delivery,
+        after: Outcome,
+    ) -> Result<(), Error> {
         let webhooks = self.webhooks;
-        let Ended { row, after } = ended;
         self.known.remove(&row.delivery);
-        let id = (row.delivery.tenant, row.delivery.webhook);
+        let id = delivery.lane;
         let lane = self.lanes.entry(id).or_default();
         lane.in_flight = lane.in_flight.saturating_sub(1);
         let outcome = match after {
@@ -332,7 +298,9 @@ impl<'a> Worker<'a> {
                 return unless_final(error);
             }
         };
-        lane.is_failing = outcome.failure.is_some();
+        let now = webhooks.vault.now();
+        let is_slow = outcome.failure.is_some() || delivery.took_long(now);
+        lane.slow_until = is_slow.then(|| now.plus(WEBHOOK_SLOW_FOR));
         match outcome.after {
             AfterAttempt::Delivered => lane.paused_until = None,
             AfterAttempt::Waits(Some(at))
@@ -346,33 +314,23 @@ impl<'a> Worker<'a> {
                 self.forget_ready(id);
             }
         }
-        // A lane without events has no state worth keeping, except a pause.
-        let now = webhooks.vault.now();
-        self.lanes.retain(|_, lane| {
-            !lane.ready.is_empty()
-                || lane.in_flight > 0
-                || lane.has_more
-                || lane.paused_until.is_some_and(|until| now < until)
-        });
+        self.lanes.forget_idle(now);
         Ok(())
     }
 }
 
 /// Waits for ever when there are no attempts.
-async fn next_ended(attempts: &mut Vec<Attempt<'_>>) -> Ended {
+async fn next_ended<'a>(attempts: &mut Vec<Attempt<'a>>) -> (Attempt<'a>, Outcome) {
     poll_fn(|context| {
         let mut ended = None;
         for (at, attempt) in attempts.iter_mut().enumerate() {
-            if let Poll::Ready(outcome) = attempt.as_mut().poll(context) {
+            if let Poll::Ready(outcome) = attempt.outcome.as_mut().poll(context) {
                 ended = Some((at, outcome));
                 break;
             }
         }
         match ended {
-            Some((at, outcome)) => {
-                drop(attempts.swap_remove(at));
-                Poll::Ready(outcome)
-            }
+            Some((at, outcome)) => Poll::Ready((attempts.swap_remove(at), outcome)),
             None => Poll::Pending,
         }
     })

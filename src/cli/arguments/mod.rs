@@ -7,26 +7,25 @@ mod tests;
 use argh::{ArgsInfo as _, CommandInfoWithArgs, FlagInfo, FlagInfoKind, Optionality};
 
 use crate::cli::commands::Strongroom;
-use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::{Exit, Failure};
 use crate::domain::nearest::nearest;
 
 /// The longest mistyped word that a message repeats.
 const SHOWN_CHARS_MAX: usize = 32;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::cli) enum Prepared {
-    /// Arguments for argh.
+pub enum Prepared {
     Command(Vec<String>),
     /// The words of a command that needs another word after it.
     Incomplete(Vec<String>),
 }
 
 /// True if the command was asked to print JSON. A mistake may stand anywhere, so this does not parse.
-pub(in crate::cli) fn asks_for_json(arguments: &[String]) -> bool {
+pub fn asks_for_json(arguments: &[String]) -> bool {
     arguments.iter().take_while(|it| *it != "--").any(|it| it == "--json")
 }
 
-pub(in crate::cli) fn prepare(arguments: &[String]) -> Result<Prepared, Failure> {
+pub fn prepare(arguments: &[String]) -> Result<Prepared, Failure> {
     let mut words = arguments.iter().enumerate().map(|(at, word)| match word.as_str() {
         // argh has no option without a command.
         "--version" | "-V" if at == 0 => "version",
@@ -82,7 +81,7 @@ fn wrong_order<'a>(option: &str, rest: impl Iterator<Item = &'a str>) -> Failure
 }
 
 /// Explains the refusal of argh, without the value that it repeats.
-pub(in crate::cli) fn refused(output: &str, arguments: &[String]) -> Failure {
+pub fn refused(output: &str, arguments: &[String]) -> Failure {
     let why = output.trim();
     let value = why.split_once("' with value '").and_then(|(option, rest)| {
         let option = option.rsplit_once('\'')?.1;

@@ -212,26 +212,14 @@ fn authorities(
 
 fn problem_of(findings: &mut Findings, place: Place<'_>, problem: &CertificateProblem) {
     let found = problem.to_string();
-    match problem {
-        CertificateProblem::KeyExposed { .. } => {
-            findings.not_permitted(place, found, problem.advice());
-        }
-        CertificateProblem::Unreadable { source, .. }
-            if source.kind() == io::ErrorKind::PermissionDenied =>
-        {
-            findings.unknown(place, found, "run strongroom check as root");
-        }
-        CertificateProblem::Expired { .. }
-        | CertificateProblem::KeyEncrypted { .. }
-        | CertificateProblem::KeyMismatch { .. }
-        | CertificateProblem::KeyUnusable { .. }
-        | CertificateProblem::Malformed { .. }
-        | CertificateProblem::NoCertificate { .. }
-        | CertificateProblem::NoPrivateKey { .. }
-        | CertificateProblem::NotPem { .. }
-        | CertificateProblem::Tls(_)
-        | CertificateProblem::TooLarge { .. }
-        | CertificateProblem::Unreadable { .. } => findings.wrong(place, found, problem.advice()),
+    if matches!(problem, CertificateProblem::KeyExposed { .. }) {
+        findings.not_permitted(place, found, problem.advice());
+    } else if let CertificateProblem::Unreadable { source, .. } = problem
+        && source.kind() == io::ErrorKind::PermissionDenied
+    {
+        findings.unknown(place, found, "run strongroom check as root");
+    } else {
+        findings.wrong(place, found, problem.advice());
     }
 }
 

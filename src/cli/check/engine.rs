@@ -7,8 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use crate::cli::check::files::file;
 use crate::cli::check::findings::{Findings, Place, State};
 use crate::cli::check::user::{ServiceUser, user_label};
-use crate::cli::support::database_url::read_url;
-use crate::cli::support::key_place;
+use crate::cli::support::{key_place, read_url};
 use crate::config::{Config, PostgresSettings, UrlSource};
 
 pub(super) fn check(findings: &mut Findings, config: &Config, user: Option<&ServiceUser>) {

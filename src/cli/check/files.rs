@@ -9,6 +9,7 @@ use crate::cli::check::findings::{Findings, Place, State};
 use crate::cli::check::user::{Access, ServiceUser, user_label};
 use crate::cli::support::key_place;
 use crate::config::{Config, EngineSettings, MasterKeySource};
+use crate::files::open_regular;
 use crate::store::{Store, free_bytes};
 
 const AS_ROOT: &str = "run strongroom check as root";
@@ -29,7 +30,7 @@ pub(super) fn file(
     if !check_access(findings, place, user, Access::Read) || !is_safe {
         return None;
     }
-    match fs::File::open(place.path) {
+    match open_regular(place.path) {
         Ok(_) => Some(found),
         Err(error) => {
             findings.unknown(place, format!("this process may not read it ({error})"), AS_ROOT);
@@ -38,7 +39,6 @@ pub(super) fn file(
     }
 }
 
-/// A directory in which the service's user writes files.
 pub(super) fn directory(
     findings: &mut Findings,
     place: Place<'_>,
@@ -185,7 +185,6 @@ fn space(findings: &mut Findings, config: &Config) {
     }
 }
 
-/// The directories of backups and of the archive.
 pub(super) fn copies(findings: &mut Findings, config: &Config, user: Option<&ServiceUser>) {
     let backups = config.backup.as_ref().map(|plan| plan.directory.as_path());
     let archive = config.archive.as_ref().map(|plan| plan.directory.as_path());

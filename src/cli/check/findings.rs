@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::cli::support::failure::Exit;
+use crate::cli::support::Exit;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum State {
+pub enum State {
     Ok,
-    /// It could not be checked.
     Unknown,
     Warning,
     /// The server would not start, or not do its work; with the exit code.
@@ -18,7 +17,7 @@ pub(in crate::cli) enum State {
 }
 
 impl State {
-    pub(in crate::cli) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Unknown => "unknown",
@@ -29,20 +28,19 @@ impl State {
 }
 
 #[derive(Debug)]
-pub(in crate::cli) struct Finding {
+pub struct Finding {
     /// The setting that names the thing.
-    pub(in crate::cli) setting: String,
-    pub(in crate::cli) path: Option<PathBuf>,
-    pub(in crate::cli) state: State,
-    pub(in crate::cli) found: String,
-    pub(in crate::cli) advice: Option<String>,
+    pub setting: String,
+    pub path: Option<PathBuf>,
+    pub state: State,
+    pub found: String,
+    pub advice: Option<String>,
 }
 
-/// A setting and the file that it names.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cli) struct Place<'a> {
-    pub(in crate::cli) setting: &'a str,
-    pub(in crate::cli) path: &'a Path,
+pub struct Place<'a> {
+    pub setting: &'a str,
+    pub path: &'a Path,
 }
 
 impl<'a> Place<'a> {
@@ -52,7 +50,7 @@ impl<'a> Place<'a> {
 }
 
 #[derive(Debug, Default)]
-pub(in crate::cli) struct Findings(pub(in crate::cli) Vec<Finding>);
+pub struct Findings(pub(in crate::cli) Vec<Finding>);
 
 impl Findings {
     pub(super) fn ok(&mut self, place: Place<'_>, found: impl Into<String>) {
@@ -130,7 +128,6 @@ impl Findings {
         self.0.iter().filter(|it| it.state.name() == name).count()
     }
 
-    /// The settings that are wrong, and why.
     pub(super) fn mistakes(&self) -> Vec<String> {
         let wrong = self.0.iter().filter(|it| matches!(it.state, State::Wrong(_)));
         wrong.map(|it| format!("{}: {}", it.setting, it.found)).collect()
@@ -151,7 +148,7 @@ impl Findings {
         lines.join("\n")
     }
 
-    pub(in crate::cli) fn json(&self) -> Vec<Value> {
+    pub fn json(&self) -> Vec<Value> {
         let of = |it: &Finding| {
             json!({
                 "setting": it.setting,

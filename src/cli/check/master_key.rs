@@ -8,9 +8,7 @@ use std::path::Path;
 use crate::cli::check::files::file;
 use crate::cli::check::findings::{Findings, Place, State};
 use crate::cli::check::user::{ServiceUser, user_label};
-use crate::cli::support::key_place::{self, ADVICE, WHY};
-use crate::cli::support::master_key_command;
-use crate::cli::support::master_key_file::read_master_key;
+use crate::cli::support::{ADVICE, WHY, key_place, master_key_command, read_master_key};
 use crate::config::{Config, MasterKeySource};
 use crate::store::Store;
 

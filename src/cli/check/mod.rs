@@ -4,36 +4,40 @@
 mod certificates;
 mod engine;
 mod files;
-pub(in crate::cli) mod findings;
+pub mod findings;
 mod master_key;
 mod user;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
 use crate::cli::check::findings::{Findings, Place, State};
 use crate::cli::check::user::ServiceUser;
-use crate::cli::commands::CheckCommand;
+use crate::cli::command::command;
 use crate::cli::serve::bins;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::output::say;
-use crate::cli::support::settings;
+use crate::cli::support::{Exit, Failure, say, settings};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::time::Timestamp;
 
-pub(in crate::cli) fn check(command: &CheckCommand) -> Result<(), Failure> {
+command! {
+    /// Check the settings and the files that they name: certificates, keys, modes, owners, directories.
+    /// Reports every mistake, and what could not be checked. Opens no data file and changes nothing.
+    "check" CheckCommand on settings {
+        /// print JSON
+        json: bool = switch,
+    } => |it| check(&it)
+}
+
+fn check(command: &CheckCommand) -> Result<(), Failure> {
     let path = settings::path(command.config.as_deref())?;
     let (config, mistakes) = settings::read_all(&path)?;
     let mut findings = Findings::default();
     for mistake in &mistakes {
         findings.mistake(mistake);
-    }
-    for older in &config.deprecated {
-        findings.plain("settings", State::Warning, "an older form, still valid", Some(older));
     }
     look_at(&mut findings, &path, &config, Clock::new().now());
     let [wrong, warnings, unknown] =
@@ -66,12 +70,7 @@ pub(in crate::cli) fn check(command: &CheckCommand) -> Result<(), Failure> {
 }
 
 /// Makes all checks, for the user that owns the data directory.
-pub(in crate::cli) fn look_at(
-    findings: &mut Findings,
-    path: &Path,
-    config: &Config,
-    now: Timestamp,
-) {
+pub fn look_at(findings: &mut Findings, path: &Path, config: &Config, now: Timestamp) {
     let user = ServiceUser::of(&config.data_directory).ok();
     let user = user.as_ref();
     let of_settings = Place { setting: "settings", path };

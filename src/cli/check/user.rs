@@ -10,7 +10,7 @@ use crate::bounds::USER_TABLE_BYTES_MAX;
 use crate::operator::user_of;
 
 #[derive(Debug, Clone)]
-pub(in crate::cli) struct ServiceUser {
+pub struct ServiceUser {
     pub(super) uid: u32,
     gid: u32,
     /// The groups that the system's table adds.
@@ -38,8 +38,7 @@ impl Access {
 }
 
 impl ServiceUser {
-    /// The owner of the data directory.
-    pub(in crate::cli) fn of(directory: &Path) -> io::Result<Self> {
+    pub fn of(directory: &Path) -> io::Result<Self> {
         let owner = fs::metadata(directory)?;
         let (uid, gid) = (owner.uid(), owner.gid());
         let name = user_of(uid).name;
@@ -47,7 +46,7 @@ impl ServiceUser {
         Ok(Self { uid, gid, groups: groups.unwrap_or_default(), name })
     }
 
-    pub(in crate::cli) fn label(&self) -> String {
+    pub fn label(&self) -> String {
         label(self.name.as_deref(), self.uid)
     }
 

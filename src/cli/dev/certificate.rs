@@ -10,55 +10,48 @@ use rcgen::{
 };
 use time::OffsetDateTime;
 
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::cannot;
-use crate::cli::support::files::write_secret;
+use crate::cli::support::{Exit, Failure, cannot, write_new};
 use crate::domain::time::Timestamp;
+use crate::files::Directory;
+
+/// The names of the files in the directory of the vault: the CA, the certificate and its key.
+pub const NAMES: [&str; 3] = ["ca.pem", "certificate.pem", "certificate.key"];
 
 /// Browsers refuse certificates with a longer validity.
 const VALIDITY: Duration = Duration::from_hours(825 * 24);
 /// Clocks differ a little between machines.
 const BACKDATED_S: i64 = 24 * 3_600;
 
-pub(in crate::cli) struct CertificateFiles {
-    pub(in crate::cli) ca: PathBuf,
-    pub(in crate::cli) certificate: PathBuf,
-    pub(in crate::cli) private_key: PathBuf,
+pub struct CertificateFiles {
+    pub ca: PathBuf,
+    pub certificate: PathBuf,
+    pub private_key: PathBuf,
 }
 
 impl CertificateFiles {
-    pub(in crate::cli) fn of(directory: &Path) -> Self {
-        Self {
-            ca: directory.join("ca.pem"),
-            certificate: directory.join("certificate.pem"),
-            private_key: directory.join("certificate.key"),
-        }
+    pub fn of(directory: &Path) -> Self {
+        let [ca, certificate, private_key] = NAMES.map(|name| directory.join(name));
+        Self { ca, certificate, private_key }
     }
 }
 
 /// Discards the key of the CA: a browser that trusts the CA must not trust more certificates.
-pub(in crate::cli) fn make(files: &CertificateFiles, now: Timestamp) -> Result<(), Failure> {
+pub fn make(directory: &Directory, now: Timestamp) -> Result<(), Failure> {
     let failed = || Failure::new(Exit::Software, "cannot create a certificate");
     let from = Timestamp::from_seconds(now.seconds().saturating_sub(BACKDATED_S)).datetime();
     let (Some(from), Some(until)) = (from, now.plus(VALIDITY).datetime()) else {
         return Err(failed().why("the clock is out of the range of dates"));
     };
     let made = certificates(from, until).map_err(|error| failed().why(error))?;
-    let write = |path: &Path, pem: &str| {
-        std::fs::write(path, pem).map_err(|error| cannot("write a certificate", path, &error))
-    };
-    write(&files.ca, &made.ca)?;
-    write(&files.certificate, &made.certificate)?;
-    write_secret(&files.private_key, made.private_key.as_bytes(), 0o600)
+    // Other users need the CA, whatever the umask says.
+    for (name, (pem, mode)) in NAMES.iter().zip(made.iter().zip([0o644, 0o644, 0o600])) {
+        write_new(directory, name, pem.as_bytes(), mode)
+            .map_err(|error| cannot("write a certificate", &directory.path().join(name), &error))?;
+    }
+    Ok(())
 }
 
-struct Certificates {
-    ca: String,
-    certificate: String,
-    private_key: String,
-}
-
-fn certificates(from: OffsetDateTime, until: OffsetDateTime) -> Result<Certificates, rcgen::Error> {
+fn certificates(from: OffsetDateTime, until: OffsetDateTime) -> Result<[String; 3], rcgen::Error> {
     let dated = |mut params: CertificateParams, name: &str| {
         params.distinguished_name.push(DnType::CommonName, name);
         (params.not_before, params.not_after) = (from, until);
@@ -78,5 +71,5 @@ fn certificates(from: OffsetDateTime, until: OffsetDateTime) -> Result<Certifica
     leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     let key = KeyPair::generate()?;
     let certificate = leaf.signed_by(&key, &issuer)?.pem();
-    Ok(Certificates { ca: ca_pem, certificate, private_key: key.serialize_pem() })
+    Ok([ca_pem, certificate, key.serialize_pem()])
 }

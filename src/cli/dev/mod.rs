@@ -3,44 +3,30 @@
 //! No other command stores the texts of API keys. This one stores them in a file of mode 0600, so
 //! that a restart prints the same keys.
 
-pub(in crate::cli) mod certificate;
-mod home;
-pub(in crate::cli) mod preload;
-mod ready;
-mod renew;
-mod threeds_sdk;
+pub mod certificate;
+pub mod clock;
+pub mod preload;
 
+use std::ffi::OsStr;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::app::{ApplicationDraft, FirstKey, TenantChange, TenantDraft, Vault, Write};
-use crate::bounds::{
-    AUDIT_RETENTION_DAYS, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, DISK_FLOOR_BYTES,
-    REENCRYPT_PER_SECOND, THREEDS_RETENTION,
+use crate::bounds::THREEDS_SDK_BYTES_MAX;
+use crate::cli::command::command;
+use crate::cli::dev::certificate::{CertificateFiles, NAMES};
+use crate::cli::serve::run::{ListenAddresses, ServerMode, run};
+use crate::cli::support::{
+    DEV_URL, Exit, Failure, VaultHome, block_on, cannot, complain, make_directory, open_vault,
+    or_close, over_database, quotas, read_threeds, read_whole, refused, say, switch, write_new,
 };
-use crate::cli::commands::DevCommand;
-use crate::cli::dev::certificate::CertificateFiles;
-use crate::cli::dev::home::{home, link_url};
-use crate::cli::dev::ready::{json_line, text};
-use crate::cli::dev::threeds_sdk::serve_sdk;
-use crate::cli::serve::run::{ServerMode, run};
-use crate::cli::support::arguments::{quotas, switch};
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{cannot, refused};
-use crate::cli::support::files::{make_directory, restrict, write_secret};
-use crate::cli::support::master_key_file::make_master_key;
-use crate::cli::support::open_vault;
-use crate::cli::support::output::{complain, say};
-use crate::cli::support::runtime::block_on;
-use crate::cli::support::settings::read_threeds;
-use crate::cli::support::vault_home::{VaultHome, dev_url};
 use crate::clock::Clock;
-use crate::config::{
-    self, AuditReads, Config, EngineSettings, MasterKeySource, OutboundSettings, Switch,
-};
+use crate::config::{self, Config, MasterKeySource, OutboundSettings, Switch, UrlSource};
+use crate::crypto::{MasterKey, Random};
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
 use crate::domain::container::Container;
@@ -50,23 +36,68 @@ use crate::domain::permission::Permission;
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::web_origin::AllowedOrigins;
+use crate::files::{Directory, NamedFile};
+use crate::http::set_threeds_sdk;
+use crate::limits::Network;
 use crate::log::RequestLines;
 use crate::operator::ClockControl;
 use crate::outbound::Scope;
 use crate::server::Hsts;
 use crate::store::{CvcKeys, Store};
 
+command! {
+    #[expect(clippy::doc_markdown, reason = "these are help texts, shown as they are")]
+    /// Start a vault for trying and testing. Creates what it needs: keys, certificate, tenant.
+    "dev" DevCommand {
+        /// directory of the vault; created on first use (default ./strongroom-dev)
+        data: PathBuf = option(default = "PathBuf::from(\"strongroom-dev\")"),
+        /// address and port to listen on; port 0 selects a free port (default 127.0.0.1:8443)
+        listen: String = option(default = "String::from(\"127.0.0.1:8443\")"),
+        /// type of the tenant that is created on first use: test or production (default test)
+        tenant_type: Option<String> = option,
+        /// the published rate limits: on or off (default on)
+        rate_limits: String = option(default = "String::from(\"on\")"),
+        /// a quota of the tenant as NAME=VALUE, such as tokenize_limit=100; may be repeated
+        quota: Vec<String> = option,
+        /// a file with the threeds section of the settings, which names directory servers for
+        /// production tenants
+        threeds: Option<PathBuf> = option,
+        /// the bundle of the published browser SDK for 3-D Secure, such as
+        /// node_modules/@basis-theory/web-threeds/dist/bundle/index.js, for the page /examples/checkout
+        threeds_sdk: Option<PathBuf> = option,
+        /// a PEM file with the certificate authorities of destinations such as proxies call, in place
+        /// of the system's
+        outbound_ca: Option<PathBuf> = option,
+        /// a network of reverse proxies, such as 10.0.0.0/8, whose X-Forwarded-For header gives the
+        /// client's address; may be repeated
+        trusted_proxy: Vec<Network> = option,
+        /// a file with the URL of a PostgreSQL database for the vault's rows, instead of a data file; with
+        /// mode 0600 or 0400
+        engine_url_file: Option<PathBuf> = option,
+        /// stop the clock at the time of the start; only `dev-clock advance` moves it
+        stop_clock: bool = switch,
+        /// print one line of JSON when ready, instead of text
+        json: bool = switch,
+    } => |it| dev(&it)
+}
+
+/// The master key, the texts of the API keys, and a file that exists during the first start. Files
+/// are removed only if the last one exists, because a directory without it may hold a real vault.
+const MASTER_KEY: &str = "master.key";
+const KEYS: &str = "keys.json";
+const MARKER: &str = "dev.unfinished";
+
 /// The tenant of a development directory, as the file of keys stores it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::cli) struct DevTenant {
-    pub(in crate::cli) tenant_id: String,
+pub struct DevTenant {
+    pub tenant_id: String,
     tenant_type: String,
-    pub(in crate::cli) keys: DevKeys,
+    pub keys: DevKeys,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::cli) struct DevKeys {
-    pub(in crate::cli) private: String,
+pub struct DevKeys {
+    pub private: String,
     public: String,
     management: String,
 }
@@ -82,7 +113,7 @@ impl DevKeys {
     }
 }
 
-pub(in crate::cli) fn dev(command: &DevCommand) -> Result<(), Failure> {
+fn dev(command: &DevCommand) -> Result<(), Failure> {
     let listen: SocketAddr = command.listen.parse().map_err(|error| {
         Failure::new(Exit::Usage, "--listen takes an address and a port")
             .why(error)
@@ -92,21 +123,22 @@ pub(in crate::cli) fn dev(command: &DevCommand) -> Result<(), Failure> {
     let wanted = command.tenant_type.as_deref().map(tenant_kind).transpose()?;
     let quotas = quotas(&command.quota)?;
     let threeds = command.threeds.as_deref().map(read_threeds).transpose()?;
-    command.threeds_sdk.as_deref().map(serve_sdk).transpose()?;
+    if let Some(path) = &command.threeds_sdk {
+        let too_large = Failure::new(Exit::Usage, "the 3-D Secure SDK is too large");
+        let most = THREEDS_SDK_BYTES_MAX;
+        set_threeds_sdk(read_whole("the 3-D Secure SDK", path, most, too_large)?);
+    }
     let files = CertificateFiles::of(&command.data);
     let home = home(command)?;
     let clock = if command.stop_clock { Clock::stopped() } else { Clock::new() };
-    let (vault, tenant) = open_or_make(&home, &files, wanted, clock)?;
-    if let Err(failure) = set_quotas(&vault, &tenant, quotas) {
-        vault.close();
-        return Err(failure);
-    }
+    let (vault, tenant) = open_or_make(&home, wanted, clock)?;
+    let (vault, ()) = or_close(set_quotas(&vault, &tenant, quotas), vault)?;
     let config = Config {
         rate_limits: if limits { Switch::On } else { Switch::Off },
         trusted_proxies: command.trusted_proxy.clone(),
         engine: home.engine,
         outbound: OutboundSettings { allow: Vec::new(), ca_file: command.outbound_ca.clone() },
-        ..settings(&command.data, listen, &files, threeds)
+        ..settings(&command.data, listen, &files, threeds)?
     };
     // A browser would apply HSTS to every port of this machine.
     let hsts = Hsts::LeftOut;
@@ -127,7 +159,7 @@ pub(in crate::cli) fn dev(command: &DevCommand) -> Result<(), Failure> {
         if command.json {
             say(&json_line(&ready, &ca, &tenant));
         } else {
-            say(&text(ready.address, &ca, &tenant));
+            say(&ready_text(ready.address, &ca, &tenant));
         }
         Ok(())
     })
@@ -139,45 +171,33 @@ fn settings(
     listen: SocketAddr,
     files: &CertificateFiles,
     threeds: Option<config::ThreedsSettings>,
-) -> Config {
-    Config {
+) -> Result<Config, Failure> {
+    // The mistakes are the settings without a default, which follow here.
+    let (defaults, _) = Config::parse_all("").map_err(|invalid| {
+        Failure::new(Exit::Software, "the settings have no defaults").why(invalid)
+    })?;
+    Ok(Config {
         data_directory: directory.to_path_buf(),
         listen: vec![listen],
         certificate: files.certificate.clone(),
         private_key: files.private_key.clone(),
         master_key: MasterKeySource::File(master_key_path(directory)),
-        engine: EngineSettings::Local,
-        bin_file: None,
-        trusted_proxies: Vec::new(),
-        rate_limits: Switch::On,
-        deprecated_operations: Switch::On,
         request_lines: RequestLines::Off,
-        audit_reads: AuditReads::Batched,
-        audit_retention_days: AUDIT_RETENTION_DAYS,
-        deprecated: Vec::new(),
-        connections_max: CONNECTIONS_MAX,
-        connections_per_address_max: CONNECTIONS_PER_ADDRESS_MAX,
-        reencrypt_per_second: REENCRYPT_PER_SECOND,
-        archive: None,
-        backup: None,
-        disk_floor_bytes: DISK_FLOOR_BYTES,
-        operator_listen: None,
-        outbound: OutboundSettings::default(),
         pages: PageGroups::all(),
-        threeds: threeds
-            .unwrap_or(config::ThreedsSettings { retention: THREEDS_RETENTION, directory: None }),
-    }
+        threeds: threeds.unwrap_or(defaults.threeds),
+        ..defaults
+    })
 }
 
-pub(in crate::cli) fn master_key_path(directory: &Path) -> PathBuf {
-    directory.join("master.key")
+pub fn master_key_path(directory: &Path) -> PathBuf {
+    directory.join(MASTER_KEY)
 }
 
-pub(in crate::cli) fn tenant_path(directory: &Path) -> PathBuf {
-    directory.join("keys.json")
+pub fn tenant_path(directory: &Path) -> PathBuf {
+    directory.join(KEYS)
 }
 
-pub(in crate::cli) fn read_tenant(directory: &Path) -> Result<DevTenant, Failure> {
+pub fn read_tenant(directory: &Path) -> Result<DevTenant, Failure> {
     let path = tenant_path(directory);
     let bytes = std::fs::read(&path).map_err(|error| {
         cannot("read the keys of this directory", &path, &error)
@@ -195,13 +215,17 @@ pub(in crate::cli) fn read_tenant(directory: &Path) -> Result<DevTenant, Failure
 /// and is made again: its keys were never printed.
 fn open_or_make(
     home: &VaultHome,
-    files: &CertificateFiles,
     wanted: Option<TenantKind>,
     clock: Clock,
 ) -> Result<(Vault, DevTenant), Failure> {
     let directory = home.directory.as_path();
     let master = MasterKeySource::File(master_key_path(directory));
+    let entered = || {
+        let opened = Directory::open(directory);
+        opened.map_err(|error| cannot("enter the directory", directory, &error))
+    };
     if tenant_path(directory).exists() {
+        let entered = entered()?;
         let tenant = read_tenant(directory)?;
         if wanted.is_some_and(|kind| kind.as_str() != tenant.tenant_type) {
             return Err(Failure::new(
@@ -213,68 +237,58 @@ fn open_or_make(
             .try_this("omit --tenant-type, or use another --data directory"));
         }
         let vault = open_vault::open(home, &master, clock)?;
-        return renew::unless_there(vault, directory, tenant);
+        return or_close(current(&vault, &entered, tenant), vault);
     }
     make_directory(directory)?;
-    clear_unfinished(directory, files)?;
-    link_url(home)?;
-    make_master_key(&master_key_path(directory))?;
-    certificate::make(files, clock.now())?;
+    let entered = entered()?;
+    let marker = clear_unfinished(&entered)?;
+    link_url(home, &entered)?;
+    let write = |name: &str, bytes: &[u8], mode| {
+        let written = write_new(&entered, name, bytes, mode);
+        written.map_err(|error| cannot("write a secret to its file", &directory.join(name), &error))
+    };
+    write(MASTER_KEY, MasterKey::generate(&Random::new()).expose().as_bytes(), 0o400)?;
+    certificate::make(&entered, clock.now())?;
     let vault = open_vault::create(home, &master, clock)?;
     let made = block_on(make_tenant(&vault, wanted.unwrap_or(TenantKind::Test)));
-    match made.and_then(|tenant| {
-        let bytes = serde_json::to_vec_pretty(&tenant)
-            .map_err(|error| Failure::new(Exit::Software, "cannot encode the keys").why(error))?;
-        write_secret(&tenant_path(directory), &bytes, 0o600)?;
-        std::fs::remove_file(marker(directory))
-            .map_err(|error| cannot("finish the first start", directory, &error))?;
+    let made = made.and_then(|tenant| {
+        write(KEYS, &encode(&tenant)?, 0o600)?;
+        marker.remove().map_err(|error| cannot("finish the first start", directory, &error))?;
         Ok(tenant)
-    }) {
-        Ok(tenant) => Ok((vault, tenant)),
-        Err(failure) => {
-            vault.close();
-            Err(failure)
-        }
-    }
+    });
+    or_close(made, vault)
 }
 
-/// A file that exists during the first start. Files are removed only if it exists, because a
-/// directory without it may hold a real vault.
-fn marker(directory: &Path) -> PathBuf {
-    directory.join("dev.unfinished")
+fn encode(tenant: &DevTenant) -> Result<Vec<u8>, Failure> {
+    serde_json::to_vec_pretty(tenant)
+        .map_err(|error| Failure::new(Exit::Software, "cannot encode the keys").why(error))
 }
 
 /// Removes the files of an interrupted first start, and refuses a directory with any other file.
-fn clear_unfinished(directory: &Path, files: &CertificateFiles) -> Result<(), Failure> {
-    let ours = [
-        &directory.join(Store::FILE),
-        &Store::unfinished(directory),
-        &directory.join(CvcKeys::FILE),
-        &dev_url(directory),
-        &master_key_path(directory),
-        &files.ca,
-        &files.certificate,
-        &files.private_key,
-    ];
-    let marker = marker(directory);
-    let unreadable = |error: io::Error| cannot("read the directory", directory, &error);
-    let entries = std::fs::read_dir(directory).map_err(unreadable)?;
-    let left = entries.map(|entry| entry.map(|it| it.path())).collect::<io::Result<Vec<_>>>();
-    let mut left = left.map_err(unreadable)?;
-    left.retain(|path| *path != marker);
-    if let Some(path) = left.iter().find(|path| !marker.exists() || !ours.contains(path)) {
-        return Err(Failure::new(Exit::Data, "this directory was not made by strongroom dev")
-            .file(path)
-            .try_this("give --data a directory that does not exist yet"));
+/// Returns the marker.
+fn clear_unfinished(directory: &Directory) -> Result<NamedFile, Failure> {
+    let path = directory.path();
+    let failed = |error: io::Error| cannot("read the directory", path, &error);
+    let unfinished = Store::unfinished(path);
+    let ours = [Store::FILE, CvcKeys::FILE, DEV_URL, MASTER_KEY].into_iter().chain(NAMES);
+    let ours: Vec<_> = ours.map(OsStr::new).chain(unfinished.file_name()).collect();
+    let marker = directory.hold(MARKER).map_err(failed)?;
+    let mut left = Vec::new();
+    for name in directory.names().map_err(failed)?.iter().filter(|name| *name != MARKER) {
+        if marker.is_none() || !ours.contains(&name.as_os_str()) {
+            return Err(Failure::new(Exit::Data, "this directory was not made by strongroom dev")
+                .file(&path.join(name))
+                .try_this("give --data a directory that does not exist yet"));
+        }
+        left.extend(directory.pin(name).map_err(failed)?);
     }
-    for path in &left {
-        std::fs::remove_file(path)
-            .map_err(|error| cannot("remove an unfinished file", path, &error))?;
+    for file in left {
+        file.remove().map_err(|error| cannot("remove an unfinished file", &file.path(), &error))?;
     }
-    if !marker.exists() {
-        write_secret(&marker, b"", 0o600)?;
-    }
-    restrict(directory, 0o700)
+    let marker = marker.map_or_else(|| write_new(directory, MARKER, b"", 0o600), Ok);
+    let marker = marker.map_err(|error| cannot("write to the directory", path, &error))?;
+    directory.set_mode(0o700).map_err(|error| cannot("set the mode of a file", path, &error))?;
+    Ok(marker)
 }
 
 async fn make_tenant(vault: &Vault, kind: TenantKind) -> Result<DevTenant, Failure> {
@@ -284,7 +298,7 @@ async fn make_tenant(vault: &Vault, kind: TenantKind) -> Result<DevTenant, Failu
         threeds: Threeds::Enabled,
         quotas: Quotas::default(),
     };
-    let tenant = vault.access().create_tenant(draft).await.map_err(|error| refused(&error))?;
+    let tenant = vault.access().create_tenant(draft).await?;
     let mut texts = Vec::new();
     for kind in [ApplicationKind::Private, ApplicationKind::Public, ApplicationKind::Management] {
         let draft = ApplicationDraft {
@@ -294,11 +308,8 @@ async fn make_tenant(vault: &Vault, kind: TenantKind) -> Result<DevTenant, Failu
             allowed_origins: AllowedOrigins::default(),
             key: FirstKey::Made,
         };
-        let made = vault
-            .access()
-            .create_application(tenant.id, &draft, None, &Write::plain())
-            .await
-            .map_err(|error| refused(&error))?;
+        let made =
+            vault.access().create_application(tenant.id, &draft, None, &Write::plain()).await?;
         let (_, key) = made.outcome;
         texts.extend(key.map(|new| String::from(new.text.expose())));
     }
@@ -368,9 +379,128 @@ fn tenant_kind(text: &str) -> Result<TenantKind, Failure> {
         .ok_or_else(|| Failure::new(Exit::Usage, "--tenant-type takes test or production"))
 }
 
+/// The directory, and the database of the flag or of an earlier start.
+fn home(command: &DevCommand) -> Result<VaultHome, Failure> {
+    let found = VaultHome::without_settings(&command.data);
+    let Some(file) = &command.engine_url_file else { return Ok(found) };
+    let file = std::path::absolute(file)
+        .map_err(|error| cannot("find the URL of the database", file, &error))?;
+    if found.is_local() && tenant_path(&command.data).exists() {
+        return Err(Failure::new(Exit::Data, "the vault of this directory has a data file")
+            .file(&command.data)
+            .try_this("omit --engine-url-file, or use another --data directory"));
+    }
+    Ok(VaultHome { engine: over_database(file), ..found })
+}
+
+/// Leaves a link to the file of the URL for the commands on this directory, which has no settings.
+fn link_url(home: &VaultHome, directory: &Directory) -> Result<(), Failure> {
+    let Some(UrlSource::File(file)) = home.engine.postgres().map(|it| &it.url) else {
+        return Ok(());
+    };
+    directory.symlink(file, DEV_URL).map_err(|error| {
+        cannot("name the database in the directory", &directory.path().join(DEV_URL), &error)
+    })
+}
+
+/// The tenant of the file of keys, or a new one of the same type if it was deleted. The file is
+/// replaced whole, since `dev` reads it at every start.
+fn current(vault: &Vault, directory: &Directory, tenant: DevTenant) -> Result<DevTenant, Failure> {
+    let all = vault.access().list_tenants()?;
+    if all.iter().any(|it| it.id.to_string() == tenant.tenant_id) {
+        return Ok(tenant);
+    }
+    let kind = TenantKind::parse(&tenant.tenant_type).unwrap_or(TenantKind::Test);
+    let made = block_on(make_tenant(vault, kind))?;
+    replace_keys(directory, &encode(&made)?).map_err(|error| {
+        cannot("replace the file of keys", &directory.path().join(KEYS), &error)
+    })?;
+    Ok(made)
+}
+
+fn replace_keys(directory: &Directory, bytes: &[u8]) -> io::Result<()> {
+    const NEW: &str = "keys.json.new";
+    let old = directory.hold(KEYS)?.ok_or(io::ErrorKind::NotFound)?;
+    // A start that was killed may have left this file.
+    directory.hold(NEW)?.map_or(Ok(()), |left| left.remove())?;
+    write_new(directory, NEW, bytes, 0o600)?.replace(&old)
+}
+
+fn json_line(ready: &ListenAddresses, ca: &Path, tenant: &DevTenant) -> String {
+    // Formatted by hand to keep the order of the members, for people who read it.
+    let quoted = |text: &str| json!(text).to_string();
+    let results = ready.results.map(|address| quoted(&format!("https://{address}")));
+    let results = results.map(|url| format!(r#","results":{url}"#)).unwrap_or_default();
+    format!(
+        r#"{{"ready":true,"url":{}{results},"ca":{},"tenant_id":{},"keys":{{"private":{},"public":{},"management":{}}}}}"#,
+        quoted(&format!("https://{}", ready.address)),
+        quoted(&ca.display().to_string()),
+        quoted(&tenant.tenant_id),
+        quoted(&tenant.keys.private),
+        quoted(&tenant.keys.public),
+        quoted(&tenant.keys.management),
+    )
+}
+
+fn ready_text(address: SocketAddr, ca: &Path, tenant: &DevTenant) -> String {
+    let (ca, keys) = (ca.display(), &tenant.keys);
+    let url = format!("https://{address}");
+    format!(
+        "Strongroom is ready.\n\n  url          {url}\n  CA file      {ca}\n  tenant       {} \
+         ({})\n  private key  {}\n  public key   {}\n  management   {}\n\nStore a value:\n\n  curl \
+         --cacert '{ca}' '{url}/tokens' -H 'BT-API-KEY: {}' -H 'Content-Type: application/json' \
+         -d '{{\"type\":\"token\",\"data\":\"a secret\"}}'\n\nRead it back (put the id of the answer \
+         in place of ID):\n\n  curl --cacert '{ca}' '{url}/tokens/ID' -H 'BT-API-KEY: {}'\n\nA shop's \
+         checkout with card fields:\n\n  {url}/examples/checkout#key={}\n\nStop with Ctrl-C; \
+         start again with the same command.",
+        tenant.tenant_id,
+        tenant.tenant_type,
+        keys.private,
+        keys.public,
+        keys.management,
+        keys.private,
+        keys.private,
+        keys.public,
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_vault_that_took_the_place_of_an_unfinished_directory_stays() {
+        let name = format!("strongroom-dev-clear-{}", std::process::id());
+        let place = std::env::temp_dir().join(name);
+        let (here, away) = (place.join("here"), place.join("away"));
+        let names = [MARKER, MASTER_KEY, Store::FILE];
+        let fill = |directory: &Path| {
+            fs::create_dir_all(directory).unwrap();
+            for name in names {
+                fs::write(directory.join(name), name).unwrap();
+            }
+        };
+        fill(&here);
+        let directory = Directory::open(&here).unwrap();
+        fs::rename(&here, &away).unwrap();
+        fill(&here);
+        let marker = clear_unfinished(&directory).unwrap();
+        assert_eq!(directory.names().unwrap(), [MARKER]);
+        assert_eq!(fs::read_dir(&away).unwrap().count(), 1);
+        for name in names {
+            assert_eq!(fs::read_to_string(here.join(name)).unwrap(), name);
+        }
+        // A file that is not of an interrupted start is refused, and nothing is removed.
+        fs::write(away.join("precious"), "").unwrap();
+        fs::write(away.join(MASTER_KEY), "").unwrap();
+        assert_eq!(clear_unfinished(&directory).unwrap_err().exit, Exit::Data);
+        marker.remove().unwrap();
+        fs::remove_file(away.join("precious")).unwrap();
+        assert_eq!(clear_unfinished(&directory).unwrap_err().exit, Exit::Data);
+        assert!(away.join(MASTER_KEY).exists());
+        fs::remove_dir_all(&place).unwrap();
+    }
 
     #[test]
     fn an_application_without_a_key_is_a_failure_and_not_an_empty_key() {
@@ -379,5 +509,26 @@ mod tests {
         for count in [0, 2, 4] {
             assert_eq!(keys(count).unwrap_err().exit, Exit::Software);
         }
+    }
+
+    #[test]
+    fn the_keys_of_a_directory_that_took_the_place_of_the_vaults_stay() {
+        let name = format!("strongroom-dev-keys-{}", std::process::id());
+        let place = std::env::temp_dir().join(name);
+        let (here, away) = (place.join("here"), place.join("away"));
+        fs::create_dir_all(&here).unwrap();
+        fs::write(here.join(KEYS), "deleted tenant").unwrap();
+        let directory = Directory::open(&here).unwrap();
+        fs::rename(&here, &away).unwrap();
+        fs::create_dir(&here).unwrap();
+        for name in [KEYS, "keys.json.new"] {
+            fs::write(here.join(name), "other vault").unwrap();
+        }
+        replace_keys(&directory, b"new tenant").unwrap();
+        assert_eq!(fs::read(away.join(KEYS)).unwrap(), b"new tenant");
+        for name in [KEYS, "keys.json.new"] {
+            assert_eq!(fs::read(here.join(name)).unwrap(), b"other vault");
+        }
+        fs::remove_dir_all(&place).unwrap();
     }
 }

@@ -8,14 +8,9 @@ use serde_json::{Value, json};
 
 use crate::app::{TokenDraft, Vault, Write, WriteOutcome};
 use crate::bounds::BATCH_CHANGES_MAX;
-use crate::cli::commands::DevPreloadCommand;
+use crate::cli::command::command;
 use crate::cli::dev::{master_key_path, read_tenant};
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::refused;
-use crate::cli::support::membership::as_member;
-use crate::cli::support::open_vault;
-use crate::cli::support::output::say;
-use crate::cli::support::vault_home::VaultHome;
+use crate::cli::support::{Exit, Failure, VaultHome, as_member, open_vault, refused, say};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::domain::key_text::KeyText;
@@ -24,6 +19,19 @@ use crate::domain::token_type::TokenType;
 use crate::http::created_token;
 use crate::secret::Secret;
 use crate::server::tasks::Tasks;
+use std::path::PathBuf;
+
+command! {
+    /// Fill a stopped development vault with tokens, for benchmarks. Prints some of their ids.
+    "dev-preload" DevPreloadCommand {
+        /// directory that `strongroom dev` made (default ./strongroom-dev)
+        data: PathBuf = option(default = "PathBuf::from(\"strongroom-dev\")"),
+        /// number of tokens to create
+        tokens: u64 = option,
+        /// content of the tokens: token (a short text) or card (default token)
+        kind: String = option(default = "String::from(\"token\")"),
+    } => |it| preload(&it)
+}
 
 /// The number of ids to print, spread evenly over all tokens.
 const SAMPLE: u64 = 100_000;
@@ -32,7 +40,7 @@ const CARDS_OF_CUSTOMER: u64 = 4;
 /// Values of the metadata entry that many cards share.
 const CHANNELS: u64 = 4;
 
-pub(in crate::cli) fn preload(command: &DevPreloadCommand) -> Result<(), Failure> {
+fn preload(command: &DevPreloadCommand) -> Result<(), Failure> {
     let value = match command.kind.as_str() {
         "token" => Sample::Text,
         "card" => Sample::Card,
@@ -83,7 +91,6 @@ async fn fill(vault: &Arc<Vault>, key: &str, tokens: u64, value: Sample) -> Resu
     failures.recv().await.map_or(Ok(()), Err)
 }
 
-/// The content of the tokens.
 #[derive(Clone, Copy)]
 enum Sample {
     Card,
@@ -131,13 +138,11 @@ fn card_number(number: u64) -> String {
 async fn create(vault: &Vault, key: &str, value: Sample, number: u64) -> Result<String, Failure> {
     let key = KeyText::parse(key)
         .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
-    let caller = vault.access().authenticate(&key).map_err(|error| refused(&error))?;
+    let caller = vault.access().authenticate(&key)?;
     let key = format!("preload {number}");
-    let guard = vault.idempotency().begin(&caller, "POST", "/tokens", &key).await;
-    let guard = guard.map_err(|error| refused(&error))?;
+    let guard = vault.idempotency().begin(&caller, "POST", "/tokens", &key).await?;
     let render = |written: &WriteOutcome| created_token(written);
     let write = Write { guard: Some(&guard), render: &render };
-    let created = vault.tokens(&caller).create(value.draft(number), &write).await;
-    let created = created.map_err(|error| refused(&error))?;
+    let created = vault.tokens(&caller).create(value.draft(number), &write).await?;
     Ok(created.outcome.shown.token.public_id())
 }

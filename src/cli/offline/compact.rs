@@ -5,20 +5,23 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::app::VaultFailure;
-use crate::cli::commands::CompactCommand;
-use crate::cli::commands::vault::VaultCommand as _;
-use crate::cli::support::failure::Failure;
-use crate::cli::support::failure_texts::explain;
-use crate::cli::support::files::check_directory;
-use crate::cli::support::open_vault::catch_damage;
-use crate::cli::support::output::{say, show_json};
-use crate::cli::support::progress::{Label, ProgressBar, Unit};
+use crate::cli::command::{OnVault as _, command};
+use crate::cli::support::{
+    Failure, Form, Label, ProgressBar, Unit, catch_damage, check_directory, explain, tell,
+};
 use crate::clock::Clock;
 use crate::domain::duration;
 use crate::domain::size;
 use crate::store::{CompactSummary, Store};
+use std::path::PathBuf;
 
-pub(in crate::cli) fn compact(command: &CompactCommand) -> Result<(), Failure> {
+command! {
+    /// Return the free space inside the data file of a stopped vault to the disk, as after a rotation of
+    /// the keys or the deletion of many tokens.
+    "compact" CompactCommand on vault {} => |it| compact(&it)
+}
+
+fn compact(command: &CompactCommand) -> Result<(), Failure> {
     let clock = Clock::new();
     let start = clock.now();
     let home = command.vault()?.home;
@@ -32,20 +35,21 @@ pub(in crate::cli) fn compact(command: &CompactCommand) -> Result<(), Failure> {
     let CompactSummary { before_bytes, after_bytes } =
         compacted.map_err(|failure| explain(VaultFailure::File(failure), directory))?;
     let took = clock.now().since(start);
-    if command.json() {
-        show_json(&json!({
+    let facts = || {
+        json!({
             "data_file": directory.join(Store::FILE).display().to_string(),
             "before_bytes": before_bytes,
             "after_bytes": after_bytes,
             "took_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        }));
-        return Ok(());
-    }
-    say(&format!(
-        "The data file is compacted.\n  before:  {}\n  after:   {}\n  took:    {}",
-        size::render(before_bytes),
-        size::render(after_bytes),
-        duration::render(took)
-    ));
+        })
+    };
+    let [before, after] = [before_bytes, after_bytes].map(size::render);
+    let text = || {
+        let took = duration::render(took);
+        format!(
+            "The data file is compacted.\n  before:  {before}\n  after:   {after}\n  took:    {took}"
+        )
+    };
+    tell(Form::of(command.json()), facts, text);
     Ok(())
 }

@@ -1,10 +1,9 @@
 //! Commands that work on a vault whose server is stopped, and on files.
 
-pub(in crate::cli) mod compact;
-pub(in crate::cli) mod recover;
-pub(in crate::cli) mod restore;
-pub(in crate::cli) mod shares;
-pub(in crate::cli) mod standby;
-mod standby_keys;
-mod standby_watch;
-pub(in crate::cli) mod verify;
+pub mod compact;
+pub mod recover;
+pub mod restore;
+pub mod shares;
+pub mod standby;
+pub mod timeline;
+pub mod verify;

@@ -6,25 +6,43 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::app::ChainWord;
-use crate::cli::commands::KeyRecover;
+use crate::cli::command::command;
 use crate::cli::offline::shares::{read_share, read_typed, unreadable};
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{explain_backup, storage};
-use crate::cli::support::files::write_secret;
-use crate::cli::support::open_vault::{self, catch_damage};
-use crate::cli::support::order::{done, with_space};
-use crate::cli::support::output::{complain, say, show_json};
-use crate::cli::support::vault_home::VaultHome;
-use crate::cli::support::vault_place::VaultPlace;
+use crate::cli::support::{
+    Exit, Failure, Form, VaultHome, VaultPlace, accepted, ask_server, catch_damage, complain,
+    explain_backup, open_vault, refuse_without_space, storage, tell, write_secret,
+};
 use crate::clock::Clock;
 use crate::crypto::{InvalidShare, MasterKey, Share};
 use crate::domain::hex;
 use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
-use crate::operator::{Command, CommandAnswer, CommandExchange, ask};
+use crate::operator::{Command, CommandExchange, ask};
 use crate::secret::Secret;
 use crate::store::backup::{InvalidBackup, Reader};
 use crate::store::{Table, meta};
+
+command! {
+    /// Recover the file of the master key from recovery shares.
+    "recover" KeyRecover {
+        /// a file with a share; may be repeated. Without this option, shares are read from standard
+        /// input, one per line
+        share: Vec<PathBuf> = option,
+        /// file for the key; no file is overwritten
+        out: PathBuf = option,
+        /// settings file of the vault, to check that the key belongs to it (default:
+        /// $STRONGROOM_CONFIG, else /etc/strongroom/strongroom.toml)
+        config: Option<PathBuf> = option,
+        /// data directory of the vault, instead of the one in the settings
+        data: Option<PathBuf> = option,
+        /// a backup of the vault, to check that the key belongs to it
+        backup: Option<PathBuf> = option,
+        /// write the key without checking that it is the right one
+        unchecked: bool = switch,
+        /// print JSON
+        json: bool = switch,
+    } => |it| recover(&it)
+}
 
 const CHAIN_DIFFERS: &str = "strongroom: warning: the hashes of these shares in the data file \
                              differ from those in its audit chain; run strongroom audit verify";
@@ -36,12 +54,12 @@ const HASHES_DIFFER: &str = "strongroom: warning: these shares give the right ke
                              not match the recorded hashes; someone changed the text of a share \
                              or the hashes";
 
-pub(in crate::cli) fn recover(command: &KeyRecover) -> Result<(), Failure> {
+fn recover(command: &KeyRecover) -> Result<(), Failure> {
     let check = KeyCheck::of(command)?;
     let shares = if command.share.is_empty() {
         read_typed()?
     } else {
-        command.share.iter().map(read_share).collect::<Result<_, _>>()?
+        command.share.iter().map(|path| read_share(path)).collect::<Result<_, _>>()?
     };
     refuse_other_set(&command.share, &shares)?;
     let known = shares.first().map(|first| check.share_set(first)).transpose()?.flatten();
@@ -59,11 +77,11 @@ pub(in crate::cli) fn recover(command: &KeyRecover) -> Result<(), Failure> {
     };
     write_secret(&command.out, text.expose().as_bytes(), 0o400)?;
     let file = command.out.display();
-    if command.json {
-        show_json(&json!({"file": file.to_string(), "checked_with": check.name()}));
-    } else {
-        say(&format!("The master key is recovered; {checked}.\n  file:  {file}"));
-    }
+    tell(
+        Form::of(command.json),
+        || json!({"file": file.to_string(), "checked_with": check.name()}),
+        || format!("The master key is recovered; {checked}.\n  file:  {file}"),
+    );
     Ok(())
 }
 
@@ -91,12 +109,9 @@ fn combine(shares: &[Share], check: &KeyCheck) -> Result<(Secret<String>, &'stat
     Ok((text, checked))
 }
 
-/// The means to check the recovered key.
 enum KeyCheck {
     Backup(PathBuf),
-    /// The operator gave --unchecked.
     Nothing,
-    /// This vault.
     Vault(VaultHome),
 }
 
@@ -115,15 +130,8 @@ impl KeyCheck {
             (_, None, false) => {
                 let (config, data) = (command.config.as_deref(), command.data.as_deref());
                 let place = VaultPlace::find(config, data, None);
-                let place = place.map_err(|failure| match failure.exit {
-                    Exit::Usage => nothing_to_check_with(),
-                    Exit::Success
-                    | Exit::Data
-                    | Exit::Unavailable
-                    | Exit::Software
-                    | Exit::Storage
-                    | Exit::Permission
-                    | Exit::Config => failure,
+                let place = place.map_err(|failure| {
+                    if failure.exit == Exit::Usage { nothing_to_check_with() } else { failure }
                 })?;
                 Ok(Self::Vault(place.home))
             }
@@ -203,13 +211,10 @@ fn known_to_backup(path: &Path, set: [u8; 4]) -> Result<Option<ShareSet>, Failur
 /// Asks the running server, or reads the hashes from the file, where they are in clear.
 fn known_to_vault(home: &VaultHome, share: &Share) -> Result<Option<ShareSet>, Failure> {
     let directory = &home.directory;
-    match ask(directory, &Command::MasterShareSet { set: share.set() }) {
-        CommandExchange::Answered(CommandAnswer::Done(result)) => {
-            Ok(parse(&result, share.set_bytes()))
-        }
-        CommandExchange::Answered(CommandAnswer::ReadOnly { .. } | CommandAnswer::Refused(_))
-        | CommandExchange::Failed(_) => Ok(None),
-        CommandExchange::NoServer => catch_damage(directory, || {
+    match ask_server(directory, &Command::MasterShareSet { set: share.set() }) {
+        Ok(Some(result)) => Ok(parse(&result, share.set_bytes())),
+        Err(_) => Ok(None),
+        Ok(None) => catch_damage(directory, || {
             // The later check of the key reports a file that does not open.
             let Ok(store) = home.place()?.open(&Clock::new()) else { return Ok(None) };
             let known = store.snapshot().and_then(|it| meta::share_set(&it, share.set_bytes()));
@@ -233,40 +238,24 @@ fn parse(result: &Value, set: [u8; 4]) -> Option<ShareSet> {
 /// Asks the running server for the id of its key, or opens the data file with this key.
 fn compare(home: &VaultHome, key: MasterKey, set: [u8; 4]) -> Result<(), Failure> {
     let directory = &home.directory;
-    match ask(directory, &Command::MasterHandover) {
-        CommandExchange::Answered(CommandAnswer::Done(result)) => {
-            let own = result.get("master").and_then(Value::as_str);
-            if own == Some(hex::encode(key.check()).as_str()) {
-                Ok(())
-            } else {
-                Err(other_key(directory, "vault"))
-            }
-        }
-        CommandExchange::Answered(
-            answer @ (CommandAnswer::ReadOnly { .. } | CommandAnswer::Refused(_)),
-        ) => with_space(directory, answer).and_then(done).map(drop),
-        CommandExchange::Failed(_) | CommandExchange::NoServer => {
-            let opened = open_vault::open_with(home, key, Clock::new());
-            let vault = opened.map_err(|failure| match failure.exit {
-                Exit::Permission => other_key(directory, "vault"),
-                Exit::Success
-                | Exit::Usage
-                | Exit::Data
-                | Exit::Unavailable
-                | Exit::Software
-                | Exit::Storage
-                | Exit::Config => failure,
-            })?;
-            match vault.keys().share_set(set) {
-                Ok(Some((_, ChainWord::Differs))) => complain(CHAIN_DIFFERS),
-                Ok(_) => (),
-                // A damaged chain must not keep the operator from recovering the key.
-                Err(_) => complain(CHAIN_UNREADABLE),
-            }
-            vault.close();
-            Ok(())
-        }
+    if let CommandExchange::Answered(answer) = ask(directory, &Command::MasterHandover) {
+        let result = refuse_without_space(directory, answer).and_then(accepted)?;
+        let own = result.get("master").and_then(Value::as_str);
+        let is_own = own == Some(hex::encode(key.check()).as_str());
+        return if is_own { Ok(()) } else { Err(other_key(directory, "vault")) };
     }
+    let opened = open_vault::open_with(home, key, Clock::new());
+    let vault = opened.map_err(|failure| {
+        if failure.exit == Exit::Permission { other_key(directory, "vault") } else { failure }
+    })?;
+    match vault.keys().share_set(set) {
+        Ok(Some((_, ChainWord::Differs))) => complain(CHAIN_DIFFERS),
+        Ok(_) => (),
+        // A damaged chain must not keep the operator from recovering the key.
+        Err(_) => complain(CHAIN_UNREADABLE),
+    }
+    vault.close();
+    Ok(())
 }
 
 fn nothing_to_check_with() -> Failure {

@@ -2,39 +2,58 @@
 //! empty directory.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::app::VaultFailure;
-use crate::cli::commands::RestoreCommand;
+use crate::cli::command::command;
 use crate::cli::operate::backup::{manifest_json, manifest_text};
-use crate::cli::support::archive_keys::{explain_archive, read_keys, refused_pieces};
-use crate::cli::support::database_failures::explain_at;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{cannot, explain, explain_backup};
-use crate::cli::support::files::{give_to_owner, make_directory, restrict};
-use crate::cli::support::output::{complain, say, show_json};
-use crate::cli::support::progress::{Label, ProgressBar, Unit};
-use crate::cli::support::user::process_user;
-use crate::cli::support::vault_home::VaultHome;
-use crate::cli::support::vault_place::VaultPlace;
+use crate::cli::support::{
+    Exit, Failure, Label, ProgressBar, Unit, VaultHome, VaultPlace, cannot, complain, explain,
+    explain_archive, explain_at, explain_backup, give_to_owner, make_directory, process_user,
+    read_keys, refused_pieces, restrict, say, show_json, timeline,
+};
 use crate::clock::Clock;
 use crate::crypto::MasterKey;
 use crate::domain::duration;
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
+use crate::files::Directory;
 use crate::store::archive::{Reached, Replay};
 use crate::store::backup::{InvalidBackup, Reader};
 use crate::store::meta::Restoration;
 use crate::store::{RestoreFailure, Restored, Store, meta};
 
-pub(in crate::cli) fn restore(command: &RestoreCommand) -> Result<(), Failure> {
+command! {
+    /// Restore a vault's data file from a backup, in a directory that is empty or does not exist yet.
+    /// With --archive, also the changes after the backup, all of them or those until a time.
+    "restore" RestoreCommand on settings {
+        /// data directory, instead of the one in the settings
+        data: Option<PathBuf> = option,
+        /// master key file; a backup that was not written under it is refused. An archive needs it, or
+        /// --config. May be repeated if the master key was replaced
+        key: Vec<PathBuf> = option,
+        /// archive directory, whose changes after the backup are restored, too
+        archive: Option<PathBuf> = option,
+        /// the last time to restore, such as 2026-11-14T09:30:00Z; without it, everything
+        until: Option<String> = option,
+        /// the timeline to end with, if the archive has several that began from the one of the backup
+        timeline: Option<String> = option,
+        /// print JSON
+        json: bool = switch,
+        /// the backup
+        file: PathBuf = positional(arg_name = "FILE"),
+    } => |it| restore(&it)
+}
+
+fn restore(command: &RestoreCommand) -> Result<(), Failure> {
     let clock = Clock::new();
     let start = clock.now();
     let until = until(command)?;
+    let timeline = timeline(command.timeline.as_deref())?;
     let place = VaultPlace::find(command.config.as_deref(), command.data.as_deref(), None)?;
     let directory = place.directory();
     let mut backup =
@@ -43,12 +62,13 @@ pub(in crate::cli) fn restore(command: &RestoreCommand) -> Result<(), Failure> {
     check_origin(&backup, &keys, &command.file)?;
     let was_there = directory.exists();
     make_directory(directory)?;
+    let made = Directory::open(directory).ok().filter(|_| !was_there);
     if place.home.is_local() {
         refuse_occupied(directory)?;
     }
     let target = place.home.place()?;
     let archive = command.archive.as_deref();
-    let archive = archive.map(|directory| Replay { directory, keys: &keys, until });
+    let archive = archive.map(|directory| Replay { directory, keys: &keys, until, timeline });
     let progress = Arc::default();
     backup.count(&progress);
     let label = Label { work: "restore", unit: Unit::Rows };
@@ -57,9 +77,7 @@ pub(in crate::cli) fn restore(command: &RestoreCommand) -> Result<(), Failure> {
     let restored = target.restore(backup, archive, meta::put_restored(&restoration));
     drop(bar);
     let restored = restored.map_err(|failure| {
-        if !was_there {
-            fs::remove_dir(directory).ok();
-        }
+        made.map(|made| made.remove_empty());
         if let RestoreFailure::File(failure) = failure {
             return explain_at(VaultFailure::File(failure), &place.home);
         }
@@ -73,6 +91,8 @@ pub(in crate::cli) fn restore(command: &RestoreCommand) -> Result<(), Failure> {
     if let Some(lines) = refused.filter(|lines| !lines.is_empty()) {
         complain(&lines);
     }
+    let created_at = restored.manifest.created_at();
+    let end = |reached: &Reached| (reached.time.unwrap_or(created_at), reached.has_later);
     let took = clock.now().since(start);
     if command.json {
         show_json(&facts(&place.home, &restored, took));
@@ -92,7 +112,7 @@ pub(in crate::cli) fn restore(command: &RestoreCommand) -> Result<(), Failure> {
         reached_text(restored.reached.as_ref(), &restored),
         duration::render(took),
         hex::encode(&restored.master_check),
-        missing_text(restored.reached.as_ref(), until),
+        missing_text(restored.reached.as_ref().map(end), until),
     ));
     Ok(())
 }
@@ -167,7 +187,8 @@ pub(super) fn check_origin(
         | InvalidBackup::Forged
         | InvalidBackup::Io(_)
         | InvalidBackup::Newer(_)
-        | InvalidBackup::NotABackup => failure,
+        | InvalidBackup::NotABackup
+        | InvalidBackup::Unreleased => failure,
     })
 }
 
@@ -175,6 +196,15 @@ pub(super) fn explain_restore(failure: RestoreFailure, backup: &Path, directory:
     match failure {
         RestoreFailure::Archive(problem) => explain_archive(&problem),
         RestoreFailure::Backup(invalid) => explain_backup(&invalid, backup),
+        RestoreFailure::Departed => {
+            Failure::new(Exit::Data, "the archive does not continue this backup")
+                .file(backup)
+                .why(
+                    "when it was taken, the vault had left its archive: an old copy of its data \
+                     directory was put back, or another vault was promoted in its place",
+                )
+                .try_this("restore this backup without --archive, or use one from another time")
+        }
         RestoreFailure::File(failure) => explain(VaultFailure::File(failure), directory),
         RestoreFailure::Later(at) => Failure::new(Exit::Data, "the backup is too new")
             .file(backup)
@@ -200,11 +230,16 @@ fn reached_text(reached: Option<&Reached>, restored: &Restored) -> String {
     )
 }
 
-fn missing_text(reached: Option<&Reached>, until: Option<Timestamp>) -> String {
+/// `reached` is the time of the last restored write, and whether the archive has later ones.
+fn missing_text(reached: Option<(Timestamp, bool)>, until: Option<Timestamp>) -> String {
     match (reached, until) {
         (None, _) => String::from("Writes after the time of the backup are missing."),
         (Some(_), None) => String::from("Writes after the last archived one are missing."),
-        (Some(_), Some(until)) => format!("Writes after {} are missing.", until.to_wire()),
+        (Some((_, true)), Some(until)) => format!("Writes after {} are missing.", until.to_wire()),
+        (Some((end, false)), Some(_)) => format!(
+            "The archive ends at {}, before --until: later writes are missing.",
+            end.to_wire()
+        ),
     }
 }
 
@@ -222,4 +257,21 @@ pub(super) fn refuse_occupied(directory: &Path) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restore_says_from_when_on_writes_are_missing() {
+        let [end, until] = [1, 2].map(Timestamp::from_seconds);
+        let [end_text, until_text] = [end, until].map(Timestamp::to_wire);
+        for (has_later, said, unsaid) in
+            [(true, &until_text, &end_text), (false, &end_text, &until_text)]
+        {
+            let text = missing_text(Some((end, has_later)), Some(until));
+            assert!(text.contains(said.as_str()) && !text.contains(unsaid.as_str()), "{text}");
+        }
+    }
 }

@@ -2,28 +2,25 @@
 //! combines them.
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::app::Vault;
 use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::cannot;
-use crate::cli::support::files::{make_directory, write_secret};
-use crate::cli::support::master_key_file::read_master_text;
-use crate::cli::support::open_vault;
-use crate::cli::support::order::{done, order_opening};
-use crate::cli::support::output::{Form, say};
-use crate::cli::support::vault_home::VaultHome;
+use crate::cli::support::{
+    Exit, Failure, Form, VaultHome, accepted, cannot, make_directory, open_vault, order,
+    read_master_text, say, write_secret,
+};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::crypto::{InvalidShare, MasterKey, Random, Scheme, Share};
 use crate::domain::hex;
+use crate::files::read_regular;
 use crate::operator::Command;
 use crate::secret::Secret;
 
-pub(in crate::cli) fn parse_scheme(text: &str) -> Result<Scheme, Failure> {
+pub fn parse_scheme(text: &str) -> Result<Scheme, Failure> {
     Scheme::parse(text).ok_or_else(|| {
         let numbers = text.split_once("-of-").and_then(|(needed, total)| {
             Some((needed.parse::<u64>().ok()?, total.parse::<u64>().ok()?))
@@ -45,19 +42,19 @@ pub(in crate::cli) fn parse_scheme(text: &str) -> Result<Scheme, Failure> {
 /// A master key that was read, and its source. A key from a command is not read a second time: its
 /// program runs once.
 #[derive(Debug)]
-pub(in crate::cli) struct KeyAtHand {
+pub struct KeyAtHand {
     source: MasterKeySource,
     key: MasterKey,
     text: Secret<Vec<u8>>,
 }
 
 impl KeyAtHand {
-    pub(in crate::cli) fn read(source: MasterKeySource) -> Result<Self, Failure> {
+    pub fn read(source: MasterKeySource) -> Result<Self, Failure> {
         let (key, text) = read_master_text(&source)?;
         Ok(Self { source, key, text })
     }
 
-    pub(in crate::cli) fn key(&self) -> MasterKey {
+    pub fn key(&self) -> MasterKey {
         self.key.clone()
     }
 
@@ -78,7 +75,8 @@ fn note(home: &VaultHome, at_hand: &KeyAtHand, shares: &[Share]) -> Result<(), F
     let (set, needed) = (first.set(), first.scheme().needed());
     let hashes = shares.iter().map(|share| hex::encode(&share.hash())).collect();
     let command = Command::MasterShares { check, set, needed, hashes };
-    done(order_opening(&home.directory, || at_hand.open(home), command)?).map(drop)
+    let outcome = order(&home.directory, || at_hand.open(home), command, None)?;
+    accepted(outcome).map(drop)
 }
 
 /// Makes a set of shares and checks it: reads the written shares again, combines different choices
@@ -86,7 +84,7 @@ fn note(home: &VaultHome, at_hand: &KeyAtHand, shares: &[Share]) -> Result<(), F
 ///
 /// The vault records the hash of each share before any share is written or printed. As text
 /// it prints the result; as JSON it returns the result, which has no share in it.
-pub(in crate::cli) fn make(
+pub fn make(
     home: &VaultHome,
     at_hand: &KeyAtHand,
     scheme: Scheme,
@@ -137,7 +135,7 @@ pub(in crate::cli) fn make(
 }
 
 /// Refuses JSON without a directory for the shares: they are secrets for people.
-pub(in crate::cli) fn check_form(form: Form, directory: Option<&Path>) -> Result<(), Failure> {
+pub fn check_form(form: Form, directory: Option<&Path>) -> Result<(), Failure> {
     if form == Form::Json && directory.is_none() {
         return Err(Failure::new(Exit::Usage, "--json without a directory for the shares")
             .why("shares are secrets for people, and JSON goes to programs and their logs")
@@ -185,19 +183,21 @@ fn typed(share: &Share) -> Result<Secret<String>, Failure> {
     share.text().ok_or_else(unproven)
 }
 
-pub(in crate::cli) fn read_share(path: &PathBuf) -> Result<Share, Failure> {
+pub fn read_share(path: &Path) -> Result<Share, Failure> {
     let failed = |error: &std::io::Error| cannot("read a share", path, error);
-    let length = std::fs::metadata(path).map_err(|error| failed(&error))?.len();
-    if length > MASTER_KEY_FILE_BYTES_MAX {
-        return Err(unreadable(InvalidShare::Damaged).file(path));
-    }
-    let text = Secret::new(std::fs::read_to_string(path).map_err(|error| failed(&error))?);
+    let bytes = read_regular(path, MASTER_KEY_FILE_BYTES_MAX).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::FileTooLarge {
+            return unreadable(InvalidShare::Damaged).file(path);
+        }
+        failed(&error)
+    });
+    let text = Secret::new(String::from_utf8(bytes?).unwrap_or_default());
     let typed = text.expose().lines().filter(|line| !line.starts_with('#'));
     let typed = Secret::new(typed.collect::<String>());
     Share::parse(typed.expose()).map_err(|invalid| unreadable(invalid).file(path))
 }
 
-pub(in crate::cli) fn read_typed() -> Result<Vec<Share>, Failure> {
+pub fn read_typed() -> Result<Vec<Share>, Failure> {
     let mut text = Secret::new(String::new());
     let most = MASTER_KEY_FILE_BYTES_MAX.saturating_mul(255);
     std::io::stdin().lock().take(most).read_to_string(text.expose_mut()).map_err(|error| {
@@ -212,7 +212,7 @@ pub(in crate::cli) fn read_typed() -> Result<Vec<Share>, Failure> {
         .collect()
 }
 
-pub(in crate::cli) fn unreadable(invalid: InvalidShare) -> Failure {
+pub fn unreadable(invalid: InvalidShare) -> Failure {
     Failure::new(Exit::Data, "these shares do not give a key").why(invalid)
 }
 

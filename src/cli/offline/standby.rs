@@ -2,45 +2,78 @@
 //! vault continuously, and the vault that is made of it.
 
 use std::io;
-use std::path::Path;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::Instant;
 
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::VaultFailure;
-use crate::bounds::{FOLLOW_PERIOD, LOG_FLUSH_MAX};
-use crate::cli::commands::{FollowCommand, PromoteCommand};
+use crate::bounds::{FOLLOW_PERIOD, LOG_FLUSH_MAX, MASTER_KEY_COMMAND_AGAIN};
+use crate::cli::command::command;
 use crate::cli::offline::restore::{check_origin, explain_restore, refuse_occupied};
-use crate::cli::offline::standby_keys::StandbyKeys;
-use crate::cli::offline::standby_watch::StandbyWatch;
-use crate::cli::support::archive_keys::{
-    archive_directory, explain_archive, read_keys, refused_pieces,
+use crate::cli::serve::watch::{self, Process};
+use crate::cli::support::{
+    Exit, Failure, Form, VaultHome, archive_directory, check_directory, complain, explain,
+    explain_archive, explain_backup, give_to_owner, log_panics, make_directory, other_master_key,
+    process_user, read_config, read_keys, refused_pieces, restrict, settings, storage, tell,
+    timeline,
 };
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{explain, explain_backup, storage};
-use crate::cli::support::files::{check_directory, give_to_owner, make_directory, restrict};
-use crate::cli::support::output::{complain, say, show_json};
-use crate::cli::support::panics::log_panics;
-use crate::cli::support::settings::{self, read_config};
-use crate::cli::support::user::process_user;
-use crate::cli::support::vault_home::VaultHome;
 use crate::clock::Clock;
-use crate::config::Config;
-use crate::crypto::MasterKey;
-use crate::domain::hex;
+use crate::config::{Config, MasterKeySource};
+use crate::crypto::{MasterKey, Random};
+use crate::domain::time::Timestamp;
+use crate::http::StandaloneProbes;
 use crate::log::{Event, Log, RequestLines, Value};
+use crate::metrics::{Checks, Observe, Page, Registry, StatusValue};
+use crate::server::IncomingRequest;
 use crate::server::tasks::Tasks;
 use crate::store::archive::Replay;
 use crate::store::backup::Reader;
 use crate::store::meta::Restoration;
 use crate::store::{Standby, StandbyFailure, Store};
 
-pub(in crate::cli) fn follow(command: &FollowCommand) -> Result<(), Failure> {
+command! {
+    /// Keep a standby: restore the archive of another vault continuously into the data directory of the
+    /// settings. Serves no clients, only `strongroom status` and metrics. SIGTERM stops it, and the next
+    /// start goes on from there.
+    "follow" FollowCommand on settings {
+        /// archive directory of the other vault (default: the one in the settings)
+        archive: Option<PathBuf> = option,
+        /// file of a master key, besides the one in the settings or in place of a credential; may be
+        /// repeated, if the master key was replaced
+        key: Vec<PathBuf> = option,
+        /// the backup to begin with; only for the first start
+        backup: Option<PathBuf> = positional(arg_name = "BACKUP"),
+    } => |it| follow(&it)
+}
+
+command! {
+    /// Make a vault of a stopped standby: apply the rest of the archive, mark the end of the old vault's
+    /// timeline there, and begin a new one. Start it with `strongroom serve`. Stop the old vault first.
+    "promote" PromoteCommand on settings {
+        /// archive directory of the old vault (default: the one in the settings)
+        archive: Option<PathBuf> = option,
+        /// file of a master key, besides the one in the settings or in place of a credential; may be
+        /// repeated, if the master key was replaced
+        key: Vec<PathBuf> = option,
+        /// the timeline to end with, if the archive has several that began from the one of the standby
+        timeline: Option<String> = option,
+        /// the archive directory is lost: promote without it, and without a mark for the old vault
+        without_archive: bool = switch,
+        /// print JSON
+        json: bool = switch,
+    } => |it| promote(&it)
+}
+
+fn follow(command: &FollowCommand) -> Result<(), Failure> {
     let config = read_config(&settings::path(command.config.as_deref())?)?;
     VaultHome::of(&config).require_data_file("strongroom follow")?;
-    let archive = archive_directory(command.archive.as_deref(), &config)?;
+    let archive = archive_directory(command.archive.as_deref(), false, &config)?;
+    let archive = archive.as_deref().unwrap_or(Path::new(""));
     let keys = StandbyKeys::read(&config.master_key, &command.key)?;
     let standby = open(&config, command, keys.held())?;
     let clock = Clock::new();
@@ -63,7 +96,7 @@ pub(in crate::cli) fn follow(command: &FollowCommand) -> Result<(), Failure> {
     let ended = runtime.block_on(async {
         let tasks = Tasks::new();
         StandbyWatch::serve(&watched, &config, &tasks, &log)?;
-        let ended = keep_following(standby, keys, &config, &archive, (&log, &watched)).await;
+        let ended = keep_following(standby, keys, &config, archive, (&log, &watched)).await;
         tasks.end();
         tasks.finished().await;
         ended
@@ -73,7 +106,6 @@ pub(in crate::cli) fn follow(command: &FollowCommand) -> Result<(), Failure> {
     ended
 }
 
-/// Opens the standby, or makes it from the backup.
 fn open(config: &Config, command: &FollowCommand, keys: &[MasterKey]) -> Result<Standby, Failure> {
     let directory = &config.data_directory;
     let is_there = directory.join(Store::FILE).exists();
@@ -131,7 +163,12 @@ async fn keep_following(
         let is_waiting = last_problem.is_some();
         let work = tokio::task::spawn_blocking(move || {
             let caught_up = keys.refresh(is_waiting).map(|()| {
-                let replay = Replay { directory: &directory, keys: keys.held(), until: None };
+                let replay = Replay {
+                    directory: &directory,
+                    keys: keys.held(),
+                    until: None,
+                    timeline: None,
+                };
                 standby.catch_up(replay, &|| stopping.load(Ordering::Relaxed))
             });
             (standby, keys, caught_up)
@@ -197,14 +234,11 @@ fn refuse_empty(directory: &Path, advice: &str) -> Result<(), Failure> {
     }
 }
 
-pub(in crate::cli) fn promote(command: &PromoteCommand) -> Result<(), Failure> {
+fn promote(command: &PromoteCommand) -> Result<(), Failure> {
     let config = read_config(&settings::path(command.config.as_deref())?)?;
     VaultHome::of(&config).require_data_file("strongroom promote")?;
-    let archive = if command.without_archive {
-        None
-    } else {
-        Some(archive_directory(command.archive.as_deref(), &config)?)
-    };
+    let named = command.archive.as_deref();
+    let archive = archive_directory(named, command.without_archive, &config)?;
     let directory = &config.data_directory;
     refuse_empty(
         directory,
@@ -215,27 +249,26 @@ pub(in crate::cli) fn promote(command: &PromoteCommand) -> Result<(), Failure> {
     let keys = read_keys(Some(&config.master_key), &command.key)?;
     let standby = Standby::open(directory);
     let standby = standby.map_err(|failure| explain(VaultFailure::File(failure), directory))?;
-    let replay = archive.as_deref().map(|directory| Replay { directory, keys: &keys, until: None });
+    let timeline = timeline(command.timeline.as_deref())?;
+    let replay = archive.as_deref();
+    let replay = replay.map(|directory| Replay { directory, keys: &keys, until: None, timeline });
     let promotion = Restoration { at: Clock::new().now(), by: Some(process_user()) };
     let promoted = standby.promote(replay, &keys, &promotion);
     let promoted = promoted.map_err(|failure| explain_standby(&failure, directory))?;
-    if command.json {
-        show_json(&json!({
-            "data_file": directory.join(Store::FILE).display().to_string(),
-            "up_to": promoted.time.to_wire(),
-            "batch": promoted.moment.sequence,
-        }));
-        return Ok(());
-    }
-    say(&format!(
-        "The standby is promoted.\n  data file:     {}\n  up to:         {} (batch {})\n\n\
-         Next: start strongroom serve here, send clients to this host, and take a backup.\n\
-         Do not start the old vault again: its later changes are refused. Card verification codes \
-         of the last hour are gone.",
-        directory.join(Store::FILE).display(),
-        promoted.time.to_wire(),
-        promoted.moment.sequence,
-    ));
+    let file = directory.join(Store::FILE).display().to_string();
+    let (time, batch) = (promoted.time.to_wire(), promoted.moment.sequence);
+    tell(
+        Form::of(command.json),
+        || json!({"data_file": file, "up_to": time, "batch": batch}),
+        || {
+            format!(
+                "The standby is promoted.\n  data file:     {file}\n  up to:         {time} (batch \
+                 {batch})\n\nNext: start strongroom serve here, send clients to this host, and take \
+                 a backup.\nDo not start the old vault again: its later changes are refused. Card \
+                 verification codes of the last hour are gone."
+            )
+        },
+    );
     Ok(())
 }
 
@@ -249,15 +282,148 @@ fn explain_standby(failure: &StandbyFailure, directory: &Path) -> Failure {
                 .try_this("run strongroom follow: it goes on with the promoted vault")
         }
         StandbyFailure::Storage(failed) => storage(failed),
-        StandbyFailure::WrongMasterKey(check) => {
-            let id = hex::encode(check);
-            Failure::new(Exit::Permission, "the master key is not that of the standby")
-                .file(&directory.join(Store::FILE))
-                .why(format!("its keys are sealed under the master key {id}"))
-                .try_this(
-                    "give the file of that key with --key FILE; after a rotation, both the old key \
-                     and the new one",
-                )
+        StandbyFailure::WrongMasterKey(check) => other_master_key("standby", check, directory)
+            .try_this(
+                "give the file of that key with --key FILE; after a rotation, both the old key and \
+                 the new one",
+            ),
+    }
+}
+
+#[derive(Debug)]
+struct StandbyKeys {
+    source: MasterKeySource,
+    further: Vec<PathBuf>,
+    held: Vec<MasterKey>,
+    read_at: Instant,
+}
+
+impl StandbyKeys {
+    fn read(source: &MasterKeySource, further: &[PathBuf]) -> Result<Self, Failure> {
+        let held = read_keys(Some(source), further)?;
+        let (source, further) = (source.clone(), further.to_vec());
+        Ok(Self { source, further, held, read_at: Instant::now() })
+    }
+
+    fn held(&self) -> &[MasterKey] {
+        &self.held
+    }
+
+    /// Reads the keys again: a file may have been replaced, as after a rotation on the other host.
+    /// A command runs again only while the standby waits, and not at each of its looks.
+    fn refresh(&mut self, is_waiting: bool) -> Result<(), Failure> {
+        let is_due = match self.source {
+            MasterKeySource::Command(_) => {
+                is_waiting && self.read_at.elapsed() >= MASTER_KEY_COMMAND_AGAIN
+            }
+            MasterKeySource::Credential(_) | MasterKeySource::File(_) => true,
+        };
+        if is_due {
+            self.read_at = Instant::now();
+            self.held = read_keys(Some(&self.source), &self.further)?;
         }
+        Ok(())
+    }
+}
+
+/// The place of a standby in the history of the vault that it follows. Times are in microseconds
+/// since 1970.
+struct StandbyWatch {
+    clock: Clock,
+    batch: AtomicU64,
+    up_to: AtomicI64,
+    /// The last time at which everything in the archive was applied.
+    caught_up_at: AtomicI64,
+    is_waiting: AtomicBool,
+}
+
+impl StandbyWatch {
+    fn new(clock: Clock) -> Arc<Self> {
+        let started_at = clock.now().micros();
+        Arc::new(Self {
+            clock,
+            batch: AtomicU64::new(0),
+            up_to: AtomicI64::new(0),
+            caught_up_at: AtomicI64::new(started_at),
+            is_waiting: AtomicBool::new(false),
+        })
+    }
+
+    fn set_place(&self, batch: u64, up_to: Timestamp) {
+        self.batch.store(batch, Ordering::Relaxed);
+        self.up_to.store(up_to.micros(), Ordering::Relaxed);
+    }
+
+    /// Notes the outcome of a look into the archive that began at this time.
+    fn set_looked(&self, begun: Timestamp, is_waiting: bool) {
+        self.is_waiting.store(is_waiting, Ordering::Relaxed);
+        if !is_waiting {
+            self.caught_up_at.store(begun.micros(), Ordering::Relaxed);
+        }
+    }
+
+    /// Serves the operator's listeners. Must be called inside a Tokio runtime.
+    fn serve(
+        watched: &Arc<Self>,
+        config: &Config,
+        tasks: &Tasks,
+        log: &Log,
+    ) -> Result<(), Failure> {
+        let listeners = watch::bind(&config.data_directory, config.operator_listen, log)?;
+        let process = Process::new(watched.clock.clone(), &[]);
+        let registry = Registry::new(vec![
+            Arc::new(process),
+            Arc::<Self>::clone(watched),
+            Arc::new(log.clone()),
+        ]);
+        let random = Random::new();
+        let traces = Box::new(move || random.bytes());
+        let probes = Arc::new(StandaloneProbes::new(registry, traces));
+        watch::serve_with(
+            listeners,
+            tasks,
+            log,
+            &move |request: IncomingRequest, _: SocketAddr| {
+                let probes = Arc::clone(&probes);
+                async move { probes.answer(request).await }
+            },
+        );
+        Ok(())
+    }
+}
+
+impl Observe for StandbyWatch {
+    fn measure(&self, page: &mut Page) {
+        let time = |at: &AtomicI64| Timestamp::from_micros(at.load(Ordering::Relaxed));
+        page.gauge(
+            "strongroom_standby_batch",
+            "The number of the last batch of changes that the standby has.",
+            self.batch.load(Ordering::Relaxed),
+        )
+        .status("standby", "batch");
+        page.gauge(
+            "strongroom_standby_up_to_timestamp_seconds",
+            "The time of that batch, in seconds since 1970.",
+            time(&self.up_to),
+        )
+        .status("standby", "up_to");
+        page.gauge(
+            "strongroom_standby_lag_seconds",
+            "Seconds since the standby had everything that was in the archive.",
+            self.clock.now().since(time(&self.caught_up_at)),
+        )
+        .status("standby", "lag_s");
+        let is_waiting = self.is_waiting.load(Ordering::Relaxed);
+        page.gauge(
+            "strongroom_standby_waiting",
+            "1 if a file of the archive cannot be used, else 0.",
+            u64::from(is_waiting),
+        );
+        page.line("standby", "waiting", StatusValue::Flag(is_waiting));
+    }
+
+    fn check(&self, checks: &mut Checks) {
+        let wrong = "The standby cannot use a file of the archive; its log names the file.";
+        checks.set("standby", self.is_waiting.load(Ordering::Relaxed).then_some(wrong));
     }
 }

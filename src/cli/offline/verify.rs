@@ -6,24 +6,33 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::app::{Error, ProofFailure, Report, Vault, VaultFailure, prove};
-use crate::cli::commands::VerifyCommand;
-use crate::cli::commands::vault::VaultCommand as _;
+use crate::cli::command::{OnVault as _, command};
 use crate::cli::offline::restore::explain_restore;
 use crate::cli::operate::backup::{manifest_json, manifest_text};
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{cannot, explain, explain_backup, storage};
-use crate::cli::support::master_key_file::read_master_key;
-use crate::cli::support::open_vault::{self, catch_damage};
-use crate::cli::support::output::{Form, complain, say, show_json};
-use crate::cli::support::progress::{Label, ProgressBar, Unit};
+use crate::cli::support::{
+    Exit, Failure, Form, Label, ProgressBar, Unit, cannot, catch_damage, complain, explain,
+    explain_backup, open_vault, read_master_key, storage, tell,
+};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::store::Store;
 use crate::store::backup::{Manifest, Reader};
 
+command! {
+    /// Check the data file of a stopped vault: records open, index entries and counts agree, the audit
+    /// chain is intact. Or check a backup: manifest, digests and order of its rows; with --key also its
+    /// signature and every record, in a scratch directory beside the backup.
+    "verify" VerifyCommand on vault {
+        /// master key file, to open every record of a backup
+        key: Option<PathBuf> = option,
+        /// a backup, instead of a vault
+        file: Option<PathBuf> = positional(arg_name = "FILE"),
+    } => |it| verify(&it)
+}
+
 const VERIFY: Label = Label { work: "verify", unit: Unit::Rows };
 
-pub(in crate::cli) fn verify(command: &VerifyCommand) -> Result<(), Failure> {
+fn verify(command: &VerifyCommand) -> Result<(), Failure> {
     match &command.file {
         Some(file) => {
             let form = Form::of(command.json());
@@ -36,9 +45,10 @@ pub(in crate::cli) fn verify(command: &VerifyCommand) -> Result<(), Failure> {
 /// The master key that an option names. Without one the backup is checked without a key, so the
 /// settings that the command finds by itself do not count.
 fn key_of_backup(command: &VerifyCommand) -> Result<Option<MasterKeySource>, Failure> {
+    let named = command.config.as_ref().or(command.data.as_ref()).or(command.master_key.as_ref());
     match &command.key {
         Some(path) => Ok(Some(MasterKeySource::File(path.clone()))),
-        None if command.names_vault() => command.vault()?.master().map(Some),
+        None if named.is_some() => command.vault()?.master().map(Some),
         None => Ok(None),
     }
 }
@@ -57,7 +67,7 @@ fn verify_vault(command: &VerifyCommand) -> Result<(), Failure> {
         vault.close();
         drop(vault);
     })?;
-    let mut report = report.map_err(|error| unreadable(error, directory))?;
+    let mut report = report.map_err(|error| unreadable(&error, directory))?;
     if place.home.is_local() {
         check_pages(directory, &mut report)?;
     }
@@ -96,14 +106,13 @@ fn verify_backup(file: &Path, key: Option<&MasterKeySource>, form: Form) -> Resu
         backup.count(&progress);
         backup.check_rows().map_err(|it| explain_backup(&it, file))?;
         drop(bar);
-        match form {
-            Form::Json => show_json(&facts(file, Some(backup.manifest()), None)),
-            Form::Text => say(&format!(
-                "{}\nManifest, digests and order are right. With --key every record is opened, \
-                 too.",
-                manifest_text(backup.manifest())
-            )),
-        }
+        let manifest = backup.manifest();
+        let rest = "Manifest, digests and order are right. With --key every record is opened, too.";
+        tell(
+            form,
+            || facts(file, Some(manifest), None),
+            || format!("{}\n{rest}", manifest_text(manifest)),
+        );
         return Ok(());
     };
     let master = read_master_key(key)?;
@@ -118,7 +127,7 @@ fn verify_backup(file: &Path, key: Option<&MasterKeySource>, form: Form) -> Resu
             cannot("use a scratch directory beside the backup", &scratch, &error)
         }
         ProofFailure::Vault(failure) => explain(failure, &scratch),
-        ProofFailure::Verify(error) => unreadable(error, file),
+        ProofFailure::Verify(error) => unreadable(&error, file),
         ProofFailure::NoBackup
         | ProofFailure::NoSpace
         | ProofFailure::Panicked
@@ -136,28 +145,13 @@ fn scratch(file: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn unreadable(error: Error, place: &Path) -> Failure {
-    match error {
-        Error::Storage(failure) => storage(&failure),
-        Error::Busy
-        | Error::Conflict(_)
-        | Error::Forbidden(_)
-        | Error::InFlight
-        | Error::Internal(_)
-        | Error::Invalid(_)
-        | Error::NeedsCvcKey(_)
-        | Error::NotFound(_)
-        | Error::ReadOnly(_)
-        | Error::Replayed(_)
-        | Error::Stopped
-        | Error::Unauthenticated
-        | Error::Unprocessable(_)
-        | Error::Upstream(_) => {
-            Failure::new(Exit::Data, "the tenants of the data file do not open")
-                .file(place)
-                .try_this("restore the newest backup and keep this file for examination")
-        }
+fn unreadable(error: &Error, place: &Path) -> Failure {
+    if let Error::Storage(failure) = error {
+        return storage(failure);
     }
+    Failure::new(Exit::Data, "the tenants of the data file do not open")
+        .file(place)
+        .try_this("restore the newest backup and keep this file for examination")
 }
 
 /// The result as JSON. Without a report, no record was opened.
@@ -190,15 +184,11 @@ fn print_report(
     unclean: &str,
     place: &Path,
 ) -> Result<(), Failure> {
-    match form {
-        Form::Json => show_json(&facts(place, manifest, Some(&report))),
-        Form::Text => {
-            if let Some(manifest) = manifest {
-                say(&manifest_text(manifest));
-            }
-            say(&report_text(&report));
-        }
-    }
+    let text = || {
+        let of_manifest = manifest.map(|manifest| format!("{}\n", manifest_text(manifest)));
+        format!("{}{}", of_manifest.unwrap_or_default(), report_text(&report))
+    };
+    tell(form, || facts(place, manifest, Some(&report)), text);
     if report.is_clean() {
         return Ok(());
     }

@@ -1,44 +1,64 @@
 //! `strongroom audit`: checks, exports and signs the audit chain.
 
-use std::fs::OpenOptions;
-use std::io::{self, Read as _, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::app::{Receipt, VaultFailure, decode_receipt};
 use crate::bounds::RECEIPT_BYTES_MAX;
-use crate::cli::commands::vault::VaultCommand as _;
-use crate::cli::commands::{AuditAction, AuditCommand, AuditExport, AuditVerify};
-use crate::cli::support::database_failures::explain_at;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{cannot, not_understood, storage, unreachable_server};
-use crate::cli::support::files::check_directory;
-use crate::cli::support::open_vault::{catch_damage, mention_recovery};
-use crate::cli::support::order::{done, with_space};
-use crate::cli::support::output::{Form, say, show_json};
-use crate::cli::support::runner::CommandRunner;
-use crate::cli::support::vault_home::VaultHome;
+use crate::cli::command::{OnVault as _, command, group};
+use crate::cli::support::{
+    CommandRunner, Exit, Failure, Form, VaultHome, ask_server, cannot, catch_damage,
+    check_directory, create_private, explain_at, mention_recovery, not_understood, read_text, say,
+    show_json, storage,
+};
 use crate::clock::Clock;
 use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
-use crate::operator::{Command, CommandAnswer, CommandExchange, ask, render_report};
+use crate::operator::{Command, render_report};
 use crate::store::chain::{ChainReport, Inspection, TrustAnchors};
 use crate::store::{Cleanliness, Store, StorePlace};
 
-pub(in crate::cli) fn audit(command: AuditCommand) -> Result<(), Failure> {
-    match command.action {
-        AuditAction::Export(it) => export(&it),
-        AuditAction::Receipt(it) => {
-            let mut runner = CommandRunner::of(it.vault()?);
-            say(&runner.carry_out(Command::AuditReceipt)?.to_string());
-            runner.close();
-            Ok(())
-        }
-        AuditAction::Verify(it) => verify(&it),
-    }
+group! {
+    /// Check and export the audit chain, with or without a running server.
+    "audit" AuditCommand: AuditExport, AuditReceipt, AuditVerify
+}
+
+command! {
+    /// Detect edits, gaps and truncation of the chain. Needs none of the vault's keys.
+    "verify" AuditVerify on vault {
+        /// a receipt that was kept elsewhere; the chain must contain its checkpoint and be signed by
+        /// its key, or by keys that this key introduced
+        since: Option<PathBuf> = option,
+        /// a public key that was kept elsewhere, 64 hexadecimal digits; the chain must be signed by it,
+        /// or by keys that it introduced or that introduced it
+        public_key: Option<String> = option,
+    } => |it| verify(&it)
+}
+
+command! {
+    /// Write the entries of the chain in clear, one JSON object per line.
+    "export" AuditExport on vault {
+        /// only entries from this time on, such as 2026-11-14 or 2026-11-14T09:30:00Z
+        from: Option<String> = option,
+        /// only entries before this time
+        to: Option<String> = option,
+        /// new file to write to, instead of standard output
+        out: Option<PathBuf> = option,
+    } => |it| export(&it)
+}
+
+command! {
+    /// Sign the current end of the chain and print the signature. Keep it on another machine.
+    "receipt" AuditReceipt on vault {} => |it| receipt(&it)
+}
+
+fn receipt(it: &AuditReceipt) -> Result<(), Failure> {
+    let mut runner = CommandRunner::of(it.vault()?);
+    say(&runner.carry_out(Command::AuditReceipt)?.to_string());
+    Ok(())
 }
 
 fn export(it: &AuditExport) -> Result<(), Failure> {
@@ -46,10 +66,7 @@ fn export(it: &AuditExport) -> Result<(), Failure> {
     let mut runner = CommandRunner::of(it.vault()?);
     let mut out: Box<dyn Write> = match &it.out {
         None => Box::new(io::stdout().lock()),
-        Some(path) => {
-            let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-            Box::new(file.map_err(|error| cannot("write the export", path, &error))?)
-        }
+        Some(path) => Box::new(create_private("the export", path)?),
     };
     let place = it.out.clone().unwrap_or_else(|| PathBuf::from("standard output"));
     let mut next = None;
@@ -71,7 +88,6 @@ fn export(it: &AuditExport) -> Result<(), Failure> {
             None => return Err(not_understood()),
         }
     }
-    runner.close();
     Ok(())
 }
 
@@ -84,7 +100,6 @@ fn check_period(it: &AuditExport) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The time of an option.
 pub(super) fn time_of(name: &str, text: Option<&str>) -> Result<Option<Timestamp>, Failure> {
     let wrong = || {
         Failure::new(Exit::Usage, format!("{name} takes a date or a time"))
@@ -103,20 +118,12 @@ fn verify(it: &AuditVerify) -> Result<(), Failure> {
     anchors.extend(receipt.map(|_| "the receipt"));
     anchors.extend(public_key.map(|_| "the given public key"));
     let asked = Command::AuditVerify { since: text, public_key: it.public_key.clone() };
-    let report = match ask(&directory, &asked) {
-        CommandExchange::Answered(CommandAnswer::Done(report)) => {
-            anchors.push("the server's own key");
-            report
-        }
-        CommandExchange::Answered(
-            answer @ (CommandAnswer::ReadOnly { .. } | CommandAnswer::Refused(_)),
-        ) => with_space(&directory, answer).and_then(done)?,
-        CommandExchange::Failed(error) => return Err(unreachable_server(&directory, &error)),
-        CommandExchange::NoServer => {
-            let expected = TrustAnchors { receipt, public_key, own: None };
-            let report = catch_damage(&directory, || inspect(&home, &expected))??;
-            render_report(&report)
-        }
+    let report = if let Some(report) = ask_server(&directory, &asked)? {
+        anchors.push("the server's own key");
+        report
+    } else {
+        let expected = TrustAnchors { receipt, public_key, own: None };
+        render_report(&catch_damage(&directory, || inspect(&home, &expected))??)
     };
     if it.json() {
         let mut facts = report.clone();
@@ -142,7 +149,7 @@ fn inspect(home: &VaultHome, expected: &TrustAnchors) -> Result<ChainReport, Fai
     let directory = &home.directory;
     check_directory(directory)?;
     let opened = match home.place()? {
-        StorePlace::Directory(directory) => Store::open_unwritten(&directory, &Clock::new(), None),
+        StorePlace::Directory(directory) => Store::open_unwritten(&directory, &Clock::new()),
         StorePlace::Database(database) => {
             database.open_store_unwritten().map(|store| (store, Cleanliness::Clean))
         }
@@ -216,12 +223,8 @@ fn judge(directory: &Path, report: &Value, form: Form) -> Result<(), Failure> {
         .try_this("keep this file for examination, and compare it with an older backup"))
 }
 
-/// Reads a receipt as text and parses it.
 fn read_receipt(path: &Path) -> Result<(String, Receipt), Failure> {
-    let mut text = String::new();
-    let read = std::fs::File::open(path)
-        .and_then(|file| file.take(RECEIPT_BYTES_MAX).read_to_string(&mut text));
-    read.map_err(|error| cannot("read the receipt", path, &error))?;
+    let text = read_text("the receipt", path, RECEIPT_BYTES_MAX)?;
     match decode_receipt(&text) {
         Ok(receipt) => Ok((text, receipt)),
         Err(_bad) => Err(Failure::new(Exit::Data, "this is not a receipt")

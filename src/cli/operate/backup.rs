@@ -1,55 +1,53 @@
 //! `strongroom backup`, and the text of a manifest.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::cli::commands::BackupCommand;
-use crate::cli::commands::vault::VaultCommand as _;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::cannot;
-use crate::cli::support::order::{ShownWork, carry_out_shown, done};
-use crate::cli::support::output::{say, show_json};
-use crate::cli::support::progress::{Label, Unit};
+use crate::cli::command::{OnVault as _, command};
+use crate::cli::support::{
+    Exit, Failure, Form, Label, ShownWork, Unit, cannot, carry_out_shown, tell,
+};
 use crate::domain::duration;
 use crate::domain::size;
-use crate::operator::{Command, CommandAnswer};
+use crate::operator::Command;
 use crate::store::backup::Manifest;
 
-pub(in crate::cli) fn backup(command: &BackupCommand) -> Result<(), Failure> {
+command! {
+    /// Write a backup to a new file: one consistent snapshot, sealed like the data file. Works with or
+    /// without a running server. A running server continues to serve.
+    "backup" BackupCommand on vault {
+        /// the file to write; it must not exist yet
+        file: PathBuf = positional(arg_name = "FILE"),
+    } => |it| backup(&it)
+}
+
+fn backup(command: &BackupCommand) -> Result<(), Failure> {
     let vault = command.vault()?;
     let file = std::path::absolute(&command.file)
         .map_err(|error| cannot("write the backup", &command.file, &error))?;
     if file.to_str().is_none() {
         return Err(Failure::new(Exit::Usage, "the name of the backup is not UTF-8").file(&file));
     }
-    let json = command.json();
-    let command = Command::Backup { file: file.clone() };
+    let (json, order) = (command.json(), Command::Backup { file: file.clone() });
     let label = Label { work: "backup", unit: Unit::Rows };
     let shown = ShownWork { label, json, job: format!("backup {}", file.display()) };
-    match carry_out_shown(&vault, command, &shown)? {
-        CommandAnswer::Done(mut result) if json => {
-            if let Some(members) = result.as_object_mut() {
-                members.insert(String::from("file"), Value::from(file.display().to_string()));
-            }
-            show_json(&result);
-            Ok(())
-        }
-        CommandAnswer::Done(result) => {
-            say(&format!(
-                "The backup is written.\n  file:          {}\n{}",
-                file.display(),
-                result_text(&result)
-            ));
-            Ok(())
-        }
-        answer @ CommandAnswer::ReadOnly { .. } => done(answer).map(drop),
-        CommandAnswer::Refused(why) => Err(Failure::new(Exit::Data, "no backup was written")
+    let mut result = carry_out_shown(&vault, order, &shown)?.map_err(|why| {
+        Failure::new(Exit::Data, "no backup was written")
             .file(&file)
             .why(why.join("\n"))
-            .try_this(where_to_write(&file))),
+            .try_this(where_to_write(&file))
+    })?;
+    if json && let Some(members) = result.as_object_mut() {
+        members.insert(String::from("file"), Value::from(file.display().to_string()));
     }
+    let text = || {
+        let shown = result_text(&result);
+        format!("The backup is written.\n  file:          {}\n{shown}", file.display())
+    };
+    tell(Form::of(json), || result.clone(), text);
+    Ok(())
 }
 
 /// Advice on a file that the server could not write.
@@ -77,13 +75,20 @@ fn result_text(result: &Value) -> String {
     )
 }
 
-pub(in crate::cli) fn manifest_text(manifest: &Manifest) -> String {
-    let id = manifest.file_id.as_deref().unwrap_or("none (format 1)");
+pub fn manifest_text(manifest: &Manifest) -> String {
+    let id = manifest.file_id.as_deref().unwrap_or("none");
     // The number of entries and the last link.
     let chain = manifest.audit_head.as_deref().unwrap_or("none");
+    let departed = match manifest.departed.as_deref() {
+        None => String::new(),
+        Some(why) => format!(
+            "\n  archive:       {why}: the vault had left its archive, which does not continue this \
+             backup"
+        ),
+    };
     format!(
         "  shows:         {}\n  written by:    strongroom {}, data file's format {}\n  vault:         {id}\n  master key:    {}\n  \
-         tokens:        {}\n  audit chain:   {chain}\n  rows:          {} ({})\n  digest:        {}",
+         tokens:        {}\n  audit chain:   {chain}\n  rows:          {} ({})\n  digest:        {}{departed}",
         manifest.created_at().to_wire(),
         manifest.program,
         manifest.file_format,
@@ -95,7 +100,6 @@ pub(in crate::cli) fn manifest_text(manifest: &Manifest) -> String {
     )
 }
 
-/// The members of a manifest, for a command with `--json`.
-pub(in crate::cli) fn manifest_json(manifest: &Manifest) -> Value {
+pub fn manifest_json(manifest: &Manifest) -> Value {
     serde_json::to_value(manifest).unwrap_or_default()
 }

@@ -1,39 +1,63 @@
 //! `strongroom erase`: deletes the data of one person and checks the receipts of it.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::app::{SignedErasure, decode_erasure};
 use crate::bounds::ERASURE_RECEIPT_BYTES_MAX;
-use crate::cli::commands::vault::VaultCommand as _;
-use crate::cli::commands::{EraseAction, EraseCommand, EraseVerify};
+use crate::cli::command::{OnVault as _, Run as _, actions, command};
 use crate::cli::operate::audit::parse_public_key;
-use crate::cli::support::confirm::Confirmation;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{cannot, not_understood};
-use crate::cli::support::output::{complain, say};
-use crate::cli::support::progress::{Label, ProgressBar, Unit};
-use crate::cli::support::runner::CommandRunner;
+use crate::cli::support::{
+    CommandRunner, Confirmation, Exit, Failure, Label, ProgressBar, Unit, cannot, complain,
+    create_private, not_understood, read_text, say, show_json,
+};
 use crate::domain::hex;
-use crate::operator::{Command, LifecycleCommand};
+use crate::operator::Command;
+
+command! {
+    /// Delete all tokens of a tenant that belong to one person, with their token intents and 3DS
+    /// sessions, and print a signed receipt. Works with or without a running server.
+    "erase" EraseCommand on vault {
+        /// the tenant's id
+        tenant: Option<String> = option,
+        /// an entry of the metadata as KEY=VALUE, spelled as it is stored; may be repeated, then a
+        /// token must have all of them
+        metadata: Vec<String> = option,
+        /// the fingerprint of the tokens, instead of metadata
+        fingerprint: Option<String> = option,
+        /// list the records that match, and delete none
+        dry_run: bool = switch,
+        /// ask for no confirmation
+        yes: bool = switch,
+        /// new file for the receipt, instead of standard output
+        out: Option<PathBuf> = option,
+        action: Option<Action> = subcommand,
+    } => erase
+}
+
+actions! { EraseVerify }
+
+command! {
+    /// Check the signature of a receipt. Needs no vault and none of its keys.
+    "verify" EraseVerify {
+        /// the receipt, as `strongroom erase` wrote it
+        receipt: PathBuf = option,
+        /// the public key that must have signed it, 64 hexadecimal digits, as `audit verify` prints it
+        public_key: Option<String> = option,
+    } => |it| verify(&it)
+}
 
 /// The vault looks at every token of the tenant; the command hears nothing until it has.
 const ERASE: Label = Label { work: "erase", unit: Unit::None };
 
-pub(in crate::cli) fn erase(command: &EraseCommand) -> Result<(), Failure> {
-    match &command.action {
-        Some(EraseAction::Verify(it)) => verify(it),
-        None => run(command),
+fn erase(it: EraseCommand) -> Result<(), Failure> {
+    if let Some(action) = it.action {
+        return action.run();
     }
-}
-
-fn run(it: &EraseCommand) -> Result<(), Failure> {
     let Some(tenant) = it.tenant.clone() else {
         return Err(Failure::new(Exit::Usage, "no tenant is named").try_this("--tenant ID"));
     };
@@ -46,16 +70,16 @@ fn run(it: &EraseCommand) -> Result<(), Failure> {
     let mut runner = CommandRunner::of(it.vault()?);
     let fingerprint = it.fingerprint.clone();
     let bar = ProgressBar::of(ERASE, it.json(), &Arc::default());
-    let found = runner.carry_out(Command::Lifecycle(LifecycleCommand::EraseFind {
+    let found = runner.carry_out(Command::EraseFind {
         tenant: tenant.clone(),
         fingerprint: fingerprint.clone(),
         metadata: metadata.clone(),
-    }));
+    });
     drop(bar);
     let found = found?;
     let Some(confirmation) = confirmation else {
-        runner.close();
-        say(&format!("{found:#}"));
+        drop(runner);
+        show_json(&found);
         return Ok(());
     };
     let what = format!(
@@ -67,12 +91,12 @@ fn run(it: &EraseCommand) -> Result<(), Failure> {
     );
     confirmation.ask(&what, &["erase"])?;
     // The file is opened first: a receipt that cannot be kept must not be made.
-    let out = it.out.as_deref().map(create).transpose()?;
-    let command = LifecycleCommand::Erase { tenant, fingerprint, metadata };
+    let out = it.out.as_deref().map(|path| create_private("the receipt", path)).transpose()?;
+    let command = Command::Erase { tenant, fingerprint, metadata };
     let bar = ProgressBar::of(ERASE, it.json(), &Arc::default());
-    let erased = runner.carry_out(Command::Lifecycle(command));
+    let erased = runner.carry_out(command);
     drop(bar);
-    runner.close();
+    drop(runner);
     let receipt = erased?.to_string();
     match (out, &it.out) {
         (Some(mut file), Some(path)) => {
@@ -94,10 +118,7 @@ fn run(it: &EraseCommand) -> Result<(), Failure> {
 }
 
 fn verify(it: &EraseVerify) -> Result<(), Failure> {
-    let mut text = String::new();
-    let read = File::open(&it.receipt)
-        .and_then(|file| file.take(ERASURE_RECEIPT_BYTES_MAX).read_to_string(&mut text));
-    read.map_err(|error| cannot("read the receipt", &it.receipt, &error))?;
+    let text = read_text("the receipt", &it.receipt, ERASURE_RECEIPT_BYTES_MAX)?;
     let public_key = it.public_key.as_deref().map(parse_public_key).transpose()?;
     let signed = decode_erasure(&text).map_err(|_bad| {
         Failure::new(Exit::Data, "this is not a receipt of an erasure")
@@ -137,11 +158,6 @@ fn shown(signed: &SignedErasure, is_known_key: bool) -> String {
         hex::encode(&signed.public_key),
         it.signer,
     )
-}
-
-fn create(path: &Path) -> Result<File, Failure> {
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    file.map_err(|error| cannot("write the receipt", path, &error))
 }
 
 fn length(found: &Value, name: &str) -> Result<usize, Failure> {

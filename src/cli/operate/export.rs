@@ -1,22 +1,33 @@
 //! `strongroom export`: a tenant in a file that is sealed to public keys.
 
-use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::bounds::SETTINGS_BYTES_MAX;
-use crate::cli::commands::ExportCommand;
-use crate::cli::commands::vault::VaultCommand as _;
+use crate::cli::command::{OnVault as _, command};
 use crate::cli::operate::backup::where_to_write;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::cannot;
-use crate::cli::support::order::{ShownWork, carry_out_shown, done};
-use crate::cli::support::output::{complain, say};
-use crate::cli::support::progress::{Label, Unit};
-use crate::operator::{Command, CommandAnswer};
+use crate::cli::support::{
+    Exit, Failure, Form, Label, ShownWork, Unit, cannot, carry_out_shown, complain, read_text, tell,
+};
+use crate::operator::Command;
 
-pub(in crate::cli) fn export(command: &ExportCommand) -> Result<(), Failure> {
+command! {
+    /// Write a tenant to a new file, in plain JSON lines that are sealed to public keys of age. Works
+    /// with or without a running server, which goes on serving.
+    "export" ExportCommand on vault {
+        /// the tenant
+        tenant: String = option,
+        /// a public key (age1...) whose owner can open the file; may be repeated
+        recipient: Vec<String> = option,
+        /// a file with public keys, one a line
+        recipients_file: Option<PathBuf> = option,
+        /// the file to write; it must not exist yet
+        out: PathBuf = option,
+    } => |it| export(&it)
+}
+
+fn export(command: &ExportCommand) -> Result<(), Failure> {
     let vault = command.vault()?;
     let mut recipients = command.recipient.clone();
     if let Some(path) = &command.recipients_file {
@@ -47,21 +58,16 @@ pub(in crate::cli) fn export(command: &ExportCommand) -> Result<(), Failure> {
     let shown = ShownWork { label, json: command.json(), job };
     let tenant = command.tenant.clone();
     let order = Command::Export { tenant, recipients, file: file.clone() };
-    let done = match carry_out_shown(&vault, order, &shown)? {
-        CommandAnswer::Done(done) => done,
-        answer @ CommandAnswer::ReadOnly { .. } => done(answer)?,
-        CommandAnswer::Refused(why) => {
-            let failure =
-                Failure::new(Exit::Data, "no export was written").file(&file).why(why.join("\n"));
-            return Err(match why.first().map(String::as_str) {
-                Some("There is no such tenant.") => failure.try_this("strongroom tenant list"),
-                Some(why) if why.starts_with("recipient") => failure.try_this(
-                    "age-keygen -y KEYFILE prints the public key; --recipient takes one key",
-                ),
-                Some(_) | None => failure.try_this(where_to_write(&file)),
-            });
+    let done = carry_out_shown(&vault, order, &shown)?.map_err(|why| {
+        let failure =
+            Failure::new(Exit::Data, "no export was written").file(&file).why(why.join("\n"));
+        match why.first().map(String::as_str) {
+            Some("There is no such tenant.") => failure.try_this("strongroom tenant list"),
+            Some(why) if why.starts_with("recipient") => failure
+                .try_this("age-keygen -y KEYFILE prints the public key; --recipient takes one key"),
+            Some(_) | None => failure.try_this(where_to_write(&file)),
         }
-    };
+    })?;
     show(command, &file, &done);
     Ok(())
 }
@@ -73,11 +79,9 @@ fn is_private_key(text: &str) -> bool {
 }
 
 fn show(command: &ExportCommand, file: &Path, done: &Value) {
-    if command.json() {
-        say(&format!("{done:#}"));
-    } else {
+    let text = || {
         let number = |name: &str| done.get(name).and_then(Value::as_u64).unwrap_or(0);
-        say(&format!(
+        format!(
             "The export is written.\n  file:          {}\n  tokens:        {}\n  applications:  {}\n  \
              proxies:       {}\n  webhooks:      {}",
             file.display(),
@@ -85,8 +89,9 @@ fn show(command: &ExportCommand, file: &Path, done: &Value) {
             number("applications"),
             number("proxies"),
             number("webhooks")
-        ));
-    }
+        )
+    };
+    tell(Form::of(command.json()), || done.clone(), text);
     match done.get("damaged").and_then(Value::as_u64) {
         Some(0) => {}
         _ => complain(
@@ -98,10 +103,7 @@ fn show(command: &ExportCommand, file: &Path, done: &Value) {
 
 /// Public keys, one a line. Empty lines and comments are left out, as age does.
 fn read_recipients(path: &Path) -> Result<Vec<String>, Failure> {
-    let mut text = String::new();
-    let read = std::fs::File::open(path)
-        .and_then(|file| file.take(SETTINGS_BYTES_MAX).read_to_string(&mut text));
-    read.map_err(|error| cannot("read the recipients", path, &error))?;
+    let text = read_text("the recipients", path, SETTINGS_BYTES_MAX)?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     Ok(lines.filter(|line| !line.starts_with('#')).map(String::from).collect())
 }

@@ -2,36 +2,79 @@
 
 use serde_json::Value;
 
-use crate::cli::commands::vault::VaultCommand as _;
-use crate::cli::commands::{KeyAction, KeyCommand, KeyDestroy, KeyRotate, KeyShares};
-use crate::cli::offline::recover;
+use crate::cli::command::{OnVault as _, command, group};
+use crate::cli::offline::recover::KeyRecover;
 use crate::cli::offline::shares::{self, KeyAtHand};
-use crate::cli::operate::master_key;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{not_understood, unreachable_server};
-use crate::cli::support::order::{ShownWork, carry_out, carry_out_shown, done, show};
-use crate::cli::support::output::{Form, complain, say, show_json};
-use crate::cli::support::progress::{Label, Unit};
-use crate::cli::support::vault_place::VaultPlace;
-use crate::operator::{Command, CommandAnswer, CommandExchange, ask};
+use crate::cli::operate::{master_key, send};
+use crate::cli::support::{
+    Exit, Failure, Form, Label, ShownWork, Unit, VaultPlace, accepted, ask_server, carry_out,
+    carry_out_shown, complain, not_understood, show_json, tell,
+};
+use crate::operator::Command;
+use std::path::PathBuf;
 
-pub(in crate::cli) fn key(command: KeyCommand) -> Result<(), Failure> {
-    match command.action {
-        KeyAction::Destroy(it) => destroy(it),
-        KeyAction::List(it) => {
-            let answer = carry_out(&it.vault()?, Command::VaultKeyList)?;
-            if let CommandAnswer::Done(inventory) = &answer
-                && !it.json()
-            {
-                say(&table(inventory));
-                return Ok(());
-            }
-            show(answer)
-        }
-        KeyAction::Recover(it) => recover::recover(&it),
-        KeyAction::Rotate(it) => rotate(&it),
-        KeyAction::Shares(it) => make_shares(&it),
-    }
+group! {
+    /// List, rotate, destroy and recover the keys that seal the data. (For API keys see strongroom
+    /// application.)
+    "key" KeyCommand: KeyDestroy, KeyList, KeyRecover, KeyRotate, KeyShares
+}
+
+command! {
+    /// List every key with its age, the number of values that it has sealed, and the number of records
+    /// and index entries under it.
+    "list" KeyList on vault {} => |it| list(&it)
+}
+
+command! {
+    /// Make new keys, with or without a running server. A running server re-encrypts the records under
+    /// the old keys in the background; without a server the command does so before it ends.
+    "rotate" KeyRotate on vault {
+        /// the master key
+        master: bool = switch,
+        /// the keys of this tenant
+        tenant: Option<String> = option,
+        /// the keys of every tenant
+        all_tenants: bool = switch,
+        /// the keys that seal the server's own records, and the index key of API keys
+        server: bool = switch,
+        /// the keys that seal and sign the audit chain
+        audit: bool = switch,
+        /// wait until all records are under the new keys
+        wait: bool = switch,
+        /// with --master: file for the new key; required if the settings name a systemd credential or a
+        /// command
+        out: Option<PathBuf> = option,
+    } => |it| rotate(&it)
+}
+
+command! {
+    /// Destroy a key under which no record is left. Index entries count as records.
+    "destroy" KeyDestroy on vault {
+        /// the tenant of the key
+        tenant: Option<String> = option,
+        /// a key of the server
+        server: bool = switch,
+        /// a key that sealed entries of the audit chain
+        audit: bool = switch,
+        /// the key's number
+        number: u32 = option,
+    } => destroy
+}
+
+command! {
+    /// Make a set of recovery shares of the master key, and check that they recover it.
+    "shares" KeyShares on vault {
+        /// number of shares needed and in total, such as 3-of-5
+        scheme: String = option,
+        /// directory for the shares, one file each; without it they are printed
+        directory: Option<PathBuf> = option,
+    } => |it| make_shares(&it)
+}
+
+fn list(it: &KeyList) -> Result<(), Failure> {
+    let inventory = carry_out(&it.vault()?, Command::VaultKeyList)?;
+    tell(Form::of(it.json()), || inventory.clone(), || table(&inventory));
+    Ok(())
 }
 
 fn rotate(it: &KeyRotate) -> Result<(), Failure> {
@@ -49,7 +92,9 @@ fn rotate(it: &KeyRotate) -> Result<(), Failure> {
         it.audit.then_some("audit"),
     ];
     let scope = match named.into_iter().flatten().collect::<Vec<_>>().as_slice() {
-        ["master"] if it.master => return master_key::rotate(&vault, it),
+        ["master"] if it.master => {
+            return master_key::rotate(&vault, it.out.as_deref(), Form::of(it.json()));
+        }
         [one] => *one,
         named => {
             let options = "one of --master, --tenant ID, --all-tenants, --server and --audit";
@@ -60,11 +105,11 @@ fn rotate(it: &KeyRotate) -> Result<(), Failure> {
     let label = Label { work: "rotate", unit: Unit::Records };
     let shown = ShownWork { label, json: it.json(), job: String::from("rotation") };
     let command = Command::VaultKeyRotate { scope: scope.clone() };
-    let answer = carry_out_shown(&vault, command, &shown)?;
+    let mut begun = carry_out_shown(&vault, command, &shown).and_then(accepted)?;
     if !it.wait {
-        return show(answer);
+        show_json(&begun);
+        return Ok(());
     }
-    let mut begun = done(answer)?;
     let waited = wait(&vault, &scope, &shown);
     if waited.is_ok()
         && let Some(members) = begun.as_object_mut()
@@ -72,7 +117,7 @@ fn rotate(it: &KeyRotate) -> Result<(), Failure> {
     {
         members.insert(String::from("rotated"), keys);
     }
-    say(&format!("{begun:#}"));
+    show_json(&begun);
     waited
 }
 
@@ -91,16 +136,12 @@ fn wait(vault: &VaultPlace, scope: &str, shown: &ShownWork) -> Result<(), Failur
     let mut is_served = false;
     loop {
         let scope = String::from(scope);
-        let left = match ask(vault.directory(), &Command::VaultKeyWait { scope }) {
-            CommandExchange::Answered(answer) => done(answer)?,
-            CommandExchange::Failed(error) => {
-                return Err(unreachable_server(vault.directory(), &error));
-            }
-            CommandExchange::NoServer if is_served => {
+        let Some(left) = ask_server(vault.directory(), &Command::VaultKeyWait { scope })? else {
+            if is_served {
                 return Err(Failure::new(Exit::Unavailable, "the server has stopped meanwhile")
                     .try_this("start it: the rotation goes on by itself"));
             }
-            CommandExchange::NoServer => return Ok(()),
+            return Ok(());
         };
         is_served = true;
         match left.get("left").and_then(Value::as_u64) {
@@ -123,7 +164,7 @@ fn destroy(it: KeyDestroy) -> Result<(), Failure> {
             return Err(not_one(named, "no owner of the key is named", options));
         }
     };
-    carry_out(&vault, Command::VaultKeyDestroy { scope, number: it.number }).and_then(show)?;
+    send(&vault, Command::VaultKeyDestroy { scope, number: it.number })?;
     complain(
         "Older backups still contain this key, sealed under the master key of their time; it \
          exists until they are deleted.",
@@ -144,7 +185,6 @@ fn make_shares(it: &KeyShares) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Renders the inventory as a table with one line for each key.
 fn table(inventory: &Value) -> String {
     let master = &inventory["master"];
     let mut lines = vec![

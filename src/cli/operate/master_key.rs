@@ -8,85 +8,60 @@
 //! With `--out FILE`, a mark `FILE.unfinished` names the new key until the rotation has ended. An
 //! existing FILE is used only with its mark, so that no other key is taken for a new one.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::io;
-use std::os::unix::fs::{MetadataExt as _, chown};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{MetadataExt as _, fchown};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::cli::commands::KeyRotate;
-use crate::cli::commands::vault::VaultCommand as _;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{cannot, not_understood, refused, unreachable_server};
-use crate::cli::support::files::write_secret;
-use crate::cli::support::key_place;
-use crate::cli::support::master_key_file::{
-    beside, make_master_key, put_in_place, read_master_key, read_master_text, sync_directory,
+use crate::cli::support::{
+    Exit, Failure, Form, VaultHome, VaultPlace, as_member, ask_server, beside, block_on, cannot,
+    find_living, key_place, left_by_rotation, not_understood, open_vault, put_in_place, read_held,
+    refused, sign, tell, write_new,
 };
-use crate::cli::support::membership::{as_member, find_living};
-use crate::cli::support::open_vault;
-use crate::cli::support::order::{done, sign, with_space};
-use crate::cli::support::output::{say, show_json};
-use crate::cli::support::runtime::block_on;
-use crate::cli::support::vault_home::VaultHome;
-use crate::cli::support::vault_place::VaultPlace;
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::crypto::{KeyTransfer, MasterKey, Random};
 use crate::domain::hex;
-use crate::operator::{Command, CommandAnswer, CommandExchange, ask};
+use crate::files::{Directory, NamedFile};
+use crate::operator::Command;
 use crate::secret::Secret;
 
-pub(in crate::cli) fn rotate(vault: &VaultPlace, command: &KeyRotate) -> Result<(), Failure> {
+/// The length of the hexadecimal id of a key, with room for a line end.
+const ID_BYTES_MAX: u64 = 256;
+
+/// `out` is the file for the new key, which the settings of a key without a file leave open.
+pub fn rotate(vault: &VaultPlace, out: Option<&Path>, form: Form) -> Result<(), Failure> {
     let (source, directory) = (vault.master()?, vault.directory());
-    let new = place(&source, command.out.as_deref())?;
-    if command.out.is_some() {
+    let new = place(&source, out)?;
+    if out.is_some() {
         key_place::refuse_path(directory, &new)?;
     }
-    let is_new = fs::symlink_metadata(&new).is_err();
-    if command.out.is_some() && !is_new {
-        refuse_other_file(&new)?;
-    }
-    let rotated = match ask(directory, &Command::MasterHandover) {
-        CommandExchange::Answered(answer) => online(directory, &new, &source, answer),
-        CommandExchange::Failed(error) => {
-            Err(RotationFailure::Unchanged(unreachable_server(directory, &error)))
-        }
-        CommandExchange::NoServer => offline(&vault.home, &source, &new),
+    let left = NewKey::find(&new, &source)?;
+    let make = || left.map_or_else(|| NewKey::make(&new, &source), Ok);
+    let rotated = match ask_server(directory, &Command::MasterHandover)? {
+        Some(result) => online(directory, &source, &result, make)?,
+        None => offline(&vault.home, &source, make)?,
     };
-    match rotated {
-        Ok(()) => (),
-        Err(RotationFailure::Unchanged(failure)) => {
-            if is_new {
-                // No data is sealed under this key.
-                fs::remove_file(&new).ok();
-                fs::remove_file(unfinished(&new)).ok();
-            }
-            return Err(failure);
-        }
-        Err(RotationFailure::Unknown(failure)) => return Err(failure),
-    }
     // Without this mark, no later rotation takes the key for a new one.
-    fs::remove_file(unfinished(&new)).ok();
+    rotated.mark.as_ref().map(NamedFile::remove);
     let old = match &source {
-        MasterKeySource::File(path) => {
-            put_in_place(path, &new).map_err(|error| cannot("install the new key", path, &error))?
-        }
+        MasterKeySource::File(path) => put_in_place(&rotated.directory, &rotated.file, path)
+            .map_err(|error| cannot("install the new key", path, &error))?,
         MasterKeySource::Command(_) | MasterKeySource::Credential(_) => None,
     };
-    if command.json() {
+    let facts = || {
         let path = |path: &Path| path.display().to_string();
         let (file, credential) = match &source {
             MasterKeySource::File(file) => (path(file), None),
             MasterKeySource::Command(_) => (path(&new), None),
             MasterKeySource::Credential(name) => (path(&new), Some(name)),
         };
-        let old = old.as_deref().map(path);
-        show_json(&json!({"new": file, "old": old, "credential": credential}));
-    } else {
-        say(&rotated_text(&source, &new, old.as_deref()));
-    }
+        json!({"new": file, "old": old.as_deref().map(path), "credential": credential})
+    };
+    tell(form, facts, || rotated_text(&source, &new, old.as_deref()));
     Ok(())
 }
 
@@ -123,18 +98,9 @@ fn rotated_text(source: &MasterKeySource, new: &Path, old: Option<&Path>) -> Str
     }
 }
 
-/// State of the data file after a rotation that failed.
-enum RotationFailure {
-    /// The data file is still sealed under the old key.
-    Unchanged(Failure),
-    /// The data file may be sealed under either key; running the command again finishes the
-    /// rotation.
-    Unknown(Failure),
-}
-
 fn place(source: &MasterKeySource, out: Option<&Path>) -> Result<PathBuf, Failure> {
     match (source, out) {
-        (MasterKeySource::File(path), None) => Ok(beside(path, "new")),
+        (MasterKeySource::File(path), None) => Ok(left_by_rotation(path)),
         (MasterKeySource::File(_), Some(_)) => {
             Err(Failure::new(Exit::Usage, "the master key has two files")
                 .why("the settings name the file of the master key, and serve reads that file")
@@ -156,130 +122,173 @@ fn place(source: &MasterKeySource, out: Option<&Path>) -> Result<PathBuf, Failur
     }
 }
 
-/// The mark beside a new key whose rotation has not ended. It holds the id of the key.
-fn unfinished(new: &Path) -> PathBuf {
-    beside(new, "unfinished")
+/// The new key, and its file, which is held: a file that takes its name meanwhile stays as it is.
+struct NewKey {
+    key: MasterKey,
+    text: Secret<Vec<u8>>,
+    directory: Directory,
+    file: NamedFile,
+    /// The mark beside the file of `--out` until the rotation has ended. It holds the id of the key.
+    mark: Option<NamedFile>,
+    /// This attempt has made the file.
+    is_made: bool,
 }
 
-/// Refuses an existing file, unless an interrupted attempt made it: a key that was in use before
-/// would replace nothing, or come back after its retirement.
-fn refuse_other_file(new: &Path) -> Result<(), Failure> {
-    let failed = || {
-        Failure::new(Exit::Data, "the file for the new master key exists already")
-            .file(new)
-            .try_this("name a file that does not exist; the command makes the new key")
+impl NewKey {
+    /// The key that an interrupted attempt has left. Refuses any other file: a key that was in use
+    /// before would replace nothing, or come back after its retirement.
+    fn find(path: &Path, source: &MasterKeySource) -> Result<Option<Self>, Failure> {
+        let exists = || {
+            Failure::new(Exit::Data, "the file for the new master key exists already")
+                .file(path)
+                .try_this("name a file that does not exist; the command makes the new key")
+        };
+        let failed = |error: io::Error| {
+            let is_other = error.kind() == io::ErrorKind::InvalidInput;
+            if is_other { exists().why(error) } else { cannot("keep the new key", path, &error) }
+        };
+        let (directory, name) = Directory::of(path).map_err(failed)?;
+        let Some(file) = directory.hold(&name).map_err(failed)? else { return Ok(None) };
+        let mut mark = None;
+        if !matches!(source, MasterKeySource::File(_)) {
+            mark = directory.hold(mark_of(&name)).map_err(failed)?;
+            let Some(mark) = &mark else {
+                return Err(exists().why("no interrupted rotation has left it"));
+            };
+            let id = io::read_to_string(mark.file().take(ID_BYTES_MAX)).map_err(failed)?;
+            if id.trim() != hex::encode(read_held(&file)?.0.check()) {
+                let why = "an interrupted rotation has left it, but with another key";
+                return Err(exists().why(why));
+            }
+        }
+        let (key, text) = read_held(&file)?;
+        Ok(Some(Self { key, text, directory, file, mark, is_made: false }))
+    }
+
+    fn make(path: &Path, source: &MasterKeySource) -> Result<Self, Failure> {
+        let failed = |error: io::Error| cannot("write a secret to its file", path, &error);
+        let (directory, name) = Directory::of(path).map_err(failed)?;
+        let text = MasterKey::generate(&Random::new());
+        let file = write_new(&directory, &name, text.expose().as_bytes(), 0o400).map_err(failed)?;
+        let prepared = || -> Result<_, Failure> {
+            let (key, text) = read_held(&file)?;
+            let mark = match source {
+                MasterKeySource::File(old) => {
+                    let given = give_to_owner_of(old, &file);
+                    given.map_err(|error| cannot("set the owner of the new key", path, &error))?;
+                    None
+                }
+                MasterKeySource::Command(_) | MasterKeySource::Credential(_) => {
+                    let (name, id) = (mark_of(&name), hex::encode(key.check()));
+                    // It may be left from a file that was renamed meanwhile.
+                    let left = directory.hold(&name).map_err(failed)?;
+                    left.map_or(Ok(()), |left| left.remove()).map_err(failed)?;
+                    Some(write_new(&directory, name, id.as_bytes(), 0o600).map_err(failed)?)
+                }
+            };
+            directory.sync().map_err(|error| cannot("keep the new key", path, &error))?;
+            Ok((key, text, mark))
+        };
+        match prepared() {
+            Ok((key, text, mark)) => Ok(Self { key, text, directory, file, mark, is_made: true }),
+            Err(failure) => {
+                file.remove().ok();
+                Err(failure)
+            }
+        }
+    }
+
+    /// Ends a rotation that has changed nothing: no data is sealed under the key.
+    fn discard(&self, failure: Failure) -> Failure {
+        if self.is_made {
+            self.file.remove().ok();
+            self.mark.as_ref().map(NamedFile::remove);
+        }
+        failure
+    }
+
+    /// Refuses a key that was in use before. The vault knows the previous key, and the files beside
+    /// the master key are named by the ids of the older ones.
+    fn refuse_old(&self, previous: Option<&str>, source: &MasterKeySource) -> Result<(), Failure> {
+        let id = hex::encode(self.key.check());
+        let is_kept = match source {
+            MasterKeySource::File(path) => beside(path, &format!("old-{id}")).exists(),
+            MasterKeySource::Command(_) | MasterKeySource::Credential(_) => false,
+        };
+        if !is_kept && previous != Some(id.as_str()) {
+            return Ok(());
+        }
+        Err(self.discard(
+            Failure::new(Exit::Data, "this master key was replaced before")
+                .file(&self.file.path())
+                .why(format!("its id is {id}; a rotation needs a key that was never in use"))
+                .try_this("move this file away and run the same command again"),
+        ))
+    }
+}
+
+fn mark_of(name: &OsStr) -> PathBuf {
+    beside(Path::new(name), "unfinished")
+}
+
+fn give_to_owner_of(path: &Path, file: &NamedFile) -> io::Result<()> {
+    let old = match fs::metadata(path) {
+        // The file was lost while the server ran; the rotation replaces it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        known => known?,
     };
-    let is_file = fs::symlink_metadata(new).is_ok_and(|it| it.is_file());
-    let mark = fs::read_to_string(unfinished(new)).ok().filter(|_| is_file);
-    let mark = mark.ok_or_else(|| failed().why("no interrupted rotation has left it"))?;
-    let key = read_master_key(&MasterKeySource::File(new.to_path_buf()))?;
-    if mark.trim() != hex::encode(key.check()) {
-        return Err(failed().why("an interrupted rotation has left it, but with another key"));
+    let made = file.file().metadata()?;
+    if (old.uid(), old.gid()) != (made.uid(), made.gid()) {
+        fchown(file.file(), Some(old.uid()), Some(old.gid()))?;
     }
     Ok(())
 }
 
-/// Refuses a key that was in use before. The vault knows the previous key, and the files beside the
-/// master key are named by the ids of the older ones.
-fn refuse_old_key(
-    key: &MasterKey,
-    previous: Option<&str>,
-    new: &Path,
-    source: &MasterKeySource,
-) -> Result<(), Failure> {
-    let id = hex::encode(key.check());
-    let is_kept = match source {
-        MasterKeySource::File(path) => beside(path, &format!("old-{id}")).exists(),
-        MasterKeySource::Command(_) | MasterKeySource::Credential(_) => false,
-    };
-    if !is_kept && previous != Some(id.as_str()) {
-        return Ok(());
-    }
-    Err(Failure::new(Exit::Data, "this master key was replaced before")
-        .file(new)
-        .why(format!("its id is {id}; a rotation needs a key that was never in use"))
-        .try_this("move this file away and run the same command again"))
-}
-
-/// Makes the new key, or reads the one that an interrupted attempt has left.
-fn new_key(new: &Path, source: &MasterKeySource) -> Result<(MasterKey, Secret<Vec<u8>>), Failure> {
-    if !new.exists() {
-        make_master_key(new)?;
-        if let MasterKeySource::File(path) = source {
-            let own = || -> io::Result<()> {
-                let old = match fs::metadata(path) {
-                    // The file was lost while the server ran; the rotation replaces it.
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                    known => known?,
-                };
-                let made = fs::metadata(new)?;
-                if (old.uid(), old.gid()) != (made.uid(), made.gid()) {
-                    chown(new, Some(old.uid()), Some(old.gid()))?;
-                }
-                Ok(())
-            };
-            own().map_err(|error| cannot("set the owner of the new key", new, &error))?;
-        }
-        if !matches!(source, MasterKeySource::File(_)) {
-            let (mark, key) = (unfinished(new), MasterKeySource::File(new.to_path_buf()));
-            // It may be left from a file that was renamed meanwhile.
-            fs::remove_file(&mark).ok();
-            let id = hex::encode(read_master_key(&key)?.check());
-            write_secret(&mark, id.as_bytes(), 0o600)?;
-        }
-        sync_directory(new).map_err(|error| cannot("keep the new key", new, &error))?;
-    }
-    read_master_text(&MasterKeySource::File(new.to_path_buf()))
-}
-
 fn online(
     directory: &Path,
-    new: &Path,
     source: &MasterKeySource,
-    answer: CommandAnswer,
-) -> Result<(), RotationFailure> {
-    let result = done(answer).map_err(RotationFailure::Unchanged)?;
+    result: &Value,
+    make: impl FnOnce() -> Result<NewKey, Failure>,
+) -> Result<NewKey, Failure> {
     let receiver = result.get("public").and_then(Value::as_str).and_then(hex::decode);
-    let receiver = receiver.ok_or_else(|| RotationFailure::Unchanged(not_understood()))?;
-    let previous = result.get("previous").and_then(Value::as_str);
-    let (key, text) = new_key(new, source).map_err(RotationFailure::Unchanged)?;
-    refuse_old_key(&key, previous, new, source).map_err(RotationFailure::Unchanged)?;
-    let handed = KeyTransfer::send(&receiver, text.expose(), &Random::new());
-    let handed = handed.map_err(|_failed| RotationFailure::Unchanged(not_understood()))?;
+    let receiver = receiver.ok_or_else(not_understood)?;
+    let new = make()?;
+    new.refuse_old(result.get("previous").and_then(Value::as_str), source)?;
+    let handed = KeyTransfer::send(&receiver, new.text.expose(), &Random::new());
+    let handed = handed.map_err(|_failed| new.discard(not_understood()))?;
     let (public, sealed) = (hex::encode(&handed.public), hex::encode(&handed.sealed));
+    // The data file may be sealed under either key from here on. The server may refuse after its
+    // commit reached the disk, for example when the disk fails.
     let keep = |failure: Failure| {
-        let failure = failure.line("key", new.display());
-        RotationFailure::Unknown(failure.try_this("keep that file and run the same command again"))
+        let failure = failure.line("key", new.file.path().display());
+        failure.try_this("keep that file and run the same command again")
     };
-    match ask(directory, &Command::MasterRotate { public, sealed }) {
-        // The server may refuse after its commit reached the disk, for example when the disk fails.
-        CommandExchange::Answered(answer) => {
-            with_space(directory, answer).and_then(done).map(drop).map_err(keep)
-        }
-        CommandExchange::Failed(error) => Err(keep(unreachable_server(directory, &error))),
-        CommandExchange::NoServer => Err(RotationFailure::Unchanged(
-            Failure::new(Exit::Unavailable, "the server has stopped")
-                .try_this("run the command again"),
-        )),
+    if ask_server(directory, &Command::MasterRotate { public, sealed }).map_err(keep)?.is_none() {
+        let failure = Failure::new(Exit::Unavailable, "the server has stopped");
+        return Err(new.discard(failure.try_this("run the command again")));
     }
+    Ok(new)
 }
 
-fn offline(home: &VaultHome, source: &MasterKeySource, new: &Path) -> Result<(), RotationFailure> {
-    let vault = open_vault::open(home, source, Clock::new());
-    let vault = vault.map_err(RotationFailure::Unchanged)?;
-    let prepared = new_key(new, source).and_then(|(key, _)| {
-        let previous = vault.rotation().master_before().map_err(|error| refused(&error))?;
-        refuse_old_key(&key, previous.as_deref(), new, source)?;
-        Ok(key)
-    });
-    let rotated = prepared.map_err(RotationFailure::Unchanged).and_then(|key| {
+fn offline(
+    home: &VaultHome,
+    source: &MasterKeySource,
+    make: impl FnOnce() -> Result<NewKey, Failure>,
+) -> Result<NewKey, Failure> {
+    let vault = open_vault::open(home, source, Clock::new())?;
+    let rotated = make().and_then(|new| {
+        let previous = vault.rotation().master_before();
+        let previous = previous.map_err(|error| new.discard(refused(&error)))?;
+        new.refuse_old(previous.as_deref(), source)?;
         let rotated = async {
-            find_living(&vault).await.map_err(|error| refused(&error))?;
-            let rotated = vault.rotation().rotate_master(key).await;
+            find_living(&vault).await?;
+            let rotated = vault.rotation().rotate_master(new.key.clone()).await;
             sign(&vault).await;
             rotated.map_err(|error| refused(&error))
         };
-        as_member(&vault, || block_on(rotated).map(drop)).map_err(RotationFailure::Unknown)
+        // After a failure the data file may be sealed under either key: the file stays.
+        as_member(&vault, || block_on(rotated).map(drop))?;
+        Ok(new)
     });
     vault.close();
     rotated

@@ -1,32 +1,41 @@
 //! `strongroom report`: gathers what the vault does not know, and writes the report for auditors as two
 //! files.
 
-use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
 use crate::bounds::REPORT_PERIOD;
 use crate::cli::check;
 use crate::cli::check::findings::{Finding, Findings};
-use crate::cli::commands::ReportCommand;
-use crate::cli::commands::vault::VaultCommand as _;
+use crate::cli::command::{OnVault as _, command};
 use crate::cli::operate::audit::time_of;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{cannot, not_understood};
-use crate::cli::support::order::{carry_out, done};
-use crate::cli::support::output::say;
-use crate::cli::support::settings;
-use crate::cli::support::vault_place::VaultPlace;
+use crate::cli::support::{
+    Exit, Failure, VaultPlace, cannot, carry_out, create_private, not_understood, say, settings,
+};
 use crate::clock::Clock;
 use crate::config::{AuditReads, Config};
 use crate::domain::time::Timestamp;
 use crate::operator::{CheckedThing, Command, ComplianceReportSettings, KnownSettings, TlsFacts};
 use crate::server::{TlsTrial, certificate_expires, offered, try_listener};
 
-pub(in crate::cli) fn report(command: &ReportCommand) -> Result<(), Failure> {
+command! {
+    /// Write a dated report on the vault for auditors: settings and files, retention, keys, access,
+    /// audit, activity, backups, TLS. Works with or without a running server. With --json, print the
+    /// facts and write no file.
+    "report" ReportCommand on vault {
+        /// directory for the two files of the report, text and HTML (default: the current directory)
+        out: PathBuf = option(default = "PathBuf::from(\".\")"),
+        /// begin of the period, such as 2026-11-14 or 2026-11-14T09:30:00Z (default: 90 days before
+        /// its end)
+        from: Option<String> = option,
+        /// end of the period (default: now)
+        to: Option<String> = option,
+    } => |it| report(&it)
+}
+
+fn report(command: &ReportCommand) -> Result<(), Failure> {
     let vault = command.vault()?;
     let now = Clock::new().now();
     let (from, to) = period(command, now)?;
@@ -42,7 +51,7 @@ pub(in crate::cli) fn report(command: &ReportCommand) -> Result<(), Failure> {
         known: known(command, &vault, now)?,
         tls: tls(vault.settings()),
     };
-    let account = done(carry_out(&vault, Command::Report { settings })?)?;
+    let account = carry_out(&vault, Command::Report { settings })?;
     let member = |name: &str| account.get(name).and_then(Value::as_str).ok_or_else(not_understood);
     let number = |name: &str| account.get(name).and_then(Value::as_u64).ok_or_else(not_understood);
     if command.json() {
@@ -53,7 +62,10 @@ pub(in crate::cli) fn report(command: &ReportCommand) -> Result<(), Failure> {
     let stamp: String = member("made_at")?.chars().filter(|it| *it != ':').take(17).collect();
     for (ending, content) in [("txt", member("text")?), ("html", member("html")?)] {
         let path = command.out.join(format!("strongroom-report-{stamp}.{ending}"));
-        write_new(&path, content)?;
+        // The mode is 0600 because the report lists the permissions of every application.
+        let mut file = create_private("the report", &path)?;
+        let written = file.write_all(content.as_bytes()).and_then(|()| file.sync_all());
+        written.map_err(|error| cannot("write the report", &path, &error))?;
         say(&format!("Written: {}", path.display()));
     }
     say(&match number("attention")? {
@@ -88,14 +100,13 @@ fn host() -> Option<String> {
     Some(String::from(name.trim())).filter(|name| !name.is_empty())
 }
 
-/// The settings, and the results of the checks of the files that they name.
 fn known(
     command: &ReportCommand,
     vault: &VaultPlace,
     now: Timestamp,
 ) -> Result<Option<KnownSettings>, Failure> {
     let Some(config) = vault.settings() else { return Ok(None) };
-    let path = settings::path(command.settings_file())?;
+    let path = settings::path(command.config.as_deref())?;
     let mut findings = Findings::default();
     check::look_at(&mut findings, &path, config, now);
     let checked = |it: Finding| CheckedThing {
@@ -130,15 +141,4 @@ fn tls(config: Option<&Config>) -> TlsFacts {
             older: Vec::new(),
         },
     }
-}
-
-/// Never overwrites an earlier report. The mode is 0600 because the report lists the permissions of
-/// every application.
-fn write_new(path: &Path, content: &str) -> Result<(), Failure> {
-    let written = || -> std::io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-        file.write_all(content.as_bytes())?;
-        file.sync_all()
-    };
-    written().map_err(|error| cannot("write the report", path, &error))
 }

@@ -2,21 +2,23 @@
 
 use std::fmt::Write as _;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::cli::commands::StatusCommand;
-use crate::cli::commands::vault::VaultCommand as _;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::run_as_owner;
-use crate::cli::support::output::say;
-use crate::cli::support::server_status::read_status;
+use crate::cli::command::{OnVault as _, command};
+use crate::cli::support::{Exit, Failure, read_status, run_as_owner, say};
 use crate::domain::duration;
 use crate::domain::size;
 use crate::operator::metrics_socket_path;
 
-pub(in crate::cli) fn status(command: &StatusCommand) -> Result<(), Failure> {
+command! {
+    /// Show the state of a running server: readiness and the reason if it is not ready, contents,
+    /// latency, disk and certificate. Exits with 69 when the server is not ready or not running.
+    "status" StatusCommand on vault {} => |it| status(&it)
+}
+
+fn status(command: &StatusCommand) -> Result<(), Failure> {
     let directory = command.vault()?.home.directory;
     let path = metrics_socket_path(&directory);
     let status = read_status(&path).map_err(|error| explain(&error, &path))?;
@@ -172,10 +174,8 @@ fn shown(name: &str, value: &Value) -> (String, String) {
     (name.replace('_', " "), value)
 }
 
-/// The beginning of a further line of a value.
 const NEXT_LINE: &str = "\n                                    ";
 
-/// One of the processes that share the store.
 fn process(listed: &Value) -> String {
     let text = |name: &str| listed.get(name).and_then(Value::as_str).unwrap_or("?");
     let is = |name: &str| listed.get(name).and_then(Value::as_bool) == Some(true);

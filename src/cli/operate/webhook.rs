@@ -1,27 +1,44 @@
-//! `strongroom webhook`.
+//! `strongroom webhook`: webhooks and the events that wait for them.
 
-use crate::cli::commands::vault::VaultCommand as _;
-use crate::cli::commands::{WebhookAction, WebhookCommand};
-use crate::cli::operate::run;
-use crate::cli::support::failure::Failure;
+use std::path::PathBuf;
+
+use crate::cli::command::{OnVault as _, command, group};
+use crate::cli::operate::send;
 use crate::operator::Command;
 
-pub(in crate::cli) fn webhook(command: WebhookCommand) -> Result<(), Failure> {
-    match command.action {
-        WebhookAction::Events(it) => {
-            let vault = it.vault()?;
-            let (tenant, webhook) = (it.tenant, it.webhook);
-            run(&vault, Command::WebhookEvents { tenant, webhook })
-        }
-        WebhookAction::List(it) => {
-            let vault = it.vault()?;
-            run(&vault, Command::WebhookList { tenant: it.tenant })
-        }
-        WebhookAction::Retry(it) => {
-            let vault = it.vault()?;
-            let (tenant, webhook) = (it.tenant, it.webhook);
-            run(&vault, Command::WebhookRetry { tenant, webhook })
-        }
-        WebhookAction::RotateKey(it) => run(&it.vault()?, Command::WebhookRotateKey),
+group! {
+    /// Look at webhooks and the events that wait for them, with or without a running server.
+    "webhook" WebhookCommand: WebhookEvents, WebhookList, WebhookRetry, WebhookRotateKey
+}
+
+command! {
+    /// List the webhooks of a tenant: status, events that wait, and the last failure.
+    "list" WebhookList on tenant {} => |it| send(&it.vault()?, Command::WebhookList { tenant: it.tenant })
+}
+
+command! {
+    /// List the events that wait for a webhook, the next one first, without their content.
+    "events" WebhookEvents on tenant {
+        /// the webhook's id
+        webhook: String = option,
+    } => |it| {
+        let (vault, tenant, webhook) = (it.vault()?, it.tenant, it.webhook);
+        send(&vault, Command::WebhookEvents { tenant, webhook })
     }
+}
+
+command! {
+    /// Deliver the events that wait for a webhook now, instead of at their next attempt.
+    "retry" WebhookRetry on tenant {
+        /// the webhook's id
+        webhook: String = option,
+    } => |it| {
+        let (vault, tenant, webhook) = (it.vault()?, it.tenant, it.webhook);
+        send(&vault, Command::WebhookRetry { tenant, webhook })
+    }
+}
+
+command! {
+    /// Make a new key that signs webhooks and destroy the old one. Prints the public key.
+    "rotate-key" WebhookRotateKey on vault {} => |it| send(&it.vault()?, Command::WebhookRotateKey)
 }

@@ -1,18 +1,18 @@
 //! The archive of a running server: a round every few seconds, and one at the end.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app::{ArchiveState, Archiver, Vault};
-use crate::bounds::ARCHIVE_FINISH_MAX;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::refused;
+use crate::bounds::{ARCHIVE_FINISH_MAX, ARCHIVE_LOOK_MAX};
+use crate::cli::support::{Exit, Failure, refused};
 use crate::config::Config;
+use crate::lock::Lock;
 use crate::log::{Event, Log, Value};
 
 /// One round at a time: the last one waits for the one before it.
-pub(in crate::cli) type SharedArchiver = Arc<Mutex<Archiver>>;
+pub(in crate::cli) type SharedArchiver = Arc<Lock<Archiver>>;
 
 /// Keeps the log for the archive that the settings name, if they name one. A directory that cannot
 /// be used is reported by the first round; it does not prevent the start.
@@ -32,7 +32,7 @@ pub(in crate::cli) fn begin(
     }
     let archiver =
         vault.upkeep().archive().begin(&plan.directory).map_err(|error| refused(&error))?;
-    Ok(archiver.map(|archiver| Arc::new(Mutex::new(archiver))))
+    Ok(archiver.map(|archiver| Arc::new(Lock::new(archiver))))
 }
 
 /// Resolves links. A directory that does not exist is in no other one.
@@ -40,6 +40,23 @@ fn is_inside(directory: &Path, outer: &Path) -> bool {
     match (directory.canonicalize(), outer.canonicalize()) {
         (Ok(directory), Ok(outer)) => directory.starts_with(outer),
         (Ok(_) | Err(_), Ok(_) | Err(_)) => false,
+    }
+}
+
+/// Compares the archive with the log before the first request, within a bound: an old copy of a vault
+/// that was superseded must not answer changes that will be lost.
+pub(in crate::cli) async fn look(vault: &Arc<Vault>, archiver: &SharedArchiver, log: &Log) {
+    let (looking, archiver) = (Arc::clone(vault), Arc::clone(archiver));
+    let look = tokio::task::spawn_blocking(move || {
+        let mut archiver = archiver.lock();
+        looking.upkeep().archive().look(&mut archiver)
+    });
+    if let Ok(looked) = tokio::time::timeout(ARCHIVE_LOOK_MAX, look).await {
+        log_state(looked.ok().flatten(), log);
+    } else {
+        // An archive that fails never stops the vault. The next round waits for this look.
+        vault.upkeep().archive().note_slow();
+        log.event(Event::error("archive_failing").with("why", Value::Name("too_slow")));
     }
 }
 
@@ -69,16 +86,20 @@ async fn round(vault: &Arc<Vault>, archiver: &SharedArchiver, log: &Log) {
     let (vault, archiver) = (Arc::clone(vault), Arc::clone(archiver));
     // A file server that hangs must not block a thread that answers requests.
     let round = tokio::task::spawn_blocking(move || {
-        let mut archiver = archiver.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut archiver = archiver.lock();
         vault.upkeep().archive().round(&mut archiver)
     });
     // The panic hook logs the location of a panic.
-    match round.await.ok().flatten() {
+    log_state(round.await.ok().flatten(), log);
+}
+
+fn log_state(state: Option<ArchiveState>, log: &Log) {
+    match state {
         None => (),
         Some(ArchiveState::Working) => log.event(Event::info("archive_working")),
         Some(state) => {
             let event = Event::error("archive_failing");
-            log.event(event.with("why", Value::Name(state.name())));
+            log.event(event.with("why", Value::Name(state.as_str())));
         }
     }
 }

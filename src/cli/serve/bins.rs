@@ -1,18 +1,17 @@
 //! Reads the operator's BIN file at start and on SIGHUP.
 
-use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use crate::bounds::{BIN_FILE_BYTES_MAX, BIN_LINE_BYTES_MAX};
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::misconfigured;
+use crate::cli::support::{Exit, Failure, misconfigured};
 use crate::domain::card::bin_table::{BinFile, BinTable};
+use crate::files::open_regular;
 
 /// Reads line by line, because the file may be larger than the table that is made of it.
-pub(in crate::cli) fn read(path: &Path) -> Result<BinTable, Failure> {
+pub fn read(path: &Path) -> Result<BinTable, Failure> {
     let failed = |error| misconfigured("read the BIN file", path, &error);
-    let file = File::open(path).map_err(failed)?;
+    let file = open_regular(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.len() > BIN_FILE_BYTES_MAX {
         return Err(Failure::new(Exit::Config, "the BIN file is too large").file(path));
     }

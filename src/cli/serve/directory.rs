@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use crate::app::{Error, RangesRefresh, Vault};
+use crate::app::{self, Error, RangesRefresh, Vault};
 use crate::bounds::{RESULTS_CONNECTIONS_MAX, RESULTS_SHARED_MAX, THREEDS_RANGES_PERIOD};
 use crate::cli::serve::processes::spawn_led;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::explain_bind;
+use crate::cli::support::{Exit, Failure, explain_bind};
 use crate::config::{DirectoryServer, DirectorySettings, ThreedsSettings};
 use crate::directory::{DirectoryClient, UnusableEndpoint};
 use crate::http::Http;
@@ -91,13 +90,13 @@ pub(in crate::cli) fn keep_ranges(
         return;
     }
     let (own, log) = (Arc::clone(vault), log.clone());
-    spawn_led(vault, tasks, move || refresh_ranges(Arc::clone(&own), log.clone()));
+    spawn_led(vault, tasks, move |by| refresh_ranges(Arc::clone(&own), by, log.clone()));
 }
 
 /// Requests the card ranges whenever they are due, for as long as the server runs.
-async fn refresh_ranges(vault: Arc<Vault>, log: Log) {
+async fn refresh_ranges(vault: Arc<Vault>, by: app::Authority, log: Log) {
     loop {
-        for (scheme, refreshed) in vault.card_ranges().refresh_all().await {
+        for (scheme, refreshed) in vault.card_ranges().by(by).refresh_all().await {
             let event = match refreshed {
                 Ok(RangesRefresh { asked, ranges }) => {
                     let event = match asked {

@@ -1,12 +1,12 @@
 //! One server for a data directory. The data file has a lock of its own; a directory whose rows are in
 //! a database needs this one, since a second server would take the sockets of the first.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{File, TryLockError};
+use std::io;
 
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::cannot;
+use crate::cli::support::{Exit, Failure, cannot};
 use crate::config::{Config, EngineSettings};
+use crate::files::Directory;
 
 const NAME: &str = "process.lock";
 
@@ -22,9 +22,13 @@ impl DirectoryLock {
             return Ok(Self { _file: None });
         }
         let path = config.data_directory.join(NAME);
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(&path).map_err(|error| cannot("open the lock", &path, &error))?;
+        let open = || {
+            let directory = Directory::open(&config.data_directory)?;
+            let found = directory.find(NAME)?;
+            Ok(found.map_or_else(|| directory.create(NAME), Ok)?.into_file())
+        };
+        let file: File =
+            open().map_err(|error: io::Error| cannot("open the lock", &path, &error))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: Some(file) }),
             Err(TryLockError::WouldBlock) => {

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::bounds::NAMED_FILES_CHECK_EVERY;
 use crate::config::{Config, MasterKeySource, PostgresSettings, UrlSource};
+use crate::files::open_regular;
 use crate::log::{Event, Log, Value};
 use crate::metrics::{Checks, Observe};
 use crate::operator::{metrics_socket_path, socket_path};
@@ -102,7 +103,7 @@ impl NamedFiles {
             }
             let event =
                 if is_missing { Event::error("file_missing") } else { Event::info("file_back") };
-            let event = event.with("file", Value::Name(file.role.name()));
+            let event = event.with("file", Value::Name(file.role.texts().0));
             log.event(event.with("path", Value::Path(file.path.clone())));
         }
     }
@@ -122,7 +123,7 @@ async fn watch(files: Arc<NamedFiles>, log: Log) {
 impl Observe for NamedFiles {
     fn check(&self, checks: &mut Checks) {
         let missing = self.0.iter().find(|file| file.is_missing.load(Ordering::Relaxed));
-        checks.warn("files", missing.map(|file| file.role.warning()));
+        checks.warn("files", missing.map(|file| file.role.texts().1));
     }
 }
 
@@ -143,44 +144,39 @@ impl Role {
             | Self::MasterKey
             | Self::PrivateKey
             | Self::Settings => {
-                found.is_file()
-                    && found.mode() & OWNER_MAY_READ != 0
-                    && fs::File::open(path).is_ok()
+                found.is_file() && found.mode() & OWNER_MAY_READ != 0 && open_regular(path).is_ok()
             }
         }
     }
 
-    const fn name(self) -> &'static str {
+    /// The word for the log, and the sentence for the readiness probe.
+    const fn texts(self) -> (&'static str, &'static str) {
         match self {
-            Self::BinFile => "bin_file",
-            Self::Certificate => "certificate",
-            Self::Data => "data",
-            Self::DatabaseUrl => "database_url",
-            Self::MasterKey => "master_key",
-            Self::MetricsSocket(_) => "metrics_socket",
-            Self::OperatorSocket(_) => "operator_socket",
-            Self::PrivateKey => "private_key",
-            Self::Settings => "settings",
-        }
-    }
-
-    const fn warning(self) -> &'static str {
-        match self {
-            Self::BinFile => "The BIN file cannot be read; the next start needs it.",
-            Self::Certificate => "The certificate cannot be read; the next start needs it.",
+            Self::BinFile => ("bin_file", "The BIN file cannot be read; the next start needs it."),
+            Self::Certificate => {
+                ("certificate", "The certificate cannot be read; the next start needs it.")
+            }
             Self::Data => {
-                "A data file has lost its owner's permissions; the next start needs them."
+                ("data", "A data file has lost its owner's permissions; the next start needs them.")
             }
-            Self::DatabaseUrl => "The database's URL cannot be read; the next start needs it.",
-            Self::MasterKey => "The master key's file cannot be read; the next start needs it.",
+            Self::DatabaseUrl => {
+                ("database_url", "The database's URL cannot be read; the next start needs it.")
+            }
+            Self::MasterKey => {
+                ("master_key", "The master key's file cannot be read; the next start needs it.")
+            }
             Self::MetricsSocket(_) => {
-                "The socket for metrics was removed; a restart makes it again."
+                ("metrics_socket", "The socket for metrics was removed; a restart makes it again.")
             }
             Self::OperatorSocket(_) => {
-                "The operator's socket was removed; a restart makes it again."
+                ("operator_socket", "The operator's socket was removed; a restart makes it again.")
             }
-            Self::PrivateKey => "The certificate's key cannot be read; the next start needs it.",
-            Self::Settings => "The settings cannot be read; the next start needs them.",
+            Self::PrivateKey => {
+                ("private_key", "The certificate's key cannot be read; the next start needs it.")
+            }
+            Self::Settings => {
+                ("settings", "The settings cannot be read; the next start needs them.")
+            }
         }
     }
 }

@@ -1,41 +1,30 @@
 //! `strongroom init` and `serve`: a vault for production.
 
-pub(in crate::cli) mod archive;
-pub(in crate::cli) mod bins;
-pub(in crate::cli) mod deletion;
-pub(in crate::cli) mod directory;
+pub mod archive;
+pub mod bins;
+pub mod directory;
 mod directory_lock;
-pub(in crate::cli) mod files;
-pub(in crate::cli) mod outbound;
-pub(in crate::cli) mod process;
-pub(in crate::cli) mod processes;
-pub(in crate::cli) mod rotation;
-pub(in crate::cli) mod run;
-pub(in crate::cli) mod schedule;
-pub(in crate::cli) mod service_manager;
-pub(in crate::cli) mod upkeep;
-pub(in crate::cli) mod watch;
-pub(in crate::cli) mod webhooks;
+pub mod files;
+pub mod outbound;
+pub mod process;
+pub mod processes;
+pub mod run;
+pub mod service_manager;
+pub mod upkeep;
+pub mod watch;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
 use crate::app::VaultFailure;
-use crate::cli::commands::{InitCommand, ServeCommand};
+use crate::cli::command::command;
 use crate::cli::offline::shares::{self, KeyAtHand};
 use crate::cli::serve::run::{ServerMode, run};
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{explain, refused};
-use crate::cli::support::files::make_directory;
-use crate::cli::support::key_place;
-use crate::cli::support::master_key_file::{make_master_key, require_credential};
-use crate::cli::support::membership::as_member;
-use crate::cli::support::open_vault;
-use crate::cli::support::output::{Form, say, show_json};
-use crate::cli::support::runtime::block_on;
-use crate::cli::support::settings::{self, read_config};
-use crate::cli::support::vault_home::VaultHome;
+use crate::cli::support::{
+    Exit, Failure, Form, VaultHome, as_member, block_on, explain, key_place, make_directory,
+    make_master_key, open_vault, read_config, refused, require_credential, settings, tell,
+};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::domain::audit::{Act, Entity, EntityKind};
@@ -44,7 +33,28 @@ use crate::outbound::Scope;
 use crate::server::Hsts;
 use crate::store::{CvcKeys, OpenFailure, Store};
 
-pub(in crate::cli) fn init(command: &InitCommand) -> Result<(), Failure> {
+command! {
+    /// Create a new vault: its data directory, its master key unless one exists, its data file.
+    "init" InitCommand on settings {
+        /// file for the master key; required if the settings name a systemd credential
+        master_key: Option<PathBuf> = option,
+        /// make recovery shares of the master key, such as 3-of-5, and check them
+        recovery_shares: Option<String> = option,
+        /// directory for the shares, one file each; without it they are printed
+        shares_directory: Option<PathBuf> = option,
+        /// print JSON; shares then need a directory
+        json: bool = switch,
+    } => |it| init(&it)
+}
+
+command! {
+    /// Run the vault. SIGTERM finishes requests in flight and stops; SIGHUP reads the certificate and
+    /// the BIN file again.
+    "serve" ServeCommand on settings {
+    } => |it| serve(&it)
+}
+
+fn init(command: &InitCommand) -> Result<(), Failure> {
     let config = read_config(&settings::path(command.config.as_deref())?)?;
     let scheme = command.recovery_shares.as_deref().map(shares::parse_scheme).transpose()?;
     if scheme.is_none() && command.shares_directory.is_some() {
@@ -94,23 +104,26 @@ pub(in crate::cli) fn init(command: &InitCommand) -> Result<(), Failure> {
     let out = command.shares_directory.as_deref();
     let split = |scheme| shares::make(&home, &at_hand, scheme, out, form);
     let made = scheme.map(split).transpose()?;
-    match form {
-        Form::Json => show_json(&json!({
+    let facts = || {
+        json!({
             "data_file": home.is_local().then(|| home.to_string()),
             "database": (!home.is_local()).then(|| home.to_string()),
             "master_key": key_shown,
             "master_key_created": is_new_key,
             "shares": made,
-        })),
-        Form::Text => say(&format!(
+        })
+    };
+    let text = || {
+        format!(
             "The vault is ready.\n  {}  {home} (created)\n  master key:  {key_shown} ({})\n\n\
              Keep a copy of the master key apart from every backup of the data. Without the key \
              the data is lost.\nNext: start strongroom serve, then strongroom tenant create and \
              strongroom application create.",
             if home.is_local() { "data file: " } else { "rows in:   " },
             if is_new_key { "created" } else { "existing" },
-        )),
-    }
+        )
+    };
+    tell(form, facts, text);
     Ok(())
 }
 
@@ -156,7 +169,7 @@ fn key_source(
 /// The advice for a server without its credential.
 const OF_SERVER: &str = "systemctl start strongroom; or, by hand, master_key.file in the settings";
 
-pub(in crate::cli) fn serve(command: &ServeCommand) -> Result<(), Failure> {
+fn serve(command: &ServeCommand) -> Result<(), Failure> {
     let path = settings::path(command.config.as_deref())?;
     let mut config = read_config(&path)?;
     key_place::refuse_inside(&config.data_directory, &config.master_key)?;

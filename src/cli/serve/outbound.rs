@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::{Vault, configure_outbound};
-use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::{Exit, Failure};
 use crate::config::OutboundSettings;
 use crate::log::Log;
 use crate::outbound::{OutboundClient, Scope};
@@ -11,7 +11,7 @@ use crate::server::tasks::Tasks;
 
 /// Configures the client of the vault. A system without authorities does not prevent the start; a
 /// file of the settings that cannot be used does.
-pub(in crate::cli) fn set_up(
+pub fn set_up(
     vault: &Vault,
     scope: Scope,
     settings: &OutboundSettings,

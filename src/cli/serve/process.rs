@@ -21,7 +21,7 @@ struct ProcessUse {
 }
 
 /// Adds the families with the names that Prometheus' own libraries give them, and status lines.
-pub(in crate::cli) fn measure(page: &mut Page) {
+pub fn measure(page: &mut Page) {
     let used = ProcessUse::read();
     let mut family = page.family(
         "process_cpu_seconds_total",

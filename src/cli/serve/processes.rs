@@ -5,14 +5,12 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::app::{Beat, Error, Vault};
+use crate::app::{Authority, Beat, Error, Vault};
 use crate::bounds::{
     CODE_KEYS_WAIT, CODE_KEYS_WAIT_MAX, PROCESS_BEAT, PROCESS_POLL, PROCESS_POLL_PAUSE,
     SWEEP_PERIOD,
 };
-use crate::cli::support::failure::Failure;
-use crate::cli::support::failure_texts::refused;
-use crate::cli::support::membership::host_name;
+use crate::cli::support::{Failure, host_name};
 use crate::domain::process::{ListedProcess, ProcessRole};
 use crate::limits::Limiter;
 use crate::log::{Event, Log, Value};
@@ -20,7 +18,7 @@ use crate::server::tasks::Tasks;
 
 /// Joins the other processes and starts the tasks that keep this one among them, which end with
 /// `tasks`. The rates of `limiter`, if there is one, are divided by the number of live processes.
-pub(in crate::cli) async fn begin(
+pub async fn begin(
     vault: &Arc<Vault>,
     tasks: &Tasks,
     log: &Log,
@@ -29,13 +27,12 @@ pub(in crate::cli) async fn begin(
     if !vault.processes().may_be_several() {
         return Ok(());
     }
-    let joined = vault.processes().join(&host_name(), ProcessRole::Server).await;
-    let joined = joined.map_err(|error| refused(&error))?;
+    let joined = vault.processes().join(&host_name(), ProcessRole::Server).await?;
     divide(limiter.as_deref(), vault);
     tell(&joined, log);
     tasks.spawn(poll(Arc::clone(vault)));
     tasks.spawn(beat(Arc::clone(vault), log.clone(), limiter));
-    if !receive_codes(vault).await.map_err(|error| refused(&error))? {
+    if !receive_codes(vault).await? {
         log.event(Event::warn("card_codes_missing"));
     }
     tasks.spawn(watch_term(Arc::clone(vault), log.clone()));
@@ -65,10 +62,10 @@ async fn receive_codes(vault: &Vault) -> Result<bool, Error> {
 }
 
 /// Runs a background task while this process leads.
-pub(in crate::cli) fn spawn_led<F>(
+pub fn spawn_led<F>(
     vault: &Arc<Vault>,
     tasks: &Tasks,
-    work: impl Fn() -> F + Send + Sync + 'static,
+    work: impl Fn(Authority) -> F + Send + Sync + 'static,
 ) where
     F: Future<Output = ()> + Send,
 {

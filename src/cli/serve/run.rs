@@ -21,17 +21,16 @@ use crate::cli::serve::processes;
 use crate::cli::serve::service_manager::ServiceManager;
 use crate::cli::serve::upkeep;
 use crate::cli::serve::watch::{self, BackupSchedule, Process};
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{explain_bind, storage};
-use crate::cli::support::panics::log_panics;
+use crate::cli::support::{Exit, Failure, explain_bind, log_panics, storage};
 use crate::config::{AuditReads, Config, EngineSettings, Switch};
 use crate::domain::audit::Act;
+use crate::domain::shares::Claimant;
 use crate::formulas::Catalog;
 use crate::http::{
     Activity, Answers, Bodies, DeprecatedOperations, Http, LIMITED, LIMITED_ON_DEV, Requests,
 };
 use crate::limits::Limiter;
-use crate::log::{Event, Log, Value};
+use crate::log::{Event, Log};
 use crate::operator::{ClockControl, Socket, SocketFailure};
 use crate::outbound::Scope;
 use crate::server::tasks::Tasks;
@@ -39,26 +38,23 @@ use crate::server::{Hsts, IncomingRequest, Responder, ResponseFuture, Server, Se
 use crate::store::{DirectoryDisk, DiskWithoutRows, Fatal, StorageFailure};
 
 /// Properties in which `serve` and `dev` differ and that no setting names.
-pub(in crate::cli) struct ServerMode {
-    pub(in crate::cli) clock_control: ClockControl,
-    pub(in crate::cli) hsts: Hsts,
-    /// Sockets that the service manager has bound.
-    pub(in crate::cli) inherited: Vec<TcpListener>,
+pub struct ServerMode {
+    pub clock_control: ClockControl,
+    pub hsts: Hsts,
+    pub inherited: Vec<TcpListener>,
     /// The destinations that proxies and webhooks may call without a setting.
-    pub(in crate::cli) scope: Scope,
-    /// The settings file, if the settings come from one.
-    pub(in crate::cli) settings: Option<PathBuf>,
+    pub scope: Scope,
+    pub settings: Option<PathBuf>,
 }
 
-/// The first address of each listener.
-pub(in crate::cli) struct ListenAddresses {
-    pub(in crate::cli) address: SocketAddr,
+pub struct ListenAddresses {
+    pub address: SocketAddr,
     /// The address that directory servers send their results to.
-    pub(in crate::cli) results: Option<SocketAddr>,
+    pub results: Option<SocketAddr>,
 }
 
 /// Serves until a signal or a failure ends it. Calls `ready` when all listeners are bound.
-pub(in crate::cli) fn run(
+pub fn run(
     vault: Vault,
     config: Config,
     mode: ServerMode,
@@ -133,7 +129,6 @@ fn deprecated(operations: Switch) -> DeprecatedOperations {
     }
 }
 
-/// The listener of the API.
 fn listener(config: &Config, mode: ServerMode) -> Settings {
     let (certificate, key) = (config.certificate.clone(), config.private_key.clone());
     let mut settings = Settings::new(config.listen.clone(), certificate, key);
@@ -186,7 +181,7 @@ async fn serve(
     if vault.audit().write_lifecycle_entry(Act::Start).await.is_err() {
         log.event(Event::error("start_not_audited"));
     }
-    let archiver = upkeep::begin(&vault, &config, &tasks, hangup, &log)?;
+    let archiver = upkeep::begin(&vault, &config, &tasks, hangup, &log).await?;
     directory::keep_ranges(results.as_ref(), &vault, &tasks, &log);
     let http = Arc::new(Http {
         app: Arc::clone(&vault),
@@ -201,7 +196,7 @@ async fn serve(
         requests,
         activity: Activity::new(vault.now()),
         bodies: Bodies::new(),
-        answers: Answers::default(),
+        answers: Answers::new(),
         registry: Arc::new(registry),
     });
     watch::serve(listeners, &http, &tasks, &log);
@@ -227,7 +222,6 @@ async fn serve(
     finish(&vault, archiver.as_ref(), fatal, &log).await
 }
 
-/// Answers the requests of the API listener.
 #[derive(Clone)]
 struct Api(Arc<Http>);
 
@@ -237,12 +231,8 @@ impl Responder for Api {
         Box::pin(async move { http.answer(request, peer).await })
     }
 
-    fn knows(&self, request: &IncomingRequest) -> bool {
-        self.0.knows(request)
-    }
-
-    fn trusts(&self, request: &IncomingRequest) -> bool {
-        self.0.trusts(request)
+    fn claimant(&self, request: &IncomingRequest, peer: SocketAddr) -> Claimant {
+        self.0.claimant(request, peer)
     }
 }
 
@@ -323,10 +313,6 @@ fn end(fatal: &Fatal) -> Failure {
 
 fn begin_log(vault: &Vault, log: &Log) {
     log_panics(log);
-    if let Some(migrated) = vault.upkeep().migrated() {
-        let from = Value::Count(u64::from(migrated.from));
-        log.event(Event::info("migrated").with("from_format", from));
-    }
     let health = vault.store().health();
     if health.lacks_sync {
         log.event(Event::warn("database_without_fsync"));

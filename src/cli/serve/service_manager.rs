@@ -18,7 +18,7 @@ use listenfd::ListenFd;
 
 use crate::app::Vault;
 use crate::bounds::NOTIFY_SEND_MAX;
-use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::{Exit, Failure};
 use crate::store::CommitFailure;
 
 /// More than one notification a period, so that a short delay does not look like a hang.
@@ -26,13 +26,13 @@ const SIGNS_PER_PERIOD: u32 = 3;
 
 /// The notify socket of systemd, if it set one.
 #[derive(Debug, Default)]
-pub(in crate::cli) struct ServiceManager {
+pub struct ServiceManager {
     notify_socket: Option<UnixDatagram>,
     watchdog: Option<Duration>,
 }
 
 impl ServiceManager {
-    pub(in crate::cli) fn from_environment() -> Result<Self, Failure> {
+    pub fn from_environment() -> Result<Self, Failure> {
         let Some(address) = env::var_os("NOTIFY_SOCKET").filter(|it| !it.is_empty()) else {
             return Ok(Self::default());
         };
@@ -48,18 +48,18 @@ impl ServiceManager {
         Ok(Self { notify_socket: Some(notify_socket), watchdog: period.map(Duration::from_micros) })
     }
 
-    pub(in crate::cli) fn ready(&self) {
+    pub fn ready(&self) {
         self.notify("READY=1\nSTATUS=Serving.");
     }
 
-    pub(in crate::cli) fn stopping(&self) {
+    pub fn stopping(&self) {
         self.notify("STOPPING=1\nSTATUS=Finishing requests in flight.");
     }
 
     /// Sends WATCHDOG=1 after each round trip through the writer. The task runs on the threads that
     /// answer requests, so a hang of either stops the notifications. A writer that waits for its
     /// database is no hang: a restart would not bring the database back.
-    pub(in crate::cli) async fn notify_watchdog(self: Arc<Self>, vault: Arc<Vault>) {
+    pub async fn notify_watchdog(self: Arc<Self>, vault: Arc<Vault>) {
         let Some(period) = self.watchdog else { return };
         let pause = period / SIGNS_PER_PERIOD;
         loop {
@@ -95,8 +95,7 @@ fn connect(address: &OsStr) -> io::Result<UnixDatagram> {
     Ok(notify_socket)
 }
 
-/// Takes the sockets that systemd has bound for this process.
-pub(in crate::cli) fn sockets() -> Result<Vec<TcpListener>, Failure> {
+pub fn sockets() -> Result<Vec<TcpListener>, Failure> {
     // The crate accepts a missing LISTEN_PID; the protocol does not. The crate contains the unsafe
     // code that takes over a descriptor, and it checks that the descriptor is a TCP socket.
     // A text that is not a number names no process, so the sockets are not for this one.

@@ -1,29 +1,34 @@
 //! Background tasks of a running server: it removes expired records, writes the audit entries of
 //! reads and the last uses of API keys, continues rotations, takes backups and reloads files.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::signal::unix::Signal;
+use uuid::Uuid;
 
-use crate::app::{Error, RefusalPace, ScrubProgress, ScrubWalk, Vault, WrittenRefusals};
-use crate::bounds::{LAST_USES_PERIOD, SCRUB_PERIOD, SCRUB_REST, SWEEP_PERIOD};
+use crate::app::{
+    Authority, BackupFailure, Backups, DeletionStep, Error, ProofFailure, RefusalPace,
+    ScrubProgress, ScrubWalk, Step, Vault, Walk, WebhookNews, WrittenRefusals, clear_leftovers,
+};
+use crate::bounds::{
+    BACKUP_LOOK_PERIOD, DELETION_PAUSE, DELETION_PERIOD, LAST_USES_PERIOD, REENCRYPT_BATCH_MAX,
+    REENCRYPT_LOOKS_MAX, ROTATION_PERIOD, ROTATION_WAIT, SCRUB_PERIOD, SCRUB_REST, SWEEP_PERIOD,
+};
 use crate::cli::serve::archive::{self, SharedArchiver};
-use crate::cli::serve::bins;
-use crate::cli::serve::deletion;
 use crate::cli::serve::processes::spawn_led;
-use crate::cli::serve::rotation::rotate;
-use crate::cli::serve::schedule;
-use crate::cli::serve::watch;
-use crate::cli::serve::webhooks;
-use crate::cli::support::failure::Failure;
+use crate::cli::serve::{bins, watch};
+use crate::cli::support::Failure;
 use crate::config::Config;
+use crate::domain::backup::BackupPlan;
 use crate::log::{Event, Log, Value};
 use crate::server::tasks::Tasks;
 
 /// Starts the tasks, which end with `tasks`. `hangup` is the signal to reload files. Returns the
 /// archiver, which has to archive the rest at the end.
-pub(in crate::cli) fn begin(
+pub async fn begin(
     vault: &Arc<Vault>,
     config: &Config,
     tasks: &Tasks,
@@ -31,13 +36,16 @@ pub(in crate::cli) fn begin(
     log: &Log,
 ) -> Result<Option<SharedArchiver>, Failure> {
     let archiver = archive::begin(vault, config)?;
+    if let Some(archiver) = &archiver {
+        archive::look(vault, archiver, log).await;
+    }
     let vault = || Arc::clone(vault);
     tasks.spawn(watch::disk(vault(), log.clone()));
     tasks.spawn(watch::files(vault()));
     begin_led(&vault(), config, tasks, log);
     tasks.spawn(write_last_uses(vault(), log.clone()));
     tasks.spawn(log_damage(vault(), log.clone()));
-    webhooks::begin(&vault(), tasks, log);
+    deliver_webhooks(&vault(), tasks, log);
     let reader = vault();
     tasks.spawn(async move { reader.audit().write_reads().await });
     tasks.spawn(write_refusals(vault(), log.clone()));
@@ -54,25 +62,25 @@ pub(in crate::cli) fn begin(
 fn begin_led(vault: &Arc<Vault>, config: &Config, tasks: &Tasks, log: &Log) {
     let of_work = |vault: &Arc<Vault>| (Arc::clone(vault), log.clone());
     let (own, logged) = of_work(vault);
-    spawn_led(vault, tasks, move || sweep(Arc::clone(&own), logged.clone()));
+    spawn_led(vault, tasks, move |by| sweep(Arc::clone(&own), by, logged.clone()));
     let own = Arc::clone(vault);
-    spawn_led(vault, tasks, move || scrub(Arc::clone(&own)));
+    // It only reads.
+    spawn_led(vault, tasks, move |_| scrub(Arc::clone(&own)));
     let (own, logged) = of_work(vault);
-    spawn_led(vault, tasks, move || deletion::delete(Arc::clone(&own), logged.clone()));
+    spawn_led(vault, tasks, move |by| delete(Arc::clone(&own), by, logged.clone()));
     let (own, logged) = of_work(vault);
     let per_second = config.reencrypt_per_second;
-    spawn_led(vault, tasks, move || rotate(Arc::clone(&own), per_second, logged.clone()));
+    spawn_led(vault, tasks, move |by| rotate(Arc::clone(&own), by, per_second, logged.clone()));
     if let Some(plan) = config.backup.clone() {
         let (own, logged) = of_work(vault);
-        let keep = move || schedule::keep_backups(Arc::clone(&own), plan.clone(), logged.clone());
+        let keep = move |by| keep_backups(Arc::clone(&own), by, plan.clone(), logged.clone());
         spawn_led(vault, tasks, keep);
     }
 }
 
-/// Removes expired records, for as long as the server runs.
-async fn sweep(vault: Arc<Vault>, log: Log) {
+async fn sweep(vault: Arc<Vault>, by: Authority, log: Log) {
     loop {
-        match vault.upkeep().sweep_all().await {
+        match vault.upkeep().by(by).sweep_all().await {
             Ok(0) => (),
             Ok(removed) => {
                 let count = u64::try_from(removed).unwrap_or(u64::MAX);
@@ -114,7 +122,6 @@ async fn scrub(vault: Arc<Vault>) {
     }
 }
 
-/// Writes the last uses of API keys, for as long as the server runs.
 async fn write_last_uses(vault: Arc<Vault>, log: Log) {
     loop {
         tokio::time::sleep(LAST_USES_PERIOD).await;
@@ -155,7 +162,6 @@ fn refused_attempts(written: &WrittenRefusals) -> Event {
         .with("first_at", Value::Time(written.first_at))
 }
 
-/// Logs each damaged row once.
 async fn log_damage(vault: Arc<Vault>, log: Log) {
     loop {
         let row = vault.upkeep().damage_found().await;
@@ -176,5 +182,209 @@ async fn reload_bins(vault: Arc<Vault>, path: PathBuf, mut hangup: Signal, log: 
             }
             Err(_) => log.event(Event::error("bin_file_refused")),
         }
+    }
+}
+
+async fn delete(vault: Arc<Vault>, by: Authority, log: Log) {
+    loop {
+        match vault.deletion().by(by).step().await {
+            Ok(DeletionStep::Idle) => {
+                tokio::select! {
+                    () = vault.deletion().begun() => (),
+                    () = tokio::time::sleep(DELETION_PERIOD) => (),
+                }
+            }
+            Ok(DeletionStep::Removed(_)) | Err(Error::Busy) => {
+                tokio::time::sleep(DELETION_PAUSE).await;
+            }
+            Ok(DeletionStep::Finished(tenant)) => {
+                let event = Event::info("tenant_deleted");
+                log.event(event.with("tenant", Value::Id(tenant.uuid())));
+            }
+            // The store has failed or is closing: the process is about to end.
+            Err(Error::Stopped | Error::Storage(_)) => return,
+            // The deletion continues when the disk has free space again.
+            Err(Error::ReadOnly(_)) => tokio::time::sleep(DELETION_PERIOD).await,
+            Err(_) => {
+                log.event(Event::error("deletion_failed"));
+                tokio::time::sleep(DELETION_PERIOD).await;
+            }
+        }
+    }
+}
+
+async fn rotate(vault: Arc<Vault>, by: Authority, per_second: usize, log: Log) {
+    let mut walk = Walk::default();
+    loop {
+        let begun = vault.now();
+        match vault.rotation().by(by).rotate_step(&mut walk).await {
+            Ok(Step::Idle) => {
+                tokio::select! {
+                    () = vault.rotation().rotation_begun() => (),
+                    () = tokio::time::sleep(ROTATION_PERIOD) => (),
+                }
+            }
+            Ok(Step::Waiting) | Err(Error::Busy) => tokio::time::sleep(ROTATION_WAIT).await,
+            Ok(Step::Walked { looked_at, written }) => {
+                let pause = pause(looked_at, written, per_second);
+                tokio::time::sleep(pause.saturating_sub(vault.now().since(begun))).await;
+            }
+            Ok(Step::MasterReplaced) => log.event(Event::info("master_key_replaced")),
+            Ok(Step::Entered(scope, phase)) => {
+                let event = scoped(Event::info("rotation"), scope);
+                log.event(event.with("phase", Value::Name(phase.as_str())));
+            }
+            Ok(Step::Finished(scope, 0)) => {
+                log.event(scoped(Event::info("rotation_finished"), scope));
+            }
+            Ok(Step::Finished(scope, unopened)) => {
+                let event = scoped(Event::error("rotation_left_records"), scope);
+                log.event(event.with("records", Value::Count(unopened)));
+            }
+            // The store has failed or is closing: the process is about to end.
+            Err(Error::Stopped | Error::Storage(_)) => return,
+            // The rotation continues when the disk has free space again.
+            Err(Error::ReadOnly(_)) => tokio::time::sleep(ROTATION_PERIOD).await,
+            Err(_) => {
+                log.event(Event::error("rotation_failed"));
+                tokio::time::sleep(ROTATION_PERIOD).await;
+            }
+        }
+    }
+}
+
+/// The time that a batch may take at this rate. Reading a row costs a fraction of writing one.
+fn pause(looked_at: usize, written: usize, per_second: usize) -> Duration {
+    let looks_for_one = REENCRYPT_LOOKS_MAX.div_ceil(REENCRYPT_BATCH_MAX);
+    let cost = written.max(looked_at.div_ceil(looks_for_one));
+    let cost = u32::try_from(cost).unwrap_or(u32::MAX);
+    Duration::from_secs(1)
+        .saturating_mul(cost)
+        .checked_div(u32::try_from(per_second).unwrap_or(u32::MAX))
+        .unwrap_or_default()
+}
+
+/// The server's own keys have no tenant.
+fn scoped(event: Event, scope: [u8; 16]) -> Event {
+    match Uuid::from_bytes(scope) {
+        tenant if tenant.is_nil() => event.with("of", Value::Name("server")),
+        tenant => event.with("tenant", Value::Id(tenant)),
+    }
+}
+
+/// Logs a backup that fails and continues.
+async fn keep_backups(vault: Arc<Vault>, by: Authority, plan: BackupPlan, log: Log) {
+    let directory = plan.directory.clone();
+    let cleared = match vault.backups().mark() {
+        Ok(mark) => {
+            let cleared = move || clear_leftovers(&directory, &mark);
+            match tokio::task::spawn_blocking(cleared).await {
+                Ok(cleared) => cleared.map_err(|error| cause(&error)),
+                Err(_) => Err("panicked"),
+            }
+        }
+        Err(_) => Err("vault"),
+    };
+    if let Err(why) = cleared {
+        log.event(in_directory(Event::error("backup_directory_refused"), &plan, why));
+    }
+    loop {
+        match look(vault.backups().by(by), &plan, &log).await {
+            // The store has failed or is closing: the process is about to end.
+            Err(Error::Stopped | Error::Storage(_)) => return,
+            Err(_) => log.event(Event::error("backup_state_lost")),
+            Ok(()) => (),
+        }
+        tokio::time::sleep(BACKUP_LOOK_PERIOD).await;
+    }
+}
+
+async fn look(backups: Backups<'_>, plan: &BackupPlan, log: &Log) -> Result<(), Error> {
+    match backups.take_due(plan).await? {
+        None => (),
+        Some(Ok(taken)) => log.event(
+            Event::info("backup_taken")
+                .with("rows", Value::Count(taken.rows))
+                .with("bytes", Value::Count(taken.bytes))
+                .with("took", Value::Duration(taken.took)),
+        ),
+        Some(Err(failure)) => {
+            let mut event = in_directory(Event::error("backup_failed"), plan, failure.name());
+            if let BackupFailure::Target(error) = &failure {
+                event = event.with("cause", Value::Name(cause(error)));
+            }
+            log.event(event);
+        }
+    }
+    match backups.prove_due(plan).await? {
+        None => (),
+        Some(Ok(proven)) => log.event(
+            Event::info("backup_proven")
+                .with("backup_at", Value::Time(proven.backup_at))
+                .with("rows", Value::Count(proven.rows))
+                .with("took", Value::Duration(proven.took)),
+        ),
+        Some(Err(failure)) => {
+            let mut event = in_directory(Event::error("backup_proof_failed"), plan, failure.name());
+            if let ProofFailure::Scratch(error) = &failure {
+                event = event.with("cause", Value::Name(cause(error)));
+            }
+            log.event(event);
+        }
+    }
+    Ok(())
+}
+
+fn in_directory(event: Event, plan: &BackupPlan, why: &'static str) -> Event {
+    event.with("path", Value::Path(plan.directory.clone())).with("why", Value::Name(why))
+}
+
+/// A constant for the log, which takes no texts of the system.
+#[expect(clippy::wildcard_enum_match_arm, reason = "operators look at all others alike")]
+fn cause(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "missing",
+        io::ErrorKind::NotADirectory => "no_directory",
+        io::ErrorKind::PermissionDenied => "not_allowed",
+        io::ErrorKind::QuotaExceeded | io::ErrorKind::StorageFull => "full",
+        io::ErrorKind::ReadOnlyFilesystem => "read_only",
+        _ => "disk",
+    }
+}
+
+fn deliver_webhooks(vault: &Arc<Vault>, tasks: &Tasks, log: &Log) {
+    let (sender, watched, log) = (Arc::clone(vault), Arc::clone(vault), log.clone());
+    spawn_led(vault, tasks, move |by| {
+        let sender = Arc::clone(&sender);
+        async move { sender.webhooks().deliver(by).await }
+    });
+    tasks.spawn(async move {
+        loop {
+            log.event(webhook_event(watched.webhooks().news().await));
+        }
+    });
+}
+
+fn webhook_event(news: WebhookNews) -> Event {
+    match news {
+        WebhookNews::Disabled { tenant, webhook, reason } => Event::error("webhook_disabled")
+            .with("tenant", Value::Id(tenant.uuid()))
+            .with("webhook", Value::Id(webhook.uuid()))
+            .with("reason", Value::Name(reason)),
+        WebhookNews::Dropped { tenant, webhook } => Event::error("webhook_events_dropped")
+            .with("tenant", Value::Id(tenant.uuid()))
+            .with("webhook", Value::Id(webhook.uuid())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_paid_for_in_time() {
+        assert_eq!(pause(32, 32, 1_000), Duration::from_millis(32));
+        assert_eq!(pause(1_024, 0, 1_000), Duration::from_millis(128));
+        assert_eq!(pause(0, 0, 1_000), Duration::ZERO);
     }
 }

@@ -12,7 +12,7 @@ use crate::app::{DiskEvent, DiskState, Vault};
 use crate::bounds::{DISK_CHECK_EVERY, FILES_CHECK_EVERY};
 use crate::cli::serve::files::NamedFiles;
 use crate::cli::serve::process;
-use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::{Exit, Failure};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::time::Timestamp;
@@ -24,10 +24,9 @@ use crate::outbound::OutboundClient;
 use crate::server::tasks::Tasks;
 use crate::server::{IncomingRequest, PlainListener, Responder, Server, Traffic};
 
-pub(in crate::cli) const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Every source of metrics, checks and status in the process.
-pub(in crate::cli) fn registry(
+pub fn registry(
     vault: &Arc<Vault>,
     server: &Server,
     outbound: &Arc<OutboundClient>,
@@ -49,8 +48,7 @@ pub(in crate::cli) fn registry(
     ])
 }
 
-/// The process itself.
-pub(in crate::cli) struct Process {
+pub struct Process {
     clock: Clock,
     started_at: Timestamp,
     /// The API listener's; a standby has none.
@@ -59,12 +57,12 @@ pub(in crate::cli) struct Process {
 }
 
 impl Process {
-    pub(in crate::cli) fn new(clock: Clock, addresses: &[SocketAddr]) -> Self {
+    pub fn new(clock: Clock, addresses: &[SocketAddr]) -> Self {
         let (started_at, addresses) = (clock.now(), addresses.to_vec());
         Self { clock, started_at, addresses, stopping: AtomicBool::new(false) }
     }
 
-    pub(in crate::cli) fn stop(&self) {
+    pub fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
     }
 }
@@ -107,14 +105,12 @@ impl Observe for Process {
     }
 }
 
-/// The schedule of backups in the settings.
-pub(in crate::cli) struct BackupSchedule {
-    /// `None` if the settings have no schedule.
+pub struct BackupSchedule {
     every: Option<Duration>,
 }
 
 impl BackupSchedule {
-    pub(in crate::cli) fn of(config: &Config) -> Self {
+    pub fn of(config: &Config) -> Self {
         Self { every: config.backup.as_ref().map(|plan| plan.every) }
     }
 }
@@ -137,7 +133,7 @@ impl Observe for BackupSchedule {
 }
 
 /// The operator's listeners: the socket, and an address if the settings name one.
-pub(in crate::cli) fn bind(
+pub fn bind(
     data_directory: &Path,
     listen: Option<SocketAddr>,
     log: &Log,
@@ -157,19 +153,17 @@ pub(in crate::cli) fn bind(
     Ok(listeners)
 }
 
-pub(in crate::cli) fn no_socket(what: &str, path: &Path, why: &io::Error) -> Failure {
-    Failure::new(Exit::Config, what)
-        .file(path)
-        .why(why)
-        .try_this("use a data directory with a shorter path, on a file system with sockets")
+pub fn no_socket(what: &str, path: &Path, why: &io::Error) -> Failure {
+    // A socket that a process has left is replaced, so another kind of file has the name.
+    let advice = if why.kind() == io::ErrorKind::AddrInUse {
+        "move the file with this name elsewhere: it is not a socket"
+    } else {
+        "use a data directory with a shorter path, on a file system with sockets"
+    };
+    Failure::new(Exit::Config, what).file(path).why(why).try_this(advice)
 }
 
-pub(in crate::cli) fn serve(
-    listeners: Vec<PlainListener>,
-    http: &Arc<Http>,
-    tasks: &Tasks,
-    log: &Log,
-) {
+pub fn serve(listeners: Vec<PlainListener>, http: &Arc<Http>, tasks: &Tasks, log: &Log) {
     let http = Arc::clone(http);
     serve_with(listeners, tasks, log, &move |request: IncomingRequest, _: SocketAddr| {
         let http = Arc::clone(&http);
@@ -178,7 +172,7 @@ pub(in crate::cli) fn serve(
 }
 
 /// Serves the operator's listeners with any function that answers.
-pub(in crate::cli) fn serve_with(
+pub fn serve_with(
     listeners: Vec<PlainListener>,
     tasks: &Tasks,
     log: &Log,
@@ -194,7 +188,7 @@ pub(in crate::cli) fn serve_with(
 }
 
 /// Checks the free space of the disk periodically and logs each change of state once.
-pub(in crate::cli) async fn disk(vault: Arc<Vault>, log: Log) {
+pub async fn disk(vault: Arc<Vault>, log: Log) {
     loop {
         tokio::time::sleep(DISK_CHECK_EVERY).await;
         let looking = Arc::clone(&vault);
@@ -209,7 +203,7 @@ pub(in crate::cli) async fn disk(vault: Arc<Vault>, log: Log) {
 
 /// Checks periodically that the open files are those of the data directory. If one was removed or
 /// replaced, the store fails, which ends the process.
-pub(in crate::cli) async fn files(vault: Arc<Vault>) {
+pub async fn files(vault: Arc<Vault>) {
     loop {
         tokio::time::sleep(FILES_CHECK_EVERY).await;
         let looking = Arc::clone(&vault);
@@ -221,7 +215,7 @@ pub(in crate::cli) async fn files(vault: Arc<Vault>) {
     }
 }
 
-pub(in crate::cli) fn event(news: &DiskEvent) -> Event {
+pub fn event(news: &DiskEvent) -> Event {
     let (event, space) = match news {
         DiskEvent::State(DiskState::Writable, space) => (Event::info("disk_recovered"), space),
         DiskEvent::State(DiskState::ReadOnly, space) => (Event::error("disk_nearly_full"), space),

@@ -3,27 +3,47 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::master_key_file::{read_master_key, require_credential};
+use crate::cli::support::{Exit, Failure, read_master_key, require_credential};
 use crate::config::{Config, MasterKeySource};
 use crate::crypto::MasterKey;
+use crate::domain::hex;
+use crate::store::Store;
 use crate::store::archive::{ArchiveProblem, InvalidPiece};
 
 /// The directory of the flag, or else that of the settings.
-pub(in crate::cli) fn archive_directory(
+pub fn archive_directory(
     flag: Option<&Path>,
+    without_archive: bool,
     config: &Config,
-) -> Result<PathBuf, Failure> {
+) -> Result<Option<PathBuf>, Failure> {
+    if without_archive {
+        return Ok(None);
+    }
     let settings = config.archive.as_ref().map(|plan| plan.directory.as_path());
-    flag.or(settings).map(Path::to_path_buf).ok_or_else(|| {
+    flag.or(settings).map(|path| Some(path.to_path_buf())).ok_or_else(|| {
         Failure::new(Exit::Usage, "no archive directory is named")
             .try_this("--archive DIR, or archive.directory in the settings")
     })
 }
 
+/// For a data file whose keys are sealed under another master key, with this id.
+pub fn other_master_key(whose: &str, id: &[u8], directory: &Path) -> Failure {
+    Failure::new(Exit::Permission, format!("the master key is not that of the {whose}"))
+        .file(&directory.join(Store::FILE))
+        .why(format!("its keys are sealed under the master key {}", hex::encode(id)))
+}
+
+pub fn timeline(flag: Option<&str>) -> Result<Option<[u8; 16]>, Failure> {
+    let wrong = || {
+        Failure::new(Exit::Usage, "--timeline is not a timeline")
+            .try_this("the 32 digits of a timeline, as in the names of the archive's files")
+    };
+    flag.map(|text| hex::decode(text).ok_or_else(wrong)).transpose()
+}
+
 /// The master key of the settings, and those of further files. With a further file, the key of the
 /// settings may be missing: a credential is there only for a service of systemd.
-pub(in crate::cli) fn read_keys(
+pub fn read_keys(
     first: Option<&MasterKeySource>,
     further: &[PathBuf],
 ) -> Result<Vec<MasterKey>, Failure> {
@@ -42,16 +62,12 @@ pub(in crate::cli) fn read_keys(
     Ok(keys)
 }
 
-pub(in crate::cli) fn explain_archive(problem: &ArchiveProblem) -> Failure {
-    let exit = match problem {
-        ArchiveProblem::Piece(_, InvalidPiece::Forged | InvalidPiece::UnknownKey(_)) => {
-            Exit::Permission
-        }
-        ArchiveProblem::Directory(..)
-        | ArchiveProblem::Forked(..)
-        | ArchiveProblem::Missing { .. }
-        | ArchiveProblem::Piece(..) => Exit::Data,
-    };
+pub fn explain_archive(problem: &ArchiveProblem) -> Failure {
+    let is_key = matches!(
+        problem,
+        ArchiveProblem::Piece(_, InvalidPiece::Forged | InvalidPiece::UnknownKey(_))
+    );
+    let exit = if is_key { Exit::Permission } else { Exit::Data };
     Failure::new(exit, "this archive cannot be used")
         .file(problem.path())
         .why(problem)
@@ -59,10 +75,10 @@ pub(in crate::cli) fn explain_archive(problem: &ArchiveProblem) -> Failure {
 }
 
 /// The lines on archive files of an old vault from after the promotion of a standby.
-pub(in crate::cli) fn refused_pieces<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> String {
+pub fn refused_pieces<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> String {
     let lines = paths.into_iter().map(|path| {
         format!(
-            "strongroom: {} is refused: the old vault wrote it after a standby was promoted in its \
+            "strongroom: {} is refused: the old vault wrote it after another one went on in its \
              place",
             path.display()
         )

@@ -1,8 +1,8 @@
 //! Arguments that several commands take.
 
-use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::{Exit, Failure};
 
-pub(in crate::cli) fn quotas(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
+pub fn quotas(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let pair = |text: &String| {
         text.split_once('=').map(|(name, value)| (String::from(name), String::from(value)))
     };
@@ -12,7 +12,7 @@ pub(in crate::cli) fn quotas(texts: &[String]) -> Result<Vec<(String, String)>, 
     })
 }
 
-pub(in crate::cli) fn switch(flag: &str, text: &str) -> Result<bool, Failure> {
+pub fn switch(flag: &str, text: &str) -> Result<bool, Failure> {
     match text {
         "on" => Ok(true),
         "off" => Ok(false),

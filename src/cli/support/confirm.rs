@@ -2,21 +2,21 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
 
-use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::{Exit, Failure};
 
 /// The longest line that a person types: a name.
 const LINE_BYTES_MAX: u64 = 4_096;
 
 /// A command is confirmed by `--yes`, or by a text that a person types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum Confirmation {
+pub enum Confirmation {
     Given,
     Typed,
 }
 
 impl Confirmation {
     /// Refuses to go on without a terminal, on which a person could confirm.
-    pub(in crate::cli) fn of(yes: bool) -> Result<Self, Failure> {
+    pub fn of(yes: bool) -> Result<Self, Failure> {
         Self::choose(yes, std::io::stdin().is_terminal())
     }
 
@@ -33,7 +33,7 @@ impl Confirmation {
     }
 
     /// Shows what will happen, and requires that the person types one of these texts.
-    pub(in crate::cli) fn ask(self, what: &str, expected: &[&str]) -> Result<(), Failure> {
+    pub fn ask(self, what: &str, expected: &[&str]) -> Result<(), Failure> {
         if self == Self::Given {
             return Ok(());
         }

@@ -1,56 +1,45 @@
 //! The URL of the database, which holds a password: read from its file or credential.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::bounds::DATABASE_URL_FILE_BYTES_MAX;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::misconfigured;
-use crate::cli::support::master_key_file::CREDENTIALS_DIRECTORY;
+use crate::bounds::{CERTIFICATE_BYTES_MAX, DATABASE_URL_FILE_BYTES_MAX};
+use crate::cli::support::{CREDENTIALS_DIRECTORY, Exit, Failure, SecretFile, misconfigured};
 use crate::config::{PostgresSettings, UrlSource};
+use crate::files::{open_regular, read_regular};
 use crate::outbound::system_bundle;
-use crate::secret::Secret;
 use crate::store::{Database, DatabaseUrl};
 
 const EXAMPLE: &str = "write one line such as postgres://USER:PASSWORD@HOST/DATABASE";
 
+const URL_FILE: SecretFile = SecretFile {
+    what: "the URL of the database",
+    too_large: "it is too large to be a URL",
+    if_missing: "make the file, or correct the settings",
+    if_other: EXAMPLE,
+    bytes_max: DATABASE_URL_FILE_BYTES_MAX,
+};
+
 /// No failure shows any of the URL.
-pub(in crate::cli) fn read_url(source: &UrlSource) -> Result<DatabaseUrl, Failure> {
+pub fn read_url(source: &UrlSource) -> Result<DatabaseUrl, Failure> {
     let path = path(source)?;
-    let failed = |why: String| {
-        Failure::new(Exit::Permission, "cannot read the URL of the database").file(&path).why(why)
-    };
-    let metadata = fs::metadata(&path).map_err(|error| {
-        failed(error.to_string()).try_this("make the file, or correct the settings")
-    })?;
-    if !metadata.is_file() {
-        return Err(failed(String::from("it is not a file")).try_this(EXAMPLE));
-    }
-    // systemd makes credentials readable only for the service's user, with its own modes.
-    if matches!(source, UrlSource::File(_)) && metadata.permissions().mode() & 0o077 != 0 {
-        let mode = metadata.permissions().mode() & 0o7777;
-        return Err(failed(format!("other users can read it (mode {mode:04o})"))
-            .try_this(format!("chmod 0400 {}", path.display())));
-    }
-    if metadata.len() > DATABASE_URL_FILE_BYTES_MAX {
-        return Err(failed(String::from("it is too large to be a URL")).try_this(EXAMPLE));
-    }
-    let bytes = Secret::new(fs::read(&path).map_err(|error| failed(error.to_string()))?);
+    let is_credential = matches!(source, UrlSource::Credential(_));
+    let bytes = URL_FILE.read(&path, open_regular(&path), is_credential)?;
     let text = std::str::from_utf8(bytes.expose()).map(str::trim).unwrap_or_default();
     if text.contains(char::is_whitespace) {
-        return Err(failed(String::from("it has more than one line or word")).try_this(EXAMPLE));
+        let why = "it has more than one line or word";
+        return Err(URL_FILE.failure(&path, why).try_this(EXAMPLE));
     }
-    DatabaseUrl::parse(text).map_err(|invalid| failed(invalid.to_string()).try_this(EXAMPLE))
+    let parsed = DatabaseUrl::parse(text);
+    parsed.map_err(|invalid| URL_FILE.failure(&path, invalid).try_this(EXAMPLE))
 }
 
 /// The database of these settings. Makes no connection.
-pub(in crate::cli) fn database(settings: &PostgresSettings) -> Result<Database, Failure> {
+pub fn database(settings: &PostgresSettings) -> Result<Database, Failure> {
     let url = read_url(&settings.url)?;
     let of_system = || url.needs_tls().then(system_bundle).flatten();
     let file = settings.ca_file.as_deref().or_else(of_system);
     let authorities = file.map(|path| {
-        let read = fs::read(path);
+        let read = read_regular(path, CERTIFICATE_BYTES_MAX);
         read.map_err(|error| misconfigured("read the authorities of the database", path, &error))
     });
     Database::new(url, authorities.transpose()?.as_deref()).map_err(|invalid| {
@@ -82,6 +71,9 @@ fn path(source: &UrlSource) -> Result<PathBuf, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]

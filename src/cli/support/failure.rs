@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::support::output::path_text;
+use crate::cli::support::path_text;
 
 /// Exit codes as in `sysexits.h`. The README lists them for operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum Exit {
+pub enum Exit {
     Success,
     /// The command line is wrong.
     Usage,
@@ -27,7 +27,7 @@ pub(in crate::cli) enum Exit {
 }
 
 impl Exit {
-    pub(in crate::cli) const fn code(self) -> u8 {
+    pub const fn code(self) -> u8 {
         match self {
             Self::Success => 0,
             Self::Usage => 64,
@@ -42,34 +42,33 @@ impl Exit {
 }
 
 #[derive(Debug)]
-pub(in crate::cli) struct Failure {
-    pub(in crate::cli) exit: Exit,
+pub struct Failure {
+    pub exit: Exit,
     what: String,
     lines: Vec<(&'static str, String)>,
 }
 
 impl Failure {
-    pub(in crate::cli) fn new(exit: Exit, what: impl Into<String>) -> Self {
+    pub fn new(exit: Exit, what: impl Into<String>) -> Self {
         Self { exit, what: what.into(), lines: Vec::new() }
     }
 
     #[must_use]
-    pub(in crate::cli) fn file(self, path: &std::path::Path) -> Self {
+    pub fn file(self, path: &std::path::Path) -> Self {
         self.line("file", path_text(path))
     }
 
     #[must_use]
-    pub(in crate::cli) fn why(self, why: impl fmt::Display) -> Self {
+    pub fn why(self, why: impl fmt::Display) -> Self {
         self.line("why", why)
     }
 
     #[must_use]
-    pub(in crate::cli) fn try_this(self, what: impl fmt::Display) -> Self {
+    pub fn try_this(self, what: impl fmt::Display) -> Self {
         self.line("try", what)
     }
 
-    /// The failure and its reasons, in one line.
-    pub(in crate::cli) fn reason(&self) -> String {
+    pub fn reason(&self) -> String {
         let whys = self.lines.iter().filter(|(name, _)| *name == "why");
         let whys: Vec<_> = whys.flat_map(|(_, text)| text.lines()).collect();
         if whys.is_empty() {
@@ -80,7 +79,7 @@ impl Failure {
     }
 
     #[must_use]
-    pub(in crate::cli) fn line(mut self, name: &'static str, text: impl fmt::Display) -> Self {
+    pub fn line(mut self, name: &'static str, text: impl fmt::Display) -> Self {
         self.lines.push((name, text.to_string()));
         self
     }
@@ -88,7 +87,7 @@ impl Failure {
 
 impl Failure {
     /// One object for programs, on one line: the names are those of the text.
-    pub(in crate::cli) fn to_json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         let mut error = Map::new();
         error.insert(String::from("what"), Value::from(self.what.as_str()));
         for (name, text) in &self.lines {

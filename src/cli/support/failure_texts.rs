@@ -4,8 +4,7 @@ use std::io;
 use std::path::Path;
 
 use crate::app::{Error, VaultFailure};
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::server_status::is_followed;
+use crate::cli::support::{Exit, Failure, VaultHome, is_followed};
 use crate::operator::socket_path;
 use crate::server::{BindError, CertificateProblem};
 use crate::store::backup::InvalidBackup;
@@ -13,7 +12,7 @@ use crate::store::{CvcKeys, FORMAT, OpenFailure, StorageFailure, Store};
 
 /// The failure of an operation on a file that the command line names, with the exit code of its
 /// cause.
-pub(in crate::cli) fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
+pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
     let exit = exit_of(error.kind()).unwrap_or(Exit::Data);
     let failure = Failure::new(exit, format!("cannot {what}")).file(path).why(error);
     let parent = path.parent().filter(|it| !it.as_os_str().is_empty() && !it.is_dir());
@@ -33,7 +32,7 @@ pub(in crate::cli) fn cannot(what: &str, path: &Path, error: &io::Error) -> Fail
 }
 
 /// As [`cannot`], for a file or directory that the settings name.
-pub(in crate::cli) fn misconfigured(what: &str, path: &Path, error: &io::Error) -> Failure {
+pub fn misconfigured(what: &str, path: &Path, error: &io::Error) -> Failure {
     let exit = exit_of(error.kind()).unwrap_or(Exit::Config);
     Failure::new(exit, format!("cannot {what}")).file(path).why(error)
 }
@@ -54,7 +53,7 @@ const fn exit_of(cause: io::ErrorKind) -> Option<Exit> {
 const IN_USE: &str = "stop that process, or wait until it has ended; to check a running vault, \
                       write a backup and verify the backup";
 
-pub(in crate::cli) fn explain(failure: VaultFailure, directory: &Path) -> Failure {
+pub fn explain(failure: VaultFailure, directory: &Path) -> Failure {
     let path = directory.join(Store::FILE);
     match failure {
         VaultFailure::WrongMasterKey => {
@@ -109,21 +108,16 @@ pub(in crate::cli) fn explain(failure: VaultFailure, directory: &Path) -> Failur
         VaultFailure::File(failure @ (OpenFailure::NotStandby | OpenFailure::Standby)) => {
             explain_standby_file(&failure).file(&path)
         }
-        VaultFailure::File(OpenFailure::Older(format)) => {
-            Failure::new(Exit::Data, "the data file is of an older format")
-                .file(&path)
-                .why(format!("its format is {format}; this program's is {FORMAT}"))
-                .try_this("strongroom serve migrates it")
-        }
-        VaultFailure::NotMigrated(backup, failure) => Failure::new(
-            Exit::Storage,
-            "the data file must be migrated, but the backup before it failed",
-        )
-        .file(&backup)
-        .why(failure)
-        .try_this("free space beside the data file, then start again; nothing was changed"),
         VaultFailure::File(OpenFailure::Storage(failure)) => storage(&failure).file(&path),
+        VaultFailure::File(OpenFailure::Unreleased) => unreleased().file(&path),
     }
+}
+
+/// A vault from before format 1.
+pub fn unreleased() -> Failure {
+    Failure::new(Exit::Data, "the vault was made by a version before the first release")
+        .why("no released version reads its format; nothing was changed")
+        .try_this("strongroom init, in another place")
 }
 
 fn in_use(directory: &Path) -> Failure {
@@ -151,22 +145,18 @@ fn explain_standby_file(failure: &OpenFailure) -> Failure {
         .try_this("strongroom serve, or choose another data directory")
 }
 
-pub(in crate::cli) fn storage(failure: &StorageFailure) -> Failure {
-    let exit = match failure {
-        StorageFailure::Damaged(_) | StorageFailure::Log(..) => Exit::Data,
-        StorageFailure::Database(..)
-        | StorageFailure::Full
-        | StorageFailure::Impossible(_)
-        | StorageFailure::Io(_)
-        | StorageFailure::ReadOnly
-        | StorageFailure::Removed(_)
-        | StorageFailure::Stopped
-        | StorageFailure::Unavailable(_) => Exit::Storage,
+pub fn storage(failure: &StorageFailure) -> Failure {
+    let exit = if failure.denied().is_some() {
+        Exit::Permission
+    } else if matches!(failure, StorageFailure::Damaged(_) | StorageFailure::Log(..)) {
+        Exit::Data
+    } else {
+        Exit::Storage
     };
     Failure::new(exit, "the data file failed").why(failure).try_this(failure.advice())
 }
 
-pub(in crate::cli) fn explain_backup(invalid: &InvalidBackup, file: &Path) -> Failure {
+pub fn explain_backup(invalid: &InvalidBackup, file: &Path) -> Failure {
     let (exit, advice) = match invalid {
         InvalidBackup::CutShort | InvalidBackup::Damaged(..) => {
             (Exit::Data, "use another backup, and keep this one for examination")
@@ -175,6 +165,7 @@ pub(in crate::cli) fn explain_backup(invalid: &InvalidBackup, file: &Path) -> Fa
         InvalidBackup::Io(error) => return cannot("read the backup", file, error),
         InvalidBackup::Newer(_) => (Exit::Data, "use the newer program"),
         InvalidBackup::NotABackup => (Exit::Data, "give a file that strongroom backup wrote"),
+        InvalidBackup::Unreleased => (Exit::Data, "give a backup of a released version"),
         InvalidBackup::WrongMasterKey => {
             (Exit::Permission, "use the master key that the vault had when the backup was written")
         }
@@ -182,7 +173,7 @@ pub(in crate::cli) fn explain_backup(invalid: &InvalidBackup, file: &Path) -> Fa
     Failure::new(exit, "this backup cannot be used").file(file).why(invalid).try_this(advice)
 }
 
-pub(in crate::cli) fn explain_bind(error: &BindError) -> Failure {
+pub fn explain_bind(error: &BindError) -> Failure {
     let exit = match error {
         BindError::Address { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
             Exit::Unavailable
@@ -202,31 +193,26 @@ pub(in crate::cli) fn explain_bind(error: &BindError) -> Failure {
     Failure::new(exit, "cannot listen").why(why).try_this(advice)
 }
 
-pub(in crate::cli) fn refused(error: &Error) -> Failure {
-    let failure = Failure::new(Exit::Data, "the vault refused");
-    match error {
-        Error::Invalid(mistakes) => {
-            let lines = mistakes.by_path().values().flatten().cloned().collect::<Vec<_>>();
-            failure.why(lines.join("\n"))
-        }
-        Error::Storage(failed) => storage(failed),
-        Error::Conflict(why) => failure.why(why),
-        Error::Busy
-        | Error::Forbidden(_)
-        | Error::InFlight
-        | Error::Internal(_)
-        | Error::NeedsCvcKey(_)
-        | Error::NotFound(_)
-        | Error::ReadOnly(_)
-        | Error::Replayed(_)
-        | Error::Stopped
-        | Error::Unauthenticated
-        | Error::Unprocessable(_)
-        | Error::Upstream(_) => failure.why(format!("{error:?}")),
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        refused(&error)
     }
 }
 
-pub(in crate::cli) fn unreachable_server(directory: &Path, error: &io::Error) -> Failure {
+pub fn refused(error: &Error) -> Failure {
+    if let Error::Storage(failed) = error {
+        return storage(failed);
+    }
+    Failure::new(Exit::Data, "the vault refused").why(if let Error::Invalid(mistakes) = error {
+        mistakes.by_path().values().flatten().cloned().collect::<Vec<_>>().join("\n")
+    } else if let Error::Conflict(why) | Error::ReadOnly(why) = error {
+        String::from(*why)
+    } else {
+        format!("{error:?}")
+    })
+}
+
+pub fn unreachable_server(directory: &Path, error: &io::Error) -> Failure {
     let exit = if error.kind() == io::ErrorKind::PermissionDenied {
         Exit::Permission
     } else {
@@ -249,7 +235,7 @@ pub(in crate::cli) fn unreachable_server(directory: &Path, error: &io::Error) ->
 
 /// Names the user that may use a socket: its owner, or that of the nearest directory that can be
 /// seen.
-pub(in crate::cli) fn run_as_owner(socket: &Path) -> String {
+pub fn run_as_owner(socket: &Path) -> String {
     use std::os::unix::fs::MetadataExt as _;
     let owner = socket.ancestors().take(2).find_map(|path| std::fs::metadata(path).ok());
     match owner.map(|metadata| metadata.uid()) {
@@ -259,14 +245,71 @@ pub(in crate::cli) fn run_as_owner(socket: &Path) -> String {
 }
 
 /// For an answer without a member that this version of the program expects.
-pub(in crate::cli) fn not_understood() -> Failure {
+pub fn not_understood() -> Failure {
     Failure::new(Exit::Software, "the server and this program have different versions")
         .try_this("restart the server, so that both have the same version")
+}
+
+/// As [`explain`], also for the rows of a data file or of a database.
+pub fn explain_at(failure: VaultFailure, home: &VaultHome) -> Failure {
+    if home.is_local() {
+        return explain(failure, &home.directory);
+    }
+    let failure = match failure {
+        VaultFailure::File(OpenFailure::Exists) => {
+            Failure::new(Exit::Data, "the database has a vault already")
+                .why("a vault is never overwritten, nor the tables of a restore that was ended")
+                .try_this(
+                    "strongroom serve; or name another database; or delete the tables \
+                     strongroom_* of the restore that was ended",
+                )
+        }
+        VaultFailure::File(OpenFailure::Missing) => {
+            Failure::new(Exit::Data, "there is no vault in the database")
+                .try_this("strongroom init")
+        }
+        VaultFailure::File(OpenFailure::Newer(format, program)) => {
+            let by = program.map(|version| format!(", of strongroom {version}"));
+            let by = by.unwrap_or_default();
+            Failure::new(Exit::Data, "the vault was written by a newer version of strongroom")
+                .why(format!("its format is {format}{by}; this program supports up to {FORMAT}"))
+                .try_this("use the newer program; nothing was changed")
+        }
+        VaultFailure::File(OpenFailure::Unreleased) => unreleased(),
+        VaultFailure::File(OpenFailure::NotOurs) => {
+            Failure::new(Exit::Data, "the tables in the database are not those of a vault")
+                .why("nothing was changed")
+                .try_this("name a database of the vault's own")
+        }
+        VaultFailure::File(OpenFailure::Storage(failure)) => database_failed(&failure),
+        VaultFailure::WrongMasterKey => {
+            Failure::new(Exit::Permission, "this master key belongs to another vault")
+                .why("the rows were sealed under a different key; nothing was changed")
+                .try_this("use the master key that belongs to this database")
+        }
+        other @ (VaultFailure::File(
+            OpenFailure::AlreadyOpen | OpenFailure::NotStandby | OpenFailure::Standby,
+        )
+        | VaultFailure::KeysDamaged
+        | VaultFailure::ReplacedMasterKey(_)) => return explain(other, &home.directory),
+    };
+    failure.line("vault", home)
+}
+
+fn database_failed(failure: &StorageFailure) -> Failure {
+    let shown = storage(failure);
+    Failure::new(shown.exit, "the database failed").why(failure).try_this(failure.advice())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_vault_that_refuses_changes_says_so_in_a_sentence() {
+        let text = refused(&Error::ReadOnly("Changes are refused.")).to_string();
+        assert!(text.contains("Changes are refused.") && !text.contains("ReadOnly"), "{text}");
+    }
 
     #[track_caller]
     fn check(failure: OpenFailure, exit: Exit) {
@@ -310,7 +353,7 @@ mod tests {
         check(OpenFailure::NotOurs, Exit::Data);
         check(OpenFailure::NotStandby, Exit::Data);
         check(OpenFailure::Standby, Exit::Data);
-        check(OpenFailure::Older(1), Exit::Data);
+        check(OpenFailure::Unreleased, Exit::Data);
         let disk = OpenFailure::Storage;
         check(disk(StorageFailure::Damaged(String::from("x"))), Exit::Data);
         check(disk(StorageFailure::Full), Exit::Storage);
@@ -318,7 +361,7 @@ mod tests {
         check(disk(StorageFailure::Removed("/data/cvc.keys".into())), Exit::Storage);
         check(disk(StorageFailure::Stopped), Exit::Storage);
         let broken = io::Error::from(io::ErrorKind::TimedOut);
-        check(disk(StorageFailure::Io(broken)), Exit::Storage);
+        check(disk(StorageFailure::Io(broken.into())), Exit::Storage);
     }
 
     #[test]

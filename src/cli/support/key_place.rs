@@ -6,24 +6,21 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
-use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::support::{Exit, Failure};
 use crate::config::MasterKeySource;
 use crate::crypto::MasterKey;
 use crate::secret::Secret;
 use crate::store::CvcKeys;
 
 /// The reason and the advice, which `check` shows, too.
-pub(in crate::cli) const WHY: &str =
+pub const WHY: &str =
     "a copy of the directory would be a copy of the key, too, and could be read with it";
-pub(in crate::cli) const ADVICE: &str = "move the file to a directory of its own, such as /etc/strongroom, and change the place that \
+pub const ADVICE: &str = "move the file to a directory of its own, such as /etc/strongroom, and change the place that \
      names it: master_key.file in the settings, or LoadCredential= of the service";
 
 /// Refuses the file of a master key inside the data directory, and any other file in it that holds a
 /// master key: systemd may load the credential from there.
-pub(in crate::cli) fn refuse_inside(
-    directory: &Path,
-    source: &MasterKeySource,
-) -> Result<(), Failure> {
+pub fn refuse_inside(directory: &Path, source: &MasterKeySource) -> Result<(), Failure> {
     if let MasterKeySource::File(path) = source {
         refuse_path(directory, path)?;
     }
@@ -33,7 +30,7 @@ pub(in crate::cli) fn refuse_inside(
     }
 }
 
-pub(in crate::cli) fn refuse_path(directory: &Path, path: &Path) -> Result<(), Failure> {
+pub fn refuse_path(directory: &Path, path: &Path) -> Result<(), Failure> {
     if is_inside(directory, path) { Err(inside(path)) } else { Ok(()) }
 }
 
@@ -46,7 +43,7 @@ fn inside(path: &Path) -> Failure {
 
 /// Returns whether the path leads into the directory, or is that of a link in it. A link does not
 /// help: a rotation replaces it by the new key.
-pub(in crate::cli) fn is_inside(directory: &Path, path: &Path) -> bool {
+pub fn is_inside(directory: &Path, path: &Path) -> bool {
     let identity = |path: &Path| fs::metadata(path).ok().map(|it| (it.dev(), it.ino()));
     let (real, own) = (resolve(directory), identity(directory));
     let parent = path.parent().map(resolve);
@@ -70,7 +67,7 @@ fn resolve(path: &Path) -> PathBuf {
 
 /// Files of the data directory that hold a master key, by their content. Looks at small files only,
 /// and at none of the vault's own.
-pub(in crate::cli) fn keys_in(directory: &Path) -> Vec<PathBuf> {
+pub fn keys_in(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut found: Vec<_> = entries
         .filter(|entry| {

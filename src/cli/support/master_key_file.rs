@@ -1,69 +1,64 @@
 //! The master key: reading it from its source, making its file, replacing the file in a rotation.
 
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::PermissionsExt as _;
+use std::io::{self, Seek as _};
 use std::path::{Path, PathBuf};
 
 use crate::app::Vault;
 use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::files::write_secret;
-use crate::cli::support::master_key_command;
-use crate::cli::support::output::complain;
+use crate::cli::support::{Exit, Failure, SecretFile, complain, master_key_command, write_secret};
 use crate::config::{KeyCommand, MasterKeySource};
 use crate::crypto::{MasterKey, Random};
 use crate::domain::hex;
+use crate::files::{Directory, NamedFile, open_regular};
 use crate::secret::Secret;
 
 /// The variable in which systemd passes the directory of credentials.
-pub(in crate::cli) const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
+pub const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
 /// The guide has the file of the credential in that directory.
 const OF_COMMAND: &str = "set CREDENTIALS_DIRECTORY=/etc/strongroom for this command, if the key file is there, or give \
      --master-key FILE";
 /// The number of unreadable key files that are kept. A rotation fails when there are more.
 const OLD_KEYS_UNREADABLE_MAX: u32 = 100;
 
+const KEY_FILE: SecretFile = SecretFile {
+    what: "the master key",
+    too_large: "it is too large to be a master key",
+    if_missing: "strongroom init, or put the key file back",
+    if_other: "name the file of a key",
+    bytes_max: MASTER_KEY_FILE_BYTES_MAX,
+};
+
 /// Writes a new master key. Never overwrites a file.
-pub(in crate::cli) fn make_master_key(path: &Path) -> Result<(), Failure> {
+pub fn make_master_key(path: &Path) -> Result<(), Failure> {
     let text = MasterKey::generate(&Random::new());
     write_secret(path, text.expose().as_bytes(), 0o400)
 }
 
-pub(in crate::cli) fn read_master_key(source: &MasterKeySource) -> Result<MasterKey, Failure> {
+pub fn read_master_key(source: &MasterKeySource) -> Result<MasterKey, Failure> {
     Ok(read_master_text(source)?.0)
 }
 
-/// The key and the text that it was read from.
-pub(in crate::cli) fn read_master_text(
-    source: &MasterKeySource,
-) -> Result<(MasterKey, Secret<Vec<u8>>), Failure> {
+pub fn read_master_text(source: &MasterKeySource) -> Result<(MasterKey, Secret<Vec<u8>>), Failure> {
     let path = match source {
         MasterKeySource::Command(command) => return read_from_command(command),
         MasterKeySource::File(path) => path.clone(),
         MasterKeySource::Credential(name) => credential(name)?,
     };
-    let failed = |why: String| {
-        Failure::new(Exit::Permission, "cannot read the master key").file(&path).why(why)
-    };
-    let metadata = fs::metadata(&path).map_err(|error| {
-        failed(error.to_string()).try_this("strongroom init, or put the key file back")
-    })?;
-    if !metadata.is_file() {
-        return Err(failed(String::from("it is not a file")).try_this("name the file of a key"));
-    }
-    // systemd makes credentials readable only for the service's user, with its own modes.
-    if matches!(source, MasterKeySource::File(_)) && metadata.permissions().mode() & 0o077 != 0 {
-        let mode = metadata.permissions().mode() & 0o7777;
-        return Err(failed(format!("other users can read it (mode {mode:04o})"))
-            .try_this(format!("chmod 0400 {}", path.display())));
-    }
-    if metadata.len() > MASTER_KEY_FILE_BYTES_MAX {
-        return Err(failed(String::from("it is too large to be a master key")));
-    }
-    let bytes = Secret::new(fs::read(&path).map_err(|error| failed(error.to_string()))?);
+    let is_credential = matches!(source, MasterKeySource::Credential(_));
+    parse(&path, KEY_FILE.read(&path, open_regular(&path), is_credential)?)
+}
+
+/// The key in a file that is held, whatever its path leads to by now.
+pub fn read_held(held: &NamedFile) -> Result<(MasterKey, Secret<Vec<u8>>), Failure> {
+    let (path, mut file) = (held.path(), held.file());
+    let opened = file.rewind().and_then(|()| file.try_clone());
+    parse(&path, KEY_FILE.read(&path, opened, false)?)
+}
+
+fn parse(path: &Path, bytes: Secret<Vec<u8>>) -> Result<(MasterKey, Secret<Vec<u8>>), Failure> {
     let key = MasterKey::parse(&bytes).map_err(|invalid| {
-        failed(invalid.to_string()).try_this("restore the file that strongroom init made")
+        let advice = "restore the file that strongroom init made";
+        KEY_FILE.failure(path, invalid).try_this(advice)
     })?;
     Ok((key, bytes))
 }
@@ -85,18 +80,13 @@ fn credential(name: &str) -> Result<PathBuf, Failure> {
 }
 
 /// Refuses a credential that is not passed to this process, with the advice of this command.
-pub(in crate::cli) fn require_credential(
-    source: &MasterKeySource,
-    advice: &str,
-) -> Result<(), Failure> {
-    match source {
-        MasterKeySource::Credential(name) if std::env::var_os(CREDENTIALS_DIRECTORY).is_none() => {
-            Err(no_credential(name, advice))
-        }
-        MasterKeySource::Command(_) | MasterKeySource::Credential(_) | MasterKeySource::File(_) => {
-            Ok(())
-        }
+pub fn require_credential(source: &MasterKeySource, advice: &str) -> Result<(), Failure> {
+    if let MasterKeySource::Credential(name) = source
+        && std::env::var_os(CREDENTIALS_DIRECTORY).is_none()
+    {
+        return Err(no_credential(name, advice));
     }
+    Ok(())
 }
 
 fn no_credential(name: &str, advice: &str) -> Failure {
@@ -110,73 +100,76 @@ fn no_credential(name: &str, advice: &str) -> Failure {
 
 /// Opens the vault with the new key of an interrupted rotation and finishes the rotation. Returns
 /// `None` if there is no such key or it does not open the vault.
-pub(in crate::cli) fn finish_rotation(
+pub fn finish_rotation(
     path: &Path,
     open: impl FnOnce(MasterKey) -> Result<Vault, Failure>,
 ) -> Option<Vault> {
-    let new = beside(path, "new");
-    let source = MasterKeySource::File(new.clone());
-    let vault = read_master_key(&source).and_then(open).ok()?;
-    match put_in_place(path, &new) {
+    let (directory, name) = Directory::of(&left_by_rotation(path)).ok()?;
+    let new = directory.hold(name).ok()??;
+    let vault = read_held(&new).and_then(|(key, _)| open(key)).ok()?;
+    match put_in_place(&directory, &new, path) {
         Ok(_) => complain("strongroom: an interrupted rotation of the master key was finished"),
         Err(error) => complain(&format!(
             "strongroom: the master key is {}; an interrupted rotation could not rename it ({error})",
-            new.display()
+            new.path().display()
         )),
     }
     Some(vault)
 }
 
 /// The place of the new key that an interrupted rotation leaves.
-pub(in crate::cli) fn left_by_rotation(path: &Path) -> (PathBuf, MasterKeySource) {
-    let new = beside(path, "new");
-    (new.clone(), MasterKeySource::File(new))
+pub fn left_by_rotation(path: &Path) -> PathBuf {
+    beside(path, "new")
 }
 
-/// Moves the new key to `path` and returns the place of the old one, if there was one. Each step
-/// leaves a key at `path`.
-pub(in crate::cli) fn put_in_place(path: &Path, new: &Path) -> io::Result<Option<PathBuf>> {
-    let old = link_old_key(path)?;
-    fs::rename(new, path)?;
-    sync_directory(path)?;
-    Ok(old)
+/// Moves the new key to `path`, in the directory that holds the new key, and returns the place of the
+/// old one, if there was one. Each step leaves a key at `path`.
+pub fn put_in_place(
+    directory: &Directory,
+    new: &NamedFile,
+    path: &Path,
+) -> io::Result<Option<PathBuf>> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    // The settings may name a link to the key; the new key takes the place of the link.
+    let Some(old) = directory.pin(name)? else {
+        new.rename(name)?;
+        directory.sync()?;
+        return Ok(None);
+    };
+    let kept = link_old_key(directory, &old, path)?;
+    new.replace(&old)?;
+    directory.sync()?;
+    Ok(Some(kept))
 }
 
 /// Gives the old key a second name: older backups need that key after `path` holds the new one.
-fn link_old_key(path: &Path) -> io::Result<Option<PathBuf>> {
-    let source = MasterKeySource::File(path.to_path_buf());
-    let Ok(key) = read_master_key(&source) else { return link_unreadable(path) };
-    let old = beside(path, &format!("old-{}", hex::encode(key.check())));
-    match fs::hard_link(path, &old) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // The name contains the id of the key, so that file holds the same key.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Some(old)),
-        linked => linked.map(|()| Some(old)),
+fn link_old_key(directory: &Directory, old: &NamedFile, path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let readable = match directory.hold(name) {
+        Ok(Some(held)) => read_held(&held),
+        Ok(None) | Err(_) => read_master_text(&MasterKeySource::File(path.to_path_buf())),
+    };
+    if let Ok((key, _)) = readable {
+        let kept = beside(path, &format!("old-{}", hex::encode(key.check())));
+        return match old.link(kept.file_name().unwrap_or_default()) {
+            // The name contains the id of the key, so that file holds the same key.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(kept),
+            linked => linked.map(|()| kept),
+        };
     }
-}
-
-/// A file that does not parse as a key has no id. It gets the first free number instead, because it
-/// may still hold a key that somebody can repair.
-fn link_unreadable(path: &Path) -> io::Result<Option<PathBuf>> {
+    // A file that does not parse as a key has no id. It gets the first free number instead, because
+    // it may still hold a key that somebody can repair.
     for number in 1..=OLD_KEYS_UNREADABLE_MAX {
-        let old = beside(path, &format!("old-unreadable-{number}"));
-        match fs::hard_link(path, &old) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        let kept = beside(path, &format!("old-unreadable-{number}"));
+        match old.link(kept.file_name().unwrap_or_default()) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (),
-            linked => return linked.map(|()| Some(old)),
+            linked => return linked.map(|()| kept),
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-pub(in crate::cli) fn sync_directory(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |parent| {
-        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-        File::open(parent)?.sync_all()
-    })
-}
-
-pub(in crate::cli) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".");
     name.push(suffix);
@@ -185,35 +178,54 @@ pub(in crate::cli) fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    /// A new directory that holds a new key, and the path of the old one.
+    fn with_new_key(name: &str, text: &str) -> (PathBuf, Directory, NamedFile) {
+        let name = format!("strongroom-{name}-{}", std::process::id());
+        let place = std::env::temp_dir().join(name);
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join("master.key.new"), text).unwrap();
+        let directory = Directory::open(&place).unwrap();
+        let new = directory.hold("master.key.new").unwrap().unwrap();
+        (place.join("master.key"), directory, new)
+    }
 
     #[test]
     fn an_old_key_that_cannot_be_read_is_kept_beside_the_others() {
-        let name = format!("strongroom-old-keys-{}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        fs::create_dir(&directory).unwrap();
-        let (path, new) = (directory.join("master.key"), directory.join("master.key.new"));
-        fs::write(&path, "first").unwrap();
         let mut old = Vec::new();
-        for text in ["second", "third"] {
-            fs::write(&new, text).unwrap();
-            old.push(put_in_place(&path, &new).unwrap().unwrap());
+        for text in ["first", "second", "third"] {
+            let (path, directory, new) = with_new_key("old-keys", text);
+            old.extend(put_in_place(&directory, &new, &path).unwrap());
         }
         let kept: Vec<_> = old.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
         assert_eq!(kept, ["first", "second"]);
-        assert_eq!(fs::read_to_string(&path).unwrap(), "third");
-        fs::remove_dir_all(&directory).unwrap();
+        let directory = old[0].parent().unwrap();
+        assert_eq!(fs::read_to_string(directory.join("master.key")).unwrap(), "third");
+        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn a_key_that_was_lost_leaves_no_old_key() {
-        let name = format!("strongroom-lost-key-{}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        fs::create_dir(&directory).unwrap();
-        let (path, new) = (directory.join("master.key"), directory.join("master.key.new"));
-        fs::write(&new, "new").unwrap();
-        assert_eq!(put_in_place(&path, &new).unwrap(), None);
-        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
-        fs::remove_dir_all(&directory).unwrap();
+        let (path, directory, new) = with_new_key("lost-key", "new");
+        assert_eq!(put_in_place(&directory, &new, &path).unwrap(), None);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        fs::remove_dir_all(directory.path()).unwrap();
+    }
+
+    #[test]
+    fn files_that_took_the_place_of_the_new_key_and_a_key_that_came_back_stay() {
+        let (path, directory, new) = with_new_key("taken-key", "new");
+        let taken = directory.path().join("master.key.new");
+        fs::rename(&taken, directory.path().join("aside")).unwrap();
+        fs::write(&taken, "of another rotation").unwrap();
+        fs::write(&path, "of another rotation").unwrap();
+        assert!(put_in_place(&directory, &new, &path).is_err());
+        for file in [&taken, &path] {
+            assert_eq!(fs::read_to_string(file).unwrap(), "of another rotation");
+        }
+        fs::remove_dir_all(directory.path()).unwrap();
     }
 }

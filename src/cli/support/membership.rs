@@ -1,18 +1,17 @@
 //! A command that writes to a database which servers on other hosts may use meanwhile.
 
-use std::fs;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
 use crate::app::{Error, Vault};
 use crate::bounds::{HOST_NAME_MAX, PROCESS_BEAT, PROCESS_DEAD_AFTER, PROCESS_POLL};
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::refused;
-use crate::cli::support::output::complain;
+use crate::cli::support::{Exit, Failure, complain};
+use crate::domain::origin::SystemUser;
 use crate::domain::process::{ListedProcess, ProcessRole};
+use crate::operator::user_of;
 
 /// The time in which a dead process is counted out by one that has just joined.
 const COUNTED_OUT_AFTER: Duration = PROCESS_DEAD_AFTER.saturating_add(PROCESS_DEAD_AFTER);
@@ -21,19 +20,17 @@ const COUNTED_OUT_AFTER: Duration = PROCESS_DEAD_AFTER.saturating_add(PROCESS_DE
 /// command knows the new ones, and dead processes are counted out. A command that is stopped for
 /// long is counted out itself, and its changes are refused. With a local file this only does the
 /// work.
-pub(in crate::cli) fn as_member<T>(
+pub fn as_member<T>(
     vault: &Vault,
     work: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     if !vault.processes().may_be_several() {
         return work();
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    let runtime =
-        runtime.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))?;
+    let runtime = runtime()?;
     let host = host_name();
     let joining = vault.processes().join(&host, ProcessRole::Command);
-    runtime.block_on(joining).map_err(|error| refused(&error))?;
+    runtime.block_on(joining)?;
     let done = while_alive(vault, &runtime, work);
     if runtime.block_on(vault.processes().leave()).is_err() {
         complain(
@@ -79,7 +76,7 @@ async fn stay_alive(vault: &Vault) {
 
 /// Returns when each other process has given a sign of life, or was counted out: one that was killed
 /// leaves its row, and counts as live for ten seconds.
-pub(in crate::cli) async fn find_living(vault: &Vault) -> Result<(), Error> {
+pub async fn find_living(vault: &Vault) -> Result<(), Error> {
     let before = vault.processes().list()?;
     for _ in 0..times(COUNTED_OUT_AFTER) {
         let now = vault.processes().list()?;
@@ -95,13 +92,24 @@ pub(in crate::cli) async fn find_living(vault: &Vault) -> Result<(), Error> {
     Ok(())
 }
 
-/// The number of looks in this time.
 const fn times(time: Duration) -> u128 {
     time.as_millis() / PROCESS_POLL.as_millis()
 }
 
-/// The host's name, for the list of processes.
-pub(in crate::cli) fn host_name() -> String {
+pub fn host_name() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     name.trim().chars().take(HOST_NAME_MAX).collect()
+}
+
+pub fn runtime() -> Result<Runtime, Failure> {
+    let built = Builder::new_current_thread().enable_time().build();
+    built.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))
+}
+
+pub fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    runtime()?.block_on(work)
+}
+
+pub fn process_user() -> SystemUser {
+    user_of(rustix::process::geteuid().as_raw())
 }

@@ -5,62 +5,59 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::app::{Error, RotationProgress, Step, Vault, Walk};
+use crate::app::{Authority, Error, RotationProgress, Step, Vault, Walk};
 use crate::bounds::ROTATION_WAIT;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{refused, unreachable_server};
-use crate::cli::support::membership::{as_member, find_living};
-use crate::cli::support::open_vault;
-use crate::cli::support::output::{complain, say};
-use crate::cli::support::progress::{Label, ProgressBar};
-use crate::cli::support::runtime::block_on;
-use crate::cli::support::vault_home::VaultHome;
-use crate::cli::support::vault_place::VaultPlace;
-use crate::clock::Clock;
-use crate::config::MasterKeySource;
+use crate::cli::support::{
+    Exit, Failure, Label, ProgressBar, VaultPlace, as_member, block_on, complain, find_living,
+    unreachable_server,
+};
 use crate::domain::size;
 use crate::operator::{ClockControl, Command, CommandAnswer, CommandExchange, ask};
 
-pub(in crate::cli) fn carry_out(
-    vault: &VaultPlace,
-    command: Command,
-) -> Result<CommandAnswer, Failure> {
-    order(&vault.home, || vault.master(), command)
+/// The result of a command, or the sentences with the reasons for its refusal.
+pub type Outcome = Result<Value, Vec<String>>;
+
+pub fn carry_out(vault: &VaultPlace, command: Command) -> Result<Value, Failure> {
+    order(vault.directory(), || vault.open(), command, None).and_then(accepted)
 }
 
 /// As [`carry_out`], with a progress bar for the work of this name ([`Command::Progress`]).
-pub(in crate::cli) fn carry_out_shown(
+pub fn carry_out_shown(
     vault: &VaultPlace,
     command: Command,
     shown: &ShownWork,
-) -> Result<CommandAnswer, Failure> {
-    let open = || open_vault::open(&vault.home, &vault.master()?, Clock::new());
-    order_shown(vault.directory(), open, command, Some(shown))
+) -> Result<Outcome, Failure> {
+    order(vault.directory(), || vault.open(), command, Some(shown))
 }
 
-/// Work that a progress bar shows while a command runs.
+/// Sends the command to the running server. `None` if no server is running.
+pub fn ask_server(directory: &Path, command: &Command) -> Result<Option<Value>, Failure> {
+    outcome(directory, ask(directory, command))?.map(accepted).transpose()
+}
+
+fn outcome(directory: &Path, exchange: CommandExchange) -> Result<Option<Outcome>, Failure> {
+    match exchange {
+        CommandExchange::Answered(answer) => refuse_without_space(directory, answer).map(Some),
+        CommandExchange::Failed(error) => Err(unreachable_server(directory, &error)),
+        CommandExchange::NoServer => Ok(None),
+    }
+}
+
 #[derive(Debug)]
-pub(in crate::cli) struct ShownWork {
-    pub(in crate::cli) label: Label,
-    pub(in crate::cli) json: bool,
-    pub(in crate::cli) job: String,
+pub struct ShownWork {
+    pub label: Label,
+    pub json: bool,
+    pub job: String,
 }
 
 impl ShownWork {
     /// Asks the server.
-    pub(in crate::cli) fn in_server(&self, directory: &Path) -> ProgressBar {
+    pub fn in_server(&self, directory: &Path) -> ProgressBar {
         let (directory, job) = (directory.to_path_buf(), self.job.clone());
         ProgressBar::show(self.label, self.json, move || {
-            match ask(&directory, &Command::Progress { job: job.clone() }) {
-                CommandExchange::Answered(CommandAnswer::Done(progress)) => {
-                    Some((progress.get("done")?.as_u64()?, progress.get("total")?.as_u64()?))
-                }
-                CommandExchange::Answered(
-                    CommandAnswer::ReadOnly { .. } | CommandAnswer::Refused(_),
-                )
-                | CommandExchange::Failed(_)
-                | CommandExchange::NoServer => None,
-            }
+            let progress =
+                ask_server(&directory, &Command::Progress { job: job.clone() }).ok()??;
+            Some((progress.get("done")?.as_u64()?, progress.get("total")?.as_u64()?))
         })
     }
 
@@ -73,44 +70,23 @@ impl ShownWork {
 
 /// Sends the command to the running server. Without a server it opens the data file, which needs
 /// the master key, and finishes a rotation of keys, because no background task does.
-pub(in crate::cli) fn order(
-    home: &VaultHome,
-    master: impl FnOnce() -> Result<MasterKeySource, Failure>,
-    command: Command,
-) -> Result<CommandAnswer, Failure> {
-    let open = || open_vault::open(home, &master()?, Clock::new());
-    order_shown(&home.directory, open, command, None)
-}
-
-/// As [`order`], for a caller that opens the data file in its own way.
-pub(in crate::cli) fn order_opening(
-    directory: &Path,
-    open: impl FnOnce() -> Result<Vault, Failure>,
-    command: Command,
-) -> Result<CommandAnswer, Failure> {
-    order_shown(directory, open, command, None)
-}
-
-fn order_shown(
+pub fn order(
     directory: &Path,
     open: impl FnOnce() -> Result<Vault, Failure>,
     command: Command,
     shown: Option<&ShownWork>,
-) -> Result<CommandAnswer, Failure> {
+) -> Result<Outcome, Failure> {
     let bar = shown.map(|shown| shown.in_server(directory));
     let exchange = ask(directory, &command);
     drop(bar);
-    match exchange {
-        CommandExchange::Answered(answer) => with_space(directory, answer),
-        CommandExchange::Failed(error) => Err(unreachable_server(directory, &error)),
-        CommandExchange::NoServer => {
-            let vault = open()?;
-            let bar = shown.map(|shown| shown.in_process(&vault));
-            let answer = as_member(&vault, || block_on(run_alone(&vault, command, bar)));
-            vault.close();
-            answer
-        }
+    if let Some(outcome) = outcome(directory, exchange)? {
+        return Ok(outcome);
     }
+    let vault = open()?;
+    let bar = shown.map(|shown| shown.in_process(&vault));
+    let answer = as_member(&vault, || block_on(run_alone(&vault, command, bar)));
+    vault.close();
+    refuse_without_space(directory, answer?)
 }
 
 /// Runs the command and what the tasks of a server would do after it.
@@ -122,44 +98,36 @@ async fn run_alone(
     let rotates = matches!(command, Command::VaultKeyRotate { .. });
     let answer = command.run(vault, ClockControl::Fixed).await;
     if rotates {
-        rotate_unless_led(vault).await.map_err(|error| refused(&error))?;
+        rotate_unless_led(vault).await?;
     }
     drop(bar);
-    vault.rotation().write_uses().await.map_err(|error| refused(&error))?;
+    vault.rotation().write_uses().await?;
     sign(vault).await;
     Ok(answer)
 }
 
 /// The result of the command, or a failure if it was refused.
-pub(in crate::cli) fn done(answer: CommandAnswer) -> Result<Value, Failure> {
-    match answer {
-        CommandAnswer::Done(value) => Ok(value),
-        CommandAnswer::ReadOnly { why, free_bytes, floor_bytes } => {
-            Err(no_space(&why, free_bytes, floor_bytes))
+pub fn accepted(outcome: Outcome) -> Result<Value, Failure> {
+    outcome.map_err(|why| {
+        let failure = Failure::new(Exit::Data, "the command was refused").why(why.join("\n"));
+        match why.first().map(String::as_str) {
+            Some("There is no such tenant.") => failure.try_this("strongroom tenant list"),
+            Some("There is no such application.") => {
+                failure.try_this("strongroom application list --tenant ID")
+            }
+            Some(_) | None => failure,
         }
-        CommandAnswer::Refused(why) => {
-            let failure = Failure::new(Exit::Data, "the command was refused").why(why.join("\n"));
-            Err(match why.first().map(String::as_str) {
-                Some("There is no such tenant.") => failure.try_this("strongroom tenant list"),
-                Some("There is no such application.") => {
-                    failure.try_this("strongroom application list --tenant ID")
-                }
-                Some(_) | None => failure,
-            })
-        }
-    }
+    })
 }
 
 /// Names the directory whose disk is full, which the answer itself does not.
-pub(in crate::cli) fn with_space(
-    directory: &Path,
-    answer: CommandAnswer,
-) -> Result<CommandAnswer, Failure> {
+pub fn refuse_without_space(directory: &Path, answer: CommandAnswer) -> Result<Outcome, Failure> {
     match answer {
+        CommandAnswer::Done(value) => Ok(Ok(value)),
+        CommandAnswer::Refused(why) => Ok(Err(why)),
         CommandAnswer::ReadOnly { why, free_bytes, floor_bytes } => {
             Err(no_space(&why, free_bytes, floor_bytes).file(directory))
         }
-        CommandAnswer::Done(_) | CommandAnswer::Refused(_) => Ok(answer),
     }
 }
 
@@ -172,14 +140,9 @@ fn no_space(why: &str, free_bytes: Option<u64>, floor_bytes: Option<u64>) -> Fai
         .try_this("free space on this disk, or make it larger; the vault goes on by itself")
 }
 
-pub(in crate::cli) fn show(answer: CommandAnswer) -> Result<(), Failure> {
-    say(&format!("{:#}", done(answer)?));
-    Ok(())
-}
-
 /// Signs the audit chain after a command that ran without a server. The command is done already, so
 /// a failure is only a warning.
-pub(in crate::cli) async fn sign(vault: &Vault) {
+pub async fn sign(vault: &Vault) {
     if vault.audit().sign().await.is_err() {
         complain(
             "strongroom: warning: the last entries of the audit chain are not signed; the next \
@@ -198,8 +161,10 @@ async fn rotate_unless_led(vault: &Vault) -> Result<(), Error> {
 async fn rotate_to_the_end(vault: &Vault) -> Result<(), Error> {
     let job = vault.upkeep().jobs().begin(String::from("rotation"));
     let mut walk = Walk::default();
+    // No other process leads.
+    let rotation = vault.rotation().by(Authority::Anyone);
     loop {
-        let step = vault.rotation().rotate_step(&mut walk).await?;
+        let step = rotation.rotate_step(&mut walk).await?;
         if step == Step::Idle {
             return Ok(());
         }

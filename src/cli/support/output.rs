@@ -7,27 +7,25 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// The form of a command's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum Form {
+pub enum Form {
     Json,
     Text,
 }
 
 impl Form {
-    /// The form that the switch `--json` asks for.
-    pub(in crate::cli) const fn of(json: bool) -> Self {
+    pub const fn of(json: bool) -> Self {
         if json { Self::Json } else { Self::Text }
     }
 }
 
 /// Ignores a closed pipe: the reader has stopped reading.
-pub(in crate::cli) fn say(text: &str) {
+pub fn say(text: &str) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", harmless(text)).and_then(|()| out.flush()).ok();
 }
 
-pub(in crate::cli) fn complain(text: &str) {
+pub fn complain(text: &str) {
     writeln!(std::io::stderr().lock(), "{}", harmless(text)).ok();
 }
 
@@ -39,13 +37,11 @@ fn harmless(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// A text that stays on one line.
-pub(in crate::cli) fn on_one_line(text: &str) -> Cow<'_, str> {
+pub fn on_one_line(text: &str) -> Cow<'_, str> {
     escaped(text, |letter| letter.is_control() || reorders(letter))
 }
 
-/// The name of a file, on one line.
-pub(in crate::cli) fn path_text(path: &Path) -> String {
+pub fn path_text(path: &Path) -> String {
     on_one_line(&path.to_string_lossy()).into_owned()
 }
 
@@ -69,9 +65,16 @@ fn escaped(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Prints the facts of a command with `--json`.
-pub(in crate::cli) fn show_json(value: &Value) {
+pub fn show_json(value: &Value) {
     say(&format!("{value:#}"));
+}
+
+/// Prints the result of a command in the form that it was asked for.
+pub fn tell(form: Form, facts: impl FnOnce() -> Value, text: impl FnOnce() -> String) {
+    match form {
+        Form::Json => show_json(&facts()),
+        Form::Text => say(&text()),
+    }
 }
 
 #[cfg(test)]

@@ -6,13 +6,11 @@ use std::panic::{set_hook, take_hook};
 use std::process;
 
 use crate::bounds::LOG_FLUSH_MAX;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::output::complain;
+use crate::cli::support::{Exit, Failure, complain};
 use crate::log::{Log, install_panic_hook};
 use crate::store::panic_cannot_be_caught;
 
-/// Logs the place of every panic.
-pub(in crate::cli) fn log_panics(log: &Log) {
+pub fn log_panics(log: &Log) {
     install_panic_hook(log.clone());
     let log = log.clone();
     end_if_not_caught(move || {
@@ -21,7 +19,7 @@ pub(in crate::cli) fn log_panics(log: &Log) {
 }
 
 /// Adds to the hook of panics. `finish` runs just before the process ends.
-pub(in crate::cli) fn end_if_not_caught(finish: impl Fn() + Send + Sync + 'static) {
+pub fn end_if_not_caught(finish: impl Fn() + Send + Sync + 'static) {
     let hook = take_hook();
     set_hook(Box::new(move |panic| {
         hook(panic);
@@ -35,7 +33,7 @@ pub(in crate::cli) fn end_if_not_caught(finish: impl Fn() + Send + Sync + 'stati
     }));
 }
 
-pub(in crate::cli) fn damaged_pages() -> Failure {
+pub fn damaged_pages() -> Failure {
     Failure::new(Exit::Data, "the data file is damaged")
         .why("the storage engine found an invalid page")
         .try_this("restore the newest backup and keep this file for examination")

@@ -14,7 +14,6 @@ use crate::metrics::Progress;
 
 /// The time before the bar appears, so that quick work shows none.
 const HIDDEN: Duration = Duration::from_secs(1);
-/// The time between two drawings.
 const PERIOD: Duration = Duration::from_millis(200);
 /// The time that the rate is measured over.
 const WINDOW: Duration = Duration::from_secs(10);
@@ -22,17 +21,14 @@ const WIDTH_DEFAULT: usize = 80;
 /// The part of the line that is drawn as a bar.
 const BAR_CELLS: usize = 24;
 
-/// The texts of a bar.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cli) struct Label {
-    /// The work, as one word.
-    pub(in crate::cli) work: &'static str,
-    /// The things that are counted.
-    pub(in crate::cli) unit: Unit,
+pub struct Label {
+    pub work: &'static str,
+    pub unit: Unit,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum Unit {
+pub enum Unit {
     Bytes,
     /// Work without parts that can be counted.
     None,
@@ -42,19 +38,18 @@ pub(in crate::cli) enum Unit {
 
 /// A bar that is shown until this is dropped, which removes it from the screen.
 #[derive(Debug, Default)]
-pub(in crate::cli) struct ProgressBar {
+pub struct ProgressBar {
     thread: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl ProgressBar {
-    /// Shows a counter of this process.
-    pub(in crate::cli) fn of(label: Label, json: bool, progress: &Arc<Progress>) -> Self {
+    pub fn of(label: Label, json: bool, progress: &Arc<Progress>) -> Self {
         let progress = Arc::clone(progress);
         Self::show(label, json, move || Some(progress.read()))
     }
 
     /// `read` gives the done part and the total, which is 0 if it is not known. `None` draws nothing.
-    pub(in crate::cli) fn show(
+    pub fn show(
         label: Label,
         json: bool,
         mut read: impl FnMut() -> Option<(u64, u64)> + Send + 'static,
@@ -112,7 +107,6 @@ fn draw(line: &str) {
     write!(out, "\r\x1b[K{line}").and_then(|()| out.flush()).ok();
 }
 
-/// The recent counts, for the rate.
 #[derive(Debug, Default)]
 struct Meter(VecDeque<(Duration, u64)>);
 
@@ -124,7 +118,6 @@ impl Meter {
         }
     }
 
-    /// The number in a second.
     fn rate(&self) -> u64 {
         let (Some((from, before)), Some((to, done))) = (self.0.front(), self.0.back()) else {
             return 0;
@@ -180,7 +173,6 @@ impl Unit {
     }
 }
 
-/// Minutes and seconds, or hours, minutes and seconds.
 fn clock(seconds: u64) -> String {
     let (hours, rest) = (seconds.div_euclid(3_600), seconds.rem_euclid(3_600));
     let (minutes, seconds) = (rest.div_euclid(60), rest.rem_euclid(60));

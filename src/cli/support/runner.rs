@@ -4,19 +4,15 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use crate::app::Vault;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{cannot, refused, unreachable_server};
-use crate::cli::support::membership::as_member;
-use crate::cli::support::open_vault;
-use crate::cli::support::order::{done, sign, with_space};
-use crate::cli::support::output::complain;
-use crate::cli::support::vault_place::VaultPlace;
-use crate::clock::Clock;
-use crate::operator::{ClockControl, Command, CommandExchange, ask};
+use crate::cli::support::{
+    Exit, Failure, VaultPlace, accepted, as_member, ask_server, complain, refuse_without_space,
+    refused, runtime, sign,
+};
+use crate::operator::{ClockControl, Command};
 
 /// Runs commands by the running server, or else on the data file, which it opens once.
 #[derive(Debug)]
-pub(in crate::cli) struct CommandRunner {
+pub struct CommandRunner {
     place: VaultPlace,
     alone: Option<(Vault, Runtime)>,
     /// A server has answered a command before.
@@ -24,49 +20,32 @@ pub(in crate::cli) struct CommandRunner {
 }
 
 impl CommandRunner {
-    pub(in crate::cli) const fn of(place: VaultPlace) -> Self {
+    pub const fn of(place: VaultPlace) -> Self {
         Self { place, alone: None, is_served: false }
     }
 
-    pub(in crate::cli) fn carry_out(&mut self, command: Command) -> Result<Value, Failure> {
-        let asked = match &self.alone {
-            Some(_) => CommandExchange::NoServer,
-            None => ask(self.place.directory(), &command),
-        };
-        let answer = match asked {
-            CommandExchange::Answered(answer) => {
+    pub fn carry_out(&mut self, command: Command) -> Result<Value, Failure> {
+        let directory = self.place.directory();
+        if self.alone.is_none() {
+            if let Some(answer) = ask_server(directory, &command)? {
                 self.is_served = true;
-                with_space(self.place.directory(), answer)?
-            }
-            CommandExchange::Failed(error) => {
-                return Err(unreachable_server(self.place.directory(), &error));
+                return Ok(answer);
             }
             // The service manager is about to start the server again: leave the data file to it.
-            CommandExchange::NoServer if self.is_served => {
+            if self.is_served {
                 return Err(Failure::new(Exit::Unavailable, "the server has stopped meanwhile")
-                    .file(self.place.directory())
+                    .file(directory)
                     .try_this("start the server, and run the same command again"));
             }
-            CommandExchange::NoServer => {
-                let opened = self.alone.take().map_or_else(|| self.open(), Ok)?;
-                let (vault, runtime) = self.alone.insert(opened);
-                as_member(vault, || Ok(runtime.block_on(command.run(vault, ClockControl::Fixed))))?
-            }
+        }
+        let opened = match self.alone.take() {
+            Some(opened) => opened,
+            None => (self.place.open()?, runtime()?),
         };
-        done(answer)
-    }
-
-    fn open(&self) -> Result<(Vault, Runtime), Failure> {
-        let master = self.place.master()?;
-        let vault = open_vault::open(&self.place.home, &master, Clock::new())?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        let runtime = runtime.map_err(|error| cannot("start", self.place.directory(), &error))?;
-        Ok((vault, runtime))
-    }
-
-    /// Ends the use of the vault, as dropping the runner does.
-    pub(in crate::cli) fn close(self) {
-        drop(self);
+        let (vault, runtime) = self.alone.insert(opened);
+        let answer =
+            as_member(vault, || Ok(runtime.block_on(command.run(vault, ClockControl::Fixed))))?;
+        refuse_without_space(self.place.directory(), answer).and_then(accepted)
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::bounds::STATUS_WAIT_MAX;
 use crate::operator::metrics_socket_path;
 
-pub(in crate::cli) fn read_status(socket: &Path) -> io::Result<Value> {
+pub fn read_status(socket: &Path) -> io::Result<Value> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(STATUS_WAIT_MAX))?;
     stream.write_all(b"GET /status HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
@@ -20,7 +20,7 @@ pub(in crate::cli) fn read_status(socket: &Path) -> io::Result<Value> {
 }
 
 /// True if a standby has this data directory open. Only its status has that section.
-pub(in crate::cli) fn is_followed(data_directory: &Path) -> bool {
+pub fn is_followed(data_directory: &Path) -> bool {
     read_status(&metrics_socket_path(data_directory))
         .is_ok_and(|status| status.get("standby").is_some())
 }

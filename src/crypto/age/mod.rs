@@ -2,15 +2,16 @@
 //! can be opened without this program.
 //!
 //! A file begins with its key, sealed to each of the [`recipients`], and a MAC over this header. The
-//! content follows in chunks ([`stream`]). Only the writing side is here; the tests open the files
-//! with the crate `age`, which others have written.
+//! content follows in chunks ([`stream`]). The program only writes; [`identity`] reads, for the tests.
 
 mod bech32;
+mod identity;
 mod recipients;
 mod stream;
 
 use std::io;
 
+pub use identity::AgeIdentity;
 pub use recipients::{AgeRecipients, InvalidRecipient};
 use ring::error::Unspecified;
 use ring::hkdf::{HKDF_SHA256, KeyType, Salt};

@@ -11,7 +11,7 @@ use crate::crypto::age::{FileKey, derive, failed};
 use crate::crypto::random::Random;
 use crate::secret::Secret;
 
-const CHUNK_BYTES: usize = 65_536;
+pub(super) const CHUNK_BYTES: usize = 65_536;
 
 /// Seals what is written to it. Without [`AgeWriter::finish`] the output cannot be opened.
 pub struct AgeWriter<W: Write> {
@@ -19,13 +19,12 @@ pub struct AgeWriter<W: Write> {
     key: LessSafeKey,
     /// The content of the next chunk.
     plain: Secret<Vec<u8>>,
-    /// The chunks that were written.
     chunks: u64,
 }
 
 /// The place of a chunk in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     Inner,
     Last,
 }
@@ -47,20 +46,24 @@ impl<W: Write> AgeWriter<W> {
     }
 
     fn write_chunk(&mut self, place: Place) -> io::Result<()> {
-        let mut nonce = [0; NONCE_LEN];
-        if let Some(number) = nonce.get_mut(3..11) {
-            number.copy_from_slice(&self.chunks.to_be_bytes());
-        }
-        if let Some(mark) = nonce.last_mut() {
-            *mark = u8::from(place == Place::Last);
-        }
         let chunk = self.plain.expose_mut();
-        seal(&self.key, nonce, chunk).map_err(failed)?;
+        seal(&self.key, nonce(self.chunks, place), chunk).map_err(failed)?;
         self.to.write_all(chunk)?;
         chunk.clear();
         self.chunks = self.chunks.saturating_add(1);
         Ok(())
     }
+}
+
+pub(super) fn nonce(number: u64, place: Place) -> [u8; NONCE_LEN] {
+    let mut nonce = [0; NONCE_LEN];
+    if let Some(digits) = nonce.get_mut(3..11) {
+        digits.copy_from_slice(&number.to_be_bytes());
+    }
+    if let Some(mark) = nonce.last_mut() {
+        *mark = u8::from(place == Place::Last);
+    }
+    nonce
 }
 
 pub(super) fn sealing_key(key: &Secret<[u8; 32]>) -> Result<LessSafeKey, Unspecified> {
@@ -79,6 +82,17 @@ pub(super) fn seal(
 ) -> Result<(), Unspecified> {
     let nonce = Nonce::assume_unique_for_key(nonce);
     key.seal_in_place_append_tag(nonce, Aad::empty(), text)
+}
+
+/// The text that [`seal`] has sealed; `None` if it was changed.
+#[expect(clippy::disallowed_methods, reason = "see `seal`")]
+pub(super) fn open<'a>(
+    key: &LessSafeKey,
+    nonce: [u8; NONCE_LEN],
+    sealed: &'a mut [u8],
+) -> Option<&'a [u8]> {
+    let nonce = Nonce::assume_unique_for_key(nonce);
+    key.open_in_place(nonce, Aad::empty(), sealed).ok().map(|plain| &*plain)
 }
 
 impl<W: Write> Write for AgeWriter<W> {

@@ -7,36 +7,43 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ring::hmac;
+use uuid::Uuid;
 
 use crate::crypto::api_keys::ApiKeyIndex;
 use crate::crypto::chain::SigningKey;
 use crate::crypto::digest::DigestKey;
-use crate::crypto::index::{IndexKey, IndexKeys, first, keyed};
+use crate::crypto::first;
+use crate::crypto::index::{IndexKey, IndexKeys, keyed};
 use crate::crypto::phase::Phase;
 use crate::crypto::random::Random;
 use crate::crypto::seal::{Identity, OpenFailed, SealingKey};
 use crate::crypto::uses::Uses;
 use crate::domain::base58;
+use crate::domain::id::TenantId;
+use crate::domain::words::words;
 use crate::secret::Secret;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyPurpose {
-    /// Seals only the rows of the audit chain, because these are never sealed again.
-    Audit,
-    /// Makes and seals the digests of live records.
-    Digest,
-    Fingerprint,
-    Index,
-    Seal,
-    /// Signs the audit chain's checkpoints.
-    Sign,
-    /// Signs webhooks. It is an RSA key and not 32 bytes: see [`crate::crypto::WebhookKey`].
-    Webhook,
+words! {
+    pub enum KeyPurpose:
+        /// The code in the data file.
+        code -> u8 [from_code]
+    {
+        Seal = "seal", 1;
+        Index = "index", 2;
+        Fingerprint = "fingerprint", 3;
+        /// Seals only the rows of the audit chain, because these are never sealed again.
+        Audit = "audit", 4;
+        /// Signs the audit chain's checkpoints.
+        Sign = "sign", 5;
+        /// Makes and seals the digests of live records.
+        Digest = "digest", 8;
+        /// Signs webhooks. It is an RSA key and not 32 bytes: see [`crate::crypto::WebhookKey`].
+        Webhook = "webhook", 10;
+    }
 }
 
 /// A key of the data file, opened.
@@ -82,46 +89,6 @@ struct SealingKeys {
     uses: Arc<AtomicU64>,
 }
 
-impl KeyPurpose {
-    /// The code in the data file.
-    pub const fn code(self) -> u8 {
-        match self {
-            Self::Seal => 1,
-            Self::Index => 2,
-            Self::Fingerprint => 3,
-            Self::Audit => 4,
-            Self::Sign => 5,
-            Self::Digest => 8,
-            Self::Webhook => 10,
-        }
-    }
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Seal => "seal",
-            Self::Index => "index",
-            Self::Fingerprint => "fingerprint",
-            Self::Audit => "audit",
-            Self::Sign => "sign",
-            Self::Digest => "digest",
-            Self::Webhook => "webhook",
-        }
-    }
-
-    pub const fn from_code(code: u8) -> Option<Self> {
-        match code {
-            1 => Some(Self::Seal),
-            2 => Some(Self::Index),
-            3 => Some(Self::Fingerprint),
-            4 => Some(Self::Audit),
-            5 => Some(Self::Sign),
-            8 => Some(Self::Digest),
-            10 => Some(Self::Webhook),
-            _ => None,
-        }
-    }
-}
-
 impl KeyMaterial {
     pub fn generate(purpose: KeyPurpose, number: u32, random: &Random) -> Self {
         Self { purpose, number, bytes: Secret::new(random.bytes()) }
@@ -139,7 +106,7 @@ impl SystemKeys {
         // with the keys of card verification codes.
         let index = of_purpose(keys, KeyPurpose::Index).into_iter().next()?;
         let index = hmac::Key::new(hmac::HMAC_SHA256, index.bytes.expose());
-        let cvcs = Secret::new(first(&hmac::sign(&index, b"strongroom cvc keys 1")));
+        let cvcs = Secret::new(first(hmac::sign(&index, b"strongroom cvc keys 1")));
         let audit = of_purpose(keys, KeyPurpose::Audit).into_iter();
         let mut older_audit: Vec<_> =
             audit.map(|key| SealingKey::new(key.number, &key.bytes)).collect();
@@ -166,16 +133,13 @@ impl SystemKeys {
         identity: &Identity<'_>,
         sealed: &[u8],
     ) -> Result<Secret<Vec<u8>>, OpenFailed> {
-        let number = SealingKey::number_of(sealed).ok_or(OpenFailed)?;
-        let mut keys = std::iter::once(&self.audit).chain(&self.older_audit);
-        keys.find(|key| key.number() == number).ok_or(OpenFailed)?.open(identity, sealed)
+        open_with(&self.audit, &self.older_audit, identity, sealed)
     }
 
     pub const fn signing(&self) -> &SigningKey {
         &self.signing.1
     }
 
-    /// The number of the signing key.
     pub const fn signer(&self) -> u32 {
         self.signing.0
     }
@@ -225,10 +189,14 @@ impl TenantKeys {
             lasting: IndexKey::derived(&never_rotated, b"strongroom lasting index 1"),
             lasting_seal: SealingKey::new(
                 1,
-                &Secret::new(first(&hmac::sign(&never_rotated, b"strongroom lasting seal 1"))),
+                &Secret::new(first(hmac::sign(&never_rotated, b"strongroom lasting seal 1"))),
             ),
             fingerprint: FingerprintKey(never_rotated),
         })
+    }
+
+    pub const fn tenant(&self) -> TenantId {
+        TenantId::new(Uuid::from_bytes(self.tenant))
     }
 
     pub fn seal(&self, table: u8, key: &[u8], plain: &[u8], random: &Random) -> Vec<u8> {
@@ -246,28 +214,37 @@ impl TenantKeys {
 
     /// The index key that entries are looked up under.
     pub const fn index(&self) -> &IndexKey {
-        self.index.read()
+        &self.index.read
     }
 
     /// The index keys that a record gets entries under when it is written.
     pub fn write_indexes(&self) -> impl Iterator<Item = &IndexKey> {
-        self.index.write_keys()
+        let both = matches!(self.index.phase, Phase::Both | Phase::Flipped);
+        self.active_indexes().take(if both { 2 } else { 1 })
     }
 
     /// The index keys that a record can have entries under, for deleting them. The key that entries
     /// are looked up under comes first.
     pub fn active_indexes(&self) -> impl Iterator<Item = &IndexKey> {
-        self.index.active_keys()
+        std::iter::once(&self.index.read).chain(&self.index.other)
     }
 
     /// The newest index key, or `None` while nothing is written under it.
     pub const fn newest_index(&self) -> Option<&IndexKey> {
-        self.index.newest()
+        match self.index.phase {
+            Phase::Announced => None,
+            Phase::Both => self.index.other.as_ref(),
+            Phase::Flipped | Phase::Clearing | Phase::Settled => Some(&self.index.read),
+        }
     }
 
-    /// The index key that a rotation replaces.
+    /// The index key that a rotation replaces; `None` without a rotation.
     pub const fn replaced_index(&self) -> Option<&IndexKey> {
-        self.index.replaced()
+        match (self.index.phase, &self.index.other) {
+            (Phase::Announced | Phase::Both, Some(_)) => Some(&self.index.read),
+            (Phase::Flipped | Phase::Clearing, other) => other.as_ref(),
+            (Phase::Announced | Phase::Both, None) | (Phase::Settled, _) => None,
+        }
     }
 
     /// An index key that no rotation changes, for short-lived values that must be found across a
@@ -297,7 +274,7 @@ impl TenantKeys {
     }
 
     pub const fn phase(&self) -> Phase {
-        self.index.phase()
+        self.index.phase
     }
 
     pub const fn fingerprint(&self) -> &FingerprintKey {
@@ -335,13 +312,20 @@ impl SealingKeys {
     }
 
     fn open(&self, identity: &Identity<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenFailed> {
-        let number = SealingKey::number_of(sealed).ok_or(OpenFailed)?;
-        std::iter::once(&self.current)
-            .chain(&self.others)
-            .find(|key| key.number() == number)
-            .ok_or(OpenFailed)?
-            .open(identity, sealed)
+        open_with(&self.current, &self.others, identity, sealed)
     }
+}
+
+/// Opens a value with the key whose number it has.
+fn open_with(
+    current: &SealingKey,
+    others: &[SealingKey],
+    identity: &Identity<'_>,
+    sealed: &[u8],
+) -> Result<Secret<Vec<u8>>, OpenFailed> {
+    let number = SealingKey::number_of(sealed).ok_or(OpenFailed)?;
+    let mut keys = std::iter::once(current).chain(others);
+    keys.find(|key| key.number() == number).ok_or(OpenFailed)?.open(identity, sealed)
 }
 
 impl FingerprintKey {
@@ -364,8 +348,4 @@ fn newest(keys: &[KeyMaterial], purpose: KeyPurpose) -> Option<hmac::Key> {
     Some(hmac::Key::new(hmac::HMAC_SHA256, newest.bytes.expose()))
 }
 
-impl fmt::Debug for FingerprintKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FingerprintKey(..)")
-    }
-}
+opaque_debug!(FingerprintKey);

@@ -121,7 +121,7 @@ fn each_purpose_has_the_code_and_the_name_that_it_always_had() {
         (KeyPurpose::Webhook, 10, "webhook"),
     ];
     for (purpose, code, name) in purposes {
-        assert_eq!((purpose.code(), purpose.name()), (code, name));
+        assert_eq!((purpose.code(), purpose.as_str()), (code, name));
         assert_eq!(KeyPurpose::from_code(code), Some(purpose));
     }
     assert_eq!([0, 6, 7, 9, 11, u8::MAX].map(KeyPurpose::from_code), [None; 6]);

@@ -11,7 +11,7 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 1 | format, 2; 1 in shares from versions that stored no hashes |
+//! | 1 | format, 1 |
 //! | 4 | set, random: shares of different sets cannot be combined |
 //! | 1 | number of shares that are needed |
 //! | 1 | number of shares in the set |
@@ -20,8 +20,7 @@
 //! | 4 | check: the first bytes of SHA-256 of all fields before it |
 //!
 //! The check finds typing mistakes. It has no key, so the keeper of a share can make another share
-//! that passes it. The vault therefore stores a hash of each share of format 2 (see
-//! [`Share::hash`]), which identifies a share that was changed. This module does not check that the
+//! that passes it. The vault therefore stores a hash of each share (see [`Share::hash`]), which identifies a share that was changed. This module does not check that the
 //! combined key is the right one; its user compares it with the vault's check value. Test vectors,
 //! from a second implementation: `tests/vectors/shares.json`.
 
@@ -33,15 +32,14 @@ use std::fmt;
 
 use ring::digest::{Context, SHA256, digest};
 
+use crate::crypto::first;
 use crate::crypto::random::Random;
 use crate::crypto::shares::field::{inverse, times};
 use crate::secret::Secret;
 
-/// The vault has no hashes of shares of this format.
-const FORMAT_1: u8 = 1;
-const FORMAT: u8 = 2;
+const FORMAT: u8 = 1;
 /// The prefix of the bytes that [`Share::hash`] hashes.
-const HASH_LABEL: &[u8] = b"strongroom share 2";
+const HASH_LABEL: &[u8] = b"strongroom share 1";
 const HEAD_BYTES: usize = 8;
 const KEY_BYTES: usize = 32;
 const CHECK_BYTES: usize = 4;
@@ -58,9 +56,7 @@ pub struct Scheme {
     total: u8,
 }
 
-/// A share of a key.
 pub struct Share {
-    format: u8,
     set: [u8; 4],
     scheme: Scheme,
     number: u8,
@@ -120,24 +116,15 @@ impl Share {
         self.set
     }
 
-    /// Returns true if the vault stored a hash of this share when it was made.
-    pub const fn is_hashed(&self) -> bool {
-        self.format != FORMAT_1
-    }
-
     /// Identifies this share without revealing anything about the key: SHA-256 over
-    /// `strongroom share 2` and the share without its check. The values of a share are 32 uniformly
+    /// `strongroom share 1` and the share without its check. The values of a share are 32 uniformly
     /// random bytes, so an exhaustive search for them is infeasible.
     pub fn hash(&self) -> [u8; 32] {
         let mut context = Context::new(&SHA256);
         context.update(HASH_LABEL);
         context.update(&self.head());
         context.update(self.values.expose());
-        let mut hash = [0; 32];
-        for (to, from) in hash.iter_mut().zip(context.finish().as_ref()) {
-            *to = *from;
-        }
-        hash
+        first(context.finish())
     }
 
     /// Returns `None` if a digit is outside the alphabet, which does not happen for 5 bits.
@@ -181,18 +168,16 @@ impl Share {
     fn of_bytes(bytes: &Secret<[u8; SHARE_BYTES]>) -> Option<Self> {
         let (content, check) = bytes.expose().split_last_chunk::<CHECK_BYTES>()?;
         let (head, values) = content.split_first_chunk::<HEAD_BYTES>()?;
-        let [format @ (FORMAT_1 | FORMAT), set @ .., needed, total, number] = *head else {
-            return None;
-        };
+        let [FORMAT, set @ .., needed, total, number] = *head else { return None };
         let scheme = Scheme::new(needed, total)?;
         let values = Secret::new(values.try_into().ok()?);
         let is_whole = *check == check_of(content) && (1..=total).contains(&number);
-        is_whole.then_some(Self { format, set, scheme, number, values })
+        is_whole.then_some(Self { set, scheme, number, values })
     }
 
     const fn head(&self) -> [u8; HEAD_BYTES] {
         let (Scheme { needed, total }, [a, b, c, d]) = (self.scheme, self.set);
-        [self.format, a, b, c, d, needed, total, self.number]
+        [FORMAT, a, b, c, d, needed, total, self.number]
     }
 
     fn bytes(&self) -> Secret<[u8; SHARE_BYTES]> {
@@ -210,7 +195,6 @@ impl Share {
     }
 }
 
-/// Makes a new set of shares.
 pub(super) fn split(key: &Secret<[u8; KEY_BYTES]>, scheme: Scheme, random: &Random) -> Vec<Share> {
     let higher: Vec<Secret<[u8; KEY_BYTES]>> =
         (1..scheme.needed).map(|_| Secret::new(random.bytes())).collect();
@@ -231,7 +215,7 @@ fn split_along(
                 *value = times(*value, number) ^ next;
             }
         }
-        Share { format: FORMAT, set, scheme, number, values }
+        Share { set, scheme, number, values }
     };
     (1..=scheme.total).map(share).collect()
 }
@@ -240,7 +224,7 @@ fn split_along(
 pub(super) fn combine(shares: &[Share]) -> Result<Secret<[u8; KEY_BYTES]>, InvalidShare> {
     let Some(first) = shares.first() else { return Err(InvalidShare::TooFew(2)) };
     for (at, share) in shares.iter().enumerate() {
-        if (share.format, share.set, share.scheme) != (first.format, first.set, first.scheme) {
+        if (share.set, share.scheme) != (first.set, first.scheme) {
             return Err(InvalidShare::OtherSet);
         }
         if shares.iter().take(at).any(|before| before.number == share.number) {
@@ -277,11 +261,7 @@ fn at(shares: &[Share], place: u8) -> Secret<[u8; KEY_BYTES]> {
 }
 
 fn check_of(content: &[u8]) -> [u8; CHECK_BYTES] {
-    let mut check = [0; CHECK_BYTES];
-    for (to, from) in check.iter_mut().zip(digest(&SHA256, content).as_ref()) {
-        *to = *from;
-    }
-    check
+    first(digest(&SHA256, content))
 }
 
 fn bit_of(bytes: &[u8], at: usize) -> bool {

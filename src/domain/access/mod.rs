@@ -7,13 +7,15 @@ mod tests;
 use crate::domain::condition::{Attribute, Condition, Target, TargetId};
 use crate::domain::container::Container;
 use crate::domain::permission::Permission;
+use crate::domain::words::words;
 
-/// The part of the data that an answer shows, from least to most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Transform {
-    Redact,
-    Mask,
-    Reveal,
+words! {
+    /// The part of the data that an answer shows, from least to most.
+    pub enum Transform {
+        Redact = "redact";
+        Mask = "mask";
+        Reveal = "reveal";
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,22 +37,6 @@ pub struct Access {
     permissions: Vec<Permission>,
     /// By ascending priority.
     rules: Vec<AccessRule>,
-}
-
-impl Transform {
-    pub const ALL: [Self; 3] = [Self::Redact, Self::Mask, Self::Reveal];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Redact => "redact",
-            Self::Mask => "mask",
-            Self::Reveal => "reveal",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|transform| transform.as_str() == text)
-    }
 }
 
 impl Access {

@@ -207,11 +207,3 @@ fn an_access_keeps_its_permissions_once_and_its_rules_by_priority() {
     let [second, first] = rules;
     assert_eq!(access.rules(), [first, second]);
 }
-
-#[test]
-fn a_transform_parses_from_its_own_text_alone() {
-    for transform in Transform::ALL {
-        assert_eq!(Transform::parse(transform.as_str()), Some(transform));
-    }
-    assert_eq!(["", "Reveal", "revealed"].map(Transform::parse), [None; 3]);
-}

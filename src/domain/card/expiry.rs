@@ -8,7 +8,6 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-/// The expiry in a card's data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Expiry {
     pub month: Option<u8>,

@@ -9,6 +9,7 @@ pub mod brand;
 pub mod country;
 pub mod expiry;
 pub mod iin;
+pub mod in_text;
 mod span;
 #[cfg(test)]
 mod tests;

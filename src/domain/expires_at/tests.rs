@@ -165,11 +165,6 @@ fn an_expiry_is_later_than_now() {
 
 proptest! {
     #[test]
-    fn never_panics(text in "\\PC{0,40}") {
-        parse_time(&text);
-    }
-
-    #[test]
     fn never_panics_on_what_looks_like_a_time(text in "[0-9]{0,5}[-/]?[0-9W]{0,4}[-/]?[0-9]{0,5}[T ]?[0-9:.,]{0,12} ?[APMZ+-]{0,2} ?[0-9:+-]{0,6}") {
         parse_time(&text);
     }

@@ -25,9 +25,9 @@ impl Class {
         Self { negated: false, items: vec![Item::Range(c, c)] }
     }
 
-    /// Everything but the end of a line.
-    pub(super) fn dot() -> Self {
-        Self { negated: true, items: vec![Item::Range('\n', '\n')] }
+    pub(super) fn all_but(characters: &[char]) -> Self {
+        let items = characters.iter().map(|c| Item::Range(*c, *c)).collect();
+        Self { negated: true, items }
     }
 
     pub(super) fn contains(&self, c: char, ignores_case: bool) -> bool {

@@ -1,12 +1,12 @@
-//! Patterns with groups, for the masks of proxies: a small regular expression language whose cost is
-//! counted while it runs.
+//! Patterns of the masks of proxies and of JSON paths: small regular expression languages whose cost
+//! is counted while they run.
 //!
-//! `regex-lite` searches in time proportional to the text, but finding all matches may take the
-//! square of it: `(a.*b)|(a)` reads to the end for every `a`. It cannot be interrupted, and it does
-//! not tell its states, so no bound in advance is both safe and useful. This matcher simulates the
-//! same automaton and charges every step to [`Steps`].
+//! Published crates search in time proportional to the text, but finding all matches may take the
+//! square of it: `(a.*b)|(a)` reads to the end for every `a`. They cannot be interrupted, so no bound
+//! in advance is both safe and useful. This matcher simulates an automaton and charges every step to
+//! [`Steps`].
 //!
-//! The syntax: literals, `.`, classes, `\d \w \s \D \W \S`, `^ $ \b \B`, alternatives, groups that
+//! The syntax of masks: literals, `.`, classes, `\d \w \s \D \W \S`, `^ $ \b \B`, alternatives, groups that
 //! capture (also named ones) or do not, greedy and lazy repetitions, `(?i)` at the start. Texts are
 //! matched by characters; `\d`, `\w` and `\s` are those of ASCII.
 
@@ -16,11 +16,16 @@ mod program;
 #[cfg(test)]
 mod tests;
 
-use crate::domain::pattern::program::Program;
+pub use program::Pattern;
 
-/// A parsed pattern.
-pub struct Pattern {
-    program: Program,
+use crate::bounds::{PATTERN_STATES_MAX, PROXY_PATTERN_STATES_MAX};
+use crate::domain::pattern::parse::{Assertion, Dialect, Node};
+
+/// The part of a text that a pattern must cover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    Some,
+    Whole,
 }
 
 /// The reason why a text is no pattern.
@@ -35,7 +40,6 @@ pub enum InvalidPattern {
 #[derive(Debug)]
 pub struct Steps(usize);
 
-/// The steps are used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManySteps;
 
@@ -48,23 +52,19 @@ pub struct Match {
 
 impl Pattern {
     pub fn parse(text: &str) -> Result<Self, InvalidPattern> {
-        let parsed = parse::parse(text)?;
-        Ok(Self { program: Program::compile(&parsed)? })
+        let parsed = parse::parse(text, Dialect::Mask)?;
+        Self::compile(&parsed, PROXY_PATTERN_STATES_MAX)
     }
 
-    /// The number of groups that capture.
-    pub const fn groups(&self) -> usize {
-        self.program.groups()
-    }
-
-    /// The next match at or after this byte of the text.
-    pub fn find_at(
-        &self,
-        text: &str,
-        start: usize,
-        steps: &mut Steps,
-    ) -> Result<Option<Match>, TooManySteps> {
-        self.program.find_at(text, start, steps)
+    /// Parses a pattern of I-Regexp (RFC 9485) without character categories (`\p{..}`), but with
+    /// `\d`, `\w` and `\s`, which most callers expect.
+    pub fn parse_iregexp(text: &str, extent: Extent) -> Result<Self, InvalidPattern> {
+        let mut parsed = parse::parse(text, Dialect::IRegexp)?;
+        if extent == Extent::Whole {
+            let [start, end] = [Assertion::Start, Assertion::End].map(Node::Assertion);
+            parsed.root = Node::Sequence(vec![start, parsed.root, end]);
+        }
+        Self::compile(&parsed, PATTERN_STATES_MAX)
     }
 }
 
@@ -73,17 +73,14 @@ impl Steps {
         Self(count)
     }
 
+    pub const fn left(&self) -> usize {
+        self.0
+    }
+
     pub fn spend(&mut self, count: usize) -> Result<(), TooManySteps> {
         let left = self.0.checked_sub(count);
         // Once it has run out, it stays so.
         self.0 = left.unwrap_or(0);
         left.map(|_| ()).ok_or(TooManySteps)
-    }
-}
-
-/// The text of a pattern may quote a secret.
-impl std::fmt::Debug for Pattern {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Pattern(..)")
     }
 }

@@ -3,7 +3,10 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use crate::bounds::{PROXY_PATTERN_BYTES_MAX, PROXY_PATTERN_DEPTH_MAX, PROXY_PATTERN_GROUPS_MAX};
+use crate::bounds::{
+    JSON_PATH_DEPTH_MAX, PATTERN_BYTES_MAX, PATTERN_STATES_MAX, PROXY_PATTERN_BYTES_MAX,
+    PROXY_PATTERN_DEPTH_MAX, PROXY_PATTERN_GROUPS_MAX,
+};
 use crate::domain::pattern::InvalidPattern;
 use crate::domain::pattern::class::{Class, Item, Shorthand};
 
@@ -30,6 +33,17 @@ pub(super) enum Node {
     Sequence(Vec<Node>),
 }
 
+impl Node {
+    /// True if it has no states.
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Alternatives(ways) => ways.len() < 2 && ways.iter().all(Self::is_empty),
+            Self::Assertion(_) | Self::Class(_) | Self::Group(..) | Self::Repeat { .. } => false,
+            Self::Sequence(nodes) => nodes.iter().all(Self::is_empty),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Assertion {
     End,
@@ -38,20 +52,32 @@ pub(super) enum Assertion {
     WordBoundary,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// RFC 9485, with the differences that [`super::Pattern::parse_iregexp`] names.
+    IRegexp,
+    Mask,
+}
+
 struct Parser<'a> {
     rest: Peekable<Chars<'a>>,
     groups: usize,
+    dialect: Dialect,
 }
 
-pub(super) fn parse(text: &str) -> Result<Parsed, InvalidPattern> {
-    if text.len() > PROXY_PATTERN_BYTES_MAX {
+pub(super) fn parse(text: &str, dialect: Dialect) -> Result<Parsed, InvalidPattern> {
+    let bytes_max = match dialect {
+        Dialect::IRegexp => PATTERN_BYTES_MAX,
+        Dialect::Mask => PROXY_PATTERN_BYTES_MAX,
+    };
+    if text.len() > bytes_max {
         return Err(InvalidPattern::TooLarge);
     }
     let (ignores_case, text) = match text.strip_prefix("(?i)") {
-        Some(rest) => (true, rest),
-        None => (false, text),
+        Some(rest) if dialect == Dialect::Mask => (true, rest),
+        Some(_) | None => (false, text),
     };
-    let mut parser = Parser { rest: text.chars().peekable(), groups: 0 };
+    let mut parser = Parser { rest: text.chars().peekable(), groups: 0, dialect };
     let root = parser.alternatives(0)?;
     if parser.rest.next().is_some() {
         return Err(InvalidPattern::Malformed);
@@ -60,9 +86,13 @@ pub(super) fn parse(text: &str) -> Result<Parsed, InvalidPattern> {
 }
 
 impl Parser<'_> {
-    /// The recursion is no deeper than [`PROXY_PATTERN_DEPTH_MAX`].
+    /// The recursion is no deeper than the bound of the dialect.
     fn alternatives(&mut self, depth: usize) -> Result<Node, InvalidPattern> {
-        if depth > PROXY_PATTERN_DEPTH_MAX {
+        let depth_max = match self.dialect {
+            Dialect::IRegexp => JSON_PATH_DEPTH_MAX,
+            Dialect::Mask => PROXY_PATTERN_DEPTH_MAX,
+        };
+        if depth > depth_max {
             return Err(InvalidPattern::TooLarge);
         }
         let mut ways = Vec::new();
@@ -118,10 +148,15 @@ impl Parser<'_> {
         least: usize,
         most: Option<usize>,
     ) -> Result<Node, InvalidPattern> {
-        let is_greedy = self.rest.next_if_eq(&'?').is_none();
+        let may_be_lazy = self.dialect == Dialect::Mask;
+        let is_greedy = !(may_be_lazy && self.rest.next_if_eq(&'?').is_some());
         let is_repeated_again = matches!(self.rest.peek(), Some('*' | '+' | '?' | '{'));
         if matches!(atom, Node::Assertion(_)) || is_repeated_again {
             return Err(InvalidPattern::Malformed);
+        }
+        if self.dialect == Dialect::IRegexp && (most == Some(0) || atom.is_empty()) {
+            // It matches only the empty text: no states and no time are spent on repeating it.
+            return Ok(Node::Sequence(Vec::new()));
         }
         Ok(Node::Repeat { node: Box::new(atom), least, most, is_greedy })
     }
@@ -135,25 +170,32 @@ impl Parser<'_> {
                 return Err(InvalidPattern::TooLarge);
             }
         }
-        digits.parse().ok().ok_or(InvalidPattern::Malformed)
+        let number = digits.parse().ok().ok_or(InvalidPattern::Malformed)?;
+        if self.dialect == Dialect::IRegexp && number > PATTERN_STATES_MAX {
+            return Err(InvalidPattern::TooLarge);
+        }
+        Ok(number)
     }
 
     fn atom(&mut self, depth: usize) -> Result<Node, InvalidPattern> {
+        let has_assertions = self.dialect == Dialect::Mask;
         match self.rest.next() {
             Some('(') => self.group(depth),
             Some('[') => Ok(Node::Class(self.class()?)),
-            Some('.') => Ok(Node::Class(Class::dot())),
-            Some('^') => Ok(Node::Assertion(Assertion::Start)),
-            Some('$') => Ok(Node::Assertion(Assertion::End)),
+            Some('.') => Ok(Node::Class(self.dot())),
+            Some('^') if has_assertions => Ok(Node::Assertion(Assertion::Start)),
+            Some('$') if has_assertions => Ok(Node::Assertion(Assertion::End)),
             Some('\\') => match self.rest.peek() {
-                Some('b') => Ok(self.assertion(Assertion::WordBoundary)),
-                Some('B') => Ok(self.assertion(Assertion::NoWordBoundary)),
+                Some('b') if has_assertions => Ok(self.assertion(Assertion::WordBoundary)),
+                Some('B') if has_assertions => Ok(self.assertion(Assertion::NoWordBoundary)),
                 _ => {
                     let item = self.escape()?;
                     Ok(Node::Class(Class { negated: false, items: vec![item] }))
                 }
             },
-            None | Some('*' | '+' | '?' | '{' | '}' | ')' | ']') => Err(InvalidPattern::Malformed),
+            None | Some('*' | '+' | '?' | '{' | '}' | ')' | ']' | '^' | '$') => {
+                Err(InvalidPattern::Malformed)
+            }
             Some(c) => Ok(Node::Class(Class::character(c))),
         }
     }
@@ -166,8 +208,8 @@ impl Parser<'_> {
 
     /// A group after its parenthesis: `(a)`, `(?:a)`, `(?<name>a)` or `(?P<name>a)`.
     fn group(&mut self, depth: usize) -> Result<Node, InvalidPattern> {
-        let mut captures = true;
-        if self.rest.next_if_eq(&'?').is_some() {
+        let mut captures = self.dialect == Dialect::Mask;
+        if captures && self.rest.next_if_eq(&'?').is_some() {
             if self.rest.next_if_eq(&':').is_some() {
                 captures = false;
             } else {
@@ -197,12 +239,29 @@ impl Parser<'_> {
         if length == 0 { Err(InvalidPattern::Malformed) } else { Ok(()) }
     }
 
+    /// Everything but the end of a line.
+    fn dot(&self) -> Class {
+        match self.dialect {
+            Dialect::IRegexp => Class::all_but(&['\n', '\r']),
+            Dialect::Mask => Class::all_but(&['\n']),
+        }
+    }
+
     /// A class after its bracket.
     fn class(&mut self) -> Result<Class, InvalidPattern> {
         let negated = self.rest.next_if_eq(&'^').is_some();
         let mut items = Vec::new();
+        let is_strict = self.dialect == Dialect::IRegexp;
+        if is_strict && self.rest.next_if_eq(&'-').is_some() {
+            items.push(Item::Range('-', '-'));
+        }
         while self.rest.next_if_eq(&']').is_none() {
+            let is_hyphen = self.rest.peek() == Some(&'-');
             let first = self.class_item()?;
+            // A bare hyphen may only be at either end of a class.
+            if is_strict && is_hyphen && self.rest.peek() != Some(&']') {
+                return Err(InvalidPattern::Malformed);
+            }
             if self.rest.next_if_eq(&'-').is_none() {
                 items.push(first);
                 continue;
@@ -234,13 +293,14 @@ impl Parser<'_> {
     fn escape(&mut self) -> Result<Item, InvalidPattern> {
         let shorthand = |kind, negated| Ok(Item::Shorthand { kind, negated });
         let character = |c| Ok(Item::Range(c, c));
+        let has_negated = self.dialect == Dialect::Mask;
         match self.rest.next() {
             Some('d') => shorthand(Shorthand::Digit, false),
-            Some('D') => shorthand(Shorthand::Digit, true),
+            Some('D') if has_negated => shorthand(Shorthand::Digit, true),
             Some('s') => shorthand(Shorthand::Space, false),
-            Some('S') => shorthand(Shorthand::Space, true),
+            Some('S') if has_negated => shorthand(Shorthand::Space, true),
             Some('w') => shorthand(Shorthand::Word, false),
-            Some('W') => shorthand(Shorthand::Word, true),
+            Some('W') if has_negated => shorthand(Shorthand::Word, true),
             Some('n') => character('\n'),
             Some('r') => character('\r'),
             Some('t') => character('\t'),

@@ -6,8 +6,14 @@ use crate::domain::pattern::class::{Class, Shorthand};
 use crate::domain::pattern::parse::{Assertion, Node, Parsed};
 use crate::domain::pattern::{InvalidPattern, Match, Steps, TooManySteps};
 
-pub(super) struct Program {
+/// Ranges of a class that are checked in the time of one state.
+const RANGES_PER_STATE: usize = 8;
+
+/// A parsed pattern: its automaton.
+pub struct Pattern {
     states: Vec<State>,
+    weight: usize,
+    weight_max: usize,
     groups: usize,
     ignores_case: bool,
 }
@@ -41,22 +47,40 @@ struct Position {
     after: Option<char>,
 }
 
-impl Program {
-    pub(super) fn compile(parsed: &Parsed) -> Result<Self, InvalidPattern> {
+impl Pattern {
+    pub(super) fn compile(parsed: &Parsed, weight_max: usize) -> Result<Self, InvalidPattern> {
         let Parsed { root, groups, ignores_case } = parsed;
-        let mut program = Self { states: Vec::new(), groups: *groups, ignores_case: *ignores_case };
+        let mut program = Self {
+            states: Vec::new(),
+            weight: 0,
+            weight_max,
+            groups: *groups,
+            ignores_case: *ignores_case,
+        };
         program.node(root)?;
         program.push(State::Match)?;
         Ok(program)
     }
 
-    pub(super) const fn groups(&self) -> usize {
+    /// The number of groups that capture.
+    pub const fn groups(&self) -> usize {
         self.groups
+    }
+
+    /// The number of states that take time; a large class counts as several.
+    pub const fn weight(&self) -> usize {
+        self.weight
     }
 
     fn push(&mut self, state: State) -> Result<usize, InvalidPattern> {
         let at = self.states.len();
-        if at >= PROXY_PATTERN_STATES_MAX {
+        let weight = match &state {
+            State::Class(class) => (class.items.len() / RANGES_PER_STATE).saturating_add(1),
+            State::Assert(_) | State::Jump(_) => 0,
+            State::Match | State::Save(_) | State::Split(..) => 1,
+        };
+        self.weight = self.weight.saturating_add(weight);
+        if at >= PROXY_PATTERN_STATES_MAX || self.weight > self.weight_max {
             return Err(InvalidPattern::TooLarge);
         }
         self.states.push(state);
@@ -93,7 +117,7 @@ impl Program {
         for way in others {
             let split = self.push(State::Match)?;
             self.node(way)?;
-            ends.push(self.push(State::Match)?);
+            ends.push(self.push(State::Jump(0))?);
             let next = self.states.len();
             self.set(split, State::Split(split.saturating_add(1), next));
         }
@@ -148,7 +172,8 @@ impl Program {
         Ok(())
     }
 
-    pub(super) fn find_at(
+    /// The next match at or after this byte of the text.
+    pub fn find_at(
         &self,
         text: &str,
         start: usize,
@@ -300,3 +325,6 @@ fn matched(slots: &Slots) -> Option<Match> {
     let whole = places.next()??;
     Some(Match { whole, groups: places.flatten().collect() })
 }
+
+// The text of a pattern may quote a secret.
+opaque_debug!(Pattern);

@@ -134,14 +134,4 @@ proptest! {
             .collect();
         prop_assert_eq!(ours, theirs, "{}", source);
     }
-
-    #[test]
-    fn no_text_panics(source in "[ab()|*+?{},1-3\\\\dws.^$\\[\\]]{0,20}", text in "\\PC{0,20}") {
-        if let Ok(pattern) = Pattern::parse(&source) {
-            let mut steps = Steps::new(100_000);
-            if let Ok(Some(found)) = pattern.find_at(&text, 0, &mut steps) {
-                prop_assert!(text.get(found.whole.0..found.whole.1).is_some());
-            }
-        }
-    }
 }

@@ -1,11 +1,11 @@
 //! Masks of answers: parts of a text are replaced, character for character.
 
+use crate::bounds::PROXY_MASK_SAMPLE_BYTES;
 use crate::domain::luhn;
 use crate::domain::pattern::{Pattern, Steps, TooManySteps};
 use crate::domain::proxy::transform::Matcher;
 use crate::secret::{Secret, SecretBuffer};
 
-/// The lengths of card numbers.
 const PAN_DIGITS: std::ops::RangeInclusive<usize> = 13..=19;
 
 /// The text with every character that the matcher hides replaced.
@@ -33,6 +33,26 @@ pub fn mask(
     }
     Ok(out.finish_text())
 }
+
+/// Masks a sample of an answer, to find a matcher that takes too long before answers meet it. The
+/// steps of a few patterns grow with the square of the text, which four copies of the sample show.
+pub fn measure(matcher: &Matcher, steps: &mut Steps) -> Result<(), TooManySteps> {
+    let sample = SAMPLE.repeat(PROXY_MASK_SAMPLE_BYTES.div_ceil(SAMPLE.len()));
+    mask(&sample, matcher, '*', steps).map(drop)
+}
+
+/// An answer about a payment: texts, numbers, times, ids and a test card number.
+const SAMPLE: &str = concat!(
+    r#"{"id":"pay_9f2c1e7ab84d4c0f","object":"payment","amount":129900,"currency":"EUR","#,
+    r#""created":"2026-03-14T09:26:53.589Z","status":"authorized","livemode":false,"card":{"#,
+    r#""number":"4242424242424242","brand":"visa","exp_month":11,"exp_year":2031,"country":"DE","#,
+    r#""checks":{"cvc":"pass","address_line1":"unavailable","postal_code":"pass"}},"customer":{"#,
+    r#""id":"cus_51H","email":"jane.doe@example.com","phone":"+49 30 901820","name":"Jane Doe"},"#,
+    r#""metadata":{"order":"A-10027-XZ","note":"second delivery, ring at the back door"},"#,
+    r#""links":[{"rel":"self","href":"https://api.example.com/v1/payments/pay_9f2c1e7ab84d4c0f"},"#,
+    r#"{"rel":"refund","href":"https://api.example.com/v1/payments/pay_9f2c1e7ab84d4c0f/refunds"}],"#,
+    r#""iban":"DE89370400440532013000","trace":"00-4bf92f3577b34da6a3ce929d0e0e4736-01"}"#,
+);
 
 /// For each byte of a text, whether it is hidden.
 struct Hidden(Vec<bool>);
@@ -117,6 +137,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::bounds::PROXY_MASK_SAMPLE_STEPS_MAX;
 
     fn masked(text: &str, matcher: &Matcher) -> String {
         mask(text, matcher, '*', &mut Steps::new(1_000_000)).unwrap().expose().clone()
@@ -157,6 +178,24 @@ mod tests {
         assert_eq!(pans("4242424242424241 12345"), "4242424242424241 12345");
         assert!(pans("000142424242424242420425").starts_with("0001****************"));
         assert_eq!(pans(""), "");
+    }
+
+    #[test]
+    fn patterns_that_take_the_square_of_a_text_are_found_by_the_sample() {
+        for (expression, fits) in [
+            (r"(\d{12})\d{4}", true),
+            (r#""number":"(\d+)""#, true),
+            (r"([A-Za-z0-9._-]+)@[a-z.]+", true),
+            (r"(?:\d[ -]?){12}(\d{4})", true),
+            ("(a.*#)|(a)", false),
+            (r"(\w+#)|(x)|(\w.*#)", false),
+        ] {
+            let matcher = Matcher::Pattern(Pattern::parse(expression).unwrap());
+            let mut steps = Steps::new(PROXY_MASK_SAMPLE_STEPS_MAX);
+            assert_eq!(measure(&matcher, &mut steps).is_ok(), fits, "{expression}");
+        }
+        let mut steps = Steps::new(PROXY_MASK_SAMPLE_STEPS_MAX);
+        assert!((0..10).all(|_| measure(&Matcher::ChaseStratusPan, &mut steps).is_ok()));
     }
 
     #[test]

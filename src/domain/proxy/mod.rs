@@ -6,8 +6,6 @@ pub mod mask;
 pub mod read;
 pub mod transform;
 
-use std::fmt;
-
 use crate::bounds::{PROXY_KEY_CHARS_MAX, PROXY_URL_CHARS_MAX};
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::base58;
@@ -17,6 +15,9 @@ use crate::domain::proxy::certificate::ClientCertificate;
 use crate::domain::proxy::transform::Transforms;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
+
+/// Calls through proxies, on this path and on every path below it.
+pub const PROXY_PATH: &str = "/proxy";
 
 /// 22 base58 digits hold 128 bits.
 const KEY_DIGITS: usize = 22;
@@ -80,12 +81,8 @@ impl Destination {
     }
 }
 
-/// The path of a destination may hold a secret of the destination.
-impl fmt::Debug for Destination {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Destination(..)")
-    }
-}
+// The path of a destination may hold a secret of the destination.
+opaque_debug!(Destination);
 
 /// The text that a caller chooses a proxy with. With `require_auth: false` it is all that a caller
 /// needs, so it is secret.

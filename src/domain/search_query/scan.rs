@@ -125,7 +125,6 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// True for characters that need quotes.
 const fn is_special(letter: char) -> bool {
     matches!(letter, '"' | '\\' | '(' | ')')
 }

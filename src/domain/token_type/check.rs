@@ -118,7 +118,6 @@ fn card_members(card: &Map<String, Value>, mistakes: &mut Mistakes) {
     }
 }
 
-/// An optional month or year.
 fn expiry(
     card: &Map<String, Value>,
     name: &str,

@@ -11,19 +11,49 @@ pub use details::BankDetails;
 use serde_json::Value;
 
 use crate::domain::mistakes::Mistakes;
+use crate::domain::words::words;
 use crate::secret::Secret;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TokenType {
-    Bank,
-    Card,
-    CardNumber,
-    EmployerIdNumber,
-    NetworkToken,
-    SocialSecurityNumber,
-    Token,
-    UsBankAccountNumber,
-    UsBankRoutingNumber,
+/// The mask of a value that is text.
+const LAST_4: Option<&str> = Some(r#""{{ data | reveal_last: 4 }}""#);
+const CARD_MASK: Option<&str> = Some(concat!(
+    r#"{"number":"{{ data.number | reveal_last: 4 }}","#,
+    r#""expiration_month":"{{ data.expiration_month }}","#,
+    r#""expiration_year":"{{ data.expiration_year }}"}"#,
+));
+const BANK_MASK: Option<&str> = Some(concat!(
+    r#"{"routing_number":"{{ data.routing_number }}","#,
+    r#""account_number":"{{ data.account_number | reveal_last: 4 }}"}"#,
+));
+const ACCOUNT_AND_ROUTING: &str = "{{ data.account_number }}|{{ data.routing_number }}";
+const WITHOUT_HYPHENS: &str = "{{ data | remove: '-' }}";
+/// The indexes of numbers that people write with and without hyphens.
+const HYPHENATED: &[&str] = &["{{ data }}", "{{ data | replace: '-' }}", "{{ data | last4 }}"];
+
+words! {
+    pub enum TokenType:
+        default_container -> &'static str,
+        /// The restriction policy of the published tables.
+        restriction_policy -> &'static str,
+        default_fingerprint_expression -> &'static str,
+        /// The mask as JSON text. `None`: a masked read shows no data at all.
+        default_mask -> Option<&'static str>,
+        default_search_indexes -> &'static [&'static str]
+    {
+        Bank = "bank", "/bank/high/", "mask", ACCOUNT_AND_ROUTING, BANK_MASK, &[];
+        Card = "card", "/pci/high/", "mask", "{{ data.number }}", CARD_MASK, &[];
+        CardNumber = "card_number", "/pci/high/", "mask", "{{ data }}", LAST_4, &[];
+        EmployerIdNumber =
+            "employer_id_number", "/pii/high/", "mask", WITHOUT_HYPHENS, LAST_4, HYPHENATED;
+        NetworkToken = "network_token", "/pci/high/", "mask", "{{ data.number }}", CARD_MASK, &[];
+        SocialSecurityNumber =
+            "social_security_number", "/pii/high/", "mask", WITHOUT_HYPHENS, LAST_4, HYPHENATED;
+        Token = "token", "/general/high/", "redact", "{{ data | stringify }}", None, &[];
+        UsBankAccountNumber =
+            "us_bank_account_number", "/bank/high/", "mask", "{{ data }}", LAST_4, &[];
+        UsBankRoutingNumber =
+            "us_bank_routing_number", "/bank/low/", "redact", "{{ data }}", LAST_4, &[];
+    }
 }
 
 /// The treatment of the documented 3DS test numbers, whose check digit is wrong.
@@ -36,94 +66,6 @@ pub enum TestNumbers {
 }
 
 impl TokenType {
-    pub const ALL: [Self; 9] = [
-        Self::Bank,
-        Self::Card,
-        Self::CardNumber,
-        Self::EmployerIdNumber,
-        Self::NetworkToken,
-        Self::SocialSecurityNumber,
-        Self::Token,
-        Self::UsBankAccountNumber,
-        Self::UsBankRoutingNumber,
-    ];
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|token_type| token_type.as_str() == text)
-    }
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Bank => "bank",
-            Self::Card => "card",
-            Self::CardNumber => "card_number",
-            Self::EmployerIdNumber => "employer_id_number",
-            Self::NetworkToken => "network_token",
-            Self::SocialSecurityNumber => "social_security_number",
-            Self::Token => "token",
-            Self::UsBankAccountNumber => "us_bank_account_number",
-            Self::UsBankRoutingNumber => "us_bank_routing_number",
-        }
-    }
-
-    pub const fn default_container(self) -> &'static str {
-        match self {
-            Self::Token => "/general/high/",
-            Self::Card | Self::CardNumber | Self::NetworkToken => "/pci/high/",
-            Self::Bank | Self::UsBankAccountNumber => "/bank/high/",
-            Self::UsBankRoutingNumber => "/bank/low/",
-            Self::EmployerIdNumber | Self::SocialSecurityNumber => "/pii/high/",
-        }
-    }
-
-    pub const fn default_fingerprint_expression(self) -> &'static str {
-        match self {
-            Self::Token => "{{ data | stringify }}",
-            Self::Card | Self::NetworkToken => "{{ data.number }}",
-            Self::Bank => "{{ data.account_number }}|{{ data.routing_number }}",
-            Self::CardNumber | Self::UsBankAccountNumber | Self::UsBankRoutingNumber => {
-                "{{ data }}"
-            }
-            Self::EmployerIdNumber | Self::SocialSecurityNumber => "{{ data | remove: '-' }}",
-        }
-    }
-
-    /// The mask as JSON text. `None`: a masked read shows no data at all.
-    pub const fn default_mask(self) -> Option<&'static str> {
-        match self {
-            Self::Token => None,
-            Self::Card | Self::NetworkToken => Some(concat!(
-                r#"{"number":"{{ data.number | reveal_last: 4 }}","#,
-                r#""expiration_month":"{{ data.expiration_month }}","#,
-                r#""expiration_year":"{{ data.expiration_year }}"}"#,
-            )),
-            Self::Bank => Some(concat!(
-                r#"{"routing_number":"{{ data.routing_number }}","#,
-                r#""account_number":"{{ data.account_number | reveal_last: 4 }}"}"#,
-            )),
-            Self::CardNumber
-            | Self::EmployerIdNumber
-            | Self::SocialSecurityNumber
-            | Self::UsBankAccountNumber
-            | Self::UsBankRoutingNumber => Some(r#""{{ data | reveal_last: 4 }}""#),
-        }
-    }
-
-    pub const fn default_search_indexes(self) -> &'static [&'static str] {
-        match self {
-            Self::EmployerIdNumber | Self::SocialSecurityNumber => {
-                &["{{ data }}", "{{ data | replace: '-' }}", "{{ data | last4 }}"]
-            }
-            Self::Bank
-            | Self::Card
-            | Self::CardNumber
-            | Self::NetworkToken
-            | Self::Token
-            | Self::UsBankAccountNumber
-            | Self::UsBankRoutingNumber => &[],
-        }
-    }
-
     /// Every mistake of `data`, under its path (`data`, `data.expiration_month`).
     ///
     /// Members of an object that the type does not know are not checked; they are stored and returned
@@ -137,21 +79,11 @@ impl TokenType {
     /// For data that `check` has passed. A number cannot carry leading zeros, so `check` refuses a
     /// `cvc` below 100: `12` may mean 012 or 0012, and a wrong guess would make payments fail.
     pub fn normalize(self, data: &mut Value) {
-        match self {
-            Self::Card | Self::NetworkToken => {
-                if let Some(cvc) = data.get_mut("cvc")
-                    && let Some(digits) = cvc.as_u64()
-                {
-                    *cvc = Value::String(digits.to_string());
-                }
-            }
-            Self::Bank
-            | Self::CardNumber
-            | Self::EmployerIdNumber
-            | Self::SocialSecurityNumber
-            | Self::Token
-            | Self::UsBankAccountNumber
-            | Self::UsBankRoutingNumber => {}
+        if self.has_cvc()
+            && let Some(cvc) = data.get_mut("cvc")
+            && let Some(digits) = cvc.as_u64()
+        {
+            *cvc = Value::String(digits.to_string());
         }
     }
 
@@ -165,14 +97,8 @@ impl TokenType {
         if !self.has_cvc() {
             return None;
         }
-        match data.as_object_mut()?.shift_remove("cvc")? {
-            Value::String(code) => Some(Secret::new(code)),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::Array(_)
-            | Value::Object(_) => None,
-        }
+        let Value::String(code) = data.as_object_mut()?.shift_remove("cvc")? else { return None };
+        Some(Secret::new(code))
     }
 
     /// The member that holds a card number, if the type has one.

@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 
-use super::arguments::Arguments;
+use super::arguments::Invocation;
 use super::card::bin_length;
 use super::text::spell_out;
-use crate::expressions::context::{EvalContext, Host, Text};
+use crate::expressions::context::{Host, Text};
 use crate::expressions::failures::Failed;
 
 type Outcome = Result<Value, Failed>;
@@ -18,22 +18,18 @@ const DIGITS: &[u8] = b"0123456789";
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
 const LETTERS_AND_DIGITS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
-pub(super) fn alias_card(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    let (bin, last) = (arguments.flag(0)?, arguments.flag(1)?);
+pub(super) fn alias_card(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let (bin, last) = (call.flag(0)?, call.flag(1)?);
     let is_separator = |c: char| matches!(c, ' ' | '-');
-    spell_out(input, context, |text| {
-        context.budget.spend(text.len().saturating_mul(RANDOM))?;
+    spell_out(input, call, |text| {
+        call.budget.spend(text.len().saturating_mul(RANDOM))?;
         let digits = text.chars().filter(|c| !is_separator(*c)).count();
         let first = if bin { bin_length(digits) } else { 0 };
         let last = if last { 4 } else { 0 };
         if digits <= first.saturating_add(last) {
             return Err(Failed::TooShort);
         }
-        let mut dice = Dice::new(context.host);
+        let mut dice = Dice::new(call.host);
         let mut digit = 0_usize;
         let mut alias = Text::with_capacity(text.len());
         for c in text.chars() {
@@ -49,12 +45,8 @@ pub(super) fn alias_card(
     })
 }
 
-pub(super) fn alias_preserve_format(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    alias(input, arguments, context, |c, dice| {
+pub(super) fn alias_preserve_format(input: &Value, call: &Invocation<'_>) -> Outcome {
+    alias(input, call, |c, dice| {
         if c.is_alphabetic() {
             dice.one_of(LETTERS).map(Some)
         } else if c.is_numeric() {
@@ -65,25 +57,20 @@ pub(super) fn alias_preserve_format(
     })
 }
 
-pub(super) fn alias_preserve_length(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    alias(input, arguments, context, |_, dice| dice.one_of(LETTERS_AND_DIGITS).map(Some))
+pub(super) fn alias_preserve_length(input: &Value, call: &Invocation<'_>) -> Outcome {
+    alias(input, call, |_, dice| dice.one_of(LETTERS_AND_DIGITS).map(Some))
 }
 
 fn alias(
     input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
+    call: &Invocation<'_>,
     replacement: impl Fn(char, &mut Dice<'_>) -> Result<Option<char>, Failed>,
 ) -> Outcome {
-    let (first, last) = (arguments.length(0, 0)?, arguments.length(1, 0)?);
-    spell_out(input, context, |text| {
-        context.budget.spend(text.len().saturating_mul(RANDOM))?;
+    let (first, last) = (call.length(0, 0)?, call.length(1, 0)?);
+    spell_out(input, call, |text| {
+        call.budget.spend(text.len().saturating_mul(RANDOM))?;
         let chars = text.chars().count();
-        let mut dice = Dice::new(context.host);
+        let mut dice = Dice::new(call.host);
         let mut alias = Text::with_capacity(text.len());
         let mut replaced = 0_usize;
         for (at, c) in text.chars().enumerate() {

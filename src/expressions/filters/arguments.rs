@@ -1,4 +1,4 @@
-//! The evaluated arguments of a call, and their conversions.
+//! A call of a filter that runs: its evaluated arguments and their conversions.
 
 use std::borrow::Cow;
 
@@ -6,20 +6,22 @@ use serde_json::Value;
 
 use super::number;
 use crate::bounds;
-use crate::expressions::context::{EvalValue, Hash};
+use crate::expressions::budget::Budget;
+use crate::expressions::context::{EvalValue, Hash, Host, Revealing};
 use crate::expressions::failures::Failed;
 
-/// The arguments of one call, evaluated.
-pub(in crate::expressions) struct Arguments<'a>(Vec<EvalValue<'a>>);
+/// Everything that a filter may use besides its input.
+pub(in crate::expressions) struct Invocation<'a> {
+    pub(in crate::expressions) arguments: Vec<EvalValue<'a>>,
+    pub(in crate::expressions) host: &'a dyn Host,
+    pub(in crate::expressions) budget: &'a Budget,
+    pub(in crate::expressions) revealing: Revealing,
+}
 
-impl<'a> Arguments<'a> {
-    pub(in crate::expressions) const fn new(values: Vec<EvalValue<'a>>) -> Self {
-        Self(values)
-    }
-
+impl Invocation<'_> {
     /// `None` when it is absent. It is never bytes: `Call::run` refuses those.
     pub(super) fn value(&self, place: usize) -> Option<&Value> {
-        self.0.get(place).and_then(|evaluated| evaluated.value().ok())
+        self.arguments.get(place).and_then(|evaluated| evaluated.value().ok())
     }
 
     /// The empty text when it is absent.

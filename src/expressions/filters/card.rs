@@ -5,11 +5,11 @@
 
 use serde_json::Value;
 
-use super::arguments::Arguments;
-use super::text::{rewrite, spell_out};
+use super::arguments::Invocation;
+use super::text::spell_out;
 use crate::domain::card::expiry::whole;
 use crate::expressions::budget::CHARACTER;
-use crate::expressions::context::{EvalContext, Revealing, Text};
+use crate::expressions::context::{Revealing, Text};
 use crate::expressions::failures::Failed;
 
 type Outcome = Result<Value, Failed>;
@@ -19,48 +19,37 @@ pub(super) const fn bin_length(digits: usize) -> usize {
     if digits < 16 { 6 } else { 8 }
 }
 
-pub(super) fn last4(input: &Value, _: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    rewrite(input, |text| {
-        let mut shown = Text::with_capacity(16);
-        for c in text.chars().skip(text.chars().count().saturating_sub(4)) {
-            shown.push(c)?;
-        }
-        Ok(shown)
-    })
+pub(super) fn last4(text: &str, _: &Invocation<'_>) -> Result<Text, Failed> {
+    let mut shown = Text::with_capacity(16);
+    for c in text.chars().skip(text.chars().count().saturating_sub(4)) {
+        shown.push(c)?;
+    }
+    Ok(shown)
 }
 
-pub(super) fn reveal_last(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    let length = arguments.length(0, 0)?;
-    let filler = arguments.character(1, 'X')?;
-    spell_out(input, context, |text| {
+pub(super) fn reveal_last(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let length = call.length(0, 0)?;
+    let filler = call.character(1, 'X')?;
+    spell_out(input, call, |text| {
         let chars = text.chars().count();
-        if chars <= length && context.revealing == Revealing::AsAsked {
+        if chars <= length && call.revealing == Revealing::AsAsked {
             return cover(text, filler, |_, _| true);
         }
         let hidden = if chars <= length { chars } else { chars.saturating_sub(length) };
         let shown = cover(text, filler, |at, c| at >= hidden || c == '-')?;
-        if context.revealing == Revealing::NeverWhole && (chars <= length || shown.as_str() == text)
-        {
+        if call.revealing == Revealing::NeverWhole && (chars <= length || shown.as_str() == text) {
             return cover(text, filler, |_, _| false);
         }
         Ok(shown)
     })
 }
 
-pub(super) fn reveal(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    let first = arguments.length(0, 0)?;
-    let last = arguments.length(1, 0)?;
-    let filler = arguments.character(2, 'X')?;
-    let kept = arguments.separators(3)?;
-    spell_out(input, context, |text| {
+pub(super) fn reveal(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let first = call.length(0, 0)?;
+    let last = call.length(1, 0)?;
+    let filler = call.character(2, 'X')?;
+    let kept = call.separators(3)?;
+    spell_out(input, call, |text| {
         let chars = text.chars().count();
         if chars <= first.saturating_add(last) {
             return cover(text, filler, |_, _| false);
@@ -71,16 +60,12 @@ pub(super) fn reveal(
     })
 }
 
-pub(super) fn card_mask(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    let (bin, last) = (arguments.flag(0)?, arguments.flag(1)?);
-    let filler = arguments.character(2, 'X')?;
-    let kept = arguments.separators(3)?;
-    spell_out(input, context, |text| {
-        context.budget.spend(text.len().saturating_mul(2 * CHARACTER))?;
+pub(super) fn card_mask(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let (bin, last) = (call.flag(0)?, call.flag(1)?);
+    let filler = call.character(2, 'X')?;
+    let kept = call.separators(3)?;
+    spell_out(input, call, |text| {
+        call.budget.spend(text.len().saturating_mul(2 * CHARACTER))?;
         let digits = text.chars().filter(|c| !kept.contains(*c)).count();
         let first = if bin { bin_length(digits) } else { 0 };
         let tail = digits.saturating_sub(if last { 4 } else { 0 });
@@ -111,14 +96,10 @@ fn cover(
 }
 
 /// Refuses a number that has no digits after the issuer's: the result would be the whole value.
-pub(super) fn card_bin(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    let separator = arguments.separators(0)?;
-    spell_out(input, context, |text| {
-        context.budget.spend(text.len().saturating_mul(2 * CHARACTER))?;
+pub(super) fn card_bin(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let separator = call.separators(0)?;
+    spell_out(input, call, |text| {
+        call.budget.spend(text.len().saturating_mul(2 * CHARACTER))?;
         let digits = || text.chars().filter(|c| !separator.contains(*c));
         let count = digits().count();
         let length = bin_length(count);
@@ -141,8 +122,8 @@ pub(super) fn is_date_format(format: &str) -> bool {
         && date(format, Some(1), Some(2000)).is_ok()
 }
 
-pub(super) fn card_exp(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    let format = arguments.text(0)?;
+pub(super) fn card_exp(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let format = call.text(0)?;
     if !is_date_format(&format) {
         return Err(Failed::BadArgument);
     }

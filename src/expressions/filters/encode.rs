@@ -8,11 +8,11 @@ use base64::{Engine as _, decoded_len_estimate};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
 
-use super::arguments::{Arguments, hash_of, text_of};
-use super::text::{MATCH, spell_out};
+use super::arguments::{Invocation, hash_of, text_of};
+use super::text::MATCH;
 use crate::domain::html::entity;
 use crate::expressions::budget::CHARACTER;
-use crate::expressions::context::{EvalContext, Hash, Text};
+use crate::expressions::context::{Hash, Text};
 use crate::expressions::failures::Failed;
 use crate::secret::Secret;
 
@@ -32,16 +32,16 @@ pub(super) fn stringify(input: &Value) -> Value {
     }
 }
 
-pub(super) fn to_string(input: &Value, _: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
+pub(super) fn to_string(input: &Value, _: &Invocation<'_>) -> Outcome {
     if input.is_null() {
         return Ok(Value::Null);
     }
     Ok(Value::String(text_of(input)?.into_owned()))
 }
 
-pub(super) fn to_boolean(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
+pub(super) fn to_boolean(input: &Value, call: &Invocation<'_>) -> Outcome {
     // White space around the value is scanned twice.
-    context.budget.spend(input.as_str().map_or(0, str::len).saturating_mul(CHARACTER))?;
+    call.budget.spend(input.as_str().map_or(0, str::len).saturating_mul(CHARACTER))?;
     match input {
         Value::Null | Value::Bool(_) => Ok(input.clone()),
         Value::String(text) if text.trim().eq_ignore_ascii_case("true") => Ok(true.into()),
@@ -52,19 +52,15 @@ pub(super) fn to_boolean(input: &Value, _: &Arguments<'_>, context: &EvalContext
     }
 }
 
-pub(super) fn hmac(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Result<Vec<u8>, Failed> {
+pub(super) fn hmac(input: &Value, call: &Invocation<'_>) -> Result<Vec<u8>, Failed> {
     if input.is_null() {
         return Err(Failed::NotEncodable);
     }
-    let hash = arguments.value(0).map_or(Ok(Hash::Sha256), hash_of)?;
-    let (key, message) = (arguments.text(1)?, text_of(input)?);
+    let hash = call.value(0).map_or(Ok(Hash::Sha256), hash_of)?;
+    let (key, message) = (call.text(1)?, text_of(input)?);
     let bytes = key.len().saturating_add(message.len()).saturating_add(BLOCKS);
-    context.budget.spend(bytes.saturating_mul(HASH_BYTE))?;
-    Ok(context.host.hmac(hash, key.as_bytes(), message.as_bytes()))
+    call.budget.spend(bytes.saturating_mul(HASH_BYTE))?;
+    Ok(call.host.hmac(hash, key.as_bytes(), message.as_bytes()))
 }
 
 /// Ignores the unused bits of the last character: some encoders do not clear them. Padding is removed
@@ -72,15 +68,19 @@ pub(super) fn hmac(
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_allow_trailing_bits(true)
     .with_decode_padding_mode(DecodePaddingMode::RequireNone);
-const FROM_STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
-const FROM_URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
+pub(super) const FROM_STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+pub(super) const FROM_URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
-pub(super) fn base64(bytes: &[u8]) -> String {
+pub(super) fn base64(bytes: impl AsRef<[u8]>) -> String {
     STANDARD.encode(bytes)
 }
 
+pub(super) fn base64_url_safe(text: &str) -> String {
+    URL_SAFE.encode(text)
+}
+
 /// Padding must be complete or absent.
-fn from_base64(text: &str, alphabet: &GeneralPurpose) -> Result<Text, Failed> {
+pub(super) fn from_base64(text: &str, alphabet: &GeneralPurpose) -> Result<Text, Failed> {
     let text = text.trim();
     let digits = text.trim_end_matches('=');
     let padding = text.len().saturating_sub(digits.len());
@@ -92,38 +92,6 @@ fn from_base64(text: &str, alphabet: &GeneralPurpose) -> Result<Text, Failed> {
         Ok(length) => utf8(bytes.expose().get(..length)),
         Err(_) => Err(Failed::NotEncodable),
     }
-}
-
-pub(super) fn base64_encode(
-    input: &Value,
-    _: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    spell_out(input, context, |text| Text::from(STANDARD.encode(text)))
-}
-
-pub(super) fn base64_url_safe_encode(
-    input: &Value,
-    _: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    spell_out(input, context, |text| Text::from(URL_SAFE.encode(text)))
-}
-
-pub(super) fn base64_decode(
-    input: &Value,
-    _: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    spell_out(input, context, |text| from_base64(text, &FROM_STANDARD))
-}
-
-pub(super) fn base64_url_safe_decode(
-    input: &Value,
-    _: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    spell_out(input, context, |text| from_base64(text, &FROM_URL_SAFE))
 }
 
 fn utf8(bytes: Option<&[u8]>) -> Result<Text, Failed> {
@@ -138,59 +106,51 @@ const ENCODED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'*').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The encoding of HTML forms: a space becomes a plus sign.
-pub(super) fn url_encode(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    spell_out(input, context, |text| {
-        let mut encoded = Text::with_capacity(text.len());
-        for (place, word) in text.split(' ').enumerate() {
-            if place > 0 {
-                encoded.push('+')?;
-            }
-            for part in utf8_percent_encode(word, ENCODED) {
-                encoded.push_str(part)?;
-            }
+pub(super) fn url_encode(text: &str, _: &Invocation<'_>) -> Result<Text, Failed> {
+    let mut encoded = Text::with_capacity(text.len());
+    for (place, word) in text.split(' ').enumerate() {
+        if place > 0 {
+            encoded.push('+')?;
         }
-        Ok(encoded)
-    })
+        for part in utf8_percent_encode(word, ENCODED) {
+            encoded.push_str(part)?;
+        }
+    }
+    Ok(encoded)
 }
 
 /// A percent sign without two hexadecimal digits after it stays as it is.
-pub(super) fn url_decode(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    spell_out(input, context, |text| {
-        let spaced = Secret::new(text.replace('+', " "));
-        let mut decoded = Secret::new(Vec::with_capacity(text.len()));
-        decoded.expose_mut().extend(percent_decode_str(spaced.expose()));
-        utf8(Some(decoded.expose()))
-    })
+pub(super) fn url_decode(text: &str, _: &Invocation<'_>) -> Result<Text, Failed> {
+    let spaced = Secret::new(text.replace('+', " "));
+    let mut decoded = Secret::new(Vec::with_capacity(text.len()));
+    decoded.expose_mut().extend(percent_decode_str(spaced.expose()));
+    utf8(Some(decoded.expose()))
 }
 
-pub(super) fn escape(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    spell_out(input, context, |text| {
-        let mut escaped = Text::with_capacity(text.len());
-        for c in text.chars() {
-            match entity(c) {
-                Some(entity) => escaped.push_str(entity)?,
-                None => escaped.push(c)?,
-            }
+pub(super) fn escape(text: &str, _: &Invocation<'_>) -> Result<Text, Failed> {
+    let mut escaped = Text::with_capacity(text.len());
+    for c in text.chars() {
+        match entity(c) {
+            Some(entity) => escaped.push_str(entity)?,
+            None => escaped.push(c)?,
         }
-        Ok(escaped)
-    })
+    }
+    Ok(escaped)
 }
 
-pub(super) fn escape_once(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    spell_out(input, context, |text| {
-        let mut escaped = Text::with_capacity(text.len());
-        let mut chars = text.chars();
-        while let Some(c) = chars.next() {
-            match entity(c) {
-                Some(_) if c == '&' && is_entity(chars.as_str()) => {
-                    escaped.push(c)?;
-                }
-                Some(entity) => escaped.push_str(entity)?,
-                None => escaped.push(c)?,
+pub(super) fn escape_once(text: &str, _: &Invocation<'_>) -> Result<Text, Failed> {
+    let mut escaped = Text::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match entity(c) {
+            Some(_) if c == '&' && is_entity(chars.as_str()) => {
+                escaped.push(c)?;
             }
+            Some(entity) => escaped.push_str(entity)?,
+            None => escaped.push(c)?,
         }
-        Ok(escaped)
-    })
+    }
+    Ok(escaped)
 }
 
 /// True if `after` begins with the name or number of an entity and a semicolon. The length of a name is
@@ -208,60 +168,52 @@ fn is_entity(after: &str) -> bool {
     length > 0 && name.as_bytes().get(length) == Some(&b';')
 }
 
-pub(super) fn newline_to_br(
-    input: &Value,
-    _: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    spell_out(input, context, |text| {
-        let mut broken = Text::with_capacity(text.len());
-        let lines = text.split('\n');
-        let last = text.matches('\n').count();
-        for (at, line) in lines.enumerate() {
-            context.budget.spend(MATCH)?;
-            if at == last {
-                broken.push_str(line)?;
-            } else {
-                broken.push_str(line.strip_suffix('\r').unwrap_or(line))?;
-                broken.push_str("<br />\n")?;
-            }
+pub(super) fn newline_to_br(text: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
+    let mut broken = Text::with_capacity(text.len());
+    let lines = text.split('\n');
+    let last = text.matches('\n').count();
+    for (at, line) in lines.enumerate() {
+        call.budget.spend(MATCH)?;
+        if at == last {
+            broken.push_str(line)?;
+        } else {
+            broken.push_str(line.strip_suffix('\r').unwrap_or(line))?;
+            broken.push_str("<br />\n")?;
         }
-        Ok(broken)
-    })
+    }
+    Ok(broken)
 }
 
 /// Removes scripts, styles and comments with their content, and tags. An opening without its end
 /// stays. An end that was not found once is not searched again, which keeps the work linear.
-pub(super) fn strip_html(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
+pub(super) fn strip_html(text: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
     const BLOCKS: [(&str, &str); 4] =
         [("<script", "</script>"), ("<style", "</style>"), ("<!--", "-->"), ("<", ">")];
-    spell_out(input, context, |text| {
-        let mut plain = Text::with_capacity(text.len());
-        let mut endless = [false; 4];
-        let mut rest = text;
-        while let Some((before, from)) = rest.find('<').and_then(|at| rest.split_at_checked(at)) {
-            context.budget.spend(MATCH)?;
-            plain.push_str(before)?;
-            let mut after = None;
-            for ((open, close), endless) in BLOCKS.iter().zip(&mut endless) {
-                if *endless || !from.starts_with(open) {
-                    continue;
-                }
-                match from.split_once(close) {
-                    Some((_, beyond)) => {
-                        after = Some(beyond);
-                        break;
-                    }
-                    None => *endless = true,
-                }
+    let mut plain = Text::with_capacity(text.len());
+    let mut endless = [false; 4];
+    let mut rest = text;
+    while let Some((before, from)) = rest.find('<').and_then(|at| rest.split_at_checked(at)) {
+        call.budget.spend(MATCH)?;
+        plain.push_str(before)?;
+        let mut after = None;
+        for ((open, close), endless) in BLOCKS.iter().zip(&mut endless) {
+            if *endless || !from.starts_with(open) {
+                continue;
             }
-            if after.is_none() {
-                plain.push('<')?;
+            match from.split_once(close) {
+                Some((_, beyond)) => {
+                    after = Some(beyond);
+                    break;
+                }
+                None => *endless = true,
             }
-            // `from` begins with the bracket.
-            rest = after.or_else(|| from.strip_prefix('<')).unwrap_or_default();
         }
-        plain.push_str(rest)?;
-        Ok(plain)
-    })
+        if after.is_none() {
+            plain.push('<')?;
+        }
+        // `from` begins with the bracket.
+        rest = after.or_else(|| from.strip_prefix('<')).unwrap_or_default();
+    }
+    plain.push_str(rest)?;
+    Ok(plain)
 }

@@ -7,12 +7,12 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::arguments::{Arguments, text_of};
+use super::arguments::{Invocation, text_of};
 use super::arithmetic::operand;
 use super::number::Number;
 use crate::bounds;
 use crate::expressions::budget::Weight;
-use crate::expressions::context::{EvalContext, Text};
+use crate::expressions::context::Text;
 use crate::expressions::failures::Failed;
 use crate::expressions::variable::place;
 
@@ -43,8 +43,8 @@ struct Property<'a>(Option<&'a str>);
 static NULL: Value = Value::Null;
 
 impl<'a> Property<'a> {
-    fn named(arguments: &'a Arguments<'_>) -> Result<Self, Failed> {
-        match arguments.value(0) {
+    fn named(call: &'a Invocation<'_>) -> Result<Self, Failed> {
+        match call.value(0) {
             None | Some(Value::Null) => Ok(Self(None)),
             Some(Value::String(name)) => Ok(Self(Some(name))),
             Some(_) => Err(Failed::BadArgument),
@@ -87,23 +87,23 @@ pub(super) fn size(input: &Value) -> Value {
 }
 
 /// Replaces null, false and empty values; `allow_false` keeps false.
-pub(super) fn default(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
+pub(super) fn default(input: &Value, call: &Invocation<'_>) -> Outcome {
     let is_replaced = match input {
         Value::Null => true,
-        Value::Bool(flag) => !flag && !arguments.flag(1)?,
+        Value::Bool(flag) => !flag && !call.flag(1)?,
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
         Value::Object(members) => members.is_empty(),
         Value::Number(_) => false,
     };
-    let value = if is_replaced { arguments.value(0) } else { Some(input) };
+    let value = if is_replaced { call.value(0) } else { Some(input) };
     Ok(value.cloned().unwrap_or_default())
 }
 
 /// An offset out of range gives an empty result, not an error.
-pub(super) fn slice(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    let offset = arguments.integer(0, 0)?;
-    let length = arguments.length(1, 1)?;
+pub(super) fn slice(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let offset = call.integer(0, 0)?;
+    let length = call.length(1, 1)?;
     if let Value::Array(items) = input {
         let start = place(offset, items.len()).unwrap_or(usize::MAX);
         return Ok(list(items.iter().skip(start).take(length)));
@@ -118,8 +118,8 @@ pub(super) fn slice(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_
     })
 }
 
-pub(super) fn join(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    let glue = if arguments.value(0).is_some() { arguments.text(0)? } else { " ".into() };
+pub(super) fn join(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let glue = if call.value(0).is_some() { call.text(0)? } else { " ".into() };
     let mut text = Text::new();
     for (at, item) in items(input).into_iter().enumerate() {
         if at > 0 {
@@ -130,8 +130,8 @@ pub(super) fn join(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>
     Ok(text.finish())
 }
 
-pub(super) fn concat(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    let Some(more @ Value::Array(_)) = arguments.value(0) else {
+pub(super) fn concat(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let Some(more @ Value::Array(_)) = call.value(0) else {
         return Err(Failed::NotAList);
     };
     let (before, after) = (items(input), items(more));
@@ -145,53 +145,53 @@ pub(super) fn reverse(input: &Value) -> Value {
     list(items(input).into_iter().rev())
 }
 
-pub(super) fn map(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    let property = Property::named(arguments)?;
+pub(super) fn map(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let property = Property::named(call)?;
     let mapped: Result<Vec<Value>, Failed> =
         items(input).into_iter().map(|item| property.of(item).cloned()).collect();
     mapped.map(Value::Array)
 }
 
-pub(super) fn compact(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    let property = Property::named(arguments)?;
+pub(super) fn compact(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let property = Property::named(call)?;
     choose(input, |item| Ok(!property.of(item)?.is_null()))
 }
 
-pub(super) fn uniq(input: &Value, arguments: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    let property = Property::named(arguments)?;
+pub(super) fn uniq(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let property = Property::named(call)?;
     // The whole input is hashed and may be copied.
-    context.budget.spend(Weight::of(input).made().saturating_mul(2))?;
+    call.budget.spend(Weight::of(input).made().saturating_mul(2))?;
     let mut seen = HashSet::new();
     choose(input, |item| Ok(seen.insert(property.of(item)?.clone())))
 }
 
-pub(super) fn where_(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    let test = Test::of(arguments)?;
+pub(super) fn where_(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let test = Test::of(call)?;
     choose(input, |item| test.passes(item))
 }
 
-pub(super) fn reject(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    let test = Test::of(arguments)?;
+pub(super) fn reject(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let test = Test::of(call)?;
     choose(input, |item| Ok(!test.passes(item)?))
 }
 
-pub(super) fn has(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    Ok(Value::Bool(position(input, arguments)?.is_some()))
+pub(super) fn has(input: &Value, call: &Invocation<'_>) -> Outcome {
+    Ok(Value::Bool(position(input, call)?.is_some()))
 }
 
-pub(super) fn find_index(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    Ok(position(input, arguments)?.map(|(at, _)| at).into())
+pub(super) fn find_index(input: &Value, call: &Invocation<'_>) -> Outcome {
+    Ok(position(input, call)?.map(|(at, _)| at).into())
 }
 
-pub(super) fn find(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    Ok(position(input, arguments)?.map(|(_, item)| item.clone()).unwrap_or_default())
+pub(super) fn find(input: &Value, call: &Invocation<'_>) -> Outcome {
+    Ok(position(input, call)?.map(|(_, item)| item.clone()).unwrap_or_default())
 }
 
 fn position<'v>(
     input: &'v Value,
-    arguments: &Arguments<'_>,
+    call: &Invocation<'_>,
 ) -> Result<Option<(usize, &'v Value)>, Failed> {
-    let test = Test::of(arguments)?;
+    let test = Test::of(call)?;
     for (at, item) in items(input).into_iter().enumerate() {
         if test.passes(item)? {
             return Ok(Some((at, item)));
@@ -220,10 +220,10 @@ struct Test<'a> {
 }
 
 impl<'a> Test<'a> {
-    fn of(arguments: &'a Arguments<'_>) -> Result<Self, Failed> {
-        let wanted = arguments.value(1).filter(|value| !value.is_null());
+    fn of(call: &'a Invocation<'_>) -> Result<Self, Failed> {
+        let wanted = call.value(1).filter(|value| !value.is_null());
         let number = wanted.and_then(Value::as_f64);
-        Ok(Self { property: Property::named(arguments)?, wanted, number })
+        Ok(Self { property: Property::named(call)?, wanted, number })
     }
 
     fn passes(&self, item: &Value) -> Result<bool, Failed> {
@@ -238,18 +238,18 @@ impl<'a> Test<'a> {
     }
 }
 
-pub(super) fn sum(input: &Value, arguments: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    let property = Property::named(arguments)?;
+pub(super) fn sum(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let property = Property::named(call)?;
     let mut sum = Number::Whole(0);
     for item in items(input) {
-        sum = sum.add(operand(property.of(item)?, context)?)?;
+        sum = sum.add(operand(property.of(item)?, call)?)?;
     }
     sum.into_value()
 }
 
 /// Sorts numbers or texts, not a mixture; null comes last.
-pub(super) fn sort(input: &Value, arguments: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    let keyed = keyed(input, arguments, context)?;
+pub(super) fn sort(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let keyed = keyed(input, call)?;
     let present = || keyed.iter().map(|(key, _)| *key).filter(|key| !key.is_null());
     if present().all(Value::is_string) {
         return Ok(sorted(&keyed, |key| key.as_str().map(str::to_owned), Ord::cmp));
@@ -267,12 +267,8 @@ pub(super) fn sort(input: &Value, arguments: &Arguments<'_>, context: &EvalConte
 }
 
 /// Sorts by text without regard to case.
-pub(super) fn sort_natural(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    let keyed = keyed(input, arguments, context)?;
+pub(super) fn sort_natural(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let keyed = keyed(input, call)?;
     if keyed.iter().any(|(key, _)| text_of(key).is_err()) {
         return Err(Failed::Incomparable);
     }
@@ -284,15 +280,14 @@ pub(super) fn sort_natural(
 
 fn keyed<'v>(
     input: &'v Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
+    call: &Invocation<'_>,
 ) -> Result<Vec<(&'v Value, &'v Value)>, Failed> {
     let items = items(input);
     // The empty list has no logarithm and costs nothing.
     let rounds =
         items.len().checked_ilog2().map_or(Ok(0), usize::try_from).or(Err(Failed::TooLarge))?;
-    context.budget.spend(Weight::of(input).read().saturating_mul(rounds))?;
-    let property = Property::named(arguments)?;
+    call.budget.spend(Weight::of(input).read().saturating_mul(rounds))?;
+    let property = Property::named(call)?;
     items.into_iter().map(|item| Ok((property.of(item)?, item))).collect()
 }
 

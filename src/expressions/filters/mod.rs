@@ -14,8 +14,10 @@ mod signature;
 mod table;
 mod text;
 
-pub(super) use arguments::{Arguments, text_of};
+pub(super) use arguments::{Invocation, text_of};
+pub(super) use arithmetic::calculate;
 pub(super) use signature::{Action, Argument, Call, Filter, Place};
 pub(super) use table::find;
 #[cfg(test)]
 pub(super) use table::names;
+pub(super) use text::{rewrite, spell_out};

@@ -13,7 +13,7 @@ use crate::expressions::failures::Failed;
 type Outcome = Result<Value, Failed>;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Number {
+pub(in crate::expressions) enum Number {
     Float(f64),
     Whole(i128),
 }
@@ -85,8 +85,20 @@ impl Number {
         self.combine(other, i128::checked_add, |a, b| a + b)
     }
 
+    pub(super) fn subtract(self, other: Self) -> Result<Self, Failed> {
+        self.combine(other, i128::checked_sub, |a, b| a - b)
+    }
+
+    pub(super) fn at_least(self, least: Self) -> Self {
+        if self.compare(least) == Ordering::Less { least } else { self }
+    }
+
+    pub(super) fn at_most(self, most: Self) -> Self {
+        if self.compare(most) == Ordering::Greater { most } else { self }
+    }
+
     /// Addition and subtraction: on the same scale, decimals are whole numbers.
-    pub(super) fn combine(
+    fn combine(
         self,
         other: Self,
         exactly: fn(i128, i128) -> Option<i128>,
@@ -177,7 +189,7 @@ impl Number {
         rounded.checked_mul(unit).map(Self::Whole).ok_or(Failed::Overflow)
     }
 
-    pub(super) fn compare(self, other: Self) -> Ordering {
+    fn compare(self, other: Self) -> Ordering {
         match (self, other) {
             (Self::Whole(a), Self::Whole(b)) => a.cmp(&b),
             (a, b) => a.float().total_cmp(&b.float()),

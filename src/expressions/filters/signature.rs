@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::arguments::{
-    Arguments, character_of, flag_of, hash_of, integer_of, length_of, separators_of, text_of,
+    Invocation, character_of, flag_of, hash_of, integer_of, length_of, separators_of, text_of,
 };
 use super::card::is_date_format;
-use super::number;
-use crate::expressions::context::EvalContext;
+use super::number::Number;
+use crate::expressions::context::Text;
 use crate::expressions::failures::{Failed, Why};
 use crate::expressions::path::JsonPath;
 use crate::expressions::variable::Variable;
@@ -38,12 +38,20 @@ pub(in crate::expressions) enum Place {
     Last,
 }
 
-pub(super) type Run<T> = fn(&Value, &Arguments<'_>, &EvalContext<'_>) -> Result<T, Failed>;
+pub(super) type Run<T> = fn(&Value, &Invocation<'_>) -> Result<T, Failed>;
+pub(in crate::expressions) type Calculation = fn(Number, Number) -> Result<Number, Failed>;
+pub(super) type Rewrite = fn(&str, &Invocation<'_>) -> Result<Text, Failed>;
 
 pub(in crate::expressions) enum Action {
+    /// Calculates with the input and the argument.
+    Calculation(Calculation),
     Encode(fn(&[u8]) -> String),
     Path,
+    /// Changes a text. Null stays null.
+    Rewrite(Rewrite),
     Sign(Run<Vec<u8>>),
+    /// As `Rewrite`, for a change that reads the text character by character.
+    SpellOut(Rewrite),
     /// Takes no arguments and cannot fail.
     Total(fn(&Value) -> Value),
     Value(Run<Value>),
@@ -93,7 +101,7 @@ impl Kind {
             Self::HashName => hash_of(&value).is_ok(),
             Self::Integer => integer_of(&value).is_ok(),
             Self::Length => length_of(&value).is_ok(),
-            Self::Number => number::Number::of(&value).is_ok(),
+            Self::Number => Number::of(&value).is_ok(),
             Self::Path => {
                 let Value::String(text) = &value else {
                     return Err(Why::BadArgument);

@@ -5,9 +5,10 @@ use serde_json::Value;
 use super::signature::Kind::{
     Any, CardDate, Character, Flag, HashName, Integer, Length, Number, Path, Separators, Text,
 };
-use super::signature::{Action, Filter, Kind, Place, Run};
-use super::{alias, arithmetic, card, encode, list, text};
+use super::signature::{Action, Calculation, Filter, Kind, Place, Rewrite, Run};
+use super::{alias, arithmetic, card, encode, list, number, text};
 use crate::domain::hex;
+use crate::expressions::context::Text as Output;
 
 pub(in crate::expressions) fn find(name: &str) -> Option<&'static Filter> {
     FILTERS.binary_search_by(|filter| filter.name.cmp(name)).ok().and_then(|at| FILTERS.get(at))
@@ -18,22 +19,34 @@ pub(in crate::expressions) fn names() -> impl Iterator<Item = &'static str> {
     FILTERS.iter().map(|filter| filter.name)
 }
 
-const fn plain(
-    name: &'static str,
-    least: usize,
-    kinds: &'static [Kind],
-    run: Run<Value>,
-) -> Filter {
-    Filter { name, least, kinds, named: None, place: Place::Anywhere, action: Action::Value(run) }
+type Kinds = &'static [Kind];
+
+const fn filter(name: &'static str, least: usize, kinds: Kinds, action: Action) -> Filter {
+    Filter { name, least, kinds, named: None, place: Place::Anywhere, action }
 }
 
-const fn total(name: &'static str, place: Place, run: fn(&Value) -> Value) -> Filter {
-    Filter { name, least: 0, kinds: &[], named: None, place, action: Action::Total(run) }
+const fn plain(name: &'static str, least: usize, kinds: Kinds, run: Run<Value>) -> Filter {
+    filter(name, least, kinds, Action::Value(run))
+}
+
+const fn rewrite(name: &'static str, least: usize, kinds: Kinds, run: Rewrite) -> Filter {
+    filter(name, least, kinds, Action::Rewrite(run))
+}
+
+const fn spell_out(name: &'static str, run: Rewrite) -> Filter {
+    filter(name, 0, &[], Action::SpellOut(run))
+}
+
+const fn calculation(name: &'static str, run: Calculation) -> Filter {
+    filter(name, 1, &[Number], Action::Calculation(run))
+}
+
+const fn total(name: &'static str, run: fn(&Value) -> Value) -> Filter {
+    filter(name, 0, &[], Action::Total(run))
 }
 
 const fn encoding(name: &'static str, encode: fn(&[u8]) -> String) -> Filter {
-    let action = Action::Encode(encode);
-    Filter { name, least: 0, kinds: &[], named: None, place: Place::Anywhere, action }
+    filter(name, 0, &[], Action::Encode(encode))
 }
 
 static FILTERS: &[Filter] = &[
@@ -42,13 +55,15 @@ static FILTERS: &[Filter] = &[
     plain("alias_preserve_format", 0, &[Length, Length], alias::alias_preserve_format),
     plain("alias_preserve_length", 0, &[Length, Length], alias::alias_preserve_length),
     plain("append", 1, &[Text], text::append),
-    plain("at_least", 1, &[Number], arithmetic::at_least),
-    plain("at_most", 1, &[Number], arithmetic::at_most),
-    plain("base64_decode", 0, &[], encode::base64_decode),
-    plain("base64_encode", 0, &[], encode::base64_encode),
-    plain("base64_url_safe_decode", 0, &[], encode::base64_url_safe_decode),
-    plain("base64_url_safe_encode", 0, &[], encode::base64_url_safe_encode),
-    plain("capitalize", 0, &[], text::capitalize),
+    calculation("at_least", |number, least| Ok(number.at_least(least))),
+    calculation("at_most", |number, most| Ok(number.at_most(most))),
+    spell_out("base64_decode", |text, _| encode::from_base64(text, &encode::FROM_STANDARD)),
+    spell_out("base64_encode", |text, _| Output::from(encode::base64(text))),
+    spell_out("base64_url_safe_decode", |text, _| {
+        encode::from_base64(text, &encode::FROM_URL_SAFE)
+    }),
+    spell_out("base64_url_safe_encode", |text, _| Output::from(encode::base64_url_safe(text))),
+    spell_out("capitalize", text::capitalize),
     plain("card_bin", 0, &[Separators], card::card_bin),
     plain("card_exp", 1, &[CardDate], card::card_exp),
     plain("card_mask", 0, &[Flag, Flag, Character, Separators], card::card_mask),
@@ -56,77 +71,66 @@ static FILTERS: &[Filter] = &[
     plain("compact", 0, &[Text], list::compact),
     plain("concat", 1, &[Any], list::concat),
     Filter { named: Some("allow_false"), ..plain("default", 1, &[Any, Flag], list::default) },
-    plain("divided_by", 1, &[Number], arithmetic::divided_by),
-    plain("downcase", 0, &[], text::downcase),
-    plain("escape", 0, &[], encode::escape),
-    plain("escape_once", 0, &[], encode::escape_once),
+    calculation("divided_by", number::Number::divided_by),
+    rewrite("downcase", 0, &[], text::downcase),
+    spell_out("escape", encode::escape),
+    spell_out("escape_once", encode::escape_once),
     plain("find", 1, &[Text, Any], list::find),
     plain("find_index", 1, &[Text, Any], list::find_index),
-    total("first", Place::Anywhere, list::first),
+    total("first", list::first),
     plain("floor", 0, &[], arithmetic::floor),
     plain("has", 1, &[Text, Any], list::has),
     Filter {
-        name: "hmac",
-        least: 2,
-        kinds: &[HashName, Text],
-        named: None,
         place: Place::BeforeEncoding,
-        action: Action::Sign(encode::hmac),
+        ..filter("hmac", 2, &[HashName, Text], Action::Sign(encode::hmac))
     },
     plain("join", 0, &[Text], list::join),
-    Filter {
-        name: "json",
-        least: 1,
-        kinds: &[Path],
-        named: None,
-        place: Place::Anywhere,
-        action: Action::Path,
-    },
-    total("json_stringify", Place::Last, encode::stringify),
-    total("last", Place::Anywhere, list::last),
-    plain("last4", 0, &[], card::last4),
-    plain("lstrip", 0, &[], text::lstrip),
+    filter("json", 1, &[Path], Action::Path),
+    Filter { place: Place::Last, ..total("json_stringify", encode::stringify) },
+    total("last", list::last),
+    rewrite("last4", 0, &[], card::last4),
+    rewrite("lstrip", 0, &[], |text, _| text::join(&[text.trim_start()])),
     plain("map", 1, &[Text], list::map),
-    plain("minus", 1, &[Number], arithmetic::minus),
-    plain("modulo", 1, &[Number], arithmetic::modulo),
-    plain("newline_to_br", 0, &[], encode::newline_to_br),
-    plain("pad_left", 2, &[Length, Character], text::pad_left),
-    plain("pad_right", 2, &[Length, Character], text::pad_right),
-    plain("plus", 1, &[Number], arithmetic::plus),
+    calculation("minus", number::Number::subtract),
+    calculation("modulo", number::Number::modulo),
+    spell_out("newline_to_br", encode::newline_to_br),
+    rewrite("pad_left", 2, &[Length, Character], text::pad_left),
+    rewrite("pad_right", 2, &[Length, Character], text::pad_right),
+    calculation("plus", number::Number::add),
     plain("prepend", 1, &[Text], text::prepend),
     plain("reject", 1, &[Text, Any], list::reject),
-    plain("remove", 1, &[Text], text::remove),
-    plain("remove_first", 1, &[Text], text::remove_first),
-    plain("remove_last", 1, &[Text], text::remove_last),
-    plain("replace", 1, &[Text, Text], text::replace),
-    plain("replace_first", 1, &[Text, Text], text::replace_first),
-    plain("replace_last", 1, &[Text, Text], text::replace_last),
+    rewrite("remove", 1, &[Text], text::replace),
+    rewrite("remove_first", 1, &[Text], text::replace_first),
+    rewrite("remove_last", 1, &[Text], text::replace_last),
+    rewrite("replace", 1, &[Text, Text], text::replace),
+    rewrite("replace_first", 1, &[Text, Text], text::replace_first),
+    rewrite("replace_last", 1, &[Text, Text], text::replace_last),
     plain("reveal", 0, &[Length, Length, Character, Separators], card::reveal),
     plain("reveal_last", 1, &[Length, Character], card::reveal_last),
-    total("reverse", Place::Anywhere, list::reverse),
+    total("reverse", list::reverse),
     plain("round", 0, &[Integer], arithmetic::round),
-    plain("rstrip", 0, &[], text::rstrip),
-    total("size", Place::Anywhere, list::size),
+    rewrite("rstrip", 0, &[], |text, _| text::join(&[text.trim_end()])),
+    total("size", list::size),
     plain("slice", 1, &[Integer, Length], list::slice),
     plain("sort", 0, &[Text], list::sort),
     plain("sort_natural", 0, &[Text], list::sort_natural),
     plain("split", 1, &[Text], text::split),
-    total("stringify", Place::Last, encode::stringify),
-    plain("strip", 0, &[], text::strip),
-    plain("strip_html", 0, &[], encode::strip_html),
-    plain("strip_newlines", 0, &[], text::strip_newlines),
+    Filter { place: Place::Last, ..total("stringify", encode::stringify) },
+    rewrite("strip", 0, &[], |text, _| text::join(&[text.trim()])),
+    spell_out("strip_html", encode::strip_html),
+    rewrite("strip_newlines", 0, &[], text::strip_newlines),
     plain("sum", 0, &[Text], list::sum),
-    plain("times", 1, &[Number], arithmetic::times),
+    calculation("times", number::Number::times),
     encoding("to_base16", hex::encode_upper),
-    encoding("to_base64", encode::base64),
+    encoding("to_base64", |bytes| encode::base64(bytes)),
     plain("to_boolean", 0, &[], encode::to_boolean),
     plain("to_number", 0, &[], arithmetic::to_number),
     plain("to_string", 0, &[], encode::to_string),
     plain("truncate", 0, &[Length, Text], text::truncate),
     plain("truncatewords", 0, &[Length, Text], text::truncatewords),
     plain("uniq", 0, &[Text], list::uniq),
-    plain("upcase", 0, &[], text::upcase),
-    plain("url_decode", 0, &[], encode::url_decode),
-    plain("url_encode", 0, &[], encode::url_encode),
+    rewrite("upcase", 0, &[], text::upcase),
+    spell_out("url_decode", encode::url_decode),
+    spell_out("url_encode", encode::url_encode),
     plain("where", 1, &[Text, Any], list::where_),
 ];

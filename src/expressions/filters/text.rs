@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::arguments::{Arguments, text_of};
+use super::arguments::{Invocation, text_of};
 use crate::bounds;
 use crate::expressions::budget::{CHARACTER, check_size, text_made};
-use crate::expressions::context::{EvalContext, Text};
+use crate::expressions::context::Text;
 use crate::expressions::failures::Failed;
 
 type Outcome = Result<Value, Failed>;
@@ -14,7 +14,10 @@ type Outcome = Result<Value, Failed>;
 pub(super) const MATCH: usize = 24;
 
 /// Changes a text. Null stays null.
-pub(super) fn rewrite(input: &Value, change: impl FnOnce(&str) -> Result<Text, Failed>) -> Outcome {
+pub(in crate::expressions) fn rewrite(
+    input: &Value,
+    change: impl FnOnce(&str) -> Result<Text, Failed>,
+) -> Outcome {
     if input.is_null() {
         return Ok(Value::Null);
     }
@@ -22,18 +25,18 @@ pub(super) fn rewrite(input: &Value, change: impl FnOnce(&str) -> Result<Text, F
 }
 
 /// As [`rewrite`], for a change that reads the text character by character.
-pub(super) fn spell_out(
+pub(in crate::expressions) fn spell_out(
     input: &Value,
-    context: &EvalContext<'_>,
+    call: &Invocation<'_>,
     change: impl FnOnce(&str) -> Result<Text, Failed>,
 ) -> Outcome {
     rewrite(input, |text| {
-        context.budget.spend(text.len().saturating_mul(CHARACTER))?;
+        call.budget.spend(text.len().saturating_mul(CHARACTER))?;
         change(text)
     })
 }
 
-fn join(parts: &[&str]) -> Result<Text, Failed> {
+pub(super) fn join(parts: &[&str]) -> Result<Text, Failed> {
     let mut text = Text::with_capacity(parts.iter().map(|part| part.len()).sum());
     for part in parts {
         text.push_str(part)?;
@@ -44,9 +47,9 @@ fn join(parts: &[&str]) -> Result<Text, Failed> {
 fn spell(
     chars: impl Iterator<Item = char>,
     capacity: usize,
-    context: &EvalContext<'_>,
+    call: &Invocation<'_>,
 ) -> Result<Text, Failed> {
-    context.budget.spend(capacity.saturating_mul(CHARACTER))?;
+    call.budget.spend(capacity.saturating_mul(CHARACTER))?;
     let mut text = Text::with_capacity(capacity);
     for c in chars {
         text.push(c)?;
@@ -54,124 +57,63 @@ fn spell(
     Ok(text)
 }
 
-pub(super) fn append(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    join(&[&text_of(input)?, &arguments.text(0)?]).map(Text::finish)
+pub(super) fn append(input: &Value, call: &Invocation<'_>) -> Outcome {
+    join(&[&text_of(input)?, &call.text(0)?]).map(Text::finish)
 }
 
-pub(super) fn prepend(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    join(&[&arguments.text(0)?, &text_of(input)?]).map(Text::finish)
+pub(super) fn prepend(input: &Value, call: &Invocation<'_>) -> Outcome {
+    join(&[&call.text(0)?, &text_of(input)?]).map(Text::finish)
 }
 
-pub(super) fn upcase(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    rewrite(input, |text| {
-        if text.is_ascii() {
-            return Text::from(text.to_ascii_uppercase());
-        }
-        spell(text.chars().flat_map(char::to_uppercase), text.len(), context)
-    })
+pub(super) fn upcase(text: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
+    if text.is_ascii() {
+        return Text::from(text.to_ascii_uppercase());
+    }
+    spell(text.chars().flat_map(char::to_uppercase), text.len(), call)
 }
 
-pub(super) fn downcase(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    rewrite(input, |text| {
-        if text.is_ascii() {
-            return Text::from(text.to_ascii_lowercase());
-        }
-        spell(text.chars().flat_map(char::to_lowercase), text.len(), context)
-    })
+pub(super) fn downcase(text: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
+    if text.is_ascii() {
+        return Text::from(text.to_ascii_lowercase());
+    }
+    spell(text.chars().flat_map(char::to_lowercase), text.len(), call)
 }
 
-pub(super) fn capitalize(input: &Value, _: &Arguments<'_>, context: &EvalContext<'_>) -> Outcome {
-    rewrite(input, |text| {
-        context.budget.spend(text.len().saturating_mul(CHARACTER))?;
-        let mut chars = text.chars();
-        let first = chars.next().into_iter().flat_map(char::to_uppercase);
-        spell(first.chain(chars.flat_map(char::to_lowercase)), text.len(), context)
-    })
-}
-
-pub(super) fn strip(input: &Value, _: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    rewrite(input, |text| join(&[text.trim()]))
-}
-
-pub(super) fn lstrip(input: &Value, _: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    rewrite(input, |text| join(&[text.trim_start()]))
-}
-
-pub(super) fn rstrip(input: &Value, _: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    rewrite(input, |text| join(&[text.trim_end()]))
+pub(super) fn capitalize(text: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
+    let mut chars = text.chars();
+    let first = chars.next().into_iter().flat_map(char::to_uppercase);
+    spell(first.chain(chars.flat_map(char::to_lowercase)), text.len(), call)
 }
 
 /// Removes a carriage return only before a newline.
-pub(super) fn strip_newlines(
-    input: &Value,
-    _: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    rewrite(input, |text| {
-        let mut line = Text::with_capacity(text.len());
-        for part in text.split("\r\n").flat_map(|part| part.split('\n')) {
-            context.budget.spend(MATCH)?;
-            line.push_str(part)?;
-        }
-        Ok(line)
-    })
+pub(super) fn strip_newlines(text: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
+    let mut line = Text::with_capacity(text.len());
+    for part in text.split("\r\n").flat_map(|part| part.split('\n')) {
+        call.budget.spend(MATCH)?;
+        line.push_str(part)?;
+    }
+    Ok(line)
 }
 
-pub(super) fn remove(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    rewrite(input, |text| substitute(text, &arguments.text(0)?, "", context))
+/// Replaces the first argument by the second one; without a second one the matches are removed.
+pub(super) fn replace(text: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
+    substitute(text, &call.text(0)?, &call.text(1)?, call)
 }
 
-pub(super) fn remove_first(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    _: &EvalContext<'_>,
-) -> Outcome {
-    rewrite(input, |text| cut(text.split_once(&*arguments.text(0)?), text, ""))
+pub(super) fn replace_first(text: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
+    cut(text.split_once(&*call.text(0)?), text, &call.text(1)?)
 }
 
-pub(super) fn remove_last(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    _: &EvalContext<'_>,
-) -> Outcome {
-    rewrite(input, |text| cut(text.rsplit_once(&*arguments.text(0)?), text, ""))
-}
-
-/// Without a second argument the matches are removed.
-pub(super) fn replace(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    rewrite(input, |text| substitute(text, &arguments.text(0)?, &arguments.text(1)?, context))
-}
-
-pub(super) fn replace_first(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    _: &EvalContext<'_>,
-) -> Outcome {
-    rewrite(input, |text| cut(text.split_once(&*arguments.text(0)?), text, &arguments.text(1)?))
-}
-
-pub(super) fn replace_last(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    _: &EvalContext<'_>,
-) -> Outcome {
-    rewrite(input, |text| cut(text.rsplit_once(&*arguments.text(0)?), text, &arguments.text(1)?))
+pub(super) fn replace_last(text: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
+    cut(text.rsplit_once(&*call.text(0)?), text, &call.text(1)?)
 }
 
 /// Stops at the bound while it builds the result: a short expression can ask for gigabytes.
-fn substitute(text: &str, old: &str, new: &str, context: &EvalContext<'_>) -> Result<Text, Failed> {
-    context.budget.spend(text.len().saturating_mul(2))?;
+fn substitute(text: &str, old: &str, new: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
+    call.budget.spend(text.len().saturating_mul(2))?;
     let mut changed = Text::with_capacity(text.len());
     for (place, part) in text.split(old).enumerate() {
-        context.budget.spend(MATCH)?;
+        call.budget.spend(MATCH)?;
         // With an empty `old`, `split` also gives an empty text at both ends, as Ruby does.
         if place > 0 {
             changed.push_str(new)?;
@@ -188,51 +130,33 @@ fn cut(halves: Option<(&str, &str)>, whole: &str, new: &str) -> Result<Text, Fai
     }
 }
 
-pub(super) fn pad_left(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    rewrite(input, |text| {
-        let mut padded = padding(text, arguments, context)?;
-        padded.push_str(text)?;
-        Ok(padded)
-    })
+pub(super) fn pad_left(text: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
+    let mut padded = padding(text, call)?;
+    padded.push_str(text)?;
+    Ok(padded)
 }
 
-pub(super) fn pad_right(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
-    rewrite(input, |text| join(&[text, padding(text, arguments, context)?.as_str()]))
+pub(super) fn pad_right(text: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
+    join(&[text, padding(text, call)?.as_str()])
 }
 
-fn padding(
-    text: &str,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Result<Text, Failed> {
-    let length = arguments.length(0, 0)?;
-    let filler = arguments.character(1, ' ')?;
+fn padding(text: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
+    let length = call.length(0, 0)?;
+    let filler = call.character(1, ' ')?;
     check_size(length)?;
-    spell(std::iter::repeat_n(filler, length.saturating_sub(text.chars().count())), length, context)
+    spell(std::iter::repeat_n(filler, length.saturating_sub(text.chars().count())), length, call)
 }
 
 /// Splits as Ruby does: at white space if the separator is one space, into characters if it is empty,
 /// and without empty texts at the end.
-pub(super) fn split(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    context: &EvalContext<'_>,
-) -> Outcome {
+pub(super) fn split(input: &Value, call: &Invocation<'_>) -> Outcome {
     let text = text_of(input)?;
-    let mark = arguments.text(0)?;
-    context.budget.spend(text.len().saturating_mul(2))?;
+    let mark = call.text(0)?;
+    call.budget.spend(text.len().saturating_mul(2))?;
     let mut parts: Vec<Value> = Vec::new();
     let mut push = |part: &str| {
         // Charged here, since empty texts at the end are removed before the result is charged.
-        context.budget.spend(text_made(0))?;
+        call.budget.spend(text_made(0))?;
         parts.push(Value::from(part));
         if parts.len() > bounds::EXPRESSION_ITEMS_MAX { Err(Failed::TooLarge) } else { Ok(()) }
     };
@@ -248,9 +172,9 @@ pub(super) fn split(
 }
 
 /// The length includes the ellipsis.
-pub(super) fn truncate(input: &Value, arguments: &Arguments<'_>, _: &EvalContext<'_>) -> Outcome {
-    let length = arguments.length(0, 50)?;
-    let ellipsis = ellipsis(arguments)?;
+pub(super) fn truncate(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let length = call.length(0, 50)?;
+    let ellipsis = ellipsis(call)?;
     rewrite(input, |text| {
         if text.chars().nth(length).is_none() {
             return join(&[text]);
@@ -265,13 +189,9 @@ pub(super) fn truncate(input: &Value, arguments: &Arguments<'_>, _: &EvalContext
     })
 }
 
-pub(super) fn truncatewords(
-    input: &Value,
-    arguments: &Arguments<'_>,
-    _: &EvalContext<'_>,
-) -> Outcome {
-    let most = arguments.length(0, 15)?.max(1);
-    let ellipsis = ellipsis(arguments)?;
+pub(super) fn truncatewords(input: &Value, call: &Invocation<'_>) -> Outcome {
+    let most = call.length(0, 15)?.max(1);
+    let ellipsis = ellipsis(call)?;
     rewrite(input, |text| {
         if text.split_whitespace().nth(most).is_none() {
             return join(&[text]);
@@ -288,6 +208,6 @@ pub(super) fn truncatewords(
     })
 }
 
-fn ellipsis<'a>(arguments: &'a Arguments<'_>) -> Result<std::borrow::Cow<'a, str>, Failed> {
-    if arguments.value(1).is_some() { arguments.text(1) } else { Ok("...".into()) }
+fn ellipsis<'a>(call: &'a Invocation<'_>) -> Result<std::borrow::Cow<'a, str>, Failed> {
+    if call.value(1).is_some() { call.text(1) } else { Ok("...".into()) }
 }

@@ -33,6 +33,11 @@ impl JsonPath {
         self.states
     }
 
+    /// True for names and indexes only. Such a path gives the same for all values of one shape.
+    pub(super) fn is_plain(&self) -> bool {
+        query::is_singular(&self.segments)
+    }
+
     /// All selected values, in order.
     #[cfg(any(fuzzing, test))]
     pub(super) fn nodes<'v>(

@@ -37,11 +37,15 @@ pub(super) enum Start {
 impl Query {
     /// True if it selects at most one value, which comparisons require.
     pub(super) fn is_singular(&self) -> bool {
-        self.segments.iter().all(|segment| {
-            segment.reach == Reach::Children
-                && matches!(segment.selectors.as_slice(), [Selector::Index(_) | Selector::Name(_)])
-        })
+        is_singular(&self.segments)
     }
+}
+
+pub(super) fn is_singular(segments: &[Segment]) -> bool {
+    segments.iter().all(|segment| {
+        segment.reach == Reach::Children
+            && matches!(segment.selectors.as_slice(), [Selector::Index(_) | Selector::Name(_)])
+    })
 }
 
 pub(super) enum Condition {
@@ -67,7 +71,6 @@ pub(super) enum Operand {
     Count(Query),
     Length(Box<Operand>),
     Literal(Value),
-    /// A singular query.
     Query(Query),
     /// The value of any query; nothing unless it selects exactly one.
     Value(Query),

@@ -4,6 +4,7 @@ mod bounds;
 mod cache;
 mod custom_filters;
 mod grammar;
+mod guarded;
 mod masks;
 mod properties;
 mod references;

@@ -12,17 +12,18 @@ static TOKEN: std::sync::LazyLock<Value> =
     std::sync::LazyLock::new(|| json!({"id": "abc", "data": {"number": "4111"}}));
 
 impl Scope for Vault {
-    fn variable(&self, _: &str) -> Option<&Value> {
+    fn variable(&self, _: &str) -> Option<ScopedValue<'_>> {
         None
     }
 
-    fn reference(&self, reference: &Reference) -> Option<&Value> {
-        match reference {
+    fn reference(&self, reference: &Reference) -> Option<ScopedValue<'_>> {
+        let value: Option<&Value> = match reference {
             Reference::TokenData(id) if id == "an id: with, 'quotes' - and.dots" => Some(&CARD),
             Reference::TokenData(id) if id == "abc" => Some(&CARD),
             Reference::Token(id) | Reference::TokenIntent(id) if id == "abc" => Some(&TOKEN),
             Reference::TokenData(_) | Reference::Token(_) | Reference::TokenIntent(_) => None,
-        }
+        };
+        value.map(ScopedValue::open)
     }
 }
 

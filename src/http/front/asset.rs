@@ -8,6 +8,8 @@ use crate::secret::SecretBody;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+/// The policy of a file that is no page.
+const NOTHING: HeaderValue = HeaderValue::from_static("default-src 'none'");
 const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-policy");
 
 /// A file that is part of the program.
@@ -22,7 +24,7 @@ pub(in crate::http) struct Asset {
 pub(in crate::http) enum AssetKind {
     /// A document for programs.
     Json,
-    Page(PagePolicy),
+    Page(PagePolicy, ScriptPaths),
     Script(Loader),
     Style,
 }
@@ -35,6 +37,10 @@ pub(in crate::http) enum Loader {
     /// Pages of this server.
     SameOrigin,
 }
+
+/// The paths of a page's scripts; one that ends with a slash stands for all below it. Other paths of
+/// this server give no scripts to the page: below `/proxy`, destinations choose the content.
+pub(in crate::http) type ScriptPaths = &'static [&'static str];
 
 /// The content security policy of a page. No policy allows inline scripts or styles, or a resource
 /// of another server.
@@ -51,20 +57,21 @@ pub(in crate::http) enum PagePolicy {
 }
 
 impl PagePolicy {
+    /// The policy without the directive that names the scripts.
     const fn text(self) -> &'static str {
         match self {
             Self::Alone => {
-                "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                "default-src 'none'; style-src 'self'; img-src 'self' data:; \
                  connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
             }
             Self::Framing => {
-                "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-hashes' \
+                "default-src 'none'; style-src 'self' 'unsafe-hashes' \
                  'sha256-0EZqoz+oBhx7gF4nvY2bSqoGyy4zLjNF+SDQXGp/ZrY='; img-src 'self' data:; \
                  connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; \
                  frame-ancestors 'none'"
             }
             Self::Framed => {
-                "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+                "default-src 'none'; style-src 'self'; connect-src 'self'; \
                  base-uri 'none'; form-action 'none'"
             }
         }
@@ -76,8 +83,9 @@ impl Asset {
         Self { kind, content }
     }
 
-    /// The asset, or 304 if the client has it.
-    pub(in crate::http) fn reply(&self, asked: &HeaderMap) -> Reply {
+    /// The asset, or 304 if the client has it. `hosts` are the names of
+    /// this server.
+    pub(in crate::http) fn reply(&self, asked: &HeaderMap, hosts: &[&str]) -> Reply {
         let content = (self.content)();
         let tag = format!("\"{:08x}-{}\"", crc32fast::hash(content.as_bytes()), content.len());
         let known = asked.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
@@ -95,7 +103,7 @@ impl Asset {
             Ok(tag) => reply.with(header::ETAG, tag),
             Err(_) => reply,
         };
-        self.protected(reply)
+        self.protected(reply, hosts)
     }
 
     const fn media_type(&self) -> HeaderValue {
@@ -105,7 +113,7 @@ impl Asset {
     pub(in crate::http) const fn media_type_text(&self) -> &'static str {
         match self.kind {
             AssetKind::Json => "application/json",
-            AssetKind::Page(_) => "text/html; charset=utf-8",
+            AssetKind::Page(..) => "text/html; charset=utf-8",
             AssetKind::Script(_) => "text/javascript; charset=utf-8",
             AssetKind::Style => "text/css; charset=utf-8",
         }
@@ -116,32 +124,73 @@ impl Asset {
     }
 
     /// With the headers that limit what the browser does with the asset.
-    fn protected(&self, reply: Reply) -> Reply {
+    fn protected(&self, reply: Reply, hosts: &[&str]) -> Reply {
         let (policy, loader) = match self.kind {
-            AssetKind::Page(policy) => (policy.text(), Loader::SameOrigin),
-            AssetKind::Script(loader) => ("default-src 'none'", loader),
-            AssetKind::Json | AssetKind::Style => ("default-src 'none'", Loader::SameOrigin),
+            AssetKind::Page(policy, scripts) => {
+                let scripts = script_sources(hosts, scripts);
+                let policy = format!("{}; script-src {scripts}", policy.text());
+                let policy = HeaderValue::try_from(policy).unwrap_or(NOTHING);
+                (policy, Loader::SameOrigin)
+            }
+            AssetKind::Script(loader) => (NOTHING, loader),
+            AssetKind::Json | AssetKind::Style => (NOTHING, Loader::SameOrigin),
         };
         let loader = match (self.kind, loader) {
             // A frame is loaded by the site that shows it.
-            (AssetKind::Page(PagePolicy::Framed), _) | (_, Loader::AnySite) => "cross-origin",
+            (AssetKind::Page(PagePolicy::Framed, _), _) | (_, Loader::AnySite) => "cross-origin",
             (_, Loader::SameOrigin) => "same-origin",
         };
         let reply = reply
-            .with(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy))
+            .with(header::CONTENT_SECURITY_POLICY, policy)
             .with(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
             .with(RESOURCE_POLICY, HeaderValue::from_static(loader));
         match self.kind {
-            AssetKind::Page(PagePolicy::Alone | PagePolicy::Framing) => {
+            AssetKind::Page(PagePolicy::Alone | PagePolicy::Framing, _) => {
                 reply.with(OPENER_POLICY, HeaderValue::from_static("same-origin")).with(
                     PERMISSIONS_POLICY,
                     HeaderValue::from_static("camera=(), microphone=(), geolocation=()"),
                 )
             }
             AssetKind::Json
-            | AssetKind::Page(PagePolicy::Framed)
+            | AssetKind::Page(PagePolicy::Framed, _)
             | AssetKind::Script(_)
             | AssetKind::Style => reply,
+        }
+    }
+}
+
+/// The paths as sources of a policy. A source with a path needs a host, and the rules of policies
+/// have no form for most addresses: a page that was opened by an address may load scripts from the
+/// whole server.
+fn script_sources(hosts: &[&str], paths: ScriptPaths) -> String {
+    let is_name = |host: &&str| {
+        let name = host.split(':').next().unwrap_or_default();
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.:".contains(&byte);
+        let is_address = name.parse::<std::net::Ipv4Addr>().is_ok() && name != "127.0.0.1";
+        !name.is_empty() && host.bytes().all(is_plain) && !is_address
+    };
+    if hosts.is_empty() || !hosts.iter().all(is_name) {
+        return String::from("'self'");
+    }
+    let sources = hosts.iter().flat_map(|host| paths.iter().map(move |path| (host, path)));
+    sources.map(|(host, path)| format!("{host}{path}")).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_are_named_by_host_and_path() {
+        let check = |hosts: &[&str], expected| {
+            assert_eq!(script_sources(hosts, &["/a/", "/b.js"]), expected);
+        };
+        check(&["vault.example"], "vault.example/a/ vault.example/b.js");
+        check(&["a:8443", "b"], "a:8443/a/ a:8443/b.js b/a/ b/b.js");
+        check(&["127.0.0.1:80"], "127.0.0.1:80/a/ 127.0.0.1:80/b.js");
+        check(&[], "'self'");
+        for host in ["192.0.2.1", "[::1]:8443", "", "a;b", "a b"] {
+            check(&[host], "'self'");
         }
     }
 }

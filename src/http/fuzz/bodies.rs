@@ -6,7 +6,10 @@ use super::check_mistakes;
 use crate::app::TokenDraft;
 use crate::bounds::{JSON_DEPTH_MAX, JSON_VALUES_MAX};
 use crate::domain::application::ApplicationKind;
+use crate::domain::id::TenantId;
+use crate::domain::json_count::count_json;
 use crate::domain::mistakes::Mistakes;
+use crate::domain::shares::Claimant;
 use crate::fuzz::check_sentence;
 use crate::http::bodies::{Bodies, parsed_bytes};
 use crate::http::body::parse_json;
@@ -19,7 +22,7 @@ use crate::http::wire::{
 pub(crate) fn bodies(data: &[u8]) {
     let Some((kind, body)) = data.split_first() else { return };
     let bodies = Bodies::new();
-    let mut share = bodies.share();
+    let mut share = bodies.share(Claimant::Keyed(TenantId::new(uuid::Uuid::nil())));
     let parsed = match parse_json(body, &mut share) {
         Ok(parsed) => parsed,
         Err(problem) => return check_sentence(problem.detail),
@@ -92,5 +95,8 @@ fn check_size(body: &[u8], value: &Value) {
     assert!(deepest <= JSON_DEPTH_MAX, "too deep");
     // The outermost value is in the memory of its request.
     let inner = values.saturating_sub(1);
-    assert!(parsed_bytes(body) >= inner.saturating_mul(size_of::<Value>()).div_euclid(4));
+    assert!(
+        parsed_bytes(body.len(), count_json(body))
+            >= inner.saturating_mul(size_of::<Value>()).div_euclid(4)
+    );
 }

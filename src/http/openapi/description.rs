@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
+use crate::http::schema::Schema;
 
 const JSON: &str = "application/json";
 

@@ -7,10 +7,12 @@ use crate::domain::page_group::PageGroup;
 use crate::http::front::Asset;
 use crate::http::openapi::description::{Answer, Content, Description, Need, Parameter, Place};
 use crate::http::openapi::operations;
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
 use crate::http::openapi::{errors, headers, rates};
-use crate::http::route::{Access, BodyKind, Handler, Idempotency, PROXY_PATH, Presence, Route};
+use crate::http::route::{
+    Access, BodyKind, Handler, Idempotency, OperationRoute, PROXY_PATH, Presence, Route,
+};
+use crate::http::schema::Schema;
 
 const ABOUT: &str = "A vault for card and personal data. Programs send it sensitive values over \
     HTTPS and store the tokens that they get in return. A path with `GET` and no key answers \
@@ -219,8 +221,14 @@ impl Row<'_> {
         let is_here = |it: &&Parameter| {
             it.place != Place::Path || self.path.contains(&format!("{{{}}}", it.name))
         };
-        let mut parameters: Vec<_> =
-            described.parameters.iter().filter(is_here).map(parameter).collect();
+        let of_path = self.route.parameters.iter().map(|(name, schema)| Parameter {
+            place: Place::Path,
+            name,
+            schema: schema(),
+            need: Need::Required,
+        });
+        let mut parameters: Vec<_> = of_path.map(|it| parameter(&it)).collect();
+        parameters.extend(described.parameters.iter().filter(is_here).map(parameter));
         if matches!(self.route.access(), Access::Key(_)) {
             parameters.push(headers::parameter("TraceId"));
         }
@@ -265,7 +273,16 @@ impl Row<'_> {
         for status in statuses {
             let own: Vec<_> = described.errors.iter().filter(|it| it.0 == status).collect();
             let texts: Vec<_> = own.iter().map(|(_, text)| *text).collect();
-            let about = Some(texts.join(" ")).filter(|text| !text.is_empty());
+            let mut about = Some(texts.join(" ")).filter(|text| !text.is_empty());
+            if let (
+                409,
+                Some(about),
+                Handler::Operation(OperationRoute { idempotency: Idempotency::Once, .. }),
+            ) = (status, &mut about, &self.route.handler)
+            {
+                about.truncate(about.trim_end_matches('.').len());
+                about.push_str(", or a request with the same idempotency key is under way.");
+            }
             let reference = errors::reference(self.route, status, about.as_deref());
             responses.entry(status.to_string()).or_insert(reference);
         }

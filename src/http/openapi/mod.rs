@@ -9,7 +9,6 @@ mod headers;
 mod operations;
 mod postman;
 mod rates;
-mod schema;
 mod tags;
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,9 @@ use hyper::header::{CACHE_CONTROL, ETAG, HeaderValue};
 use crate::app::Error;
 use crate::formulas::Document;
 use crate::http::exchange::Exchange;
+use crate::http::path::FormulaName;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
-use crate::http::route::path::FormulaName;
 use crate::secret::SecretBody;
 
 impl Exchange<'_> {

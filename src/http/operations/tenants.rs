@@ -29,7 +29,7 @@ impl Exchange<'_> {
 /// Destroys the tenant's keys. The server removes its rows afterwards.
 pub(in crate::http) async fn delete_tenant(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
     let caller = exchange.caller;
-    exchange.app.access().deletion().begin(caller.tenant.id, Some(caller)).await?;
+    exchange.app.deletion().begin(caller.tenant.id, Some(caller)).await?;
     Ok(Reply::nothing())
 }
 

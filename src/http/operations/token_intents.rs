@@ -2,9 +2,9 @@
 
 use crate::app::TokenIntentView;
 use crate::http::exchange::{Exchange, OperationFailure};
+use crate::http::path::TokenIntentName;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
-use crate::http::route::path::TokenIntentName;
 use crate::http::wire::{token, token_intent};
 use crate::idempotency::RememberedAnswer;
 

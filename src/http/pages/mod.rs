@@ -10,6 +10,8 @@ pub(super) mod language;
 mod question;
 mod texts;
 
+use std::net::IpAddr;
+
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -17,13 +19,14 @@ use hyper::{Response, StatusCode};
 use serde_json::Value;
 
 use crate::app::{ChallengeReply, Error};
+use crate::domain::shares::Claimant;
 use crate::http::body;
 use crate::http::exchange::BoxFuture;
 use crate::http::pages::language::Language;
 use crate::http::pages::question::{CarriedFields, question};
 use crate::http::pages::texts::Texts;
+use crate::http::path::VisitedSession;
 use crate::http::problem::Problem;
-use crate::http::route::path::VisitedSession;
 use crate::http::state::Http;
 use crate::http::wire::query::Query;
 use crate::secret::SecretBody;
@@ -77,8 +80,10 @@ impl Http {
         call: PageCall,
         parts: &Parts,
         body: Incoming,
+        address: IpAddr,
     ) -> Response<SecretBody> {
-        let form = match body::read_form(body, &self.bodies).await {
+        let share = self.bodies.share(Claimant::Stranger { address, tenant: None });
+        let form = match body::read_form(body, share).await {
             Ok(Some(form)) => form,
             Ok(None) => {
                 let problem = Problem::new(400, "The form is too long or not text.");

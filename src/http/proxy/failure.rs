@@ -62,23 +62,10 @@ impl From<RateLimitRefusal> for ProxyProblem {
 
 impl From<Error> for ProxyProblem {
     fn from(error: Error) -> Self {
-        match error {
-            Error::Unauthenticated => Problem::new(401, NO_KEY).into(),
-            Error::Busy
-            | Error::Conflict(_)
-            | Error::Forbidden(_)
-            | Error::InFlight
-            | Error::Internal(_)
-            | Error::Invalid(_)
-            | Error::NeedsCvcKey(_)
-            | Error::NotFound(_)
-            | Error::ReadOnly(_)
-            | Error::Replayed(_)
-            | Error::Stopped
-            | Error::Storage(_)
-            | Error::Unprocessable(_)
-            | Error::Upstream(_) => Problem::from(error).into(),
+        if matches!(error, Error::Unauthenticated) {
+            return Problem::new(401, NO_KEY).into();
         }
+        Problem::from(error).into()
     }
 }
 

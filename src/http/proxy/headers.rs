@@ -2,7 +2,7 @@
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::domain::connection_headers::is_of_connection;
+use crate::domain::connection_headers::{is_of_connection, listed};
 use crate::secret::Secret;
 
 /// Headers that are meant for the vault.
@@ -16,19 +16,38 @@ const OF_VAULT: [&str; 6] = [
 ];
 const TRACE: &str = "bt-trace-id";
 /// Headers of an answer that would speak for the vault: where else it can be reached, what browsers
-/// keep or report for its origin, and whose answer it is.
-const OF_ANSWERS: [&str; 11] = [
+/// and caches keep or report for its origin, and whose answer it is. Those of the destination have
+/// passed a list of what is allowed before; these are for the transforms of a proxy.
+const OF_ANSWERS: [&str; 19] = [
     "alt-svc",
     "bt-proxy-destination-status",
+    "cache-control",
     "clear-site-data",
+    "content-security-policy",
+    "link",
     "nel",
+    "refresh",
     "report-to",
     "reporting-endpoints",
     "service-worker-allowed",
     "set-cookie",
     "set-cookie2",
+    "sourcemap",
     "strict-transport-security",
+    "www-authenticate",
+    "x-content-type-options",
+    "x-sourcemap",
     TRACE,
+];
+/// Families that reverse proxies and caches act on.
+const OF_SERVERS: [&str; 7] = [
+    "access-control-",
+    "cdn-",
+    "surrogate-",
+    "x-accel-",
+    "x-lighttpd-",
+    "x-litespeed-",
+    "x-sendfile",
 ];
 
 /// The caller's headers without those for the vault and for the connection, and the trace id.
@@ -59,8 +78,8 @@ fn is_for_destination(name: &str) -> bool {
         && !hyphenated.starts_with("x-fern-")
 }
 
-/// The destination's headers without those of its connection and without those that are the
-/// vault's to say. A page among the answers gets an origin of its own: otherwise a script in it
+/// The headers of the answer without those of its connection and without those that are the vault's
+/// to say. A page among the answers gets an origin of its own: otherwise a script in it
 /// would run with the origin of the vault.
 pub(in crate::http) fn for_caller(headers: &[(String, Secret<Vec<u8>>)]) -> HeaderMap {
     let connection = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("connection"));
@@ -70,7 +89,7 @@ pub(in crate::http) fn for_caller(headers: &[(String, Secret<Vec<u8>>)]) -> Head
         let name = name.to_ascii_lowercase();
         let is_own = is_of_connection(name.as_str())
             || OF_ANSWERS.contains(&name.as_str())
-            || name.starts_with("access-control-")
+            || OF_SERVERS.iter().any(|family| name.starts_with(family))
             || listed.contains(&name);
         if is_own {
             continue;
@@ -82,13 +101,6 @@ pub(in crate::http) fn for_caller(headers: &[(String, Secret<Vec<u8>>)]) -> Head
     }
     passed.append("content-security-policy", HeaderValue::from_static("sandbox"));
     passed
-}
-
-/// The names that a `Connection` header lists, in lower case: they too are of the connection.
-fn listed<'v>(values: impl Iterator<Item = &'v [u8]>) -> Vec<String> {
-    let texts = values.filter_map(|value| std::str::from_utf8(value).ok());
-    let names = texts.flat_map(|text| text.split(',')).map(|name| name.trim().to_ascii_lowercase());
-    names.filter(|name| !name.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -184,6 +196,10 @@ mod tests {
             ("Clear-Site-Data", "\"*\""),
             ("NEL", "{}"),
             ("Report-To", "{}"),
+            ("X-Accel-Redirect", "/tokens/id"),
+            ("CDN-Cache-Control", "max-age=9"),
+            ("X-Content-Type-Options", "none"),
+            ("Cache-Control", "public"),
             ("X-RateLimit-Limit", "9"),
             ("X-Bad", "a\nb"),
         ];

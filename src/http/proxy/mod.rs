@@ -15,11 +15,14 @@ use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
 
-use crate::app::{Caller, ChosenProxy, Error, OutboundResponse, ProxyCall};
+use crate::app::{
+    Caller, ChosenProxy, Error, OutboundFailure, OutboundResponse, ProxyCall, ProxyFailure,
+};
 use crate::bounds::{PROXY_BODY_BYTES_MAX, PROXY_BODY_COPIES};
+use crate::domain::shares::Claimant;
 use crate::http::body;
-use crate::http::exchange::counted;
-use crate::http::pipeline::{RequestSummary, key_of};
+use crate::http::origin;
+use crate::http::pipeline::RequestSummary;
 use crate::http::problem::Problem;
 use crate::http::proxy::failure::ProxyProblem;
 use crate::http::reply::RequestContext;
@@ -27,7 +30,7 @@ use crate::http::route::{self, PROXY_PERMISSIONS};
 use crate::http::state::Http;
 use crate::http::wire::query::{PlusSign, decode};
 use crate::http::wire::token;
-use crate::limits::{self, KeyHash, ProxyKind, ProxyRequest};
+use crate::limits::{KeyHash, Operation, ProxyKind, ProxyRequest};
 use crate::secret::{Secret, SecretBody};
 
 /// The name of the header, and of a parameter of the query that does the same.
@@ -38,6 +41,11 @@ const NO_SUCH_PROXY: &str = "There is no proxy with this key.";
 const DESTINATION_STATUS: HeaderName = HeaderName::from_static("bt-proxy-destination-status");
 const NO_PROXY: &str =
     "The request names no proxy: it needs the header BT-PROXY-KEY or BT-PROXY-URL.";
+/// A request that a browser makes for an element of a page, such as a script or a frame. The answer
+/// would become a part of that page with the origin of the vault.
+const OF_ELEMENT: &str = "Calls through proxies are made by programs: a page calls them by fetch, not \
+                          as the source of a script, a frame, an image or a form.";
+const NO_MEMORY: &str = "this server has no memory left for it";
 const MISSING_PERMISSION: &str = "Missing permission: token:use or proxy:invoke";
 
 impl Http {
@@ -74,19 +82,27 @@ impl Http {
         address: IpAddr,
         summary: &mut RequestSummary,
     ) -> Result<Response<SecretBody>, ProxyProblem> {
+        let is_fetch = |purpose: &HeaderValue| purpose.as_bytes() == b"empty";
+        if !parts.headers.get_all("sec-fetch-dest").iter().all(is_fetch) {
+            body::drain(body).await;
+            return Err(Problem::new(403, OF_ELEMENT).into());
+        }
         let choice = Choice::of(parts);
-        let admitted = match self.admit_call(&choice, parts, address, summary) {
+        let (caller, claimant) = match self.admit_call(&choice, parts, address, summary) {
             Ok(admitted) => admitted,
             Err(problem) => {
                 body::drain(body).await;
                 return Err(problem);
             }
         };
-        let (body, mut share) = body::read(body, PROXY_BODY_BYTES_MAX, &self.bodies).await?;
+        let share = self.bodies.share(claimant);
+        let (body, mut share) = body::read(body, PROXY_BODY_BYTES_MAX, share).await?;
         let memory = body.expose().len().saturating_mul(PROXY_BODY_COPIES);
         share.grow_to(memory).map_err(Problem::from)?;
         // The body may have taken half a minute, in which keys and proxies may have changed.
-        let Admitted { caller, proxy } = self.admit_again(&choice, admitted)?;
+        let (caller, proxy) = self.admit_again(&choice, caller)?;
+        // A caller that is refused later would repeat a call that the destination has got.
+        self.answers.require_room(claimant)?;
         let call = call_of(context, parts, body);
         let (calls, caller) = (self.app.proxies(), caller.as_deref());
         let answer = match (proxy, choice, caller) {
@@ -100,17 +116,19 @@ impl Http {
         };
         // The request and its share are gone by now; the answer has a budget of its own.
         drop(share);
-        Ok(self.answers.try_hold(passed_on(context, answer))?)
+        let held = self.answers.try_hold(claimant, passed_on(context, answer));
+        held.map_err(|_full| ProxyFailure::from(OutboundFailure::Broken(NO_MEMORY)).into())
     }
 
-    /// Makes the checks that come before the body is read.
+    /// Makes the checks that come before the body is read. There is no caller if the proxy needs
+    /// no API key.
     fn admit_call(
         &self,
         choice: &Choice,
         parts: &Parts,
         address: IpAddr,
         summary: &mut RequestSummary,
-    ) -> Result<Admitted, ProxyProblem> {
+    ) -> Result<(Option<Arc<Caller>>, Claimant), ProxyProblem> {
         let proxy = self.chosen(choice)?;
         if let Some(proxy) = proxy.as_ref().filter(|proxy| !proxy.requires_key()) {
             summary.caller = proxy.application.as_ref().map(Arc::clone);
@@ -123,27 +141,25 @@ impl Http {
             let admitted = self.limiter.admit_proxy(&request, self.app.now());
             admitted.map_err(|refusal| self.limited(refusal))?;
             self.app.require_space_for_audit()?;
-            return Ok(Admitted { caller: None, proxy: None });
+            return Ok((None, Claimant::Stranger { address, tenant: Some(proxy.tenant()) }));
         }
         // An unknown proxy is answered as one that needs a key, until there is a key.
-        let key = key_of(&parts.headers).ok_or(Error::Unauthenticated)?;
-        let caller = self.app.access().authenticate(&key)?;
-        summary.caller = Some(Arc::clone(&caller));
-        let request = counted(&caller, address, limits::Operation::Other);
-        let admitted = self.limiter.admit(&request, self.app.now());
-        admitted.map_err(|refusal| self.limited(refusal))?;
-        require_permission(&caller)?;
-        self.app.require_space_for_audit()?;
-        Ok(Admitted { caller: Some(caller), proxy: None })
+        let caller =
+            self.admit_caller(parts, address, Operation::Other, summary, require_permission)?;
+        let claimant = origin::claimant(Some(&caller), address);
+        Ok((Some(caller), claimant))
     }
 
     /// Looks everything up again after the body, and chooses the proxy.
-    fn admit_again(&self, choice: &Choice, admitted: Admitted) -> Result<Admitted, ProxyProblem> {
+    fn admit_again(
+        &self,
+        choice: &Choice,
+        caller: Option<Arc<Caller>>,
+    ) -> Result<(Option<Arc<Caller>>, Option<ChosenProxy>), ProxyProblem> {
         let proxy = self.chosen(choice)?;
-        let Some(caller) = admitted.caller else {
+        let Some(caller) = caller else {
             let free = proxy.filter(|proxy| !proxy.requires_key());
-            let free = free.ok_or(Error::Unauthenticated)?;
-            return Ok(Admitted { caller: None, proxy: Some(free) });
+            return Ok((None, Some(free.ok_or(Error::Unauthenticated)?)));
         };
         let caller = self.app.access().authenticate_again(&caller)?;
         require_permission(&caller)?;
@@ -154,7 +170,7 @@ impl Http {
         if proxy.as_ref().is_some_and(|proxy| proxy.tenant() != caller.tenant.id) {
             return Err(Problem::new(404, NO_SUCH_PROXY).into());
         }
-        Ok(Admitted { caller: Some(caller), proxy })
+        Ok((Some(caller), proxy))
     }
 
     fn chosen(&self, choice: &Choice) -> Result<Option<ChosenProxy>, Error> {
@@ -171,13 +187,6 @@ enum Choice {
     Key(String),
     Nothing,
     Url(String),
-}
-
-/// A call that has passed its checks. `proxy` is set after the body was read.
-struct Admitted {
-    /// `None` if the proxy needs no API key.
-    caller: Option<Arc<Caller>>,
-    proxy: Option<ChosenProxy>,
 }
 
 impl Choice {
@@ -203,10 +212,10 @@ impl Choice {
     }
 }
 
-fn require_permission(caller: &Caller) -> Result<(), Problem> {
+fn require_permission(caller: &Caller) -> Result<(), ProxyProblem> {
     caller
         .require_one_somewhere(PROXY_PERMISSIONS)
-        .map_err(|_lacks| Problem::new(403, MISSING_PERMISSION))
+        .map_err(|_lacks| Problem::new(403, MISSING_PERMISSION).into())
 }
 
 fn call_of(context: &RequestContext, parts: &Parts, body: Secret<Vec<u8>>) -> ProxyCall {

@@ -1,7 +1,6 @@
 //! From method and path to the function that answers. [`ROUTES`] is the whole interface: a request
 //! that matches no row is refused, and the authorization test walks every row.
 
-pub(in crate::http) mod path;
 mod table;
 
 use hyper::Method;
@@ -12,13 +11,18 @@ use crate::http::exchange::OperationCall;
 use crate::http::front::{Asset, Folder};
 use crate::http::operations::results::ResultsFunction;
 use crate::http::pages::PageCall;
+use crate::http::path::PathReader;
 use crate::http::probes::{OperatorFunction, ProbeFunction};
 use crate::http::problem::Problem;
 use crate::http::request_counts::Requests;
-use crate::http::route::path::PathReader;
+use crate::http::schema::Schema;
 use crate::limits;
 
-pub use table::{PROXY_PATH, RESULTS_PATH, ROUTES};
+pub use crate::domain::proxy::PROXY_PATH;
+pub use table::{RESULTS_PATH, ROUTES};
+
+/// The name of a parameter of a path, and its description in the API document.
+pub(in crate::http) type PathParameterRow = (&'static str, fn() -> Schema);
 
 /// One row of the routing table.
 #[derive(Debug)]
@@ -28,6 +32,8 @@ pub struct Route {
     pub methods: &'static [Method],
     /// Names in braces stand for parameters. `*` is every path.
     pub path: &'static str,
+    /// The parameters of the path.
+    pub(in crate::http) parameters: &'static [PathParameterRow],
     pub(in crate::http) presence: Presence,
     pub body: BodyKind,
     pub(in crate::http) handler: Handler,

@@ -15,20 +15,18 @@ use crate::http::operations::{
     tenants, webhooks,
 };
 use crate::http::pages::{PageCall, PageContent, PageRequest};
+use crate::http::path::{
+    AnyApplication, FormulaName, PathParameter, PathReader, SessionName, TemplateName,
+    TokenIntentName, TokenName, VisitedSession,
+};
 use crate::http::probes;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
-use crate::http::route::path::{
-    AnyApplication, FormulaName, PathReader, SessionName, TemplateName, TokenIntentName, TokenName,
-    VisitedSession,
-};
 use crate::http::route::{
-    BodyKind, Handler, Idempotency, OperationRoute, PageRoute, Presence, Route, Successor,
+    BodyKind, Handler, Idempotency, OperationRoute, PROXY_PATH, PageRoute, Presence, Route,
+    Successor,
 };
 use crate::limits;
-
-/// Calls through proxies, on this path and on every path below it.
-pub const PROXY_PATH: &str = "/proxy";
 
 /// Directory servers send results of challenges here.
 pub const RESULTS_PATH: &str = "/3ds/results";
@@ -54,6 +52,9 @@ macro_rules! operation {
             name: stringify!($name),
             methods: &[$(Method::$method),+],
             path: concat!($($literal $(, "{", stringify!($parameter), "}")?),+),
+            parameters: &[
+                $($((stringify!($parameter), <$kind as PathParameter>::schema),)?)+
+            ],
             presence: presence!($($group)?),
             body: BodyKind::$body,
             handler: Handler::Operation(OperationRoute {
@@ -98,6 +99,9 @@ macro_rules! page {
             name: stringify!($name),
             methods: &[Method::$method],
             path: concat!($($literal $(, "{", stringify!($parameter), "}")?),+),
+            parameters: &[
+                $($((stringify!($parameter), <$kind as PathParameter>::schema),)?)+
+            ],
             presence: Presence::$presence,
             body: BodyKind::Form,
             handler: Handler::Page(PageRoute {
@@ -125,6 +129,7 @@ macro_rules! probe {
             name: stringify!($name),
             methods: &[Method::GET, Method::HEAD],
             path: $path,
+            parameters: &[],
             presence: Presence::All,
             body: BodyKind::Nothing,
             handler: Handler::$handler(|of, request| $function(of, request).into_probed()),
@@ -139,6 +144,7 @@ macro_rules! asset {
             name: stringify!($name),
             methods: &[Method::GET, Method::HEAD],
             path: $path,
+            parameters: &[],
             presence: presence!($($group)+),
             body: BodyKind::Nothing,
             handler: Handler::Asset(&$asset),
@@ -153,6 +159,7 @@ macro_rules! folder {
             name: stringify!($name),
             methods: &[Method::GET, Method::HEAD],
             path: concat!($path, "{file}"),
+            parameters: &[],
             presence: presence!($($group)+),
             body: BodyKind::Nothing,
             handler: Handler::Folder(&$folder),
@@ -270,7 +277,7 @@ pub static ROUTES: &[Route] = &[
     operation!(ConsoleRulesPreview POST "/console/data/rules-preview" [ApplicationRead] Json Ignored Other on Console => with console::preview_rules()),
     operation!(ConsoleThreedsSessions GET "/console/data/3ds-sessions" [LogRead] Nothing Ignored Other on Console => with console::list_threeds_sessions().await),
     operation!(ConsoleWebhooks GET "/console/data/webhooks" [WebhooksRead] Nothing Ignored Other on Console => with console::list_webhooks()),
-    Route { name: "InvokeProxy", methods: &[Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE], path: PROXY_PATH, presence: Presence::All, body: BodyKind::Raw, handler: Handler::Proxy },
+    Route { name: "InvokeProxy", methods: &[Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE], path: PROXY_PATH, parameters: &[], presence: Presence::All, body: BodyKind::Raw, handler: Handler::Proxy },
     page!(MethodPage GET "/pages/method.html" All => method_page()),
     page!(ChallengePage GET "/pages/challenge.html" All => challenge_page()),
     page!(MethodNotification POST "/3ds/sessions/" {id: VisitedSession} "/method-notification" All => method_notification(id).await),
@@ -298,12 +305,12 @@ pub static ROUTES: &[Route] = &[
     probe!(Probe Healthz "/healthz" => probes::healthz),
     probe!(Probe Readyz "/readyz" => probes::readyz),
     probe!(Probe Ping "/ping" => probes::ping),
-    Route { name: "Preflight", methods: &[Method::OPTIONS], path: "*", presence: Presence::All, body: BodyKind::Nothing, handler: Handler::Preflight },
+    Route { name: "Preflight", methods: &[Method::OPTIONS], path: "*", parameters: &[], presence: Presence::All, body: BodyKind::Nothing, handler: Handler::Preflight },
     probe!(Operator Healthz "/healthz" => probes::operator_healthz),
     probe!(Operator Readyz "/readyz" => probes::operator_readyz),
     probe!(Operator Metrics "/metrics" => probes::operator_metrics),
     probe!(Operator Status "/status" => probes::operator_status),
-    Route { name: "ThreedsResults", methods: &[Method::POST], path: RESULTS_PATH, presence: Presence::All, body: BodyKind::Message, handler: Handler::Results(results::take_message) },
+    Route { name: "ThreedsResults", methods: &[Method::POST], path: RESULTS_PATH, parameters: &[], presence: Presence::All, body: BodyKind::Message, handler: Handler::Results(results::take_message) },
 ];
 
 /// The result of a function, in the one form that the pipeline takes from functions of its kind.

@@ -62,12 +62,8 @@ pub(crate) fn parse_update(
 }
 
 pub(super) fn kind(fields: &mut Fields<'_>) -> Option<ApplicationKind> {
-    let text = fields.required_text("type")?;
-    let kind = ApplicationKind::parse(text);
-    if kind.is_none() {
-        fields.wrong("type", "The type must be private, public or management.");
-    }
-    kind
+    let message = "The type must be private, public or management.";
+    fields.required("type", ApplicationKind::parse, message)
 }
 
 /// `None` if the body does not have them.
@@ -145,10 +141,8 @@ fn rule(fields: &mut Fields<'_>, holder: Holder) -> Option<AccessRule> {
     if priority.is_none_or(|priority| priority == 0) {
         fields.wrong("priority", "The priority is a whole number from 1.");
     }
-    let transform = fields.required_text("transform").map(Transform::parse);
-    if transform == Some(None) {
-        fields.wrong("transform", "The transform must be redact, mask or reveal.");
-    }
+    let message = "The transform must be redact, mask or reveal.";
+    let transform = fields.required("transform", Transform::parse, message);
     let description = fields.text("description");
     if description.is_some_and(|text| text.chars().count() > DESCRIPTION_CHARS_MAX) {
         let message = format!("The description has at most {DESCRIPTION_CHARS_MAX} characters.");
@@ -166,7 +160,7 @@ fn rule(fields: &mut Fields<'_>, holder: Holder) -> Option<AccessRule> {
         priority: priority?,
         container,
         conditions,
-        transform: transform.flatten()?,
+        transform: transform?,
         permissions,
     })
 }

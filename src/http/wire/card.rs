@@ -13,16 +13,12 @@ pub(crate) fn write(object: &mut Object, name: &str, card: &CardDetails) {
         if !card.additional.is_empty() {
             object.objects("additional", &card.additional, write_additional);
         }
-        nullable(object, "authentication", card.authentication.map(Authentication::as_str));
+        object.nullable_text("authentication", card.authentication.map(Authentication::as_str));
         object.text("bin", &card.bin);
-        nullable(object, "brand", card.brand.map(Brand::as_str));
-        if let Some(month) = card.expiration_month {
-            object.number("expiration_month", month);
-        }
-        if let Some(year) = card.expiration_year {
-            object.number("expiration_year", year);
-        }
-        nullable(object, "funding", card.funding.map(Funding::as_str));
+        object.nullable_text("brand", card.brand.map(Brand::as_str));
+        object.optional_number("expiration_month", card.expiration_month);
+        object.optional_number("expiration_year", card.expiration_year);
+        object.nullable_text("funding", card.funding.map(Funding::as_str));
         write_issuer(object, card.issuer.as_deref(), card.issuer_country);
         if let Some(country) = card.issuer_country {
             object.object("issuer_country", |object| {
@@ -55,13 +51,6 @@ fn write_issuer(object: &mut Object, name: Option<&str>, country: Option<Country
         object.optional_text("country", country.map(Country::alpha2));
         object.optional_text("name", name);
     });
-}
-
-fn nullable(object: &mut Object, name: &str, value: Option<&str>) {
-    match value {
-        Some(value) => object.text(name, value),
-        None => object.json(name, "null"),
-    }
 }
 
 #[cfg(test)]

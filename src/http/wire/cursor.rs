@@ -33,7 +33,7 @@ pub(crate) fn render_page(
 ) -> Secret<Vec<u8>> {
     let mut object = Object::new();
     object.object("pagination", |pagination| {
-        pagination.number("page_size", u64::try_from(size).unwrap_or(u64::MAX));
+        pagination.count("page_size", size);
         pagination.optional_text("next", next.map(render).as_deref());
     });
     object.list("data", items);

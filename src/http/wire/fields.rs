@@ -42,10 +42,38 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn required_text(&mut self, name: &str) -> Option<&'a str> {
+        self.require(name);
+        self.text(name)
+    }
+
+    fn require(&mut self, name: &str) {
         if self.value(name).is_none() {
             self.wrong(name, format!("The {name} is required."));
         }
-        self.text(name)
+    }
+
+    /// A text that `parse` takes.
+    pub(crate) fn parsed<T>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+        message: &str,
+    ) -> Option<T> {
+        let parsed = parse(self.text(name)?);
+        if parsed.is_none() {
+            self.wrong(name, message);
+        }
+        parsed
+    }
+
+    pub(crate) fn required<T>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+        message: &str,
+    ) -> Option<T> {
+        self.require(name);
+        self.parsed(name, parse, message)
     }
 
     /// A required text of 1 to `max` characters.

@@ -75,6 +75,34 @@ impl Object {
         self.json(name, if value { "true" } else { "false" });
     }
 
+    pub(crate) fn optional_flag(&mut self, name: &str, value: Option<bool>) {
+        if let Some(value) = value {
+            self.flag(name, value);
+        }
+    }
+
+    pub(crate) fn optional_number(
+        &mut self,
+        name: &str,
+        value: Option<impl Into<serde_json::Number>>,
+    ) {
+        if let Some(value) = value {
+            self.number(name, value);
+        }
+    }
+
+    pub(crate) fn count(&mut self, name: &str, value: usize) {
+        self.number(name, u64::try_from(value).unwrap_or(u64::MAX));
+    }
+
+    /// `null` if there is no text.
+    pub(crate) fn nullable_text(&mut self, name: &str, value: Option<&str>) {
+        match value {
+            Some(value) => self.text(name, value),
+            None => self.json(name, "null"),
+        }
+    }
+
     /// A value that is JSON text already.
     pub(crate) fn json(&mut self, name: &str, json: &str) {
         self.name(name);

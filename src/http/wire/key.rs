@@ -19,7 +19,7 @@ pub(crate) fn answer(new: &NewKey) -> RememberedAnswer {
 /// Makes a new key a subject of an answer.
 pub(crate) fn name(answer: &mut RememberedAnswer, new: &NewKey) -> usize {
     let ApiKey { application, id, .. } = new.key;
-    answer.subject(SubjectId::ApiKey { application, id }, Some(&new.answer_seed), &[])
+    answer.subject(SubjectId::ApiKey { application, id }, &new.answer_seed, &[])
 }
 
 pub(crate) fn render(key: &ApiKey) -> Secret<Vec<u8>> {

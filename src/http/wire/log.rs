@@ -62,11 +62,10 @@ pub(crate) fn render_page(
     page: &LogPage,
 ) -> Secret<Vec<u8>> {
     let items: Vec<_> = page.entries.iter().map(|(id, entry)| render(tenant, *id, entry)).collect();
-    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     let mut object = Object::new();
     object.object("pagination", |pagination| {
-        pagination.number("page_number", count(request.page.number));
-        pagination.number("page_size", count(request.page.size));
+        pagination.count("page_number", request.page.number);
+        pagination.count("page_size", request.page.size);
         pagination.optional_text("next", page.next.as_deref().map(cursor::render).as_deref());
     });
     object.list("data", &items);

@@ -46,13 +46,12 @@ impl OffsetPage {
     }
 
     pub(crate) fn render(self, total: usize, items: &[Secret<Vec<u8>>]) -> Secret<Vec<u8>> {
-        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
         let mut object = Object::new();
         object.object("pagination", |pagination| {
-            pagination.number("total_items", count(total));
-            pagination.number("page_number", count(self.number));
-            pagination.number("page_size", count(self.size));
-            pagination.number("total_pages", count(total.div_ceil(self.size.max(1))));
+            pagination.count("total_items", total);
+            pagination.count("page_number", self.number);
+            pagination.count("page_size", self.size);
+            pagination.count("total_pages", total.div_ceil(self.size.max(1)));
         });
         object.list("data", items);
         object.close()

@@ -11,19 +11,14 @@ use crate::http::wire::json::Object;
 pub(super) fn parse(fields: &mut Fields<'_>) -> (Option<Vec<Container>>, Option<Privacy>) {
     let Some(value) = fields.value("privacy") else { return (None, None) };
     let mut inner = Fields::at(value, fields.path_of("privacy"));
-    let classification = inner.text("classification").map(Privacy::parse_classification);
-    if classification == Some(None) {
-        inner.wrong("classification", "It is general, bank, pci or pii.");
-    }
-    let impact_level = inner.text("impact_level").map(Privacy::parse_impact_level);
-    if impact_level == Some(None) {
-        inner.wrong("impact_level", "It is low, moderate or high.");
-    }
+    let parse = Privacy::parse_classification;
+    let classification = inner.parsed("classification", parse, "It is general, bank, pci or pii.");
+    let parse = Privacy::parse_impact_level;
+    let impact_level = inner.parsed("impact_level", parse, "It is low, moderate or high.");
     if !inner.mistakes.is_empty() {
         fields.mistakes.append(inner.mistakes);
         return (Some(Vec::new()), None);
     }
-    let (classification, impact_level) = (classification.flatten(), impact_level.flatten());
     (None, Some(Privacy { classification, impact_level }))
 }
 

@@ -121,27 +121,19 @@ fn settings_value(proxy: &Proxy) -> Value {
 }
 
 fn destination(fields: &mut Fields<'_>) -> Option<Destination> {
-    let text = fields.required_text("destination_url")?;
-    let parsed = Destination::parse(text);
-    if parsed.is_none() {
-        let message = format!(
-            "The destination is https://, a host, and optionally a port, a path and a query, with \
-             at most {PROXY_URL_CHARS_MAX} characters."
-        );
-        fields.wrong("destination_url", message);
-    }
-    parsed
+    let message = format!(
+        "The destination is https://, a host, and optionally a port, a path and a query, with at \
+         most {PROXY_URL_CHARS_MAX} characters."
+    );
+    fields.required("destination_url", Destination::parse, &message)
 }
 
 fn application(fields: &mut Fields<'_>) -> Option<ApplicationId> {
     let value = fields.value("application")?;
     let mut inner = Fields::at(value, String::from("application"));
-    let id = inner.required_text("id").map(ApplicationId::parse);
-    if id == Some(None) {
-        inner.wrong("id", NO_APPLICATION);
-    }
+    let id = inner.required("id", ApplicationId::parse, NO_APPLICATION);
     fields.mistakes.append(inner.mistakes);
-    id.flatten()
+    id
 }
 
 fn configuration(fields: &mut Fields<'_>) -> Configuration {
@@ -212,7 +204,7 @@ pub(crate) fn parse_query(query: &Query) -> Result<(ProxyQuery, OffsetPage), Mis
 /// The answer to a write. A repetition shows the key and the settings only while the proxy exists.
 pub(crate) fn answer(proxy: &Proxy, status: AnswerStatus) -> RememberedAnswer {
     let mut answer = RememberedAnswer::empty(status);
-    let subject = answer.subject(SubjectId::Proxy(proxy.id), Some(&proxy.answer_seed), &[]);
+    let subject = answer.subject(SubjectId::Proxy(proxy.id), &proxy.answer_seed, &[]);
     render_members(proxy, Some(subject)).close_into(&mut answer);
     answer
 }

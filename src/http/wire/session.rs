@@ -67,16 +67,12 @@ pub(super) fn scope(fields: &mut Fields<'_>) -> Option<(Container, Vec<Condition
 }
 
 fn condition(fields: &mut Fields<'_>) -> Option<Condition> {
-    let attribute = fields.required_text("attribute").map(Attribute::parse);
-    if attribute == Some(None) {
-        fields.wrong("attribute", "The attribute must be id or container.");
-    }
-    let operator = fields.required_text("operator").map(Operator::parse);
-    if operator == Some(None) {
-        fields.wrong("operator", "The operator must be equals or starts_with.");
-    }
+    let message = "The attribute must be id or container.";
+    let attribute = fields.required("attribute", Attribute::parse, message);
+    let message = "The operator must be equals or starts_with.";
+    let operator = fields.required("operator", Operator::parse, message);
     let value = fields.required_text("value")?;
-    let (attribute, operator) = (attribute??, operator??);
+    let (attribute, operator) = (attribute?, operator?);
     let value = match attribute {
         Attribute::Id => Some(String::from(value))
             .filter(|id| (1..=TOKEN_NAME_CHARS_MAX).contains(&id.chars().count())),

@@ -111,12 +111,7 @@ pub(crate) fn parse_patch(body: &Value) -> TokenPatch {
 }
 
 fn kind(fields: &mut Fields<'_>) -> Option<TokenType> {
-    let text = fields.required_text("type")?;
-    let kind = TokenType::parse(text);
-    if kind.is_none() {
-        fields.wrong("type", "There is no such token type.");
-    }
-    kind
+    fields.required("type", TokenType::parse, "There is no such token type.")
 }
 
 pub(crate) fn containers(fields: &mut Fields<'_>) -> Option<Vec<Container>> {
@@ -213,7 +208,7 @@ pub(crate) fn name(
     let containers = token.containers.clone();
     answer.disclose(Disclosure { right, value, containers, exposure });
     let name = token.name.as_ref().map(|name| String::from(name.as_str()));
-    let (id, seed) = (SubjectId::Token { id: token.id, name }, token.answer_seed.as_ref());
+    let (id, seed) = (SubjectId::Token { id: token.id, name }, &token.answer_seed);
     answer.subject(id, seed, &token.containers)
 }
 

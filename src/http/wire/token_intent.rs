@@ -11,7 +11,7 @@ pub(crate) fn answer(shown: &TokenIntentView) -> RememberedAnswer {
     let mut answer = RememberedAnswer::empty(AnswerStatus::Created);
     let intent = &shown.intent;
     let id = SubjectId::TokenIntent(intent.id);
-    let subject = answer.subject(id, intent.answer_seed.as_ref(), &[]);
+    let subject = answer.subject(id, &intent.answer_seed, &[]);
     render_members(shown, subject).close_into(&mut answer);
     answer.at(format!("/token-intents/{}", intent.id))
 }

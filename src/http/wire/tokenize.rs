@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::app::{Part, Piece, Place, TokenOrigin, TokenizeDraft, TokenizeOutcome, leaf};
+use crate::app::{Part, Piece, Replacement, TokenOrigin, TokenizeDraft, TokenizeOutcome, leaf};
 use crate::bounds::BULK_TOKENS_MAX;
 use crate::domain::access::Transform;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right};
@@ -26,7 +26,7 @@ fn gather(value: &Value, path: &str, drafts: &mut Vec<Part>) {
     match value {
         Value::Object(members) if is_token_request(members) => {
             let path = String::from(path);
-            drafts.push(Part { draft: token::parse_draft(value), place: Place::Token, path });
+            drafts.push(Part { draft: token::parse_draft(value), place: Replacement::Token, path });
         }
         Value::Object(members) => {
             for (name, member) in members {
@@ -41,7 +41,11 @@ fn gather(value: &Value, path: &str, drafts: &mut Vec<Part>) {
         // There is nothing in `null` to keep.
         Value::Null => (),
         Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            drafts.push(Part { draft: leaf(value), place: Place::Id, path: String::from(path) });
+            drafts.push(Part {
+                draft: leaf(value),
+                place: Replacement::Id,
+                path: String::from(path),
+            });
         }
     }
 }
@@ -113,11 +117,11 @@ impl Filler<'_> {
         };
         let Some(written) = written else { return };
         match place {
-            Place::Id => {
+            Replacement::Id => {
                 token::name(&mut self.answer, written, Right::Create, AN_ID);
                 self.out.json(&Value::from(written.shown.token.public_id()));
             }
-            Place::Token => {
+            Replacement::Token => {
                 self.flush();
                 token::write(&mut self.answer, written, origin, Right::Create);
             }
@@ -146,12 +150,12 @@ mod tests {
 
     use super::*;
 
-    fn paths(body: &Value) -> Vec<(String, Place)> {
+    fn paths(body: &Value) -> Vec<(String, Replacement)> {
         parse(body).drafts.into_iter().map(|part| (part.path, part.place)).collect()
     }
 
     #[track_caller]
-    fn check(body: &Value, expected: &[(&str, Place)]) {
+    fn check(body: &Value, expected: &[(&str, Replacement)]) {
         let expected: Vec<_> =
             expected.iter().map(|(path, place)| (String::from(*path), *place)).collect();
         assert_eq!(paths(body), expected);
@@ -161,12 +165,16 @@ mod tests {
     fn values_and_token_requests_are_found_where_they_stand() {
         let request = json!({"type": "token", "data": {"not": "a part"}});
         check(&json!(null), &[]);
-        check(&json!(7), &[("$", Place::Id)]);
-        check(&request, &[("$", Place::Token)]);
-        check(&json!({"token_intent_id": "x"}), &[("$", Place::Token)]);
+        check(&json!(7), &[("$", Replacement::Id)]);
+        check(&request, &[("$", Replacement::Token)]);
+        check(&json!({"token_intent_id": "x"}), &[("$", Replacement::Token)]);
         check(
             &json!({"a": [request, true, null], "b": {"data": "x"}}),
-            &[("$.a[0]", Place::Token), ("$.a[1]", Place::Id), ("$.b.data", Place::Id)],
+            &[
+                ("$.a[0]", Replacement::Token),
+                ("$.a[1]", Replacement::Id),
+                ("$.b.data", Replacement::Id),
+            ],
         );
     }
 

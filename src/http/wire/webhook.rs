@@ -25,14 +25,10 @@ pub(crate) fn parse_draft(body: &Value) -> Result<WebhookDraft, Mistakes> {
 pub(crate) fn parse_change(body: &Value) -> Result<WebhookChange, Mistakes> {
     let mut fields = Fields::of_body(body);
     let draft = draft(&mut fields);
-    let status = fields.text("status").map(WebhookStatus::parse);
-    if status == Some(None) {
-        fields.wrong("status", "The status must be enabled or disabled.");
-    }
+    let message = "The status must be enabled or disabled.";
+    let status = fields.parsed("status", WebhookStatus::parse, message);
     match draft {
-        Some(draft) if fields.mistakes.is_empty() => {
-            Ok(WebhookChange { draft, status: status.flatten() })
-        }
+        Some(draft) if fields.mistakes.is_empty() => Ok(WebhookChange { draft, status }),
         Some(_) | None => Err(fields.mistakes),
     }
 }

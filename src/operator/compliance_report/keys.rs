@@ -63,7 +63,7 @@ pub(super) fn chapter(
     let row = |key: &ListedKey| {
         vec![
             owner(key),
-            String::from(key.purpose.map_or("other", crate::app::KeyPurpose::name)),
+            String::from(key.purpose.map_or("other", crate::app::KeyPurpose::as_str)),
             key.number.to_string(),
             String::from(key.state.name()),
             key.made_at.map_or_else(|| String::from("unknown"), |at| span(now.since(at))),

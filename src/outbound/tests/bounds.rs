@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::bounds::{
-    NAMES_KEPT_MAX, OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_HEADERS_COUNT_MAX,
-    OUTBOUND_IDLE_PER_DESTINATION_MAX, OUTBOUND_STREAMS_MAX, OUTBOUND_TENANT_ANSWERS_BYTES_MAX,
+    NAMES_KEPT_MAX, OUTBOUND_ANSWER_FRAMES_FREE, OUTBOUND_HEADER_BYTES_MAX,
+    OUTBOUND_HEADERS_COUNT_MAX, OUTBOUND_IDLE_PER_DESTINATION_MAX, OUTBOUND_STREAMS_MAX,
+    OUTBOUND_TENANT_ANSWERS_BYTES_MAX,
 };
 use crate::waiting::wait_until;
 
@@ -29,30 +30,27 @@ async fn an_answer_that_is_too_large_is_broken() {
 
 #[tokio::test]
 async fn the_memory_of_all_answers_is_bounded() {
-    let ca = Ca::new();
-    let server = Server::start(&ca, HTTP1, None, |_| Act::Write(ok(&"x".repeat(100_000)))).await;
-    let scene = client(&ca);
+    let (server, scene) = serving(HTTP1, |_| Act::Write(ok(&"x".repeat(100_000)))).await;
     assert_eq!(scene.ask(server.port).await.unwrap().len(), 100_000);
-    let all = scene.client.budget.available_permits();
+    let all = scene.client.budget.all.available_permits();
     let held =
-        scene.client.budget.acquire_many(u32::try_from(all - 50_000).unwrap()).await.unwrap();
+        scene.client.budget.all.acquire_many(u32::try_from(all - 50_000).unwrap()).await.unwrap();
     let failed = scene.ask(server.port).await.unwrap_err();
     assert_eq!(failed, OutboundFailure::Broken("no memory is left for the answer"));
     drop(held);
     assert_eq!(scene.ask(server.port).await.unwrap().len(), 100_000);
-    assert_eq!(scene.client.budget.available_permits(), all);
+    assert_eq!(scene.client.budget.all.available_permits(), all);
 }
 
 #[tokio::test]
 async fn one_tenant_takes_only_its_share_of_the_memory_of_answers() {
-    let ca = Ca::new();
     let large = ok(&"x".repeat(OUTBOUND_TENANT_ANSWERS_BYTES_MAX + 100_000));
-    let server = Server::start(&ca, HTTP1, None, move |_| Act::Write(large.clone())).await;
+    let (server, scene) = serving(HTTP1, move |_| Act::Write(large.clone())).await;
     let sent = OutboundRequest {
         response_bytes_max: 2 * OUTBOUND_TENANT_ANSWERS_BYTES_MAX,
         ..request(server.port, "/")
     };
-    let failed = client(&ca).send(sent).await.unwrap_err();
+    let failed = scene.send(sent).await.unwrap_err();
     assert_eq!(failed, OutboundFailure::Broken("no memory is left for the answer"));
 }
 
@@ -69,18 +67,36 @@ async fn a_head_that_is_too_large_is_broken() {
     }
 }
 
-#[tokio::test]
-async fn a_destination_has_so_many_places_and_a_full_one_leaves_room_for_others() {
+/// A server that answers no request, one that does, and a client with these sizes.
+async fn crowded(sizes: PoolSizes) -> (Server, Server, Scene) {
     let ca = Ca::new();
     let silent = Server::start(&ca, HTTP1, None, |_| Act::Silence).await;
     let lively = Server::start(&ca, HTTP1, None, |_| Act::Write(ok("x"))).await;
+    (silent, lively, client_with(Scope::Development, &ca, &[&["127.0.0.1"]], sizes))
+}
+
+/// Runs `others` while the silent server holds a request.
+async fn while_silent(silent: &Server, held: Sending<'_>, others: impl Future<Output = ()>) {
+    let others = async {
+        wait_until("the place is taken", async || silent.asked().len() == 1).await;
+        others.await;
+    };
+    tokio::select! {
+        biased;
+        answer = held => panic!("{answer:?}"),
+        () = others => (),
+    }
+}
+
+#[tokio::test]
+async fn a_destination_has_so_many_places_and_a_full_one_leaves_room_for_others() {
     let sizes = PoolSizes {
         requests: 3,
         requests_per_destination: 2,
         wait: Duration::from_millis(50),
         ..PoolSizes::default()
     };
-    let scene = client_with(Scope::Development, &ca, &[&["127.0.0.1"]], sizes);
+    let (silent, lively, scene) = crowded(sizes).await;
     let hold = || {
         let client = Arc::clone(&scene.client);
         async move { client.send(request(silent.port, "/")).await }
@@ -106,55 +122,82 @@ async fn a_destination_has_so_many_places_and_a_full_one_leaves_room_for_others(
 
 #[tokio::test]
 async fn the_places_of_all_destinations_are_bounded_together() {
-    let ca = Ca::new();
-    let silent = Server::start(&ca, HTTP1, None, |_| Act::Silence).await;
-    let lively = Server::start(&ca, HTTP1, None, |_| Act::Write(ok("x"))).await;
     let sizes = PoolSizes { requests: 1, wait: Duration::from_millis(50), ..PoolSizes::default() };
-    let scene = client_with(Scope::Development, &ca, &[&["127.0.0.1"]], sizes);
+    let (silent, lively, scene) = crowded(sizes).await;
     let others = async {
-        wait_until("the place is taken", async || silent.asked().len() == 1).await;
         let full = Err(OutboundFailure::Unreachable(NO_PLACE));
         assert_eq!(scene.ask(lively.port).await, full);
         assert_eq!(lively.connections(), 0);
     };
-    tokio::select! {
-        biased;
-        answer = scene.client.send(request(silent.port, "/")) => panic!("{answer:?}"),
-        () = others => (),
-    }
+    while_silent(&silent, scene.client.send(request(silent.port, "/")), others).await;
     assert_eq!(scene.ask(lively.port).await.unwrap(), "x");
 }
 
 #[tokio::test]
 async fn the_slow_destinations_of_one_tenant_leave_places_for_others() {
-    let ca = Ca::new();
-    let silent = Server::start(&ca, HTTP1, None, |_| Act::Silence).await;
-    let lively = Server::start(&ca, HTTP1, None, |_| Act::Write(ok("x"))).await;
     let wait = Duration::from_millis(50);
     let sizes = PoolSizes { requests: 2, requests_per_tenant: 1, wait, ..PoolSizes::default() };
-    let scene = client_with(Scope::Development, &ca, &[&["127.0.0.1"]], sizes);
+    let (silent, lively, scene) = crowded(sizes).await;
     let of = |id: u128, port| {
         scene.client.send(OutboundRequest { tenant: tenant(id), ..request(port, "/") })
     };
     let others = async {
-        wait_until("the place is taken", async || silent.asked().len() == 1).await;
         let full = OutboundFailure::Unreachable(NO_PLACE);
         assert_eq!(of(1, lively.port).await.unwrap_err(), full);
         assert!(of(2, lively.port).await.is_ok());
     };
-    tokio::select! {
-        biased;
-        answer = of(1, silent.port) => panic!("{answer:?}"),
-        () = others => (),
-    }
+    while_silent(&silent, of(1, silent.port), others).await;
     assert_eq!(scene.client.pool.tenants(), 0);
 }
 
 #[tokio::test]
-async fn a_connection_serves_one_tenant_only() {
+async fn strangers_take_half_of_the_places_of_a_tenant_and_of_its_destinations() {
+    let wait = Duration::from_millis(50);
+    let sizes = PoolSizes { requests_per_tenant: 2, wait, ..PoolSizes::default() };
+    let (silent, lively, scene) = crowded(sizes).await;
+    let of =
+        |credential, port| scene.client.send(OutboundRequest { credential, ..request(port, "/") });
+    let others = async {
+        let full = OutboundFailure::Unreachable(NO_PLACE);
+        assert_eq!(of(Credential::Public, lively.port).await.unwrap_err(), full);
+        assert!(of(Credential::Secret, lively.port).await.is_ok());
+    };
+    while_silent(&silent, of(Credential::Public, silent.port), others).await;
+}
+
+#[tokio::test]
+async fn an_answer_in_very_many_small_pieces_is_broken() {
     let ca = Ca::new();
-    let server = Server::start(&ca, HTTP1, None, |_| Act::Write(ok("x"))).await;
-    let scene = client(&ca);
+    let broken = Err(OutboundFailure::Broken("the server's answer has too many pieces or headers"));
+    let chunked = |count: usize, piece: &str| {
+        let chunk = format!("{:x}\r\n{piece}\r\n", piece.len());
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        format!("{head}{}0\r\n\r\n", chunk.repeat(count))
+    };
+    let line = "a line of a report, which the server sends by itself, without a buffer.\n";
+    for (count, piece, expected) in [
+        (OUTBOUND_ANSWER_FRAMES_FREE, "x", Ok(())),
+        (2 * OUTBOUND_ANSWER_FRAMES_FREE, "x", broken),
+        (3 * OUTBOUND_ANSWER_FRAMES_FREE, line, Ok(())),
+    ] {
+        let answer = chunked(count, piece);
+        let server = Server::start(&ca, HTTP1, None, move |_| Act::Write(answer.clone())).await;
+        assert_eq!(client(&ca).ask(server.port).await.map(drop), expected, "{count} of {piece}");
+    }
+}
+
+#[tokio::test]
+async fn sizes_of_chunks_without_end_are_cut_off() {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let answer = format!("{head}1\r\nx\r\n{}", "0".repeat(2 * 1024 * 1024));
+    let (server, scene) = serving(HTTP1, move |_| Act::Write(answer.clone())).await;
+    let failed = scene.ask(server.port).await.unwrap_err();
+    assert!(matches!(failed, OutboundFailure::Broken(_)), "{failed:?}");
+}
+
+#[tokio::test]
+async fn a_connection_serves_one_tenant_only() {
+    let (server, scene) = serving(HTTP1, |_| Act::Write(ok("x"))).await;
     for (id, connections) in [(1, 1), (1, 1), (2, 2), (1, 2), (2, 2)] {
         let sent = OutboundRequest { tenant: tenant(id), ..request(server.port, "/") };
         scene.send(sent).await.unwrap();
@@ -164,9 +207,7 @@ async fn a_connection_serves_one_tenant_only() {
 
 #[tokio::test]
 async fn a_connection_is_not_used_again_after_a_body_that_servers_may_take_for_a_request() {
-    let ca = Ca::new();
-    let server = Server::start(&ca, HTTP1, None, |_| Act::Write(ok("x"))).await;
-    let scene = client(&ca);
+    let (server, scene) = serving(HTTP1, |_| Act::Write(ok("x"))).await;
     let with = |method: &str, body: &str| OutboundRequest {
         method: String::from(method),
         body: Secret::new(body.as_bytes().to_vec()),
@@ -182,10 +223,9 @@ async fn a_connection_is_not_used_again_after_a_body_that_servers_may_take_for_a
 
 #[tokio::test]
 async fn interim_answers_without_end_are_cut_off() {
-    let ca = Ca::new();
     let interim = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(8_192);
-    let server = Server::start(&ca, HTTP1, None, move |_| Act::Write(interim.clone())).await;
-    let failed = client(&ca).ask(server.port).await.unwrap_err();
+    let (server, scene) = serving(HTTP1, move |_| Act::Write(interim.clone())).await;
+    let failed = scene.ask(server.port).await.unwrap_err();
     assert!(matches!(failed, OutboundFailure::Broken(_)), "{failed:?}");
 }
 
@@ -243,10 +283,8 @@ async fn idle_connections_are_bounded_and_closed_in_time() {
 
 #[tokio::test]
 async fn a_server_that_announces_a_short_time_is_not_kept_for_longer() {
-    let ca = Ca::new();
     let answer = "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1, max=5\r\nContent-Length: 0\r\n\r\n";
-    let server = Server::start(&ca, HTTP1, None, move |_| Act::Write(String::from(answer))).await;
-    let scene = client(&ca);
+    let (server, scene) = serving(HTTP1, move |_| Act::Write(String::from(answer))).await;
     for connections in 1..3 {
         scene.ask(server.port).await.unwrap();
         assert_eq!((server.connections(), scene.client.pool.kept()), (connections, 0));
@@ -255,12 +293,10 @@ async fn a_server_that_announces_a_short_time_is_not_kept_for_longer() {
 
 #[tokio::test]
 async fn an_http2_connection_carries_so_many_requests_at_a_time() {
-    let ca = Ca::new();
-    let server = Server::start(&ca, HTTP2, None, |asked: &Asked| {
+    let (server, scene) = serving(HTTP2, |asked: &Asked| {
         if asked.text.contains("/silent") { Act::Silence } else { Act::Write(ok("x")) }
     })
     .await;
-    let scene = client(&ca);
     scene.ask(server.port).await.unwrap();
     let tasks = Tasks::new();
     for _ in 0..=OUTBOUND_STREAMS_MAX {

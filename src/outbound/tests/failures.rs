@@ -54,9 +54,7 @@ async fn a_kept_connection_that_is_cut_at_any_byte_is_not_replaced_after_a_byte(
 
 #[tokio::test]
 async fn a_kept_connection_that_the_server_has_closed_is_replaced() {
-    let ca = Ca::new();
-    let server = Server::start(&ca, HTTP1, None, |_| Act::WriteAndClose(ok("x"))).await;
-    let scene = client(&ca);
+    let (server, scene) = serving(HTTP1, |_| Act::WriteAndClose(ok("x"))).await;
     for connections in 1..4 {
         scene.ask(server.port).await.unwrap();
         assert_eq!(server.connections(), connections);
@@ -81,9 +79,7 @@ async fn an_answer_that_is_cut_at_any_byte_is_broken_and_the_request_is_not_repe
 
 #[tokio::test]
 async fn a_stream_that_breaks_may_have_been_sent_and_is_not_repeated() {
-    let ca = Ca::new();
-    let server = Server::start(&ca, HTTP2, None, |_| Act::ReadAndClose(0)).await;
-    let scene = client(&ca);
+    let (server, scene) = serving(HTTP2, |_| Act::ReadAndClose(0)).await;
     let failure = scene.ask(server.port).await.unwrap_err();
     assert!(matches!(failure, OutboundFailure::Broken(_)), "{failure:?}");
     assert_eq!(server.asked().len(), 1);
@@ -147,9 +143,7 @@ async fn the_address_that_was_judged_is_the_one_that_is_connected_to() {
 
 #[tokio::test]
 async fn results_are_counted_and_no_host_stands_among_them() {
-    let ca = Ca::new();
-    let server = Server::start(&ca, HTTP1, None, |_| Act::Write(ok("x"))).await;
-    let scene = client(&ca);
+    let (server, scene) = serving(HTTP1, |_| Act::Write(ok("x"))).await;
     scene.ask(server.port).await.unwrap();
     scene.ask(server.port).await.unwrap();
     let mut literal = request(443, "/");

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::addresses::{LookingUp, Lookup};
 use super::*;
+use crate::app::Credential;
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
@@ -68,6 +69,15 @@ fn client(ca: &Ca) -> Scene {
     client_with(Scope::Development, ca, &[&["127.0.0.1"]], PoolSizes::default())
 }
 
+/// A server, and a client that may call it.
+async fn serving(
+    alpn: &[&str],
+    acting: impl Fn(&Asked) -> Act + Send + Sync + 'static,
+) -> (Server, Scene) {
+    let ca = Ca::new();
+    (Server::start(&ca, alpn, None, acting).await, client(&ca))
+}
+
 fn tenant(id: u128) -> TenantId {
     TenantId::new(uuid::Uuid::from_u128(id))
 }
@@ -75,6 +85,7 @@ fn tenant(id: u128) -> TenantId {
 fn request(port: u16, path: &str) -> OutboundRequest {
     OutboundRequest {
         tenant: tenant(1),
+        credential: Credential::Secret,
         method: String::from("POST"),
         url: HttpsUrl::parse_with_query(&format!("https://psp.example:{port}{path}")).unwrap(),
         headers: vec![(String::from("X-Secret"), Secret::new(b"4242".to_vec()))],
@@ -127,10 +138,9 @@ async fn a_request_goes_out_as_it_is_and_its_answer_comes_back_as_it_is() {
 
 #[tokio::test]
 async fn redirects_are_answers_and_are_not_followed() {
-    let ca = Ca::new();
     let moved = "HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n";
-    let server = Server::start(&ca, HTTP1, None, move |_| Act::Write(String::from(moved))).await;
-    let answer = client(&ca).send(request(server.port, "/a")).await.unwrap();
+    let (server, scene) = serving(HTTP1, move |_| Act::Write(String::from(moved))).await;
+    let answer = scene.send(request(server.port, "/a")).await.unwrap();
     assert_eq!((answer.status, server.asked().len()), (302, 1));
 }
 
@@ -155,12 +165,10 @@ async fn connections_are_reused_and_names_remembered() {
 
 #[tokio::test]
 async fn requests_share_an_http2_connection_at_the_same_time() {
-    let ca = Ca::new();
-    let server = Server::start(&ca, HTTP2, None, |asked: &Asked| {
+    let (server, scene) = serving(HTTP2, |asked: &Asked| {
         if asked.text.contains("/silent") { Act::Silence } else { Act::Write(ok("x")) }
     })
     .await;
-    let scene = client(&ca);
     scene.ask(server.port).await.unwrap();
     let silent = scene.client.send(request(server.port, "/silent"));
     let others = async {
@@ -235,9 +243,7 @@ async fn only_certificates_of_the_authorities_for_this_name_are_trusted() {
 
 #[tokio::test]
 async fn no_header_path_or_method_makes_a_second_request() {
-    let ca = Ca::new();
-    let server = Server::start(&ca, HTTP1, None, |_| Act::Write(ok("x"))).await;
-    let scene = client(&ca);
+    let (server, scene) = serving(HTTP1, |_| Act::Write(ok("x"))).await;
     let with = |name: &str, value: &str| OutboundRequest {
         headers: vec![(String::from(name), Secret::new(value.as_bytes().to_vec()))],
         ..request(server.port, "/")

@@ -23,6 +23,7 @@ use zeroize::Zeroize;
 
 use crate::bounds;
 use crate::domain::time::Timestamp;
+use crate::files::open_regular;
 use crate::secret::Secret;
 use crate::server::clients::ClientVerifiers;
 use crate::server::validity;
@@ -33,7 +34,6 @@ pub use facts::{chain_holds, offered, read_facts};
 /// The versions of the protocol that listeners offer.
 pub(super) static VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
 
-/// A certificate that can be served.
 #[derive(Debug, Clone)]
 pub(super) struct Certificate {
     pub(super) config: Arc<ServerConfig>,
@@ -157,7 +157,7 @@ fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, CertificateProblem> {
 }
 
 fn open(path: &Path) -> Result<File, CertificateProblem> {
-    File::open(path).map_err(|error| unreadable(path, error))
+    open_regular(path).map_err(|error| unreadable(path, error))
 }
 
 fn unreadable(path: &Path, source: io::Error) -> CertificateProblem {
@@ -187,6 +187,8 @@ fn mentions(text: &[u8], wanted: &[u8]) -> bool {
     text.windows(wanted.len()).any(|part| part == wanted)
 }
 
+const SWAPPED: &str = "check that the paths of certificate and key are not swapped";
+
 /// The reason why a certificate cannot be served. It names files and never quotes them.
 #[derive(Debug)]
 pub enum CertificateProblem {
@@ -205,58 +207,99 @@ pub enum CertificateProblem {
 }
 
 impl CertificateProblem {
-    /// For the log.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Expired { .. } => "expired",
-            Self::KeyEncrypted { .. } => "key_encrypted",
-            Self::KeyExposed { .. } => "key_exposed",
-            Self::KeyMismatch { .. } => "key_mismatch",
-            Self::KeyUnusable { .. } => "key_unusable",
-            Self::Malformed { .. } => "malformed",
-            Self::NoCertificate { .. } => "no_certificate",
-            Self::NoPrivateKey { .. } => "no_private_key",
-            Self::NotPem { .. } => "not_pem",
-            Self::Tls(_) => "tls",
-            Self::TooLarge { .. } => "too_large",
-            Self::Unreadable { .. } => "unreadable",
-        }
+    pub fn name(&self) -> &'static str {
+        self.facts().0
     }
 
-    /// The advice to the operator.
     pub fn advice(&self) -> &'static str {
+        self.facts().2
+    }
+
+    /// Its name, its text and the advice.
+    #[expect(clippy::too_many_lines, reason = "each problem is one row of a table")]
+    fn facts(&self) -> (&'static str, String, &'static str) {
         match self {
-            Self::Expired { .. } => "renew the certificate, or check this machine's clock",
-            Self::KeyEncrypted { .. } => {
-                "store the key without a passphrase, readable by this service alone"
-            }
-            Self::KeyExposed { .. } => {
+            Self::Expired { path, at } => (
+                "expired",
+                format!("the certificate in {} expired at {}", path.display(), at.to_wire()),
+                "renew the certificate, or check this machine's clock",
+            ),
+            Self::KeyEncrypted { path } => (
+                "key_encrypted",
+                format!("the private key in {} is protected by a passphrase", path.display()),
+                "store the key without a passphrase, readable by this service alone",
+            ),
+            Self::KeyExposed { path, mode } => (
+                "key_exposed",
+                format!(
+                    "every user of this machine can use the private key in {} (mode {mode:04o})",
+                    path.display()
+                ),
                 "make it readable only for the user that this service runs as (chown, chmod 0400), \
-                 and replace the key: other users may have read it"
-            }
-            Self::KeyMismatch { .. } => {
+                 and replace the key: other users may have read it",
+            ),
+            Self::KeyMismatch { certificate, private_key } => (
+                "key_mismatch",
+                format!(
+                    "the private key in {} does not belong to the first certificate in {}",
+                    private_key.display(),
+                    certificate.display()
+                ),
                 "put the server's own certificate first in its file, and the key that it was \
-                 requested with into the other"
-            }
-            Self::KeyUnusable { .. } => {
-                "use an ECDSA (P-256, P-384), Ed25519 or RSA (2048 to 8192 bits) key"
-            }
-            Self::Malformed { .. } => "fetch the certificate again from its issuer",
-            Self::NoCertificate { .. } | Self::NoPrivateKey { .. } => {
-                "check that the paths of certificate and key are not swapped"
-            }
-            Self::NotPem { .. } => "convert the file to PEM (\"openssl x509\" or \"openssl pkey\")",
-            Self::Tls(_) => "check that this machine has a source of random numbers",
-            Self::TooLarge { .. } => "name a file that holds only the certificate or only the key",
-            Self::Unreadable { source, .. } => {
+                 requested with into the other",
+            ),
+            Self::KeyUnusable { path } => (
+                "key_unusable",
+                format!(
+                    "the private key in {} has a type that TLS cannot use here",
+                    path.display()
+                ),
+                "use an ECDSA (P-256, P-384), Ed25519 or RSA (2048 to 8192 bits) key",
+            ),
+            Self::Malformed { path } => (
+                "malformed",
+                format!("the first certificate in {} is damaged", path.display()),
+                "fetch the certificate again from its issuer",
+            ),
+            Self::NoCertificate { path } => (
+                "no_certificate",
+                format!("there is no PEM certificate in {}", path.display()),
+                SWAPPED,
+            ),
+            Self::NoPrivateKey { path } => (
+                "no_private_key",
+                format!("there is no PEM private key in {}", path.display()),
+                SWAPPED,
+            ),
+            Self::NotPem { path, flaw } => (
+                "not_pem",
+                format!("{} is not valid PEM: {flaw}", path.display()),
+                "convert the file to PEM (\"openssl x509\" or \"openssl pkey\")",
+            ),
+            Self::Tls(_) => (
+                "tls",
+                String::from("TLS cannot be set up"),
+                "check that this machine has a source of random numbers",
+            ),
+            Self::TooLarge { path } => (
+                "too_large",
+                format!(
+                    "{} is larger than the {} bytes that a certificate file may have",
+                    path.display(),
+                    bounds::CERTIFICATE_BYTES_MAX
+                ),
+                "name a file that holds only the certificate or only the key",
+            ),
+            Self::Unreadable { path, source } => {
                 let kind = source.kind();
-                if kind == io::ErrorKind::NotFound {
+                let advice = if kind == io::ErrorKind::NotFound {
                     "check the path in the configuration"
                 } else if kind == io::ErrorKind::PermissionDenied {
                     "let the user that this service runs as read the file and enter its directories"
                 } else {
                     "check the file and the disk that it is on"
-                }
+                };
+                ("unreadable", format!("cannot read {}", path.display()), advice)
             }
         }
     }
@@ -287,68 +330,18 @@ impl CertificateProblem {
 
 impl fmt::Display for CertificateProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Expired { path, at } => {
-                write!(f, "the certificate in {} expired at {}", path.display(), at.to_wire())
-            }
-            Self::KeyEncrypted { path } => {
-                write!(f, "the private key in {} is protected by a passphrase", path.display())
-            }
-            Self::KeyExposed { path, mode } => write!(
-                f,
-                "every user of this machine can use the private key in {} (mode {mode:04o})",
-                path.display()
-            ),
-            Self::KeyMismatch { certificate, private_key } => write!(
-                f,
-                "the private key in {} does not belong to the first certificate in {}",
-                private_key.display(),
-                certificate.display()
-            ),
-            Self::KeyUnusable { path } => {
-                write!(
-                    f,
-                    "the private key in {} has a type that TLS cannot use here",
-                    path.display()
-                )
-            }
-            Self::Malformed { path } => {
-                write!(f, "the first certificate in {} is damaged", path.display())
-            }
-            Self::NoCertificate { path } => {
-                write!(f, "there is no PEM certificate in {}", path.display())
-            }
-            Self::NoPrivateKey { path } => {
-                write!(f, "there is no PEM private key in {}", path.display())
-            }
-            Self::NotPem { path, flaw } => write!(f, "{} is not valid PEM: {flaw}", path.display()),
-            Self::Tls(_) => f.write_str("TLS cannot be set up"),
-            Self::TooLarge { path } => write!(
-                f,
-                "{} is larger than the {} bytes that a certificate file may have",
-                path.display(),
-                bounds::CERTIFICATE_BYTES_MAX
-            ),
-            Self::Unreadable { path, .. } => write!(f, "cannot read {}", path.display()),
-        }
+        f.write_str(&self.facts().1)
     }
 }
 
 impl std::error::Error for CertificateProblem {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Tls(error) => Some(error),
-            Self::Unreadable { source, .. } => Some(source),
-            Self::Expired { .. }
-            | Self::KeyEncrypted { .. }
-            | Self::KeyExposed { .. }
-            | Self::KeyMismatch { .. }
-            | Self::KeyUnusable { .. }
-            | Self::Malformed { .. }
-            | Self::NoCertificate { .. }
-            | Self::NoPrivateKey { .. }
-            | Self::NotPem { .. }
-            | Self::TooLarge { .. } => None,
+        if let Self::Tls(error) = self {
+            Some(error)
+        } else if let Self::Unreadable { source, .. } = self {
+            Some(source)
+        } else {
+            None
         }
     }
 }

@@ -375,7 +375,6 @@ const fn is_target(byte: u8) -> bool {
     byte > b' ' && byte != 0x7f
 }
 
-/// The bytes of a header's value.
 const fn is_value(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }

@@ -2,9 +2,11 @@
 
 use super::http2::{Client, get};
 use super::*;
+use crate::domain::id::TenantId;
+use crate::domain::shares::Claimant;
 use crate::server::ResponseFuture;
 
-/// Answers as the closure does; the header `key` counts as a known key.
+/// Answers as the closure does; the header `key` counts as a known key of a tenant of its own.
 #[derive(Clone)]
 pub(super) struct Keyed<A>(pub(super) A);
 
@@ -13,18 +15,26 @@ impl<A: Responder> Responder for Keyed<A> {
         self.0.answer(request, peer)
     }
 
-    fn knows(&self, request: &Request<Incoming>) -> bool {
-        request.headers().contains_key("key")
-    }
-
-    fn trusts(&self, request: &Request<Incoming>) -> bool {
-        request.headers().get("key").is_some_and(|key| key != "public")
+    fn claimant(&self, request: &Request<Incoming>, peer: SocketAddr) -> Claimant {
+        let key = request.headers().get("key").map(|key| key.as_bytes().to_vec());
+        let tenant = |key: &Vec<u8>| {
+            let bytes = key.iter().copied().chain(std::iter::repeat(0)).take(16);
+            TenantId::new(uuid::Uuid::from_slice(&bytes.collect::<Vec<_>>()).unwrap())
+        };
+        match &key {
+            Some(key) if key != b"public" => Claimant::Keyed(tenant(key)),
+            other => Claimant::Stranger { address: peer.ip(), tenant: other.as_ref().map(tenant) },
+        }
     }
 }
 
 fn with_key(path: &str) -> Request<()> {
+    of_tenant("shown", path)
+}
+
+fn of_tenant(key: &'static str, path: &str) -> Request<()> {
     let mut request = get(path);
-    request.headers_mut().insert("key", "shown".parse().unwrap());
+    request.headers_mut().insert("key", key.parse().unwrap());
     request
 }
 
@@ -62,9 +72,10 @@ async fn streams_beyond_those_of_a_connection_without_a_key_are_refused() {
 }
 
 #[tokio::test]
-async fn a_new_connection_is_served_when_all_shared_places_are_taken() {
+async fn a_tenant_that_takes_all_streams_it_can_get_leaves_some_to_others() {
     let (answer, mut asks, go) = gated();
-    let bounds = Bounds { h2_shared_max: 2, ..Bounds::default() };
+    // Two of them are the share of a tenant.
+    let bounds = Bounds { h2_shared_max: 4, ..Bounds::default() };
     let server = start(bounds, Keyed(answer));
     let mut greedy = Client::connect(&server).await;
     let held = ["/1", "/2", "/3"].map(|path| greedy.send(with_key(path)));
@@ -76,8 +87,11 @@ async fn a_new_connection_is_served_when_all_shared_places_are_taken() {
     let first = other.send(with_key("/first"));
     within!(asks.recv()).await.unwrap();
     assert!(within!(other.try_send(with_key("/second"))).await.is_err());
+    let second = other.send(of_tenant("other", "/other"));
+    within!(asks.recv()).await.unwrap();
     go.send(true).unwrap();
     assert_eq!(first.await.1, "GET /first");
+    assert_eq!(second.await.1, "GET /other");
     for answer in held {
         answer.await;
     }

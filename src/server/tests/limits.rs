@@ -44,7 +44,28 @@ async fn check_limit(mut server: Running, places: usize, field: &str) {
 
 #[tokio::test]
 async fn connections_in_all_are_bounded() {
-    check_limit(limited(3, None, Arc::new(|_| false)), 3, "in_all").await;
+    check_bounded_in_all(limited(3, None, Arc::new(|_| false))).await;
+}
+
+/// All three places are a tenant's, and the first is within its share.
+async fn check_bounded_in_all(mut server: Running) {
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        let mut stream = server.connect().await;
+        ask(&mut stream, &with_key("/")).await;
+        held.push(stream);
+    }
+    let mut newcomer = server.connect().await;
+    let other = with_key("/new").replace("shown", "other");
+    assert_eq!(ask(&mut newcomer, &other).await.1, "GET /new");
+    let event = server.event("connections_refused").await;
+    assert_eq!(event["strangers"], 1, "{event}");
+    let mut surplus = held.remove(1);
+    assert_eq!(read_to_close(&mut surplus).await, "");
+    held.push(newcomer);
+    for stream in &mut held {
+        assert_eq!(ask(stream, &get("/on")).await.1, "GET /on");
+    }
 }
 
 #[tokio::test]
@@ -55,7 +76,7 @@ async fn connections_of_one_address_are_bounded() {
 #[tokio::test]
 async fn a_trusted_address_is_bounded_in_all_alone() {
     let server = limited(3, Some(1), Arc::new(|address| address.is_loopback()));
-    check_limit(server, 3, "in_all").await;
+    check_bounded_in_all(server).await;
 }
 
 #[tokio::test]
@@ -86,6 +107,38 @@ async fn strangers_make_room_and_clients_with_a_key_keep_their_places() {
     for stream in &mut held {
         assert_eq!(ask(stream, &get("/on")).await.1, "GET /on");
     }
-    // All places are taken by clients that are known.
-    assert!(server.try_connect().await.is_err());
+}
+
+#[tokio::test]
+async fn a_connection_makes_room_by_its_stage_before_its_age() {
+    let (slow, mut asks, go) = gated();
+    let answer = move |request: Request<Incoming>, peer| match request.uri().path() {
+        "/slow" => slow.answer(request, peer),
+        _ => Box::pin(echo(request, peer)),
+    };
+    let bounds = Bounds { connections_max: 4, ..Bounds::default() };
+    let server = start(bounds, Keyed(answer));
+    // Oldest first: each has got further than the next one.
+    let mut in_flight = server.connect().await;
+    within!(in_flight.write_all(get("/slow").as_bytes())).await.unwrap();
+    within!(asks.recv()).await.unwrap();
+    let mut idle = server.connect().await;
+    ask(&mut idle, &get("/")).await;
+    let mut secured = server.connect().await;
+    let mut connected = within!(TcpStream::connect(server.address)).await.unwrap();
+    let mut newcomers = Vec::new();
+    for (tenant, goes) in
+        [("first", None), ("second", Some(&mut secured)), ("third", Some(&mut idle))]
+    {
+        let mut newcomer = server.connect().await;
+        let request = with_key("/").replace("shown", tenant);
+        assert_eq!(ask(&mut newcomer, &request).await.1, "GET /", "{tenant}");
+        newcomers.push(newcomer);
+        match goes {
+            Some(stream) => assert_eq!(read_to_close(stream).await, "", "{tenant}"),
+            None => drop(within!(connected.read_to_end(&mut Vec::new())).await),
+        }
+    }
+    go.send(true).unwrap();
+    assert_eq!(read_answer(&mut in_flight).await.1, "GET /slow");
 }

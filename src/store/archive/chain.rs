@@ -1,5 +1,6 @@
 //! The files of an archive directory, and the order in which they continue a history.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -8,8 +9,12 @@ use std::path::{Path, PathBuf};
 use crate::crypto::MasterKey;
 use crate::domain::hex;
 use crate::store::archive::format::{InvalidPiece, PieceName, mark_name};
-use crate::store::archive::mark::{self, TimelineEnd};
+use crate::store::archive::mark::TimelineEnd;
+use crate::store::archive::reader::read_header;
+use crate::store::archive::replay::Replay;
 use crate::store::engine::Moment;
+use crate::store::engine::local::log::segment::Lineage;
+use crate::store::engine::local::state::Origin;
 
 /// The names of the pieces in a directory.
 #[derive(Debug)]
@@ -22,20 +27,43 @@ pub struct ArchiveDirectory {
 /// The next thing to do with the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum Step {
-    /// The timeline was ended by a promotion; the history goes on with another one.
-    Cross(TimelineEnd),
+    /// The history goes on with another timeline.
+    Cross(Crossing),
     /// There is no more.
     End,
     /// Apply the frames of this piece up to this number.
     Piece(PieceName, u64),
 }
 
+/// The place where the history goes on with another timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) struct Crossing {
+    /// The timeline, and the last batch of it.
+    pub(in crate::store) from: Origin,
+    /// The digest of the history up to that batch, if a mark names it.
+    digest: Option<[u8; 32]>,
+    pub(in crate::store) next: [u8; 16],
+}
+
 /// The reason why the archive cannot be used, or not further.
 #[derive(Debug)]
 pub enum ArchiveProblem {
+    /// The archive ends with this batch of the timeline, before the history at hand. It can be that
+    /// of another copy of the vault.
+    Behind(PathBuf, u64),
+    /// Another timeline began from the one at hand, and no mark says which of them goes on.
+    Branched {
+        at: u64,
+        branch: [u8; 16],
+        own: [u8; 16],
+        /// A piece of it.
+        piece: PathBuf,
+    },
     Directory(PathBuf, io::Error),
+    /// A piece that has other changes up to this batch than the history at hand.
+    Diverged(PathBuf, u64),
     /// The mark at the end of a timeline, and the last batch by it. The history at hand has later
-    /// ones.
+    /// ones, or others.
     Forked(PathBuf, u64),
     /// Batches that no piece holds, and the piece behind them.
     Missing {
@@ -44,7 +72,12 @@ pub enum ArchiveProblem {
         before: PathBuf,
     },
     Piece(PathBuf, InvalidPiece),
+    /// No piece and no mark leads to this timeline.
+    UnknownTimeline(PathBuf, [u8; 16]),
 }
+
+/// The timelines of an archive, other than the first one, with their origins.
+pub(in crate::store) type Branches = BTreeMap<[u8; 16], (Origin, PathBuf)>;
 
 impl ArchiveDirectory {
     pub fn list(path: &Path) -> io::Result<Self> {
@@ -60,9 +93,33 @@ impl ArchiveDirectory {
         self.path.join(name.to_string())
     }
 
-    /// The last archived batch of a timeline.
-    pub fn last_of(&self, timeline: &[u8; 16]) -> Option<u64> {
-        self.of(timeline).map(|piece| piece.last).max()
+    /// The piece with the last archived batch of a timeline.
+    pub fn last_of(&self, timeline: &[u8; 16]) -> Option<PieceName> {
+        self.of(timeline).max_by_key(|piece| piece.last).copied()
+    }
+
+    /// Returns true if two pieces of a timeline have the same batches. One vault never writes a batch
+    /// twice, so a copy of it has archived, too.
+    pub fn has_overlap(&self, timeline: &[u8; 16]) -> bool {
+        let mut last = None;
+        self.of(timeline).any(|piece| {
+            let overlaps = last.is_some_and(|last| piece.first <= last);
+            last = last.max(Some(piece.last));
+            overlaps
+        })
+    }
+
+    /// The first piece of each timeline.
+    pub(in crate::store) fn first_pieces(&self) -> Vec<PieceName> {
+        let mut first = self.pieces.clone();
+        first.dedup_by_key(|piece| piece.timeline);
+        first
+    }
+
+    /// The pieces of a timeline that have this batch.
+    pub(in crate::store) fn covering(&self, timeline: &[u8; 16], sequence: u64) -> Vec<PieceName> {
+        let has = |piece: &&PieceName| (piece.first..=piece.last).contains(&sequence);
+        self.of(timeline).filter(has).copied().collect()
     }
 
     /// The first batch of a timeline from which on no batch is missing.
@@ -79,9 +136,31 @@ impl ArchiveDirectory {
         covered.map(|(first, _)| first)
     }
 
-    /// Returns true if a promotion has ended this timeline.
-    pub fn is_ended(path: &Path, timeline: &[u8; 16]) -> io::Result<bool> {
-        mark::is_marked(path, timeline)
+    /// Returns true if a mark ends the timeline of this vault.
+    pub fn is_ended(
+        path: &Path,
+        lineage: Lineage,
+        keys: &[MasterKey],
+    ) -> Result<bool, InvalidPiece> {
+        TimelineEnd::is_there(path, lineage, keys)
+    }
+
+    /// The origins of the timelines of this vault.
+    pub(in crate::store) fn branches(&self, vault: &[u8; 16]) -> Branches {
+        let mut branches = Branches::new();
+        for piece in &self.pieces {
+            if branches.contains_key(&piece.timeline) {
+                continue;
+            }
+            let path = self.piece_path(piece);
+            // `Walk::check_timelines` reports a piece that cannot be read.
+            if let Ok(header) = read_header(&path)
+                && header.lineage.vault == *vault
+            {
+                branches.insert(piece.timeline, (header.origin, path));
+            }
+        }
+        branches
     }
 
     fn of(&self, timeline: &[u8; 16]) -> impl Iterator<Item = &PieceName> {
@@ -92,17 +171,29 @@ impl ArchiveDirectory {
     pub(in crate::store) fn step(
         &self,
         place: Moment,
-        keys: &[MasterKey],
+        branches: &Branches,
+        replay: Replay<'_>,
     ) -> Result<Step, ArchiveProblem> {
         let mark = self.path.join(mark_name(&place.timeline));
-        let end = TimelineEnd::read(&self.path, &place.timeline, keys)
-            .map_err(|invalid| ArchiveProblem::Piece(mark.clone(), invalid))?;
-        let limit = match end {
-            Some(end) if place.sequence > end.last => {
-                return Err(ArchiveProblem::Forked(mark, end.last));
+        let crossing = match replay.timeline {
+            Some(target) if target == place.timeline => None,
+            Some(target) => {
+                Some(self.crossing_to(target, place.timeline, branches, replay.keys)?)
             }
-            Some(end) if place.sequence == end.last => return Ok(Step::Cross(end)),
-            Some(end) => end.last,
+            None => self.marked_crossing(&place.timeline, replay.keys)?,
+        };
+        let limit = match crossing {
+            Some(crossing) if place.sequence > crossing.from.sequence => {
+                return Err(ArchiveProblem::Forked(mark, crossing.from.sequence));
+            }
+            Some(crossing) if place.sequence == crossing.from.sequence => {
+                if crossing.digest.is_some_and(|digest| digest != place.digest) {
+                    return Err(ArchiveProblem::Forked(mark, place.sequence));
+                }
+                Self::check_branches(place, Some(crossing.next), branches, replay)?;
+                return Ok(Step::Cross(crossing));
+            }
+            Some(crossing) => crossing.from.sequence,
             None => u64::MAX,
         };
         let next = place.sequence.saturating_add(1);
@@ -114,12 +205,77 @@ impl ArchiveDirectory {
                 last: piece.first.saturating_sub(1),
                 before: self.piece_path(piece),
             }),
-            // The promoted vault had all batches up to the limit, so the archive had them too.
+            // The next timeline has all batches up to the limit.
             None if limit < u64::MAX => {
                 Err(ArchiveProblem::Missing { first: next, last: limit, before: mark })
             }
-            None => Ok(Step::End),
+            None => {
+                Self::check_branches(place, None, branches, replay)?;
+                Ok(Step::End)
+            }
         }
+    }
+
+    /// Refuses a timeline that began from the one at hand, unless the history goes on with it. An
+    /// operator who has named the timeline to end with has chosen.
+    fn check_branches(
+        place: Moment,
+        next: Option<[u8; 16]>,
+        branches: &Branches,
+        replay: Replay<'_>,
+    ) -> Result<(), ArchiveProblem> {
+        let other = branches.iter().find(|(branch, (origin, _))| {
+            origin.timeline == place.timeline && Some(**branch) != next
+        });
+        match other.filter(|_| replay.timeline.is_none()) {
+            Some((branch, (origin, piece))) => Err(ArchiveProblem::Branched {
+                at: origin.sequence,
+                branch: *branch,
+                own: next.unwrap_or(place.timeline),
+                piece: piece.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// The crossing of the mark at the end of a timeline.
+    fn marked_crossing(
+        &self,
+        timeline: &[u8; 16],
+        keys: &[MasterKey],
+    ) -> Result<Option<Crossing>, ArchiveProblem> {
+        let end = TimelineEnd::read(&self.path, timeline, keys).map_err(|invalid| {
+            ArchiveProblem::Piece(self.path.join(mark_name(timeline)), invalid)
+        })?;
+        Ok(end.map(|end| Crossing {
+            from: Origin { timeline: end.timeline, sequence: end.last },
+            digest: Some(end.digest),
+            next: end.next,
+        }))
+    }
+
+    /// The crossing from a timeline towards another one that descends from it.
+    fn crossing_to(
+        &self,
+        target: [u8; 16],
+        from: [u8; 16],
+        branches: &Branches,
+        keys: &[MasterKey],
+    ) -> Result<Crossing, ArchiveProblem> {
+        let marked = self.marked_crossing(&from, keys)?;
+        let mut next = target;
+        // Each timeline is passed once at most, also if the origins lead in a circle.
+        for _ in 0..=branches.len() {
+            if let Some(marked) = marked.filter(|marked| marked.next == next) {
+                return Ok(marked);
+            }
+            let Some((origin, _)) = branches.get(&next) else { break };
+            if origin.timeline == from {
+                return Ok(Crossing { from: *origin, digest: None, next });
+            }
+            next = origin.timeline;
+        }
+        Err(ArchiveProblem::UnknownTimeline(self.path.clone(), target))
     }
 
     /// The pieces of a timeline with batches after this one.
@@ -133,28 +289,50 @@ impl ArchiveProblem {
     /// The file or the directory that the problem is about.
     pub fn path(&self) -> &Path {
         match self {
-            Self::Directory(path, _)
+            Self::Behind(path, _)
+            | Self::Branched { piece: path, .. }
+            | Self::Directory(path, _)
+            | Self::Diverged(path, _)
             | Self::Forked(path, _)
             | Self::Missing { before: path, .. }
-            | Self::Piece(path, _) => path,
+            | Self::Piece(path, _)
+            | Self::UnknownTimeline(path, _) => path,
         }
     }
 
     /// Advice for the operator.
     pub fn advice(&self) -> String {
         match self {
+            Self::Behind(..) => String::from(
+                "if the vault runs, wait until it has archived; if it is lost, go on without the \
+                 archive, or restore an earlier backup with it to compare",
+            ),
+            Self::Branched { branch, own, .. } => format!(
+                "begin with a backup of the vault whose changes you want, or name the timeline to end \
+                 with: --timeline {} or --timeline {}; if the other vault was a trial, move its files \
+                 out of the archive directory",
+                hex::encode(branch),
+                hex::encode(own)
+            ),
+            Self::Diverged(..) => String::from(
+                "begin with a backup of the vault whose changes you want, from after an old copy of \
+                 its data directory was put back, or restore with --until a time before that",
+            ),
             Self::Directory(..) => {
                 String::from("name the archive directory, and check that it can be read")
             }
             Self::Forked(..) => String::from(
-                "a standby was promoted before these changes: begin with a backup from before that \
-                 moment, or with one of the promoted vault",
+                "another vault went on from there: begin with a backup from before that moment, or \
+                 with one of that vault",
             ),
             Self::Missing { .. } => String::from(
                 "put the missing files back, use a newer backup, or restore with --until a time \
                  before the gap",
             ),
             Self::Piece(_, invalid) => piece_advice(invalid),
+            Self::UnknownTimeline(..) => String::from(
+                "name a timeline of the archive: the names of its files contain the timelines",
+            ),
         }
     }
 }
@@ -185,16 +363,35 @@ fn piece_advice(invalid: &InvalidPiece) -> String {
 impl fmt::Display for ArchiveProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Behind(_, last) => write!(
+                f,
+                "the archive ends with batch {last}, before the backup: it may have changes of \
+                 another copy of the vault, which would be missing"
+            ),
+            Self::Branched { at, branch, .. } => write!(
+                f,
+                "the archive has another timeline, {}, which began after batch {at} of this one; its \
+                 changes would be missing",
+                hex::encode(branch)
+            ),
+            Self::Diverged(_, last) => write!(
+                f,
+                "up to batch {last}, the file has other changes than the ones before it: two copies \
+                 of the vault went on from the same batch, and the changes of one would be missing"
+            ),
             Self::Directory(_, error) => write!(f, "the archive directory cannot be read: {error}"),
             Self::Forked(_, last) => write!(
                 f,
-                "the timeline ended with batch {last} when a standby was promoted; later changes of \
-                 the old primary are refused"
+                "the timeline ended with batch {last} when a standby was promoted or a new timeline \
+                 began; later changes of the old vault, and others, are refused"
             ),
             Self::Missing { first, last, .. } => {
                 write!(f, "the archive lacks the batches {first} to {last}, which come before it")
             }
             Self::Piece(_, invalid) => invalid.fmt(f),
+            Self::UnknownTimeline(_, timeline) => {
+                write!(f, "nothing in the archive leads to the timeline {}", hex::encode(timeline))
+            }
         }
     }
 }

@@ -9,10 +9,9 @@ use crate::store::engine::local::state::Origin;
 use crate::store::failure::StorageFailure;
 
 pub(in crate::store) const MAGIC: &[u8; 18] = b"strongroom archive";
-/// The newest format, and so far the only one.
 pub(in crate::store) const FORMAT: u16 = 1;
 pub(in crate::store) const END: &[u8; 8] = b"srarcend";
-pub(in crate::store) const HEADER_BYTES: usize = 18 + 2 + 4 + 16 + 16 + 16 + 8 + 8 + 8;
+pub(in crate::store) const HEADER_BYTES: usize = 18 + 2 + 4 + 16 + 16 + 16 + 8 + 8 + 8 + 32;
 /// The trailer without its SHA-256, its HMAC and its last word.
 pub(in crate::store) const LAST_BYTES: usize = 8 + 8;
 pub(in crate::store) const TRAILER_BYTES: usize = LAST_BYTES + 32 + 32 + 8;
@@ -44,6 +43,8 @@ pub(in crate::store) struct PieceHeader {
     /// The check value of the master key.
     pub(in crate::store) master: [u8; 8],
     pub(in crate::store) first: u64,
+    /// The digest of the history before the first frame.
+    pub(in crate::store) before: [u8; 32],
 }
 
 /// The reason why a piece or a mark cannot be used.
@@ -68,12 +69,16 @@ pub enum InvalidPiece {
 /// The reason why changes could not be archived. The vault goes on without.
 #[derive(Debug)]
 pub enum ArchiveFailure {
-    /// The archive has changes that this vault does not have: the data directory is an old copy.
-    Ahead,
-    /// The promotion of a standby has ended this vault's timeline.
+    /// Another vault has ended this vault's timeline.
     Ended,
+    /// The archive has other batches of this timeline than the vault.
+    Forked,
     /// The log no longer has the next change.
     Gone,
+    /// The mark at the end of the timeline is not valid.
+    Mark,
+    /// The newest piece is not valid.
+    Piece,
     /// The directory or a file in it cannot be used.
     Target(io::Error),
     /// The log cannot be read.
@@ -124,6 +129,7 @@ impl PieceHeader {
         bytes.extend(self.origin.sequence.to_be_bytes());
         bytes.extend(self.master);
         bytes.extend(self.first.to_be_bytes());
+        bytes.extend(self.before);
         bytes
     }
 
@@ -138,12 +144,14 @@ impl PieceHeader {
             let (forked_at, rest) = rest.split_first_chunk()?;
             let (master, rest) = rest.split_first_chunk()?;
             let (first, rest) = rest.split_first_chunk()?;
+            let (before, rest) = rest.split_first_chunk()?;
             let header = Self {
                 data_format: u32::from_be_bytes(*data_format),
                 lineage: Lineage { vault: *vault, timeline: *timeline },
                 origin: Origin { timeline: *parent, sequence: u64::from_be_bytes(*forked_at) },
                 master: *master,
                 first: u64::from_be_bytes(*first),
+                before: *before,
             };
             Some((header, rest))
         };

@@ -1,28 +1,30 @@
-//! The mark at the end of a timeline, which the promotion of a standby writes.
+//! The mark at the end of a timeline, which the promotion of a standby and a new timeline write.
 
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use crate::crypto::MasterKey;
 use crate::domain::time::Timestamp;
+use crate::files::{Directory, Unfinished};
 use crate::store::archive::format::{
     FORMAT, InvalidPiece, MAGIC, MARK_LABEL, UNFINISHED, check_start, mark_name,
 };
 use crate::store::archive::reader::{check_signature, read_bounded};
+use crate::store::engine::local::log::segment::Lineage;
 
-const SIGNED_BYTES: usize = 18 + 2 + 16 + 16 + 8 + 16 + 8 + 8;
-const BYTES: u64 = 92 + 32;
+const SIGNED_BYTES: usize = 18 + 2 + 16 + 16 + 8 + 32 + 16 + 8 + 8;
+const BYTES: u64 = 124 + 32;
 
 /// The end of a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct TimelineEnd {
     pub(in crate::store) vault: [u8; 16],
     pub(in crate::store) timeline: [u8; 16],
-    /// The last batch of it that the promoted vault has.
+    /// The last batch of it that the next timeline has.
     pub(in crate::store) last: u64,
-    /// The timeline of the promoted vault.
+    /// The digest of the history up to that batch.
+    pub(in crate::store) digest: [u8; 32],
+    /// The timeline that goes on.
     pub(in crate::store) next: [u8; 16],
     pub(in crate::store) time: Timestamp,
 }
@@ -30,23 +32,14 @@ pub(in crate::store) struct TimelineEnd {
 impl TimelineEnd {
     /// Writes the mark. Returns false if the timeline has a mark already, which is left as it is.
     pub(in crate::store) fn write(&self, directory: &Path, key: &MasterKey) -> io::Result<bool> {
-        let path = directory.join(mark_name(&self.timeline));
-        let mut unfinished = path.clone().into_os_string();
-        unfinished.push(UNFINISHED);
-        let mut options = OpenOptions::new();
-        let file = options.write(true).create(true).truncate(true).mode(0o600);
-        let mut file = file.open(&unfinished)?;
-        file.write_all(&self.encode(key))?;
-        file.sync_all()?;
-        // A link fails if the name is taken; a rename would replace the other mark.
-        let linked = match fs::hard_link(&unfinished, &path) {
-            Ok(()) => true,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
-            Err(error) => return Err(error),
-        };
-        fs::remove_file(&unfinished)?;
-        File::open(directory)?.sync_all()?;
-        Ok(linked)
+        let name = mark_name(&self.timeline);
+        let directory = Directory::open(directory)?;
+        let new = Unfinished::create_again(&directory, format!("{name}{UNFINISHED}"))?;
+        new.file()?.write_all(&self.encode(key))?;
+        match new.finish(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            written => written.map(|_| true),
+        }
     }
 
     /// Reads the mark of a timeline; `None` if the timeline has none.
@@ -55,6 +48,36 @@ impl TimelineEnd {
         timeline: &[u8; 16],
         keys: &[MasterKey],
     ) -> Result<Option<Self>, InvalidPiece> {
+        Self::read_by(directory, timeline, |bytes| Self::decode(bytes, keys))
+    }
+
+    /// Returns true if the timeline of this vault has a mark, also one under a master key that is not
+    /// at hand: the vault that goes on may have replaced the key.
+    pub(in crate::store) fn is_there(
+        directory: &Path,
+        lineage: Lineage,
+        keys: &[MasterKey],
+    ) -> Result<bool, InvalidPiece> {
+        let is_own = |end: Self| end.vault == lineage.vault;
+        let unsigned = |bytes: &[u8]| Self::split(bytes).map(|(end, ..)| end);
+        match Self::read(directory, &lineage.timeline, keys) {
+            Err(InvalidPiece::UnknownKey(check)) => {
+                let end = Self::read_by(directory, &lineage.timeline, unsigned)?;
+                if end.is_some_and(is_own) {
+                    Ok(true)
+                } else {
+                    Err(InvalidPiece::UnknownKey(check))
+                }
+            }
+            end => Ok(end?.is_some_and(is_own)),
+        }
+    }
+
+    fn read_by(
+        directory: &Path,
+        timeline: &[u8; 16],
+        decode: impl FnOnce(&[u8]) -> Result<Self, InvalidPiece>,
+    ) -> Result<Option<Self>, InvalidPiece> {
         let path = directory.join(mark_name(timeline));
         let bytes = match read_bounded(&path, BYTES) {
             Err(InvalidPiece::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
@@ -62,7 +85,7 @@ impl TimelineEnd {
             }
             read => read?,
         };
-        let end = Self::decode(&bytes, keys)?;
+        let end = decode(&bytes)?;
         if end.timeline != *timeline {
             return Err(InvalidPiece::Foreign);
         }
@@ -75,6 +98,7 @@ impl TimelineEnd {
         bytes.extend(self.vault);
         bytes.extend(self.timeline);
         bytes.extend(self.last.to_be_bytes());
+        bytes.extend(self.digest);
         bytes.extend(self.next);
         bytes.extend(self.time.micros().to_be_bytes());
         bytes.extend(key.check());
@@ -84,12 +108,22 @@ impl TimelineEnd {
     }
 
     pub(in crate::store) fn decode(bytes: &[u8], keys: &[MasterKey]) -> Result<Self, InvalidPiece> {
+        let (end, master, signed, tag) = Self::split(bytes)?;
+        check_signature(keys, master, &[MARK_LABEL, signed].concat(), tag)?;
+        Ok(end)
+    }
+
+    /// The parts of a mark: the check value of its master key, the bytes that are signed, and the
+    /// HMAC.
+    #[expect(clippy::type_complexity, reason = "its two callers take the parts apart at once")]
+    fn split(bytes: &[u8]) -> Result<(Self, [u8; 8], &[u8], &[u8]), InvalidPiece> {
         let rest = check_start(bytes)?;
         let parts = || {
             let (signed, tag) = bytes.split_at_checked(SIGNED_BYTES)?;
             let (vault, rest) = rest.split_first_chunk()?;
             let (timeline, rest) = rest.split_first_chunk()?;
             let (last, rest) = rest.split_first_chunk()?;
+            let (digest, rest) = rest.split_first_chunk()?;
             let (next, rest) = rest.split_first_chunk()?;
             let (time, rest) = rest.split_first_chunk()?;
             let (master, _) = rest.split_first_chunk()?;
@@ -97,22 +131,12 @@ impl TimelineEnd {
                 vault: *vault,
                 timeline: *timeline,
                 last: u64::from_be_bytes(*last),
+                digest: *digest,
                 next: *next,
                 time: Timestamp::from_micros(i64::from_be_bytes(*time)),
             };
             Some((end, *master, signed, tag))
         };
-        let (end, master, signed, tag) = parts().ok_or(InvalidPiece::CutShort)?;
-        check_signature(keys, master, &[MARK_LABEL, signed].concat(), tag)?;
-        Ok(end)
-    }
-}
-
-/// Returns true if the timeline has a mark, valid or not.
-pub(in crate::store) fn is_marked(directory: &Path, timeline: &[u8; 16]) -> io::Result<bool> {
-    match fs::symlink_metadata(directory.join(mark_name(timeline))) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
+        parts().ok_or(InvalidPiece::CutShort)
     }
 }

@@ -19,6 +19,7 @@
 //! | 8 | sequence number of the last batch that both have |
 //! | 8 | check value of the master key that the piece is signed under |
 //! | 8 | sequence number of the first frame |
+//! | 32 | digest of the history before it, as `engine::local::log::frame` describes it |
 //! | ... | the frames as in the log, each with its padding, without gaps in their numbers |
 //! | 8 | sequence number of the last frame |
 //! | 8 | time of the last frame, in microseconds since 1970 |
@@ -30,8 +31,16 @@
 //! signed under the master key that the vault has when the piece is written: pieces after the
 //! replacement of the master key need the new key.
 //!
-//! The promotion of a standby ends the timeline that the standby has followed. It writes a mark into
-//! the archive directory, `strongroom-archive-TIMELINE.ended`:
+//! The pieces of a timeline are a chain: each names the digest of the history that it continues. The
+//! writer compares the newest piece with its own log before it goes on, and a reader compares each
+//! piece with the history that it has. A vault whose data directory was put back, or a second copy of
+//! it, therefore never continues the pieces of the other one, although the numbers would fit. The
+//! vault remembers in its data file that it has left the archive
+//! (`engine::local::state::Departure`), until an operator begins a new timeline.
+//!
+//! The promotion of a standby ends the timeline that the standby has followed, and a new timeline ends
+//! the one before it. Both write a mark into the archive directory,
+//! `strongroom-archive-TIMELINE.ended`:
 //!
 //! | bytes | what |
 //! |---|---|
@@ -39,11 +48,16 @@
 //! | 2 | the mark's format, 1 |
 //! | 16 | id of the vault |
 //! | 16 | id of the timeline that has ended |
-//! | 8 | sequence number of its last batch that the promoted vault has |
+//! | 8 | sequence number of its last batch that the next timeline has |
+//! | 32 | digest of the history up to that batch |
 //! | 16 | id of the timeline that goes on |
-//! | 8 | time of the promotion, in microseconds since 1970 |
+//! | 8 | time of the mark, in microseconds since 1970 |
 //! | 8 | check value of the master key that the mark is signed under |
 //! | 32 | HMAC-SHA-256 of `strongroom archive end 1` and all bytes before |
+//!
+//! A restored vault begins a timeline without a mark: a trial of a backup must not end the vault that
+//! serves. Its pieces name the timeline and the batch that it began from. A reader that comes to such
+//! a place stops there, unless it was given the timeline to end with.
 //!
 //! Values are sealed in a piece as in the data file. A piece contains nothing of `cvc.keys`.
 
@@ -56,5 +70,6 @@ mod writer;
 
 pub use chain::{ArchiveDirectory, ArchiveProblem};
 pub use format::{ArchiveFailure, InvalidPiece};
+pub use reader::end_digest;
 pub use replay::{Reached, Replay};
 pub use writer::{PieceSummary, Signer, clear_unfinished, write_piece};

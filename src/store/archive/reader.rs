@@ -1,16 +1,16 @@
 //! Reads a piece: all of it is checked before its first frame is used.
 
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use crate::bounds::ARCHIVE_PIECE_BYTES_MAX;
 use crate::crypto::{MasterKey, Sha256};
 use crate::domain::time::Timestamp;
+use crate::files::{open_regular, read_regular};
 use crate::store::archive::format::{
     END, HEADER_BYTES, InvalidPiece, LAST_BYTES, PIECE_LABEL, PieceHeader, PieceName, TRAILER_BYTES,
 };
-use crate::store::engine::local::log::frame::{Frame, FrameHead, padded};
+use crate::store::engine::local::log::frame::{Frame, FrameHead, chained, padded};
 
 /// A piece in memory, with the right digest and HMAC.
 #[derive(Debug)]
@@ -37,6 +37,21 @@ impl Piece {
         name: &PieceName,
         keys: &[MasterKey],
     ) -> Result<Self, InvalidPiece> {
+        let (piece, digest, tag) = Self::decode(bytes)?;
+        check_signature(keys, piece.header.master, &[PIECE_LABEL, &digest].concat(), &tag)?;
+        piece.check_name(name)?;
+        Ok(piece)
+    }
+
+    fn check_name(&self, name: &PieceName) -> Result<(), InvalidPiece> {
+        let PieceHeader { lineage, first, .. } = self.header;
+        let own = PieceName { timeline: lineage.timeline, first, last: self.last };
+        let other = InvalidPiece::Damaged("it is another piece than its name says");
+        (own == *name).then_some(()).ok_or(other)
+    }
+
+    /// Checks the digest of a piece. Returns it with its HMAC.
+    fn decode(bytes: Vec<u8>) -> Result<(Self, [u8; 32], [u8; 32]), InvalidPiece> {
         let (header, _) = PieceHeader::decode(&bytes)?;
         let start = bytes.len().checked_sub(TRAILER_BYTES).filter(|it| *it >= HEADER_BYTES);
         let (start, trailer) = start
@@ -50,29 +65,47 @@ impl Piece {
             Some((u64::from_be_bytes(*last), i64::from_be_bytes(*time), digest, tag, end))
         };
         let (last, micros, digest, tag, end) = parts().ok_or(InvalidPiece::CutShort)?;
+        let (digest, tag) = (*digest, *tag);
         if end != END {
             return Err(InvalidPiece::CutShort);
         }
         let mut found = Sha256::new();
         found.update(bytes.get(..start.saturating_add(LAST_BYTES)).unwrap_or_default());
-        if found.finish() != *digest {
+        if found.finish() != digest {
             return Err(InvalidPiece::Damaged("its digest is another"));
-        }
-        check_signature(keys, header.master, &[PIECE_LABEL, digest].concat(), tag)?;
-        let PieceName { timeline, first, last: named_last } = *name;
-        if header.lineage.timeline != timeline || header.first != first || last != named_last {
-            return Err(InvalidPiece::Damaged("it is another piece than its name says"));
         }
         let mut bytes = bytes;
         bytes.truncate(start);
-        Ok(Self { header, last, time: Timestamp::from_micros(micros), bytes })
+        let time = Timestamp::from_micros(micros);
+        Ok((Self { header, last, time, bytes }, digest, tag))
     }
 
     /// The frames, in order and without a gap from the first number to the last.
     pub(in crate::store) fn frames(&self) -> Frames<'_> {
         let rest = self.bytes.get(HEADER_BYTES..).unwrap_or_default();
-        Frames { rest, next: self.header.first, last: (self.last, self.time) }
+        let digest = self.header.before;
+        Frames { rest, next: self.header.first, last: (self.last, self.time), digest }
     }
+}
+
+/// The digest of the history up to the last frame of a piece. Its signature is not checked: the
+/// writer, which compares the digest with its own log, may no longer have the master key.
+pub fn end_digest(path: &Path, name: &PieceName) -> Result<[u8; 32], InvalidPiece> {
+    let (piece, ..) = Piece::decode(read_bounded(path, ARCHIVE_PIECE_BYTES_MAX)?)?;
+    piece.check_name(name)?;
+    let mut frames = piece.frames();
+    for frame in frames.by_ref() {
+        frame?;
+    }
+    Ok(frames.digest)
+}
+
+/// The header of a piece, which is not checked otherwise.
+pub(in crate::store) fn read_header(path: &Path) -> Result<PieceHeader, InvalidPiece> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(HEADER_BYTES).unwrap_or(u64::MAX);
+    open_regular(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(PieceHeader::decode(&bytes)?.0)
 }
 
 /// Checks the HMAC of a piece or a mark.
@@ -88,14 +121,12 @@ pub(in crate::store) fn check_signature(
 }
 
 pub(in crate::store) fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, InvalidPiece> {
-    // Opening a named pipe would block until another process writes to it.
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() || metadata.len() > most {
-        return Err(InvalidPiece::Damaged("it is not a file of the archive"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    read_regular(path, most).map_err(|error| {
+        if matches!(error.kind(), io::ErrorKind::FileTooLarge | io::ErrorKind::InvalidInput) {
+            return InvalidPiece::Damaged("it is not a file of the archive");
+        }
+        error.into()
+    })
 }
 
 /// The rest of the frames of a piece.
@@ -105,6 +136,8 @@ pub(in crate::store) struct Frames<'a> {
     next: u64,
     /// The number and the time of the last frame.
     last: (u64, Timestamp),
+    /// The digest of the history up to the last frame that was read.
+    pub(in crate::store) digest: [u8; 32],
 }
 
 impl Iterator for Frames<'_> {
@@ -119,6 +152,7 @@ impl Iterator for Frames<'_> {
             let head = FrameHead::decode(self.rest)?;
             let (bytes, rest) = self.rest.split_at_checked(padded(head.len))?;
             let frame = Frame::decode(bytes.get(..head.len)?)?;
+            self.digest = chained(&self.digest, bytes);
             let is_next = frame.sequence == self.next && frame.sequence <= last;
             let is_next = is_next && (frame.sequence < last || frame.time == time);
             self.rest = rest;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::bounds::APPLY_BATCH_BYTES;
 use crate::crypto::MasterKey;
 use crate::domain::time::Timestamp;
-use crate::store::archive::chain::{ArchiveDirectory, ArchiveProblem, Step};
+use crate::store::archive::chain::{ArchiveDirectory, ArchiveProblem, Branches, Crossing, Step};
 use crate::store::archive::format::{InvalidPiece, PieceName};
-use crate::store::archive::reader::Piece;
+use crate::store::archive::reader::{Piece, read_header};
 use crate::store::engine::local::state::Origin;
 use crate::store::engine::{Moment, RowChange};
 use crate::store::failure::StorageFailure;
@@ -22,6 +22,8 @@ pub struct Replay<'a> {
     pub keys: &'a [MasterKey],
     /// Frames after this time are left out.
     pub until: Option<Timestamp>,
+    /// The timeline to end with, where the archive has several.
+    pub timeline: Option<[u8; 16]>,
 }
 
 /// The place in the history that was reached.
@@ -34,6 +36,8 @@ pub struct Reached {
     pub batches: u64,
     /// Pieces with changes from after the end of their timeline, which were not applied.
     pub refused: BTreeSet<PathBuf>,
+    /// The archive has frames after the time to end with.
+    pub has_later: bool,
 }
 
 /// The way through the archive.
@@ -43,6 +47,8 @@ pub(in crate::store) struct Walk {
     /// The format of the rows.
     pub(in crate::store) data_format: u32,
     pub(in crate::store) reached: Reached,
+    /// The place where the way began.
+    start: Moment,
     /// The origin that the pieces of the timeline must name, if the way came from there.
     origin: Option<Origin>,
 }
@@ -60,8 +66,68 @@ pub(in crate::store) type Sink<'a> =
 
 impl Walk {
     pub(in crate::store) fn new(vault: [u8; 16], data_format: u32, from: Moment) -> Self {
-        let reached = Reached { moment: from, time: None, batches: 0, refused: BTreeSet::new() };
-        Self { vault, data_format, reached, origin: None }
+        let refused = BTreeSet::new();
+        let reached = Reached { moment: from, time: None, batches: 0, refused, has_later: false };
+        Self { vault, data_format, reached, start: from, origin: None }
+    }
+
+    /// Checks that the archive has the same history at the current place. One that ends before it
+    /// cannot be compared.
+    pub(in crate::store) fn compare(&self, replay: Replay<'_>) -> Result<(), WalkFailure> {
+        let Moment { timeline, sequence, digest } = self.reached.moment;
+        let directory = list(replay)?;
+        let last = directory.last_of(&timeline).map(|piece| piece.last);
+        if let Some(last) = last.filter(|last| *last < sequence) {
+            return Err(ArchiveProblem::Behind(replay.directory.to_path_buf(), last).into());
+        }
+        for name in directory.covering(&timeline, sequence) {
+            let path = directory.piece_path(&name);
+            let damaged = |invalid| ArchiveProblem::Piece(path.clone(), invalid);
+            let piece = self.piece(&path, &name, replay.keys).map_err(damaged)?;
+            let mut frames = piece.frames();
+            while let Some(frame) = frames.next() {
+                if frame.map_err(damaged)?.sequence == sequence && frames.digest != digest {
+                    return Err(ArchiveProblem::Diverged(path, sequence).into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses an archive with a timeline whose first piece is not valid: it can have begun from the
+    /// history at hand, and its changes would be missing. An operator who has named the timeline to
+    /// end with has chosen.
+    pub(in crate::store) fn check_timelines(&self, replay: Replay<'_>) -> Result<(), WalkFailure> {
+        if replay.timeline.is_some() || self.reached.has_later {
+            return Ok(());
+        }
+        let directory = list(replay)?;
+        for name in directory.first_pieces() {
+            // The pieces of this one that matter were read on the way.
+            if name.timeline == self.start.timeline {
+                continue;
+            }
+            let path = directory.piece_path(&name);
+            match Piece::read(&path, &name, replay.keys) {
+                Ok(_) => (),
+                Err(InvalidPiece::UnknownKey(_)) if self.is_apart(&directory, &name)? => (),
+                Err(invalid) => return Err(ArchiveProblem::Piece(path, invalid).into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if an intact piece is that of another vault, or if its timeline has nothing from
+    /// after the start, so that the keys at hand need not be those of the time before.
+    fn is_apart(
+        &self,
+        directory: &ArchiveDirectory,
+        name: &PieceName,
+    ) -> Result<bool, ArchiveProblem> {
+        let path = directory.piece_path(name);
+        let header = read_header(&path).map_err(|it| ArchiveProblem::Piece(path, it))?;
+        let last = directory.last_of(&name.timeline).map(|piece| piece.last);
+        Ok(header.lineage.vault != self.vault || last <= Some(self.start.sequence))
     }
 
     /// Applies what the archive has behind the current place. Everything before a problem is
@@ -72,31 +138,28 @@ impl Walk {
         is_stopping: &dyn Fn() -> bool,
         sink: &mut Sink<'_>,
     ) -> Result<(), WalkFailure> {
-        let directory = ArchiveDirectory::list(replay.directory)
-            .map_err(|error| ArchiveProblem::Directory(replay.directory.to_path_buf(), error))?;
+        let directory = list(replay)?;
         let mut rows = PendingRows::default();
-        let walked = self.steps(&directory, replay, is_stopping, (&mut rows, sink));
+        let branches = directory.branches(&self.vault);
+        let walked = self.steps((&directory, &branches), replay, is_stopping, (&mut rows, sink));
         rows.flush(&self.reached, sink)?;
         walked
     }
 
     fn steps(
         &mut self,
-        directory: &ArchiveDirectory,
+        (directory, branches): (&ArchiveDirectory, &Branches),
         replay: Replay<'_>,
         is_stopping: &dyn Fn() -> bool,
         (rows, sink): (&mut PendingRows, &mut Sink<'_>),
     ) -> Result<(), WalkFailure> {
         while !is_stopping() {
-            match directory.step(self.reached.moment, replay.keys)? {
-                Step::Cross(end) => {
-                    if end.vault != self.vault {
-                        let path = replay.directory.to_path_buf();
-                        return Err(ArchiveProblem::Piece(path, InvalidPiece::Foreign).into());
-                    }
-                    self.reached.refused.extend(directory.beyond(&end.timeline, end.last));
-                    self.origin = Some(Origin { timeline: end.timeline, sequence: end.last });
-                    self.reached.moment.timeline = end.next;
+            match directory.step(self.reached.moment, branches, replay)? {
+                Step::Cross(Crossing { from, next, .. }) => {
+                    let beyond = directory.beyond(&from.timeline, from.sequence);
+                    self.reached.refused.extend(beyond);
+                    self.origin = Some(from);
+                    self.reached.moment.timeline = next;
                     rows.is_moved = true;
                 }
                 Step::End => return Ok(()),
@@ -141,18 +204,32 @@ impl Walk {
         (replay, limit): (Replay<'_>, u64),
         (rows, sink): (&mut PendingRows, &mut Sink<'_>),
     ) -> Result<bool, WalkFailure> {
-        for frame in piece.frames() {
+        let diverged = |last| ArchiveProblem::Diverged(path.to_path_buf(), last);
+        let Moment { sequence: from, digest: before, .. } = self.reached.moment;
+        if piece.header.first == from.saturating_add(1) && piece.header.before != before {
+            return Err(diverged(from).into());
+        }
+        let mut frames = piece.frames();
+        while let Some(frame) = frames.next() {
             let frame = frame.map_err(|it| ArchiveProblem::Piece(path.to_path_buf(), it))?;
-            if frame.sequence <= self.reached.moment.sequence {
+            if frame.sequence < from {
+                continue;
+            }
+            if frame.sequence == from {
+                if frames.digest != before {
+                    return Err(diverged(from).into());
+                }
                 continue;
             }
             if frame.sequence > limit {
                 break;
             }
             if replay.until.is_some_and(|until| frame.time > until) {
+                self.reached.has_later = true;
                 return Ok(true);
             }
             self.reached.moment.sequence = frame.sequence;
+            self.reached.moment.digest = frames.digest;
             self.reached.time = Some(frame.time);
             self.reached.batches = self.reached.batches.saturating_add(1);
             rows.take(frame.rows);
@@ -162,6 +239,11 @@ impl Walk {
         }
         Ok(false)
     }
+}
+
+fn list(replay: Replay<'_>) -> Result<ArchiveDirectory, ArchiveProblem> {
+    ArchiveDirectory::list(replay.directory)
+        .map_err(|error| ArchiveProblem::Directory(replay.directory.to_path_buf(), error))
 }
 
 /// The newest value of each row of several frames.
@@ -194,14 +276,4 @@ impl PendingRows {
     }
 }
 
-impl From<ArchiveProblem> for WalkFailure {
-    fn from(problem: ArchiveProblem) -> Self {
-        Self::Archive(problem)
-    }
-}
-
-impl From<StorageFailure> for WalkFailure {
-    fn from(failure: StorageFailure) -> Self {
-        Self::Storage(failure)
-    }
-}
+from_causes!(WalkFailure: ArchiveProblem => Self::Archive, StorageFailure => Self::Storage);

@@ -1,13 +1,13 @@
 //! Writes pieces: frames of the log, between a header and a trailer.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use crate::bounds::ARCHIVE_PIECE_BYTES;
 use crate::crypto::{BackupKey, Sha256};
 use crate::domain::time::Timestamp;
+use crate::files::{Directory, Unfinished};
 use crate::store::archive::format::{
     ArchiveFailure, END, HEADER_BYTES, PIECE_LABEL, PieceHeader, PieceName,
 };
@@ -38,10 +38,11 @@ pub struct PieceSummary {
 /// failure the tail is somewhere behind its place and must not be used again.
 pub fn write_piece(
     directory: &Path,
-    source: &dyn LogSource,
+    source: &LogSource,
     (tail, end): (&mut LogTail, Position),
     signer: &Signer<'_>,
 ) -> Result<Option<PieceSummary>, ArchiveFailure> {
+    let before = tail.at().digest;
     let Some(frame) = next(tail, end)? else { return Ok(None) };
     let header = PieceHeader {
         data_format: opening::FORMAT,
@@ -49,39 +50,30 @@ pub fn write_piece(
         origin: source.origin(),
         master: signer.master,
         first: frame.sequence,
+        before,
     };
     let timeline = header.lineage.timeline;
-    let unfinished = directory.join(PieceName::unfinished(&timeline));
-    let mut options = OpenOptions::new();
-    let file = options.write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
-    let written = || -> Result<PieceSummary, ArchiveFailure> {
-        let mut out = PieceOutput::new(&file);
-        out.put(&header.encode())?;
-        let (last, time) = put_frames(&mut out, frame, tail, end)?;
-        let bytes = out.finish(last, time, signer.key)?;
-        file.sync_all()?;
-        let name = PieceName { timeline, first: header.first, last };
-        let path = directory.join(name.to_string());
-        // Only a copy of this vault could have written a piece with these numbers.
-        if fs::symlink_metadata(&path).is_ok() {
-            return Err(ArchiveFailure::Ahead);
+    let directory = Directory::open(directory)?;
+    let new = Unfinished::create_again(&directory, PieceName::unfinished(&timeline))?;
+    let mut out = PieceOutput::new(new.file()?);
+    out.put(&header.encode())?;
+    let (last, time) = put_frames(&mut out, frame, tail, end)?;
+    let bytes = out.finish(last, time, signer.key)?;
+    let name = PieceName { timeline, first: header.first, last };
+    new.finish(name.to_string()).map_err(|error| {
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            // Only a copy of this vault could have written a piece with these numbers.
+            return ArchiveFailure::Forked;
         }
-        fs::rename(&unfinished, &path)?;
-        File::open(directory)?.sync_all()?;
-        Ok(PieceSummary { name, time, bytes })
-    };
-    written().map(Some).inspect_err(|_| {
-        // The next piece replaces the file; on a full disk its space is of more use now.
-        fs::remove_file(&unfinished).ok();
-    })
+        ArchiveFailure::Target(error)
+    })?;
+    Ok(Some(PieceSummary { name, time, bytes }))
 }
 
 /// Removes the piece that a killed process of this vault has left.
 pub fn clear_unfinished(directory: &Path, timeline: &[u8; 16]) -> io::Result<()> {
-    match fs::remove_file(directory.join(PieceName::unfinished(timeline))) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
+    let left = Directory::open(directory)?.hold(PieceName::unfinished(timeline))?;
+    left.map_or(Ok(()), |left| left.remove())
 }
 
 fn next(tail: &mut LogTail, end: Position) -> Result<Option<RawFrame>, ArchiveFailure> {

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use crate::store::failure::StorageFailure;
 
-pub(in crate::store) const MAGIC: &[u8; 17] = b"strongroom backup";
+pub(in crate::store) const MAGIC: &[u8; 17] = b"strongroom.backup";
+/// The first bytes of backups from before the first release.
+pub(in crate::store) const UNRELEASED_MAGIC: &[u8; 17] = b"strongroom backup";
 pub(in crate::store) const END: &[u8; 8] = b"srbakend";
 /// The newest backup format, and so far the only one.
 pub(in crate::store) const FORMAT: u8 = 1;
@@ -53,6 +55,8 @@ pub enum InvalidBackup {
     /// The backup was written by a newer program, with the program's version if the file holds it.
     Newer(Option<String>),
     NotABackup,
+    /// The backup was written by a version before the first release.
+    Unreleased,
     /// The backup belongs to another master key.
     WrongMasterKey,
 }
@@ -117,6 +121,9 @@ impl fmt::Display for InvalidBackup {
             }
             Self::Newer(None) => f.write_str("the backup was written by a newer strongroom"),
             Self::NotABackup => f.write_str("this is not a strongroom backup"),
+            Self::Unreleased => {
+                f.write_str("the backup was written by a version before the first release")
+            }
             Self::WrongMasterKey => f.write_str("the backup belongs to another master key"),
         }
     }

@@ -15,7 +15,7 @@ pub struct Manifest {
     pub program: String,
     /// The format of the data file that the rows come from.
     pub file_format: u32,
-    /// Identifies the vault. Files of format 1 had no id.
+    /// Identifies the vault.
     pub file_id: Option<String>,
     /// The moment of the snapshot, in microseconds since 1970.
     pub created_at_us: i64,
@@ -29,12 +29,16 @@ pub struct Manifest {
     pub counts: BTreeMap<String, u64>,
     /// The length and the last link of the audit chain.
     pub audit_head: Option<String>,
-    /// The timeline of the snapshot, in hexadecimal digits; missing in older backups.
+    /// The timeline of the snapshot, in hexadecimal digits; missing if no engine had opened the file.
     pub timeline: Option<String>,
-    /// The number of the snapshot's last batch; missing in older backups.
+    /// The number of the snapshot's last batch.
     pub sequence: Option<u64>,
-    /// A time after the last batch of the snapshot, in microseconds since 1970; missing in older
-    /// backups.
+    /// The digest of the history up to that batch, in hexadecimal digits.
+    pub history: Option<String>,
+    /// `forked` or `superseded` if the history had left the archive, so that the archive does not
+    /// continue this backup.
+    pub departed: Option<String>,
+    /// A time after the last batch of the snapshot, in microseconds since 1970.
     pub settled_at_us: Option<i64>,
     /// SHA-256 over the digests of the chunks.
     pub digest: String,
@@ -48,7 +52,8 @@ impl Manifest {
     /// The place of the snapshot in the history of the vault.
     pub fn moment(&self) -> Option<Moment> {
         let timeline = hex::decode(self.timeline.as_deref()?)?;
-        Some(Moment { timeline, sequence: self.sequence? })
+        let digest = hex::decode(self.history.as_deref()?)?;
+        Some(Moment { timeline, sequence: self.sequence?, digest })
     }
 
     /// A time after the snapshot's last batch.

@@ -4,7 +4,7 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 17 | `strongroom backup` |
+//! | 17 | `strongroom.backup` |
 //! | 1 | the backup's format, 1 |
 //! | ... | chunks of rows, the tables in the order of their numbers |
 //! | ... | the manifest |
@@ -28,7 +28,6 @@ pub(in crate::store) mod manifest;
 pub(in crate::store) mod reader;
 mod writer;
 
-pub(in crate::store) use format::UNFINISHED;
 pub use format::{BackupFailure, InvalidBackup};
 pub use manifest::Manifest;
 pub use reader::Reader;

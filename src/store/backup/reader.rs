@@ -9,14 +9,15 @@ use std::sync::Arc;
 use crate::bounds::{BACKUP_CHUNK_BYTES_MAX, BACKUP_MANIFEST_BYTES_MAX, BACKUP_ROWS_BYTES_MAX};
 use crate::crypto::{MasterKey, Sha256};
 use crate::domain::hex;
+use crate::files::open_regular;
 use crate::metrics::Progress;
 use crate::store::backup::format::{
     CHUNK, CHUNK_HEAD_BYTES, DIGEST_BYTES, END, FORMAT, HEADER_BYTES, InvalidBackup, MAGIC,
-    MANIFEST, MANIFEST_HEAD_BYTES, TRAILER_BYTES,
+    MANIFEST, MANIFEST_HEAD_BYTES, TRAILER_BYTES, UNRELEASED_MAGIC,
 };
 use crate::store::backup::manifest::Manifest;
+use crate::store::engine::Row;
 use crate::store::opening;
-use crate::store::snapshot::Row;
 use crate::store::tables::Table;
 
 /// An open backup. It checks everything that it returns, except the origin, which takes the master
@@ -54,13 +55,28 @@ pub struct Chunk {
 impl Reader {
     /// Opens a backup and reads only the manifest.
     pub fn open(path: &Path) -> Result<Self, InvalidBackup> {
-        // Opening a named pipe would block until another process writes to it.
-        if !std::fs::metadata(path)?.is_file() {
-            return Err(InvalidBackup::NotABackup);
-        }
-        let file = File::open(path)?;
+        let file = open_regular(path).map_err(|error| {
+            if error.kind() == io::ErrorKind::InvalidInput {
+                return InvalidBackup::NotABackup;
+            }
+            error.into()
+        })?;
         let length = file.metadata()?.len();
         Self::new(file, length)
+    }
+}
+
+impl<'a> Reader<&'a File> {
+    /// Reads the manifest of a backup that the caller has open.
+    pub fn over(file: &'a File) -> Result<Self, InvalidBackup> {
+        Self::new(file, file.metadata()?.len())
+    }
+}
+
+impl<F> Reader<F> {
+    /// True for a backup of the vault with this id.
+    pub fn is_of(&self, file_id: Option<&str>) -> bool {
+        self.manifest.file_id.as_deref() == file_id
     }
 }
 
@@ -70,6 +86,7 @@ impl<F: Read + Seek> Reader<F> {
         let mut magic = [0; 18];
         match file.read_exact(&mut magic) {
             Ok(()) if magic.starts_with(MAGIC) => (),
+            Ok(()) if magic.starts_with(UNRELEASED_MAGIC) => return Err(InvalidBackup::Unreleased),
             Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(error.into()),
             Ok(()) | Err(_) => return Err(InvalidBackup::NotABackup),
         }
@@ -110,10 +127,11 @@ impl<F: Read + Seek> Reader<F> {
     /// Checks that a holder of this master key wrote the backup.
     pub fn check_origin(&self, master: &MasterKey) -> Result<(), InvalidBackup> {
         let check = hex::decode_all(&self.manifest.master_key);
-        let key = check.as_deref().and_then(|check| master.backup_key_of(check));
+        if check.as_deref() != Some(master.check()) {
+            return Err(InvalidBackup::WrongMasterKey);
+        }
         let SignedManifest { json, tag } = &self.signed;
-        let key = key.ok_or(InvalidBackup::WrongMasterKey)?;
-        key.has_signed(json, tag).then_some(()).ok_or(InvalidBackup::Forged)
+        master.backup_key().has_signed(json, tag).then_some(()).ok_or(InvalidBackup::Forged)
     }
 
     /// Reads the next rows. Returns `None` after the last chunk, if the number of rows and the

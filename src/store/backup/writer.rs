@@ -1,15 +1,14 @@
 //! Writes a backup in one pass over a snapshot, with one chunk in memory at a time.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::bounds::BACKUP_CHUNK_BYTES;
 use crate::crypto::{BackupKey, Sha256};
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
+use crate::files::{Directory, NamedFile, Unfinished};
 use crate::store::backup::format::{
     BackupFailure, CHUNK, CHUNK_HEAD_BYTES, END, FORMAT, MAGIC, MANIFEST, UNFINISHED,
 };
@@ -27,6 +26,8 @@ pub struct BackupSummary {
     pub manifest: Manifest,
     /// The length of the backup file.
     pub file_bytes: u64,
+    /// For a caller that has to remove it.
+    pub file: NamedFile,
 }
 
 /// Times around a snapshot.
@@ -49,50 +50,29 @@ pub fn write(
     key: &BackupKey,
     times: SnapshotTimes,
 ) -> Result<BackupSummary, BackupFailure> {
-    refuse_existing(path)?;
-    let unfinished = unfinished(path);
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished);
-    let file = file.map_err(|error| {
+    let (directory, name) = Directory::of(path)?;
+    if directory.identity(&name)?.is_some() {
+        return Err(BackupFailure::Exists);
+    }
+    let mut unfinished = name.clone();
+    unfinished.push(UNFINISHED);
+    // The next backup would take a file that stays for one that is being written.
+    let new = Unfinished::create(&directory, &unfinished).map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {
-            return BackupFailure::Unfinished(unfinished.clone());
+            return BackupFailure::Unfinished(directory.path().join(&unfinished));
         }
         BackupFailure::Target(error)
     })?;
-    let write = || -> Result<BackupSummary, BackupFailure> {
-        let mut out = BackupOutput::new(&file);
-        let manifest = fill(&mut out, snapshot, key, times)?;
-        file.sync_all()?;
-        refuse_existing(path)?;
-        fs::rename(&unfinished, path)?;
-        sync_directory_of(path).inspect_err(|_| {
-            // The name might not survive a power loss, so the backup counts as failed.
-            fs::remove_file(path).ok();
-        })?;
-        Ok(BackupSummary { manifest, file_bytes: out.at })
-    };
-    write().inspect_err(|_| {
-        // The next backup would take the file for one that is being written.
-        fs::remove_file(&unfinished).ok();
-    })
-}
-
-fn unfinished(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_os_string();
-    name.push(UNFINISHED);
-    PathBuf::from(name)
-}
-
-fn refuse_existing(path: &Path) -> Result<(), BackupFailure> {
-    match fs::symlink_metadata(path) {
-        Ok(_) => Err(BackupFailure::Exists),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(BackupFailure::Target(error)),
-    }
-}
-
-fn sync_directory_of(path: &Path) -> io::Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(parent.unwrap_or_else(|| Path::new(".")))?.sync_all()
+    let mut out = BackupOutput::new(new.file()?);
+    let manifest = fill(&mut out, snapshot, key, times)?;
+    let file_bytes = out.at;
+    let file = new.finish(&name).map_err(|error| {
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            return BackupFailure::Exists;
+        }
+        BackupFailure::Target(error)
+    })?;
+    Ok(BackupSummary { manifest, file_bytes, file })
 }
 
 /// The output file, with digest and totals of the bytes written so far.
@@ -157,6 +137,8 @@ fn fill<W: Write>(
         audit_head: audit_head(snapshot)?,
         timeline: moment.map(|it| hex::encode(&it.timeline)),
         sequence: moment.map(|it| it.sequence),
+        history: moment.map(|it| hex::encode(&it.digest)),
+        departed: snapshot.departed().map(|it| String::from(it.name())),
         settled_at_us: moment.map(|_| times.settled_at.micros()),
         digest: hex::encode(&digest),
     };

@@ -1,12 +1,10 @@
 //! Checkpoints: signed links of the chain.
 //!
 //! A checkpoint is signed with Ed25519 over a label, the file's id, the number of entries and its
-//! body. In version 2 the body is the signing key's number (4), the number of entries of the
-//! previous checkpoint (8), the time (8), the link (32), and the state of the records: their
-//! generation (8), their number (8) and a commitment to their digest (32). In version 1, which
-//! stays readable, the body is the number of entries of the previous checkpoint, the time and the
-//! link; its signing key is the first one. The value in the file is the version byte (absent in
-//! version 1), the body and the signature.
+//! body. The body is the signing key's number (4), the number of entries of the previous checkpoint
+//! (8), the time (8), the link (32), and the state of the records: their generation (8), their
+//! number (8) and a commitment to their digest (32). The value in the file is a version byte (1),
+//! the body and the signature.
 
 use crate::crypto::{Link, SIGNATURE_BYTES, SigningKey, is_signed_by};
 use crate::domain::time::Timestamp;
@@ -17,7 +15,7 @@ use crate::store::snapshot::Snapshot;
 use crate::store::tables::meta;
 use crate::store::tables::{self, Table};
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 1;
 
 /// A signed link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,17 +26,10 @@ pub struct Checkpoint {
     pub previous: u64,
     pub at: Timestamp,
     pub link: Link,
-    /// Absent in version 1.
-    pub extent: Option<Extent>,
-    pub signature: [u8; SIGNATURE_BYTES],
-}
-
-/// The fields that version 2 adds to version 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extent {
     /// The number of the signing key.
     pub signer: u32,
-    pub records: RecordState,
+    pub state: RecordState,
+    pub signature: [u8; SIGNATURE_BYTES],
 }
 
 /// The state of the live records at a checkpoint.
@@ -76,29 +67,25 @@ pub struct Statement {
     pub head: Head,
     pub previous: u64,
     pub at: Timestamp,
-    /// `None` for version 1, which only tests write.
-    pub extent: Option<Extent>,
+    /// The number of the signing key.
+    pub signer: u32,
+    pub state: RecordState,
 }
 
 impl Statement {
     pub fn sign(&self, key: &SigningKey) -> Checkpoint {
-        let Self { signed, file, head, previous, at, extent } = *self;
+        let Self { signed, file, head, previous, at, signer, state } = *self;
         let Head { next: sequence, link } = head;
         let signature = [0; SIGNATURE_BYTES];
-        let unsigned = Checkpoint { sequence, previous, at, link, extent, signature };
+        let unsigned = Checkpoint { sequence, previous, at, link, signer, state, signature };
         Checkpoint { signature: key.sign(&unsigned.message(signed, &file)), ..unsigned }
     }
 }
 
 impl Checkpoint {
-    /// The number of the signing key that the checkpoint names.
-    pub fn signer(&self) -> u32 {
-        self.extent.map_or(1, |extent| extent.signer)
-    }
-
     /// The state of the records, if the checkpoint covers them.
     pub fn records(&self) -> Option<RecordState> {
-        self.extent.map(|extent| extent.records).filter(|records| records.generation > 0)
+        Some(self.state).filter(|state| state.generation > 0)
     }
 
     pub fn head(&self) -> Head {
@@ -110,53 +97,43 @@ impl Checkpoint {
     }
 
     fn message(&self, signed: SignatureKind, file: &[u8; 16]) -> Vec<u8> {
-        let label: &[u8] = match (signed, self.extent) {
-            (SignatureKind::Checkpoint, None) => b"strongroom audit checkpoint 1\0",
-            (SignatureKind::Checkpoint, Some(_)) => b"strongroom audit checkpoint 2\0",
-            (SignatureKind::Start, None) => b"strongroom audit start 1\0",
-            (SignatureKind::Start, Some(_)) => b"strongroom audit start 2\0",
+        let label: &[u8] = match signed {
+            SignatureKind::Checkpoint => b"strongroom audit checkpoint 1\0",
+            SignatureKind::Start => b"strongroom audit start 1\0",
         };
         [label, file, &self.sequence.to_be_bytes(), &self.body()].concat()
     }
 
     fn body(&self) -> Vec<u8> {
-        let (previous, at) = (self.previous.to_be_bytes(), self.at.micros().to_be_bytes());
-        let common = [previous.as_slice(), &at, self.link.bytes()].concat();
-        let Some(Extent { signer, records }) = self.extent else { return common };
-        let RecordState { generation, count, commitment } = records;
-        let (generation, count) = (generation.to_be_bytes(), count.to_be_bytes());
-        [&signer.to_be_bytes(), common.as_slice(), &generation, &count, &commitment].concat()
+        let RecordState { generation, count, commitment } = self.state;
+        [
+            self.signer.to_be_bytes().as_slice(),
+            &self.previous.to_be_bytes(),
+            &self.at.micros().to_be_bytes(),
+            self.link.bytes(),
+            &generation.to_be_bytes(),
+            &count.to_be_bytes(),
+            &commitment,
+        ]
+        .concat()
     }
 
     pub(in crate::store) fn value(&self) -> Vec<u8> {
-        let version: &[u8] = if self.extent.is_some() { &[VERSION] } else { &[] };
-        [version, &self.body(), &self.signature].concat()
+        [&[VERSION], self.body().as_slice(), &self.signature].concat()
     }
 
-    /// Version 1 has no version byte. Its first byte is the most significant byte of a number of
-    /// entries, which is always zero.
     pub(in crate::store) fn decode(sequence: &[u8], value: &[u8]) -> Option<Self> {
         let sequence = u64::from_be_bytes(sequence.try_into().ok()?);
-        let (extended, rest) = match value.split_first()? {
-            (&VERSION, rest) => (true, rest),
-            _ => (false, value),
-        };
-        let mut rest = rest;
-        let signer = if extended { Some(u32::from_be_bytes(take(&mut rest)?)) } else { None };
+        let mut rest = value.strip_prefix(&[VERSION])?;
+        let signer = u32::from_be_bytes(take(&mut rest)?);
         let previous = u64::from_be_bytes(take(&mut rest)?);
         let at = Timestamp::from_micros(i64::from_be_bytes(take(&mut rest)?));
         let link = Link::from_bytes(take(&mut rest)?);
-        let extent = match signer {
-            None => None,
-            Some(signer) => {
-                let generation = u64::from_be_bytes(take(&mut rest)?);
-                let count = u64::from_be_bytes(take(&mut rest)?);
-                let commitment = take(&mut rest)?;
-                Some(Extent { signer, records: RecordState { generation, count, commitment } })
-            }
-        };
+        let generation = u64::from_be_bytes(take(&mut rest)?);
+        let count = u64::from_be_bytes(take(&mut rest)?);
+        let state = RecordState { generation, count, commitment: take(&mut rest)? };
         let signature = rest.try_into().ok()?;
-        Some(Self { sequence, previous, at, link, extent, signature })
+        Some(Self { sequence, previous, at, link, signer, state, signature })
     }
 
     /// Reads the newest checkpoint.

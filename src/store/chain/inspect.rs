@@ -8,7 +8,6 @@
 //! finding it continues with the link of the next checkpoint whose signature is valid. One edit
 //! therefore gives one finding, located between two checkpoints.
 
-use std::fmt;
 use std::iter::Peekable;
 
 use crate::bounds::VERIFY_FINDINGS_MAX;
@@ -17,8 +16,8 @@ use crate::store::chain::checkpoint::{Checkpoint, Receipt, RecordState, Signatur
 use crate::store::chain::row::{AuditRow, Head};
 use crate::store::chain::rows::ChainRows;
 use crate::store::chain::signers::{Signer, Signers};
+use crate::store::engine::Row;
 use crate::store::failure::StorageFailure;
-use crate::store::snapshot::Row;
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::meta;
 use crate::store::tables::{self, Table};
@@ -238,7 +237,7 @@ impl Inspection {
             Some(own) if own.file != *file => {
                 self.report.find(String::from("the receipt is of another vault"));
             }
-            Some(own) if own.find(public_key).is_none_or(|it| it.number != checkpoint.signer()) => {
+            Some(own) if own.find(public_key).is_none_or(|it| it.number != checkpoint.signer) => {
                 self.report
                     .find(String::from("the chain has another signing key than the receipt"));
             }
@@ -367,8 +366,4 @@ impl Inspection {
     }
 }
 
-impl fmt::Debug for Inspection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inspection").field("reached", &self.reached).finish_non_exhaustive()
-    }
-}
+opaque_debug!(Inspection);

@@ -13,12 +13,14 @@
 //! keys are in [`signers`].
 pub mod checkpoint;
 mod inspect;
+mod receipt;
 pub(in crate::store) mod row;
 pub(in crate::store) mod rows;
 pub mod signers;
 
-pub use checkpoint::{Checkpoint, Extent, Receipt, RecordState, SignatureKind, Statement};
+pub use checkpoint::{Checkpoint, Receipt, RecordState, SignatureKind, Statement};
 pub use inspect::{ChainReport, Inspection, TrustAnchors};
+pub use receipt::{decode_receipt, encode_receipt};
 pub use row::{AuditRow, Head};
 pub use rows::{ChainRows, scopes};
 pub use signers::{Handover, Signers};

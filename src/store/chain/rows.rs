@@ -2,12 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fmt;
 
 use crate::bounds::AUDIT_SCOPES_MAX;
 use crate::store::chain::row::AuditRow;
+use crate::store::engine::Row;
 use crate::store::failure::StorageFailure;
-use crate::store::snapshot::Row;
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::{self, Table};
 
@@ -72,8 +71,4 @@ pub fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, StorageFailure> {
     Ok(found)
 }
 
-impl fmt::Debug for ChainRows {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChainRows").field("scopes", &self.scopes.len()).finish_non_exhaustive()
-    }
-}
+opaque_debug!(ChainRows);

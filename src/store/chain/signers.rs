@@ -188,7 +188,7 @@ impl Signers {
 
     /// Returns true if the signature is of a key of this chain that was valid at this position.
     pub fn have_signed(&self, it: &Checkpoint, what: SignatureKind) -> bool {
-        let Some(signer) = self.all().find(|signer| signer.number == it.signer()) else {
+        let Some(signer) = self.all().find(|signer| signer.number == it.signer) else {
             return false;
         };
         let in_place = match what {

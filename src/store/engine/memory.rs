@@ -1,21 +1,21 @@
 //! The engine that is a model: rows in a map. It loses everything when it is dropped.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
+use crate::lock::Lock;
+use crate::store::engine::Row;
 use crate::store::engine::{
     Decide, Engine, EngineHealth, Moment, Order, Page, Read, RowChange, Upkeep,
 };
 use crate::store::failure::StorageFailure;
-use crate::store::snapshot::Row;
 use crate::store::tables::{KeyRange, Table};
 
 /// All rows by table and key.
 pub(in crate::store) type Model = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
 #[derive(Default)]
-pub(in crate::store) struct MemoryEngine(Mutex<State>);
+pub(in crate::store) struct MemoryEngine(Lock<State>);
 
 #[derive(Default, Clone)]
 struct State {
@@ -33,32 +33,28 @@ impl MemoryEngine {
     /// An engine that several stores may use.
     pub(in crate::store) fn shared() -> Self {
         let engine = Self::default();
-        engine.lock().is_shared = true;
+        engine.0.lock().is_shared = true;
         engine
     }
 
     /// Makes the next call of [`Engine::apply`] decide once more for each of these changes, which
     /// are written between the decisions.
     pub(in crate::store) fn decide_again_after(&self, between: Vec<Vec<RowChange>>) {
-        self.lock().between.extend(between);
+        self.0.lock().between.extend(between);
     }
 
     /// Makes the engine fail with a transient failure until it is called with `None`.
     pub(in crate::store) fn set_unavailable(&self, why: Option<&'static str>) {
-        self.lock().unavailable = why;
+        self.0.lock().unavailable = why;
     }
 
     /// Puts rows in place without a batch.
     pub(in crate::store) fn insert(&self, table: Table, rows: Vec<Row>) {
-        self.lock().rows.extend(rows.into_iter().map(|(key, value)| ((table, key), value)));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().rows.extend(rows.into_iter().map(|(key, value)| ((table, key), value)));
     }
 
     fn available(&self) -> Result<MutexGuard<'_, State>, StorageFailure> {
-        let state = self.lock();
+        let state = self.0.lock();
         state.unavailable.map_or(Ok(()), |why| Err(StorageFailure::Unavailable(why)))?;
         Ok(state)
     }
@@ -81,7 +77,7 @@ impl Engine for MemoryEngine {
     }
 
     fn is_shared(&self) -> bool {
-        self.lock().is_shared
+        self.0.lock().is_shared
     }
 
     fn check_place(&self) -> Result<(), StorageFailure> {
@@ -89,7 +85,7 @@ impl Engine for MemoryEngine {
     }
 
     fn health(&self) -> EngineHealth {
-        EngineHealth { sequence: self.lock().sequence, ..EngineHealth::default() }
+        EngineHealth { sequence: self.0.lock().sequence, ..EngineHealth::default() }
     }
 
     fn set_upkeep(&self, _: Upkeep) {}
@@ -116,7 +112,7 @@ impl State {
 
 impl Read for State {
     fn moment(&self) -> Result<Moment, StorageFailure> {
-        Ok(Moment { timeline: [0; 16], sequence: self.sequence })
+        Ok(Moment { sequence: self.sequence, ..Moment::default() })
     }
 
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
@@ -144,8 +140,4 @@ impl Read for State {
     }
 }
 
-impl fmt::Debug for MemoryEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MemoryEngine")
-    }
-}
+opaque_debug!(MemoryEngine);

@@ -2,14 +2,15 @@
 //! verification, rotation) uses only [`Engine`] and [`Read`]: no iterator, no type of a database and
 //! no file name crosses it.
 
-#[cfg(test)]
-mod conformance;
+pub mod departure;
 mod fetch;
 pub(super) mod local;
 #[cfg(test)]
 pub(super) mod memory;
 pub mod postgres;
 mod processes;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,14 +18,14 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 use crate::store::failure::StorageFailure;
-use crate::store::snapshot::Row;
 use crate::store::tables::{KeyRange, Table};
+use departure::Departure;
 use fetch::AtOnce;
 pub use fetch::Fetch;
-use local::log::Position;
-use local::log::segment::Lineage;
-use local::log::tail::LogTail;
-use local::state::Origin;
+pub use local::source::LogSource;
+
+/// One key and its value.
+pub type Row = (Vec<u8>, Vec<u8>);
 
 /// Durable storage of rows.
 pub trait Engine: fmt::Debug + Send + Sync {
@@ -65,7 +66,7 @@ pub trait Engine: fmt::Debug + Send + Sync {
     fn health(&self) -> EngineHealth;
 
     /// The log of the engine, for the archive. Engines without a log have no archive.
-    fn log_source(&self) -> Option<Arc<dyn LogSource>> {
+    fn log_source(&self) -> Option<LogSource> {
         None
     }
 
@@ -78,9 +79,10 @@ pub trait Engine: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// Merges now, if the engine merges. The turn decides which rows.
+    /// Merges now, if the engine merges, and notes the end of its log. The turn decides which rows are
+    /// merged: none without one.
     #[cfg(test)]
-    fn merge_now(&self, _turn: usize) -> Result<(), StorageFailure> {
+    fn merge_now(&self, _turn: Option<usize>) -> Result<(), StorageFailure> {
         Ok(())
     }
 
@@ -104,28 +106,14 @@ pub type Decide<'a> = dyn FnMut(&dyn Read) -> Result<Vec<RowChange>, StorageFail
 /// Rows sorted by [`Table::number`], then by key.
 pub type SortedRows<'a> = dyn Iterator<Item = Result<(Table, Row), StorageFailure>> + 'a;
 
-/// A log that can be read while it is written.
-pub trait LogSource: fmt::Debug + Send + Sync {
-    fn lineage(&self) -> Lineage;
-
-    /// The timeline that the current one began from.
-    fn origin(&self) -> Origin;
-
-    /// The place behind the last durable batch.
-    fn end(&self) -> Position;
-
-    /// Reads from the batch with this number on, or from the oldest one that the log has. `None` if
-    /// the log no longer has that batch.
-    fn tail(&self, from: Option<u64>) -> Result<Option<LogTail>, StorageFailure>;
-
-    /// Keeps the log from this place on, within a bound. `None` keeps only the batches that the
-    /// engine itself needs.
-    fn hold(&self, from: Option<Position>);
-}
-
 /// Rows at one moment.
 pub trait Read: Send + Sync {
     fn moment(&self) -> Result<Moment, StorageFailure>;
+
+    /// The reason why this history is no longer that of its archive.
+    fn departed(&self) -> Option<Departure> {
+        None
+    }
 
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure>;
 
@@ -162,6 +150,8 @@ pub struct Moment {
     pub timeline: [u8; 16],
     /// The number of the last batch of changes.
     pub sequence: u64,
+    /// The digest of the history up to that batch; zeros if the engine has no log.
+    pub digest: [u8; 32],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 //!
 //! | state | the local engine | several processes | test |
 //! |---|---|---|---|
-//! | cached callers (`app::access::callers`) | the writer advances [`Store::access_generation`] before it answers | the batch advances a row, which each process reads every 250 ms; after a second without a read, a process looks before it answers | `a_deleted_api_key_is_refused_by_the_other_process_after_its_next_look`, `a_process_that_could_not_look_for_a_second_uses_no_cached_caller` |
+//! | cached callers (`app::caller::callers`) | the writer advances [`Store::access_generation`] before it answers | the batch advances a row, which each process reads every 250 ms; after a second without a read, a process looks before it answers | `a_deleted_api_key_is_refused_by_the_other_process_after_its_next_look`, `a_process_that_could_not_look_for_a_second_uses_no_cached_caller` |
 //! | cached subscriptions of webhooks (`app::webhooks`) | as above, with `Store::webhook_generation` | as above: an event within the 250 ms may lack a new webhook | `a_webhook_that_one_process_creates_gets_the_events_of_the_other` |
 //! | the server's keys and the key of webhooks (`app::keys`) | loaded again by the process that changes them | loaded again when the generation of keys changes | `the_server_s_keys_rotate_and_both_processes_know_all_callers` |
 //! | the master key (`app::keys::masters`) | the old and the new one until no reader needs the old one | replaced only while no other process lives | `the_master_key_is_replaced_only_by_a_process_that_is_alone` |

@@ -117,6 +117,8 @@ fn manifest(master: &MasterKey, counts: BTreeMap<String, u64>, digest: String) -
         audit_head: None,
         timeline: None,
         sequence: None,
+        history: None,
+        departed: None,
         settled_at_us: None,
         digest,
     }
@@ -172,6 +174,7 @@ fn piece(data: &[u8], keys: &[MasterKey]) -> Vec<u8> {
         origin: Origin { timeline: [0; 16], sequence: 0 },
         master,
         first: u64::from(first),
+        before: [0; 32],
     };
     let mut bytes = header.encode();
     bytes.extend_from_slice(data.get(2..).unwrap_or_default());
@@ -240,7 +243,8 @@ fn check_mark(data: &[u8], keys: &[MasterKey]) {
     let Some((next, rest)) = rest.split_first_chunk() else { return };
     let last = u64::from_be_bytes(rest.first_chunk().copied().unwrap_or_default());
     let time = crate::domain::time::Timestamp::from_micros(i64::MIN);
-    let end = TimelineEnd { vault: *vault, timeline: *next, last, next: *vault, time };
+    let digest = [7; 32];
+    let end = TimelineEnd { vault: *vault, timeline: *next, last, digest, next: *vault, time };
     let mut bytes = end.encode(key);
     assert_eq!(TimelineEnd::decode(&bytes, keys).ok(), Some(end));
     let at = data.len() % bytes.len().max(1);

@@ -1,9 +1,5 @@
 //! Frames and segments of the log, and the file of the keys of card verification codes.
 
-use std::collections::BTreeMap;
-use std::io;
-use std::path::PathBuf;
-
 use super::part;
 use crate::domain::time::Timestamp;
 use crate::store::cvc_keys::CvcKeys;
@@ -15,7 +11,7 @@ use crate::store::engine::local::log::frame::{
 use crate::store::engine::local::log::reader;
 use crate::store::engine::local::log::segment::{self, FIRST_FRAME, Header, Lineage};
 use crate::store::tables::Table;
-use crate::store::volume::{Volume, VolumeFile};
+use crate::store::volume::{OverlayVolume, Volume as _};
 
 /// The first byte chooses: bytes as they are, a frame whose length and checksum are made right, rows
 /// that are written and read, or a whole segment.
@@ -77,7 +73,10 @@ fn check_rows(mut data: &[u8]) {
 /// Each part of the input is a frame at the next place: its first byte says whether it is made whole.
 fn check_segment(mut data: &[u8]) {
     let lineage = Lineage::default();
-    let mut file = Header { lineage, number: 1, first_sequence: 1 }.encode();
+    let from = Position::first(1, 1, [0; 32]);
+    let header =
+        Header { lineage, number: 1, first_sequence: 1, before: from.digest, used_from: 1 };
+    let mut file = header.encode();
     let mut whole = 0_usize;
     let mut is_whole = true;
     while let Some(bytes) = part(&mut data) {
@@ -95,10 +94,9 @@ fn check_segment(mut data: &[u8]) {
         whole = whole.saturating_add(usize::from(is_whole));
         file.resize(start.saturating_add(padded(end.saturating_sub(start))), 0);
     }
-    let volume = Files(BTreeMap::from([(segment::name(1), file)]));
-    let from = Position { sequence: 1, segment: 1, offset: FIRST_FRAME };
+    let volume = holding(&segment::name(1), &file);
     let mut numbers = Vec::new();
-    let scanned = reader::scan(&volume, lineage, from, &mut |frame| {
+    let scanned = reader::scan(&volume, lineage, from, &mut |frame, _| {
         numbers.push(frame.sequence);
         Ok(())
     });
@@ -113,7 +111,7 @@ fn check_segment(mut data: &[u8]) {
 
 /// The bytes of `cvc.keys`.
 pub(crate) fn cvc_keys(data: &[u8]) {
-    let volume = Files(BTreeMap::from([(String::from(CvcKeys::FILE), data.to_vec())]));
+    let volume = holding(CvcKeys::FILE, data);
     let Ok(keys) = CvcKeys::on_volume(&volume) else { return };
     for slot in data.chunks(64) {
         let name = slot.first_chunk::<16>().zip(slot.get(16..24).and_then(|it| it.first_chunk()));
@@ -125,69 +123,10 @@ pub(crate) fn cvc_keys(data: &[u8]) {
     }
 }
 
-/// Files in memory that can only be read.
-#[derive(Debug)]
-struct Files(BTreeMap<String, Vec<u8>>);
-
-#[derive(Debug)]
-struct Bytes(Vec<u8>);
-
-impl Volume for Files {
-    fn open(&self, name: &str) -> io::Result<Option<Box<dyn VolumeFile>>> {
-        let file = self.0.get(name).cloned();
-        Ok(file.map(|bytes| -> Box<dyn VolumeFile> { Box::new(Bytes(bytes)) }))
-    }
-
-    fn create(&self, _: &str) -> io::Result<Box<dyn VolumeFile>> {
-        Err(io::ErrorKind::ReadOnlyFilesystem.into())
-    }
-
-    fn rename(&self, _: &str, _: &str) -> io::Result<()> {
-        Err(io::ErrorKind::ReadOnlyFilesystem.into())
-    }
-
-    fn remove(&self, _: &str) -> io::Result<()> {
-        Err(io::ErrorKind::ReadOnlyFilesystem.into())
-    }
-
-    fn names(&self) -> io::Result<Vec<String>> {
-        Ok(self.0.keys().cloned().collect())
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl VolumeFile for Bytes {
-    fn len(&self) -> io::Result<u64> {
-        Ok(u64::try_from(self.0.len()).unwrap_or(u64::MAX))
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        let found = self.0.get(start..start.saturating_add(out.len()));
-        out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
-        Ok(())
-    }
-
-    fn write(&self, _: u64, _: &[u8]) -> io::Result<()> {
-        Err(io::ErrorKind::ReadOnlyFilesystem.into())
-    }
-
-    fn set_len(&self, _: u64) -> io::Result<()> {
-        Err(io::ErrorKind::ReadOnlyFilesystem.into())
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn try_lock(&self) -> io::Result<bool> {
-        Ok(true)
-    }
-
-    fn check_place(&self) -> Result<(), PathBuf> {
-        Ok(())
-    }
+/// A volume in memory with this file.
+fn holding(name: &str, bytes: &[u8]) -> OverlayVolume {
+    let volume = OverlayVolume::in_memory();
+    let written = volume.create(name).and_then(|file| file.write(0, bytes));
+    assert!(written.is_ok(), "a write in memory fails");
+    volume
 }

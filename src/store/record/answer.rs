@@ -1,44 +1,33 @@
-//! Remembered answers, version 3.
+//! Remembered answers, version 1.
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 1 | version, 3 |
+//! | 1 | version, 1 |
 //! | 4 | the length of the head, big-endian |
 //! | n | the head: JSON with everything except the texts |
 //! | n | the parts that are always kept, one after the other |
 //! | n | for each subject its hidden parts, sealed, one after the other |
 //!
-//! The head and the texts are shortened: see `phrases`. The lengths are in the head. The hidden
-//! parts of a subject are sealed together under a key that is derived from the seed in the subject's
-//! own record. Each opened part is a byte (2 for shortened text, 1 for a text that is sealed under
-//! the key of a card verification code), the length in four bytes, big-endian, and the bytes. The
-//! texts are not in the JSON, because sealed bytes would need twice the space there.
-//!
-//! Version 2 is the same without shortening; a hidden text has the byte 0 there.
-//!
-//! Version 1 is one JSON text with the whole answer, from which no part can be removed: see
-//! [`WholeAnswer`]. It is read as long as such answers are remembered, and no longer written.
+//! The lengths are in the head. The hidden parts of a subject are sealed together under a key that
+//! is derived from the seed in the subject's own record. Each opened part is a byte (0 for text, 1
+//! for a text that is sealed under the key of a card verification code), the length in four bytes,
+//! big-endian, and the bytes. The texts are not in the JSON, because sealed bytes would need twice
+//! the space there.
 
-use serde::{Deserialize, Serialize};
+use serde::Serializer;
+use serde::ser::Error as _;
 use serde_json::value::RawValue;
-use uuid::Uuid;
 
-use crate::domain::access::Transform;
-use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
-use crate::domain::hex;
 use crate::domain::id::{ApplicationId, KeyId, ProxyId, TokenId, TokenIntentId};
-use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::idempotency::{AnswerStatus, Disclosure, SubjectId};
 use crate::secret::Secret;
-use crate::store::record::encoding::{BadRecord, EncodeFailed, bad, body, encode, micros};
+use crate::store::record::encoding::{BadRecord, EncodeFailed, VERSION, bad, body};
 use crate::store::record::hidden_parts::{LENGTH_BYTES, counted, length_of, take};
-use crate::store::record::phrases::{lengthen, shorten};
-
-const VERSION: u8 = 3;
-const PLAIN_VERSION: u8 = 2;
-const WHOLE_VERSION: u8 = 1;
+use crate::store::record::shape::{
+    Members, Shape as _, Stored, encode_shape, flags, members, plain, text, words, write_tagged,
+};
 
 #[derive(Debug)]
 pub struct AnswerRecord {
@@ -46,18 +35,10 @@ pub struct AnswerRecord {
     pub status: AnswerStatus,
     pub location: Option<String>,
     pub disclosures: Vec<Disclosure>,
-    pub content: AnswerContent,
-}
-
-#[derive(Debug)]
-pub enum AnswerContent {
-    Parts {
-        /// Each subject with its hidden parts, encoded by [`crate::store::record::encode_hidden`]
-        /// and sealed.
-        subjects: Vec<(SubjectId, Vec<u8>)>,
-        body: Vec<StoredPart>,
-    },
-    Whole(WholeAnswer),
+    /// Each subject with its hidden parts, encoded by [`crate::store::record::encode_hidden`] and
+    /// sealed.
+    pub subjects: Vec<(SubjectId, Vec<u8>)>,
+    pub body: Vec<StoredPart>,
 }
 
 /// A part of a body.
@@ -68,149 +49,71 @@ pub enum StoredPart {
     Text(Secret<Vec<u8>>),
 }
 
-/// An answer of version 1.
-#[derive(Debug)]
-pub struct WholeAnswer {
-    /// JSON text without card verification codes.
-    pub body: Secret<Vec<u8>>,
-    /// The position of each code in the body, in order, and the code sealed under a key that will
-    /// be destroyed.
-    pub cvcs: Vec<(usize, Vec<u8>)>,
-    /// The tokens that the body shows, with their predefined ids.
-    pub tokens: Vec<(Uuid, Option<String>)>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct HeadV2 {
-    answered_at: i64,
-    status: u16,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+/// Everything except the texts.
+struct Head {
+    answered_at: Timestamp,
+    status: AnswerStatus,
     location: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    disclosures: Vec<DisclosureV2>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    subjects: Vec<SubjectV2>,
-    body: Vec<PartV2>,
+    disclosures: Vec<Disclosure>,
+    subjects: Vec<SealedSubject>,
+    body: Vec<HeadPart>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct DisclosureV2 {
-    right: RightV2,
-    value: ValueV2,
-    containers: Vec<String>,
-    extent: ExtentV2,
-    transform: String,
-    fingerprint: bool,
-}
-
-/// The rights that write.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum RightV2 {
-    Create,
-    Update,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum ValueV2 {
-    Collected,
-    Duplicate,
-    Own,
-    Stored,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum ExtentV2 {
-    Full,
-    Outline,
-}
-
-#[derive(Serialize, Deserialize)]
-struct SubjectV2 {
-    id: SubjectIdV2,
+struct SealedSubject {
+    id: SubjectId,
     /// The length of the subject's sealed parts.
     sealed: usize,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum SubjectIdV2 {
-    Key(Uuid, Uuid),
-    Proxy(Uuid),
-    Token(Uuid, Option<String>),
-    TokenIntent(Uuid),
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum PartV2 {
+enum HeadPart {
     /// The index of a subject.
     Of(usize),
     /// The length of a text.
     Text(usize),
 }
 
-#[derive(Deserialize)]
-struct AnswerV1<'a> {
-    answered_at: i64,
-    status: u16,
-    #[serde(default)]
-    location: Option<String>,
-    #[serde(default)]
-    permission: Option<String>,
-    #[serde(default)]
-    transform: Option<String>,
-    #[serde(default)]
-    containers: Vec<String>,
-    #[serde(default)]
-    cvcs: Vec<(usize, String)>,
-    #[serde(default)]
-    tokens: Vec<(Uuid, Option<String>)>,
-    #[serde(borrow)]
-    body: &'a RawValue,
+members! { Head { answered_at, status, location?, disclosures?, subjects?, body } }
+members! { SealedSubject { id, sealed } }
+members! { Disclosure { right, value, containers, ..exposure } }
+members! { Exposure { extent, transform, fingerprint } }
+flags! { Fingerprint { false Hidden, true Shown } }
+
+words! {
+    Extent { Full "full", Outline "outline" }
+    ValueOrigin {
+        Collected "collected", Duplicate "duplicate", Own "own", Stored "stored",
+    }
 }
 
-/// Fails for an answer of version 1, which is no longer written, and for the answer to a request
-/// that only reads.
+/// Fails for the answer to a request that only reads.
 pub fn encode_answer(record: &AnswerRecord) -> Result<Secret<Vec<u8>>, EncodeFailed> {
-    let AnswerContent::Parts { subjects, body } = &record.content else {
-        return Err(EncodeFailed);
-    };
-    let texts: Vec<_> = body.iter().map(shortened).collect();
-    let head = HeadV2 {
-        answered_at: micros(record.answered_at),
-        status: record.status.code(),
+    let AnswerRecord { subjects, body, .. } = record;
+    let head = Head {
+        answered_at: record.answered_at,
+        status: record.status,
         location: record.location.clone(),
-        disclosures: record
-            .disclosures
-            .iter()
-            .map(disclosed)
-            .collect::<Option<_>>()
-            .ok_or(EncodeFailed)?,
+        disclosures: record.disclosures.clone(),
         subjects: subjects
             .iter()
-            .map(|(id, sealed)| SubjectV2 { id: subject_to_record(id), sealed: sealed.len() })
+            .map(|(id, sealed)| SealedSubject { id: id.clone(), sealed: sealed.len() })
             .collect(),
-        body: texts
+        body: body
             .iter()
             .map(|part| match part {
-                StoredPart::Hidden(subject) => PartV2::Of(*subject),
-                StoredPart::Text(text) => PartV2::Text(text.expose().len()),
+                StoredPart::Hidden(subject) => HeadPart::Of(*subject),
+                StoredPart::Text(text) => HeadPart::Text(text.expose().len()),
             })
             .collect(),
     };
-    let head = encode(VERSION, &head)?;
+    let head = encode_shape(&head)?;
     let (version, head) = head.expose().split_first().ok_or(EncodeFailed)?;
-    let head = shorten(head);
-    let head_length = length_of(head.expose())?;
-    let texts = texts.iter().filter_map(|part| match part {
+    let head_length = length_of(head)?;
+    let texts = body.iter().filter_map(|part| match part {
         StoredPart::Hidden(_) => None,
-        StoredPart::Text(text) => Some(text.expose()),
+        StoredPart::Text(text) => Some(text.expose().as_slice()),
     });
-    let sealed = subjects.iter().map(|(_, sealed)| sealed);
-    let tail: Vec<_> = std::iter::once(head.expose()).chain(texts).chain(sealed).collect();
+    let sealed = subjects.iter().map(|(_, sealed)| sealed.as_slice());
+    let tail: Vec<_> = std::iter::once(head).chain(texts).chain(sealed).collect();
     let length = tail.iter().map(|bytes| bytes.len()).sum::<usize>();
     let length = length.saturating_add(1).saturating_add(LENGTH_BYTES);
     let mut bytes = Secret::new(Vec::with_capacity(length));
@@ -222,153 +125,112 @@ pub fn encode_answer(record: &AnswerRecord) -> Result<Secret<Vec<u8>>, EncodeFai
     Ok(bytes)
 }
 
-fn shortened(part: &StoredPart) -> StoredPart {
-    match part {
-        StoredPart::Hidden(subject) => StoredPart::Hidden(*subject),
-        StoredPart::Text(text) => StoredPart::Text(shorten(text.expose())),
-    }
-}
-
 pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
-    let plain = |text: &[u8]| Ok(Secret::new(text.to_vec()));
-    match bytes.first() {
-        Some(&WHOLE_VERSION) => decode_whole(bytes),
-        Some(&PLAIN_VERSION) => decode_parts(body(PLAIN_VERSION, bytes)?, plain),
-        Some(_) | None => decode_parts(body(VERSION, bytes)?, lengthen),
-    }
-}
-
-fn decode_parts(
-    bytes: &[u8],
-    text_of: impl Fn(&[u8]) -> Result<Secret<Vec<u8>>, BadRecord>,
-) -> Result<AnswerRecord, BadRecord> {
-    let (head, mut rest) = counted(bytes)?;
-    let head: HeadV2 = serde_json::from_slice(text_of(head)?.expose()).map_err(bad)?;
+    let (head, mut rest) = counted(body(VERSION, bytes)?)?;
+    let head = serde_json::from_slice(head).map_err(bad)?;
+    let head = Head::read_members(&head, ()).ok_or(BadRecord)?;
     let mut parts = Vec::with_capacity(head.body.len());
     for part in &head.body {
         parts.push(match part {
-            PartV2::Of(subject) if *subject < head.subjects.len() => StoredPart::Hidden(*subject),
-            PartV2::Of(_) => return Err(BadRecord),
-            PartV2::Text(length) => StoredPart::Text(text_of(take(&mut rest, *length)?)?),
+            HeadPart::Of(subject) if *subject < head.subjects.len() => StoredPart::Hidden(*subject),
+            HeadPart::Of(_) => return Err(BadRecord),
+            HeadPart::Text(length) => {
+                StoredPart::Text(Secret::new(take(&mut rest, *length)?.to_vec()))
+            }
         });
     }
     let mut subjects = Vec::with_capacity(head.subjects.len());
     for subject in head.subjects {
         let sealed = take(&mut rest, subject.sealed)?.to_vec();
-        subjects.push((subject_of_record(subject.id), sealed));
+        subjects.push((subject.id, sealed));
     }
     if !rest.is_empty() {
         return Err(BadRecord);
     }
     Ok(AnswerRecord {
-        answered_at: Timestamp::from_micros(head.answered_at),
-        status: AnswerStatus::from_code(head.status).ok_or(BadRecord)?,
+        answered_at: head.answered_at,
+        status: head.status,
         location: head.location,
-        disclosures: head.disclosures.iter().map(disclosure).collect::<Result<_, _>>()?,
-        content: AnswerContent::Parts { subjects, body: parts },
+        disclosures: head.disclosures,
+        subjects,
+        body: parts,
     })
 }
 
-fn decode_whole(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
-    let record: AnswerV1<'_> = serde_json::from_slice(body(WHOLE_VERSION, bytes)?).map_err(bad)?;
-    let disclosures = match (record.permission, record.transform) {
-        // In version 1 this right alone decided what the answer showed.
-        (Some(permission), Some(transform)) => vec![disclosure(&DisclosureV2 {
-            right: match Permission::parse(&permission) {
-                Some(Permission::TokenCreate) => RightV2::Create,
-                Some(Permission::TokenUpdate) => RightV2::Update,
-                Some(_) | None => return Err(BadRecord),
-            },
-            value: ValueV2::Own,
-            containers: record.containers,
-            extent: ExtentV2::Full,
-            transform,
-            fingerprint: true,
-        })?],
-        (None, None) if record.containers.is_empty() => Vec::new(),
-        // An incomplete right must not be read as no right.
-        (Some(_), None) | (None, _) => return Err(BadRecord),
-    };
-    let cvcs = record.cvcs.iter().map(|(at, sealed)| Some((*at, hex::decode_all(sealed)?)));
-    Ok(AnswerRecord {
-        answered_at: Timestamp::from_micros(record.answered_at),
-        status: AnswerStatus::from_code(record.status).ok_or(BadRecord)?,
-        location: record.location,
-        disclosures,
-        content: AnswerContent::Whole(WholeAnswer {
-            body: Secret::new(record.body.get().as_bytes().to_vec()),
-            cvcs: cvcs.collect::<Option<_>>().ok_or(BadRecord)?,
-            tokens: record.tokens,
-        }),
-    })
-}
+/// Only the rights that write: no other answer is remembered.
+impl Stored for Right {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Read | Self::Search | Self::Use => {
+                return Err(S::Error::custom("a right that only reads"));
+            }
+        })
+    }
 
-fn disclosed(disclosure: &Disclosure) -> Option<DisclosureV2> {
-    let Exposure { extent, transform, fingerprint } = disclosure.exposure;
-    Some(DisclosureV2 {
-        right: match disclosure.right {
-            Right::Create => RightV2::Create,
-            Right::Update => RightV2::Update,
-            Right::Read | Right::Search | Right::Use => return None,
-        },
-        value: match disclosure.value {
-            ValueOrigin::Collected => ValueV2::Collected,
-            ValueOrigin::Duplicate => ValueV2::Duplicate,
-            ValueOrigin::Own => ValueV2::Own,
-            ValueOrigin::Stored => ValueV2::Stored,
-        },
-        containers: disclosure.containers.iter().map(|it| String::from(it.as_str())).collect(),
-        extent: match extent {
-            Extent::Full => ExtentV2::Full,
-            Extent::Outline => ExtentV2::Outline,
-        },
-        transform: String::from(transform.as_str()),
-        fingerprint: fingerprint == Fingerprint::Shown,
-    })
-}
-
-fn disclosure(record: &DisclosureV2) -> Result<Disclosure, BadRecord> {
-    let containers = record.containers.iter();
-    let containers = containers.map(|path| Container::parse(path).ok().ok_or(BadRecord));
-    Ok(Disclosure {
-        right: match record.right {
-            RightV2::Create => Right::Create,
-            RightV2::Update => Right::Update,
-        },
-        value: match record.value {
-            ValueV2::Collected => ValueOrigin::Collected,
-            ValueV2::Duplicate => ValueOrigin::Duplicate,
-            ValueV2::Own => ValueOrigin::Own,
-            ValueV2::Stored => ValueOrigin::Stored,
-        },
-        containers: containers.collect::<Result<_, _>>()?,
-        exposure: Exposure {
-            extent: match record.extent {
-                ExtentV2::Full => Extent::Full,
-                ExtentV2::Outline => Extent::Outline,
-            },
-            transform: Transform::parse(&record.transform).ok_or(BadRecord)?,
-            fingerprint: if record.fingerprint { Fingerprint::Shown } else { Fingerprint::Hidden },
-        },
-    })
-}
-
-fn subject_to_record(id: &SubjectId) -> SubjectIdV2 {
-    match id {
-        SubjectId::ApiKey { application, id } => SubjectIdV2::Key(application.uuid(), id.uuid()),
-        SubjectId::Proxy(id) => SubjectIdV2::Proxy(id.uuid()),
-        SubjectId::Token { id, name } => SubjectIdV2::Token(id.uuid(), name.clone()),
-        SubjectId::TokenIntent(id) => SubjectIdV2::TokenIntent(id.uuid()),
+    fn read(json: &RawValue) -> Option<Self> {
+        match &*text(json)? {
+            "create" => Some(Self::Create),
+            "update" => Some(Self::Update),
+            _ => None,
+        }
     }
 }
 
-fn subject_of_record(record: SubjectIdV2) -> SubjectId {
-    match record {
-        SubjectIdV2::Key(application, id) => {
-            SubjectId::ApiKey { application: ApplicationId::new(application), id: KeyId::new(id) }
+impl Stored for AnswerStatus {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u16(self.code())
+    }
+
+    fn read(json: &RawValue) -> Option<Self> {
+        plain(json).and_then(Self::from_code)
+    }
+}
+
+impl Stored for HeadPart {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Of(subject) => write_tagged("of", subject, serializer),
+            Self::Text(length) => write_tagged("text", length, serializer),
         }
-        SubjectIdV2::Proxy(id) => SubjectId::Proxy(ProxyId::new(id)),
-        SubjectIdV2::Token(id, name) => SubjectId::Token { id: TokenId::new(id), name },
-        SubjectIdV2::TokenIntent(id) => SubjectId::TokenIntent(TokenIntentId::new(id)),
+    }
+
+    fn read(json: &RawValue) -> Option<Self> {
+        match plain::<Members<'_>>(json)?.single()? {
+            ("of", subject) => plain(subject).map(Self::Of),
+            ("text", length) => plain(length).map(Self::Text),
+            _ => None,
+        }
+    }
+}
+
+impl Stored for SubjectId {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::ApiKey { application, id } => {
+                serializer.collect_map([("key", (application.uuid(), id.uuid()))])
+            }
+            Self::Proxy(id) => serializer.collect_map([("proxy", id.uuid())]),
+            Self::Token { id, name } => serializer.collect_map([("token", (id.uuid(), name))]),
+            Self::TokenIntent(id) => serializer.collect_map([("token_intent", id.uuid())]),
+        }
+    }
+
+    fn read(json: &RawValue) -> Option<Self> {
+        match plain::<Members<'_>>(json)?.single()? {
+            ("key", json) => plain(json).map(|(application, id)| Self::ApiKey {
+                application: ApplicationId::new(application),
+                id: KeyId::new(id),
+            }),
+            ("proxy", json) => plain(json).map(|id| Self::Proxy(ProxyId::new(id))),
+            ("token", json) => {
+                plain(json).map(|(id, name)| Self::Token { id: TokenId::new(id), name })
+            }
+            ("token_intent", json) => {
+                plain(json).map(|id| Self::TokenIntent(TokenIntentId::new(id)))
+            }
+            _ => None,
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The entries of one row of the audit chain, version 2. Unlike other records they are binary to
+//! The entries of one row of the audit chain, version 1. Unlike other records they are binary to
 //! save space: every read makes at least one entry, and most of an entry is ids.
 //!
 //! A row is a version byte and its entries, each of which is:
@@ -13,11 +13,10 @@
 //! | 16 | id of the entity |
 //! | 2 | length of the entity's predefined id; 0 if it has none |
 //! | n | the predefined id |
-//! | n | the origin, as [`super::audit_origin`] describes it; not in version 1 |
+//! | n | the origin, as [`super::audit_origin`] describes it |
 //! | 25 | reason (1), count (8), first and last time (8 each); only if the act is a refusal |
 //!
-//! The numbers are those of [`crate::domain::audit`]; vectors: `tests/vectors/audit-v1.json` and
-//! `audit-v2.json`.
+//! The numbers are those of [`crate::domain::audit`]; vectors: `tests/vectors/audit-v1.json`.
 
 use std::sync::Arc;
 
@@ -28,10 +27,9 @@ use crate::domain::id::ApplicationId;
 use crate::domain::origin::Origin;
 use crate::domain::time::Timestamp;
 use crate::store::record::audit_origin::{decode_origin, encode_origin, take};
-use crate::store::record::encoding::{BadRecord, EncodeFailed};
+use crate::store::record::encoding::{BadRecord, EncodeFailed, body};
 
-const VERSION: u8 = 2;
-const WITHOUT_ORIGIN: u8 = 1;
+const VERSION: u8 = 1;
 /// An entry of an application's request over IPv4.
 const ENTRY_BYTES: usize = 96;
 
@@ -71,24 +69,15 @@ pub fn encode_audit(entries: &[AuditEntry]) -> Result<Vec<u8>, EncodeFailed> {
 }
 
 pub fn decode_audit(bytes: &[u8]) -> Result<Vec<AuditEntry>, BadRecord> {
-    let (version, mut rest) = bytes.split_first().ok_or(BadRecord)?;
-    let has_origins = match *version {
-        VERSION => true,
-        WITHOUT_ORIGIN => false,
-        _ => return Err(BadRecord),
-    };
+    let mut rest = body(VERSION, bytes)?;
     let mut entries = Vec::with_capacity(rest.len() / ENTRY_BYTES + 1);
     let mut before = None;
     while !rest.is_empty() {
         let mut entry = decode_entry(&mut rest).ok_or(BadRecord)?;
-        if has_origins {
-            entry.origin = decode_origin(&mut rest, before.as_ref())?;
-            before = entry.origin.clone().or(before);
-            if entry.act == Act::Refuse {
-                entry.refusals = Some(Box::new(decode_refusals(&mut rest).ok_or(BadRecord)?));
-            }
-        } else if entry.act == Act::Refuse {
-            return Err(BadRecord);
+        entry.origin = decode_origin(&mut rest, before.as_ref())?;
+        before = entry.origin.clone().or(before);
+        if entry.act == Act::Refuse {
+            entry.refusals = Some(Box::new(decode_refusals(&mut rest).ok_or(BadRecord)?));
         }
         entries.push(entry);
     }
@@ -183,7 +172,7 @@ mod tests {
         let trace = "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed";
         let with = |origin| AuditEntry { origin: Some(origin), ..entry(Act::Read, None) };
         let none = check(&[entry(Act::Read, None)]);
-        assert_eq!(none, 1 + 45 + 1, "version 1 has one byte less");
+        assert_eq!(none, 1 + 45 + 1);
         let origin = Arc::new(request("192.0.2.1", trace));
         let one = check(&[with(Arc::clone(&origin))]);
         assert_eq!(one, none + 4 + 16 + 16);
@@ -237,17 +226,11 @@ mod tests {
         let refusals = Refusals { reason, count: 1, first_at: at, last_at: at };
         let read = AuditEntry { refusals: Some(Box::new(refusals)), ..entry(Act::Read, None) };
         assert_eq!(encode_audit(&[read]), Err(EncodeFailed));
-        let mut old = encode_audit(&[entry(Act::Read, None)]).unwrap();
-        old.pop();
-        old[0] = WITHOUT_ORIGIN;
-        assert!(decode_audit(&old).is_ok());
-        old[1 + 8 + 1 + 16] = Act::Refuse.code();
-        assert_eq!(decode_audit(&old), Err(BadRecord), "version 1 knows no refusals");
     }
 
     proptest! {
         #[test]
-        fn any_bytes_decode_or_are_refused(mut bytes in proptest::collection::vec(any::<u8>(), 0..200), version in 0_u8..4) {
+        fn any_bytes_decode_or_are_refused(mut bytes in proptest::collection::vec(any::<u8>(), 0..200), version in 0_u8..3) {
             if let Some(first) = bytes.first_mut() {
                 *first = version;
             }

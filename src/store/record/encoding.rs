@@ -1,9 +1,7 @@
 //! The encoding of most records: a version byte, then JSON.
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use crate::domain::time::Timestamp;
 use crate::secret::{Secret, SecretBuffer};
 
 /// A record opened but does not decode: a newer program wrote it, or there is a bug.
@@ -14,6 +12,9 @@ pub struct BadRecord;
 /// noticed when it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EncodeFailed;
+
+/// The version of all records so far.
+pub(super) const VERSION: u8 = 1;
 
 pub(super) fn encode(
     version: u8,
@@ -26,7 +27,7 @@ pub(super) fn encode(
 }
 
 /// Drops the text of the serializer's error, which may quote the record.
-pub(super) fn unencodable(_: serde_json::Error) -> EncodeFailed {
+pub(in crate::store) fn unencodable(_: serde_json::Error) -> EncodeFailed {
     EncodeFailed
 }
 
@@ -38,17 +39,9 @@ pub(super) fn body(version: u8, bytes: &[u8]) -> Result<&[u8], BadRecord> {
     }
 }
 
-pub(super) fn decode<T: DeserializeOwned>(version: u8, bytes: &[u8]) -> Result<T, BadRecord> {
-    serde_json::from_slice(body(version, bytes)?).map_err(bad)
-}
-
 /// Drops the text of the parser's error, which may quote the record.
-pub(super) fn bad(_: serde_json::Error) -> BadRecord {
+pub(in crate::store) fn bad(_: serde_json::Error) -> BadRecord {
     BadRecord
-}
-
-pub(super) const fn micros(at: Timestamp) -> i64 {
-    at.micros()
 }
 
 #[cfg(test)]

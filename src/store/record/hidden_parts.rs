@@ -3,13 +3,10 @@
 
 use crate::secret::{Secret, SecretBuffer};
 use crate::store::record::encoding::{BadRecord, EncodeFailed};
-use crate::store::record::phrases::{lengthen, shorten};
 
 pub(super) const LENGTH_BYTES: usize = 4;
-/// Of answers before version 3.
-const PLAIN_TEXT: u8 = 0;
+const TEXT: u8 = 0;
 const CVC: u8 = 1;
-const TEXT: u8 = 2;
 
 /// A part that is sealed together with the other hidden parts of its subject.
 #[derive(Debug)]
@@ -25,7 +22,7 @@ pub fn encode_hidden(parts: &[HiddenPart]) -> Result<Secret<Vec<u8>>, EncodeFail
     for part in parts {
         match part {
             HiddenPart::Cvc(sealed) => put(&mut bytes, CVC, sealed)?,
-            HiddenPart::Text(text) => put(&mut bytes, TEXT, shorten(text.expose()).expose())?,
+            HiddenPart::Text(text) => put(&mut bytes, TEXT, text.expose())?,
         }
     }
     Ok(bytes.finish())
@@ -49,8 +46,7 @@ pub fn decode_hidden(mut bytes: &[u8]) -> Result<Vec<HiddenPart>, BadRecord> {
         let (text, rest) = counted(rest)?;
         parts.push(match *kind {
             CVC => HiddenPart::Cvc(text.to_vec()),
-            PLAIN_TEXT => HiddenPart::Text(Secret::new(text.to_vec())),
-            TEXT => HiddenPart::Text(lengthen(text)?),
+            TEXT => HiddenPart::Text(Secret::new(text.to_vec())),
             _ => return Err(BadRecord),
         });
         bytes = rest;

@@ -1,12 +1,8 @@
 //! The state of an import, in [`crate::store::Table::Meta`]. It is in clear: it holds numbers, and a
 //! keyed digest that says nothing about the rows without the tenant's keys.
 
-use serde::{Deserialize, Serialize};
-
 use crate::domain::time::Timestamp;
-use crate::store::record::encoding::{BadRecord, EncodeFailed, decode, encode, micros};
-
-const VERSION: u8 = 1;
+use crate::store::record::shape::record;
 
 /// The progress of an import. The state changes in the same change as the rows that it counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,40 +20,14 @@ pub struct ImportRecord {
     pub changed_at: Timestamp,
 }
 
-#[derive(Serialize, Deserialize)]
-struct ImportV1 {
-    rows: u64,
-    created: u64,
-    duplicates: u64,
-    bad: u64,
-    digest: String,
-    finished: bool,
-    changed_at: i64,
-}
-
-pub fn encode_import(import: &ImportRecord) -> Result<Vec<u8>, EncodeFailed> {
-    let record = ImportV1 {
-        rows: import.rows,
-        created: import.created,
-        duplicates: import.duplicates,
-        bad: import.bad,
-        digest: import.digest.clone(),
-        finished: import.is_finished,
-        changed_at: micros(import.changed_at),
-    };
-    Ok(encode(VERSION, &record)?.expose().clone())
-}
-
-pub fn decode_import(bytes: &[u8]) -> Result<ImportRecord, BadRecord> {
-    let it: ImportV1 = decode(VERSION, bytes)?;
-    let changed_at = Timestamp::from_micros(it.changed_at);
-    let ImportV1 { rows, created, duplicates, bad, digest, finished: is_finished, .. } = it;
-    Ok(ImportRecord { rows, created, duplicates, bad, digest, is_finished, changed_at })
-}
+record! { in_clear encode_import, decode_import(): ImportRecord {
+    rows, created, duplicates, bad, digest, is_finished = "finished", changed_at,
+} }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::record::encoding::BadRecord;
 
     #[test]
     fn a_state_is_read_as_it_was_written() {

@@ -1,8 +1,9 @@
 //! The encodings of records: a version byte, then JSON, so that a customer can read a backup
-//! without this program. Audit entries and remembered answers have other encodings. Old versions
-//! stay readable: a new version is added and does not replace them.
+//! without this program. Audit entries and remembered answers have other encodings. Versions that
+//! were released stay readable: a new version is added and does not replace them.
 //!
-//! The types here document the versions in use, and `tests/vectors` holds a sample of each.
+//! `shape` declares the members of a record once. The declarations document the versions in use, and
+//! `tests/vectors` holds a sample of each.
 mod access;
 mod answer;
 mod audit;
@@ -13,26 +14,22 @@ pub(in crate::store) mod encoding;
 mod erasure;
 mod hidden_parts;
 mod import;
-mod phrases;
+mod leaves;
 mod proxy;
-mod receipt;
-mod session;
+mod shape;
 pub(in crate::store) mod share_set;
 mod tenant;
 mod threeds;
-mod threeds_parts;
 mod threeds_ranges;
-mod threeds_simulated;
 mod token;
 mod token_intent;
 mod webhook;
 
 pub use access::{
-    KeyRecord, decode_api_key, decode_application, encode_api_key, encode_application,
+    KeyRecord, decode_access_session, decode_api_key, decode_application, encode_access_session,
+    encode_api_key, encode_application,
 };
-pub use answer::{
-    AnswerContent, AnswerRecord, StoredPart, WholeAnswer, decode_answer, encode_answer,
-};
+pub use answer::{AnswerRecord, StoredPart, decode_answer, encode_answer};
 pub use audit::{decode_audit, encode_audit};
 pub use backups::{decode_backups, encode_backups};
 pub use client_key::{decode_client_key, encode_client_key};
@@ -41,8 +38,6 @@ pub use erasure::{ErasureReceipt, SignedErasure, decode_erasure, encode_erasure}
 pub use hidden_parts::{HiddenPart, decode_hidden, encode_hidden};
 pub use import::{ImportRecord, decode_import, encode_import};
 pub use proxy::{decode_proxy, encode_proxy};
-pub use receipt::{decode_receipt, encode_receipt};
-pub use session::{decode_access_session, encode_access_session};
 pub use tenant::{decode_tenant, encode_tenant};
 pub use threeds::{decode_session, encode_session};
 pub use threeds_ranges::{decode_known_ranges, decode_ranges, encode_known_ranges, encode_ranges};

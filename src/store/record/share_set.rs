@@ -2,42 +2,17 @@
 //! needed to recover the master key, when no key can open anything. Hashes of shares reveal nothing
 //! about the key.
 
-use serde::{Deserialize, Serialize};
-
-use crate::domain::hex;
 use crate::domain::share_set::ShareSet;
-use crate::domain::time::Timestamp;
-use crate::store::record::encoding::{BadRecord, EncodeFailed, decode, encode, micros};
+use crate::store::record::shape::record;
 
-const VERSION: u8 = 1;
-
-#[derive(Serialize, Deserialize)]
-struct ShareSetV1 {
-    needed: u8,
-    made_at: i64,
-    hashes: Vec<String>,
-}
-
-pub fn encode_share_set(set: &ShareSet) -> Result<Vec<u8>, EncodeFailed> {
-    let record = ShareSetV1 {
-        needed: set.needed,
-        made_at: micros(set.made_at),
-        hashes: set.hashes.iter().map(|hash| hex::encode(hash)).collect(),
-    };
-    Ok(encode(VERSION, &record)?.expose().clone())
-}
-
-/// `set` comes from the row's key.
-pub fn decode_share_set(set: [u8; 4], bytes: &[u8]) -> Result<ShareSet, BadRecord> {
-    let ShareSetV1 { needed, made_at, hashes } = decode(VERSION, bytes)?;
-    let hashes: Option<Vec<_>> = hashes.iter().map(|hash| hex::decode(hash)).collect();
-    let made_at = Timestamp::from_micros(made_at);
-    Ok(ShareSet { set, needed, made_at, hashes: hashes.ok_or(BadRecord)? })
-}
+record! { in_clear encode_share_set, decode_share_set(set: [u8; 4]): ShareSet {
+    needed, made_at, hashes,
+} }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::time::Timestamp;
 
     #[test]
     fn a_set_is_read_as_it_was_written() {

@@ -1,250 +1,197 @@
 //! 3DS sessions, version 1. Words are those of the HTTP interface, codes those of the 3DS protocol.
 //! The record does not contain the card number.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use uuid::Uuid;
+use serde::Serializer;
+use serde_json::value::RawValue;
 
-use crate::bounds::THREEDS_RETENTION;
-use crate::domain::id::{ApplicationId, SessionId, TenantId};
+use crate::domain::id::{SessionId, TenantId};
 use crate::domain::time::Timestamp;
-use crate::secret::Secret;
-use crate::store::record::encoding::{BadRecord, EncodeFailed, decode, encode, micros};
-use crate::store::record::threeds_parts::{AuthenticationV1, DeviceV1, EnrolmentV1, SentV1};
-use crate::store::record::threeds_simulated::SimulatedV1;
-use crate::threeds::codes::MethodOutcome;
+use crate::store::record::shape::{
+    Members, Stored, members, plain, record, text, texts, words, write_tagged,
+};
+use crate::threeds::codes::{
+    AcsInformation, CancelReason, Category, ChallengePreference, ChallengeType, Channel,
+    MethodOutcome, Reason, TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
+};
+use crate::threeds::message::Digits;
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{
-    CardOrigin, CardSource, Device, Session, SessionKind, WebChallengeMode,
+    AreqSummary, Authentication, CardOrigin, CardSource, Device, DeviceInfo, Enrolment,
+    ReturnedExtension, Session, SessionKind, WebChallengeMode,
 };
+use crate::threeds::simulator::cards::{ChallengeKind, FinalStatus};
+use crate::threeds::simulator::{PurchaseAmount, ShownPurchase, SimulatedChallenge};
 use crate::threeds::state::{MethodState, SessionState};
-use crate::threeds::version::ProtocolVersion;
+use crate::threeds::version::{NamedVersion, ProtocolVersion};
 
-const VERSION: u8 = 1;
+record! { encode_session, decode_session(tenant: TenantId, id: SessionId): Session {
+    kind, device?, device_info, card, card_origin, scheme, additional_brands?, enrolment,
+    web_challenge_mode, metadata?, expires_at, kept_until, created_by, created_at, modified_by?,
+    modified_at?, state, waits_until?, method_outcome?, sent?, authentication?, simulated?,
+} }
 
-#[derive(Serialize, Deserialize)]
-struct SessionV1 {
-    kind: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    device: Option<String>,
-    device_info: DeviceV1,
-    card: CardV1,
-    /// Absent in records of servers that did not keep it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    card_origin: Option<CardOriginV1>,
-    scheme: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    additional_brands: Vec<String>,
-    enrolment: EnrolmentV1,
-    web_challenge_mode: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    metadata: Option<Map<String, Value>>,
-    expires_at: i64,
-    /// Absent in records of servers that kept every session for 90 days.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    kept_until: Option<i64>,
-    created_by: Uuid,
-    created_at: i64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    modified_by: Option<Uuid>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    modified_at: Option<i64>,
-    state: StateV1,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    waits_until: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    method_outcome: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sent: Option<SentV1>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    authentication: Option<AuthenticationV1>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    simulated: Option<SimulatedV1>,
+members! { DeviceInfo {
+    browser_accept_header?, browser_ip?, browser_javascript_enabled?, browser_java_enabled?,
+    browser_language?, browser_color_depth?, browser_screen_height?, browser_screen_width?,
+    browser_tz?, browser_user_agent?, sdk_transaction_id?, sdk_application_id?,
+    sdk_encryption_data?, sdk_ephemeral_public_key?, sdk_max_timeout?, sdk_reference_number?,
+    sdk_interface?, sdk_ui_types?,
+} }
+
+members! { CardOrigin { record, fingerprint, number } }
+
+members! { Enrolment {
+    directory_server, acs_start, acs_end, ds_start, ds_end, method_url?, acs_information,
+} }
+
+members! { AreqSummary { version, channel, category, preference?, decoupled, sdk_transaction? } }
+
+members! { Authentication {
+    version, acs_transaction, ds_transaction, sdk_transaction?, acs_reference, ds_reference,
+    acs_operator?, value?, status, directory_status, reason?, eci?, challenge_mandated?,
+    challenge_type?, acs_url?, acs_signed_content?, acs_rendering_type?, decoupled?, preference?,
+    attempts?, cancel?, cardholder_info?, whitelist_status?, whitelist_source?, extensions?,
+} }
+
+members! { ReturnedExtension { id, name, critical, data } }
+members! { SimulatedChallenge { scheme, verdict, means, channel, wrong_codes, purchase? } }
+members! { ShownPurchase { merchant, amount?, last_four } }
+members! { PurchaseAmount { units, currency, exponent } }
+
+texts! {
+    as_str: Device, ProtocolVersion, Scheme, SessionKind, WebChallengeMode;
+    to_string: NamedVersion;
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum CardV1 {
-    Pan(String),
-    Token(String),
-    TokenIntent(String),
+words! {
+    ChallengeKind { Code "code", OutOfBand "out_of_band" }
+    MethodState { Absent "absent", Pending "pending", Completed "completed" }
 }
 
-#[derive(Serialize, Deserialize)]
-struct CardOriginV1 {
-    record: Uuid,
-    fingerprint: String,
-    number: String,
+/// Codes are read as the newest protocol version defines them.
+macro_rules! codes {
+    ($($list:ident),+ $(,)?) => {$(
+        impl Stored for $list {
+            fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(AsRef::<str>::as_ref(&self.code()))
+            }
+
+            fn read(json: &RawValue) -> Option<Self> {
+                Self::from_code(&text(json)?, ProtocolVersion::V220)
+            }
+        }
+    )+};
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StateV1 {
-    Created { method: MethodV1, expires_at: i64 },
-    Requested,
-    Challenged { until: i64 },
-    Decoupled { until: i64 },
-    Decided,
-    Failed,
+codes! {
+    AcsInformation, CancelReason, Category, ChallengePreference, ChallengeType, Channel,
+    MethodOutcome, Reason, TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum MethodV1 {
-    Absent,
-    Pending,
-    Completed,
-}
+impl<const MIN: usize, const MAX: usize> Stored for Digits<MIN, MAX> {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
 
-pub fn encode_session(session: &Session) -> Result<Secret<Vec<u8>>, EncodeFailed> {
-    let record = SessionV1 {
-        kind: String::from(session.kind.as_str()),
-        device: session.device.map(|it| String::from(it.as_str())),
-        device_info: DeviceV1::of(&session.device_info),
-        card: match &session.card {
-            CardSource::Pan(id) => CardV1::Pan(id.clone()),
-            CardSource::Token(id) => CardV1::Token(id.clone()),
-            CardSource::TokenIntent(id) => CardV1::TokenIntent(id.clone()),
-        },
-        card_origin: session.card_origin.as_ref().map(|it| CardOriginV1 {
-            record: it.record,
-            fingerprint: it.fingerprint.clone(),
-            number: it.number.clone(),
-        }),
-        scheme: String::from(session.scheme.as_str()),
-        additional_brands: session.additional_brands.clone(),
-        enrolment: EnrolmentV1::of(&session.enrolment),
-        web_challenge_mode: String::from(session.web_challenge_mode.as_str()),
-        metadata: session.metadata.clone(),
-        expires_at: micros(session.expires_at),
-        kept_until: Some(micros(session.kept_until)),
-        created_by: session.created_by.uuid(),
-        created_at: micros(session.created_at),
-        modified_by: session.modified_by.map(ApplicationId::uuid),
-        modified_at: session.modified_at.map(micros),
-        state: state(session.state),
-        waits_until: session.waits_until.map(micros),
-        method_outcome: session.method_outcome.map(|it| String::from(it.code())),
-        sent: session.sent.as_ref().map(SentV1::of),
-        authentication: session.authentication.as_ref().map(AuthenticationV1::of),
-        simulated: session.simulated.as_ref().map(SimulatedV1::of),
-    };
-    encode(VERSION, &record)
-}
-
-/// The tenant and the id come from the record's key, which the seal authenticates.
-pub fn decode_session(tenant: TenantId, id: SessionId, bytes: &[u8]) -> Result<Session, BadRecord> {
-    let record: SessionV1 = decode(VERSION, bytes)?;
-    session(tenant, id, record).ok_or(BadRecord)
-}
-
-fn session(tenant: TenantId, id: SessionId, record: SessionV1) -> Option<Session> {
-    let created_at = Timestamp::from_micros(record.created_at);
-    let kept_until = record.kept_until.map(Timestamp::from_micros);
-    Some(Session {
-        id,
-        tenant,
-        kind: SessionKind::parse(&record.kind)?,
-        device: read(record.device.as_deref(), Device::parse).ok()?,
-        device_info: record.device_info.read(),
-        card: match record.card {
-            CardV1::Pan(id) => CardSource::Pan(id),
-            CardV1::Token(id) => CardSource::Token(id),
-            CardV1::TokenIntent(id) => CardSource::TokenIntent(id),
-        },
-        card_origin: record.card_origin.map(|it| CardOrigin {
-            record: it.record,
-            fingerprint: it.fingerprint,
-            number: it.number,
-        }),
-        scheme: Scheme::parse(&record.scheme)?,
-        additional_brands: record.additional_brands,
-        enrolment: record.enrolment.read()?,
-        web_challenge_mode: WebChallengeMode::parse(&record.web_challenge_mode)?,
-        metadata: record.metadata,
-        expires_at: Timestamp::from_micros(record.expires_at),
-        kept_until: kept_until.unwrap_or(created_at.plus(THREEDS_RETENTION)),
-        created_by: ApplicationId::new(record.created_by),
-        created_at,
-        modified_by: record.modified_by.map(ApplicationId::new),
-        modified_at: record.modified_at.map(Timestamp::from_micros),
-        state: read_state(&record.state),
-        waits_until: record.waits_until.map(Timestamp::from_micros),
-        method_outcome: read(record.method_outcome.as_deref(), |code| {
-            MethodOutcome::from_code(code, ProtocolVersion::V220)
-        })
-        .ok()?,
-        sent: match record.sent {
-            Some(sent) => Some(sent.read()?),
-            None => None,
-        },
-        authentication: match record.authentication {
-            Some(authentication) => Some(authentication.read()?),
-            None => None,
-        },
-        simulated: match record.simulated {
-            Some(simulated) => Some(simulated.read()?),
-            None => None,
-        },
-    })
-}
-
-/// Parses an optional text. Fails if the text is present and does not parse.
-pub(super) fn read<T>(
-    text: Option<&str>,
-    parse: impl FnOnce(&str) -> Option<T>,
-) -> Result<Option<T>, BadRecord> {
-    text.map(|text| parse(text).ok_or(BadRecord)).transpose()
-}
-
-const fn state(state: SessionState) -> StateV1 {
-    match state {
-        SessionState::Created { method, expires_at } => StateV1::Created {
-            method: match method {
-                MethodState::Absent => MethodV1::Absent,
-                MethodState::Pending => MethodV1::Pending,
-                MethodState::Completed => MethodV1::Completed,
-            },
-            expires_at: micros(expires_at),
-        },
-        SessionState::Requested => StateV1::Requested,
-        SessionState::Challenged { until } => StateV1::Challenged { until: micros(until) },
-        SessionState::Decoupled { until } => StateV1::Decoupled { until: micros(until) },
-        SessionState::Decided => StateV1::Decided,
-        SessionState::Failed => StateV1::Failed,
+    fn read(json: &RawValue) -> Option<Self> {
+        Self::parse(&text(json)?)
     }
 }
 
-const fn read_state(state: &StateV1) -> SessionState {
-    match state {
-        StateV1::Created { method, expires_at } => SessionState::Created {
-            method: match method {
-                MethodV1::Absent => MethodState::Absent,
-                MethodV1::Pending => MethodState::Pending,
-                MethodV1::Completed => MethodState::Completed,
-            },
-            expires_at: Timestamp::from_micros(*expires_at),
-        },
-        StateV1::Requested => SessionState::Requested,
-        StateV1::Challenged { until } => {
-            SessionState::Challenged { until: Timestamp::from_micros(*until) }
+/// The code of the status.
+impl Stored for FinalStatus {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.status().write(serializer)
+    }
+
+    fn read(json: &RawValue) -> Option<Self> {
+        Stored::read(json).and_then(Self::from_status)
+    }
+}
+
+/// An object with one member.
+impl Stored for CardSource {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Pan(id) => write_tagged("pan", id, serializer),
+            Self::Token(id) => write_tagged("token", id, serializer),
+            Self::TokenIntent(id) => write_tagged("token_intent", id, serializer),
         }
-        StateV1::Decoupled { until } => {
-            SessionState::Decoupled { until: Timestamp::from_micros(*until) }
+    }
+
+    fn read(json: &RawValue) -> Option<Self> {
+        match plain::<Members<'_>>(json)?.single()? {
+            ("pan", id) => Stored::read(id).map(Self::Pan),
+            ("token", id) => Stored::read(id).map(Self::Token),
+            ("token_intent", id) => Stored::read(id).map(Self::TokenIntent),
+            _ => None,
         }
-        StateV1::Decided => SessionState::Decided,
-        StateV1::Failed => SessionState::Failed,
+    }
+}
+
+/// The members of [`SessionState::Created`].
+struct Created {
+    method: MethodState,
+    expires_at: Timestamp,
+}
+
+/// The members of the states that wait for the cardholder.
+struct Deadline {
+    until: Timestamp,
+}
+
+members! { Created { method, expires_at } }
+members! { Deadline { until } }
+
+/// A word, or an object with one member.
+impl Stored for SessionState {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Self::Created { method, expires_at } => {
+                write_tagged("created", &Created { method, expires_at }, serializer)
+            }
+            Self::Requested => serializer.serialize_str("requested"),
+            Self::Challenged { until } => {
+                write_tagged("challenged", &Deadline { until }, serializer)
+            }
+            Self::Decoupled { until } => write_tagged("decoupled", &Deadline { until }, serializer),
+            Self::Decided => serializer.serialize_str("decided"),
+            Self::Failed => serializer.serialize_str("failed"),
+        }
+    }
+
+    fn read(json: &RawValue) -> Option<Self> {
+        if let Some(word) = text(json) {
+            return match &*word {
+                "requested" => Some(Self::Requested),
+                "decided" => Some(Self::Decided),
+                "failed" => Some(Self::Failed),
+                _ => None,
+            };
+        }
+        match plain::<Members<'_>>(json)?.single()? {
+            ("created", json) => {
+                let Created { method, expires_at } = Stored::read(json)?;
+                Some(Self::Created { method, expires_at })
+            }
+            ("challenged", json) => {
+                Stored::read(json).map(|Deadline { until }| Self::Challenged { until })
+            }
+            ("decoupled", json) => {
+                Stored::read(json).map(|Deadline { until }| Self::Decoupled { until })
+            }
+            _ => None,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Map;
+    use uuid::Uuid;
+
     use super::*;
-    use crate::threeds::codes::{
-        CancelReason, Category, ChallengePreference, ChallengeType, Channel, Reason,
-        TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
-    };
-    use crate::threeds::session::{AreqSummary, Authentication, DeviceInfo, ReturnedExtension};
+    use crate::domain::id::ApplicationId;
     use crate::threeds::simulator::{SimulatorUrls, TransactionSeed, enrol};
 
     #[expect(clippy::unnecessary_wraps, reason = "every member is optional")]
@@ -270,11 +217,11 @@ mod tests {
                 ..DeviceInfo::default()
             },
             card: CardSource::Pan(String::from("token")),
-            card_origin: Some(CardOrigin {
+            card_origin: CardOrigin {
                 record: id,
                 fingerprint: String::from("print"),
                 number: String::from("hash"),
-            }),
+            },
             scheme,
             additional_brands: vec![String::from("Cartes Bancaires")],
             enrolment,
@@ -337,7 +284,7 @@ mod tests {
         }
     }
 
-    fn simulated() -> Option<crate::threeds::simulator::SimulatedChallenge> {
+    fn simulated() -> Option<SimulatedChallenge> {
         use crate::threeds::message::{Areq, CardNumber, Digits, Numeric, render};
         let number = CardNumber::parse("4200000000000016").unwrap();
         let (version, channel) = (ProtocolVersion::V220, Channel::Browser);

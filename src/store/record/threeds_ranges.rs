@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serializer;
+use serde_json::value::RawValue;
 
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::store::record::encoding::{BadRecord, EncodeFailed, decode, encode, micros};
-use crate::threeds::codes::AcsInformation;
+use crate::store::record::encoding::{BadRecord, EncodeFailed, VERSION, bad, body, encode};
+use crate::store::record::shape::{AsStored, Stored, encode_shape, members, record, text};
 use crate::threeds::ranges::{AccountRange, DirectoryRanges, RangeTable};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};
-
-const VERSION: u8 = 1;
 
 /// The first record. [`KnownRanges::with`] adds the ranges of the further records.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,65 +30,35 @@ struct TableHead {
     ds_end: NamedVersion,
 }
 
-#[derive(Serialize, Deserialize)]
-struct KnownV1 {
-    parts: u32,
-    version: String,
-    due_at: i64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    table: Option<TableV1>,
-}
+record! { decode_known_ranges(): KnownRanges { parts, version, due_at, table? } }
 
-#[derive(Serialize, Deserialize)]
-struct TableV1 {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    serial: Option<String>,
-    ds_start: String,
-    ds_end: String,
-}
+members! { TableHead { serial?, ds_start, ds_end } }
 
-#[derive(Serialize, Deserialize)]
-struct RangeV1 {
-    start: u64,
-    end: u64,
-    acs_start: String,
-    acs_end: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    ds_start: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    ds_end: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    method_url: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    acs_information: Vec<String>,
+members! { AccountRange {
+    start, end, acs_start, acs_end, ds_start?, ds_end?, method_url?, acs_information?,
+} }
+
+impl Stored for Arc<str> {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+
+    fn read(json: &RawValue) -> Option<Self> {
+        text(json).map(Self::from)
+    }
 }
 
 pub fn encode_known_ranges(
     known: &DirectoryRanges,
     parts: u32,
 ) -> Result<Secret<Vec<u8>>, EncodeFailed> {
-    let table = known.table.as_ref().map(|table| TableV1 {
+    let table = known.table.as_ref().map(|table| TableHead {
         serial: table.serial.clone(),
-        ds_start: table.ds_start.to_string(),
-        ds_end: table.ds_end.to_string(),
+        ds_start: table.ds_start,
+        ds_end: table.ds_end,
     });
-    let version = String::from(known.version.as_str());
-    encode(VERSION, &KnownV1 { parts, version, due_at: micros(known.due_at), table })
-}
-
-pub fn decode_known_ranges(bytes: &[u8]) -> Result<KnownRanges, BadRecord> {
-    let record: KnownV1 = decode(VERSION, bytes)?;
-    let table = match record.table {
-        Some(table) => Some(TableHead {
-            serial: table.serial,
-            ds_start: NamedVersion::parse(&table.ds_start).ok_or(BadRecord)?,
-            ds_end: NamedVersion::parse(&table.ds_end).ok_or(BadRecord)?,
-        }),
-        None => None,
-    };
-    let version = ProtocolVersion::parse(&record.version).ok_or(BadRecord)?;
-    let due_at = Timestamp::from_micros(record.due_at);
-    Ok(KnownRanges { parts: record.parts, version, due_at, table })
+    let (version, due_at) = (known.version, known.due_at);
+    encode_shape(&KnownRanges { parts, version, due_at, table })
 }
 
 impl KnownRanges {
@@ -107,45 +76,18 @@ impl KnownRanges {
 }
 
 pub fn encode_ranges(ranges: &[AccountRange]) -> Result<Secret<Vec<u8>>, EncodeFailed> {
-    let record = |range: &AccountRange| RangeV1 {
-        start: range.start,
-        end: range.end,
-        acs_start: range.acs_start.to_string(),
-        acs_end: range.acs_end.to_string(),
-        ds_start: range.ds_start.map(|it| it.to_string()),
-        ds_end: range.ds_end.map(|it| it.to_string()),
-        method_url: range.method_url.as_deref().map(String::from),
-        acs_information: range.acs_information.iter().map(|it| String::from(it.code())).collect(),
-    };
-    encode(VERSION, &ranges.iter().map(record).collect::<Vec<_>>())
+    encode(VERSION, &ranges.iter().map(AsStored).collect::<Vec<_>>())
 }
 
 pub fn decode_ranges(bytes: &[u8]) -> Result<Vec<AccountRange>, BadRecord> {
-    let records: Vec<RangeV1> = decode(VERSION, bytes)?;
-    records.into_iter().map(|record| range(record).ok_or(BadRecord)).collect()
-}
-
-fn range(record: RangeV1) -> Option<AccountRange> {
-    let optional = |text: Option<String>| match text {
-        Some(text) => NamedVersion::parse(&text).map(Some),
-        None => Some(None),
-    };
-    let known = |code: &String| AcsInformation::from_code(code, ProtocolVersion::V220);
-    Some(AccountRange {
-        start: record.start,
-        end: record.end,
-        acs_start: NamedVersion::parse(&record.acs_start)?,
-        acs_end: NamedVersion::parse(&record.acs_end)?,
-        ds_start: optional(record.ds_start)?,
-        ds_end: optional(record.ds_end)?,
-        method_url: record.method_url.map(Arc::from),
-        acs_information: record.acs_information.iter().map(known).collect::<Option<_>>()?,
-    })
+    let ranges: &RawValue = serde_json::from_slice(body(VERSION, bytes)?).map_err(bad)?;
+    Stored::read(ranges).ok_or(BadRecord)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::threeds::codes::AcsInformation;
 
     fn version(text: &str) -> NamedVersion {
         NamedVersion::parse(text).unwrap()

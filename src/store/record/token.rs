@@ -18,10 +18,8 @@ use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 use crate::store::record::encoding::{
-    BadRecord, EncodeFailed, bad, body, encode, micros, unencodable,
+    BadRecord, EncodeFailed, VERSION, bad, body, encode, unencodable,
 };
-
-const VERSION: u8 = 1;
 
 #[derive(Serialize, Deserialize)]
 struct TokenV1<'a> {
@@ -55,10 +53,9 @@ struct TokenV1<'a> {
     modified_by: Option<Uuid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     modified_at: Option<i64>,
-    /// Hexadecimal. A record without it is valid too: a program that does not know this member
-    /// drops it, and remembered answers then show only the token's outline.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    answer_seed: Option<Cow<'a, str>>,
+    /// Hexadecimal.
+    #[serde(borrow)]
+    answer_seed: Cow<'a, str>,
 }
 
 /// Fails for data or a mask whose text is not JSON.
@@ -66,7 +63,7 @@ pub fn encode_token(token: &Token) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     let record = TokenV1 {
         r#type: Cow::Borrowed(token.kind.as_str()),
         data: serde_json::from_str(token.data.json()).map_err(unencodable)?,
-        cvc_expires_at: token.cvc_expires_at.map(micros),
+        cvc_expires_at: token.cvc_expires_at.map(Timestamp::micros),
         id: token.name.as_ref().map(|name| String::from(name.as_str())),
         mask: token.mask.as_deref().map(serde_json::from_str).transpose().map_err(unencodable)?,
         containers: token.containers.iter().map(|it| Cow::Borrowed(it.as_str())).collect(),
@@ -75,12 +72,12 @@ pub fn encode_token(token: &Token) -> Result<Secret<Vec<u8>>, EncodeFailed> {
         search_terms: Cow::Borrowed(&token.search_terms),
         fingerprint_expression: token.fingerprint_expression.as_deref().map(Cow::Borrowed),
         fingerprint: Cow::Borrowed(&token.fingerprint),
-        expires_at: token.expires_at.map(micros),
+        expires_at: token.expires_at.map(Timestamp::micros),
         created_by: token.created_by.uuid(),
-        created_at: micros(token.created_at),
+        created_at: token.created_at.micros(),
         modified_by: token.modified_by.map(ApplicationId::uuid),
-        modified_at: token.modified_at.map(micros),
-        answer_seed: token.answer_seed.as_ref().map(|it| hex::encode(it.expose()).into()),
+        modified_at: token.modified_at.map(Timestamp::micros),
+        answer_seed: hex::encode(token.answer_seed.expose()).into(),
     };
     encode(VERSION, &record)
 }
@@ -90,7 +87,6 @@ pub fn decode_token(tenant: TenantId, id: TokenId, bytes: &[u8]) -> Result<Token
     let record: TokenV1<'_> = serde_json::from_slice(body(VERSION, bytes)?).map_err(bad)?;
     let containers: Option<Vec<_>> =
         record.containers.iter().map(|path| Container::parse(path).ok()).collect();
-    let seed = record.answer_seed.as_deref().map(|text| hex::decode(text).ok_or(BadRecord));
     let name = record.id.as_deref().map(TokenName::parse).transpose();
     Ok(Token {
         id,
@@ -112,6 +108,6 @@ pub fn decode_token(tenant: TenantId, id: TokenId, bytes: &[u8]) -> Result<Token
         created_at: Timestamp::from_micros(record.created_at),
         modified_by: record.modified_by.map(ApplicationId::new),
         modified_at: record.modified_at.map(Timestamp::from_micros),
-        answer_seed: seed.transpose()?.map(AnswerSeed::new),
+        answer_seed: AnswerSeed::new(hex::decode(&record.answer_seed).ok_or(BadRecord)?),
     })
 }

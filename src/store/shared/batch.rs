@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::store::authority::Authority;
 use crate::store::batch::Batch;
 use crate::store::change::{Change, Expect, Write};
 use crate::store::closed::scope_of;
@@ -90,8 +91,8 @@ impl<'t> Batch<'t> {
         Ok(())
     }
 
-    /// True if this process may write the change: the others count it as live, and the lease that
-    /// the change was decided under is the newest one.
+    /// True if this process may write the change: the others count it as live, and a change that
+    /// needs a leader was decided in the term of the newest lease.
     pub(in crate::store) fn may_write(&mut self, change: &Change) -> Result<bool, StorageFailure> {
         let Some(SharedBatch { process, .. }) = self.shared else { return Ok(true) };
         if process.is_member()
@@ -100,10 +101,14 @@ impl<'t> Batch<'t> {
         {
             return Ok(false);
         }
-        let Some(term) = change.term else { return Ok(true) };
+        let term = match change.authority {
+            Authority::Anyone => return Ok(true),
+            Authority::Leader(None) => return Ok(false),
+            Authority::Leader(Some(term)) => term,
+        };
         let lease = self.value(Table::Processes, LEASE)?;
         let lease = lease.as_deref().map(Lease::decode).transpose()?;
-        Ok(lease.is_some_and(|lease| lease.number == term))
+        Ok(lease.is_some_and(|lease| lease.term() == term))
     }
 
     /// True for a write that adds a row to a tenant that another process may have deleted. The
@@ -176,7 +181,7 @@ fn places_of(change: &Change, places: &mut Places) {
             places.insert((Table::Tenants, tables::tenants(tenant_of_scope(&scope))));
         }
     }
-    if change.term.is_some() {
+    if change.authority != Authority::Anyone {
         places.insert((Table::Processes, LEASE.to_vec()));
     }
     if Generation::all_of(change).next().is_some() {

@@ -3,10 +3,8 @@
 
 use uuid::Uuid;
 
-use crate::store::batch::Verdict;
-use crate::store::change::{Change, Write};
-use crate::store::failure::{CommitFailure, StorageFailure};
-use crate::store::shared::rows::SharedRows;
+use crate::store::change::Write;
+use crate::store::failure::StorageFailure;
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::{KeyRange, Table};
 
@@ -48,26 +46,6 @@ impl CodeMessage {
     fn under(snapshot: &Snapshot, prefix: Vec<u8>) -> Result<Vec<Self>, StorageFailure> {
         let rows = snapshot.range(&KeyRange::prefix(Table::Processes, prefix))?;
         rows.map(|row| row.map(|(place, sealed)| Self { place, sealed })).collect()
-    }
-}
-
-impl SharedRows<'_> {
-    /// Writes the messages. A process that the others have counted out sends nothing.
-    pub async fn send(self, messages: Vec<CodeMessage>) -> Result<(), CommitFailure> {
-        let put =
-            |change: Change, it: CodeMessage| change.put(Table::Processes, it.place, it.sealed);
-        let change = messages.into_iter().fold(Change::new(), put);
-        match self.commit(change).await? {
-            Verdict::Applied => Ok(()),
-            Verdict::Closed | Verdict::Refused => Err(CommitFailure::Unavailable),
-        }
-    }
-
-    /// Removes messages that have arrived, or whose recipient has ended.
-    pub async fn remove(self, places: Vec<Vec<u8>>) -> Result<(), CommitFailure> {
-        let delete = |change: Change, place| change.delete(Table::Processes, place);
-        let change = places.into_iter().fold(Change::new(), delete);
-        self.commit(change).await.map(drop)
     }
 }
 

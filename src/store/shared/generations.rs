@@ -1,21 +1,23 @@
 //! Generations: numbers that change with the rows that a cache was made from.
 
+use crate::domain::words::words;
 use crate::store::change::{Change, Write};
 use crate::store::shared::codes::is_message;
 use crate::store::tables::{Table, meta};
 
-/// A kind of cache in the memory of a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Generation {
-    /// Tenants, applications and API keys.
-    Access,
-    Webhooks,
-    /// Keys, and the phases of their rotations.
-    Keys,
-    /// The card ranges of directory servers.
-    Ranges,
-    /// Messages with keys of card verification codes.
-    Codes,
+words! {
+    /// A kind of cache in the memory of a process.
+    pub enum Generation: place -> usize {
+        /// Tenants, applications and API keys.
+        Access = "access", 0;
+        Webhooks = "webhooks", 1;
+        /// Keys, and the phases of their rotations.
+        Keys = "keys", 2;
+        /// The card ranges of directory servers.
+        Ranges = "ranges", 3;
+        /// Messages with keys of card verification codes.
+        Codes = "codes", 4;
+    }
 }
 
 /// The generation of each kind. Numbers of kinds that this version does not know are kept.
@@ -23,18 +25,6 @@ pub enum Generation {
 pub struct Generations(Vec<u64>);
 
 impl Generation {
-    const ALL: [Self; 5] = [Self::Access, Self::Webhooks, Self::Keys, Self::Ranges, Self::Codes];
-
-    const fn place(self) -> usize {
-        match self {
-            Self::Access => 0,
-            Self::Webhooks => 1,
-            Self::Keys => 2,
-            Self::Ranges => 3,
-            Self::Codes => 4,
-        }
-    }
-
     /// The caches that the change makes out of date.
     pub(super) fn all_of(change: &Change) -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|kind| kind.concerns(change))

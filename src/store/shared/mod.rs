@@ -7,8 +7,8 @@
 //!
 //! - A process whose row was removed writes nothing, so that a process that was paused for long does
 //!   not write with keys or rights of the past. It joins again when all its earlier work has ended.
-//! - A change that was decided under a [`Term`] is written only if the lease still has the number of
-//!   that term, so that a leader that was replaced changes nothing.
+//! - A change that needs a leader ([`crate::store::Authority`]) is written only if the lease still has the number of
+//!   its [`crate::store::Term`], so that a leader that was replaced changes nothing. Without a term it is refused.
 //! - A change that makes caches out of date advances their generation in the same batch.
 //!
 //! No rule compares the clocks of two hosts. A process is dead if its row stays the same for
@@ -19,9 +19,7 @@ mod codes;
 mod generations;
 mod process;
 mod repeat;
-mod rows;
-mod store;
-mod term;
+pub(in crate::store) mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -30,5 +28,4 @@ pub use codes::CodeMessage;
 pub use generations::{Generation, Generations};
 pub use process::Process;
 pub(in crate::store) use repeat::Repeatable;
-pub use rows::{Lease, Polled, ProcessRow, SharedRows};
-pub use term::Term;
+pub use rows::{Lease, Polled, ProcessRow};

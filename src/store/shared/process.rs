@@ -34,13 +34,13 @@ impl Process {
         self.id
     }
 
-    /// False before the first [`SharedRows::join`](crate::store::shared::SharedRows::join), and in a
+    /// False before the first [`SharedRows::join`](crate::store::SharedRows::join), and in a
     /// command that does not serve. Its batches do not expect a row.
     pub fn is_member(&self) -> bool {
         self.is_member.load(Ordering::Acquire)
     }
 
-    pub(super) fn set_member(&self, is_member: bool) {
+    pub(in crate::store) fn set_member(&self, is_member: bool) {
         self.is_member.store(is_member, Ordering::Release);
     }
 

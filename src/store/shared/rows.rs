@@ -1,35 +1,21 @@
-//! The rows of [`Table::Processes`], and the operations on them.
+//! The rows of [`Table::Processes`].
 
-use std::sync::Arc;
-
-use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::bounds::HOST_NAME_MAX;
 use crate::domain::process::ProcessRole;
 use crate::domain::time::Timestamp;
-use crate::store::batch::Verdict;
-use crate::store::change::Change;
-use crate::store::failure::{CommitFailure, StorageFailure};
-use crate::store::handle::Store;
+use crate::store::authority::Term;
+use crate::store::failure::StorageFailure;
 use crate::store::shared::generations::Generations;
-use crate::store::shared::process::Process;
-use crate::store::shared::term::Term;
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::{GENERATIONS, KeyRange, Table};
 
 const VERSION: u8 = 1;
-pub(super) const LEASE: &[u8] = b"lease";
+pub(in crate::store) const LEASE: &[u8] = b"lease";
 const PROCESS: &[u8] = b"process/";
 const SERVER: u8 = 0;
 const COMMAND: u8 = 1;
-
-/// The rows of the processes, as one process writes them.
-#[derive(Debug, Clone, Copy)]
-pub struct SharedRows<'a> {
-    store: &'a Store,
-    process: &'a Process,
-}
 
 /// A live process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,83 +43,12 @@ pub struct Lease {
     pub number: u64,
 }
 
-impl<'a> SharedRows<'a> {
-    pub(in crate::store) const fn new(store: &'a Store, process: &'a Process) -> Self {
-        Self { store, process }
-    }
-
-    pub(super) async fn commit(self, change: Change) -> Result<Verdict, CommitFailure> {
-        self.store.commit(change).await
-    }
-
-    /// The process of this store.
-    pub const fn process(self) -> &'a Process {
-        self.process
-    }
-
-    /// Is notified when another process has changed the generations. `None` if the engine does not
-    /// know.
-    pub fn changes(self) -> Option<Arc<Notify>> {
-        self.store.0.engine.changes()
-    }
-
-    /// Adds the row of this process. All its earlier work must have ended.
-    pub async fn join(self, row: &ProcessRow) -> Result<(), CommitFailure> {
-        let change = Change::new().put(Table::Processes, place(row.id), row.encode());
-        self.store.commit(change.of_process()).await?;
-        self.process.set_member(true);
-        Ok(())
-    }
-
-    /// Writes the row of this process again. False if the others have counted the process out; it
-    /// then writes nothing until it joins again.
-    pub async fn beat(self, row: &ProcessRow) -> Result<bool, CommitFailure> {
-        let change = Change::new().expect_present(Table::Processes, place(row.id)).put(
-            Table::Processes,
-            place(row.id),
-            row.encode(),
-        );
-        Ok(self.store.commit(change.of_process()).await? == Verdict::Applied)
-    }
-
-    /// Removes the row of this process, after its last change.
-    pub async fn leave(self) -> Result<(), CommitFailure> {
-        let change = Change::new().delete(Table::Processes, place(self.process.id));
-        self.store.commit(change.of_process()).await.map(drop)
-    }
-
-    /// Removes the row of a dead process. False if the row has changed: the process lives.
-    pub async fn count_out(self, row: &ProcessRow) -> Result<bool, CommitFailure> {
-        let change = Change::new()
-            .expect_present(Table::Processes, place(self.process.id))
-            .expect_value(Table::Processes, place(row.id), row.encode())
-            .delete(Table::Processes, place(row.id));
-        Ok(self.store.commit(change.of_process()).await? == Verdict::Applied)
-    }
-
-    /// Takes the lease if its holder is not a live process. `None` if another process has it.
-    pub async fn take_lease(self, known: Option<Lease>) -> Result<Option<Term>, CommitFailure> {
-        let number = known.map_or(0, |lease| lease.number).saturating_add(1);
-        let lease = Lease { holder: self.process.id, number };
-        let change = Change::new().expect_present(Table::Processes, place(self.process.id));
-        let change = match known {
-            None => change.expect_absent(Table::Processes, LEASE.to_vec()),
-            Some(known) => change
-                .expect_value(Table::Processes, LEASE.to_vec(), known.encode())
-                .expect_absent(Table::Processes, place(known.holder)),
-        };
-        let change = change.put(Table::Processes, LEASE.to_vec(), lease.encode()).of_process();
-        let verdict = self.store.commit(change).await?;
-        Ok((verdict == Verdict::Applied).then_some(Term(number)))
-    }
-}
-
 impl Lease {
     pub const fn term(self) -> Term {
         Term(self.number)
     }
 
-    fn encode(self) -> Vec<u8> {
+    pub(in crate::store) fn encode(self) -> Vec<u8> {
         [self.holder.as_bytes().as_slice(), &self.number.to_be_bytes()].concat()
     }
 
@@ -156,7 +71,7 @@ impl ProcessRow {
             .collect()
     }
 
-    fn encode(&self) -> Vec<u8> {
+    pub(in crate::store) fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         bytes.extend(self.beat.to_be_bytes());
         bytes.extend(self.started_at.micros().to_be_bytes());
@@ -221,7 +136,7 @@ fn plain(text: &str) -> String {
 }
 
 /// The key of a process's row.
-pub(super) fn place(id: Uuid) -> Vec<u8> {
+pub(in crate::store) fn place(id: Uuid) -> Vec<u8> {
     [PROCESS, id.as_bytes().as_slice()].concat()
 }
 

@@ -9,16 +9,17 @@ use crate::domain::id::TenantId;
 use crate::domain::process::ProcessRole;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
+use crate::store::SharedRows;
 use crate::store::alarm::Alarm;
 use crate::store::chain::Head;
 use crate::store::digests::RecordDigests;
 use crate::store::engine::memory::MemoryEngine;
 use crate::store::engine::{Engine as _, RowChange};
 use crate::store::failure::CommitFailure;
-use crate::store::shared::{Generation, Lease, Polled, ProcessRow, SharedRows};
+use crate::store::shared::{Generation, Lease, Polled, ProcessRow};
 use crate::store::tables::{self, Table, meta};
 use crate::store::tests::block_on;
-use crate::store::{Change, SealedEntries, Store, Verdict};
+use crate::store::{Authority, Change, SealedEntries, Store, Verdict};
 
 const AT: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -227,16 +228,29 @@ fn a_leader_that_was_replaced_changes_nothing() {
     let lease = polled(&second).lease.unwrap();
     assert_eq!(lease, Lease { holder: row(&first, 0).id, number: 1 });
     assert_eq!(block_on(shared(&second).take_lease(Some(lease))), Ok(None), "its holder lives");
-    assert_eq!(block_on(early.run(first.commit(token(1, 1)))), Ok(Verdict::Applied));
+    assert_eq!(
+        commit(&first, token(1, 1).by(Authority::Leader(Some(early)))),
+        Ok(Verdict::Applied)
+    );
     // The first process pauses; the second counts it out and leads; the first joins again and goes
     // on where it was.
     assert!(block_on(shared(&second).count_out(&row(&first, 1))).unwrap());
     let late = block_on(shared(&second).take_lease(Some(lease))).unwrap().unwrap();
     block_on(shared(&first).join(&row(&first, 9))).unwrap();
-    let fenced = block_on(early.run(first.commit(token(2, 2))));
-    assert_eq!(fenced, Err(CommitFailure::Unavailable));
+    // Also on another thread: the term is a value of the change.
+    for authority in [Authority::Leader(Some(early)), Authority::Leader(None)] {
+        let moved = || commit(&first, token(2, 2).by(authority));
+        let fenced = std::thread::scope(|scope| scope.spawn(moved).join().unwrap());
+        assert_eq!(fenced, Err(CommitFailure::Unavailable), "{authority:?}");
+        // A part of a change makes the whole one need a leader.
+        let part = token(2, 2).and(token(5, 5).by(authority));
+        assert_eq!(commit(&first, part), Err(CommitFailure::Unavailable));
+    }
     assert_eq!(commit(&first, token(3, 3)), Ok(Verdict::Applied), "a request is not fenced");
-    assert_eq!(block_on(late.run(second.commit(token(4, 4)))), Ok(Verdict::Applied));
+    assert_eq!(
+        commit(&second, token(4, 4).by(Authority::Leader(Some(late)))),
+        Ok(Verdict::Applied)
+    );
     assert_eq!(first.snapshot().unwrap().len(Table::Tokens).unwrap(), 3);
 }
 

@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::store::tables::range::KeyRange;
+use crate::store::tables::records::applications;
 use crate::store::tables::table::{Table, join, two_ids};
 
 pub fn tenants(tenant: TenantId) -> Vec<u8> {
@@ -25,20 +26,6 @@ pub fn api_key_of_key(key: &[u8]) -> Option<&[u8; 32]> {
     key.try_into().ok()
 }
 
-pub fn applications(tenant: TenantId, application: ApplicationId) -> Vec<u8> {
-    join(&[tenant.bytes(), application.bytes()])
-}
-
-pub fn applications_of(tenant: TenantId) -> KeyRange {
-    KeyRange::prefix(Table::Applications, tenant.bytes().to_vec())
-}
-
-/// The tenant and the application of a key of [`Table::Applications`].
-pub fn application_of_key(key: &[u8]) -> Option<(TenantId, ApplicationId)> {
-    let (tenant, application) = two_ids(key)?;
-    Some((TenantId::new(tenant), ApplicationId::new(application)))
-}
-
 pub fn application_keys(tenant: TenantId, application: ApplicationId, key: KeyId) -> Vec<u8> {
     join(&[tenant.bytes(), application.bytes(), key.bytes()])
 }
@@ -52,11 +39,12 @@ pub fn application_keys_of(tenant: TenantId, application: ApplicationId) -> KeyR
     KeyRange::prefix(Table::ApplicationKeys, applications(tenant, application))
 }
 
-/// The tenant and the API key of a key of [`Table::ApplicationKeys`].
-pub fn application_key_of_key(key: &[u8]) -> Option<(TenantId, KeyId)> {
+/// The tenant, the application and the API key of a key of [`Table::ApplicationKeys`].
+pub fn application_key_of_key(key: &[u8]) -> Option<(TenantId, (ApplicationId, KeyId))> {
     let (tenant, rest) = key.split_first_chunk()?;
-    let (_, id) = two_ids(rest)?;
-    Some((TenantId::new(Uuid::from_bytes(*tenant)), KeyId::new(id)))
+    let (application, id) = two_ids(rest)?;
+    let tenant = TenantId::new(Uuid::from_bytes(*tenant));
+    Some((tenant, (ApplicationId::new(application), KeyId::new(id))))
 }
 
 /// The place of the last use of an API key, which is that of the key in [`Table::ApplicationKeys`].

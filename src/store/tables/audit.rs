@@ -3,19 +3,25 @@
 use std::ops::Bound;
 
 use crate::domain::id::TenantId;
+use crate::domain::words::words;
 use crate::store::tables::range::KeyRange;
-use crate::store::tables::table::{Table, join};
+use crate::store::tables::table::{Table, join, tenant_of_scope};
+use crate::store::tables::webhooks::{all_webhook_counts, webhook_of_count_key};
 
 /// The byte after the scope in the key of a digest.
 const DIGESTS: u8 = 9;
 
-/// The kinds of rows that [`Table::Counts`] counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CountKind {
-    /// Sessions of public applications.
-    Sessions,
-    TokenIntents,
-    Tokens,
+words! {
+    /// The kinds of rows that [`Table::Counts`] counts.
+    pub enum CountKind:
+        /// The byte after the tenant in the key of the number.
+        code -> u8 [from_code]
+    {
+        /// Sessions of public applications.
+        Sessions = "sessions", 4;
+        TokenIntents = "token intents", 2;
+        Tokens = "tokens", 1;
+    }
 }
 
 pub fn audit(scope: &[u8; 16], sequence: u64) -> Vec<u8> {
@@ -65,12 +71,7 @@ pub fn checkpoint_of_key(key: &[u8]) -> Option<u64> {
 }
 
 pub fn counts(tenant: TenantId, counted: CountKind) -> Vec<u8> {
-    let code = match counted {
-        CountKind::Tokens => 1,
-        CountKind::TokenIntents => 2,
-        CountKind::Sessions => 4,
-    };
-    join(&[tenant.bytes(), &[code]])
+    join(&[tenant.bytes(), &[counted.code()]])
 }
 
 /// All numbers of a scope, and the digest of its records.
@@ -81,6 +82,32 @@ pub fn counts_of(scope: &[u8; 16]) -> KeyRange {
 /// The number of values that a sealing key has sealed.
 pub fn seal_counts(scope: &[u8; 16], number: u32) -> Vec<u8> {
     join(&[scope, &[3], &number.to_be_bytes()])
+}
+
+/// The scope and the number of a key of [`seal_counts`]; `None` for other keys.
+pub fn seal_count_of_key(key: &[u8]) -> Option<([u8; 16], u32)> {
+    let (scope, &[3, ref number @ ..]) = key.split_first_chunk()? else { return None };
+    Some((*scope, u32::from_be_bytes(number.try_into().ok()?)))
+}
+
+/// The tenant and the kind of a key of [`counts`]; `None` for other keys.
+pub fn count_of_key(key: &[u8]) -> Option<(TenantId, CountKind)> {
+    let (tenant, &[code]) = key.split_first_chunk()? else { return None };
+    Some((tenant_of_scope(tenant), CountKind::from_code(code)?))
+}
+
+/// The things that a number counts.
+pub fn counted_name(key: &[u8]) -> String {
+    if key == all_webhook_counts() {
+        return String::from("events that wait for webhooks");
+    }
+    if let Some((tenant, webhook)) = webhook_of_count_key(key) {
+        return format!("tenant {tenant}: events that wait for webhook {webhook}");
+    }
+    match count_of_key(key) {
+        Some((tenant, kind)) => format!("tenant {tenant}: {}", kind.as_str()),
+        None => String::from("an unknown number"),
+    }
 }
 
 /// The digest of a scope's live records.

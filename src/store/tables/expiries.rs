@@ -6,48 +6,26 @@ use uuid::Uuid;
 
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
+use crate::domain::words::words;
 use crate::store::tables::range::KeyRange;
 use crate::store::tables::table::{Table, join, micros, two_ids};
 
-/// The kind of an expiry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExpiryKind {
-    /// A client encryption key.
-    ClientKey,
-    /// A session of a public application.
-    Session,
-    /// A 3DS session's record, at the end of its retention.
-    ThreedsSession,
-    /// The timeout of the step that a 3DS session waits for.
-    ThreedsWait,
-    Token,
-    TokenIntent,
-}
-
-impl ExpiryKind {
-    /// The code in the file. 2 and 4 were the card verification codes of tokens and intents, before
-    /// format 4.
-    const fn code(self) -> u8 {
-        match self {
-            Self::Token => 1,
-            Self::TokenIntent => 3,
-            Self::ThreedsSession => 5,
-            Self::ThreedsWait => 6,
-            Self::ClientKey => 7,
-            Self::Session => 8,
-        }
-    }
-
-    const fn from_code(code: u8) -> Option<Self> {
-        match code {
-            1 => Some(Self::Token),
-            3 => Some(Self::TokenIntent),
-            5 => Some(Self::ThreedsSession),
-            6 => Some(Self::ThreedsWait),
-            7 => Some(Self::ClientKey),
-            8 => Some(Self::Session),
-            _ => None,
-        }
+words! {
+    /// The kind of an expiry.
+    pub enum ExpiryKind:
+        /// The code in the file.
+        code -> u8 [from_code]
+    {
+        /// A client encryption key.
+        ClientKey = "client key", 7;
+        /// A session of a public application.
+        Session = "session", 8;
+        /// A 3DS session's record, at the end of its retention.
+        ThreedsSession = "3DS session", 5;
+        /// The timeout of the step that a 3DS session waits for.
+        ThreedsWait = "wait of a 3DS session", 6;
+        Token = "token", 1;
+        TokenIntent = "token intent", 3;
     }
 }
 

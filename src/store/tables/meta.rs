@@ -24,7 +24,7 @@ pub const BACKUPS: &[u8] = b"backups";
 /// The state of scheduled backups if the process dies during the current one.
 pub const BACKUPS_IF_CUT_OFF: &[u8] = b"backups/if_cut_off";
 pub const FILE_ID: &[u8] = b"id";
-pub const FORMAT: &[u8] = b"format";
+pub const FORMAT: &[u8] = b"file_format";
 /// The master key's check value.
 pub const MASTER: &[u8] = b"master";
 /// The check value of the previous master key, and the time of its replacement.
@@ -33,23 +33,64 @@ pub const MASTER_BEFORE: &[u8] = b"master/before";
 pub const MASTER_MADE: &[u8] = b"master/made";
 /// The version of the program that set the file's format.
 pub const PROGRAM: &[u8] = b"program";
+/// The format of a file from before the first release.
+pub const UNRELEASED_FORMAT: &[u8] = b"format";
 /// The time at which the file was made from a backup.
 pub const RESTORED_AT: &[u8] = b"restored_at";
 
-const DELETION: &[u8] = b"deletion/";
 const AUDIT_SIGNER: &[u8] = b"audit_signer/";
+const DELETION: &[u8] = b"deletion/";
 const IMPORT: &[u8] = b"import/";
 const KEY: &[u8] = b"key/";
 const ROTATION: &[u8] = b"rotation/";
 const SHARES: &[u8] = b"shares/";
 
+/// All rows whose names start alike.
+macro_rules! ranges {
+    ($($range:ident $prefix:ident;)*) => {$(
+        pub fn $range() -> KeyRange {
+            KeyRange::prefix(Table::Meta, $prefix.to_vec())
+        }
+    )*};
+}
+
+ranges! {
+    all_key_facts KEY;
+    audit_signers AUDIT_SIGNER;
+    deletions DELETION;
+    imports IMPORT;
+    rotations ROTATION;
+    share_sets SHARES;
+}
+
+/// The deletion of a tenant that is under way. Its value is the time at which it began.
+pub fn deletion(scope: &[u8; 16]) -> Vec<u8> {
+    join(&[DELETION, scope])
+}
+
+/// The scope in a key of [`deletion`].
+pub fn deletion_of_key(key: &[u8]) -> Option<[u8; 16]> {
+    key.strip_prefix(DELETION)?.try_into().ok()
+}
+
+/// The current rotation of a scope's keys.
+pub fn rotation(scope: &[u8; 16]) -> Vec<u8> {
+    join(&[ROTATION, scope])
+}
+
+/// The scope in a key of [`rotation`].
+pub fn rotation_of_key(key: &[u8]) -> Option<[u8; 16]> {
+    key.strip_prefix(ROTATION)?.try_into().ok()
+}
+
+/// The set in a key of [`share_set`].
+pub fn share_set_of_key(key: &[u8]) -> Option<[u8; 4]> {
+    key.strip_prefix(SHARES)?.try_into().ok()
+}
+
 /// The handover to the signing key of this number.
 pub fn audit_signer(number: u32) -> Vec<u8> {
     join(&[AUDIT_SIGNER, &number.to_be_bytes()])
-}
-
-pub fn audit_signers() -> KeyRange {
-    KeyRange::prefix(Table::Meta, AUDIT_SIGNER.to_vec())
 }
 
 /// The number of the signing key in a key of [`audit_signer`].
@@ -72,11 +113,6 @@ pub fn imports_of(tenant: TenantId) -> KeyRange {
     KeyRange::prefix(Table::Meta, join(&[IMPORT, tenant.bytes()]))
 }
 
-/// The states of all imports.
-pub fn imports() -> KeyRange {
-    KeyRange::prefix(Table::Meta, IMPORT.to_vec())
-}
-
 /// The times of a key; `key` is that key's own key in [`Table::Keys`].
 pub fn key_facts(key: &[u8]) -> Vec<u8> {
     join(&[KEY, key])
@@ -91,53 +127,11 @@ pub fn key_of_facts(key: &[u8]) -> Option<&[u8]> {
     key.strip_prefix(KEY)
 }
 
-/// The deletion of a tenant that is under way. Its value is the time at which it began.
-pub fn deletion(scope: &[u8; 16]) -> Vec<u8> {
-    join(&[DELETION, scope])
-}
-
-pub fn deletions() -> KeyRange {
-    KeyRange::prefix(Table::Meta, DELETION.to_vec())
-}
-
-/// The scope in a key of [`deletion`].
-pub fn deletion_of_key(key: &[u8]) -> Option<[u8; 16]> {
-    key.strip_prefix(DELETION)?.try_into().ok()
-}
-
 pub fn deletion_value(at: Timestamp) -> Vec<u8> {
     at.micros().to_be_bytes().to_vec()
-}
-
-/// The scopes of all keys that the file has facts about.
-pub fn all_key_facts() -> KeyRange {
-    KeyRange::prefix(Table::Meta, KEY.to_vec())
-}
-
-/// The current rotation of a scope's keys.
-pub fn rotation(scope: &[u8; 16]) -> Vec<u8> {
-    join(&[ROTATION, scope])
-}
-
-pub fn rotations() -> KeyRange {
-    KeyRange::prefix(Table::Meta, ROTATION.to_vec())
-}
-
-/// The scope in a key of [`rotation`].
-pub fn rotation_of_key(key: &[u8]) -> Option<[u8; 16]> {
-    key.strip_prefix(ROTATION)?.try_into().ok()
 }
 
 /// A set of recovery shares.
 pub fn share_set(set: [u8; 4]) -> Vec<u8> {
     join(&[SHARES, &set])
-}
-
-pub fn share_sets() -> KeyRange {
-    KeyRange::prefix(Table::Meta, SHARES.to_vec())
-}
-
-/// The set in a key of [`share_set`].
-pub fn share_set_of_key(key: &[u8]) -> Option<[u8; 4]> {
-    key.strip_prefix(SHARES)?.try_into().ok()
 }

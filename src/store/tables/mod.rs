@@ -4,15 +4,12 @@
 
 mod access;
 mod audit;
-mod client_keys;
 mod expiries;
 mod idempotency;
 pub mod meta;
-mod owners;
 mod processes;
-mod proxies;
 mod range;
-mod sessions;
+mod records;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -22,15 +19,12 @@ mod webhooks;
 
 pub use access::*;
 pub use audit::*;
-pub use client_keys::*;
 pub use expiries::*;
 pub use idempotency::*;
-pub use owners::OwnerPlace;
 pub use processes::*;
-pub use proxies::*;
 pub use range::KeyRange;
-pub use sessions::*;
-pub use table::{SealedBy, Table, tenant_of_scope};
+pub use records::*;
+pub use table::{OwnerPlace, SealedBy, Table, tenant_of_scope};
 pub use threeds::*;
 pub use tokens::*;
 pub use webhooks::*;

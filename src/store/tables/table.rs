@@ -1,4 +1,5 @@
-//! The tables: their names, their numbers, and the owner of the key that seals their rows.
+//! The tables. A row of the declaration below is everything that walks over all tables need to know:
+//! verification, the scrub, rotations of keys, deletion of tenants, inventories and backups.
 
 use uuid::Uuid;
 
@@ -7,317 +8,249 @@ use crate::domain::time::Timestamp;
 use crate::store::tables::idempotency::finder_of_answer;
 use crate::store::tables::range::KeyRange;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Table {
-    /// place of the API key's tag (32) -> the API key, sealed by the server. Authentication finds
-    /// the caller here.
-    ApiKeys,
-    /// tenant, application, key id -> the API key and its tag, sealed by the tenant. Lists the API
-    /// keys of an application.
-    ApplicationKeys,
-    /// tenant, application -> the application, sealed by the tenant.
-    Applications,
-    /// scope (a tenant, or zeros for the server), number of the first entry (8) -> time (8) and
-    /// number of entries (2) in clear, and the entries, sealed by the server.
-    Audit,
-    /// number of entries before it (8) -> a signed link of the audit chain, in clear.
-    AuditCheckpoints,
-    /// tenant, key -> the private key that opens values which clients encrypted, sealed by the
-    /// tenant.
-    ClientKeys,
-    /// scope (a tenant, or zeros for the server), kind (1) -> a number, in clear. Also the digest
-    /// of the scope's records, sealed by the digest key.
-    Counts,
+macro_rules! tables {
+    ($(
+        $(#[$doc:meta])*
+        $table:ident = $number:literal, $name:literal, $owner:expr, $sealed_by:ident, $written:ident;
+    )*) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Table {
+            $($(#[$doc])* $table,)*
+        }
+
+        impl Table {
+            /// In the order in which the rows of a deleted tenant are removed.
+            pub const ALL: &[Self] = &[$(Self::$table,)*];
+
+            const fn spec(self) -> TableSpec {
+                match self {
+                    $(Self::$table => TableSpec {
+                        number: $number,
+                        name: $name,
+                        owner: $owner,
+                        sealed_by: SealedBy::$sealed_by,
+                        written: Written::$written,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+use OwnerPlace::{Key, Nobody, Sealed, Value};
+
+// Each row: the number in the identity of sealed values, which must never be changed or reused; the
+// name in the file; the place of the owner; the owner of the sealing key; how often rows are written.
+// The order is that in which a deletion empties the tables. Codes come first, since the tenant's
+// sealing keys do not protect them. A row that finds another one goes before it, so that the scrub
+// and `verify` meet no row that leads to nothing. Rotations and the scrub walk backwards.
+tables! {
     /// minute (8), tenant, token or intent -> the minute again and the card verification code,
     /// sealed by the key of that minute, which is not in this file.
-    Cvcs,
+    Cvcs = 12, "cvcs", Key(8), Others, Once;
     /// time, kind of expiry (1), tenant, id -> nothing.
-    Expiries,
-    /// half-day (8), tenant, blinded idempotency key (16) -> the time of the answer (8), in clear.
-    /// Finds an answer. These small rows are in the order of chance, the answers are not.
-    Idempotency,
-    /// time (8), tenant, blinded idempotency key (16) -> the answer, sealed by the tenant under the
-    /// identity of the row that finds it.
-    IdempotencyAnswers,
+    Expiries = 10, "due", Key(9), Others, Once;
+    /// place of the API key's tag (32) -> the API key, sealed by the server. Authentication finds
+    /// the caller here.
+    ApiKeys = 6, "api_keys", Sealed, Server, Often;
     /// tenant, application, key id -> the last minute in which the API key was used (8), in clear.
     /// Audit rows have their times in clear too, and each key in use writes this row every minute:
     /// a sealed row would cost a sealing, a digest and a rotation for a hint to administrators.
-    KeyUses,
-    /// scope (a tenant, or zeros for the server), purpose (1), number (4) -> the key, sealed by
-    /// the master key.
-    Keys,
-    /// name -> a value in clear: the file's format and id, the master key's check value, the times
-    /// of each key, and the ends and the public keys of the audit chain.
-    Meta,
-    /// name -> state of the processes that share the rows, in clear; see [`crate::store::shared`].
-    /// A store of one process has no such rows, and backups leave them out.
-    Processes,
-    /// tenant, proxy -> the proxy with its configuration, sealed by the tenant.
-    Proxies,
+    KeyUses = 31, "key_uses", Key(0), Others, Often;
+    /// tenant, application, key id -> the API key and its tag, sealed by the tenant. Lists the API
+    /// keys of an application.
+    ApplicationKeys = 5, "application_keys", Key(0), Tenant, Often;
+    /// tenant, application -> the application, sealed by the tenant.
+    Applications = 4, "applications", Key(0), Tenant, Often;
+    /// SHA-256 of a session key (32) -> tenant, session, in clear, as in `ProxyKeys`.
+    SessionKeys = 27, "session_keys", Value, Others, Often;
+    /// tenant, session -> the session of a public application, sealed by the tenant.
+    Sessions = 26, "sessions", Key(0), Tenant, Often;
     /// SHA-256 of a proxy key (32) -> tenant, proxy, in clear. A proxy key is random, so the hash
     /// does not disclose it. The proxy's record holds the key too and is compared with it.
-    ProxyKeys,
-    /// SHA-256 of a session key (32) -> tenant, session, in clear, as in `ProxyKeys`.
-    SessionKeys,
-    /// tenant, session -> the session of a public application, sealed by the tenant.
-    Sessions,
-    /// tenant -> the tenant, sealed by the server.
-    Tenants,
-    /// scheme's name, 0, part (4) -> card ranges of the scheme's directory server, sealed by the
-    /// server. Part 0 holds the number of further parts.
-    ThreedsRanges,
-    /// session, tenant -> the 3DS session, sealed by the tenant. The session comes first, because
-    /// protocol messages and returning browsers name only the session.
-    ThreedsSessions,
-    /// tenant, intent -> the token intent, sealed by the tenant.
-    TokenIntents,
+    ProxyKeys = 25, "proxy_keys", Value, Others, Often;
+    /// tenant, proxy -> the proxy with its configuration, sealed by the tenant.
+    Proxies = 24, "proxies", Key(0), Tenant, Often;
+    /// tenant, key -> the private key that opens values which clients encrypted, sealed by the
+    /// tenant.
+    ClientKeys = 23, "client_keys", Key(0), Tenant, Often;
+    /// time (8), tenant, webhook, event -> the attempts so far, in clear. The time is that of the
+    /// next attempt.
+    WebhookSchedule = 30, "webhook_schedule", Key(8), Others, Often;
+    /// tenant, webhook, event -> the event that is to be delivered, sealed by the tenant.
+    WebhookDeliveries = 29, "webhook_deliveries", Key(0), Tenant, Often;
+    /// tenant, webhook -> the webhook, sealed by the tenant.
+    Webhooks = 28, "webhooks", Key(0), Tenant, Often;
     /// Lists tokens. One entry for each container of a token: tenant, filter (16), container path,
     /// 0, inverted time, token -> the token's expiry and its paths, in clear, if it expires or has
     /// several paths. Metadata that is not in lower case has further entries under its lower-case
     /// text, with a 1 before the path.
-    TokenLists,
+    TokenLists = 9, "token_lists", Key(0), Others, Once;
     /// tenant, blinded predefined id (16) -> the token's id, sealed by the tenant.
-    TokenNames,
+    TokenNames = 8, "token_names", Key(0), Tenant, Often;
     /// tenant, token -> the token, sealed by the tenant.
-    Tokens,
-    /// tenant, webhook, event -> the event that is to be delivered, sealed by the tenant.
-    WebhookDeliveries,
-    /// time (8), tenant, webhook, event -> the attempts so far, in clear. The time is that of the
-    /// next attempt.
-    WebhookSchedule,
-    /// tenant, webhook -> the webhook, sealed by the tenant.
-    Webhooks,
+    Tokens = 7, "tokens", Key(0), Tenant, Once;
+    /// tenant, intent -> the token intent, sealed by the tenant.
+    TokenIntents = 13, "token_intents", Key(0), Tenant, Once;
+    /// session, tenant -> the 3DS session, sealed by the tenant. The session comes first, because
+    /// protocol messages and returning browsers name only the session.
+    ThreedsSessions = 20, "threeds_sessions", Key(16), Tenant, Often;
+    /// half-day (8), tenant, blinded idempotency key (16) -> the time of the answer (8), in clear.
+    /// Finds an answer. These small rows are in the order of chance, the answers are not.
+    Idempotency = 14, "idempotency", Key(8), Others, Once;
+    /// time (8), tenant, blinded idempotency key (16) -> the answer, sealed by the tenant under the
+    /// identity of the row that finds it.
+    IdempotencyAnswers = 22, "idempotency_answers", Key(8), Tenant, Once;
+    /// scope (a tenant, or zeros for the server), purpose (1), number (4) -> the key, sealed by
+    /// the master key.
+    Keys = 2, "keys", Key(0), Others, Often;
+    /// tenant -> the tenant, sealed by the server.
+    Tenants = 3, "tenants", Key(0), Server, Often;
+    /// scope (a tenant, or zeros for the server), kind (1) -> a number, in clear. Also the digest
+    /// of the scope's records, sealed by the digest key.
+    Counts = 11, "counts", Key(0), Others, Often;
+    /// scheme's name, 0, part (4) -> card ranges of the scheme's directory server, sealed by the
+    /// server. Part 0 holds the number of further parts.
+    ThreedsRanges = 21, "threeds_ranges", Nobody, Server, Often;
+    /// scope (a tenant, or zeros for the server), number of the first entry (8) -> time (8) and
+    /// number of entries (2) in clear, and the entries, sealed by the server.
+    Audit = 15, "audit", Nobody, Others, Once;
+    /// number of entries before it (8) -> a signed link of the audit chain, in clear.
+    AuditCheckpoints = 16, "audit_checkpoints", Nobody, Others, Often;
+    /// name -> a value in clear: the file's format and id, the master key's check value, the times
+    /// of each key, and the ends and the public keys of the audit chain.
+    Meta = 1, "meta", Nobody, Others, Often;
+    /// name -> state of the processes that share the rows, in clear; see [`crate::store::shared`].
+    /// A store of one process has no such rows, and backups leave them out.
+    Processes = 32, "processes", Nobody, Others, Often;
+}
+
+/// The facts about a table.
+struct TableSpec {
+    number: u8,
+    name: &'static str,
+    owner: OwnerPlace,
+    sealed_by: SealedBy,
+    written: Written,
+}
+
+/// The place of the tenant's id in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnerPlace {
+    /// At this offset in the key.
+    Key(usize),
+    /// At the start of the value, which is in clear.
+    Value,
+    /// In the value, which is sealed by the server.
+    Sealed,
+    /// No tenant owns the row. Entries of the audit chain stay when their tenant is deleted,
+    /// because each row is a link of the chain.
+    Nobody,
+}
+
+/// The owner of the key that seals the values of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SealedBy {
+    /// The master key, the key of a minute, or the audit chain's key seals the values, or they are
+    /// in clear.
+    Others,
+    Server,
+    /// The tenant whose id is in the row's key.
+    Tenant,
+}
+
+enum Written {
+    /// Mostly once, with a key that no row had before.
+    Once,
+    /// Often again, without being read.
+    Often,
 }
 
 impl Table {
-    pub const ALL: &[Self] = &[
-        Self::ApiKeys,
-        Self::ApplicationKeys,
-        Self::Applications,
-        Self::Audit,
-        Self::AuditCheckpoints,
-        Self::ClientKeys,
-        Self::Counts,
-        Self::Cvcs,
-        Self::Expiries,
-        Self::Idempotency,
-        Self::IdempotencyAnswers,
-        Self::KeyUses,
-        Self::Keys,
-        Self::Meta,
-        Self::Processes,
-        Self::Proxies,
-        Self::ProxyKeys,
-        Self::SessionKeys,
-        Self::Sessions,
-        Self::Tenants,
-        Self::ThreedsRanges,
-        Self::ThreedsSessions,
-        Self::TokenIntents,
-        Self::TokenLists,
-        Self::TokenNames,
-        Self::Tokens,
-        Self::WebhookDeliveries,
-        Self::WebhookSchedule,
-        Self::Webhooks,
-    ];
-
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::ApiKeys => "api_keys",
-            Self::ApplicationKeys => "application_keys",
-            Self::Applications => "applications",
-            Self::Audit => "audit",
-            Self::AuditCheckpoints => "audit_checkpoints",
-            Self::ClientKeys => "client_keys",
-            Self::Counts => "counts",
-            Self::Cvcs => "cvcs",
-            Self::Expiries => "due",
-            Self::Idempotency => "idempotency",
-            Self::IdempotencyAnswers => "idempotency_answers",
-            Self::KeyUses => "key_uses",
-            Self::Keys => "keys",
-            Self::Meta => "meta",
-            Self::Processes => "processes",
-            Self::Proxies => "proxies",
-            Self::ProxyKeys => "proxy_keys",
-            Self::SessionKeys => "session_keys",
-            Self::Sessions => "sessions",
-            Self::Tenants => "tenants",
-            Self::ThreedsRanges => "threeds_ranges",
-            Self::ThreedsSessions => "threeds_sessions",
-            Self::TokenIntents => "token_intents",
-            Self::TokenLists => "token_lists",
-            Self::TokenNames => "token_names",
-            Self::Tokens => "tokens",
-            Self::WebhookDeliveries => "webhook_deliveries",
-            Self::WebhookSchedule => "webhook_schedule",
-            Self::Webhooks => "webhooks",
-        }
+        self.spec().name
     }
 
-    /// The number of the table in the identity of sealed values. Numbers must never be changed or
-    /// reused.
+    /// The number of the table in the identity of sealed values.
     pub const fn number(self) -> u8 {
-        match self {
-            Self::Meta => 1,
-            Self::Keys => 2,
-            Self::Tenants => 3,
-            Self::Applications => 4,
-            Self::ApplicationKeys => 5,
-            Self::ApiKeys => 6,
-            Self::Tokens => 7,
-            Self::TokenNames => 8,
-            Self::TokenLists => 9,
-            Self::Expiries => 10,
-            Self::Counts => 11,
-            Self::Cvcs => 12,
-            Self::TokenIntents => 13,
-            Self::Idempotency => 14,
-            Self::Audit => 15,
-            Self::AuditCheckpoints => 16,
-            Self::ThreedsSessions => 20,
-            Self::ThreedsRanges => 21,
-            Self::IdempotencyAnswers => 22,
-            Self::ClientKeys => 23,
-            Self::Proxies => 24,
-            Self::ProxyKeys => 25,
-            Self::Sessions => 26,
-            Self::SessionKeys => 27,
-            Self::Webhooks => 28,
-            Self::WebhookDeliveries => 29,
-            Self::WebhookSchedule => 30,
-            Self::KeyUses => 31,
-            Self::Processes => 32,
-        }
+        self.spec().number
     }
 
-    /// The owner of the key that seals the values. A rotation uses this to find the rows of a
-    /// scope.
+    pub const fn owner_place(self) -> OwnerPlace {
+        self.spec().owner
+    }
+
     pub const fn sealed_by(self) -> SealedBy {
-        match self {
-            Self::ApiKeys | Self::Tenants | Self::ThreedsRanges => SealedBy::Server,
-            Self::ApplicationKeys
-            | Self::Applications
-            | Self::ClientKeys
-            | Self::Proxies
-            | Self::Sessions
-            | Self::TokenIntents
-            | Self::TokenNames
-            | Self::Tokens
-            | Self::WebhookDeliveries
-            | Self::Webhooks => SealedBy::Tenant { at: 0 },
-            Self::IdempotencyAnswers => SealedBy::Tenant { at: 8 },
-            Self::ThreedsSessions => SealedBy::Tenant { at: 16 },
-            Self::Audit
-            | Self::AuditCheckpoints
-            | Self::Counts
-            | Self::Cvcs
-            | Self::Expiries
-            | Self::Idempotency
-            | Self::KeyUses
-            | Self::Keys
-            | Self::Meta
-            | Self::Processes
-            | Self::ProxyKeys
-            | Self::SessionKeys
-            | Self::TokenLists
-            | Self::WebhookSchedule => SealedBy::Others,
-        }
+        self.spec().sealed_by
+    }
+
+    pub const fn grows(self) -> bool {
+        matches!(self.spec().written, Written::Once)
     }
 
     /// Returns true if the digests of live records count the rows. They count all sealed rows
     /// except the audit chain, which is protected by its links, and card verification codes, whose
     /// keys are destroyed.
     pub const fn is_digested(self) -> bool {
-        match self.sealed_by() {
-            SealedBy::Server | SealedBy::Tenant { .. } => true,
-            SealedBy::Others => matches!(self, Self::Keys),
-        }
-    }
-
-    /// True for a table whose rows are mostly written once, with a key that no row had before. Rows of
-    /// other tables are often written again without being read.
-    pub const fn grows(self) -> bool {
-        matches!(
-            self,
-            Self::Audit
-                | Self::Cvcs
-                | Self::Expiries
-                | Self::Idempotency
-                | Self::IdempotencyAnswers
-                | Self::TokenIntents
-                | Self::TokenLists
-                | Self::Tokens
-        )
+        !matches!(self.sealed_by(), SealedBy::Others) || matches!(self, Self::Keys)
     }
 
     /// The scope whose digest counts the row of this key.
     pub fn digest_scope(self, key: &[u8]) -> Option<[u8; 16]> {
-        if self == Self::Keys { key.first_chunk().copied() } else { self.owner_of_key(key) }
+        if self == Self::Keys { self.scope_in_key(key) } else { self.owner_of_key(key) }
     }
 
     /// The scope whose key seals the row of this key; `None` for a key that is too short.
     pub fn owner_of_key(self, key: &[u8]) -> Option<[u8; 16]> {
         match self.sealed_by() {
             SealedBy::Server => Some([0; 16]),
-            SealedBy::Tenant { at } => key.get(at..)?.first_chunk().copied(),
+            SealedBy::Tenant => self.scope_in_key(key),
             SealedBy::Others => None,
         }
     }
 
-    /// The table and the key in the identity of a sealed row: its own, except for remembered answers.
-    /// In format 3 those were in the rows that find them now, and a migration moves them without
-    /// opening them. `None` for a key that is too short.
-    pub fn identity_of_key(self, key: &[u8]) -> Option<(Self, Vec<u8>)> {
-        match self {
-            Self::IdempotencyAnswers => Some((Self::Idempotency, finder_of_answer(key)?)),
-            Self::ApiKeys
-            | Self::ApplicationKeys
-            | Self::Applications
-            | Self::Audit
-            | Self::AuditCheckpoints
-            | Self::ClientKeys
-            | Self::Counts
-            | Self::Cvcs
-            | Self::Expiries
-            | Self::Idempotency
-            | Self::KeyUses
-            | Self::Keys
-            | Self::Meta
-            | Self::Processes
-            | Self::Proxies
-            | Self::ProxyKeys
-            | Self::SessionKeys
-            | Self::Sessions
-            | Self::Tenants
-            | Self::ThreedsRanges
-            | Self::ThreedsSessions
-            | Self::TokenIntents
-            | Self::TokenLists
-            | Self::TokenNames
-            | Self::Tokens
-            | Self::WebhookDeliveries
-            | Self::WebhookSchedule
-            | Self::Webhooks => Some((self, key.to_vec())),
+    /// The scope in a key; zeros for the server's own rows.
+    pub fn scope_in_key(self, key: &[u8]) -> Option<[u8; 16]> {
+        match self.owner_place() {
+            Key(at) => key.get(at..)?.first_chunk().copied(),
+            Value | Sealed | Nobody => None,
         }
     }
 
-    /// The smallest range that holds all rows of a scope. It holds rows of other scopes as well if
-    /// the table's keys do not start with the scope.
+    /// True if the key or the clear value of the row names this scope.
+    pub fn is_row_of(self, scope: &[u8; 16], key: &[u8], value: &[u8]) -> bool {
+        let found = match self.owner_place() {
+            Value => value.first_chunk().copied(),
+            Key(_) | Sealed | Nobody => self.scope_in_key(key),
+        };
+        found.as_ref() == Some(scope)
+    }
+
+    /// The table and the key in the identity of a sealed row: its own, except for remembered answers,
+    /// which are sealed for the row that finds them. `None` for a key that is too short.
+    pub fn identity_of_key(self, key: &[u8]) -> Option<(Self, Vec<u8>)> {
+        if self == Self::IdempotencyAnswers {
+            return Some((Self::Idempotency, finder_of_answer(key)?));
+        }
+        Some((self, key.to_vec()))
+    }
+
+    /// The smallest range that holds all rows of a scope, and perhaps others.
     pub fn rows_of(self, scope: &[u8; 16]) -> KeyRange {
-        match self.sealed_by() {
-            SealedBy::Tenant { at: 0 } => KeyRange::prefix(self, scope.to_vec()),
-            SealedBy::Tenant { .. } | SealedBy::Server | SealedBy::Others => self.whole(),
+        match (self.owner_place(), self.sealed_by()) {
+            // The server's scope seals the rows of all tenants.
+            (_, SealedBy::Server) => self.whole(),
+            (Key(0), _) => KeyRange::prefix(self, scope.to_vec()),
+            (Key(_) | Value | Sealed | Nobody, _) => self.whole(),
         }
     }
 
     /// The id that names a damaged row in the log; nil for a key without one.
     pub fn id_of_key(self, key: &[u8]) -> Uuid {
-        let id = match self.sealed_by() {
-            SealedBy::Tenant { at: 0 } if self != Self::TokenNames => key.last_chunk::<16>(),
-            SealedBy::Tenant { at: 16 } => key.first_chunk::<16>(),
-            SealedBy::Tenant { .. } | SealedBy::Server | SealedBy::Others => None,
+        let id = match (self.sealed_by(), self.owner_place()) {
+            (SealedBy::Tenant, Key(0)) if self != Self::TokenNames => key.last_chunk::<16>(),
+            (SealedBy::Tenant, Key(16)) => key.first_chunk::<16>(),
+            _ => None,
         };
         id.map_or(Uuid::nil(), |id| Uuid::from_bytes(*id))
     }
@@ -332,19 +265,6 @@ impl Table {
     pub(in crate::store) fn from_number(number: u8) -> Option<Self> {
         Self::ALL.iter().copied().find(|table| table.number() == number)
     }
-}
-
-/// The owner of the key that seals the values of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SealedBy {
-    /// The master key, the key of a minute, or the audit chain's key seals the values, or they are
-    /// in clear.
-    Others,
-    Server,
-    /// The tenant whose id is at this offset in the row's key.
-    Tenant {
-        at: usize,
-    },
 }
 
 /// The tenant of a scope, which is the tenant's id.

@@ -6,8 +6,9 @@ use uuid::Uuid;
 
 use super::*;
 use crate::domain::container::Container;
-use crate::domain::id::TenantId;
-use crate::domain::id::TokenId;
+use crate::domain::id::{
+    ApplicationId, ClientKeyId, EventId, KeyId, ProxyId, SessionId, TenantId, TokenId, WebhookId,
+};
 use crate::domain::time::Timestamp;
 
 #[test]
@@ -15,14 +16,39 @@ fn every_table_has_a_name_and_a_number_of_its_own() {
     let names: BTreeSet<_> = Table::ALL.iter().map(|table| table.name()).collect();
     let numbers: BTreeSet<_> = Table::ALL.iter().map(|table| table.number()).collect();
     assert_eq!((names.len(), numbers.len()), (Table::ALL.len(), Table::ALL.len()));
+    let by_number = |table: &Table| Table::from_number(table.number()) == Some(*table);
+    assert!(Table::ALL.iter().all(by_number) && Table::from_number(0).is_none());
 }
 
 #[test]
-fn every_table_is_listed_at_its_index_and_found_by_its_number() {
-    for (index, table) in Table::ALL.iter().enumerate() {
-        assert_eq!((table.index(), Table::from_number(table.number())), (index, Some(*table)));
+fn keys_and_values_lead_to_their_tenant_and_to_no_other() {
+    let tenant = TenantId::new(Uuid::from_u128(7));
+    let other = *TenantId::new(Uuid::from_u128(8)).bytes();
+    let (id, at) = (Uuid::from_u128(9), Timestamp::from_seconds(1_000_000));
+    let delivery = PendingDelivery { tenant, webhook: WebhookId::new(id), event: EventId::new(id) };
+    let place = proxies(tenant, ProxyId::new(id));
+    let rows = [
+        (Table::Tokens, tokens(tenant, TokenId::new(id)), vec![]),
+        (Table::Applications, applications(tenant, ApplicationId::new(id)), vec![]),
+        (Table::KeyUses, key_uses(tenant, ApplicationId::new(id), KeyId::new(id)), vec![]),
+        (Table::ClientKeys, client_keys(tenant, ClientKeyId::new(id)), vec![]),
+        (Table::Counts, counts(tenant, CountKind::Tokens), vec![]),
+        (Table::Counts, digests(tenant.bytes()), vec![]),
+        (Table::Keys, keys(tenant.bytes(), 1, 1), vec![]),
+        (Table::Cvcs, cvcs(at, tenant, id), vec![]),
+        (Table::Expiries, expiries(at, ExpiryKind::Token, tenant, id), vec![]),
+        (Table::Idempotency, idempotency(5, tenant, &[1; 16]), vec![]),
+        (Table::IdempotencyAnswers, idempotency_answers(at, tenant, &[1; 16]), vec![]),
+        (Table::WebhookSchedule, delivery.schedule_key(at), vec![]),
+        (Table::WebhookDeliveries, delivery.delivery_key(), vec![]),
+        (Table::ThreedsSessions, threeds_sessions(tenant, SessionId::new(id)), vec![]),
+        (Table::ProxyKeys, proxy_keys(&[3; 32]), place),
+    ];
+    for (table, key, value) in rows {
+        assert!(table.is_row_of(tenant.bytes(), &key, &value), "{}", table.name());
+        assert!(!table.is_row_of(&other, &key, &value), "{}", table.name());
+        assert!(table.rows_of(tenant.bytes()).contains(&key), "{}", table.name());
     }
-    assert_eq!(Table::from_number(0), None);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub fn part_of_ranges_key(key: &[u8]) -> Option<(Scheme, u32)> {
     Some((Scheme::parse(std::str::from_utf8(name).ok()?)?, u32::from_be_bytes(*part)))
 }
 
-pub fn threeds_sessions(session: SessionId, tenant: TenantId) -> Vec<u8> {
+pub fn threeds_sessions(tenant: TenantId, session: SessionId) -> Vec<u8> {
     join(&[session.bytes(), tenant.bytes()])
 }
 
@@ -30,7 +30,7 @@ pub fn threeds_sessions_of(session: SessionId) -> KeyRange {
     KeyRange::prefix(Table::ThreedsSessions, session.bytes().to_vec())
 }
 
-pub fn session_of_key(key: &[u8]) -> Option<(SessionId, TenantId)> {
+pub fn session_of_key(key: &[u8]) -> Option<(TenantId, SessionId)> {
     let (session, tenant) = two_ids(key)?;
-    Some((SessionId::new(session), TenantId::new(tenant)))
+    Some((TenantId::new(tenant), SessionId::new(session)))
 }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::bounds::LIST_KEY_TAIL_BYTES;
 use crate::domain::container::Container;
-use crate::domain::id::{TenantId, TokenId, TokenIntentId};
+use crate::domain::id::{TenantId, TokenId};
 use crate::domain::time::Timestamp;
 use crate::store::tables::range::KeyRange;
 use crate::store::tables::table::{Table, join, micros, two_ids};
@@ -56,32 +56,6 @@ pub struct ListPosition<'a> {
 /// The inverted time and the id of a token. It orders the entries of a container, newest first.
 pub type ListRank = [u8; LIST_KEY_TAIL_BYTES - 1];
 
-pub fn tokens(tenant: TenantId, token: TokenId) -> Vec<u8> {
-    join(&[tenant.bytes(), token.bytes()])
-}
-
-pub fn tokens_of(tenant: TenantId) -> KeyRange {
-    KeyRange::prefix(Table::Tokens, tenant.bytes().to_vec())
-}
-
-pub fn token_of_key(key: &[u8]) -> Option<(TenantId, TokenId)> {
-    let (tenant, token) = two_ids(key)?;
-    Some((TenantId::new(tenant), TokenId::new(token)))
-}
-
-pub fn token_intents(tenant: TenantId, intent: TokenIntentId) -> Vec<u8> {
-    join(&[tenant.bytes(), intent.bytes()])
-}
-
-pub fn token_intents_of(tenant: TenantId) -> KeyRange {
-    KeyRange::prefix(Table::TokenIntents, tenant.bytes().to_vec())
-}
-
-pub fn token_intent_of_key(key: &[u8]) -> Option<(TenantId, TokenIntentId)> {
-    let (tenant, intent) = two_ids(key)?;
-    Some((TenantId::new(tenant), TokenIntentId::new(intent)))
-}
-
 /// The key of the card verification code of a token or an intent. It starts with the minute in which
 /// the code expires, so that one range removes expired codes and new ones are inserted side by
 /// side.
@@ -121,8 +95,7 @@ pub fn cvc_due_at(key: &[u8]) -> Option<Timestamp> {
     i64::try_from(end).ok().map(Timestamp::from_seconds)
 }
 
-/// The key in the identity of a sealed code. It has no minute: in format 3 the rows had none, and a
-/// migration moves them without opening the codes.
+/// The key in the identity of a sealed code: that of its row without the minute.
 pub fn cvc_identity(tenant: TenantId, id: Uuid) -> Vec<u8> {
     join(&[tenant.bytes(), id.as_bytes()])
 }
@@ -219,11 +192,6 @@ impl TokenList {
     ) -> Vec<u8> {
         let path = container.as_str().as_bytes();
         self.key(&[path, &[0], &inverted(created_at), token.bytes()])
-    }
-
-    /// The key of the entry at this position.
-    pub(in crate::store) fn at(&self, position: ListPosition<'_>) -> Vec<u8> {
-        self.key(&[position.path.as_bytes(), &[0], &position.rank])
     }
 
     /// The entries of exactly this container.

@@ -7,24 +7,11 @@ use uuid::Uuid;
 use crate::domain::id::{EventId, TenantId, WebhookId};
 use crate::domain::time::Timestamp;
 use crate::store::tables::range::KeyRange;
+use crate::store::tables::records::webhooks;
 use crate::store::tables::table::{Table, join, micros, two_ids};
 
 /// The byte after the scope in the keys of [`webhook_counts`] and [`all_webhook_counts`].
 const PENDING: u8 = 10;
-
-pub fn webhooks(tenant: TenantId, webhook: WebhookId) -> Vec<u8> {
-    join(&[tenant.bytes(), webhook.bytes()])
-}
-
-pub fn webhooks_of(tenant: TenantId) -> KeyRange {
-    KeyRange::prefix(Table::Webhooks, tenant.bytes().to_vec())
-}
-
-/// The tenant and the webhook of a key of [`Table::Webhooks`].
-pub fn webhook_of_key(key: &[u8]) -> Option<(TenantId, WebhookId)> {
-    let (tenant, webhook) = two_ids(key)?;
-    Some((TenantId::new(tenant), WebhookId::new(webhook)))
-}
 
 /// An event that waits for its delivery to a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -16,8 +16,8 @@ use crate::domain::time::Timestamp;
 use crate::idempotency::{AnswerStatus, Disclosure, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::{
-    AnswerContent, AnswerRecord, HiddenPart, StoredPart, decode_answer, decode_hidden,
-    encode_answer, encode_hidden,
+    AnswerRecord, HiddenPart, StoredPart, decode_answer, decode_hidden, encode_answer,
+    encode_hidden,
 };
 
 fn vectors(file: &str) -> Vec<(String, Value)> {
@@ -32,39 +32,17 @@ fn read(encoded: &str, decoded: &Value) -> AnswerRecord {
     let bytes = hex::decode_all(encoded).unwrap();
     let record = decode_answer(&bytes).unwrap();
     assert_eq!(tell(&record), *decoded);
-    assert!(decode_answer(&[&[4], &bytes[1..]].concat()).is_err());
+    assert!(decode_answer(&[&[2], &bytes[1..]].concat()).is_err());
     assert!(decode_answer(&bytes[..bytes.len() - 1]).is_err());
     assert!(decode_answer(&[bytes.as_slice(), &[0]].concat()).is_err());
     record
 }
 
 #[test]
-fn answers_of_version_3_are_read_and_written_as_ever() {
-    for (encoded, decoded) in vectors(include_str!("../../../tests/vectors/answer-v3.json")) {
+fn answers_of_version_1_are_read_and_written_as_ever() {
+    for (encoded, decoded) in vectors(include_str!("../../../tests/vectors/answer-v1.json")) {
         let record = read(&encoded, &decoded);
         assert_eq!(hex::encode(encode_answer(&record).unwrap().expose()), encoded);
-    }
-}
-
-#[test]
-fn answers_of_version_2_are_read_as_ever_and_written_as_version_3() {
-    let newer = vectors(include_str!("../../../tests/vectors/answer-v3.json"));
-    let older = vectors(include_str!("../../../tests/vectors/answer-v2.json"));
-    assert_eq!(older.len(), newer.len());
-    for ((encoded, decoded), (newer, _)) in older.iter().zip(newer) {
-        let record = read(encoded, decoded);
-        assert_eq!(hex::encode(encode_answer(&record).unwrap().expose()), newer);
-        assert!(newer.len() < encoded.len());
-    }
-}
-
-#[test]
-fn answers_of_version_1_are_read_as_ever_and_not_written() {
-    for (encoded, decoded) in vectors(include_str!("../../../tests/vectors/answer-v1.json")) {
-        let record = decode_answer(encoded.as_bytes()).unwrap();
-        assert_eq!(tell(&record), decoded);
-        assert!(encode_answer(&record).is_err());
-        assert!(decode_answer(&encoded.as_bytes()[..encoded.len() - 1]).is_err());
     }
 }
 
@@ -73,14 +51,10 @@ fn hidden_parts_are_a_kind_a_length_and_bytes() {
     let text = |text: &[u8]| HiddenPart::Text(Secret::new(text.to_vec()));
     let parts = [text(b",\"a\":"), HiddenPart::Cvc(vec![0xff, 0x00]), text(b"")];
     let bytes = encode_hidden(&parts).unwrap();
-    assert_eq!(hex::encode(bytes.expose()), "02000000052c2261223a0100000002ff000200000000");
+    assert_eq!(hex::encode(bytes.expose()), "00000000052c2261223a0100000002ff000000000000");
     assert_eq!(tell_hidden(&decode_hidden(bytes.expose()).unwrap()), tell_hidden(&parts));
-    // As versions before 3 have it.
-    let plain = hex::decode_all("00000000052c2261223a0100000002ff000000000000").unwrap();
-    assert_eq!(tell_hidden(&decode_hidden(&plain).unwrap()), tell_hidden(&parts));
-    for wrong in ["02", "0000", "000000000161", "0300000000", "000000000261", "020000000100"] {
-        let bytes = hex::decode_all(wrong).unwrap();
-        assert_eq!(decode_hidden(&bytes).is_ok(), wrong == "000000000161", "{wrong}");
+    for wrong in ["01", "0000", "0200000000", "000000000261"] {
+        assert!(decode_hidden(&hex::decode_all(wrong).unwrap()).is_err(), "{wrong}");
     }
 }
 
@@ -98,35 +72,22 @@ fn tell(record: &AnswerRecord) -> Value {
         "location": record.location,
         "disclosures": record.disclosures.iter().map(disclosure).collect::<Vec<_>>(),
     });
-    let text = |bytes: &Secret<Vec<u8>>| Value::from(String::from_utf8_lossy(bytes.expose()));
-    match &record.content {
-        AnswerContent::Parts { subjects, body } => {
-            let subject = |(id, sealed): &(SubjectId, Vec<u8>)| match id {
-                SubjectId::ApiKey { application, id } => {
-                    json!(["key", application.to_string(), id.to_string(), hex::encode(sealed)])
-                }
-                SubjectId::Proxy(id) => json!(["proxy", id.to_string(), hex::encode(sealed)]),
-                SubjectId::Token { id, name } => {
-                    json!(["token", id.to_string(), name, hex::encode(sealed)])
-                }
-                SubjectId::TokenIntent(id) => {
-                    json!(["token_intent", id.to_string(), hex::encode(sealed)])
-                }
-            };
-            let part = |part: &StoredPart| match part {
-                StoredPart::Hidden(at) => json!(at),
-                StoredPart::Text(bytes) => text(bytes),
-            };
-            told["subjects"] = subjects.iter().map(subject).collect();
-            told["body"] = body.iter().map(part).collect();
+    let subject = |(id, sealed): &(SubjectId, Vec<u8>)| match id {
+        SubjectId::ApiKey { application, id } => {
+            json!(["key", application.to_string(), id.to_string(), hex::encode(sealed)])
         }
-        AnswerContent::Whole(whole) => {
-            let cvcs = whole.cvcs.iter().map(|(at, sealed)| json!([at, hex::encode(sealed)]));
-            told["cvcs"] = cvcs.collect();
-            told["tokens"] = json!(whole.tokens);
-            told["body"] = text(&whole.body);
+        SubjectId::Proxy(id) => json!(["proxy", id.to_string(), hex::encode(sealed)]),
+        SubjectId::Token { id, name } => {
+            json!(["token", id.to_string(), name, hex::encode(sealed)])
         }
-    }
+        SubjectId::TokenIntent(id) => json!(["token_intent", id.to_string(), hex::encode(sealed)]),
+    };
+    let part = |part: &StoredPart| match part {
+        StoredPart::Hidden(at) => json!(at),
+        StoredPart::Text(bytes) => Value::from(String::from_utf8_lossy(bytes.expose())),
+    };
+    told["subjects"] = record.subjects.iter().map(subject).collect();
+    told["body"] = record.body.iter().map(part).collect();
     told
 }
 
@@ -202,7 +163,8 @@ prop_compose! {
             status: if created { AnswerStatus::Created } else { AnswerStatus::Ok },
             location,
             disclosures,
-            content: AnswerContent::Parts { subjects, body },
+            subjects,
+            body,
         }
     }
 }
@@ -235,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_decoding_panic(version in 0_u8..4, bytes: Vec<u8>) {
+    fn no_bytes_make_decoding_panic(version in 0_u8..3, bytes: Vec<u8>) {
         drop(decode_answer(&[&[version], bytes.as_slice()].concat()));
         drop(decode_hidden(&bytes));
     }

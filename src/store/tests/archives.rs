@@ -14,7 +14,7 @@ use crate::store::archive::mark::TimelineEnd;
 use crate::store::archive::reader::Piece;
 use crate::store::archive::{
     ArchiveDirectory, ArchiveProblem, InvalidPiece, PieceSummary, Reached, Replay, Signer,
-    write_piece,
+    end_digest, write_piece,
 };
 use crate::store::backup::{Reader, SnapshotTimes, write};
 use crate::store::engine::local::file::DataFile;
@@ -76,7 +76,7 @@ impl Primary {
         let source = self.store.log_source().unwrap();
         let signer = Signer { master: *key.check(), key: key.backup_key() };
         let tail = (&mut self.tail, source.end());
-        let piece = write_piece(&self.place.join("archive"), source.as_ref(), tail, &signer);
+        let piece = write_piece(&self.place.join("archive"), &source, tail, &signer);
         piece.unwrap().unwrap()
     }
 
@@ -99,7 +99,7 @@ impl Primary {
         fs::create_dir(&data).unwrap();
         let backup = Reader::open(&self.place.join("a.backup")).unwrap();
         let archive = self.archive();
-        let replay = Replay { directory: &archive, keys, until };
+        let replay = Replay { directory: &archive, keys, until, timeline: None };
         let restored = Store::restore(&data, backup, Some(replay), Change::new())?;
         Ok((restored.reached.unwrap(), Store::open(&data, &Clock::new()).unwrap()))
     }
@@ -126,7 +126,7 @@ impl Primary {
 
 fn catch_up(standby: &mut Standby, archive: &std::path::Path) -> Result<Reached, StandbyFailure> {
     let keys = [master(b'1')];
-    let replay = Replay { directory: archive, keys: &keys, until: None };
+    let replay = Replay { directory: archive, keys: &keys, until: None, timeline: None };
     standby.catch_up(replay, &|| false)
 }
 
@@ -143,7 +143,8 @@ fn a_backup_and_the_pieces_after_it_are_the_store_at_the_last_archived_batch() {
     let (reached, restored) = primary.restore().unwrap();
     assert_eq!(keys_of(&restored), [1, 2, 3, 4, 5]);
     let timeline = primary.store.log_source().unwrap().lineage().timeline;
-    assert_eq!(reached.moment, Moment { timeline, sequence: last.name.last });
+    let digest = end_digest(&primary.path(&last), &last.name).unwrap();
+    assert_eq!(reached.moment, Moment { timeline, sequence: last.name.last, digest });
     assert_eq!((reached.time, reached.batches), (Some(last.time), 3));
     let source = restored.log_source().unwrap();
     let origin = Origin { timeline, sequence: last.name.last };
@@ -171,6 +172,11 @@ fn a_restore_until_a_time_ends_with_the_last_batch_of_that_time() {
     assert_eq!(restored(times[0]), [1, 2, 3, 4]);
     assert_eq!(restored(Timestamp::from_micros(times[1].micros() - 1)), [1, 2, 3, 4]);
     assert_eq!(restored(times[1]), [1, 2, 3, 4, 5]);
+    for (until, has_later) in [(times[0], true), (times[1], false)] {
+        let (reached, store) = primary.restore_by(Some(until), &keys).unwrap();
+        store.close();
+        assert_eq!(reached.has_later, has_later);
+    }
     let early = Timestamp::from_seconds(1);
     assert!(matches!(primary.restore_by(Some(early), &keys), Err(RestoreFailure::Later(_))));
 }
@@ -230,7 +236,7 @@ fn a_piece_under_another_key_another_name_or_of_another_vault_is_refused() {
     let source = primary.store.log_source().unwrap();
     let signer = Signer { master: *master(b'1').check(), key: &master(b'2').backup_key().clone() };
     let tail = (&mut primary.tail, source.end());
-    write_piece(&primary.place.join("archive"), source.as_ref(), tail, &signer).unwrap();
+    write_piece(&primary.place.join("archive"), &source, tail, &signer).unwrap();
     let forged = Piece::read(&path, &piece.name, &keys);
     assert!(matches!(forged, Err(InvalidPiece::Forged)), "{forged:?}");
     // The key of another vault.
@@ -283,7 +289,7 @@ fn a_standby_keeps_its_place_and_is_no_vault_until_it_is_promoted() {
     assert_eq!(catch_up(&mut standby, &primary.archive()).unwrap().batches, 1);
     let last = primary.piece(&[5]);
     let (archive, keys) = (primary.archive(), [master(b'1')]);
-    let replay = Replay { directory: &archive, keys: &keys, until: None };
+    let replay = Replay { directory: &archive, keys: &keys, until: None, timeline: None };
     let promoted = standby.promote(Some(replay), &keys, &now()).unwrap();
     assert_eq!(promoted.moment.sequence, last.name.last);
     assert!(matches!(Standby::open(&data), Err(OpenFailure::NotStandby)));
@@ -302,11 +308,12 @@ fn after_a_promotion_the_later_pieces_of_the_old_primary_are_refused() {
     let mut ahead = primary.standby("ahead");
     let fork = primary.piece(&[3]);
     let (archive, keys) = (primary.archive(), [master(b'1')]);
-    let replay = Replay { directory: &archive, keys: &keys, until: None };
+    let replay = Replay { directory: &archive, keys: &keys, until: None, timeline: None };
     let promoted = first.promote(Some(replay), &keys, &now()).unwrap();
     let late = primary.piece(&[4]);
     let timeline = late.name.timeline;
-    assert!(ArchiveDirectory::is_ended(&archive, &timeline).unwrap());
+    let lineage = primary.store.log_source().unwrap().lineage();
+    assert!(ArchiveDirectory::is_ended(&archive, lineage, &keys).unwrap());
     // The promoted vault goes on in the same directory.
     let store = Store::open(&primary.place.join("first"), &Clock::new()).unwrap();
     commit(&store, put(7));
@@ -314,7 +321,7 @@ fn after_a_promotion_the_later_pieces_of_the_old_primary_are_refused() {
     let mut tail = source.tail(None).unwrap().unwrap();
     let own = master(b'1');
     let signer = Signer { master: *own.check(), key: own.backup_key() };
-    let piece = write_piece(&archive, source.as_ref(), (&mut tail, source.end()), &signer);
+    let piece = write_piece(&archive, &source, (&mut tail, source.end()), &signer);
     assert_eq!(piece.unwrap().unwrap().name.first, fork.name.last + 1);
     store.close();
     let (reached, restored) = primary.restore().unwrap();
@@ -331,7 +338,13 @@ fn after_a_promotion_the_later_pieces_of_the_old_primary_are_refused() {
     let mark = archive.join(crate::store::archive::format::mark_name(&timeline));
     let hidden = primary.place.join("hidden");
     fs::rename(&mark, &hidden).unwrap();
-    catch_up(&mut ahead, &archive).unwrap();
+    // Without the mark, the promoted vault is a branch. Everything before the problem is applied.
+    let branched = catch_up(&mut ahead, &archive);
+    let is_branched = matches!(
+        &branched, Err(StandbyFailure::Archive(ArchiveProblem::Branched { at, branch, .. }))
+            if *at == fork.name.last && *branch == promoted.moment.timeline
+    );
+    assert!(is_branched, "{branched:?}");
     fs::rename(&hidden, &mark).unwrap();
     let forked = catch_up(&mut ahead, &archive);
     let is_forked = matches!(
@@ -348,7 +361,7 @@ fn a_promotion_that_was_cut_off_is_repeated_with_the_same_timeline() {
     let standby = primary.standby("standby");
     primary.piece(&[3]);
     let (archive, keys) = (primary.archive(), [master(b'1')]);
-    let replay = Replay { directory: &archive, keys: &keys, until: None };
+    let replay = Replay { directory: &archive, keys: &keys, until: None, timeline: None };
     // The mark cannot be written, since a directory has its name for a time.
     let timeline = standby.place().0.timeline;
     let mark = archive.join(crate::store::archive::format::mark_name(&timeline));
@@ -424,6 +437,36 @@ fn the_log_is_kept_for_the_archive_within_a_bound_also_over_a_restart() {
     engine.close().unwrap();
 }
 
+#[test]
+fn the_next_process_keeps_the_log_for_the_archive_although_this_one_was_killed() {
+    let disk = TestDisk::new();
+    Store::on_disk(&disk, Change::new()).unwrap().close();
+    let start = |disk: &TestDisk| {
+        let volume = disk.volume();
+        let data = DataFile::open(volume.as_ref(), 0).unwrap();
+        let sizes = Sizes { segment_bytes: 4 * 1024, ..Sizes::default() };
+        let by = (&Clock::new(), &Alarm::default());
+        LocalEngine::start_without_merger(&volume, data, by, sizes).unwrap()
+    };
+    let engine = start(&disk);
+    let source = engine.log_source().unwrap();
+    let held = source.tail(None).unwrap().unwrap().at();
+    source.hold_durably(held).unwrap();
+    for key in 0..8 {
+        let row = RowChange { table: Table::Tokens, key: vec![key], value: Some(vec![1; 900]) };
+        engine.apply(&mut |_| Ok(vec![row.clone()])).unwrap();
+    }
+    // Before the first merge, and before the next process can say that it has an archive.
+    let next = start(&TestDisk::holding(disk.durable()));
+    for turn in 0..8 {
+        next.merge_turn(turn).unwrap();
+    }
+    assert!(next.log_source().unwrap().tail(Some(held.sequence)).unwrap().is_some());
+    for engine in [engine, next] {
+        engine.close().unwrap();
+    }
+}
+
 /// Computed apart from this program.
 #[test]
 fn the_published_piece_and_mark_are_read() {
@@ -439,11 +482,12 @@ fn the_published_piece_and_mark_are_read() {
     let keys = [master(b'1')];
     let piece = Piece::read(&place.join(text("piece_name")), &name, &keys).unwrap();
     let header = PieceHeader {
-        data_format: 3,
+        data_format: 1,
         lineage: Lineage { vault: [0x11; 16], timeline: [0x22; 16] },
         origin: Origin { timeline: [0x33; 16], sequence: 5 },
         master: *master(b'1').check(),
         first: 6,
+        before: [0x44; 32],
     };
     assert_eq!(piece.header, header);
     let bytes = header.encode();
@@ -453,11 +497,14 @@ fn the_published_piece_and_mark_are_read() {
     let frames: Vec<_> = piece.frames().map(Result::unwrap).collect();
     assert_eq!(frames.iter().map(|frame| frame.sequence).collect::<Vec<_>>(), [6, 7]);
     assert_eq!(frames[0].rows.len(), 2);
+    let digest = end_digest(&place.join(text("piece_name")), &name).unwrap();
+    assert_eq!(hex::encode(&digest), text("history"));
     let end = TimelineEnd::read(place.path(), &[0x22; 16], &keys).unwrap().unwrap();
     let known = TimelineEnd {
         vault: [0x11; 16],
         timeline: [0x22; 16],
         last: 7,
+        digest: hex::decode(text("history")).unwrap(),
         next: [0x55; 16],
         time: Timestamp::from_seconds(3),
     };
@@ -474,4 +521,149 @@ fn the_published_piece_and_mark_are_read() {
 
 fn now() -> Restoration {
     Restoration { at: Clock::new().now(), by: None }
+}
+
+/// A copy of the data directory from before the last batches was put back, and has other ones.
+fn put_back(primary: &mut Primary, piece: &[u8], copy_writes: &[u8]) {
+    let (data, copy) = (primary.place.join("data"), primary.place.join("copy"));
+    let copy_files = |from: &std::path::Path, to: &std::path::Path| {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+            fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    };
+    copy_files(&data, &copy);
+    primary.piece(piece);
+    primary.store.clone().close();
+    fs::remove_dir_all(&data).unwrap();
+    copy_files(&copy, &data);
+    primary.store = Store::open(&data, &Clock::new()).unwrap();
+    for key in copy_writes {
+        commit(&primary.store, put(*key));
+    }
+}
+
+/// The numbers of the batches fit; only the digests tell the histories apart.
+#[test]
+fn a_piece_of_another_history_with_the_right_numbers_is_refused_by_restore_and_follow() {
+    let mut primary = Primary::new();
+    let mut standby = primary.standby("standby");
+    put_back(&mut primary, &[3, 4], &[7, 8, 9]);
+    catch_up(&mut standby, &primary.archive()).unwrap();
+    let last = standby.place().0;
+    // A writer that looks at numbers alone goes on behind the last archived batch.
+    primary.tail =
+        primary.store.log_source().unwrap().tail(Some(last.sequence + 1)).unwrap().unwrap();
+    assert_ne!(primary.tail.at().digest, last.digest);
+    let mixed = primary.piece(&[10]);
+    let problem = primary.refusal();
+    let is_named = matches!(
+        &problem, ArchiveProblem::Diverged(path, at)
+            if *path == primary.path(&mixed) && *at == last.sequence
+    );
+    assert!(is_named, "{problem:?}");
+    let followed = catch_up(&mut standby, &primary.archive());
+    let is_refused =
+        matches!(&followed, Err(StandbyFailure::Archive(ArchiveProblem::Diverged(..))));
+    assert!(is_refused, "{followed:?}");
+    assert_eq!(standby.place().0, last, "nothing of the other history was applied");
+}
+
+#[test]
+fn a_backup_of_another_history_does_not_go_on_with_the_pieces_of_the_first_one() {
+    // The archive has the last batch of the backup, and more or nothing behind it.
+    for copy_writes in [&[7][..], &[7, 8]] {
+        let mut primary = Primary::new();
+        put_back(&mut primary, &[3, 4], copy_writes);
+        fs::remove_file(primary.place.join("a.backup")).unwrap();
+        primary.back_up("a.backup");
+        let problem = primary.refusal();
+        assert!(matches!(problem, ArchiveProblem::Diverged(..)), "{problem:?}");
+    }
+}
+
+#[test]
+fn a_restore_ends_with_the_timeline_that_the_operator_names() {
+    let mut primary = Primary::new();
+    let fork = primary.piece(&[3]);
+    let own = master(b'1');
+    let signer = Signer { master: *own.check(), key: own.backup_key() };
+    // A restored vault goes on in the same directory, and no mark says so.
+    let (_, restored) = primary.restore().unwrap();
+    commit(&restored, put(7));
+    let source = restored.log_source().unwrap();
+    let mut tail = source.tail(None).unwrap().unwrap();
+    let end = source.end();
+    write_piece(&primary.archive(), &source, (&mut tail, end), &signer).unwrap();
+    let (branch, old) = (source.lineage().timeline, fork.name.timeline);
+    drop((source, tail));
+    restored.close();
+    primary.piece(&[4]);
+    let problem = primary.refusal();
+    assert!(matches!(problem, ArchiveProblem::Branched { .. }), "{problem:?}");
+    assert!(problem.advice().contains(&hex::encode(&branch)), "{}", problem.advice());
+    assert!(problem.advice().contains(&hex::encode(&old)), "{}", problem.advice());
+    for (timeline, keys) in [(branch, &[1, 2, 3, 7][..]), (old, &[1, 2, 3, 4])] {
+        let data = primary.place.join("chosen");
+        fs::remove_dir_all(&data).ok();
+        fs::create_dir(&data).unwrap();
+        let (archive, master) = (primary.archive(), [master(b'1')]);
+        let timeline = Some(timeline);
+        let replay = Replay { directory: &archive, keys: &master, until: None, timeline };
+        let backup = Reader::open(&primary.place.join("a.backup")).unwrap();
+        Store::restore(&data, backup, Some(replay), Change::new()).unwrap();
+        let store = Store::open(&data, &Clock::new()).unwrap();
+        assert_eq!(keys_of(&store), keys);
+        store.close();
+    }
+}
+
+#[test]
+fn a_damaged_piece_of_a_later_timeline_is_refused_by_its_name() {
+    let mut primary = Primary::new();
+    let fork = primary.piece(&[3]);
+    let standby = primary.standby("standby");
+    let (_, restored) = primary.restore().unwrap();
+    commit(&restored, put(7));
+    let write = |store: &Store, archive: &std::path::Path, own: &MasterKey| {
+        let source = store.log_source().unwrap();
+        let mut tail = source.tail(None).unwrap().unwrap();
+        let signer = Signer { master: *own.check(), key: own.backup_key() };
+        let end = source.end();
+        write_piece(archive, &source, (&mut tail, end), &signer).unwrap().unwrap()
+    };
+    let (archive, keys) = (primary.archive(), [master(b'1')]);
+    let path = primary.path(&write(&restored, &archive, &master(b'2')));
+    let of_unknown_key = fs::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    write(&restored, &archive, &master(b'1'));
+    restored.close();
+    let bytes = fs::read(&path).unwrap();
+    assert!(matches!(primary.refusal(), ArchiveProblem::Branched { .. }));
+    // In the id of the vault, in the timeline before, and in the HMAC.
+    let flipped = [25, 60, bytes.len() - 9].map(|at| {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        changed
+    });
+    let cut = [HEADER_BYTES, 0, 10].map(|len| bytes[..len].to_vec());
+    for damaged in flipped.into_iter().chain(cut) {
+        fs::write(&path, &damaged).unwrap();
+        let problem = primary.refusal();
+        assert!(problem.path() == path, "{problem:?}");
+        // A restore that ends before it does not need it.
+        let until = Timestamp::from_micros(fork.time.micros() - 1);
+        primary.restore_by(Some(until), &keys).unwrap().1.close();
+    }
+    let replay = Replay { directory: &archive, keys: &keys, until: None, timeline: None };
+    let promoted = standby.promote(Some(replay), &keys, &now());
+    assert!(matches!(promoted, Err(StandbyFailure::Archive(_))), "{promoted:?}");
+    // One that is signed under a key that is not at hand, too; but not that of another vault.
+    fs::write(&path, of_unknown_key).unwrap();
+    assert_eq!(primary.refusal().path(), path);
+    fs::remove_file(&path).unwrap();
+    let stranger = Primary::new();
+    commit(&stranger.store, put(9));
+    write(&stranger.store, &archive, &master(b'2'));
+    primary.restore().unwrap().1.close();
 }

@@ -72,7 +72,7 @@ impl Copies {
             }
             let signer = Signer { master: *key.check(), key: key.backup_key() };
             let tail = (&mut tail, source.end());
-            write_piece(&place.join("archive"), source.as_ref(), tail, &signer).unwrap().unwrap();
+            write_piece(&place.join("archive"), &source, tail, &signer).unwrap().unwrap();
         }
         let of_archive = rows(&store.snapshot().unwrap());
         store.close();
@@ -102,7 +102,12 @@ impl Copies {
         let backup = Reader::open(&self.place.join(BACKUP)).map_err(RestoreFailure::Backup)?;
         backup.check_origin(&master(b'1')).map_err(RestoreFailure::Backup)?;
         let (directory, keys) = (self.archive(), [master(b'1')]);
-        let replay = archive.then_some(Replay { directory: &directory, keys: &keys, until: None });
+        let replay = archive.then_some(Replay {
+            directory: &directory,
+            keys: &keys,
+            until: None,
+            timeline: None,
+        });
         Store::restore(&data, backup, replay, Change::new())?;
         let store = Store::open(&data, &Clock::new()).map_err(RestoreFailure::File)?;
         let found = rows(&store.snapshot().unwrap());

@@ -92,7 +92,7 @@ fn a_file_system_that_turns_read_only_is_told_as_such_and_loses_nothing() {
 
 #[test]
 fn a_quota_that_is_used_up_is_a_full_disk() {
-    let failure = StorageFailure::from_io(std::io::ErrorKind::QuotaExceeded.into());
+    let failure = StorageFailure::from(std::io::Error::from(std::io::ErrorKind::QuotaExceeded));
     assert!(matches!(failure, StorageFailure::Full));
 }
 

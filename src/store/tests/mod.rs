@@ -8,7 +8,7 @@ pub(crate) mod damage;
 mod damaged_copies;
 pub(crate) mod disk;
 mod failures;
-mod migrations;
+mod formats;
 mod proxies;
 mod queue;
 mod records;
@@ -111,7 +111,7 @@ impl TestDirectory {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("strongroom-test-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let path = crate::waiting::scratch().join(name);
         fs::remove_dir_all(&path).ok();
         fs::create_dir(&path).unwrap();
         Self(path)
@@ -126,7 +126,7 @@ impl TestDirectory {
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
-        Directory::new(&self.0).names().unwrap()
+        Directory::open(&self.0).unwrap().names().unwrap()
     }
 
     /// The files and their contents.

@@ -40,13 +40,13 @@ pub(crate) fn open_stepped(
     first: impl FnOnce() -> Change,
 ) -> Result<(Store, Stepper), OpenFailure> {
     let (volume, alarm) = (disk.volume(), Alarm::default());
-    if volume.open(Store::FILE).map_err(OpenFailure::io)?.is_none() {
+    if volume.open(Store::FILE)?.is_none() {
         opening::create(volume.as_ref(), first())?;
     }
     let sizes = Sizes { segment_bytes: SEGMENT_BYTES, ..Sizes::default() };
     let data = opening::open(volume.as_ref())?;
     let engine = LocalEngine::start_without_merger(&volume, data, (clock, &alarm), sizes);
-    let engine = engine.map_err(OpenFailure::Storage)?;
+    let engine = engine?;
     let (store, writer) = Store::assemble(Arc::new(engine), alarm, at_once);
     Ok((store, Stepper(Some(writer))))
 }

@@ -12,7 +12,7 @@ fn a_file_is_read_whole_and_not_written_whether_it_was_closed_or_not() {
     let store = Store::create(live.path(), &Clock::new(), put(1)).unwrap();
     assert_eq!(block_on(store.commit(put(2))), Ok(Verdict::Applied));
     assert!(matches!(
-        Store::open_unwritten(live.path(), &Clock::new(), None),
+        Store::open_unwritten(live.path(), &Clock::new()),
         Err(OpenFailure::AlreadyOpen)
     ));
     let check = |expected| {
@@ -21,8 +21,7 @@ fn a_file_is_read_whole_and_not_written_whether_it_was_closed_or_not() {
         }
         let before = copy.contents();
         // Two at once do not keep each other out.
-        let opened =
-            [(); 2].map(|()| Store::open_unwritten(copy.path(), &Clock::new(), None).unwrap());
+        let opened = [(); 2].map(|()| Store::open_unwritten(copy.path(), &Clock::new()).unwrap());
         for (looking, cleanliness) in opened {
             assert_eq!(cleanliness, expected);
             assert!(has(&looking, 1) && has(&looking, 2));
@@ -41,12 +40,12 @@ fn a_file_is_read_whole_and_not_written_whether_it_was_closed_or_not() {
     store.close();
     let missing = TestDirectory::new();
     assert!(matches!(
-        Store::open_unwritten(missing.path(), &Clock::new(), None),
+        Store::open_unwritten(missing.path(), &Clock::new()),
         Err(OpenFailure::Missing)
     ));
     fs::write(missing.path().join(Store::FILE), "a letter of some length").unwrap();
     assert!(matches!(
-        Store::open_unwritten(missing.path(), &Clock::new(), None),
+        Store::open_unwritten(missing.path(), &Clock::new()),
         Err(OpenFailure::NotOurs)
     ));
 }

@@ -2,7 +2,6 @@
 //! codes reach the disk only through it, so that tests can replace the disk under all of them.
 
 mod directory;
-mod memory;
 mod overlay;
 
 use std::fmt;
@@ -10,7 +9,6 @@ use std::io;
 use std::path::PathBuf;
 
 pub use directory::Directory;
-pub(super) use memory::MemoryVolume;
 pub(super) use overlay::OverlayVolume;
 
 /// A directory of files.
@@ -19,10 +17,6 @@ pub trait Volume: fmt::Debug + Send + Sync {
     fn open(&self, name: &str) -> io::Result<Option<Box<dyn VolumeFile>>>;
     /// Creates an empty file. Fails if a file of this name exists.
     fn create(&self, name: &str) -> io::Result<Box<dyn VolumeFile>>;
-    /// Renames a file. A file that has the new name is replaced.
-    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
-    /// Removes a file, if it exists.
-    fn remove(&self, name: &str) -> io::Result<()>;
     /// The names of all files, in any order.
     fn names(&self) -> io::Result<Vec<String>>;
     /// Makes the names of all files durable. The contents need a sync of their own.
@@ -47,7 +41,20 @@ pub trait VolumeFile: fmt::Debug + Send + Sync {
     /// Locks the file against other processes until it is closed. Returns false if another process
     /// has locked it.
     fn try_lock(&self) -> io::Result<bool>;
+    /// Gives the file another name. Fails if a file has that name, or if the old name names another
+    /// file by now.
+    fn rename(&self, to: &str) -> io::Result<()>;
+    /// Removes the file's name. If another file has the name by now, that one stays.
+    fn remove(&self) -> io::Result<()>;
     /// Checks that the file's name still names this file, so that the next process finds what this
     /// one writes. If it does not, returns the path.
     fn check_place(&self) -> Result<(), PathBuf>;
+}
+
+/// Removes the file of this name that an earlier process has left, if there is one.
+pub(super) fn remove_left(volume: &dyn Volume, name: &str) -> io::Result<()> {
+    let Some(left) = volume.open(name)? else { return Ok(()) };
+    left.remove()?;
+    // Otherwise a loss of power could undo the removal after the next file of this name was renamed.
+    volume.sync()
 }

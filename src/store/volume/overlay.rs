@@ -1,4 +1,5 @@
-//! A directory that is never written: all writes stay in memory and are lost when the process ends.
+//! A directory that is never written, or none: all writes stay in memory and are lost when the process
+//! ends.
 //!
 //! The engine writes even to files that are only read: a mark that the data file is open, the state
 //! of its allocator, and after a crash the recovered pages and a new log segment. Here these writes
@@ -10,9 +11,11 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Weak};
 
 use crate::bounds::OVERLAY_BYTES_MAX;
+use crate::files::Directory;
+use crate::lock::Lock;
 use crate::store::volume::{Volume, VolumeFile};
 
 const BLOCK_BYTES: usize = 4096;
@@ -21,20 +24,23 @@ const BLOCK: u64 = 4096;
 /// The files of a directory, as they were when each was opened, with the changes in memory.
 #[derive(Debug)]
 pub(in crate::store) struct OverlayVolume {
-    directory: PathBuf,
-    /// The files that were opened, created or removed. `None` for a removed file.
-    changed: Mutex<BTreeMap<String, Option<Arc<Overlay>>>>,
+    /// `None` for files that exist only in memory.
+    directory: Option<PathBuf>,
+    changed: Arc<Names>,
 }
+
+/// The files that were opened, created or removed. `None` for a removed file.
+type Names = Lock<BTreeMap<String, Option<Arc<Overlay>>>>;
 
 /// A file, and the blocks that were written over it.
 #[derive(Debug)]
 struct Overlay {
     /// `None` for a file that exists only in memory.
     file: Option<File>,
-    written: Mutex<OverlayBlocks>,
+    written: Lock<OverlayBlocks>,
+    names: Weak<Names>,
 }
 
-#[derive(Debug)]
 struct OverlayBlocks {
     /// The written blocks by number. Any other block is read from the file.
     blocks: BTreeMap<u64, Box<[u8]>>,
@@ -44,26 +50,26 @@ struct OverlayBlocks {
     file_len: u64,
 }
 
+// Without the bytes, which may be keys.
+opaque_debug!(OverlayBlocks);
+
 impl OverlayVolume {
     pub(in crate::store) fn new(directory: &Path) -> Self {
-        Self { directory: directory.to_path_buf(), changed: Mutex::new(BTreeMap::new()) }
+        Self { directory: Some(directory.to_path_buf()), changed: Arc::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Option<Arc<Overlay>>>> {
-        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(in crate::store) fn in_memory() -> Self {
+        Self { directory: None, changed: Arc::default() }
     }
 
     fn find(&self, name: &str) -> io::Result<Option<Arc<Overlay>>> {
-        let mut changed = self.lock();
+        let mut changed = self.changed.lock();
         if let Some(known) = changed.get(name) {
             return Ok(known.clone());
         }
-        let file = match File::open(self.directory.join(name)) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let overlay = Arc::new(Overlay::over(file)?);
+        let Some(directory) = &self.directory else { return Ok(None) };
+        let Some(file) = Directory::open(directory)?.hold(name)? else { return Ok(None) };
+        let overlay = Arc::new(Overlay::over(file.into_file(), &self.changed)?);
         changed.insert(String::from(name), Some(Arc::clone(&overlay)));
         Ok(Some(overlay))
     }
@@ -78,30 +84,19 @@ impl Volume for OverlayVolume {
         if self.find(name)?.is_some() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let file = Arc::new(Overlay::empty());
-        self.lock().insert(String::from(name), Some(Arc::clone(&file)));
+        let file = Arc::new(Overlay::empty(&self.changed));
+        self.changed.lock().insert(String::from(name), Some(Arc::clone(&file)));
         Ok(Box::new(file))
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let file = self.find(from)?.ok_or(io::ErrorKind::NotFound)?;
-        let mut changed = self.lock();
-        changed.insert(String::from(from), None);
-        changed.insert(String::from(to), Some(file));
-        Ok(())
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.lock().insert(String::from(name), None);
-        Ok(())
     }
 
     fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        for entry in fs::read_dir(&self.directory)? {
-            names.extend(entry?.file_name().into_string());
+        if let Some(directory) = &self.directory {
+            for entry in fs::read_dir(directory)? {
+                names.extend(entry?.file_name().into_string());
+            }
         }
-        let changed = self.lock();
+        let changed = self.changed.lock();
         names.retain(|name| !changed.contains_key(name));
         names.extend(changed.iter().filter(|(_, file)| file.is_some()).map(|it| it.0.clone()));
         Ok(names)
@@ -117,19 +112,30 @@ impl Volume for OverlayVolume {
 }
 
 impl Overlay {
-    fn over(file: File) -> io::Result<Self> {
+    fn over(file: File, names: &Arc<Names>) -> io::Result<Self> {
         let len = file.metadata()?.len();
-        let written = Mutex::new(OverlayBlocks { blocks: BTreeMap::new(), len, file_len: len });
-        Ok(Self { file: Some(file), written })
+        let written = Lock::new(OverlayBlocks { blocks: BTreeMap::new(), len, file_len: len });
+        Ok(Self { file: Some(file), written, names: Arc::downgrade(names) })
     }
 
-    fn empty() -> Self {
+    fn empty(names: &Arc<Names>) -> Self {
         let written = OverlayBlocks { blocks: BTreeMap::new(), len: 0, file_len: 0 };
-        Self { file: None, written: Mutex::new(written) }
+        Self { file: None, written: Lock::new(written), names: Arc::downgrade(names) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, OverlayBlocks> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Takes the file from its name, and gives it another one.
+    fn move_to(self: &Arc<Self>, to: Option<&str>) -> io::Result<()> {
+        let names = self.names.upgrade().ok_or(io::ErrorKind::NotFound)?;
+        let mut names = names.lock();
+        let is_this =
+            |file: &Option<Arc<Self>>| file.as_ref().is_some_and(|it| Arc::ptr_eq(it, self));
+        if let Some(place) = names.values_mut().find(|file| is_this(file)) {
+            *place = None;
+        }
+        if let Some(to) = to {
+            names.insert(String::from(to), Some(Arc::clone(self)));
+        }
+        Ok(())
     }
 
     /// Reads a block from the file, with zeros after the end of the file.
@@ -148,11 +154,11 @@ impl Overlay {
 
 impl VolumeFile for Arc<Overlay> {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.lock().len)
+        Ok(self.written.lock().len)
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let written = self.lock();
+        let written = self.written.lock();
         let length = u64::try_from(out.len()).map_err(|_large| too_far())?;
         if offset.checked_add(length).is_none_or(|end| end > written.len) {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -170,7 +176,7 @@ impl VolumeFile for Arc<Overlay> {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        let mut written = self.lock();
+        let mut written = self.written.lock();
         if len < written.len {
             // If the length grows again, the bytes behind the old end must be zeros.
             let last = len.div_euclid(BLOCK);
@@ -198,12 +204,20 @@ impl VolumeFile for Arc<Overlay> {
         }
     }
 
+    fn rename(&self, to: &str) -> io::Result<()> {
+        self.move_to(Some(to))
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        self.move_to(None)
+    }
+
     fn check_place(&self) -> Result<(), PathBuf> {
         Ok(())
     }
 
     fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let mut written = self.lock();
+        let mut written = self.written.lock();
         for Piece { number, from, part } in pieces(offset, bytes.len()) {
             if !written.blocks.contains_key(&number) {
                 let held = written.blocks.len().saturating_mul(BLOCK_BYTES);
@@ -269,7 +283,7 @@ mod tests {
         let name = format!("sr-overlay-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
         fs::write(&path, bytes).unwrap();
-        (Arc::new(Overlay::over(File::open(&path).unwrap()).unwrap()), path)
+        (Arc::new(Overlay::over(File::open(&path).unwrap(), &Arc::default()).unwrap()), path)
     }
 
     #[derive(Debug, Clone)]

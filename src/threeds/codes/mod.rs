@@ -19,6 +19,13 @@ pub use reason::Reason;
 
 use crate::threeds::version::ProtocolVersion::{self, V210, V220};
 
+/// A value of one of these lists, as an element of a message.
+pub trait Code: Copy {
+    fn parse_code(code: &str, version: ProtocolVersion) -> Option<Self>;
+    fn text(self) -> &'static str;
+    fn introduced(self) -> ProtocolVersion;
+}
+
 /// Declares an enumeration: `Variant "word" "code" since;`.
 macro_rules! codes {
     ($($(#[$doc:meta])* $list:ident {
@@ -56,11 +63,24 @@ macro_rules! codes {
                 Self::ALL.iter().copied().find(known)
             }
         }
+
+        impl Code for $list {
+            fn parse_code(code: &str, version: ProtocolVersion) -> Option<Self> {
+                Self::from_code(code, version)
+            }
+
+            fn text(self) -> &'static str {
+                self.code()
+            }
+
+            fn introduced(self) -> ProtocolVersion {
+                self.since()
+            }
+        }
     )+};
 }
 
 codes! {
-    /// The message category.
     Category {
         Payment "payment" "01" V210;
         NonPayment "non-payment" "02" V210;
@@ -161,7 +181,6 @@ codes! {
         Other "other" "04" V210;
     }
 
-    /// The transaction status.
     TransactionStatus {
         Successful "successful" "Y" V210;
         Attempted "attempted" "A" V210;
@@ -251,7 +270,6 @@ codes! {
         PushConfirmation "push-confirmation" "11" V220;
     }
 
-    /// The size of the challenge window.
     WindowSize {
         Small "250x400" "01" V210;
         Medium "390x400" "02" V210;
@@ -265,6 +283,20 @@ codes! {
         Received "received" "01" V210;
         NoChallengeSent "no-challenge-sent" "02" V210;
         NotDelivered "not-delivered" "03" V210;
+    }
+}
+
+impl TransactionStatus {
+    /// True for the outcomes of a challenge.
+    pub const fn is_final(self) -> bool {
+        match self {
+            Self::Successful
+            | Self::Attempted
+            | Self::Failed
+            | Self::Unavailable
+            | Self::Rejected => true,
+            Self::Challenge | Self::DecoupledChallenge | Self::Informational => false,
+        }
     }
 }
 

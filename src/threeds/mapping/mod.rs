@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::threeds::codes::{Category, ChallengePreference, Channel, LoginMethod, YesNo};
-use crate::threeds::format::is_digits;
 use crate::threeds::message::{
     AccountInfo, Areq, AreqOptions, CardNumber, DeviceRenderOptions, Digits, EcmaObject, Extension,
     Extensions, Flag, LoginInfo, MerchantRisk, Numeric, Phone, PriorInfo, Text, UiTypes,
@@ -33,7 +32,6 @@ pub struct PaymentCard {
 pub struct ServerIdentity {
     pub reference: String,
     pub operator: Option<String>,
-    /// The URL for results.
     pub results_url: String,
     /// The URL to which the browser returns from a challenge.
     pub notification_url: String,
@@ -393,7 +391,7 @@ fn whole<const MAX: usize>(text: Option<&str>) -> Option<Text<MAX>> {
 }
 
 fn digits<const MIN: usize, const MAX: usize>(text: Option<&str>) -> Option<Digits<MIN, MAX>> {
-    text.filter(|text| is_digits(text, MIN..=MAX)).and_then(Digits::parse)
+    text.and_then(Digits::parse)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::threeds::codes::AuthenticationType;
 use crate::threeds::message::{parse, render};
 use crate::threeds::request::Requestor;
 use crate::threeds::scheme::Scheme;
-use crate::threeds::session::{CardSource, Device, SessionKind, WebChallengeMode};
+use crate::threeds::session::{CardOrigin, CardSource, Device, SessionKind, WebChallengeMode};
 use crate::threeds::simulator::{SimulatorUrls, enrol};
 use crate::threeds::state::{MethodState, SessionState};
 
@@ -43,7 +43,7 @@ fn session(kind: SessionKind, device: Option<Device>) -> Session {
         metadata: None,
         expires_at,
         kept_until: expires_at,
-        card_origin: None,
+        card_origin: CardOrigin { record: id, fingerprint: String::new(), number: String::new() },
         created_by: ApplicationId::new(id),
         created_at: expires_at,
         modified_by: None,

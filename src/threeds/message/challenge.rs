@@ -50,16 +50,10 @@ impl Creq {
 impl Cres {
     pub fn from_form(field: &str) -> Result<Self, Rejection> {
         let cres: Self = parse(&decode(field)?)?;
-        match cres.status {
-            TransactionStatus::Successful | TransactionStatus::Failed => Ok(cres),
-            TransactionStatus::Attempted
-            | TransactionStatus::Challenge
-            | TransactionStatus::DecoupledChallenge
-            | TransactionStatus::Informational
-            | TransactionStatus::Rejected
-            | TransactionStatus::Unavailable => {
-                Err(Rejection::new(ErrorCode::FormatInvalid, "transStatus"))
-            }
+        if matches!(cres.status, TransactionStatus::Successful | TransactionStatus::Failed) {
+            Ok(cres)
+        } else {
+            Err(Rejection::new(ErrorCode::FormatInvalid, "transStatus"))
         }
     }
 

@@ -11,7 +11,6 @@ use crate::threeds::message::extension::Extensions;
 use crate::threeds::message::rejection::{ErrorCode, Rejection};
 use crate::threeds::version::ProtocolVersion;
 
-/// A whole message.
 pub trait Message: Element {
     /// The `messageType` element.
     const TYPE: &'static str;
@@ -68,7 +67,6 @@ pub fn members(bytes: &[u8]) -> Result<Secret<Value>, Rejection> {
     }
 }
 
-/// The `messageType` of a received object.
 pub fn type_of(value: &Value) -> Option<&str> {
     value.get("messageType")?.as_str()
 }

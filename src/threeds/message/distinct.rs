@@ -123,14 +123,4 @@ mod tests {
             assert_eq!(repeated(text.as_bytes()).as_deref(), Some(UNNAMED), "{text}");
         }
     }
-
-    #[test]
-    fn what_serde_writes_is_never_found_and_no_bytes_panic() {
-        proptest::proptest!(|(names: Vec<String>, bytes: Vec<u8>)| {
-            let members = names.into_iter().map(|name| (name, Value::Null)).collect();
-            let text = Value::Object(members).to_string();
-            proptest::prop_assert_eq!(repeated(text.as_bytes()), None);
-            drop(repeated(&bytes));
-        });
-    }
 }

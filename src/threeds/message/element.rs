@@ -3,13 +3,7 @@
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::threeds::codes::{
-    AccountAge, AccountLastChanged, AccountType, CancelReason, Category, ChallengeMethod,
-    ChallengePreference, ChallengeType, Channel, DeliveryTimeFrame, LoginMethod, MethodOutcome,
-    PasswordLastChanged, PriorMethod, Reason, ResultsStatus, ShippingAddressFirstUsed,
-    ShippingMethod, TransactionStatus, TransactionType, WhitelistSource, WhitelistStatus,
-    WindowSize, YesNo,
-};
+use crate::threeds::codes::{Code, Reason};
 use crate::threeds::message::rejection::{ErrorCode, Rejection};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};
 
@@ -226,30 +220,32 @@ pub(super) fn unknown<T: Member>(reader: &mut ElementReader) -> Option<T> {
     T::take(&Map::new(), "", reader)
 }
 
+/// Elements that are text: `<parameters> Type: method;`. The type has `parse`, and the method gives
+/// the text.
+macro_rules! textual {
+    ($(<$(const $size:ident: usize),*> $name:ty: $text:ident;)+) => {$(
+        impl<$(const $size: usize),*> Element for $name {
+            fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
+                reader.valid(value.as_str().and_then(Self::parse))
+            }
+
+            fn write(&self, _: ProtocolVersion) -> Value {
+                Value::from(self.$text())
+            }
+        }
+    )+};
+}
+pub(super) use textual;
+
+textual! {
+    <> ProtocolVersion: as_str;
+    <> NamedVersion: to_string;
+}
+
 impl Element for Uuid {
     fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
         let text = value.as_str().filter(|text| text.len() == 36);
         reader.valid(text.and_then(|text| Self::try_parse(text).ok()))
-    }
-
-    fn write(&self, _: ProtocolVersion) -> Value {
-        Value::from(self.to_string())
-    }
-}
-
-impl Element for ProtocolVersion {
-    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
-        reader.valid(value.as_str().and_then(Self::parse))
-    }
-
-    fn write(&self, _: ProtocolVersion) -> Value {
-        Value::from(self.as_str())
-    }
-}
-
-impl Element for NamedVersion {
-    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
-        reader.valid(value.as_str().and_then(Self::parse))
     }
 
     fn write(&self, _: ProtocolVersion) -> Value {
@@ -272,28 +268,17 @@ impl Element for Reason {
     }
 }
 
-macro_rules! coded {
-    ($($list:ident),+ $(,)?) => {$(
-        impl Element for $list {
-            fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
-                let version = reader.version;
-                reader.valid(value.as_str().and_then(|code| Self::from_code(code, version)))
-            }
+impl<T: Code> Element for T {
+    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
+        let version = reader.version;
+        reader.valid(value.as_str().and_then(|code| T::parse_code(code, version)))
+    }
 
-            fn write(&self, _: ProtocolVersion) -> Value {
-                Value::from(self.code())
-            }
+    fn write(&self, _: ProtocolVersion) -> Value {
+        Value::from(self.text())
+    }
 
-            fn is_known_to(&self, version: ProtocolVersion) -> bool {
-                self.since() <= version
-            }
-        }
-    )+};
-}
-
-coded! {
-    AccountAge, AccountLastChanged, AccountType, CancelReason, Category, ChallengeMethod,
-    ChallengePreference, ChallengeType, Channel, DeliveryTimeFrame, LoginMethod, MethodOutcome,
-    PasswordLastChanged, PriorMethod, ResultsStatus, ShippingAddressFirstUsed, ShippingMethod,
-    TransactionStatus, TransactionType, WhitelistSource, WhitelistStatus, WindowSize, YesNo,
+    fn is_known_to(&self, version: ProtocolVersion) -> bool {
+        self.introduced() <= version
+    }
 }

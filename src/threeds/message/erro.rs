@@ -3,8 +3,10 @@
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::domain::words::words;
+use crate::threeds::format::is_digits;
 use crate::threeds::message::codec::{message, type_of, version_of};
-use crate::threeds::message::element::{Element, ElementReader, object};
+use crate::threeds::message::element::{Element, ElementReader, object, textual};
 use crate::threeds::message::rejection::{ErrorCode, Rejection};
 use crate::threeds::message::values::Text;
 use crate::threeds::version::ProtocolVersion;
@@ -28,9 +30,7 @@ message! { Erro = "Erro" }
 
 impl Element for ErrorCode {
     fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
-        let is_code =
-            |text: &&str| text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
-        let text = value.as_str().filter(is_code);
+        let text = value.as_str().filter(|text| is_digits(text, 3..=3));
         reader.valid(text.and_then(|text| text.parse().ok())).map(Self::from_number)
     }
 
@@ -39,45 +39,20 @@ impl Element for ErrorCode {
     }
 }
 
-/// The party that detected the error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Component {
-    Acs,
-    DirectoryServer,
-    Sdk,
-    ThreedsServer,
-}
-
-impl Component {
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Acs => "A",
-            Self::DirectoryServer => "D",
-            Self::Sdk => "C",
-            Self::ThreedsServer => "S",
-        }
-    }
-
-    /// The name in problem answers.
-    pub const fn source(self) -> &'static str {
-        match self {
-            Self::Acs => "Access Control Server",
-            Self::DirectoryServer => "Directory Server",
-            Self::Sdk | Self::ThreedsServer => "3DS Server",
-        }
+words! {
+    /// The party that detected the error, by its code.
+    pub enum Component:
+        /// The name in problem answers.
+        source -> &'static str
+    {
+        Acs = "A", "Access Control Server";
+        DirectoryServer = "D", "Directory Server";
+        Sdk = "C", "3DS Server";
+        ThreedsServer = "S", "3DS Server";
     }
 }
 
-impl Element for Component {
-    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
-        let all = [Self::Acs, Self::DirectoryServer, Self::Sdk, Self::ThreedsServer];
-        reader.valid(all.into_iter().find(|it| value.as_str() == Some(it.code())))
-    }
-
-    fn write(&self, _: ProtocolVersion) -> Value {
-        Value::from(self.code())
-    }
-}
+textual! { <> Component: as_str; }
 
 impl Rejection {
     /// Builds the `Erro` about a received message, in the message's version if it is supported.

@@ -3,9 +3,10 @@
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::domain::words::words;
 use crate::threeds::codes::AcsInformation;
 use crate::threeds::message::codec::message;
-use crate::threeds::message::element::{Element, ElementReader, object};
+use crate::threeds::message::element::{Element, ElementReader, object, textual};
 use crate::threeds::message::values::{Digits, Text};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};
 
@@ -65,34 +66,16 @@ impl Element for CardRanges {
     }
 }
 
-/// The change of a range. It is ignored in an answer that has every range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ActionIndicator {
-    Add,
-    Delete,
-    Modify,
-}
-
-impl ActionIndicator {
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Add => "A",
-            Self::Delete => "D",
-            Self::Modify => "M",
-        }
+words! {
+    /// The change of a range, by its code. It is ignored in an answer that has every range.
+    pub enum ActionIndicator {
+        Add = "A";
+        Delete = "D";
+        Modify = "M";
     }
 }
 
-impl Element for ActionIndicator {
-    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
-        let all = [Self::Add, Self::Delete, Self::Modify];
-        reader.valid(all.into_iter().find(|it| value.as_str() == Some(it.code())))
-    }
-
-    fn write(&self, _: ProtocolVersion) -> Value {
-        Value::from(self.code())
-    }
-}
+textual! { <> ActionIndicator: as_str; }
 
 /// Capabilities of the ACS. Codes that a directory server defines itself are skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]

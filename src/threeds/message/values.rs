@@ -1,12 +1,18 @@
 //! Values of messages: texts of bounded length, digits, card numbers, authentication values.
 
-use std::fmt;
-
 use serde_json::Value;
 
 use crate::secret::Secret;
-use crate::threeds::message::element::{Element, ElementReader};
+use crate::threeds::format::is_digits;
+use crate::threeds::message::element::{Element, ElementReader, textual};
 use crate::threeds::version::ProtocolVersion;
+
+textual! {
+    <const MAX: usize> Text<MAX>: as_str;
+    <const MIN: usize, const MAX: usize> Digits<MIN, MAX>: as_str;
+    <> CardNumber: expose;
+    <> AuthenticationValue: as_str;
+}
 
 /// Text of 1 to `MAX` characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,16 +36,6 @@ impl<const MAX: usize> Text<MAX> {
     }
 }
 
-impl<const MAX: usize> Element for Text<MAX> {
-    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
-        reader.valid(value.as_str().and_then(Self::parse))
-    }
-
-    fn write(&self, _: ProtocolVersion) -> Value {
-        Value::from(self.as_str())
-    }
-}
-
 /// `MIN` to `MAX` decimal digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digits<const MIN: usize, const MAX: usize>(String);
@@ -49,9 +45,7 @@ pub type Numeric<const N: usize> = Digits<N, N>;
 
 impl<const MIN: usize, const MAX: usize> Digits<MIN, MAX> {
     pub fn parse(text: &str) -> Option<Self> {
-        let is_number =
-            (MIN..=MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| Self(String::from(text)))
+        is_digits(text, MIN..=MAX).then(|| Self(String::from(text)))
     }
 
     /// Adds leading zeros up to `MIN` digits.
@@ -64,17 +58,8 @@ impl<const MIN: usize, const MAX: usize> Digits<MIN, MAX> {
     }
 }
 
-impl<const MIN: usize, const MAX: usize> Element for Digits<MIN, MAX> {
-    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
-        reader.valid(value.as_str().and_then(Self::parse))
-    }
-
-    fn write(&self, _: ProtocolVersion) -> Value {
-        Value::from(self.as_str())
-    }
-}
-
 /// A card number that `Debug` does not show.
+#[derive(Debug)]
 pub struct CardNumber(Secret<String>);
 
 impl CardNumber {
@@ -95,22 +80,6 @@ impl PartialEq for CardNumber {
 
 impl Eq for CardNumber {}
 
-impl fmt::Debug for CardNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CardNumber(..)")
-    }
-}
-
-impl Element for CardNumber {
-    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
-        reader.valid(value.as_str().and_then(Self::parse))
-    }
-
-    fn write(&self, _: ProtocolVersion) -> Value {
-        Value::from(self.expose())
-    }
-}
-
 /// The authentication value (CAVV, AAV): 28 characters of base64. Its content is not checked.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AuthenticationValue(String);
@@ -129,21 +98,7 @@ impl AuthenticationValue {
     }
 }
 
-impl fmt::Debug for AuthenticationValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AuthenticationValue(..)")
-    }
-}
-
-impl Element for AuthenticationValue {
-    fn read(value: &Value, reader: &mut ElementReader) -> Option<Self> {
-        reader.valid(value.as_str().and_then(Self::parse))
-    }
-
-    fn write(&self, _: ProtocolVersion) -> Value {
-        Value::from(self.as_str())
-    }
-}
+opaque_debug!(AuthenticationValue);
 
 /// A JSON object with any content, of up to `MAX` characters.
 #[derive(Debug, Clone, PartialEq, Eq)]

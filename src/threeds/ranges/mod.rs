@@ -24,7 +24,6 @@ pub struct DirectoryRanges {
     pub table: Option<RangeTable>,
     /// The protocol version of the next request.
     pub version: ProtocolVersion,
-    /// The time of the next request.
     pub due_at: Timestamp,
 }
 

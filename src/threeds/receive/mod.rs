@@ -36,15 +36,11 @@ pub fn check_ares(
     if is_payment {
         check_payment(status, ares.reason, ares.authentication_value.as_ref())?;
     }
-    match status {
-        TransactionStatus::Challenge => check_challenge(sent, ares)?,
-        TransactionStatus::DecoupledChallenge => check_decoupled(ares)?,
-        TransactionStatus::Successful
-        | TransactionStatus::Attempted
-        | TransactionStatus::Failed
-        | TransactionStatus::Unavailable
-        | TransactionStatus::Rejected
-        | TransactionStatus::Informational => (),
+    if status == TransactionStatus::Challenge {
+        check_challenge(sent, ares)?;
+    }
+    if status == TransactionStatus::DecoupledChallenge {
+        check_decoupled(ares)?;
     }
     let undertaken = ares.decoupled == Some(YesNo::Yes);
     legal(!undertaken || sent.decoupled == YesNo::Yes, "acsDecConInd")?;
@@ -145,17 +141,7 @@ pub fn check_rreq(
     let is_payment = sent.category == Category::Payment;
     there(rreq.status.is_some() || !is_payment, "transStatus")?;
     let status = rreq.status.unwrap_or(TransactionStatus::Unavailable);
-    let is_final = match status {
-        TransactionStatus::Successful
-        | TransactionStatus::Attempted
-        | TransactionStatus::Failed
-        | TransactionStatus::Unavailable
-        | TransactionStatus::Rejected => true,
-        TransactionStatus::Challenge
-        | TransactionStatus::DecoupledChallenge
-        | TransactionStatus::Informational => false,
-    };
-    legal(is_final, "transStatus")?;
+    legal(status.is_final(), "transStatus")?;
     if is_payment {
         check_payment(status, rreq.reason, rreq.authentication_value.as_ref())?;
     }
@@ -179,7 +165,6 @@ pub fn concerns(erro: &Erro, authentication: &Authentication) -> bool {
         && erro.ds_transaction.is_none_or(|it| it == authentication.ds_transaction)
 }
 
-/// The acknowledgement of a result.
 pub fn rres(rreq: &Rreq) -> Rres {
     let never_sent = rreq.cancel == Some(CancelReason::AcsTimeoutRequestNotReceived);
     Rres {
@@ -242,19 +227,20 @@ impl Authentication {
 
     /// Ends the authentication because its result cannot be delivered.
     pub fn give_up(&mut self) {
-        self.status = TransactionStatus::Unavailable;
-        self.value = None;
-        self.eci = None;
         // Version 2.1 has no reason for a technical failure.
-        self.reason = Reason::from_code("22", self.version);
+        self.end(Reason::from_code("22", self.version));
     }
 
     /// Ends the authentication because no result arrived in time.
     pub fn run_out(&mut self) {
+        self.end(self.silence());
+    }
+
+    fn end(&mut self, reason: Option<Reason>) {
         self.status = TransactionStatus::Unavailable;
         self.value = None;
         self.eci = None;
-        self.reason = self.silence();
+        self.reason = reason;
     }
 
     /// A result is too late because [`Authentication::run_out`] was applied.
@@ -267,15 +253,10 @@ impl Authentication {
 
     /// The reason that stands for a missing result.
     fn silence(&self) -> Option<Reason> {
-        match self.directory_status {
-            TransactionStatus::DecoupledChallenge => Reason::from_code("24", ProtocolVersion::V220),
-            TransactionStatus::Attempted
-            | TransactionStatus::Challenge
-            | TransactionStatus::Failed
-            | TransactionStatus::Informational
-            | TransactionStatus::Rejected
-            | TransactionStatus::Successful
-            | TransactionStatus::Unavailable => Some(Reason::TIMEOUT_AT_ACS),
+        if self.directory_status == TransactionStatus::DecoupledChallenge {
+            Reason::from_code("24", ProtocolVersion::V220)
+        } else {
+            Some(Reason::TIMEOUT_AT_ACS)
         }
     }
 }

@@ -24,7 +24,6 @@ pub struct SimulatedChallenge {
     pub means: ChallengeKind,
     pub channel: Channel,
     pub wrong_codes: u8,
-    /// Absent in challenges that began before the pages showed it.
     pub purchase: Option<ShownPurchase>,
 }
 
@@ -37,7 +36,6 @@ pub enum CardholderInput<'a> {
     Code(&'a str),
 }
 
-/// The effect of the cardholder's input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChallengeStep {
     Again(SimulatedChallenge),

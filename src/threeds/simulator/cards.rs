@@ -93,13 +93,20 @@ const fn card(number: &'static str, scheme: Scheme, outcome: Scenario) -> Simula
     SimulatorCard { number, scheme, outcome }
 }
 
+/// A challenge by a code, in a browser that the ACS fingerprints.
+const BY_CODE: Challenge = Challenge {
+    verdict: FinalStatus::Successful,
+    means: ChallengeKind::Code,
+    mandated: YesNo::No,
+    method: MethodSupport::Present,
+};
+
 const fn challenge(verdict: FinalStatus) -> Scenario {
-    Scenario::Challenge(Challenge {
-        verdict,
-        means: ChallengeKind::Code,
-        mandated: YesNo::No,
-        method: MethodSupport::Present,
-    })
+    Scenario::Challenge(Challenge { verdict, ..BY_CODE })
+}
+
+const fn out_of_band(verdict: FinalStatus) -> Scenario {
+    Scenario::Challenge(Challenge { verdict, means: ChallengeKind::OutOfBand, ..BY_CODE })
 }
 
 const SUCCESS: Scenario = Scenario::Frictionless(FinalStatus::Successful);
@@ -108,26 +115,9 @@ const FAILURE: Scenario = Scenario::Frictionless(FinalStatus::Failed);
 const UNAVAILABLE: Scenario = Scenario::Frictionless(FinalStatus::Unavailable);
 const REJECTION: Scenario = Scenario::Frictionless(FinalStatus::Rejected);
 const CHALLENGE: Scenario = challenge(FinalStatus::Successful);
-const NO_METHOD: Scenario = Scenario::Challenge(Challenge {
-    verdict: FinalStatus::Successful,
-    means: ChallengeKind::Code,
-    mandated: YesNo::No,
-    method: MethodSupport::Absent,
-});
-const MANDATED: Scenario = Scenario::Challenge(Challenge {
-    verdict: FinalStatus::Successful,
-    means: ChallengeKind::Code,
-    mandated: YesNo::Yes,
-    method: MethodSupport::Present,
-});
-const fn out_of_band(verdict: FinalStatus) -> Scenario {
-    Scenario::Challenge(Challenge {
-        verdict,
-        means: ChallengeKind::OutOfBand,
-        mandated: YesNo::No,
-        method: MethodSupport::Present,
-    })
-}
+const NO_METHOD: Scenario =
+    Scenario::Challenge(Challenge { method: MethodSupport::Absent, ..BY_CODE });
+const MANDATED: Scenario = Scenario::Challenge(Challenge { mandated: YesNo::Yes, ..BY_CODE });
 
 pub const CARDS: &[SimulatorCard] = &[
     card("4200000000000002", Visa, SUCCESS),

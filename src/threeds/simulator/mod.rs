@@ -79,21 +79,16 @@ pub fn enrol(
     places: &SimulatorUrls<'_>,
 ) -> Result<(Scheme, Enrolment), EnrolmentError> {
     let listed = cards::find(number);
-    match listed.map(|card| card.outcome) {
-        Some(Scenario::NotEnrolled) => return Err(EnrolmentError::UnknownCard),
-        Some(Scenario::ServerError) => return Err(EnrolmentError::ServerError),
-        Some(
-            Scenario::Challenge(_) | Scenario::DirectoryServerError | Scenario::Frictionless(_),
-        )
-        | None => (),
+    let outcome = listed.map(|card| card.outcome);
+    if outcome == Some(Scenario::NotEnrolled) {
+        return Err(EnrolmentError::UnknownCard);
+    }
+    if outcome == Some(Scenario::ServerError) {
+        return Err(EnrolmentError::ServerError);
     }
     let scheme = scheme_of(listed, number).ok_or(EnrolmentError::UnknownCard)?;
-    let without_method = listed.is_some_and(|card| match card.outcome {
-        Scenario::Challenge(challenge) => challenge.method == cards::MethodSupport::Absent,
-        Scenario::DirectoryServerError
-        | Scenario::Frictionless(_)
-        | Scenario::NotEnrolled
-        | Scenario::ServerError => false,
+    let without_method = listed.is_some_and(|card| {
+        matches!(card.outcome, Scenario::Challenge(it) if it.method == cards::MethodSupport::Absent)
     });
     let enrolment = Enrolment {
         directory_server: String::from(DIRECTORY_SERVER),
@@ -298,15 +293,8 @@ fn authentication_value(
     channel: Channel,
     proof: [u8; 21],
 ) -> Option<AuthenticationValue> {
-    let is_proven = match status {
-        TransactionStatus::Successful | TransactionStatus::Attempted => true,
-        TransactionStatus::Informational => scheme == Scheme::Visa,
-        TransactionStatus::Challenge
-        | TransactionStatus::DecoupledChallenge
-        | TransactionStatus::Failed
-        | TransactionStatus::Rejected
-        | TransactionStatus::Unavailable => false,
-    };
+    let is_proven = matches!(status, TransactionStatus::Successful | TransactionStatus::Attempted)
+        || (status == TransactionStatus::Informational && scheme == Scheme::Visa);
     let is_due = match category {
         Category::Payment => true,
         Category::NonPayment => scheme.eci(status, category, channel).is_some(),

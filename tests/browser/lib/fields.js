@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 
 /** A page that mounts fields as `mount` has it, and records messages and events. */
-export const shopHtml = (vault, mount, head = '') => `<!doctype html><html lang="en"><head>
-<meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark"><title>Shop</title>
+export const shopHtml = (vault, mount, head = '<meta name="color-scheme" content="light dark">') => `<!doctype html><html lang="en"><head>
+<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Shop</title>
 <style>button:focus-visible { outline: 3px solid Highlight; }</style>${head}</head><body><main><h1>Shop</h1>
 <div id="number"></div><div id="expiry"></div><div id="cvc"></div><div id="card"></div>
 <button id="pay">Pay</button></main>
@@ -41,7 +40,7 @@ export const publicKey = async (api, origins, permissions = ['token:create', 'to
 
 /** Waits for the frame of a field, and for its input. */
 export const fieldFrame = async (page, name, input = name) => {
-  const frame = await page.waitForFrame((it) => it.url().endsWith(`/fields/v1/field#${name}`));
+  const frame = await page.waitForFrame((it) => it.url().includes(`/fields/v1/field#${name}.`));
   await frame.waitForSelector(`#${input}`);
   return frame;
 };

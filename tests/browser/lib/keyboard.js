@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import { until } from './wait.js';
 
+/** The time for a ring to be drawn. */
+const RING_MS = 10_000;
+
 /** The element that has the focus, also inside frames and shadow roots; null for none. */
 const focused = async (frame) => {
   const handle = await frame.evaluateHandle(() => {
@@ -22,12 +25,29 @@ export const focus = async (page) => {
   const { element, frame } = found;
   const named = { objectId: element.id, fetchRelatives: false };
   const { nodes: [node] } = await element.client.send('Accessibility.getPartialAXTree', named);
-  const seen = await element.evaluate((it) => {
-    const { outlineStyle, outlineWidth } = getComputedStyle(it);
+  const shown = await element.evaluate((it) => {
     const box = it.getBoundingClientRect();
-    return { ring: outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2, shown: box.width > 1 && box.height > 1 };
+    return box.width > 1 && box.height > 1;
   });
-  return { name: node?.name?.value ?? '', role: node?.role?.value ?? '', framed: frame !== page.mainFrame(), ...seen };
+  const framed = frame !== page.mainFrame();
+  const ring = (await hasRing(element)) || (framed && (await hasRingAround(await frame.frameElement())));
+  return { name: node?.name?.value ?? '', role: node?.role?.value ?? '', framed, shown, ring };
+};
+
+const hasRing = (element) => element.evaluate((it) => {
+  const { outlineStyle, outlineWidth } = getComputedStyle(it);
+  return outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2;
+});
+
+/** A page may draw the ring around a whole field instead of inside its frame. */
+const hasRingAround = async (frameElement) => hasRing(await frameElement.evaluateHandle((it) => it.parentElement));
+
+/** The place that Tab has reached. A page draws the ring around a frame when the frame has said that it has the focus. */
+const reached = async (page) => {
+  const first = await focus(page);
+  if (first === null || first.ring || !first.framed) return first;
+  const ringed = async () => [await focus(page)].find((found) => found?.ring);
+  return until('the ring around a frame', ringed, RING_MS).catch(() => first);
 };
 
 const mark = (found) => found.element.evaluate((it) => {
@@ -49,7 +69,7 @@ export const tabStops = async (page, max = 200, first = Infinity) => {
       await clearMarks(page);
       return stops;
     }
-    stops.push(await focus(page));
+    stops.push(await reached(page));
   }
   throw new Error(`Tab reached more than ${max} places.`);
 };

@@ -63,13 +63,30 @@ const checkFrictionless = async (h, vault) => {
   await h.closePage(page);
 };
 
-const checkChallenge = async (h, vault) => {
-  const page = await open(h, vault);
+const checkNotCut = async (frame) => {
+  const cut = await frame.evaluate(() => {
+    const { scrollWidth, scrollHeight, clientWidth, clientHeight } = document.documentElement;
+    return [scrollWidth - clientWidth, scrollHeight - clientHeight];
+  });
+  assert.deepEqual(cut, [0, 0], 'nothing of the challenge is cut off');
+};
+
+const checkChallenge = async (h, vault, width) => {
+  const page = await open(h, vault, { width });
   h.expectComplaint(page, /Blocked autofocusing/);
   await pay(h, page, vault, '42000000000000041230123');
   const acs = await page.waitForFrame((frame) => frame.url().endsWith('/3ds/sim/acs/challenge'));
   await acs.waitForSelector('#code');
-  await h.picture(page, 'challenge', { fullPage: true });
+  await h.until('the challenge in view', () => page.$eval('#challenge', (it) => {
+    const { top, bottom } = it.getBoundingClientRect();
+    return top >= -1 && bottom <= innerHeight + 1;
+  }));
+  await checkNotCut(acs);
+  await acs.type('#code', '9999');
+  await acs.click('button[value=answer]');
+  await acs.waitForSelector('.wrong');
+  await checkNotCut(acs);
+  await h.picture(page, `challenge-${width}`);
   await acs.type('#code', '1234');
   await acs.click('button[value=answer]');
   const text = await waitForStatus(h, page, /3-D Secure: successful/);
@@ -92,7 +109,9 @@ export const run = async (h) => {
     await writeFile(join(work, 'sdk.js'), h.threedsSdk());
     const vault = await h.startVault(['--threeds-sdk', join(work, 'sdk.js')]);
     await h.step('3-D Secure without a challenge', () => checkFrictionless(h, vault));
-    await h.step('3-D Secure with a challenge', () => checkChallenge(h, vault));
+    for (const width of ['desktop', 'phone']) {
+      await h.step(`3-D Secure with a challenge on a ${width}`, () => checkChallenge(h, vault, width));
+    }
   } finally {
     await rm(work, { recursive: true });
   }

@@ -1,6 +1,7 @@
 // Hosted card fields in a shop of another origin: a typed card becomes a token, by mouse, keyboard and
 // paste, in every look, and the shop never sees the number.
 import assert from 'node:assert/strict';
+import { boxOf, look as lookAt } from '../lib/pixels.js';
 import { checkNoLeak, fieldFrame, fill, publicKey, ready, shopHtml } from '../lib/fields.js';
 
 export const name = 'fields';
@@ -10,13 +11,13 @@ const VISA = { number: '4111111111111111', expiry: '1130', cvc: '739' };
 const AMEX = { number: '378282246310005', expiry: '12/31', cvc: '7391' };
 
 /** A shop, its key and an open page with these fields. */
-const open = async (h, { names = SEPARATE, options = {}, vault = h.vault, headers = {}, ...look } = {}) => {
-  const shop = await h.shop(shopHtml(vault, ''), { headers });
+const open = async (h, { names = SEPARATE, options = {}, vault = h.vault, headers = {}, head, ...look } = {}) => {
+  const shop = await h.shop(shopHtml(vault, '', head), { headers });
   const made = await publicKey(h.apiOf(vault), [shop.origin]);
   const page = await h.openPage({ url: shop.origin, ...look });
   const settings = { key: made.key, locale: 'en', ...options };
   await page.evaluate((given, wanted) => { window.fields = window.mount(given, wanted); }, settings, names);
-  await ready(h, page);
+  if (names.length > 0) await ready(h, page);
   return { shop, page, application: made.id };
 };
 
@@ -115,7 +116,7 @@ const checkTyping = async (h) => {
   await number.$eval('#number', (it) => it.select());
   await page.keyboard.type('3782 822463 10005');
   assert.equal(await shown(number, 'number'), '3782 822463 10005|');
-  assert.equal(await number.$eval('#brand', (it) => it.textContent), 'American Express');
+  assert.equal(await number.$eval('#brand', (it) => it.getAttribute('aria-label')), 'American Express');
   const expiry = await fieldFrame(page, 'expiry');
   for (const [typed, expected] of [['1/30', '01 / 30|'], ['01 / 2030', '01 / 2030|'], ['0130', '01 / 30|'], ['5', '05 / |']]) {
     await expiry.$eval('#expiry', (it) => { it.focus(); it.select(); });
@@ -210,6 +211,86 @@ const checkLooks = async (h) => {
   await h.closePage(page);
 };
 
+/** What a page declares, and the schemes of its field while the customer's system is light and dark. */
+const SCHEMES = [
+  { head: '', light: 'light', dark: 'light' },
+  { head: '<meta name="color-scheme" content="light">', light: 'light', dark: 'light' },
+  { head: '<meta name="color-scheme" content="dark">', light: 'dark', dark: 'dark' },
+  { head: '<meta name="color-scheme" content="light dark">', light: 'light', dark: 'dark' },
+  { head: '<style>#number { color-scheme: dark; background: #111; }</style>', light: 'dark', dark: 'dark' },
+  { head: '<style>body { background: #111; }</style>', options: { scheme: 'dark' }, light: 'dark', dark: 'dark' },
+];
+
+const checkSchemes = async (h) => {
+  for (const { head, options, ...expected } of SCHEMES) {
+    for (const system of ['light', 'dark']) {
+      const { page } = await open(h, { head, options, names: ['number'], scheme: system });
+      await fill(page, { number: VISA.number });
+      const what = `${head} ${JSON.stringify(options)} in a ${system} system`;
+      const box = await boxOf(page, '#number iframe');
+      // The ground of the page shows through, and the digits can be read on it.
+      await page.$eval('#number', (it) => { it.style.paddingTop = '4px'; });
+      const beside = await lookAt(page, { ...box, width: 4, height: 2 });
+      const inside = await lookAt(page, { ...box, y: box.y + 8 });
+      assert.equal(inside.ground, beside.ground, what);
+      assert.ok(inside.contrast > 7, `${what}: the contrast is ${inside.contrast}`);
+      const isDark = Number(inside.ground.split(' ')[0]) < 128;
+      assert.equal(isDark ? 'dark' : 'light', expected[system], what);
+      await h.closePage(page);
+    }
+  }
+};
+
+const BOXES = `<style>#number, #expiry, #cvc { border: 1px solid #888; padding: 2px; }
+#number[data-field-invalid] { border-color: rgb(200, 0, 0); }
+.row { display: flex; gap: 8px; } .row > div { flex: 1; }</style>`;
+
+/** An error leaves the box of its field as it is, and stands below it, also in a row of fields. */
+const checkErrorsBelow = async (h) => {
+  for (const isRow of [false, true]) {
+    const { page } = await open(h, { head: BOXES, names: [] });
+    if (isRow) {
+      await page.evaluate(() => {
+        const row = document.createElement('div');
+        row.className = 'row';
+        document.querySelector('#number').before(row);
+        row.append(...['number', 'expiry', 'cvc'].map((name) => document.getElementById(name)));
+      });
+    }
+    await page.evaluate(() => { window.fields.number('#number').expiry('#expiry').cvc('#cvc'); });
+    await fill(page, { number: '4111111111111112', expiry: '1130' });
+    const before = await boxOf(page, '#number');
+    await h.until('the focus', () => page.$('#expiry[data-field-focus]'));
+    const rings = await page.$$eval('main div', (all) => all.filter((it) => getComputedStyle(it).outlineStyle !== 'none').map((it) => it.id));
+    assert.deepEqual(rings, ['expiry']);
+    assert.equal(await (await fieldFrame(page, 'expiry')).$eval('#expiry', (it) => getComputedStyle(it).outlineStyle), 'none');
+    await h.until('the error', () => page.$('#number[data-field-invalid]'));
+    assert.deepEqual(await boxOf(page, '#number'), before, 'the box of the field keeps its size');
+    const error = await page.$$eval('.strongroom-error', (all) => all.map((it) => [it.textContent, it.getBoundingClientRect().top]));
+    const [text, top] = error.find(([it]) => it !== '');
+    assert.equal(text, 'This is not a valid card number.');
+    assert.ok(top >= before.y + before.height, 'the error is below the box');
+    assert.equal(await page.$eval('#number', (it) => getComputedStyle(it).borderColor), 'rgb(200, 0, 0)');
+    await h.picture(page, isRow ? 'errors-row' : 'errors');
+    await page.evaluate(() => window.fields.destroy());
+    assert.equal(await page.$('.strongroom-error, [data-field-focus], [data-field-invalid]'), null);
+    await h.closePage(page);
+  }
+};
+
+/** Without a listener, a refusal is an error in the browser's console. */
+const checkUnheardErrors = async (h) => {
+  const shop = await h.shop(shopHtml(h.vault, ''));
+  const { key } = await publicKey(h.api, ['https://other.example']);
+  const page = await h.openPage({ url: shop.origin });
+  const lines = [];
+  page.on('console', (line) => lines.push(line.text()));
+  h.expectComplaint(page, /403|Strongroom card fields/);
+  await page.evaluate((given) => { window.Strongroom.fields({ key: given }).number('#number'); }, key);
+  await h.until('the line in the console', () => lines.some((line) => /^Strongroom card fields: .*allowed_origins/.test(line)));
+  await h.closePage(page);
+};
+
 const checkRepeats = async (h) => {
   const { page } = await open(h);
   await fill(page, VISA);
@@ -270,6 +351,9 @@ export const run = async (h) => {
   await h.step('the combined field on a phone', () => checkCombined(h));
   await h.step('the keyboard alone, in German', () => checkKeyboard(h));
   await h.step('every look', () => checkLooks(h));
+  await h.step('the colours of the page they are in', () => checkSchemes(h));
+  await h.step('errors below the box, and one focus ring', () => checkErrorsBelow(h));
+  await h.step('errors without a listener', () => checkUnheardErrors(h));
   await h.step('repeats and a vault that is away', () => checkRepeats(h));
   await h.step('refusals of the vault', () => checkRefusals(h));
   await h.step('a shop with a policy of its own', () => checkPolicy(h));

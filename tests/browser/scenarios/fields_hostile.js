@@ -58,14 +58,14 @@ const checkOtherOrigin = async (h) => {
     assert.equal(refusal.error.code, 'origin_not_allowed');
     assert.match(refusal.error.message, /allowed_origins/);
     for (const field of NAMES) {
-      const frame = await page.waitForFrame((it) => it.url().endsWith(`#${field}`));
-      await h.until('the notice', () => frame.$eval('#error', (it) => it.textContent !== ''));
+      const frame = await page.waitForFrame((it) => it.url().includes(`#${field}.`));
+      await h.until('the notice', () => frame.$('#refusal'));
     }
     await forgeMessages(page, h.vault.keys.public);
     const { error } = await submit(h, page);
     assert.equal(error.code, 'origin_not_allowed');
     for (const field of NAMES) {
-      const frame = await page.waitForFrame((it) => it.url().endsWith(`#${field}`));
+      const frame = await page.waitForFrame((it) => it.url().includes(`#${field}.`));
       assert.equal(await frame.$('input'), null, 'a refused page has no input, whatever it sends');
     }
     assert.equal(h.traffic(page).filter(({ method }) => method === 'POST').length, 0);
@@ -227,7 +227,7 @@ const checkAlone = async (h) => {
     frame.srcdoc = text;
     document.body.append(frame);
   }, html.replaceAll('JSON.stringify({ ...localStorage })', '""'));
-  const field = await page.waitForFrame((it) => it.url().endsWith('#number'));
+  const field = await page.waitForFrame((it) => it.url().includes('#number.'));
   await h.until('the loaded field', () => field.evaluate(() => document.readyState === 'complete'));
   assert.equal(await field.$('input'), null, 'a page without an origin has no input');
   await checkNoLeak(h, page, shop, [CARD.number]);

@@ -45,12 +45,12 @@ check("a session is made, authorized and used", async () => {
 });
 
 // The function that the chapter on client encryption keys shows.
-function encrypt(keyId, pem, data) {
+function encrypt(keyId, pem, type, data) {
   const x = Buffer.from(pem.replace(/-----.*?-----/g, ""), "base64").toString("base64url");
   const vault = createPublicKey({ key: { kty: "OKP", crv: "X25519", x }, format: "jwk" });
   const own = generateKeyPairSync("x25519");
   const { kty, crv, x: ownX } = own.publicKey.export({ format: "jwk" });
-  const header = { alg: "ECDH-ES", enc: "A256GCM", kid: keyId, epk: { kty, crv, x: ownX } };
+  const header = { alg: "ECDH-ES", enc: "A256GCM", cty: type, kid: keyId, epk: { kty, crv, x: ownX } };
   const head = Buffer.from(JSON.stringify(header)).toString("base64url");
   const shared = diffieHellman({ privateKey: own.privateKey, publicKey: vault });
   const info = Buffer.from("000000074132353647434d000000000000000000000100", "hex");
@@ -64,7 +64,7 @@ function encrypt(keyId, pem, data) {
 check("a value that a client encrypts becomes a token", async () => {
   const key = await managementClient.keys.create();
   assert.match(key.keyId, UUID);
-  const encrypted = encrypt(key.keyId, key.publicKeyPem, {
+  const encrypted = encrypt(key.keyId, key.publicKeyPem, "card", {
     number: CARD.number,
     expiration_month: 12,
     expiration_year: 2030,

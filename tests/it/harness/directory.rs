@@ -3,7 +3,20 @@
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The directory for temporary files. In memory where there is room: on a disk the tests wait for
+/// `fsync` twice as long as they compute, and no test can lose the power.
+pub(crate) fn scratch() -> &'static Path {
+    const ROOM_MIN: u64 = 1 << 30;
+    static SCRATCH: LazyLock<&Path> = LazyLock::new(|| {
+        let memory = Path::new("/dev/shm");
+        let room = rustix::fs::statvfs(memory).map_or(0, |it| it.f_bavail * it.f_frsize);
+        if room >= ROOM_MIN { memory } else { Path::new("/tmp") }
+    });
+    *SCRATCH
+}
 
 /// Removed with all it holds when dropped.
 #[derive(Debug)]
@@ -13,7 +26,7 @@ impl Directory {
     pub(crate) fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = PathBuf::from(format!("/tmp/sr-{}-{number}", std::process::id()));
+        let path = scratch().join(format!("sr-{}-{number}", std::process::id()));
         fs::remove_dir_all(&path).ok();
         fs::DirBuilder::new().mode(0o700).create(&path).unwrap();
         Self(path)

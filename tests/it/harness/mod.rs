@@ -9,6 +9,7 @@ mod contract;
 mod cutter;
 mod directory;
 mod directory_server;
+mod fixtures;
 mod frames;
 mod http2;
 mod postgres;
@@ -26,17 +27,18 @@ pub(crate) use contract::{Operation, api_document};
 pub(crate) use cutter::{Cutter, Moment};
 pub(crate) use directory::Directory;
 pub(crate) use directory_server::{Authority, Certificate, DirectoryServer, Told};
+pub(crate) use fixtures::{NUMBER, card, only_rule, rule};
 pub(crate) use frames::{
     END_HEADERS, END_STREAM, Frames, StreamEnd, field, indexed_field, request, stream_end,
 };
 pub(crate) use http2::{again_over_http2, only_http1, over_http2};
 pub(crate) use postgres::{Cluster, Database, lacks_data_file, needs_data_file, on_postgres};
-pub(crate) use program::{Ended, Running, output_of, run};
+pub(crate) use program::{Ended, Running, output_of, program, run};
 pub(crate) use psp::{Clients, Cut, Offer, Psp, Received};
-pub(crate) use reads::{Switches, check_reads_during, read_rate};
-pub(crate) use request::{Request, delete, get, options, post, put};
+pub(crate) use reads::{Attacked, cpu_of_reads};
+pub(crate) use request::{Request, delete, get, options, patch, post, put};
 pub(crate) use stranger::{Flooded, Stranger, flood};
 pub(crate) use vault::Vault;
 pub(crate) use wait::{
-    KillOnDrop, PATIENCE, SetOnDrop, wait_for, wait_for_clients, wait_until, within,
+    KillOnDrop, PATIENCE, SetOnDrop, thorough, wait_for, wait_for_clients, wait_until, within,
 };

@@ -13,6 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use crate::harness::directory::scratch;
 use crate::harness::program::output_of;
 
 /// Set to `postgres`, it makes every vault of the suite keep its rows in a database.
@@ -87,7 +88,7 @@ impl Cluster {
             return None;
         };
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let directory = PathBuf::from(format!("/tmp/srp-{}-{number}", std::process::id()));
+        let directory = scratch().join(format!("srp-{}-{number}", std::process::id()));
         fs::remove_dir_all(&directory).ok();
         fs::create_dir(&directory).unwrap();
         let user = unprivileged();
@@ -180,6 +181,10 @@ impl Database {
 
     pub(crate) fn url(&self) -> String {
         self.url_at(self.cluster.directory())
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     pub(crate) fn ask(&self, statement: &str) -> String {

@@ -123,7 +123,7 @@ fn command(arguments: &[&str]) -> Command {
 
 /// The binary under test: the one that was built with the tests, or, for a run by hand, the one that
 /// this variable names.
-fn program() -> OsString {
+pub(crate) fn program() -> OsString {
     let named = std::env::var_os("STRONGROOM_TEST_PROGRAM");
     named.unwrap_or_else(|| OsString::from(env!("CARGO_BIN_EXE_strongroom")))
 }

@@ -350,7 +350,9 @@ fn by_path(words: &[&str], received: &Received) -> Response<PspBody> {
         ["headers"] => with_headers(),
         ["latin"] => {
             let mut answer = whole(200, "text/plain; charset=iso-8859-1", &b"caf\xe9"[..]);
-            answer.headers_mut().insert("x-latin", HeaderValue::from_bytes(b"caf\xe9").unwrap());
+            answer
+                .headers_mut()
+                .insert("x-latin-code", HeaderValue::from_bytes(b"caf\xe9").unwrap());
             answer
         }
         ["headers", count, bytes] => {
@@ -364,7 +366,8 @@ fn by_path(words: &[&str], received: &Received) -> Response<PspBody> {
         }
         ["redirect"] => {
             let mut answer = whole(302, JSON, "{}");
-            answer.headers_mut().insert(LOCATION, HeaderValue::from_static("/echo"));
+            let place = received.header("x-redirect-to").unwrap_or("/echo");
+            answer.headers_mut().insert(LOCATION, HeaderValue::from_str(place).unwrap());
             answer
         }
         _ => whole(404, JSON, "{}"),
@@ -385,11 +388,24 @@ fn with_headers() -> Response<PspBody> {
         ("set-cookie", "a=1; Path=/"),
         ("set-cookie", "b=2; HttpOnly"),
         ("server", "psp"),
-        ("x-empty", ""),
+        ("x-empty-code", ""),
         ("x-request-id", "7"),
         ("content-encoding", "identity"),
         ("access-control-allow-origin", "*"),
         ("strict-transport-security", "max-age=1"),
+        ("cache-control", "public, max-age=3600"),
+        ("cdn-cache-control", "max-age=3600"),
+        ("surrogate-control", "max-age=3600"),
+        ("expires", "Thu, 01 Jan 2099 00:00:00 GMT"),
+        ("link", "</evil.js>; rel=preload"),
+        ("refresh", "0; url=https://evil.example"),
+        ("www-authenticate", "Basic realm=vault"),
+        ("x-accel-redirect", "/tokens"),
+        ("x-accel-expires", "3600"),
+        ("x-content-type-options", "none"),
+        ("x-frame-options", "ALLOWALL"),
+        ("x-sendfile", "/etc/passwd"),
+        ("x-own", "1"),
     ] {
         answer.headers_mut().append(name, HeaderValue::from_static(value));
     }

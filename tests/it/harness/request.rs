@@ -24,6 +24,11 @@ pub(crate) fn put(path: &str) -> Request {
     Request::new("PUT", path)
 }
 
+/// A merge patch.
+pub(crate) fn patch(path: &str) -> Request {
+    Request::new("PATCH", path).header("Content-Type", "application/merge-patch+json")
+}
+
 pub(crate) fn delete(path: &str) -> Request {
     Request::new("DELETE", path)
 }

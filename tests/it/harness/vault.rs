@@ -18,7 +18,7 @@ use crate::harness::directory::Directory;
 use crate::harness::http2::{Http2Connection, Protocol};
 use crate::harness::postgres::{Cluster, Database, on_postgres};
 use crate::harness::program::{Ended, Running, run, run_with_input};
-use crate::harness::request::{Request, delete, get, post, put};
+use crate::harness::request::{Request, delete, get, patch, post, put};
 
 /// The file with the URL of the database, in the directory of the test.
 const DATABASE_URL: &str = "database.url";
@@ -91,6 +91,10 @@ impl Vault {
             let file = directory.write(DATABASE_URL, database.url(), 0o600);
             flags.extend([String::from(URL_FLAG), file.display().to_string()]);
         }
+        Self::started(directory, flags, database)
+    }
+
+    fn started(directory: Directory, flags: Vec<String>, database: Option<Arc<Database>>) -> Self {
         let (server, ready) = start(&directory, &flags);
         let ready = ready.unwrap_or_else(|| panic!("it did not start: {}", server.log()));
         let vault = Self {
@@ -121,6 +125,20 @@ impl Vault {
         assert_eq!(self.keys, Keys::of(&ready), "a restart prints the same keys");
         self.server = Some(server);
         self.write_config();
+    }
+
+    #[track_caller]
+    pub(crate) fn stop_and_restart(&mut self) {
+        assert_eq!(self.stop(), Some(0));
+        self.restart();
+    }
+
+    /// Stops the vault, adds these lines to its settings, and starts it by `strongroom serve`.
+    #[track_caller]
+    pub(crate) fn serve(&mut self, lines: &str) {
+        assert_eq!(self.stop(), Some(0));
+        self.set(lines);
+        self.restart_as_service();
     }
 
     /// Starts a vault that was stopped by `strongroom serve`, which has no keys to print.
@@ -191,7 +209,31 @@ impl Vault {
     /// Makes a token with the private key and returns its id.
     #[track_caller]
     pub(crate) fn token(&self, body: Value) -> String {
-        self.post("/tokens", &self.keys.private, body).with_status(201).id()
+        self.create(body).with_status(201).id()
+    }
+
+    /// Asks for a token with the private key.
+    #[track_caller]
+    pub(crate) fn create(&self, body: Value) -> Answer {
+        self.post("/tokens", &self.keys.private, body)
+    }
+
+    /// Patches a token with the private key.
+    #[track_caller]
+    pub(crate) fn patch(&self, id: &str, body: Value) -> Answer {
+        self.patch_as(&self.keys.private, id, body)
+    }
+
+    #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "bodies are written where they are sent")]
+    pub(crate) fn patch_as(&self, key: &str, id: &str, body: Value) -> Answer {
+        self.send(&patch(&format!("/tokens/{id}")).key(key).body(body.to_string()))
+    }
+
+    /// Reads a token with the private key.
+    #[track_caller]
+    pub(crate) fn read(&self, id: &str) -> Answer {
+        self.get(&format!("/tokens/{id}"), &self.keys.private)
     }
 
     #[track_caller]
@@ -361,6 +403,13 @@ impl Vault {
         run(&["verify", "--data", data.to_str().unwrap(), "--master-key", key.to_str().unwrap()])
     }
 
+    /// Stops the vault and checks that nothing is wrong with it.
+    #[track_caller]
+    pub(crate) fn stop_and_verify(&mut self) -> Ended {
+        assert_eq!(self.stop(), Some(0));
+        self.verify().with_code(0)
+    }
+
     /// The directory of the test, around the vault's own.
     pub(crate) fn directory(&self) -> &Directory {
         &self.directory
@@ -480,24 +529,8 @@ impl Vault {
             flags.extend([String::from(URL_FLAG), file.display().to_string()]);
             symlink(file, directory.join("data").join(DATABASE_URL)).unwrap();
         }
-        let (server, ready) = start(&directory, &flags);
-        let ready = ready.unwrap_or_else(|| panic!("it did not start: {}", server.log()));
-        assert_eq!(self.keys, Keys::of(&ready), "both have the same keys");
-        let vault = Self {
-            server: Some(server),
-            flags,
-            address: address(&ready["url"]),
-            results: results(&ready),
-            tenant_id: self.tenant_id.clone(),
-            keys: self.keys.clone(),
-            client: Arc::clone(&self.client),
-            idle: Mutex::new(Vec::new()),
-            protocol: Protocol::of_thread(),
-            idle_http2: Mutex::new(Vec::new()),
-            database,
-            directory,
-        };
-        vault.write_config();
+        let vault = Self::started(directory, flags, database);
+        assert_eq!(self.keys, vault.keys, "both have the same keys");
         vault
     }
 

@@ -10,8 +10,16 @@ use crate::harness::Vault;
 /// machine that is busy with other work.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
-/// The pause between two looks at a condition.
-const TICK: Duration = Duration::from_millis(2);
+/// The bounds of the pause between two looks at a condition. It is twice as long as a look, which may be
+/// a process: the machine has other work meanwhile.
+const TICK: Duration = Duration::from_millis(1);
+const TICK_MAX: Duration = Duration::from_millis(50);
+
+/// `many` in a run with `STRONGROOM_THOROUGH`, as `.ci/run` makes it, and `few` otherwise: for tests
+/// that repeat a costly step, or wait for a deadline of the program in real time.
+pub(crate) fn thorough<T>(few: T, many: T) -> T {
+    if std::env::var_os("STRONGROOM_THOROUGH").is_some() { many } else { few }
+}
 
 /// Looks at the condition until it holds.
 #[track_caller]
@@ -24,12 +32,13 @@ pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
 pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
+        let looked = Instant::now();
         if let Some(found) = look() {
             return found;
         }
         assert!(begun.elapsed() < PATIENCE, "waited {PATIENCE:?} in vain: {what}");
         // `park_timeout` in place of the banned `sleep`: this wait is for the condition above.
-        thread::park_timeout(TICK);
+        thread::park_timeout((2 * looked.elapsed()).clamp(TICK, TICK_MAX));
     }
 }
 

@@ -1,11 +1,11 @@
-//! The sources and documents keep their rules: rooms, sizes, import circles, plain words.
+//! The sources and documents keep their rules: rooms, import circles, plain words.
 
 #![expect(clippy::string_slice, reason = "positions come from searches in the same text")]
 
+mod bounds;
 mod circles;
 mod documents;
 mod links;
-mod methods;
 mod rules;
 mod sources;
 mod violations;

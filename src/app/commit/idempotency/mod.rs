@@ -8,21 +8,21 @@
 //! itself in the order of time. The large rows of new answers are then next to each other in the
 //! file.
 
-pub(in crate::app) mod in_flight;
 mod remember;
 #[cfg(test)]
 mod tests;
-mod whole;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::app::access::caller::{Caller, SessionRights};
-use crate::app::commit::idempotency::in_flight::InFlight;
+use crate::app::Idempotency;
+use crate::app::caller::{Caller, SessionRights};
 use crate::app::error::{Error, Fault};
-use crate::app::vault::Vault;
 use crate::crypto::TenantKeys;
+use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::idempotency::{Decision, decide, half_day, live_half_days};
+use crate::lock::Lock;
 use crate::store::record::{AnswerRecord, decode_answer};
 use crate::store::{Change, Newest, Snapshot, Table, tables};
 
@@ -38,15 +38,17 @@ pub struct Guard {
     looked_up_in: u64,
 }
 
-/// Idempotency keys and the answers that are remembered for them.
-#[derive(Debug, Clone, Copy)]
-pub struct Idempotency<'a> {
-    pub(in crate::app) vault: &'a Vault,
-}
+/// The keys whose requests are in flight.
+#[derive(Debug, Default)]
+pub(in crate::app) struct InFlight(Lock<HashSet<(TenantId, [u8; 16])>>);
 
-impl Vault {
-    pub const fn idempotency(&self) -> Idempotency<'_> {
-        Idempotency { vault: self }
+impl InFlight {
+    fn begin(&self, key: (TenantId, [u8; 16])) -> bool {
+        self.0.lock().insert(key)
+    }
+
+    fn end(&self, key: &(TenantId, [u8; 16])) {
+        self.0.lock().remove(key);
     }
 }
 

@@ -9,19 +9,11 @@
 //! Two alternatives were dropped. Storing parts in rows by token, deleted with the token, costs a
 //! row for each answer and token. Storing only the version of the token that was shown cannot
 //! repeat the first answer after a patch.
-//!
-//! A token record of an earlier program version has no seed. The first remembered answer that shows
-//! the token rewrites the record with a seed, in the same change.
 
-use uuid::Uuid;
-
-use crate::app::access::caller::Caller;
+use crate::app::Idempotency;
+use crate::app::caller::Caller;
 use crate::app::commit::idempotency::Guard;
-use crate::app::commit::idempotency::Idempotency;
 use crate::app::error::{Error, Fault};
-use crate::app::proxies;
-use crate::app::tokens::intents;
-use crate::app::tokens::rows;
 use crate::crypto::{Identity, SealingKey};
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::audit::{Entity, EntityKind};
@@ -34,8 +26,8 @@ use crate::idempotency::{
 };
 use crate::secret::Secret;
 use crate::store::record::{
-    AnswerContent, AnswerRecord, HiddenPart, StoredPart, decode_api_key, decode_hidden,
-    encode_answer, encode_hidden,
+    AnswerRecord, HiddenPart, StoredPart, decode_api_key, decode_hidden, decode_proxy,
+    decode_token, decode_token_intent, encode_answer, encode_hidden,
 };
 use crate::store::{Change, Snapshot, Table, tables};
 
@@ -63,7 +55,6 @@ impl Idempotency<'_> {
     /// The change that stores an answer.
     pub(in crate::app) fn remember(
         self,
-        snapshot: &Snapshot,
         guard: &Guard,
         answer: &RememberedAnswer,
         now: Timestamp,
@@ -90,21 +81,13 @@ impl Idempotency<'_> {
             hidden.get_mut(at).ok_or_else(impossible)?.parts.push(part);
             body.push(StoredPart::Hidden(at));
         }
-        let mut change = Change::new();
         let mut subjects = Vec::with_capacity(hidden.len());
         for SubjectParts { subject: Subject { id, seed, containers }, parts } in hidden {
             let mut sealed = Vec::new();
             if !parts.is_empty() {
-                let seed = if let Some(seed) = seed {
-                    seed.duplicate()
-                } else {
-                    let (seeded, seed) = self.give_seed(snapshot, &guard.caller, id)?;
-                    change = change.and(seeded);
-                    seed
-                };
                 let plain = encode_hidden(&parts)?;
                 let identity = identity(&guard.caller, &place);
-                let key = part_key(&guard.caller, &seed, containers);
+                let key = part_key(&guard.caller, seed, containers);
                 sealed = key.seal(&identity, plain.expose(), self.vault.random());
             }
             subjects.push((id.clone(), sealed));
@@ -114,11 +97,12 @@ impl Idempotency<'_> {
             status: answer.status,
             location: answer.location.clone(),
             disclosures: answer.disclosures.clone(),
-            content: AnswerContent::Parts { subjects, body },
+            subjects,
+            body,
         })?;
         let sealed =
             keys.seal(Table::Idempotency.number(), &place, plain.expose(), self.vault.random());
-        Ok(change.put(Table::Idempotency, place, tables::idempotency_time(now)).put(
+        Ok(Change::new().put(Table::Idempotency, place, tables::idempotency_time(now)).put(
             Table::IdempotencyAnswers,
             tables::idempotency_answers(now, tenant, &guard.blinded),
             sealed,
@@ -135,20 +119,13 @@ impl Idempotency<'_> {
         record: AnswerRecord,
         now: Timestamp,
     ) -> Result<Replay, Error> {
-        let ids = token_ids(&record.content);
+        let ids = token_ids(&record.subjects);
         for disclosure in &record.disclosures {
             caller.require_again(disclosure, &ids)?;
         }
-        let AnswerRecord { status, location, .. } = record;
-        let (body, shown) = match record.content {
-            AnswerContent::Parts { subjects, body } => {
-                let stored = StoredBody { subjects, body, disclosures: &record.disclosures };
-                self.join(snapshot, caller, place, stored, now)?
-            }
-            AnswerContent::Whole(whole) => {
-                self.prune(snapshot, caller, place, whole, location.as_deref(), now)?
-            }
-        };
+        let AnswerRecord { status, location, disclosures, subjects, body, .. } = record;
+        let stored = StoredBody { subjects, body, disclosures: &disclosures };
+        let (body, shown) = self.join(snapshot, caller, place, stored, now)?;
         Ok(Replay { status, location, body, shown })
     }
 
@@ -208,26 +185,6 @@ impl Idempotency<'_> {
         let texts: Vec<_> = texts.iter().map(|text| text.expose().as_slice()).collect();
         Ok((Secret::new(texts.concat()), shown))
     }
-
-    /// Rewrites the record of a token with a seed. This is needed only for a token that the change
-    /// found and did not alter: every record that the change writes has a seed.
-    fn give_seed(
-        self,
-        snapshot: &Snapshot,
-        caller: &Caller,
-        id: &SubjectId,
-    ) -> Result<(Change, AnswerSeed), Error> {
-        let SubjectId::Token { id, .. } = id else { return Err(impossible()) };
-        let found = rows::find_by_id(snapshot, &caller.keys, caller.tenant.id, *id)?;
-        let mut found = found.ok_or_else(impossible)?;
-        let seed = self.vault.token_rows().answer_seed(&found.token);
-        found.token.answer_seed = Some(seed.duplicate());
-        let record = tables::tokens(caller.tenant.id, *id);
-        let change = Change::new()
-            .expect_version(Table::Tokens, record, found.version)
-            .and(self.vault.token_rows().put_again(&found.token, &caller.keys)?);
-        Ok((change, seed))
-    }
 }
 
 impl Caller {
@@ -260,36 +217,46 @@ impl Caller {
 
 const SHOWS_MORE: &str = "The first answer shows more than the API key may see today.";
 
-/// The seed of a subject that exists and has not expired, and the containers of a token. A subject
-/// without a seed counts as gone: an earlier program version has rewritten its record.
+/// The seed of a subject that exists and has not expired, and the containers of a token.
 fn live_subject(
     snapshot: &Snapshot,
     caller: &Caller,
     id: &SubjectId,
     now: Timestamp,
 ) -> Result<Option<LiveSubject>, Error> {
+    // Directly, not with `records`, which stands above this sub-room.
     let (tenant, keys) = (caller.tenant.id, &caller.keys);
-    let (seed, containers) = match id {
+    let open = |table: Table, place: Vec<u8>| match snapshot.value(table, &place)? {
+        Some(sealed) => Ok::<_, Error>(Some(keys.open(table.number(), &place, &sealed)?)),
+        None => Ok(None),
+    };
+    let without_containers = |seed| LiveSubject { seed, containers: Vec::new() };
+    Ok(match id {
         SubjectId::ApiKey { application, id } => {
             let place = tables::application_keys(tenant, *application, *id);
-            let Some(sealed) = snapshot.value(Table::ApplicationKeys, &place)? else {
-                return Ok(None);
-            };
-            let plain = keys.open(Table::ApplicationKeys.number(), &place, &sealed)?;
-            (decode_api_key(plain.expose())?.answer_seed, Vec::new())
+            let Some(plain) = open(Table::ApplicationKeys, place)? else { return Ok(None) };
+            Some(without_containers(decode_api_key(plain.expose())?.answer_seed))
         }
         SubjectId::Proxy(id) => {
-            let found = proxies::find(snapshot, keys, tenant, *id)?;
-            (found.map(|(proxy, _)| proxy.answer_seed), Vec::new())
+            let place = tables::proxies(tenant, *id);
+            let Some(plain) = open(Table::Proxies, place)? else { return Ok(None) };
+            Some(without_containers(decode_proxy(tenant, *id, plain.expose())?.answer_seed))
         }
-        SubjectId::Token { id, .. } => rows::find_by_id(snapshot, keys, tenant, *id)?
-            .filter(|found| found.token.is_live(now))
-            .map_or((None, Vec::new()), |it| (it.token.answer_seed, it.token.containers)),
-        SubjectId::TokenIntent(id) => intents::find_by_id(snapshot, keys, tenant, *id)?
-            .filter(|(intent, _)| intent.is_live(now))
-            .map_or((None, Vec::new()), |(intent, _)| (intent.answer_seed, Vec::new())),
-    };
-    Ok(seed.map(|seed| LiveSubject { seed, containers }))
+        SubjectId::Token { id, .. } => {
+            let place = tables::tokens(tenant, *id);
+            let Some(plain) = open(Table::Tokens, place)? else { return Ok(None) };
+            let token = decode_token(tenant, *id, plain.expose())?;
+            token
+                .is_live(now)
+                .then_some(LiveSubject { seed: token.answer_seed, containers: token.containers })
+        }
+        SubjectId::TokenIntent(id) => {
+            let place = tables::token_intents(tenant, *id);
+            let Some(plain) = open(Table::TokenIntents, place)? else { return Ok(None) };
+            let intent = decode_token_intent(tenant, *id, plain.expose())?;
+            intent.is_live(now).then(|| without_containers(intent.answer_seed))
+        }
+    })
 }
 
 /// Opens the parts of a subject. Their key depends on the containers that the token was in, so they
@@ -320,29 +287,20 @@ fn open_parts(
 }
 
 /// The ids of the tokens of an answer, as rights see them.
-fn token_ids(content: &AnswerContent) -> Vec<TargetId<'_>> {
-    match content {
-        AnswerContent::Parts { subjects, .. } => {
-            let tokens = subjects.iter().map(|(id, _)| target_id(id));
-            tokens.filter(|id| *id != TargetId::Unknown).collect()
-        }
-        AnswerContent::Whole(whole) => {
-            whole.tokens.iter().map(|token| named_or(token.0, token.1.as_deref())).collect()
-        }
-    }
+fn token_ids(subjects: &[(SubjectId, Vec<u8>)]) -> Vec<TargetId<'_>> {
+    let tokens = subjects.iter().map(|(id, _)| target_id(id));
+    tokens.filter(|id| *id != TargetId::Unknown).collect()
 }
 
 fn target_id(subject: &SubjectId) -> TargetId<'_> {
     match subject {
-        SubjectId::Token { id, name } => named_or(id.uuid(), name.as_deref()),
+        SubjectId::Token { id, name } => {
+            name.as_deref().map_or(TargetId::Assigned(id.uuid()), TargetId::Name)
+        }
         SubjectId::ApiKey { .. } | SubjectId::Proxy(_) | SubjectId::TokenIntent(_) => {
             TargetId::Unknown
         }
     }
-}
-
-fn named_or(id: Uuid, name: Option<&str>) -> TargetId<'_> {
-    name.map_or(TargetId::Assigned(id), TargetId::Name)
 }
 
 /// The key of a subject's parts. The seed alone would be enough; deriving the key from the tenant's
@@ -359,7 +317,7 @@ pub(super) fn identity<'a>(caller: &'a Caller, place: &'a [u8]) -> Identity<'a> 
     Identity { tenant, table: Table::Idempotency.number(), key: place }
 }
 
-pub(super) fn token_entity(id: TokenId, name: Option<&str>) -> Entity {
+fn token_entity(id: TokenId, name: Option<&str>) -> Entity {
     Entity { kind: EntityKind::Token, id: id.uuid(), name: name.map(Box::from) }
 }
 

@@ -104,9 +104,5 @@ impl Message {
     }
 }
 
-/// Prints neither headers nor the body.
-impl std::fmt::Debug for Message {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Message(..)")
-    }
-}
+// Prints neither headers nor the body.
+opaque_debug!(Message);

@@ -9,18 +9,18 @@ mod tokenize;
 
 use serde_json::{Map, Value};
 
-use crate::app::access::caller::Caller;
+use crate::app::Proxies;
+use crate::app::caller::Caller;
 use crate::app::error::Error;
-use crate::app::proxies::Proxies;
+use crate::app::fair_pool::Party;
 use crate::app::proxies::expressions::{Filling, Unfilled};
 use crate::app::tokens::draft::TokenDraft;
-use crate::app::tokens::evaluations::Work;
 use crate::bounds::{PROXY_MASK_STEPS_INLINE_MAX, PROXY_MASK_STEPS_MAX};
 use crate::domain::pattern::Steps;
 use crate::domain::proxy::Proxy;
 use crate::domain::proxy::mask::mask;
 use crate::domain::proxy::transform::{Matcher, Transform, Transforms};
-use crate::expressions::{Budget, Reference, Scope};
+use crate::expressions::{Budget, Reference, Scope, ScopedValue};
 use crate::secret::Secret;
 
 pub use message::Message;
@@ -30,6 +30,10 @@ const TOO_MUCH_MASKING: &str = "A mask of the proxy takes too long for this answ
 /// Everything that transforms use besides the message.
 #[derive(Clone, Copy)]
 pub(in crate::app) struct Surroundings<'a> {
+    /// The caller of the proxy.
+    pub(in crate::app) party: Party,
+    /// The work of all expressions in the transforms of the call.
+    pub(in crate::app) work: &'a Budget,
     /// `config`, `proxy` and `encrypted`.
     pub(in crate::app) scope: &'a (dyn Scope + Sync),
     /// The caller that makes tokens: the proxy's application if it has one. A call without an API
@@ -57,16 +61,16 @@ struct TransformScope<'a> {
 }
 
 impl Scope for TransformScope<'_> {
-    fn variable(&self, name: &str) -> Option<&Value> {
+    fn variable(&self, name: &str) -> Option<ScopedValue<'_>> {
         match name {
-            "res" => self.res,
-            "transform_identifier" => Some(self.made),
+            "res" => self.res.map(ScopedValue::open),
+            "transform_identifier" => Some(ScopedValue::open(self.made)),
             other => self.base.variable(other),
         }
     }
 
     /// The options of transforms name no tokens.
-    fn reference(&self, _: &Reference) -> Option<&Value> {
+    fn reference(&self, _: &Reference) -> Option<ScopedValue<'_>> {
         None
     }
 }
@@ -76,6 +80,8 @@ struct Run<'a> {
     message: Message,
     res: Option<Secret<Value>>,
     made: Secret<Value>,
+    /// The steps that are left for all masks.
+    steps: Steps,
     around: Surroundings<'a>,
 }
 
@@ -118,7 +124,8 @@ impl Proxies<'_> {
         around: Surroundings<'_>,
     ) -> Result<Message, TransformFailure> {
         let made = Secret::new(Value::Object(Map::new()));
-        let mut run = Run { message, res, made, around };
+        let steps = Steps::new(PROXY_MASK_STEPS_MAX);
+        let mut run = Run { message, res, made, steps, around };
         for transform in transforms.list() {
             match transform {
                 Transform::AppendHeader { name, value } => {
@@ -134,7 +141,7 @@ impl Proxies<'_> {
                     run.message.append_text(text.expose())?;
                 }
                 Transform::Mask { matcher, replacement } => {
-                    let masked = self.mask(&run.message, matcher, *replacement).await?;
+                    let masked = self.mask(&mut run, matcher, *replacement).await?;
                     run.message.set_text(masked)?;
                 }
                 Transform::Tokenize { token, identifier } => {
@@ -164,25 +171,25 @@ impl Proxies<'_> {
         };
         let vault = self.vault;
         let evaluate = |budget: &Budget| Ok(fill(Filling { scope: &scope, host: vault, budget }));
-        let filled = vault.evaluating(Work::Page, evaluate).await?;
+        let filled = vault.evaluating(run.around.party, run.around.work, evaluate).await?;
         filled.map_err(TransformFailure::Failed)
     }
 
     /// Masks the body. It starts on the thread of the request, as expressions do, and starts again
-    /// on another if it takes long.
+    /// on another if it takes long. There all masks of the call share their steps.
     async fn mask(
         self,
-        message: &Message,
+        run: &mut Run<'_>,
         matcher: &Matcher,
         replacement: char,
     ) -> Result<Secret<String>, TransformFailure> {
-        let text = message.text()?;
-        let masked = |steps| mask(text, matcher, replacement, &mut Steps::new(steps));
-        if let Ok(masked) = masked(PROXY_MASK_STEPS_INLINE_MAX) {
+        let text = run.message.text()?;
+        let masked = |steps: &mut Steps| mask(text, matcher, replacement, steps);
+        if let Ok(masked) = masked(&mut Steps::new(PROXY_MASK_STEPS_INLINE_MAX)) {
             return Ok(masked);
         }
-        let pool = &self.vault.evaluations.pool;
-        let masked = pool.run(|| masked(PROXY_MASK_STEPS_MAX)).await?;
+        let pool = &self.vault.evaluations.masks;
+        let masked = pool.run(run.around.party, || masked(&mut run.steps)).await?;
         masked.ok().ok_or(TransformFailure::Failed(TOO_MUCH_MASKING))
     }
 }

@@ -3,9 +3,9 @@
 
 use serde_json::Value;
 
+use crate::app::Proxies;
 use crate::app::commit::commit_loop::Write;
 use crate::app::error::Error;
-use crate::app::proxies::Proxies;
 use crate::app::proxies::transforms::{Surroundings, TransformFailure};
 use crate::app::tokens::references::whole_token;
 

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 use crate::store::panic_cannot_be_caught;
 use crate::store::tests::damage::number;
-use crate::waiting::PATIENCE;
+use crate::waiting::{PATIENCE, thorough};
 
 /// Names the samples of a child: the first seed, and the one after the last.
 const SEEDS: &str = "STRONGROOM_TEST_SEEDS";
@@ -35,7 +35,7 @@ pub(super) fn in_children(test: &str, usual_seed: u64, samples: impl FnOnce(Rang
         return samples(seeds);
     }
     let first = number("STRONGROOM_SEED", usual_seed);
-    let mut seeds = first..first + number("STRONGROOM_FLIPS", 500);
+    let mut seeds = first..first + number("STRONGROOM_FLIPS", thorough(60, 500));
     let (mut bad, mut ended) = (Vec::new(), 0);
     while !seeds.is_empty() {
         let mut child = start(test, &seeds);

@@ -82,6 +82,7 @@ fn make() -> Scene {
         vault.app.audit().sign().await.unwrap();
         known
     });
+    store.note_end_now().unwrap();
     let before_last = vault.disk.volatile();
     let known = block_on(async {
         let mut known = known;
@@ -120,7 +121,7 @@ async fn some_tokens(vault: &TestVault, value: &str) -> Vec<String> {
 
 async fn everything(vault: &TestVault) -> Known {
     let app = &vault.app;
-    let webhook = webhooks::webhook(vault, "one.example", EventKind::ALL).await;
+    let webhook = webhooks::webhook(vault, "one.example", &EventKind::ALL).await;
     let mut tokens = some_tokens(vault, "first").await;
     tokens.push(vault.create_id(named("a name", "named")).await);
     tokens.push(vault.create_id(deduplicating("once")).await);

@@ -1,4 +1,4 @@
-//! Clients: each turns a request into calls of the operations, and the outcome into a `Told`.
+//! Clients: each turns a request into calls of the operations, and the outcome into a `Outcome`.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 use crate::app::tests::simulation::asks::{Application, Ask, NewToken, Patch, Request};
 use crate::app::tests::simulation::lists::View;
 use crate::app::tests::simulation::model::Kind;
-use crate::app::tests::simulation::seen::{Seen, SeenIntent, Told};
+use crate::app::tests::simulation::seen::{Outcome, Seen, SeenIntent};
 use crate::app::tests::simulation::world::{Site, master_of};
 use crate::app::{
     Caller, Client, CursorStart, Deduplicate, Error, PageRange, SessionAuthorization, SessionDraft,
@@ -29,7 +29,7 @@ use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::secret::Secret;
 use crate::threeds::session::{CardSource, Device, SessionKind};
 
-pub(super) type Answering = Pin<Box<dyn Future<Output = Told>>>;
+pub(super) type Answering = Pin<Box<dyn Future<Output = Outcome>>>;
 
 /// A client with its request, and the things that it knows.
 pub(super) struct Sender {
@@ -45,11 +45,11 @@ pub(super) struct Sender {
 }
 
 pub(super) fn send(sender: Sender) -> Answering {
-    Box::pin(async move { sender.answer().await.unwrap_or_else(Told::from) })
+    Box::pin(async move { sender.answer().await.unwrap_or_else(Outcome::from) })
 }
 
 impl Sender {
-    async fn answer(&self) -> Result<Told, Error> {
+    async fn answer(&self) -> Result<Outcome, Error> {
         let (app, tenant) = (&self.app, &self.site.tenants[self.request.tenant]);
         let key = match (&self.request.ask, self.request.by) {
             (Ask::OpenSession, _) => &tenant.page,
@@ -77,25 +77,25 @@ impl Sender {
             }
             Ask::Read(id) | Ask::ReadForeign(id) | Ask::UseSession(_, id) => {
                 let shown = tokens.read(id).await?;
-                Told::Token(Seen::new(&shown), crate::app::TokenOrigin::Read)
+                Outcome::Token(Seen::new(&shown), crate::app::TokenOrigin::Read)
             }
             Ask::Patch(id, patch) => {
                 let written = tokens.update(id, &patch_of(patch), &Write::plain()).await?.outcome;
-                Told::Token(Seen::new(&written.shown), written.origin)
+                Outcome::Token(Seen::new(&written.shown), written.origin)
             }
-            Ask::Delete(id) => tokens.delete(id).await.map(|()| Told::Done)?,
+            Ask::Delete(id) => tokens.delete(id).await.map(|()| Outcome::Done)?,
             Ask::List(view, _) => self.list(&caller, view).await?,
             Ask::Number => {
                 let range = PageRange { skip: 0, take: 100 };
                 let query = LegacyTokenQuery::default();
                 let page = tokens.list_by_number(Permission::TokenRead, &query, range).await?;
-                Told::Numbered(page.tokens.iter().map(Seen::new).collect(), page.total)
+                Outcome::Numbered(page.tokens.iter().map(Seen::new).collect(), page.total)
             }
             _ => self.others(&caller).await?,
         })
     }
 
-    async fn others(&self, caller: &Arc<Caller>) -> Result<Told, Error> {
+    async fn others(&self, caller: &Arc<Caller>) -> Result<Outcome, Error> {
         let (app, intents) = (&self.app, self.app.token_intents(caller));
         Ok(match &self.request.ask {
             Ask::CreateIntent(number, code) => {
@@ -107,13 +107,13 @@ impl Sender {
                     ..TokenIntentDraft::default()
                 };
                 let made = intents.create(&draft, &Write::plain()).await?.outcome;
-                Told::Intent(SeenIntent::new(&made))
+                Outcome::Intent(SeenIntent::new(&made))
             }
-            Ask::ReadIntent(id) => Told::Intent(SeenIntent::new(&intents.read(id).await?)),
-            Ask::DeleteIntent(id) => intents.delete(id).await.map(|()| Told::Done)?,
+            Ask::ReadIntent(id) => Outcome::Intent(SeenIntent::new(&intents.read(id).await?)),
+            Ask::DeleteIntent(id) => intents.delete(id).await.map(|()| Outcome::Done)?,
             Ask::OpenSession => {
                 let made = app.access().create_session(caller).await?;
-                Told::Session {
+                Outcome::Session {
                     text: String::from(made.text.expose()),
                     nonce: made.nonce.expose().clone(),
                     expires_at: made.expires_at,
@@ -124,7 +124,7 @@ impl Sender {
                 let access = Access::new(vec![], vec![rule("/", &[Permission::TokenRead])]);
                 let asked = SessionAuthorization { nonce, access, expires_at: None };
                 app.access().authorize_session(caller, &asked, &Write::plain()).await?;
-                Told::Done
+                Outcome::Done
             }
             Ask::CreateThreeds(token) => {
                 let draft = SessionDraft {
@@ -141,18 +141,18 @@ impl Sender {
                 };
                 let write = Write::plain();
                 let made = app.threeds().create_session(caller, &draft, &client, &write).await?;
-                Told::Threeds(made.outcome.id.to_string())
+                Outcome::Threeds(made.outcome.id.to_string())
             }
             Ask::ReadThreeds(id) => {
                 let read = app.threeds().read_session(caller, id).await?;
-                Told::Threeds(read.id.to_string())
+                Outcome::Threeds(read.id.to_string())
             }
             other => panic!("{other:?} is answered elsewhere"),
         })
     }
 
     /// Work of the server itself, which has no caller.
-    async fn upkeep(&self) -> Result<Option<Told>, Error> {
+    async fn upkeep(&self) -> Result<Option<Outcome>, Error> {
         let (app, tenant) = (&self.app, &self.site.tenants[self.request.tenant]);
         let begun = match &self.request.ask {
             Ask::Sweep => app.upkeep().sweep_all().await.map(drop),
@@ -174,7 +174,7 @@ impl Sender {
             },
             _ => return Ok(None),
         };
-        begun.map(|()| Some(Told::Done))
+        begun.map(|()| Some(Outcome::Done))
     }
 
     async fn create(
@@ -182,7 +182,7 @@ impl Sender {
         caller: &Arc<Caller>,
         draft: TokenDraft,
         key: Option<&str>,
-    ) -> Result<Told, Error> {
+    ) -> Result<Outcome, Error> {
         let guard = match key {
             Some(key) => Some(self.app.idempotency().begin(caller, "POST", "/tokens", key).await?),
             None => None,
@@ -193,10 +193,10 @@ impl Sender {
         };
         let write = Write { guard: guard.as_ref(), render: &render };
         let written = self.app.tokens(caller).create(draft, &write).await?.outcome;
-        Ok(Told::Token(Seen::new(&written.shown), written.origin))
+        Ok(Outcome::Token(Seen::new(&written.shown), written.origin))
     }
 
-    async fn list(&self, caller: &Arc<Caller>, view: &View) -> Result<Told, Error> {
+    async fn list(&self, caller: &Arc<Caller>, view: &View) -> Result<Outcome, Error> {
         let filter = match (&view.colour, view.kind, &view.value) {
             (Some(colour), ..) => TokenFilter::Metadata(String::from("colour"), colour.clone()),
             (_, Some(Kind::Card), _) => TokenFilter::Type(TokenType::Card),
@@ -212,7 +212,7 @@ impl Sender {
         let query = TokenQuery { container, filter };
         let start = CursorStart { after: self.cursor.clone(), size: view.size };
         let page = self.app.tokens(caller).list(permission, &query, &start).await?;
-        Ok(Told::Page(page.tokens.iter().map(Seen::new).collect(), page.next))
+        Ok(Outcome::Page(page.tokens.iter().map(Seen::new).collect(), page.next))
     }
 }
 

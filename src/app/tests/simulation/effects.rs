@@ -10,29 +10,29 @@ use crate::app::tests::simulation::model::{
     Intent, Kind, Life, Model, Session, THREEDS_RETENTION, Tenant, Token, Window,
 };
 use crate::app::tests::simulation::search::Sent;
-use crate::app::tests::simulation::seen::{Refusal, Seen, Told};
+use crate::app::tests::simulation::seen::{Outcome, Refusal, Seen};
 use crate::app::{DiskState, TokenOrigin};
 
 impl Sent {
     /// Applies a request that was answered. False if the model does not allow the answer.
-    pub(super) fn apply_told(&self, model: &mut Model, told: &Told, window: Window) -> bool {
+    pub(super) fn apply_told(&self, model: &mut Model, told: &Outcome, window: Window) -> bool {
         match told {
             // The writer's queue, or too many changes of one record at once.
-            Told::Refused(Refusal::Busy) => return true,
-            Told::Refused(Refusal::ReadOnly) => return self.disk != DiskState::Writable,
-            Told::Refused(Refusal::InFlight) => return self.shares_key,
+            Outcome::Refused(Refusal::Busy) => return true,
+            Outcome::Refused(Refusal::ReadOnly) => return self.disk != DiskState::Writable,
+            Outcome::Refused(Refusal::InFlight) => return self.shares_key,
             _ => (),
         }
         if self.request.ask.is_upkeep() {
             if matches!(self.request.ask, Ask::Sweep) && self.disk != DiskState::Full {
                 model.tenants.iter_mut().for_each(|tenant| tenant.sweep(window.from));
             }
-            return matches!(told, Told::Done | Told::Refused(Refusal::Conflict));
+            return matches!(told, Outcome::Done | Outcome::Refused(Refusal::Conflict));
         }
         let tenant = &mut model.tenants[self.request.tenant];
         match &self.request.ask {
             // Like a token that does not exist.
-            Ask::ReadForeign(_) => matches!(told, Told::Refused(Refusal::NotFound)),
+            Ask::ReadForeign(_) => matches!(told, Outcome::Refused(Refusal::NotFound)),
             Ask::Create(new) => self.create(tenant, new, told, window),
             Ask::Convert(intent, key) => self.convert(tenant, intent, key.as_deref(), told, window),
             Ask::List(..) | Ask::Number => self.list(tenant, told, window),
@@ -41,11 +41,11 @@ impl Sent {
         }
     }
 
-    fn create(&self, tenant: &mut Tenant, new: &NewToken, told: &Told, window: Window) -> bool {
+    fn create(&self, tenant: &mut Tenant, new: &NewToken, told: &Outcome, window: Window) -> bool {
         let answered = new.key.as_ref().map(|key| tenant.answer_life(key, window));
         let is_first = answered.is_none_or(Life::may_be_over);
         match told {
-            Told::Token(seen, origin) => {
+            Outcome::Token(seen, origin) => {
                 let token = Token::new(new, seen.created_at);
                 let right = match origin {
                     TokenOrigin::New => tenant.takes_new(new, &token, seen, window),
@@ -64,13 +64,13 @@ impl Sent {
                 }
                 true
             }
-            Told::Replayed(id) => {
+            Outcome::Replayed(id) => {
                 new.key.as_ref().is_some_and(|key| tenant.replay(key, id, window))
             }
-            Told::Refused(Refusal::Conflict) => {
+            Outcome::Refused(Refusal::Conflict) => {
                 is_first && new.name.as_ref().is_some_and(|it| tenant.life(it, window).may_live())
             }
-            Told::Refused(Refusal::Invalid) => {
+            Outcome::Refused(Refusal::Invalid) => {
                 // A repeated request may come too late for its own expiry.
                 let is_late = new.expires_at.is_some_and(|at| at <= window.to);
                 is_first && (is_late || tenant.may_be_full(window))
@@ -84,12 +84,12 @@ impl Sent {
         tenant: &mut Tenant,
         intent: &str,
         key: Option<&str>,
-        told: &Told,
+        told: &Outcome,
         window: Window,
     ) -> bool {
         let is_first = key.is_none_or(|key| tenant.answer_life(key, window).may_be_over());
         match told {
-            Told::Token(seen, TokenOrigin::New) => {
+            Outcome::Token(seen, TokenOrigin::New) => {
                 let life = tenant.intent_life(intent, window);
                 let Some(found) = tenant.intents.remove(intent).filter(|_| life.may_live()) else {
                     return false;
@@ -102,15 +102,15 @@ impl Sent {
                 }
                 is_first && is_right && is_new && self.disk == DiskState::Writable
             }
-            Told::Replayed(id) => key.is_some_and(|key| tenant.replay(key, id, window)),
-            Told::Refused(Refusal::Invalid) => {
+            Outcome::Replayed(id) => key.is_some_and(|key| tenant.replay(key, id, window)),
+            Outcome::Refused(Refusal::Invalid) => {
                 is_first && tenant.intent_life(intent, window).may_be_over()
             }
             _ => false,
         }
     }
 
-    fn token(&self, tenant: &mut Tenant, told: &Told, window: Window) -> bool {
+    fn token(&self, tenant: &mut Tenant, told: &Outcome, window: Window) -> bool {
         let (Ask::Read(id) | Ask::Patch(id, _) | Ask::Delete(id)) = &self.request.ask else {
             return false;
         };
@@ -119,19 +119,19 @@ impl Sent {
         let is_hidden = self.request.by == Application::Part
             && known.as_ref().is_none_or(|it| View::all(Application::Part).place(it).is_none());
         match (&self.request.ask, told) {
-            (_, Told::Refused(Refusal::NotFound)) => life.may_be_over(),
-            (Ask::Read(_), Told::Refused(Refusal::Forbidden)) => is_hidden,
-            (Ask::Read(_), Told::Token(seen, _)) => {
+            (_, Outcome::Refused(Refusal::NotFound)) => life.may_be_over(),
+            (Ask::Read(_), Outcome::Refused(Refusal::Forbidden)) => is_hidden,
+            (Ask::Read(_), Outcome::Token(seen, _)) => {
                 life.may_live() && !is_hidden && known.is_some_and(|it| it.is(seen, window))
             }
-            (Ask::Patch(_, patch), Told::Token(seen, TokenOrigin::New)) => {
+            (Ask::Patch(_, patch), Outcome::Token(seen, TokenOrigin::New)) => {
                 let Some(known) = known.filter(|_| life.may_live()) else { return false };
                 let patched = known.patched(patch, window.from);
                 let is_right = patched.is(seen, window) && self.disk == DiskState::Writable;
                 tenant.tokens.insert(id.clone(), Rc::new(patched));
                 is_right
             }
-            (Ask::Delete(_), Told::Done) => {
+            (Ask::Delete(_), Outcome::Done) => {
                 tenant.remove(id);
                 life.may_live()
             }
@@ -139,19 +139,19 @@ impl Sent {
         }
     }
 
-    fn list(&self, tenant: &Tenant, told: &Told, window: Window) -> bool {
+    fn list(&self, tenant: &Tenant, told: &Outcome, window: Window) -> bool {
         match (&self.request.ask, told) {
-            (Ask::List(view, _), Told::Page(seen, next)) => {
+            (Ask::List(view, _), Outcome::Page(seen, next)) => {
                 view.gives(tenant, seen, next.is_some(), self.progress.as_ref(), window)
             }
-            (Ask::Number, Told::Numbered(seen, total)) => {
+            (Ask::Number, Outcome::Numbered(seen, total)) => {
                 View::gives_numbered(tenant, seen, *total, window)
             }
             _ => false,
         }
     }
 
-    fn others(&self, tenant: &mut Tenant, told: &Told, window: Window) -> bool {
+    fn others(&self, tenant: &mut Tenant, told: &Outcome, window: Window) -> bool {
         match &self.request.ask {
             Ask::CreateIntent(..) | Ask::ReadIntent(_) | Ask::DeleteIntent(_) => {
                 self.intent(tenant, told, window)
@@ -163,9 +163,9 @@ impl Sent {
         }
     }
 
-    fn intent(&self, tenant: &mut Tenant, told: &Told, window: Window) -> bool {
+    fn intent(&self, tenant: &mut Tenant, told: &Outcome, window: Window) -> bool {
         match (&self.request.ask, told) {
-            (Ask::CreateIntent(number, code), Told::Intent(seen)) => {
+            (Ask::CreateIntent(number, code), Outcome::Intent(seen)) => {
                 let intent = Intent::new(card(number), code, seen.created_at);
                 let is_right = intent.is(seen, window)
                     && window.contains(seen.created_at)
@@ -173,25 +173,27 @@ impl Sent {
                     && self.disk == DiskState::Writable;
                 is_right && tenant.intents.insert(seen.id.clone(), Rc::new(intent)).is_none()
             }
-            (Ask::CreateIntent(..), Told::Refused(Refusal::Invalid)) => tenant.may_be_full(window),
-            (Ask::ReadIntent(id), Told::Intent(seen)) => {
+            (Ask::CreateIntent(..), Outcome::Refused(Refusal::Invalid)) => {
+                tenant.may_be_full(window)
+            }
+            (Ask::ReadIntent(id), Outcome::Intent(seen)) => {
                 tenant.intent_life(id, window).may_live()
                     && tenant.intents.get(id).is_some_and(|it| it.is(seen, window))
             }
-            (Ask::DeleteIntent(id), Told::Done) => {
+            (Ask::DeleteIntent(id), Outcome::Done) => {
                 let life = tenant.intent_life(id, window);
                 life.may_live() && tenant.intents.remove(id).is_some()
             }
-            (Ask::ReadIntent(id) | Ask::DeleteIntent(id), Told::Refused(Refusal::NotFound)) => {
+            (Ask::ReadIntent(id) | Ask::DeleteIntent(id), Outcome::Refused(Refusal::NotFound)) => {
                 tenant.intent_life(id, window).may_be_over()
             }
             _ => false,
         }
     }
 
-    fn session(&self, tenant: &mut Tenant, told: &Told, window: Window) -> bool {
+    fn session(&self, tenant: &mut Tenant, told: &Outcome, window: Window) -> bool {
         match (&self.request.ask, told) {
-            (Ask::OpenSession, Told::Session { text, nonce, expires_at }) => {
+            (Ask::OpenSession, Outcome::Session { text, nonce, expires_at }) => {
                 let (text, nonce, expires_at) = (text.clone(), nonce.clone(), *expires_at);
                 tenant.sessions.push(Session {
                     text,
@@ -205,30 +207,30 @@ impl Sent {
                 let session = &mut tenant.sessions[*at];
                 let life = window.life(Some(session.expires_at));
                 match told {
-                    Told::Done | Told::Refused(Refusal::Conflict) => {
-                        let was_open = matches!(told, Told::Done);
+                    Outcome::Done | Outcome::Refused(Refusal::Conflict) => {
+                        let was_open = matches!(told, Outcome::Done);
                         let before = session.is_authorized.replace(true);
                         before != Some(was_open) && life.may_live()
                     }
-                    Told::Refused(Refusal::NotFound) => life.may_be_over(),
+                    Outcome::Refused(Refusal::NotFound) => life.may_be_over(),
                     _ => false,
                 }
             }
             (Ask::UseSession(at, id), told) => {
                 let session = &mut tenant.sessions[*at];
                 let life = window.life(Some(session.expires_at));
-                let is_known = !matches!(told, Told::Refused(Refusal::Unauthenticated));
+                let is_known = !matches!(told, Outcome::Refused(Refusal::Unauthenticated));
                 let before = session.is_authorized;
                 if life == Life::Live {
                     session.is_authorized = Some(is_known);
                 }
                 match told {
-                    Told::Refused(Refusal::Unauthenticated) => {
+                    Outcome::Refused(Refusal::Unauthenticated) => {
                         before != Some(true) || life.may_be_over()
                     }
                     _ if before == Some(false) || !life.may_live() => false,
-                    Told::Refused(Refusal::NotFound) => tenant.life(id, window).may_be_over(),
-                    Told::Token(seen, _) => {
+                    Outcome::Refused(Refusal::NotFound) => tenant.life(id, window).may_be_over(),
+                    Outcome::Token(seen, _) => {
                         tenant.life(id, window).may_live() && tenant.tokens[id].is(seen, window)
                     }
                     _ => false,
@@ -238,25 +240,25 @@ impl Sent {
         }
     }
 
-    fn threeds(&self, tenant: &mut Tenant, told: &Told, window: Window) -> bool {
+    fn threeds(&self, tenant: &mut Tenant, told: &Outcome, window: Window) -> bool {
         let has_card = |token: &String| {
             let is_card = tenant.tokens.get(token).is_some_and(|it| it.kind == Kind::Card);
             (is_card, tenant.life(token, window))
         };
         match (&self.request.ask, told) {
-            (Ask::CreateThreeds(token), Told::Threeds(id)) => {
+            (Ask::CreateThreeds(token), Outcome::Threeds(id)) => {
                 let (is_card, life) = has_card(token);
                 tenant.threeds.insert(id.clone(), window.from.plus(THREEDS_RETENTION));
                 is_card && life.may_live() && self.disk == DiskState::Writable
             }
-            (Ask::CreateThreeds(token), Told::Refused(Refusal::Invalid | Refusal::NotFound)) => {
+            (Ask::CreateThreeds(token), Outcome::Refused(Refusal::Invalid | Refusal::NotFound)) => {
                 let (is_card, life) = has_card(token);
                 !is_card || life.may_be_over()
             }
-            (Ask::ReadThreeds(id), Told::Threeds(seen)) => {
+            (Ask::ReadThreeds(id), Outcome::Threeds(seen)) => {
                 seen == id && tenant.threeds.contains_key(id)
             }
-            (Ask::ReadThreeds(id), Told::Refused(Refusal::NotFound)) => {
+            (Ask::ReadThreeds(id), Outcome::Refused(Refusal::NotFound)) => {
                 let kept = tenant.threeds.get(id);
                 kept.is_none_or(|until| window.life(Some(*until)).may_be_over())
             }

@@ -1,11 +1,13 @@
 //! Looks at the whole vault and compares it with the model.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::ManuallyDrop;
 
+use crate::app::audit::opened::Opened;
 use crate::app::tests::simulation::asks::Ask;
 use crate::app::tests::simulation::model::{Life, Model, Window};
 use crate::app::tests::simulation::search::Sent;
-use crate::app::tests::simulation::seen::{Seen, SeenIntent, Told};
+use crate::app::tests::simulation::seen::{Outcome, Seen, SeenIntent};
 use crate::app::tests::simulation::world::World;
 use crate::app::tokens::evaluations::Work;
 use crate::app::{ExportQuery, Receipt, TokenOrigin, TrustAnchors};
@@ -100,7 +102,10 @@ impl World {
             let ids: Vec<_> = ids.collect();
             let tokens = app.tokens(&caller);
             let (permission, budget) = (Permission::TokenRead, Work::Page.budget());
-            let shown = tokens.show_listed(&snapshot, permission, &ids, now, &budget).unwrap();
+            // An observation of the test is no act.
+            let opened = ManuallyDrop::new(Opened::by(&app, &caller));
+            let shown = tokens.show_listed(&snapshot, permission, &ids, now, &budget, &opened);
+            let shown = shown.unwrap();
             let shown: Vec<_> = shown.tokens.iter().map(Seen::new).collect();
             let intents = app.token_intents(&caller);
             let range = tables::token_intents_of(tenant.id);
@@ -127,12 +132,15 @@ impl World {
     pub(super) fn note_acts(&mut self, sent: &[Sent]) {
         for sent in sent {
             let act = match (&sent.request.ask, &sent.told) {
-                (Ask::Create(_) | Ask::Convert(..), Some(Told::Token(seen, TokenOrigin::New))) => {
+                (
+                    Ask::Create(_) | Ask::Convert(..),
+                    Some(Outcome::Token(seen, TokenOrigin::New)),
+                ) => {
                     self.ledger.births.insert((seen.id.clone(), seen.created_at));
                     continue;
                 }
-                (Ask::Patch(id, _), Some(Told::Token(..))) => (Act::Update, id.clone()),
-                (Ask::Delete(id), Some(Told::Done)) => (Act::Delete, id.clone()),
+                (Ask::Patch(id, _), Some(Outcome::Token(..))) => (Act::Update, id.clone()),
+                (Ask::Delete(id), Some(Outcome::Done)) => (Act::Delete, id.clone()),
                 _ => continue,
             };
             *self.ledger.acts.entry(act).or_default() += 1;

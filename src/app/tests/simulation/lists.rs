@@ -21,12 +21,12 @@ pub(super) struct View {
 }
 
 /// A place in a list: the container, then newest first.
-pub(super) type Place = (String, Reverse<Timestamp>);
+pub(super) type ListPosition = (String, Reverse<Timestamp>);
 
 /// The part of a list that was read before.
 #[derive(Debug, Clone)]
 pub(super) struct Progress {
-    pub(super) last: Place,
+    pub(super) last: ListPosition,
     /// The begin of the round in which the last page was read.
     pub(super) at: Timestamp,
 }
@@ -45,7 +45,7 @@ impl View {
     }
 
     /// The place of a token in this list, if the list has it.
-    pub(super) fn place(&self, token: &Token) -> Option<Place> {
+    pub(super) fn place(&self, token: &Token) -> Option<ListPosition> {
         let path = token.containers.iter().find(|path| path.starts_with(self.inside()))?;
         let is_listed = self.colour.as_ref().is_none_or(|it| *it == token.colour)
             && self.kind.is_none_or(|it| it == token.kind)
@@ -53,7 +53,7 @@ impl View {
         is_listed.then(|| (path.clone(), Reverse(token.created_at)))
     }
 
-    fn of<'t>(&self, tenant: &'t Tenant) -> Vec<(Place, &'t String, &'t Rc<Token>)> {
+    fn of<'t>(&self, tenant: &'t Tenant) -> Vec<(ListPosition, &'t String, &'t Rc<Token>)> {
         let placed = tenant
             .tokens
             .iter()

@@ -36,6 +36,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::app::tests::simulation::trace::{Counts, Trace};
 use crate::app::tests::simulation::world::World;
+use crate::waiting::thorough;
 
 const SEEDS: Range<u64> = 0..20;
 const STEPS: usize = 1_500;
@@ -71,8 +72,8 @@ fn setting(name: &str) -> Option<String> {
 }
 
 /// `17` or `0..1000`; without the variable, the seeds of every test run.
-fn seeds() -> Range<u64> {
-    let Some(text) = setting("STRONGROOM_SIM_SEEDS") else { return SEEDS };
+pub(super) fn seeds_or(usual: Range<u64>) -> Range<u64> {
+    let Some(text) = setting("STRONGROOM_SIM_SEEDS") else { return usual };
     let (from, to) = text.split_once("..").unwrap_or((&text, ""));
     let from = from.parse().unwrap();
     from..to.parse().unwrap_or(from + 1)
@@ -81,7 +82,7 @@ fn seeds() -> Range<u64> {
 #[test]
 fn every_promise_holds_through_crashes_and_faults() {
     let steps = setting("STRONGROOM_SIM_STEPS").map_or(STEPS, |text| text.parse().unwrap());
-    let (seeds, mut all) = (seeds(), Counts::default());
+    let (seeds, mut all) = (seeds_or(thorough(0..5, SEEDS)), Counts::default());
     for seed in seeds.clone() {
         all.add(&run(seed, steps).0);
     }

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::app::tests::simulation::asks::{Application, Ask, Request};
-use crate::app::tests::simulation::lists::{Place, Progress, View};
+use crate::app::tests::simulation::lists::{ListPosition, Progress, View};
 use crate::app::tests::simulation::search::Sent;
-use crate::app::tests::simulation::seen::{Seen, Told};
+use crate::app::tests::simulation::seen::{Outcome, Seen};
 use crate::app::tests::simulation::world::World;
 use crate::domain::time::Timestamp;
 
@@ -30,7 +30,7 @@ impl Reader {
         Request { tenant: self.tenant, by: self.view.by, ask }
     }
 
-    fn place(&self, seen: &Seen) -> Place {
+    fn place(&self, seen: &Seen) -> ListPosition {
         let inside = match (&self.view.container, self.view.by) {
             (Some(container), _) => container.as_str(),
             (None, Application::Whole) => "/",
@@ -65,7 +65,7 @@ impl World {
     /// A reader takes the page that it was given. No token comes twice, unless it was moved.
     pub(super) fn turn_pages(&mut self, sent: &[Sent], begun_at: Timestamp) {
         for sent in sent {
-            let (Ask::List(_, Some(number)), Some(Told::Page(page, next))) =
+            let (Ask::List(_, Some(number)), Some(Outcome::Page(page, next))) =
                 (&sent.request.ask, &sent.told)
             else {
                 continue;

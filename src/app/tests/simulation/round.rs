@@ -11,7 +11,7 @@ use crate::app::tests::simulation::clients::{Answering, Sender, send};
 use crate::app::tests::simulation::faults::End;
 use crate::app::tests::simulation::model::{Model, Window};
 use crate::app::tests::simulation::search::{Sent, explain};
-use crate::app::tests::simulation::seen::{Refusal, Told};
+use crate::app::tests::simulation::seen::{Outcome, Refusal};
 use crate::app::tests::simulation::world::{Flag, World, master_of};
 use crate::app::{DiskState, prove};
 use crate::domain::time::Timestamp;
@@ -48,8 +48,8 @@ impl World {
         let of_master = sent.iter().find(is_of_master).map(|it| it.told.clone());
         let mut may_have_new_master = false;
         match of_master {
-            Some(Some(Told::Done)) => self.master += 1,
-            Some(None | Some(Told::Stopped)) => may_have_new_master = true,
+            Some(Some(Outcome::Done)) => self.master += 1,
+            Some(None | Some(Outcome::Stopped)) => may_have_new_master = true,
             Some(Some(_)) | None => (),
         }
         if let Some(end) = end {
@@ -273,7 +273,7 @@ impl World {
 
     fn check_round(&mut self, sent: &[Sent], begun_at: Timestamp, has_crashed: bool) {
         self.trace.lock().unwrap().counts.rounds += 1;
-        let is_stopped = sent.iter().any(|it| matches!(it.told, Some(Told::Stopped)));
+        let is_stopped = sent.iter().any(|it| matches!(it.told, Some(Outcome::Stopped)));
         assert!(has_crashed || !is_stopped, "a client was told that a working vault has stopped");
         let observed = self.observe();
         let after = explain(&self.model, sent, &observed).unwrap_or_else(|why| {
@@ -284,7 +284,7 @@ impl World {
         self.turn_pages(sent, begun_at);
         self.note_acts(sent);
         let others = sent;
-        for sent in sent.iter().filter(|it| matches!(it.told, Some(Told::Done))) {
+        for sent in sent.iter().filter(|it| matches!(it.told, Some(Outcome::Done))) {
             match sent.request.ask {
                 Ask::Sweep if sent.disk != DiskState::Full => {
                     self.check_codes_are_gone(sent.begun_at);
@@ -330,24 +330,24 @@ impl World {
     }
 }
 
-fn outcome(told: &Told) -> &'static str {
+fn outcome(told: &Outcome) -> &'static str {
     match told {
-        Told::Token(_, crate::app::TokenOrigin::New) => "token written",
-        Told::Token(..) => "token shown",
-        Told::Replayed(_) => "answer replayed",
-        Told::Page(..) | Told::Numbered(..) => "page",
-        Told::Intent(_) => "intent",
-        Told::Session { .. } => "session",
-        Told::Threeds(_) => "3DS session",
-        Told::Done => "done",
-        Told::Refused(Refusal::Busy) => "busy",
-        Told::Refused(Refusal::Conflict) => "conflict",
-        Told::Refused(Refusal::Forbidden) => "forbidden",
-        Told::Refused(Refusal::InFlight) => "in flight",
-        Told::Refused(Refusal::Invalid) => "invalid",
-        Told::Refused(Refusal::NotFound) => "not found",
-        Told::Refused(Refusal::ReadOnly) => "read-only",
-        Told::Refused(Refusal::Unauthenticated) => "unauthenticated",
-        Told::Stopped => "stopped",
+        Outcome::Token(_, crate::app::TokenOrigin::New) => "token written",
+        Outcome::Token(..) => "token shown",
+        Outcome::Replayed(_) => "answer replayed",
+        Outcome::Page(..) | Outcome::Numbered(..) => "page",
+        Outcome::Intent(_) => "intent",
+        Outcome::Session { .. } => "session",
+        Outcome::Threeds(_) => "3DS session",
+        Outcome::Done => "done",
+        Outcome::Refused(Refusal::Busy) => "busy",
+        Outcome::Refused(Refusal::Conflict) => "conflict",
+        Outcome::Refused(Refusal::Forbidden) => "forbidden",
+        Outcome::Refused(Refusal::InFlight) => "in flight",
+        Outcome::Refused(Refusal::Invalid) => "invalid",
+        Outcome::Refused(Refusal::NotFound) => "not found",
+        Outcome::Refused(Refusal::ReadOnly) => "read-only",
+        Outcome::Refused(Refusal::Unauthenticated) => "unauthenticated",
+        Outcome::Stopped => "stopped",
     }
 }

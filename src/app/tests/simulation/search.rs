@@ -8,7 +8,7 @@ use crate::app::tests::simulation::asks::{Ask, Request};
 use crate::app::tests::simulation::invariants::Observed;
 use crate::app::tests::simulation::lists::Progress;
 use crate::app::tests::simulation::model::{Answer, Model, Token, Window};
-use crate::app::tests::simulation::seen::Told;
+use crate::app::tests::simulation::seen::Outcome;
 use crate::domain::time::Timestamp;
 
 /// More states than an order that exists has ever needed.
@@ -23,7 +23,7 @@ pub(super) struct Sent {
     pub(super) begun_at: Timestamp,
     /// The step and the time of its answer; `None` for a request that was not answered.
     pub(super) ended: Option<(usize, Timestamp)>,
-    pub(super) told: Option<Told>,
+    pub(super) told: Option<Outcome>,
     /// Another request of the round has the same idempotency key.
     pub(super) shares_key: bool,
     pub(super) progress: Option<Progress>,
@@ -74,7 +74,7 @@ impl Sent {
     fn states(&self, model: &Model, observed: &Observed) -> Vec<Model> {
         let window = self.window(observed.now);
         match &self.told {
-            Some(Told::Stopped) | None => self.apply_silent(model, observed, window),
+            Some(Outcome::Stopped) | None => self.apply_silent(model, observed, window),
             Some(told) => {
                 let mut next = model.clone();
                 let is_allowed = self.apply_told(&mut next, told, window);
@@ -91,7 +91,7 @@ pub(super) fn explain(model: &Model, sent: &[Sent], observed: &Observed) -> Resu
     let mut search = Search { sent, observed, states: 0, reasons: BTreeSet::new() };
     let found = search.go_on(model, &order);
     let mut after = found.ok_or_else(|| search.why_not(model, &order))?;
-    for it in sent.iter().filter(|it| matches!(it.told, Some(Told::Stopped) | None)) {
+    for it in sent.iter().filter(|it| matches!(it.told, Some(Outcome::Stopped) | None)) {
         it.note_possible_answer(model, &mut after, it.window(observed.now));
     }
     Ok(after)

@@ -32,7 +32,7 @@ pub(super) struct SeenIntent {
 
 /// The outcome of a request.
 #[derive(Clone)]
-pub(super) enum Told {
+pub(super) enum Outcome {
     Token(Seen, TokenOrigin),
     Replayed(String),
     Page(Vec<Seen>, Option<Vec<u8>>),
@@ -103,7 +103,7 @@ impl fmt::Debug for Seen {
     }
 }
 
-impl fmt::Debug for Told {
+impl fmt::Debug for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ids = |page: &[Seen]| page.iter().map(|it| it.id.clone()).collect::<Vec<_>>();
         match self {
@@ -121,7 +121,7 @@ impl fmt::Debug for Told {
     }
 }
 
-impl From<Error> for Told {
+impl From<Error> for Outcome {
     fn from(error: Error) -> Self {
         Self::Refused(match error {
             Error::Busy => Refusal::Busy,

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use tokio::runtime::Runtime;
 
-use crate::app::keys::open::{first_change, start};
+use crate::app::open::{first_change, start};
 use crate::app::tests::everything;
 use crate::app::tests::floor::{FLOOR, Free};
 use crate::app::tests::simulation::asks::Request;

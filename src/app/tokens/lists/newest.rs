@@ -13,10 +13,10 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use uuid::Uuid;
 
+use crate::app::damage::Damage;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::lists::entry::ListEntry;
 use crate::app::tokens::rows::Filter;
-use crate::app::upkeep::damage::Damage;
 use crate::bounds::LIST_CHUNK_MAX;
 use crate::crypto::TenantKeys;
 use crate::domain::container::Container;

@@ -6,7 +6,7 @@
 
 use uuid::Uuid;
 
-use crate::app::access::caller::Caller;
+use crate::app::caller::Caller;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::lists::entry::ListEntry;
 use crate::app::tokens::rows::{self, Filter};

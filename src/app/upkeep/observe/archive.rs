@@ -1,7 +1,8 @@
 //! Metrics and checks of the archive. A vault without an archive has no samples and no check.
 
-use crate::app::upkeep::Upkeep;
-use crate::app::upkeep::archive::{ArchiveCondition, ArchiveState};
+use crate::app::Upkeep;
+use crate::app::upkeep::archive::ArchiveCondition;
+use crate::app::upkeep::archive_state::ArchiveState;
 use crate::metrics::{Checks, Page, StatusValue};
 
 impl Upkeep<'_> {
@@ -32,6 +33,11 @@ impl Upkeep<'_> {
             "1 if the last try to archive failed, else 0.",
             failing,
         );
+        page.known_gauge(
+            "strongroom_archive_departed",
+            "1 if the archive is no longer that of this vault until a new timeline begins, else 0.",
+            observed.map(|observed| u64::from(observed.state.is_departed())),
+        );
         let needs_backup = observed.and_then(|_| self.archive().needs_backup().ok());
         page.known_gauge(
             "strongroom_archive_gap",
@@ -39,18 +45,21 @@ impl Upkeep<'_> {
             needs_backup.map(u64::from),
         );
         page.line("archive", "needs_backup", needs_backup.map(StatusValue::Flag));
-        let Some(observed) = observed else { return };
-        page.line("archive", "state", StatusValue::Name(observed.state.name()));
+        let Some(observed) = observed else {
+            let ended = self.vault.archive.is_superseded().then_some(ArchiveState::Ended);
+            page.line("archive", "state", ended.map(|state| StatusValue::Name(state.as_str())));
+            return;
+        };
+        page.line("archive", "state", StatusValue::Name(observed.state.as_str()));
         page.line("archive", "archived_up_to", observed.archived.map(StatusValue::Count));
         page.line("archive", "archived_at", observed.archived_at.map(StatusValue::Time));
         page.line("archive", "last_piece_bytes", observed.piece_bytes.map(StatusValue::Count));
     }
 
-    /// A warning only: a vault that does not archive still answers requests. Once a standby was
-    /// promoted, this vault's new writes are lost, so it is no longer ready for them.
+    /// A warning only: a vault that does not archive still answers requests. Once another vault was
+    /// promoted, this one refuses changes, so that it is no longer ready for them.
     pub(super) fn check_archive(self, checks: &mut Checks) {
-        let observed = self.vault.archive.read();
-        let is_ended = observed.is_some_and(|observed| observed.state == ArchiveState::Ended);
+        let is_ended = self.vault.archive.is_superseded();
         match self.archive().condition() {
             ArchiveCondition::Off => (),
             ArchiveCondition::Right => checks.warn("archive", None),

@@ -1,6 +1,6 @@
 //! Metrics of damaged rows and of the scrub's progress.
 
-use crate::app::upkeep::Upkeep;
+use crate::app::Upkeep;
 use crate::metrics::{Checks, Page, StatusValue};
 
 impl Upkeep<'_> {

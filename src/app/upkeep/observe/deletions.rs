@@ -1,6 +1,6 @@
 //! Deletions of tenants under way, for `status`.
 
-use crate::app::upkeep::Upkeep;
+use crate::app::Upkeep;
 use crate::bounds::TENANTS_MAX;
 use crate::metrics::Page;
 use crate::store::tables::meta;

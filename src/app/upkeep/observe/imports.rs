@@ -1,7 +1,7 @@
 //! The progress of imports, for `status`. It is in the data file, so that an import that was
 //! interrupted shows until it goes on.
 
-use crate::app::upkeep::Upkeep;
+use crate::app::Upkeep;
 use crate::bounds::{IMPORTS_MAX, TENANTS_MAX};
 use crate::metrics::{Page, StatusValue};
 use crate::store::record::decode_import;

@@ -6,12 +6,10 @@ mod deletions;
 mod imports;
 mod safety;
 
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use crate::app::error::Error;
-use crate::app::upkeep::Upkeep;
-use crate::app::vault::Vault;
+use crate::app::{Upkeep, Vault};
 use crate::bounds::{SESSIONS_COUNTED_FOR, SWEEP_LAG_MAX, TENANTS_MAX};
 use crate::metrics::{Checks, Observe, Page};
 use crate::store::tables::{self, CountKind};
@@ -47,7 +45,7 @@ impl Upkeep<'_> {
 
     /// Sessions have no number in the file, so they are counted, at most once in a while.
     fn count_sessions(self, snapshot: &Snapshot) -> Result<u64, Error> {
-        let mut counted = self.vault.threeds.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = self.vault.threeds.counted.lock();
         let now = self.vault.now();
         if let Some((at, count)) = *counted
             && now.since(at) < SESSIONS_COUNTED_FOR

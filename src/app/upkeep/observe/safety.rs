@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::app::Upkeep;
 use crate::app::audit::watch::AuditFinding;
-use crate::app::keys::rotation::ListedKey;
-use crate::app::upkeep::Upkeep;
+use crate::app::rotation::ListedKey;
 use crate::bounds::AUDIT_SIGN_LAG_MAX;
 use crate::crypto::KeyPurpose;
 use crate::metrics::{Checks, FamilyKind, Label, Page, StatusValue};
@@ -65,7 +65,7 @@ impl Upkeep<'_> {
         .status("keys", "rotation_tokens_left");
         if let (Some(rotation), Some(progress)) = (rotation, progress) {
             let looked_at = self.vault.rotations.looked_at.load(Ordering::Relaxed);
-            page.line("keys", "rotation_phase", StatusValue::Name(rotation.phase.name()));
+            page.line("keys", "rotation_phase", StatusValue::Name(rotation.phase.as_str()));
             page.line("keys", "rotation_records_done", StatusValue::Count(looked_at));
             page.line("keys", "rotation_percent", StatusValue::Count(progress.percent));
         }

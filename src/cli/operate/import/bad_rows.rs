@@ -11,12 +11,9 @@ use serde_json::{Value, json};
 
 use super::pages::Page;
 use crate::bounds::IMPORT_IDS_MAX;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::{cannot, not_understood};
-use crate::cli::support::output::{complain, on_one_line, say};
+use crate::cli::support::{Exit, Failure, cannot, complain, not_understood, on_one_line, say};
 use crate::secret::Secret;
 
-/// A mistake of a row.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mistake {
     pub(super) line: u64,
@@ -24,7 +21,6 @@ pub(super) struct Mistake {
     reason: String,
 }
 
-/// The place that mistakes are listed in.
 #[derive(Debug)]
 pub(super) enum Listing<'a> {
     /// A dry run: all of them to standard output.
@@ -187,7 +183,6 @@ impl SeenIds {
     }
 }
 
-/// The id of a row that is a token.
 fn id_of(body: &str) -> Option<String> {
     let row = Secret::new(serde_json::from_str::<Value>(body).ok()?);
     let text = |name: &str| row.expose().get(name).and_then(Value::as_str);

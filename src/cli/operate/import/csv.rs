@@ -21,10 +21,8 @@ pub(super) struct CsvReader<R> {
     has_begun: bool,
 }
 
-/// The place in a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// At the start of a field.
     Start,
     Plain,
     Quoted,
@@ -42,12 +40,10 @@ const OPEN_QUOTE: &str = "A quoted field does not end.";
 const TOO_LONG: &str = "The row is too long, or a quoted field does not end.";
 const TOO_MANY: &str = "The row has too many fields.";
 
-/// The record under construction.
 #[derive(Default)]
 struct Builder {
     fields: Vec<Vec<u8>>,
     field: Vec<u8>,
-    /// The field is a quoted one.
     is_quoted: bool,
     bytes: usize,
     bad: Option<&'static str>,
@@ -122,7 +118,6 @@ impl<R: BufRead> CsvReader<R> {
 }
 
 impl Builder {
-    /// Takes a byte and returns the state behind it.
     fn take(&mut self, byte: u8, state: State, delimiter: u8) -> State {
         self.bytes = self.bytes.saturating_add(1);
         if self.bytes > IMPORT_ROW_BYTES_MAX {

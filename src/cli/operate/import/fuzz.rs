@@ -5,7 +5,7 @@ use argh::FromArgs as _;
 use super::csv::{CsvReader, Record};
 use super::shape::Shape;
 use crate::bounds::{IMPORT_COLUMNS_MAX, IMPORT_ROW_BYTES_MAX};
-use crate::cli::commands::ImportCommand;
+use crate::cli::operate::import::ImportCommand;
 use crate::fuzz::check_sentence;
 
 /// The first byte chooses the delimiter of CSV, or JSON lines.

@@ -15,22 +15,56 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::cli::commands::ImportCommand;
-use crate::cli::commands::vault::VaultCommand as _;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::not_understood;
-use crate::cli::support::output::say;
-use crate::cli::support::progress::{Label, ProgressBar, Unit};
-use crate::cli::support::runner::CommandRunner;
+use crate::cli::command::{OnVault as _, command};
+use crate::cli::support::{
+    CommandRunner, Exit, Failure, Label, ProgressBar, Unit, not_understood, say,
+};
 use crate::metrics::Progress;
 use crate::operator::{Command, ImportRows};
+use std::path::PathBuf;
 
 use bad_rows::{Listing, SeenIds, mistakes};
 use pages::{Page, Pages, name};
 use shape::Shape;
 use source::{Source, is_stream, length, warn_if_readable};
 
-pub(in crate::cli) fn import(command: &ImportCommand) -> Result<(), Failure> {
+command! {
+    /// Import tokens from a file, with or without a running server. All rows are checked before the
+    /// first is written. The same command run again after an interruption goes on where it stopped.
+    "import" ImportCommand on vault {
+        /// the tenant
+        tenant: String = option,
+        /// csv, or jsonl: lines with bodies of POST /tokens, such as an export has
+        format: String = option,
+        /// put a column, or a member of a line, at a place of the token: COLUMN=PATH, such as
+        /// pan=data.number; may be repeated. A column whose name is a path needs none
+        map: Vec<String> = option,
+        /// give every token a value: PATH=VALUE, such as containers=/pci/high/; may be repeated
+        set: Vec<String> = option,
+        /// the type of every token, such as card
+        kind: Option<String> = option(long = "type"),
+        /// leave out a column; may be repeated
+        ignore: Vec<String> = option,
+        /// the character between fields of a CSV file, or tab (default: a comma)
+        delimiter: Option<String> = option,
+        /// leave out rows whose content the tenant has already
+        deduplicate: bool = switch,
+        /// the application that the tokens count as created by
+        application: Option<String> = option,
+        /// import lines of applications too, with their rights and API keys
+        applications: bool = switch,
+        /// check all rows, report all bad ones, and write nothing
+        dry_run: bool = switch,
+        /// import the good rows, and list the bad ones in this new file
+        skip_bad: Option<PathBuf> = option,
+        /// import a file a second time that was imported completely
+        again: bool = switch,
+        /// the file, or - for standard input
+        file: PathBuf = positional(arg_name = "FILE"),
+    } => |it| import(&it)
+}
+
+fn import(command: &ImportCommand) -> Result<(), Failure> {
     let shape = Shape::parse(command)?;
     let runner = CommandRunner::of(command.vault()?);
     warn_if_readable(&command.file);
@@ -48,9 +82,9 @@ pub(in crate::cli) fn import(command: &ImportCommand) -> Result<(), Failure> {
         command.json(),
         &import.progress,
     );
-    let done = if is_stream(&command.file) { import.once() } else { import.twice() };
+    let done = import.carry_out();
     drop(bar);
-    import.runner.close();
+    drop(import);
     report(command, &done?)
 }
 
@@ -58,11 +92,9 @@ struct Import<'a> {
     command: &'a ImportCommand,
     shape: &'a Shape,
     runner: CommandRunner,
-    /// The name of the import.
     name: String,
     progress: Arc<Progress>,
     seen: SeenIds,
-    /// The counts of the check.
     checked: Counts,
 }
 
@@ -72,7 +104,6 @@ struct Counts {
     created: u64,
     duplicates: u64,
     applications: u64,
-    /// Keys of these applications.
     keys: u64,
     bad: u64,
     /// Rows that were there before this run.
@@ -80,7 +111,6 @@ struct Counts {
     was_finished: bool,
 }
 
-/// The use of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Check,
@@ -88,36 +118,48 @@ enum Step {
 }
 
 impl<'a> Import<'a> {
-    /// Checks all rows of a file, then writes them.
-    fn twice(&mut self) -> Result<Counts, Failure> {
-        let passes = if self.command.dry_run { 1 } else { 2 };
+    /// Checks all rows of a file, then writes them in a second pass. A stream cannot be read twice:
+    /// each of its pages is checked and written before the next one is read.
+    fn carry_out(&mut self) -> Result<Counts, Failure> {
+        let (is_stream, is_dry) = (is_stream(&self.command.file), self.command.dry_run);
+        let passes = if is_dry { 1 } else { 2 };
         self.progress.set_total(length(&self.command.file).saturating_mul(passes));
         let (mut pages, first, state) = self.begin()?;
-        if state.was_finished && !self.command.dry_run {
+        if state.was_finished && !is_dry {
             return self.require_same(pages, state);
         }
         let mut listing = self.listing(state)?;
         let mut page = self.go_on(&mut pages, first, state)?;
+        let mut done = state;
         loop {
             self.check(&page, &mut listing)?;
+            if is_stream {
+                listing.sync()?;
+            }
+            if is_stream && !is_dry {
+                self.refuse_bad()?;
+                self.write(&page, &mut listing, &mut done)?;
+                // The vault counts the written tokens now.
+                self.checked.created = 0;
+            }
             if page.is_last {
                 break;
             }
             page = pages.next_page()?;
         }
         listing.sync()?;
-        if self.command.dry_run {
+        if is_dry {
             return Ok(self.checked);
         }
-        if self.checked.bad > 0 && self.command.skip_bad.is_none() {
-            return Err(self.refuse());
+        if is_stream {
+            return Ok(done);
         }
+        self.refuse_bad()?;
         // The second pass begins where the first did.
         self.progress.set_done(length(&self.command.file));
         let mut pages = self.open()?;
         let first = pages.next_page()?;
         let mut page = self.go_on(&mut pages, first, state)?;
-        let mut done = state;
         loop {
             self.write(&page, &mut listing, &mut done)?;
             if page.is_last {
@@ -127,31 +169,9 @@ impl<'a> Import<'a> {
         }
     }
 
-    /// Checks and writes page after page of a stream, which cannot be read twice.
-    fn once(&mut self) -> Result<Counts, Failure> {
-        let (mut pages, first, state) = self.begin()?;
-        if state.was_finished && !self.command.dry_run {
-            return self.require_same(pages, state);
-        }
-        let mut listing = self.listing(state)?;
-        let mut page = self.go_on(&mut pages, first, state)?;
-        let mut done = state;
-        loop {
-            self.check(&page, &mut listing)?;
-            listing.sync()?;
-            if !self.command.dry_run {
-                if self.checked.bad > 0 && self.command.skip_bad.is_none() {
-                    return Err(self.refuse());
-                }
-                self.write(&page, &mut listing, &mut done)?;
-                // The vault counts the written tokens now.
-                self.checked.created = 0;
-            }
-            if page.is_last {
-                return Ok(if self.command.dry_run { self.checked } else { done });
-            }
-            page = pages.next_page()?;
-        }
+    fn refuse_bad(&self) -> Result<(), Failure> {
+        let is_refused = self.checked.bad > 0 && self.command.skip_bad.is_none();
+        if is_refused { Err(self.refuse()) } else { Ok(()) }
     }
 
     fn open(&self) -> Result<Pages<'a>, Failure> {

@@ -1,13 +1,12 @@
 //! Pages of rows, with the digests that let an interrupted import go on.
 
 use crate::bounds::{IMPORT_PAGE_BYTES, IMPORT_PAGE_ROWS_MAX};
-use crate::cli::commands::ImportCommand;
+use crate::cli::operate::import::ImportCommand;
 use crate::cli::operate::import::source::{Row, Source};
-use crate::cli::support::failure::Failure;
+use crate::cli::support::Failure;
 use crate::crypto::Sha256;
 use crate::domain::hex;
 
-/// Rows of a file, in order.
 #[derive(Debug)]
 pub(super) struct Page {
     /// The rows of the file before this page, and the digest of them.
@@ -19,13 +18,11 @@ pub(super) struct Page {
     pub(super) is_last: bool,
 }
 
-/// Cuts a file into pages.
 #[derive(Debug)]
 pub(super) struct Pages<'a> {
     source: Source<'a>,
     count: u64,
     digest: [u8; 32],
-    /// The first row of the next page.
     next: Option<Row>,
 }
 

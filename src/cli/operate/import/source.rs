@@ -11,9 +11,7 @@ use serde_json::Value;
 use super::csv::CsvReader;
 use super::shape::{Format, Place, Shape};
 use crate::bounds::IMPORT_ROW_BYTES_MAX;
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::failure_texts::cannot;
-use crate::cli::support::output::{complain, path_text};
+use crate::cli::support::{Exit, Failure, cannot, complain, path_text};
 use crate::metrics::Progress;
 use crate::secret::Secret;
 
@@ -37,7 +35,6 @@ enum Rows {
     Lines(Input, u64),
 }
 
-/// Counts the bytes that are read.
 struct Counted<R> {
     from: R,
     progress: Arc<Progress>,
@@ -107,7 +104,6 @@ impl<'a> Source<'a> {
         Ok(Self { shape, rows, path })
     }
 
-    /// The next row, or `None` at the end of the file.
     pub(super) fn next_row(&mut self) -> Result<Option<Row>, Failure> {
         let failed = |error: io::Error| cannot("read the file", self.path, &error);
         let (line, body) = match &mut self.rows {

@@ -13,7 +13,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -24,9 +23,9 @@ use crate::bounds::{
     MASTER_KEY_COMMAND_COMPLAINT_BYTES_MAX, MASTER_KEY_COMMAND_COMPLAINT_LINE_MAX,
     MASTER_KEY_COMMAND_COMPLAINT_LINES_MAX, MASTER_KEY_COMMAND_END_MAX, MASTER_KEY_FILE_BYTES_MAX,
 };
-use crate::cli::support::failure::{Exit, Failure};
-use crate::cli::support::output::complain;
+use crate::cli::support::{Exit, Failure, complain};
 use crate::config::KeyCommand;
+use crate::lock::Lock;
 use crate::secret::Secret;
 
 /// The variables that the program gets, and no others.
@@ -37,11 +36,10 @@ const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 const LINKS_MAX: usize = 8;
 /// Longer words of letters and digits are not passed on: they may be a key.
 const WORD_MAX: usize = 31;
-/// Bytes that are read at a time.
 const PIECE_BYTES: usize = 512;
 
 /// Runs the program and returns what it printed, which may or may not be a key.
-pub(in crate::cli) fn run(command: &KeyCommand) -> Result<Secret<Vec<u8>>, Failure> {
+pub fn run(command: &KeyCommand) -> Result<Secret<Vec<u8>>, Failure> {
     let program = check(command)?;
     let failed = |error: io::Error| failure(command).why(error);
     close_inherited().map_err(failed)?;
@@ -80,7 +78,7 @@ pub(in crate::cli) fn run(command: &KeyCommand) -> Result<Secret<Vec<u8>>, Failu
     }
 }
 
-pub(in crate::cli) fn failure(command: &KeyCommand) -> Failure {
+pub fn failure(command: &KeyCommand) -> Failure {
     Failure::new(Exit::Permission, "cannot get the master key from its command")
         .file(&command.program)
 }
@@ -93,7 +91,7 @@ fn end_text(status: Option<ExitStatus>) -> String {
 
 /// Checks that only root and the user of this process can change the program, and returns its path
 /// without symbolic links. Does not run it.
-pub(in crate::cli) fn check(command: &KeyCommand) -> Result<PathBuf, Failure> {
+pub fn check(command: &KeyCommand) -> Result<PathBuf, Failure> {
     let failed = |path: &Path, error: &io::Error| {
         failure(command).why(format!("{}: {error}", path.display()))
     };
@@ -144,8 +142,8 @@ fn check_path(command: &KeyCommand, path: &Path) -> Result<(), Failure> {
 fn close_inherited() -> io::Result<()> {
     const CLOSE_ON_EXEC: u32 = 0o2_000_000;
     /// Two threads at once might close the same number, the second one after its next use.
-    static CLOSING: Mutex<()> = Mutex::new(());
-    let _closing = CLOSING.lock().unwrap_or_else(PoisonError::into_inner);
+    static CLOSING: Lock<()> = Lock::new(());
+    let _closing = CLOSING.lock();
     let mut inherited = Vec::new();
     for entry in fs::read_dir("/proc/self/fdinfo")? {
         let entry = entry?;
@@ -168,7 +166,6 @@ fn close_inherited() -> io::Result<()> {
     Ok(())
 }
 
-/// The reason why the wait for the program is over.
 enum Ending {
     Ended,
     Late,

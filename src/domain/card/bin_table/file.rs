@@ -9,7 +9,7 @@ use crate::bounds::{
     BIN_ADDITIONAL_MAX, BIN_FILE_MISTAKES_MAX, BIN_LINE_BYTES_MAX, BIN_RANGES_MAX,
     BIN_TEXT_BYTES_MAX, BIN_TEXTS_MAX,
 };
-use crate::domain::card::bin_table::line::{COLUMNS, Column, Fields, header, split};
+use crate::domain::card::bin_table::line::{Column, Fields, header, split};
 use crate::domain::card::bin_table::mistake::{BinFileError, BinMistake};
 use crate::domain::card::bin_table::pieces::Pieces;
 use crate::domain::card::bin_table::{AdditionalRow, AdditionalRows, BinTable, Row, TextId};
@@ -117,7 +117,7 @@ impl BinFile {
         if line.bytes().any(|byte| byte.is_ascii_control()) {
             return Err(BinMistake::ControlCharacter);
         }
-        let mut fields: Vec<Cow<'_, str>> = Vec::with_capacity(COLUMNS);
+        let mut fields: Vec<Cow<'_, str>> = Vec::with_capacity(Column::ALL.len());
         split(line, &mut fields)?;
         let fields = match &self.reading {
             Reading::Rows(columns) => Fields::of(columns, &fields)?,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::domain::card::bin_table::mistake::BinMistake;
+use crate::domain::words::words;
 
 /// Splits a line at its commas. A field in double quotes may hold commas, and a quote written twice.
 /// Spaces around a field without quotes are not part of it.
@@ -70,38 +71,18 @@ fn append<'a>(field: &mut Cow<'a, str>, text: &'a str) {
     }
 }
 
-/// The number of columns.
-pub(super) const COLUMNS: usize = 10;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Column {
-    Authentication,
-    Brand,
-    Country,
-    First,
-    Funding,
-    Issuer,
-    Last,
-    Product,
-    Role,
-    Segment,
-}
-
-impl Column {
-    fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "authentication" => Self::Authentication,
-            "brand" => Self::Brand,
-            "country" => Self::Country,
-            "first" => Self::First,
-            "funding" => Self::Funding,
-            "issuer" => Self::Issuer,
-            "last" => Self::Last,
-            "product" => Self::Product,
-            "role" => Self::Role,
-            "segment" => Self::Segment,
-            _ => return None,
-        })
+words! {
+    pub enum Column {
+        Authentication = "authentication";
+        Brand = "brand";
+        Country = "country";
+        First = "first";
+        Funding = "funding";
+        Issuer = "issuer";
+        Last = "last";
+        Product = "product";
+        Role = "role";
+        Segment = "segment";
     }
 }
 

@@ -50,7 +50,6 @@ pub struct BinTable {
     texts: Vec<Arc<str>>,
 }
 
-/// The details of one range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BinDetails {
     pub brand: Brand,

@@ -11,7 +11,7 @@ use crate::http::front::folder::{Folder, files};
 pub(in crate::http) use views::VIEWS;
 
 pub(in crate::http) static PAGE: Asset =
-    Asset::new(AssetKind::Page(PagePolicy::Alone), || include_str!("index.html"));
+    Asset::new(AssetKind::Page(PagePolicy::Alone, &["/console/"]), || include_str!("index.html"));
 pub(in crate::http) static STYLE: Asset = Asset::new(AssetKind::Style, || {
     concat!(
         include_str!("console.css"),

@@ -45,9 +45,6 @@ const mount = (kind) => {
   fields = window.Strongroom.fields({ key: publicKey, locale: 'en', style: lookOfPage() });
   fields.on('ready', () => { byId('pay').disabled = false; });
   fields.on('error', ({ error }) => status(error.message));
-  for (const [event, isFocused] of [['focus', true], ['blur', false]]) {
-    fields.on(event, ({ field }) => byId(field).classList.toggle('focused', isFocused));
-  }
   if (kind === 'combined') fields.card('#card');
   else fields.number('#number').expiry('#expiry').cvc('#cvc');
 };
@@ -55,6 +52,11 @@ const mount = (kind) => {
 /** Shows the challenge of the issuer, in a frame that the SDK opens, and waits for its end. */
 const challenge = async (sdk, session, answer) => {
   status('The bank of the card asks for a confirmation.');
+  const place = byId('challenge');
+  const whenShown = new ResizeObserver(() => {
+    if (place.offsetHeight > 0) place.scrollIntoView({ block: 'nearest' });
+  });
+  whenShown.observe(place);
   const outcome = await sdk.startChallenge({
     sessionId: session,
     acsTransactionId: answer.acs_transaction_id,
@@ -63,7 +65,8 @@ const challenge = async (sdk, session, answer) => {
     windowSize: '02',
     containerId: 'challenge',
   });
-  byId('challenge').replaceChildren();
+  whenShown.disconnect();
+  place.replaceChildren();
   show({ who: 'browser', call: 'startChallenge', answer: outcome });
 };
 

@@ -7,7 +7,9 @@ use crate::http::front::folder::{Folder, files, script};
 
 /// A shop's checkout with hosted card fields and 3-D Secure.
 pub(in crate::http) static CHECKOUT: Asset =
-    Asset::new(AssetKind::Page(PagePolicy::Framing), || include_str!("checkout.html"));
+    Asset::new(AssetKind::Page(PagePolicy::Framing, &["/examples/", "/fields/v1.js"]), || {
+        include_str!("checkout.html")
+    });
 /// `server.js` makes the calls that a shop's server would make.
 pub(in crate::http) static FILES: Folder = files! {
     scripts {

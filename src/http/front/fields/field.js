@@ -2,11 +2,14 @@
 // only: the controller of its group, a frame of the same origin beside it. It never listens to the
 // page around it, and shows no input before the controller has admitted the page.
 
+import { markOf } from './brand_marks.js';
 import { CardInput } from './inputs.js';
 import { FIELD_NAMES } from './rules.js';
 
 const own = location.origin;
-const field = location.hash.slice(1);
+// `number`, or `number.dark` with the colour scheme of the element that the field is mounted into.
+const [field, scheme] = location.hash.slice(1).split('.');
+if (['dark', 'both'].includes(scheme)) document.documentElement.classList.add(scheme);
 // The name of the frame is that of its group, a dot and the name of the field.
 const group = window.name.slice(0, window.name.lastIndexOf('.'));
 
@@ -55,6 +58,17 @@ const describe = () => {
   };
 };
 
+const showBrand = (brand) => {
+  const shown = document.getElementById('brand');
+  if ((shown?.dataset.brand ?? null) === brand) return;
+  shown?.remove();
+  if (brand === null) return;
+  const mark = markOf(brand, context.table.brands[brand]?.name ?? brand);
+  mark.id = 'brand';
+  mark.dataset.brand = brand;
+  document.getElementById('form').append(mark);
+};
+
 const showState = (state) => {
   const error = document.getElementById('error');
   // The same text again would be announced again.
@@ -62,8 +76,7 @@ const showState = (state) => {
   for (const input of inputs) {
     input.element.classList.toggle('complete', input.check().verdict === 'valid');
   }
-  const brand = document.getElementById('brand');
-  if (brand) brand.textContent = context.table.brands[state.brand]?.name ?? '';
+  if (field === 'number') showBrand(state.brand);
 };
 
 /**
@@ -148,11 +161,6 @@ const admit = ({ table, texts, language, style }) => {
     form.append(input.element);
     input.input.addEventListener('keydown', (event) => goBack(input, event));
   }
-  if (field === 'number') {
-    const brand = document.createElement('span');
-    brand.id = 'brand';
-    form.append(brand);
-  }
   form.addEventListener('submit', (event) => event.preventDefault());
   form.addEventListener('focusin', () => {
     if (!hasFocus) send('focus');
@@ -168,7 +176,11 @@ const admit = ({ table, texts, language, style }) => {
 };
 
 const refuse = ({ text }) => {
-  if (inputs.length === 0) document.getElementById('error').textContent = text;
+  if (inputs.length > 0) return;
+  const refusal = document.createElement('p');
+  refusal.id = 'refusal';
+  refusal.textContent = text;
+  document.getElementById('form').replaceChildren(refusal);
 };
 
 /** The values of all inputs, or the first input that is not complete. */

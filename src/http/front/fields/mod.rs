@@ -14,10 +14,12 @@ pub(in crate::http) static SHOP_SCRIPT: Asset =
     Asset::new(AssetKind::Script(Loader::AnySite), || include_str!("v1.js"));
 
 pub(in crate::http) static CONTROLLER: Asset =
-    Asset::new(AssetKind::Page(PagePolicy::Framed), || include_str!("controller.html"));
+    Asset::new(AssetKind::Page(PagePolicy::Framed, &["/fields/"]), || {
+        include_str!("controller.html")
+    });
 
 pub(in crate::http) static FIELD: Asset =
-    Asset::new(AssetKind::Page(PagePolicy::Framed), || include_str!("field.html"));
+    Asset::new(AssetKind::Page(PagePolicy::Framed, &["/fields/"]), || include_str!("field.html"));
 
 /// The brands of cards, from the table that the vault itself uses.
 pub(in crate::http) static BRANDS: Asset = Asset::new(AssetKind::Json, brands::json);
@@ -25,6 +27,7 @@ pub(in crate::http) static BRANDS: Asset = Asset::new(AssetKind::Json, brands::j
 /// The scripts and the style of the frames.
 pub(in crate::http) static FILES: Folder = files! {
     scripts {
+        "brand_marks.js"
         "card.js"
         "controller.js"
         "field.js"

@@ -7,8 +7,12 @@
   const base = new URL('v1/', document.currentScript.src);
   const vault = base.origin;
   const EVENTS = ['ready', 'change', 'focus', 'blur', 'complete', 'error'];
+  /** The attributes `data-field-...` of the element that a field is mounted into. */
+  const STATES = ['focus', 'invalid', 'complete'];
   const START_MS_MAX = 20_000;
   const HEIGHT_MAX = 200;
+  /** The schemes of a field with their values of the property `color-scheme`. */
+  const SCHEMES = { light: 'light', dark: 'dark', both: 'light dark' };
 
   /** A failure of a request, with the vault's problem where there is one. It never holds a value. */
   class FieldsError extends Error {
@@ -42,11 +46,49 @@
     return element;
   };
 
+  /**
+   * The colour schemes that an element takes part in: `light`, `dark` or `both`, as the page declares
+   * them. A page that declares none is light, whatever the customer's system prefers.
+   */
+  const schemeOf = (element) => {
+    const declared = getComputedStyle(element).colorScheme ?? '';
+    if (!declared.includes('dark')) return 'light';
+    return declared.includes('light') ? 'both' : 'dark';
+  };
+
+  /** Rules without weight: any rule of the page goes before them. */
+  const addStyle = () => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(`
+      :where([data-field-focus]) { outline: 2px solid Highlight; outline-offset: 1px; }
+      :where(.strongroom-error) {
+        margin: 4px 0 0; font: 13px/1.4 system-ui, sans-serif; color: #b3261e; color: light-dark(#b3261e, #ff9b93);
+      }
+      :where(.strongroom-error:empty) { display: none; }
+    `);
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  };
+
+  /** Puts the text of a field's error below its box. In a row of boxes it takes no place of its own. */
+  const placeError = (element, error) => {
+    const { display, flexDirection } = getComputedStyle(element.parentElement ?? element);
+    const isRow = display.endsWith('grid') || (display.endsWith('flex') && flexDirection.startsWith('row'));
+    if (isRow) {
+      if (getComputedStyle(element).position === 'static') element.style.position = 'relative';
+      Object.assign(error.style, { position: 'absolute', top: '100%', left: '0' });
+      element.append(error);
+    } else {
+      element.after(error);
+    }
+  };
+
   class Fields {
     #name = randomName();
     #controller;
     #settings;
     #frames = new Map();
+    #places = new Map();
+    #scheme;
     #states = new Map();
     #shown = new Set();
     #listeners = new Map(EVENTS.map((event) => [event, new Set()]));
@@ -59,8 +101,12 @@
     #requestCount = 0;
     #receive = (event) => this.#received(event);
 
-    constructor({ key, locale, texts, style, placeholders } = {}) {
+    constructor({ key, locale, texts, style, placeholders, scheme } = {}) {
       if (typeof key !== 'string' || key === '') throw new TypeError('Card fields need a public key or a session key.');
+      if (scheme !== undefined && !Object.hasOwn(SCHEMES, scheme)) {
+        throw new TypeError(`There is no scheme ${scheme}: there are ${Object.keys(SCHEMES).join(', ')}.`);
+      }
+      this.#scheme = scheme;
       this.#settings = plain({ key, locale: locale ?? navigator.language, texts, style, placeholders });
       window.addEventListener('message', this.#receive);
       this.#controller = makeFrame(this.#name, 'controller');
@@ -105,6 +151,10 @@
     destroy() {
       window.removeEventListener('message', this.#receive);
       for (const frame of [this.#controller, ...this.#frames.values()]) frame.remove();
+      for (const { element, error } of this.#places.values()) {
+        for (const state of STATES) element.removeAttribute(`data-field-${state}`);
+        error.remove();
+      }
       this.#isStarted = true;
       this.#end(new FieldsError({ code: 'destroyed', title: 'The card fields were removed from the page.' }));
     }
@@ -115,10 +165,19 @@
         throw new TypeError('A group has one combined field, or one field of each kind.');
       }
       const element = elementOf(place);
-      const frame = makeFrame(`${this.#name}.${field}`, `field#${field}`);
+      const scheme = this.#scheme ?? schemeOf(element);
+      const frame = makeFrame(`${this.#name}.${field}`, `field#${field}.${scheme}`);
       frame.title = this.#titles[field] ?? 'Card';
-      Object.assign(frame.style, { display: 'block', width: '100%', height: '40px' });
+      // A frame whose scheme is not that of its document gets an opaque ground.
+      Object.assign(frame.style, { display: 'block', width: '100%', height: '40px', colorScheme: SCHEMES[scheme] });
       this.#frames.set(field, frame);
+      const error = document.createElement('p');
+      error.className = 'strongroom-error';
+      error.style.colorScheme = SCHEMES[scheme];
+      // The frame announces the same text.
+      error.setAttribute('aria-hidden', 'true');
+      this.#places.set(field, { element, error });
+      placeError(element, error);
       this.#states.set(field, { empty: true, valid: true, complete: false, brand: null, error: null });
       // A field looks for its controller when it loads.
       if (this.#loads > 0) element.append(frame);
@@ -155,7 +214,13 @@
     }
 
     #emit(event, detail) {
-      for (const listener of this.#listeners.get(event)) listener(detail);
+      const listeners = this.#listeners.get(event);
+      for (const listener of listeners) listener(detail);
+      if (event === 'error' && listeners.size === 0) console.error(`Strongroom card fields: ${detail.error.message}`);
+    }
+
+    #mark(field, state, isOn) {
+      this.#places.get(field)?.element.toggleAttribute(`data-field-${state}`, isOn);
     }
 
     #received(event) {
@@ -176,13 +241,24 @@
       },
       change: ({ field, state }) => {
         this.#states.set(field, state);
+        this.#mark(field, 'invalid', state.error !== null);
+        this.#mark(field, 'complete', state.complete);
+        const place = this.#places.get(field);
+        if (place) place.error.textContent = state.message;
         this.#emit('change', { field, ...state });
         const isComplete = [...this.#states.values()].every((it) => it.complete);
         if (isComplete && !this.#isComplete) this.#emit('complete', {});
         this.#isComplete = isComplete;
       },
-      focus: ({ field }) => this.#emit('focus', { field }),
-      blur: ({ field }) => this.#emit('blur', { field }),
+      // The page's `:focus-within` does not see the focus inside a frame of another origin.
+      focus: ({ field }) => {
+        this.#mark(field, 'focus', true);
+        this.#emit('focus', { field });
+      },
+      blur: ({ field }) => {
+        this.#mark(field, 'focus', false);
+        this.#emit('blur', { field });
+      },
       height: ({ field, height }) => {
         const frame = this.#frames.get(field);
         if (frame && height > 0 && height <= HEIGHT_MAX) frame.style.height = `${height}px`;
@@ -200,5 +276,8 @@
   const publish = (target) => {
     Object.defineProperty(target, 'Strongroom', { value: Object.freeze({ fields: (options) => new Fields(options) }) });
   };
-  if (!window.Strongroom) publish(window);
+  if (!window.Strongroom) {
+    addStyle();
+    publish(window);
+  }
 })();

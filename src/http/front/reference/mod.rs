@@ -5,7 +5,7 @@ use crate::http::front::asset::{Asset, AssetKind, PagePolicy};
 use crate::http::front::folder::{Folder, files};
 
 pub(in crate::http) static PAGE: Asset =
-    Asset::new(AssetKind::Page(PagePolicy::Alone), || include_str!("index.html"));
+    Asset::new(AssetKind::Page(PagePolicy::Alone, &["/reference/"]), || include_str!("index.html"));
 
 pub(in crate::http) static FILES: Folder = files! {
     scripts {

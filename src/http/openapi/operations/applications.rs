@@ -2,14 +2,16 @@
 
 use crate::bounds::{KEYS_PER_APPLICATION_MAX, NAME_CHARS_MAX, ORIGINS_MAX, RULES_MAX};
 use crate::domain::application::ApplicationKind;
+use crate::domain::id::ApplicationId;
 use crate::http::openapi::description::Description;
 use crate::http::openapi::headers::LOCATION;
 use crate::http::openapi::operations::shared::{
     authors, by_number, container, list_of, offset_page, offset_page_of, permissions,
     permissions_request, rule_request, without,
 };
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
+use crate::http::path::PathParameter as _;
+use crate::http::schema::Schema;
 
 const CREATE: &str = r#"{"name":"Backend","type":"private","permissions":["token:create"],
     "rules":[{"priority":1,"container":"/pci/","transform":"mask","permissions":["token:read"]}]}"#;
@@ -48,10 +50,6 @@ fn read() -> String {
     without(APPLICATION, &["key"])
 }
 
-fn id() -> Schema {
-    Schema::uuid().about("The id of an application.")
-}
-
 fn applications() -> Vec<Description> {
     let application = || Schema::reference("Application");
     vec![
@@ -70,13 +68,9 @@ fn applications() -> Vec<Description> {
             .answers(201, "The application, with the text of its key.", application())
             .with_header(LOCATION)
             .shows("private", "A private application", APPLICATION)
-            .fails(
-                409,
-                "The tenant has as many applications as it can, or a request with \
-                 the same idempotency key is under way.",
-            ),
+            .fails(409, "The tenant has as many applications as it can."),
         by_number(Description::new("ListApplications", Tag::Applications, "List applications"))
-            .query("id", Schema::list(id()))
+            .query("id", Schema::list(ApplicationId::schema()))
             .query("type", Schema::list(kind()))
             .answers(200, "A page of applications.", offset_page(application()))
             .shows("private", "A private application", offset_page_of(&read())),
@@ -89,7 +83,6 @@ fn applications() -> Vec<Description> {
         .answers(200, "The application.", application())
         .shows("private", "A private application", read()),
         Description::new("ReadApplication", Tag::Applications, "Read an application")
-            .path("id", id())
             .answers(200, "The application, without the texts of its keys.", application())
             .shows("private", "A private application", read()),
         Description::new("UpdateApplication", Tag::Applications, "Change an application")
@@ -97,7 +90,6 @@ fn applications() -> Vec<Description> {
                 "Replaces the name, the permissions and the rules, and the allowed origins if the \
                  request has them. The type never changes.",
             )
-            .path("id", id())
             .takes(Schema::reference("UpdateApplicationRequest"))
             .sends(
                 "name",
@@ -109,28 +101,23 @@ fn applications() -> Vec<Description> {
             .shows("private", "A private application", read()),
         Description::new("DeleteApplication", Tag::Applications, "Delete an application")
             .about("Its keys end at once.")
-            .path("id", id())
             .answers_nothing(204, "The application is deleted."),
         Description::new("RegenerateApplicationKey", Tag::Applications, "Replace a key")
             .about("Shut down: create a new key, then delete the old one.")
-            .path("id", Schema::text().about("Any text."))
             .fails(410, "Keys are no longer regenerated."),
     ]
 }
 
 fn keys() -> Vec<Description> {
     let key = || Schema::reference("ApplicationKey");
-    let key_id = || Schema::uuid().about("The id of a key.");
     vec![
         Description::new("CreateApplicationKey", Tag::Applications, "Create a key")
             .about("The answer has the text of the key, which no later answer shows again.")
-            .path("id", id())
             .answers(201, "The key, with its text.", key())
             .with_header(LOCATION)
             .shows("key", "A key", KEY)
             .fails(422, "The application has three keys already."),
         Description::new("ListApplicationKeys", Tag::Applications, "List keys")
-            .path("id", id())
             .answers(
                 200,
                 "All keys of the application, without their texts.",
@@ -138,14 +125,10 @@ fn keys() -> Vec<Description> {
             )
             .shows("key", "A key", list_of(&without(KEY, &["key"]))),
         Description::new("ReadApplicationKey", Tag::Applications, "Read a key")
-            .path("id", id())
-            .path("key", key_id())
             .answers(200, "The key, without its text.", key())
             .shows("key", "A key", without(KEY, &["key"])),
         Description::new("DeleteApplicationKey", Tag::Applications, "Delete a key")
             .about("The key ends at once.")
-            .path("id", id())
-            .path("key", key_id())
             .answers_nothing(204, "The key is deleted."),
     ]
 }
@@ -178,7 +161,6 @@ fn catalogs() -> Vec<Description> {
             Tag::Applications,
             "Read an application template",
         )
-        .path("id", Schema::text().about("The id of a template."))
         .answers(200, "The template.", template())
         .shows("collect", "Rights to collect data", TEMPLATE),
     ]

@@ -3,8 +3,8 @@
 use crate::http::openapi::description::Description;
 use crate::http::openapi::headers::LOCATION;
 use crate::http::openapi::operations::shared::{expires_at, list_of, without};
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
+use crate::http::schema::Schema;
 
 const ANSWER: &str = r#"{"key_id":"01a1dd3b-2e41-4f7a-b8c2-9d0e1f2a3b4c",
     "id":"01a1dd3b-2e41-4f7a-b8c2-9d0e1f2a3b4c","expires_at":"2027-01-31T09:30:00.1234560+00:00",
@@ -18,7 +18,6 @@ fn read() -> String {
 
 pub(super) fn operations() -> Vec<Description> {
     let key = || Schema::reference("ClientKey");
-    let id = || Schema::uuid().about("The id of a client encryption key.");
     vec![
         Description::new("CreateClientKey", Tag::ClientKeys, "Create a client encryption key")
             .about(
@@ -35,12 +34,10 @@ pub(super) fn operations() -> Vec<Description> {
             .answers(200, "All keys.", Schema::list(key()))
             .shows("key", "A key", list_of(&read())),
         Description::new("ReadClientKey", Tag::ClientKeys, "Read a client encryption key")
-            .path("id", id())
             .answers(200, "The key.", key())
             .shows("key", "A key", read()),
         Description::new("DeleteClientKey", Tag::ClientKeys, "Delete a client encryption key")
             .about("Values that were encrypted with it cannot be opened any more.")
-            .path("id", id())
             .answers_nothing(204, "The key is deleted."),
     ]
 }

@@ -3,8 +3,8 @@
 use crate::http::openapi::description::Description;
 use crate::http::openapi::headers::ETAG;
 use crate::http::openapi::operations::shared::list_of;
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
+use crate::http::schema::Schema;
 
 const FORMULA: &str = r#"{"id":"adyen-card","display_name":"Adyen","method":"card","fields":[
     {"key":"api_key","display_name":"API Key","required":true,"format":"text","secret":true}],
@@ -23,8 +23,7 @@ pub(super) fn operations() -> Vec<Description> {
             .with_header(ETAG)
     };
     let list = Description::new("ListFormulas", Tag::Connections, "List connection formulas");
-    let read = Description::new("ReadFormula", Tag::Connections, "Read a connection formula")
-        .path("id", Schema::text().about("The id of a formula."));
+    let read = Description::new("ReadFormula", Tag::Connections, "Read a connection formula");
     vec![
         catalog(list, Schema::list(formula()), "All formulas.", list_of(FORMULA)),
         catalog(read, formula(), "The formula.", String::from(FORMULA)),

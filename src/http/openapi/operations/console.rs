@@ -11,8 +11,8 @@ use crate::http::openapi::description::Description;
 use crate::http::openapi::operations::shared::{
     container, cursor_page, permissions_request, rule_request, start, transform,
 };
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
+use crate::http::schema::Schema;
 
 const PREVIEW: &str = r#"{"type":"private","permissions":["proxy:invoke"],
     "rules":[{"priority":1,"container":"/pci/","transform":"mask","permissions":["token:read"]}],

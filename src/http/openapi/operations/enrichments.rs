@@ -3,8 +3,8 @@
 use crate::domain::card::brand::{Brand, Funding, Segment};
 use crate::http::openapi::description::Description;
 use crate::http::openapi::operations::shared::token_id;
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
+use crate::http::schema::Schema;
 
 pub(super) fn operations() -> Vec<Description> {
     let status = Schema::word(["disabled", "enabled", "inconclusive"]);

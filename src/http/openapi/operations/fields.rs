@@ -1,8 +1,8 @@
 //! Hosted card fields.
 
 use crate::http::openapi::description::Description;
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
+use crate::http::schema::Schema;
 
 pub(super) fn operations() -> Vec<Description> {
     let allowed = Schema::object().has("allowed", Schema::flag()).closed();

@@ -1,8 +1,8 @@
 //! Probes.
 
 use crate::http::openapi::description::Description;
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
+use crate::http::schema::Schema;
 
 pub(super) fn operations() -> Vec<Description> {
     let status = |word| Schema::object().has("status", Schema::word([word])).closed();

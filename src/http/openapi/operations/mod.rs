@@ -24,7 +24,7 @@ mod tokens;
 mod webhooks;
 
 use crate::http::openapi::description::Description;
-use crate::http::openapi::schema::Schema;
+use crate::http::schema::Schema;
 
 /// A resource: its operations, and the schemas that they refer to.
 type Resource = (fn() -> Vec<Description>, fn() -> Vec<(&'static str, Schema)>);

@@ -1,8 +1,8 @@
 //! The pages that browsers load during an authentication by 3-D Secure.
 
 use crate::http::openapi::description::Description;
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
+use crate::http::schema::Schema;
 
 const METHOD_DONE: &str = concat!(
     r#"{"threeDSMethodData":""#,
@@ -43,7 +43,6 @@ pub(super) fn operations() -> Vec<Description> {
             Schema::text(),
         )
     };
-    let session = || Schema::uuid().about("The id of a 3DS session.");
     let form = |name| Schema::object().has(name, Schema::text());
     let data = || form("threeDSMethodData");
     vec![
@@ -53,13 +52,11 @@ pub(super) fn operations() -> Vec<Description> {
             .about("The published browser SDK opens it."),
         page("MethodNotification", "An ACS has finished its fingerprinting")
             .about("The browser of the cardholder posts it.")
-            .path("id", session())
             .query("mode", Schema::text().about("`redirect` for a page in a window of its own."))
             .takes(data())
             .sends("done", "The id of the session, in base64", METHOD_DONE),
         page("ChallengeNotification", "An ACS has finished its challenge")
             .about("The browser of the cardholder posts it.")
-            .path("id", session())
             .takes(
                 Schema::object()
                     .may_have("cres", Schema::text())

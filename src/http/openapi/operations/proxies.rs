@@ -6,11 +6,13 @@ use crate::bounds::{
     PROXY_KEY_CHARS_MAX, PROXY_LOCATION_CHARS_MAX, PROXY_PATTERN_BYTES_MAX, PROXY_TRANSFORMS_MAX,
     PROXY_URL_CHARS_MAX,
 };
+use crate::domain::id::ProxyId;
 use crate::http::openapi::description::Description;
 use crate::http::openapi::headers::{DESTINATION_STATUS, LOCATION};
 use crate::http::openapi::operations::shared::{authors, by_number, offset_page, offset_page_of};
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
+use crate::http::path::PathParameter as _;
+use crate::http::schema::Schema;
 
 const CALL: &str = r#"{"amount":1099,"currency":"eur",
     "card":{"number":"{{ 01a1dd38-4eda-4df5-855c-ecae962e987a | json: '$.number' }}"}}"#;
@@ -98,7 +100,6 @@ fn invoke() -> Description {
 
 fn configured() -> Vec<Description> {
     let proxy = || Schema::reference("Proxy");
-    let id = || Schema::uuid().about("The id of a proxy.");
     let tag = Tag::PreconfiguredProxies;
     vec![
         Description::new("CreateProxy", tag, "Create a proxy")
@@ -111,24 +112,18 @@ fn configured() -> Vec<Description> {
             .answers(201, "The proxy, with its key.", proxy())
             .with_header(LOCATION)
             .shows("charge", "A proxy", PROXY)
-            .fails(
-                409,
-                "The tenant has as many proxies as it can, or a request with the \
-                 same idempotency key is under way.",
-            ),
+            .fails(409, "The tenant has as many proxies as it can."),
         by_number(Description::new("ListProxies", tag, "List proxies"))
-            .query("id", Schema::list(id()))
+            .query("id", Schema::list(ProxyId::schema()))
             .query("name", Schema::text().about("A part of the name; `*` stands for any text."))
             .answers(200, "A page of proxies.", offset_page(proxy()))
             .shows("charge", "A proxy", offset_page_of(PROXY)),
         Description::new("ReadProxy", tag, "Read a proxy")
             .about("The answer has the values of the configuration.")
-            .path("id", id())
             .answers(200, "The proxy.", proxy())
             .shows("charge", "A proxy", PROXY),
         Description::new("ReplaceProxy", tag, "Replace a proxy")
             .about("Replaces all settings; the key stays.")
-            .path("id", id())
             .takes(Schema::reference("ProxyRequest"))
             .sends(
                 "plain",
@@ -139,16 +134,13 @@ fn configured() -> Vec<Description> {
             .shows("charge", "A proxy", PROXY),
         Description::new("PatchProxy", tag, "Change a proxy")
             .about("A merge patch: members that are absent stay as they are, `null` removes one.")
-            .path("id", id())
             .takes(Schema::reference("PatchProxyRequest"))
             .sends("secret", "Another secret", r#"{"configuration":{"secret":"sk_test_2"}}"#)
             .answers_nothing(204, "The proxy is changed."),
         Description::new("DeleteProxy", tag, "Delete a proxy")
-            .path("id", id())
             .answers_nothing(204, "The proxy is deleted."),
         Description::new("SetProxyHostname", tag, "Give a proxy a hostname")
             .about("Not part of this server: callers name a proxy with BT-PROXY-KEY.")
-            .path("id", id())
             .takes(Schema::any())
             .sends("name", "A hostname", r#"{"hostname":"charge"}"#)
             .fails(422, "This server has no hostnames for single proxies."),

@@ -6,8 +6,8 @@ use crate::http::openapi::description::Description;
 use crate::http::openapi::operations::shared::{
     container, expires_at, permissions_request, rule_request,
 };
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
+use crate::http::schema::Schema;
 
 const SESSION: &str = r#"{"session_key":"key_test_self_sess_VFTqoYWFg1HDfwhV9GPVCA.b1ed5fa978c845ff3542452a9746c5d1",
     "nonce":"VHCu87x3hRnXCQ4jDAAQWn","expires_at":"2026-01-31T09:33:00.1234560+00:00"}"#;
@@ -44,11 +44,7 @@ pub(super) fn operations() -> Vec<Description> {
                  these rights.",
             )
             .fails(404, "There is no session with this nonce.")
-            .fails(
-                409,
-                "The session is authorized already, or a request with the same \
-                 idempotency key is under way.",
-            ),
+            .fails(409, "The session is authorized already."),
     ]
 }
 

@@ -4,13 +4,14 @@ use serde_json::Value;
 
 use crate::bounds::{
     CONTAINER_BYTES_MAX, CURSOR_CHARS_MAX, DESCRIPTION_CHARS_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX,
-    PERMISSIONS_MAX, TOKEN_NAME_CHARS_MAX,
+    PERMISSIONS_MAX,
 };
 use crate::domain::access::Transform;
 use crate::domain::permission::Permission;
 use crate::domain::token_type::TokenType;
 use crate::http::openapi::description::Description;
-use crate::http::openapi::schema::Schema;
+use crate::http::path::{PathParameter as _, TokenName};
+use crate::http::schema::Schema;
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
@@ -139,7 +140,7 @@ pub(super) fn by_cursor(described: Description) -> Description {
 }
 
 pub(super) fn token_id() -> Schema {
-    Schema::text().about("The id of a token.").chars(1, TOKEN_NAME_CHARS_MAX)
+    TokenName::schema()
 }
 
 pub(super) fn expires_at() -> Schema {

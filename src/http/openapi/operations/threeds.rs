@@ -4,8 +4,8 @@ use crate::bounds::{THREEDS_DEVICE_DATA_CHARS_MAX, THREEDS_TEXT_CHARS_MAX};
 use crate::http::openapi::description::Description;
 use crate::http::openapi::headers::LOCATION;
 use crate::http::openapi::operations::{threeds_authenticate, threeds_outcome};
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
+use crate::http::schema::Schema;
 use crate::threeds::codes::{AcsInformation, MethodOutcome};
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{Device, SessionKind, WebChallengeMode};
@@ -37,10 +37,6 @@ pub(super) fn operations() -> Vec<Description> {
     all
 }
 
-fn id() -> Schema {
-    Schema::uuid().about("The id of a 3DS session.")
-}
-
 fn sessions() -> Vec<Description> {
     let created = || Schema::reference("ThreedsSessionCreated");
     vec![
@@ -57,7 +53,6 @@ fn sessions() -> Vec<Description> {
             .fails(403, "The key may not use this card, or 3-D Secure is off for the tenant.")
             .fails(424, "A server that takes part in 3-D Secure failed, or none knows the card."),
         Description::new("ReadThreedsSession", Tag::Threeds, "Read a 3DS session")
-            .path("id", id())
             .answers(
                 200,
                 "The session, with its outcome if there is one.",
@@ -70,7 +65,6 @@ fn sessions() -> Vec<Description> {
             "Describe the device of a 3DS session",
         )
         .about("The mobile SDK calls it before the authentication.")
-        .path("id", id())
         .takes(Schema::object().has("device_info", Schema::reference("DeviceInfo")))
         .sends(
             "browser",
@@ -79,11 +73,7 @@ fn sessions() -> Vec<Description> {
         )
         .answers(200, "The session.", created())
         .shows("browser", "A session for a browser", CREATED)
-        .fails(
-            409,
-            "The session has ended or is authenticated, or a request with the \
-                 same idempotency key is under way.",
-        ),
+        .fails(409, "The session has ended or is authenticated."),
     ]
 }
 
@@ -95,19 +85,13 @@ fn authentication() -> Vec<Description> {
                 "Asks the issuer. The outcome is final unless its status is `challenge` \
                  or `decoupled_challenge`.",
             )
-            .path("id", id())
             .takes(Schema::reference("AuthenticateRequest"))
             .sends("payment", "A payment of 10.99 euros", threeds_authenticate::EXAMPLE)
             .answers(200, "The outcome so far.", outcome())
             .shows("successful", "Authenticated without a challenge", threeds_outcome::EXAMPLE)
-            .fails(
-                409,
-                "The session has ended or is authenticated, or a request with the \
-                 same idempotency key is under way.",
-            )
+            .fails(409, "The session has ended or is authenticated.")
             .fails(424, "A server of 3-D Secure failed: create a new session."),
         Description::new("ReadChallengeResult", Tag::Threeds, "Read the result of a challenge")
-            .path("id", id())
             .answers(200, "The outcome after the challenge.", outcome())
             .shows("successful", "Authenticated without a challenge", threeds_outcome::EXAMPLE)
             .fails(409, "The session has not been authenticated."),

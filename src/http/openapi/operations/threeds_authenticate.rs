@@ -2,7 +2,7 @@
 
 use crate::bounds::THREEDS_EXTENSIONS_MAX;
 use crate::http::openapi::operations::threeds::text;
-use crate::http::openapi::schema::Schema;
+use crate::http::schema::Schema;
 use crate::threeds::codes::{
     AccountAge, AccountLastChanged, AccountType, AuthenticationType, Category, ChallengePreference,
     DeliveryTimeFrame, LoginMethod, PasswordLastChanged, PriorMethod, ShippingAddressFirstUsed,
@@ -58,7 +58,10 @@ fn request() -> Schema {
     Schema::object()
         .about("The session and the protocol version decide which members are required.")
         .takes("authentication_category", words!(Category))
-        .takes("authentication_type", words!(AuthenticationType))
+        .takes(
+            "authentication_type",
+            Schema::word(AuthenticationType::ALL.map(AuthenticationType::as_str)),
+        )
         .takes("challenge_preference", words!(ChallengePreference))
         .takes("request_decoupled_challenge", Schema::flag())
         .takes("decoupled_challenge_max_time", Schema::integer().about("Minutes.").at_least(0))

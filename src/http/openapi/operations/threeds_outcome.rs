@@ -1,6 +1,6 @@
 //! The outcome of an authentication by 3-D Secure.
 
-use crate::http::openapi::schema::Schema;
+use crate::http::schema::Schema;
 use crate::threeds::codes::{
     CancelReason, ChallengePreference, ChallengeType, TransactionStatus, WhitelistSource,
     WhitelistStatus, YesNo,

@@ -3,8 +3,8 @@
 use crate::http::openapi::description::Description;
 use crate::http::openapi::headers::LOCATION;
 use crate::http::openapi::operations::shared::token_type;
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
+use crate::http::schema::Schema;
 
 const ANSWER: &str = r#"{"id":"01a1dd39-1b02-4c11-9a3e-5d2b7c9e4f10","type":"card",
     "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e",
@@ -17,7 +17,6 @@ const ANSWER: &str = r#"{"id":"01a1dd39-1b02-4c11-9a3e-5d2b7c9e4f10","type":"car
 
 pub(super) fn operations() -> Vec<Description> {
     let intent = || Schema::reference("TokenIntent");
-    let id = || Schema::uuid().about("The id of a token intent.");
     vec![
         Description::new("CreateTokenIntent", Tag::TokenIntents, "Create a token intent")
             .about("Holds a value until a program converts it. The answer never has the value.")
@@ -38,11 +37,9 @@ pub(super) fn operations() -> Vec<Description> {
             .with_header(LOCATION)
             .shows("card", "A card", ANSWER),
         Description::new("ReadTokenIntent", Tag::TokenIntents, "Read a token intent")
-            .path("id", id())
             .answers(200, "The token intent, without its value.", intent())
             .shows("card", "A card", ANSWER),
         Description::new("DeleteTokenIntent", Tag::TokenIntents, "Delete a token intent")
-            .path("id", id())
             .answers_nothing(204, "The token intent is deleted."),
     ]
 }

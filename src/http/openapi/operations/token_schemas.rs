@@ -9,7 +9,7 @@ use crate::domain::privacy::{CLASSIFICATIONS, IMPACT_LEVELS};
 use crate::http::openapi::operations::shared::{
     container, cursor_page, expires_at, offset_page, token_type,
 };
-use crate::http::openapi::schema::Schema;
+use crate::http::schema::Schema;
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     let token = || Schema::reference("Token");
@@ -79,7 +79,7 @@ fn privacy_answer() -> Schema {
 
 fn card_details() -> Schema {
     let funding = || Schema::word(Funding::ALL.map(Funding::as_str));
-    let authentication = || Schema::word([Authentication::ScaRequired.as_str()]);
+    let authentication = || Schema::word(Authentication::ALL.map(Authentication::as_str));
     let issuer = || {
         Schema::object()
             .may_have("country", Schema::text())

@@ -7,8 +7,8 @@ use crate::http::openapi::operations::shared::{
     by_cursor, by_number, container, cursor_page_of, offset_page_of, page_number, size, start,
     token_id, token_type,
 };
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
+use crate::http::schema::Schema;
 
 const CARD: &str = r#"{"type":"card","data":{"number":"4242424242424242","expiration_month":12,
     "expiration_year":2030,"cvc":"123"},"metadata":{"order":"1001"}}"#;
@@ -68,14 +68,9 @@ fn single() -> Vec<Description> {
                 "The key may not create tokens in these containers, or not with \
                  these members.",
             )
-            .fails(
-                409,
-                "A token with the chosen id exists, or a request with the same \
-                 idempotency key is under way.",
-            ),
+            .fails(409, "A token with the chosen id exists."),
         Description::new("ReadToken", Tag::Tokens, "Read a token")
             .about("The rules of the key decide whether the data is in plain, masked or absent.")
-            .path("id", token_id())
             .answers(200, "The token, as the caller may see it.", token())
             .shows("masked", "A card, for a key with a rule that masks", MASKED),
         Description::new("UpdateToken", Tag::Tokens, "Change a token")
@@ -84,7 +79,6 @@ fn single() -> Vec<Description> {
                  metadata and mask, `null` removes a member; elsewhere it restores the default \
                  of the type.",
             )
-            .path("id", token_id())
             .takes(Schema::reference("UpdateTokenRequest"))
             .sends(
                 "expiry",
@@ -96,7 +90,6 @@ fn single() -> Vec<Description> {
             .shows("card", "A card, for a key with a rule that masks", MASKED)
             .fails(403, "The key may not change this token, or not these members."),
         Description::new("DeleteToken", Tag::Tokens, "Delete a token")
-            .path("id", token_id())
             .answers_nothing(204, "The token is deleted."),
     ]
 }
@@ -187,11 +180,7 @@ fn bulk() -> Vec<Description> {
             )
             .shows("plain", "A plain value", r#"{"name":"01a1dd3f-0a91-4c43-9e6f-7a8b9c0d1e2f"}"#)
             .fails(403, "The key may not create tokens in these containers.")
-            .fails(
-                409,
-                "A token with a chosen id exists, or a request with the same \
-                 idempotency key is under way.",
-            ),
+            .fails(409, "A token with a chosen id exists."),
         Description::new("Detokenize", Tag::Tokens, "Fill values into a document")
             .about(
                 "Takes any JSON with expressions in its texts, such as `{{ \

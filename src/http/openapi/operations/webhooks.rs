@@ -6,8 +6,8 @@ use crate::domain::webhook::{EventKind, WebhookStatus};
 use crate::http::openapi::description::Description;
 use crate::http::openapi::headers::LOCATION;
 use crate::http::openapi::operations::shared::{authors, by_cursor, cursor_page, cursor_page_of};
-use crate::http::openapi::schema::Schema;
 use crate::http::openapi::tags::Tag;
+use crate::http::schema::Schema;
 
 const CREATE: &str = r#"{"name":"Orders","url":"https://shop.example/hooks",
     "events":["token.created","token.deleted"]}"#;
@@ -21,7 +21,6 @@ const WEBHOOK: &str = r#"{"id":"01a1dd3c-5a60-4c9d-a7e1-2b3c4d5e6f70",
 
 pub(super) fn operations() -> Vec<Description> {
     let webhook = || Schema::reference("Webhook");
-    let id = || Schema::uuid().about("The id of a webhook.");
     vec![
         Description::new("CreateWebhook", Tag::Webhooks, "Create a webhook")
             .takes(Schema::reference("WebhookRequest"))
@@ -41,7 +40,6 @@ pub(super) fn operations() -> Vec<Description> {
             .answers(200, "The names of all events.", Schema::list(event()))
             .shows("some", "Some of them", r#"["token.created","token.read","token.deleted"]"#),
         Description::new("ReadWebhook", Tag::Webhooks, "Read a webhook")
-            .path("id", id())
             .answers(200, "The webhook.", webhook())
             .shows("tokens", "A webhook", WEBHOOK),
         Description::new("UpdateWebhook", Tag::Webhooks, "Change a webhook")
@@ -49,14 +47,12 @@ pub(super) fn operations() -> Vec<Description> {
                 "Replaces name, URL, events and e-mail address. Without `status` the \
                  webhook stays enabled or disabled.",
             )
-            .path("id", id())
             .takes(Schema::reference("UpdateWebhookRequest"))
             .sends("disable", "One event, and no deliveries for now", UPDATE)
             .answers(200, "The webhook.", webhook())
             .shows("tokens", "A webhook", WEBHOOK),
         Description::new("DeleteWebhook", Tag::Webhooks, "Delete a webhook")
             .about("Events that wait for it are not sent.")
-            .path("id", id())
             .answers_nothing(204, "The webhook is deleted."),
         Description::new("WebhookKey", Tag::Webhooks, "Read the public key of webhooks")
             .about("Receivers verify the signatures of deliveries with it.")

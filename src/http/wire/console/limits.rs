@@ -32,9 +32,7 @@ pub(crate) fn render(
     object.objects("usage", usage, |object, count| {
         object.text("name", count.name);
         object.number("used", count.used);
-        if let Some(limit) = count.limit {
-            object.number("limit", limit);
-        }
+        object.optional_number("limit", count.limit);
     });
     object.text("rate_limit", &quotas.rate_limit.to_text());
     object.text("limiter", if is_on { "on" } else { "off" });
@@ -72,9 +70,7 @@ fn render_row(object: &mut Object, view: &RowView<'_>) {
         }
         RowAction::Throttle => object.text("action", "throttle"),
     }
-    if let Some(used) = view.used {
-        object.number("used", used);
-    }
+    object.optional_number("used", view.used);
     if let Some((busiest, used)) = view.busiest {
         object.object("busiest", |object| {
             object.display("application_id", busiest.key.application);

@@ -42,9 +42,7 @@ pub(crate) fn render_webhooks(webhooks: &[ListedWebhook]) -> Secret<Vec<u8>> {
             object.object("last_failure", |object| {
                 object.time("at", failure.at);
                 object.text("kind", failure.reason.name());
-                if let Some(status) = failure.reason.status() {
-                    object.number("status", status);
-                }
+                object.optional_number("status", failure.reason.status());
             });
         }
         object.optional_time("disabled_since", it.webhook.disabled_at);
@@ -64,9 +62,7 @@ pub(crate) fn render_proxies(since: Timestamp, proxies: &[CalledProxy]) -> Secre
             object.object("last_failure", |object| {
                 object.time("at", failure.at);
                 object.text("kind", failure.kind);
-                if let Some(status) = failure.destination_status {
-                    object.number("destination_status", status);
-                }
+                object.optional_number("destination_status", failure.destination_status);
             });
         }
     });

@@ -61,12 +61,8 @@ pub(super) fn word<T>(
     from_word: impl FnOnce(&str) -> Option<T>,
     words: &[&str],
 ) -> Option<T> {
-    let found = fields.text(name)?;
-    let known = from_word(found);
-    if known.is_none() {
-        fields.wrong(name, format!("The {name} must be one of: {}.", words.join(", ")));
-    }
-    known
+    let message = format!("The {name} must be one of: {}.", words.join(", "));
+    fields.parsed(name, from_word, &message)
 }
 
 /// As [`word`], of a list that stands in `threeds::codes`.

@@ -3,9 +3,12 @@
 use serde_json::json;
 
 use crate::http::wire::json::Object;
-use crate::http::wire::threeds::session::{render_card, text_or_null};
+use crate::http::wire::threeds::session::render_card;
 use crate::secret::Secret;
-use crate::threeds::codes::{Reason, TransactionStatus};
+use crate::threeds::codes::{
+    CancelReason, ChallengePreference, ChallengeType, Reason, TransactionStatus, WhitelistSource,
+    WhitelistStatus, YesNo,
+};
 use crate::threeds::session::{Authentication, Session};
 
 /// The members that are present even without a value.
@@ -53,13 +56,10 @@ pub(super) fn fill(object: &mut Object, session: &Session, extent: Extent) {
     object.flag("liability_shifted", is_shifted);
     fill_challenge(object, found, extent);
     object.optional_text("cardholder_info", found.cardholder_info.as_deref());
-    object.optional_text(
-        "whitelist_status",
-        found.whitelist_status.map(crate::threeds::codes::WhitelistStatus::word),
-    );
+    object.optional_text("whitelist_status", found.whitelist_status.map(WhitelistStatus::word));
     object.optional_text(
         "whitelist_status_source",
-        found.whitelist_source.map(crate::threeds::codes::WhitelistSource::word),
+        found.whitelist_source.map(WhitelistSource::word),
     );
     let extensions = json!(
         found
@@ -79,9 +79,9 @@ pub(super) fn fill(object: &mut Object, session: &Session, extent: Extent) {
 
 fn fill_challenge(object: &mut Object, found: &Authentication, extent: Extent) {
     let always = extent == Extent::ChallengeResult;
-    let mandated = found.challenge_mandated.map(crate::threeds::codes::YesNo::code);
+    let mandated = found.challenge_mandated.map(YesNo::code);
     member(object, "acs_challenge_mandated", mandated, always);
-    let kind = found.challenge_type.map(crate::threeds::codes::ChallengeType::word);
+    let kind = found.challenge_type.map(ChallengeType::word);
     member(object, "authentication_challenge_type", kind, always);
     member(object, "acs_challenge_url", found.acs_url.as_deref(), always);
     object.optional_text("acs_signed_content", found.acs_signed_content.as_deref());
@@ -91,30 +91,21 @@ fn fill_challenge(object: &mut Object, found: &Authentication, extent: Extent) {
             object.text("acsUiTemplate", template);
         });
     }
-    let decoupled = found.decoupled.map(crate::threeds::codes::YesNo::code);
+    let decoupled = found.decoupled.map(YesNo::code);
     object.optional_text("acs_decoupled_authentication", decoupled);
-    object.optional_text(
-        "challenge_preference",
-        found.preference.map(crate::threeds::codes::ChallengePreference::word),
-    );
+    object.optional_text("challenge_preference", found.preference.map(ChallengePreference::word));
     object.optional_text(
         "challenge_preference_code",
-        found.preference.map(crate::threeds::codes::ChallengePreference::code),
+        found.preference.map(ChallengePreference::code),
     );
     member(object, "challenge_attempts", found.attempts.as_deref(), always);
-    object.optional_text(
-        "challenge_cancel_reason",
-        found.cancel.map(crate::threeds::codes::CancelReason::word),
-    );
-    object.optional_text(
-        "challenge_cancel_reason_code",
-        found.cancel.map(crate::threeds::codes::CancelReason::code),
-    );
+    object.optional_text("challenge_cancel_reason", found.cancel.map(CancelReason::word));
+    object.optional_text("challenge_cancel_reason_code", found.cancel.map(CancelReason::code));
 }
 
 fn member(object: &mut Object, name: &str, value: Option<&str>, is_always: bool) {
     if is_always {
-        text_or_null(object, name, value);
+        object.nullable_text(name, value);
     } else {
         object.optional_text(name, value);
     }

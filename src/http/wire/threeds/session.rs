@@ -17,7 +17,7 @@ use crate::threeds::version::ProtocolVersion;
 pub(crate) fn parse_draft(body: &Value) -> SessionDraft {
     let mut fields = Fields::of_body(body);
     let card = card(&mut fields);
-    let device = word(&mut fields, "device", Device::parse, &["browser", "mobile", "app"]);
+    let device = word(&mut fields, "device", Device::parse_sent, &["browser", "mobile", "app"]);
     let kind = word(&mut fields, "type", SessionKind::parse, &["customer", "merchant"]);
     if fields.value("type").is_none() && fields.value("device").is_none() {
         fields.wrong("type", "The type is required where there is no device.");
@@ -139,13 +139,13 @@ pub(crate) fn render_created(session: &Session, base: &str) -> Secret<Vec<u8>> {
         object.text("method_url", url.unwrap_or_default());
         object.text("method_notification_url", &notification);
     } else {
-        text_or_null(&mut object, "method_url", url);
+        object.nullable_text("method_url", url);
         let notification = Some(notification.as_str()).filter(|_| url.is_some());
-        text_or_null(&mut object, "method_notification_url", notification);
+        object.nullable_text("method_notification_url", notification);
     }
     object.text("directory_server_id", &session.enrolment.directory_server);
     let version = session.enrolment.recommended().map(ProtocolVersion::as_str);
-    text_or_null(&mut object, "recommended_version", version);
+    object.nullable_text("recommended_version", version);
     if let Some(metadata) = &session.metadata {
         object.value("metadata", &Value::Object(metadata.clone()));
     }
@@ -217,12 +217,8 @@ fn render_device(object: &mut Object, device: &DeviceInfo) {
     object.optional_text("browser_accept_header", device.browser_accept_header.as_deref());
     object.optional_text("browser_ip_address", device.browser_ip.as_deref());
     object.optional_text("browser_ip", device.browser_ip.as_deref());
-    if let Some(enabled) = device.browser_javascript_enabled {
-        object.flag("browser_javascript_enabled", enabled);
-    }
-    if let Some(enabled) = device.browser_java_enabled {
-        object.flag("browser_java_enabled", enabled);
-    }
+    object.optional_flag("browser_javascript_enabled", device.browser_javascript_enabled);
+    object.optional_flag("browser_java_enabled", device.browser_java_enabled);
     object.optional_text("browser_language", device.browser_language.as_deref());
     object.optional_text("browser_color_depth", device.browser_color_depth.as_deref());
     object.optional_text("browser_screen_height", device.browser_screen_height.as_deref());
@@ -244,12 +240,5 @@ fn render_device(object: &mut Object, device: &DeviceInfo) {
                 object.texts("sdk_ui_type", types.iter().map(String::as_str));
             }
         });
-    }
-}
-
-pub(super) fn text_or_null(object: &mut Object, name: &str, value: Option<&str>) {
-    match value {
-        Some(value) => object.text(name, value),
-        None => object.json(name, "null"),
     }
 }

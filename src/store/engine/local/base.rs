@@ -5,9 +5,9 @@ use std::ops::{Bound, RangeBounds as _};
 use redb::{ReadOnlyTable, ReadableTableMetadata as _, TableDefinition, TableError};
 
 use crate::store::engine::Order;
+use crate::store::engine::Row;
 use crate::store::engine::local::database::{GuardedDatabase, guard, invalid_page};
 use crate::store::failure::StorageFailure;
-use crate::store::snapshot::Row;
 use crate::store::tables::{KeyRange, Table};
 
 type OpenTable = ReadOnlyTable<&'static [u8], &'static [u8]>;
@@ -35,7 +35,7 @@ impl Base {
         guard(|| Ok(Self(Table::ALL.iter().map(open).collect::<Result<_, _>>()?)))
     }
 
-    /// Returns true if the file has all tables. A file of an older format lacks some.
+    /// Returns true if the file has all tables. The file of a new vault has none.
     pub(super) fn is_complete(&self) -> bool {
         self.0.iter().all(Option::is_some)
     }

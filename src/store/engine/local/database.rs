@@ -8,7 +8,6 @@
 //! them overflows the stack, which aborts the process.
 
 use std::cell::Cell;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use redb::{Database, ReadTransaction, ReadableDatabase as _, WriteTransaction};
@@ -117,8 +116,4 @@ impl Drop for GuardedDatabase {
     }
 }
 
-impl fmt::Debug for GuardedDatabase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("GuardedDatabase")
-    }
-}
+opaque_debug!(GuardedDatabase);

@@ -14,7 +14,7 @@ use crate::store::engine::local::watched::WatchedFile;
 use crate::store::engine::{RowChange, SortedRows};
 use crate::store::failure::{OpenFailure, StorageFailure};
 use crate::store::tables::Table;
-use crate::store::volume::{Volume, VolumeFile};
+use crate::store::volume::{Volume, VolumeFile, remove_left};
 
 /// The data file's name in its directory.
 pub(in crate::store) const NAME: &str = "strongroom.redb";
@@ -61,13 +61,13 @@ impl DataFile {
         volume: &dyn Volume,
         cache_bytes: usize,
     ) -> Result<Self, OpenFailure> {
-        let file = volume.open(NAME).map_err(OpenFailure::io)?.ok_or(OpenFailure::Missing)?;
+        let file = volume.open(NAME)?.ok_or(OpenFailure::Missing)?;
         let file: Arc<dyn VolumeFile> = Arc::from(file);
-        if !file.try_lock().map_err(OpenFailure::io)? {
+        if !file.try_lock()? {
             return Err(OpenFailure::AlreadyOpen);
         }
         // redb would turn an empty file into a database, but a data file is never empty.
-        if file.len().map_err(OpenFailure::io)? == 0 {
+        if file.len()? == 0 {
             return Err(OpenFailure::NotOurs);
         }
         Self::from_file(file, cache_bytes)
@@ -75,34 +75,33 @@ impl DataFile {
 
     /// Creates a data file, which gets its name only when the result of `fill` is durable. On
     /// failure the file is removed.
-    pub(in crate::store) fn create<E: From<OpenFailure>>(
+    pub(in crate::store) fn create<E: From<OpenFailure> + From<io::Error>>(
         volume: &dyn Volume,
         fill: impl FnOnce(&GuardedDatabase) -> Result<(), E>,
     ) -> Result<Self, E> {
-        if volume.open(NAME).map_err(OpenFailure::io)?.is_some() {
+        if volume.open(NAME)?.is_some() {
             return Err(OpenFailure::Exists.into());
         }
-        volume.remove(UNFINISHED).map_err(OpenFailure::io)?;
-        let new: Arc<dyn VolumeFile> =
-            Arc::from(volume.create(UNFINISHED).map_err(OpenFailure::io)?);
+        remove_left(volume, UNFINISHED)?;
+        let new: Arc<dyn VolumeFile> = Arc::from(volume.create(UNFINISHED)?);
         let fill_new = || -> Result<(), E> {
-            if !new.try_lock().map_err(OpenFailure::io)? {
+            if !new.try_lock()? {
                 return Err(OpenFailure::AlreadyOpen.into());
             }
             fill(&Self::from_file(Arc::clone(&new), CACHE_BYTES)?.database)
         };
         fill_new().inspect_err(|_| {
-            volume.remove(UNFINISHED).ok();
+            new.remove().ok();
         })?;
-        volume.rename(UNFINISHED, NAME).map_err(OpenFailure::io)?;
-        volume.sync().map_err(OpenFailure::io)?;
+        new.rename(NAME)?;
+        volume.sync()?;
         drop(new);
         Ok(Self::open(volume, CACHE_BYTES)?)
     }
 
     /// The length of the file.
     pub(in crate::store) fn bytes(&self) -> Result<u64, StorageFailure> {
-        self.file.file.len().map_err(StorageFailure::from_io)
+        Ok(self.file.file.len()?)
     }
 
     /// Moves pages to the front and cuts off the end of the file. Returns false when nothing is
@@ -123,7 +122,7 @@ impl DataFile {
         let backend = Backend(Arc::clone(&file));
         let database = guard(|| Ok::<_, OpenFailure>(builder.create_with_backend(backend)?))?;
         let database = GuardedDatabase::new(database);
-        file.remember_head().map_err(OpenFailure::io)?;
+        file.remember_head()?;
         let was_repaired = was_repaired.load(std::sync::atomic::Ordering::Relaxed);
         Ok(Self { database, file, was_repaired })
     }

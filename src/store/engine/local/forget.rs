@@ -4,7 +4,7 @@
 //! segments before it are overwritten. A segment that the archive still needs is overwritten when
 //! the archive has it.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use crate::store::engine::local::Shared;
 use crate::store::engine::local::log::Log;
@@ -13,13 +13,13 @@ use crate::store::failure::StorageFailure;
 
 /// Merges everything and overwrites the log. Batches go on meanwhile, in the new segment.
 pub(super) fn forget(shared: &Shared, closing: Closing) -> Result<(), StorageFailure> {
-    let _merging = shared.merging.lock().unwrap_or_else(PoisonError::into_inner);
+    let _merging = shared.merging.lock();
     let (volume, spare) = {
         let mut log = shared.log();
         if log.is_blank() {
             return Ok(());
         }
-        (Arc::clone(log.volume()), log.take_spare()?)
+        (Arc::clone(log.volume()), log.take_spare())
     };
     // Without the lock of the log: batches do not wait for this.
     spare.map_or(Ok(()), |spare| spare.overwrite(volume.as_ref()))?;
@@ -32,10 +32,10 @@ pub(super) fn forget(shared: &Shared, closing: Closing) -> Result<(), StorageFai
     move_frozen(shared, &frozen, closing)
 }
 
-/// Forgets the log of an engine that is closed. The rows are in the data file already, so a disk
-/// without space for a new segment does not matter.
+/// Forgets the log of an engine that is closed, and notes its end. The rows are in the data file
+/// already, so a disk without space for a new segment does not matter.
 pub(super) fn forget_closed(shared: &Shared) -> Result<(), StorageFailure> {
-    match forget(shared, Closing::Yes) {
+    match forget(shared, Closing::Yes).and_then(|()| shared.note_end()) {
         Err(StorageFailure::Full | StorageFailure::ReadOnly | StorageFailure::Stopped) => Ok(()),
         done => done,
     }
@@ -43,7 +43,7 @@ pub(super) fn forget_closed(shared: &Shared) -> Result<(), StorageFailure> {
 
 /// Overwrites the segments that waited for the archive.
 pub(super) fn free(shared: &Shared) -> Result<(), StorageFailure> {
-    let _merging = shared.merging.lock().unwrap_or_else(PoisonError::into_inner);
+    let _merging = shared.merging.lock();
     let log = shared.log();
     let Some(number) = log.forgettable() else { return Ok(()) };
     free_before(shared, log, number)
@@ -62,5 +62,5 @@ pub(super) fn free_before(
     let volume = Arc::clone(log.volume());
     shared.count(&log);
     drop(log);
-    Log::overwrite(volume.as_ref(), &retired)
+    Ok(Log::overwrite(volume.as_ref(), &retired)?)
 }

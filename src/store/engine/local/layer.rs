@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::sync::RwLockReadGuard;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
+use crate::lock::SharedLock;
 use crate::store::engine::local::log::Position;
 use crate::store::engine::{Order, RowChange};
 use crate::store::failure::StorageFailure;
@@ -17,7 +18,7 @@ use crate::store::tables::Table;
 #[derive(Debug)]
 pub(super) struct Layer {
     /// One map for each table, in the order of [`Table::ALL`].
-    tables: Vec<RwLock<Rows>>,
+    tables: Vec<SharedLock<Rows>>,
     bytes: AtomicUsize,
     /// The place in the log of the first frame whose rows the layer may hold.
     start: Position,
@@ -49,7 +50,7 @@ pub(super) struct LayerValue(pub(super) Option<Vec<u8>>);
 
 impl Layer {
     pub(super) fn new(start: Position) -> Self {
-        let tables = Table::ALL.iter().map(|_| RwLock::new(Rows::new())).collect();
+        let tables = Table::ALL.iter().map(|_| SharedLock::new(Rows::new())).collect();
         Self { tables, bytes: AtomicUsize::new(0), start, made: Instant::now() }
     }
 
@@ -79,7 +80,7 @@ impl Layer {
         sequence: u64,
         oldest_live: u64,
     ) -> Result<(), StorageFailure> {
-        let mut map = self.table(table)?.write().unwrap_or_else(PoisonError::into_inner);
+        let mut map = self.table(table)?.write();
         let mut added: usize = 0;
         let mut removed: usize = 0;
         for RowChange { key, value, .. } in rows {
@@ -151,10 +152,10 @@ impl Layer {
     }
 
     fn read(&self, table: Table) -> Result<RwLockReadGuard<'_, Rows>, StorageFailure> {
-        Ok(self.table(table)?.read().unwrap_or_else(PoisonError::into_inner))
+        Ok(self.table(table)?.read())
     }
 
-    fn table(&self, table: Table) -> Result<&RwLock<Rows>, StorageFailure> {
+    fn table(&self, table: Table) -> Result<&SharedLock<Rows>, StorageFailure> {
         self.tables.get(table.index()).ok_or(StorageFailure::Impossible("a layer lacks a table"))
     }
 }

@@ -5,7 +5,7 @@
 //! the segments before the position are free.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::store::engine::local::Shared;
@@ -52,6 +52,7 @@ pub(super) fn carry_out(
     let turn = match work {
         Work::Forget => return forget::forget(shared, Closing::No),
         Work::Free => return forget::free(shared),
+        Work::Note => return note(shared),
         Work::Merge(turn) => turn,
     };
     // Two transactions, so that after a kill the next process finds the first part done.
@@ -65,6 +66,18 @@ pub(super) fn carry_out(
     Ok(())
 }
 
+/// Notes the end of the log. Some file systems need space to replace bytes: without it, the note
+/// waits, and no batch is refused for it.
+fn note(shared: &Shared) -> Result<(), StorageFailure> {
+    match shared.note_end() {
+        Err(StorageFailure::Full) => {
+            shared.merger.note_later();
+            Ok(())
+        }
+        done => done,
+    }
+}
+
 /// Merges part 0 and one slice, as the merger does. `meanwhile` runs when their layers are frozen.
 #[cfg(test)]
 pub(super) fn merge_turn(
@@ -72,7 +85,7 @@ pub(super) fn merge_turn(
     turn: usize,
     meanwhile: impl FnOnce(),
 ) -> Result<(), StorageFailure> {
-    let _merging = shared.merging.lock().unwrap_or_else(PoisonError::into_inner);
+    let _merging = shared.merging.lock();
     let slice = turn.rem_euclid(SLICES).saturating_add(1);
     let frozen = freeze(shared, &|part, _| part == 0 || part == slice)?;
     meanwhile();
@@ -84,7 +97,7 @@ fn merge(
     shared: &Shared,
     choose: &dyn Fn(usize, &Layer) -> bool,
 ) -> Result<Vec<Arc<Layer>>, StorageFailure> {
-    let _merging = shared.merging.lock().unwrap_or_else(PoisonError::into_inner);
+    let _merging = shared.merging.lock();
     let frozen = freeze(shared, choose)?;
     move_frozen(shared, &frozen, Closing::No)?;
     Ok(frozen.view.parts.into_iter().filter_map(|part| part.frozen).collect())
@@ -151,6 +164,7 @@ impl Frozen {
             timeline: self.view.timeline,
             origin: shared.origin,
             position: active.min().unwrap_or_default(),
+            departed: self.view.departed,
             held_segment: shared.log().first_held(shared.held()),
             merged: Some(self.merged),
         }
@@ -194,7 +208,7 @@ pub(super) fn freeze_in(
 /// Merges everything and marks the log as closed, in one transaction: a batch that comes meanwhile
 /// is behind the position that the transaction writes.
 pub(super) fn close(shared: &Shared) -> Result<(), StorageFailure> {
-    let _merging = shared.merging.lock().unwrap_or_else(PoisonError::into_inner);
+    let _merging = shared.merging.lock();
     let frozen = freeze(shared, &|_, _| true)?;
     move_frozen(shared, &frozen, Closing::Yes)
 }

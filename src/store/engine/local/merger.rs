@@ -2,10 +2,11 @@
 //! [`merge`](super::merge) and [`forget`](super::forget).
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::bounds::MERGE_AFTER;
+use crate::bounds::{LOG_END_AFTER, MERGE_AFTER};
+use crate::lock::Lock;
 use crate::store::engine::local::parts::SLICES;
 use crate::store::engine::{EngineHealth, Upkeep};
 
@@ -16,6 +17,8 @@ pub(super) enum Work {
     Merge(usize),
     Forget,
     Free,
+    /// Note the end of the log.
+    Note,
 }
 
 /// The rows that a merge has left in memory.
@@ -38,7 +41,7 @@ const WAIT_LONG: Duration = Duration::from_mins(1);
 /// Holds the schedule, and wakes the thread when it changes.
 #[derive(Debug)]
 pub(super) struct Merger {
-    schedule: Mutex<Schedule>,
+    schedule: Lock<Schedule>,
     changed: Condvar,
     merges: AtomicU64,
     last_merge_micros: AtomicU64,
@@ -47,30 +50,26 @@ pub(super) struct Merger {
 impl Merger {
     pub(super) fn new() -> Self {
         Self {
-            schedule: Mutex::new(Schedule::new()),
+            schedule: Lock::new(Schedule::new()),
             changed: Condvar::new(),
             merges: AtomicU64::new(0),
             last_merge_micros: AtomicU64::new(0),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Schedule> {
-        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn set_upkeep(&self, upkeep: Upkeep) {
-        self.lock().upkeep = upkeep;
+        self.schedule.lock().upkeep = upkeep;
         self.changed.notify_all();
     }
 
     pub(super) fn stop(&self) {
-        self.lock().is_stopping = true;
+        self.schedule.lock().is_stopping = true;
         self.changed.notify_all();
     }
 
     pub(super) fn health(&self) -> EngineHealth {
         EngineHealth {
-            is_merging: self.lock().is_merging,
+            is_merging: self.schedule.lock().is_merging,
             merges: self.merges.load(Ordering::Relaxed),
             last_merge_micros: self.last_merge_micros.load(Ordering::Relaxed),
             ..EngineHealth::default()
@@ -80,7 +79,7 @@ impl Merger {
     /// Notes that a batch has added rows: now if they are large enough, and in time otherwise, they
     /// are merged.
     pub(super) fn consider(&self, is_large: bool) {
-        if self.lock().grow(Instant::now(), is_large) {
+        if self.schedule.lock().grow(Instant::now(), is_large) {
             self.changed.notify_all();
         }
     }
@@ -95,7 +94,7 @@ impl Merger {
         if !is_full() {
             return false;
         }
-        let mut schedule = self.lock();
+        let mut schedule = self.schedule.lock();
         while is_full() && !schedule.is_stopping && !has_failed() {
             schedule.is_asked = true;
             self.changed.notify_all();
@@ -107,7 +106,7 @@ impl Merger {
 
     /// Returns true if the log can be forgotten now. Otherwise the merger does it later.
     pub(super) fn may_forget(&self) -> bool {
-        let mut schedule = self.lock();
+        let mut schedule = self.schedule.lock();
         let is_allowed = schedule.upkeep == Upkeep::Allowed;
         schedule.is_forgetting |= !is_allowed;
         is_allowed
@@ -115,18 +114,23 @@ impl Merger {
 
     /// Has the merger forget the log when upkeep is allowed.
     pub(super) fn forget_later(&self) {
-        self.lock().is_forgetting = true;
+        self.schedule.lock().is_forgetting = true;
     }
 
     /// Has the merger overwrite the segments that are free and to be forgotten.
     pub(super) fn free(&self) {
-        self.lock().is_freeing = true;
+        self.schedule.lock().is_freeing = true;
         self.changed.notify_all();
+    }
+
+    /// Has the end of the log noted again after the usual time.
+    pub(super) fn note_later(&self) {
+        self.schedule.lock().note_later(Instant::now());
     }
 
     /// Waits for the next work; `None` at the end.
     pub(super) fn next(&self) -> Option<Work> {
-        let mut schedule = self.lock();
+        let mut schedule = self.schedule.lock();
         loop {
             match schedule.next(Instant::now()) {
                 Step::End => return None,
@@ -144,14 +148,21 @@ impl Merger {
         let micros = ended.saturating_duration_since(begun).as_micros();
         self.last_merge_micros.store(u64::try_from(micros).unwrap_or(u64::MAX), Ordering::Relaxed);
         self.merges.fetch_add(1, Ordering::Relaxed);
-        self.lock().end_merge(ended, left);
+        self.schedule.lock().end_merge(ended, left);
         self.changed.notify_all();
     }
 
-    /// The work that the thread would begin now, for a test that has no thread.
+    #[cfg(test)]
+    pub(super) fn has_note_due(&self) -> bool {
+        self.schedule.lock().note_due.is_some()
+    }
+
+    /// The work on rows that the thread would begin now, for a test that has no thread.
     #[cfg(test)]
     pub(super) fn due_work(&self, now: Instant) -> Option<Work> {
-        match self.lock().next(now) {
+        let mut schedule = self.schedule.lock();
+        schedule.note_due = None;
+        match schedule.next(now) {
             Step::Work(work) => Some(work),
             Step::End | Step::Wait(_) => None,
         }
@@ -164,6 +175,8 @@ impl Merger {
 struct Schedule {
     /// The time by which the rows in memory are merged; `None` without rows.
     due: Option<Instant>,
+    /// The time by which the end of the log is noted; `None` if no batch came since.
+    note_due: Option<Instant>,
     /// A merge is wanted now.
     is_asked: bool,
     /// The log is to be forgotten when upkeep is allowed.
@@ -190,6 +203,7 @@ impl Schedule {
     const fn new() -> Self {
         Self {
             due: None,
+            note_due: None,
             is_asked: false,
             is_forgetting: false,
             is_freeing: false,
@@ -202,13 +216,16 @@ impl Schedule {
 
     /// Notes that there are rows. Returns true if the thread has to look at the schedule again.
     fn grow(&mut self, now: Instant, is_large: bool) -> bool {
-        let is_new = self.due.is_none();
-        if is_new {
-            self.due = now.checked_add(MERGE_AFTER);
-        }
+        let is_new = self.due.is_none() || self.note_due.is_none();
+        self.due = self.due.or_else(|| now.checked_add(MERGE_AFTER));
+        self.note_later(now);
         let asks = is_large && !self.is_asked;
         self.is_asked |= is_large;
         asks || is_new
+    }
+
+    fn note_later(&mut self, now: Instant) {
+        self.note_due = self.note_due.or_else(|| now.checked_add(LOG_END_AFTER));
     }
 
     /// The next step. Work that it returns is no longer asked for.
@@ -223,10 +240,17 @@ impl Schedule {
         if is_allowed && std::mem::take(&mut self.is_forgetting) {
             return Step::Work(Work::Forget);
         }
-        let due = self.due.filter(|_| is_allowed);
-        let left = due.map_or(WAIT_LONG, |due| due.saturating_duration_since(now));
-        if !self.is_asked && !left.is_zero() {
-            return Step::Wait(left);
+        let left =
+            |due: Option<Instant>| due.map_or(WAIT_LONG, |due| due.saturating_duration_since(now));
+        // A note replaces bytes of its file, so it needs no space and is not held.
+        let until_note = left(self.note_due);
+        if until_note.is_zero() {
+            self.note_due = None;
+            return Step::Work(Work::Note);
+        }
+        let until_merge = left(self.due.filter(|_| is_allowed));
+        if !self.is_asked && !until_merge.is_zero() {
+            return Step::Wait(until_merge.min(until_note));
         }
         self.is_asked = false;
         self.due = None;
@@ -268,7 +292,10 @@ mod tests {
         assert!(schedule.grow(now, false), "the thread has to learn the time");
         let second = now + SECOND;
         assert!(!schedule.grow(second, false), "later rows do not move it");
-        assert_eq!(schedule.next(second), Step::Wait(MERGE_AFTER.saturating_sub(SECOND)));
+        assert_eq!(schedule.next(second), Step::Wait(LOG_END_AFTER.saturating_sub(SECOND)));
+        assert_eq!(schedule.next(now + LOG_END_AFTER), Step::Work(Work::Note));
+        let left = MERGE_AFTER.saturating_sub(LOG_END_AFTER);
+        assert_eq!(schedule.next(now + LOG_END_AFTER), Step::Wait(left), "it is noted once");
         assert_eq!(schedule.next(now + MERGE_AFTER), MERGE);
         assert!(schedule.is_merging);
         assert_eq!(schedule.next(now + MERGE_AFTER), Step::Wait(WAIT_LONG), "only once");
@@ -280,19 +307,21 @@ mod tests {
     }
 
     #[test]
-    fn while_upkeep_is_held_only_a_merge_that_is_needed_now_and_the_freeing_of_segments_begin() {
+    fn while_upkeep_is_held_only_notes_merges_that_are_needed_now_and_the_freeing_begin() {
         let now = Instant::now();
         let mut schedule = Schedule { is_forgetting: true, ..Schedule::new() };
         schedule.grow(now, false);
+        assert_eq!(schedule.next(now), Step::Wait(LOG_END_AFTER));
+        assert_eq!(schedule.next(now + LOG_END_AFTER), Step::Work(Work::Note));
         assert_eq!(schedule.next(now + MERGE_AFTER), Step::Wait(WAIT_LONG));
         schedule.is_freeing = true;
         schedule.grow(now, true);
         assert_eq!(schedule.next(now), Step::Work(Work::Free));
         assert_eq!(schedule.next(now), MERGE);
-        assert_eq!(schedule.next(now), Step::Wait(WAIT_LONG));
+        assert_eq!(schedule.next(now), Step::Wait(LOG_END_AFTER));
         schedule.upkeep = Upkeep::Allowed;
         assert_eq!(schedule.next(now), Step::Work(Work::Forget));
-        assert_eq!(schedule.next(now), Step::Wait(WAIT_LONG), "all is done once");
+        assert_eq!(schedule.next(now), Step::Wait(LOG_END_AFTER), "all is done once");
         schedule.grow(now, true);
         schedule.is_stopping = true;
         assert_eq!(schedule.next(now), Step::End, "a stop comes before all work");
@@ -304,7 +333,7 @@ mod tests {
         let now = before + SECOND;
         let rows = Left { has_rows: true, is_large: false };
         let waits = Step::Wait(MERGE_AFTER);
-        let later = Step::Wait(MERGE_AFTER.saturating_sub(SECOND));
+        let later = Step::Wait(LOG_END_AFTER.saturating_sub(SECOND));
         let large = Left { has_rows: true, is_large: true };
         // With rows that came a second ago, while the merge was running, or without them.
         for (meanwhile, left, next) in [

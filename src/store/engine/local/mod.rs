@@ -16,7 +16,7 @@ mod merge;
 mod merger;
 pub(in crate::store) mod open;
 mod parts;
-mod source;
+pub(super) mod source;
 pub(in crate::store) mod standby;
 pub(in crate::store) mod state;
 #[cfg(test)]
@@ -25,31 +25,33 @@ mod view;
 mod watched;
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 use std::thread::JoinHandle;
 
 use crate::bounds::{ARCHIVE_LOG_BYTES_MAX, LAYERS_BYTES_MAX, LOG_SEGMENT_BYTES, MERGE_BYTES};
 use crate::clock::Clock;
+use crate::lock::Lock;
 use crate::store::alarm::Alarm;
 use crate::store::engine::local::base::Base;
 use crate::store::engine::local::database::GuardedDatabase;
 pub(in crate::store) use crate::store::engine::local::file::load_into;
 use crate::store::engine::local::log::Log;
+use crate::store::engine::local::log::end::{EndFile, NotedEnd};
+use crate::store::engine::local::log::segment::Lineage;
 use crate::store::engine::local::merge::Closing;
 use crate::store::engine::local::merger::Merger;
 use crate::store::engine::local::parts::{PARTS, part_of};
 use crate::store::engine::local::state::Origin;
 use crate::store::engine::local::view::View;
 use crate::store::engine::local::watched::WatchedFile;
-use crate::store::engine::{Decide, Engine, EngineHealth, LogSource, Read, RowChange, Upkeep};
+use crate::store::engine::{Decide, Engine, EngineHealth, Read, RowChange, Upkeep};
 use crate::store::failure::StorageFailure;
 
 /// The engine. Dropping it without [`Engine::close`] is an unclean stop.
 pub(in crate::store) struct LocalEngine {
     shared: Arc<Shared>,
-    merger: Mutex<Option<JoinHandle<()>>>,
+    merger: Lock<Option<JoinHandle<()>>>,
 }
 
 /// The sizes of the log and of the layers. Tests use small ones.
@@ -83,18 +85,21 @@ struct Shared {
     clock: Clock,
     alarm: Alarm,
     /// Held while a batch is applied and while a layer is frozen.
-    log: Mutex<Log>,
+    log: Lock<Log>,
+    /// The noted end of the log.
+    end: Lock<EndFile>,
+    lineage: Lineage,
     /// The rows that new snapshots see.
-    current: Mutex<Arc<View>>,
+    current: Lock<Arc<View>>,
     /// The views that snapshots may still use, oldest first.
-    views: Mutex<VecDeque<(u64, Weak<View>)>>,
+    views: Lock<VecDeque<(u64, Weak<View>)>>,
     merger: Merger,
     origin: Origin,
     counts: Counts,
     /// Held while rows are moved into the data file.
-    merging: Mutex<()>,
+    merging: Lock<()>,
     /// The place from which on the archive lacks the log; `None` without an archive.
-    held: Mutex<Option<log::Position>>,
+    held: Lock<Option<log::Position>>,
 }
 
 #[derive(Debug, Default)]
@@ -109,29 +114,37 @@ struct Counts {
 
 impl Shared {
     fn log(&self) -> MutexGuard<'_, Log> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        self.log.lock()
     }
 
     fn held(&self) -> Option<log::Position> {
-        *self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.held.lock()
+    }
+
+    /// Notes the newest batch, which is durable.
+    fn note_end(&self) -> Result<(), StorageFailure> {
+        let (view, lineage) = (self.view(), self.lineage);
+        let noted = NotedEnd { lineage, sequence: view.sequence, digest: view.digest };
+        Ok(self.end.lock().note(noted)?)
     }
 
     fn current(&self) -> MutexGuard<'_, Arc<View>> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+        self.current.lock()
     }
 
     fn view(&self) -> Arc<View> {
         Arc::clone(&self.current())
     }
 
-    /// Makes rows visible that are durable, as the batch after the current one. The caller holds
+    /// Makes rows visible that are durable, as the batch after the current one, with the digest of
+    /// the history up to it. The caller holds
     /// the lock of the log, so no layer is frozen meanwhile.
-    fn publish(&self, rows: Vec<RowChange>) -> Result<(), StorageFailure> {
+    fn publish(&self, rows: Vec<RowChange>, digest: [u8; 32]) -> Result<(), StorageFailure> {
         let view = self.view();
         let sequence = view.sequence.saturating_add(1);
         self.insert(&view, rows, sequence)?;
         let mut current = self.current();
-        let next = View { sequence, ..View::clone(&current) };
+        let next = View { sequence, digest, ..View::clone(&current) };
         self.replace(&mut current, next);
         Ok(())
     }
@@ -140,7 +153,7 @@ impl Shared {
     /// each is remembered.
     fn replace(&self, current: &mut Arc<View>, next: View) {
         let next = Arc::new(next);
-        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut views = self.views.lock();
         views.push_back((next.sequence, Arc::downgrade(&next)));
         *current = next;
     }
@@ -189,7 +202,7 @@ impl Shared {
 
     /// The sequence number of the oldest view that a snapshot may use.
     fn oldest_live(&self, newest: u64) -> u64 {
-        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut views = self.views.lock();
         while views.pop_front_if(|(_, view)| view.strong_count() == 0).is_some() {}
         // Behind an old snapshot that is still used, views that no snapshot uses would pile up.
         if views.len() > VIEWS_MAX {
@@ -230,7 +243,7 @@ impl Engine for LocalEngine {
         // answered. Two looks at names cost a few microseconds, a sync much more.
         shared.file.check_place()?;
         log.check_newest_place()?;
-        shared.publish(rows)?;
+        shared.publish(rows, log.end().digest)?;
         shared.count(&log);
         drop(log);
         shared.merger.consider(shared.has_many_rows());
@@ -240,6 +253,7 @@ impl Engine for LocalEngine {
     fn check_place(&self) -> Result<(), StorageFailure> {
         self.shared.file.check_place()?;
         self.shared.file.check_head()?;
+        self.shared.end.try_lock().map_or(Ok(()), |end| end.check_place())?;
         // The log is not waited for: on a disk that hangs, a batch holds it.
         self.shared.log.try_lock().map_or(Ok(()), |log| log.check_place())
     }
@@ -259,8 +273,8 @@ impl Engine for LocalEngine {
         }
     }
 
-    fn log_source(&self) -> Option<Arc<dyn LogSource>> {
-        Some(Arc::<Shared>::clone(&self.shared))
+    fn log_source(&self) -> Option<source::LogSource> {
+        Some(source::LogSource(Arc::clone(&self.shared)))
     }
 
     fn set_upkeep(&self, upkeep: Upkeep) {
@@ -275,13 +289,14 @@ impl Engine for LocalEngine {
     }
 
     #[cfg(test)]
-    fn merge_now(&self, turn: usize) -> Result<(), StorageFailure> {
-        self.merge_turn(turn)
+    fn merge_now(&self, turn: Option<usize>) -> Result<(), StorageFailure> {
+        turn.map_or(Ok(()), |turn| self.merge_turn(turn))?;
+        self.shared.note_end()
     }
 
     fn close(&self) -> Result<(), StorageFailure> {
         self.shared.merger.stop();
-        let thread = self.merger.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.merger.lock().take();
         if let Some(thread) = thread {
             // A panic of the merger has raised the alarm.
             thread.join().ok();
@@ -295,15 +310,11 @@ impl Drop for LocalEngine {
     fn drop(&mut self) {
         // A file that is not closed is recovered at the next start.
         self.shared.merger.stop();
-        let thread = self.merger.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.merger.lock().take();
         if let Some(thread) = thread {
             thread.join().ok();
         }
     }
 }
 
-impl fmt::Debug for LocalEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LocalEngine")
-    }
-}
+opaque_debug!(LocalEngine);

@@ -1,18 +1,20 @@
 //! Opens the engine: the data file, then the frames of the log that it lacks.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use crate::clock::Clock;
 use crate::crypto::Random;
+use crate::lock::Lock;
 use crate::store::alarm::Alarm;
 use crate::store::engine::Moment;
 use crate::store::engine::local::base::Base;
 use crate::store::engine::local::database::GuardedDatabase;
 use crate::store::engine::local::file::{self, DataFile};
+use crate::store::engine::local::log::end::{EndFile, ExpectedLog, NotedEnd};
 use crate::store::engine::local::log::frame::Frame;
-use crate::store::engine::local::log::segment::{FIRST_FRAME, Lineage};
+use crate::store::engine::local::log::segment::Lineage;
 use crate::store::engine::local::log::{Log, Position, reader};
 use crate::store::engine::local::merge;
 use crate::store::engine::local::merger::Merger;
@@ -22,7 +24,7 @@ use crate::store::engine::local::view::{Part, View};
 use crate::store::engine::local::{Counts, LocalEngine, Shared, Sizes};
 use crate::store::failure::StorageFailure;
 use crate::store::tables::{Table, meta};
-use crate::store::volume::Volume;
+use crate::store::volume::{Volume, remove_left};
 
 /// The state in which the last process left the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,17 +46,33 @@ impl LocalEngine {
         Self::start_sized(volume, data, (clock, alarm), Sizes::default())
     }
 
+    /// Starts the engine also if batches are gone from the end of the log. The noted end stays as it
+    /// is, so that later starts refuse this log until a new timeline has begun.
+    pub(in crate::store) fn start_accepting_any_end(
+        volume: &Arc<dyn Volume>,
+        data: DataFile,
+        clock: &Clock,
+        alarm: &Alarm,
+    ) -> Result<Self, StorageFailure> {
+        let opened = open(volume, data, (clock, alarm), Sizes::default(), true)?;
+        Self::with_merger(opened.0)
+    }
+
     pub(in crate::store) fn start_sized(
         volume: &Arc<dyn Volume>,
         data: DataFile,
-        (clock, alarm): (&Clock, &Alarm),
+        with: (&Clock, &Alarm),
         sizes: Sizes,
     ) -> Result<(Self, Cleanliness), StorageFailure> {
-        let (shared, cleanliness) = open(volume, data, clock, alarm, sizes)?;
+        let (shared, cleanliness) = open(volume, data, with, sizes, false)?;
+        Ok((Self::with_merger(shared)?, cleanliness))
+    }
+
+    fn with_merger(shared: Arc<Shared>) -> Result<Self, StorageFailure> {
         let merging = Arc::clone(&shared);
         let merger = std::thread::Builder::new().name(String::from("merger"));
-        let merger = merger.spawn(move || merge::run(&merging)).map_err(StorageFailure::from_io)?;
-        Ok((Self { shared, merger: Mutex::new(Some(merger)) }, cleanliness))
+        let merger = merger.spawn(move || merge::run(&merging))?;
+        Ok(Self { shared, merger: Lock::new(Some(merger)) })
     }
 
     /// Starts the engine without its thread: a test merges when it wants to.
@@ -62,11 +80,11 @@ impl LocalEngine {
     pub(in crate::store) fn start_without_merger(
         volume: &Arc<dyn Volume>,
         data: DataFile,
-        (clock, alarm): (&Clock, &Alarm),
+        with: (&Clock, &Alarm),
         sizes: Sizes,
     ) -> Result<Self, StorageFailure> {
-        let (shared, _) = open(volume, data, clock, alarm, sizes)?;
-        Ok(Self { shared, merger: Mutex::new(None) })
+        let (shared, _) = open(volume, data, with, sizes, false)?;
+        Ok(Self { shared, merger: Lock::new(None) })
     }
 
     /// Merges part 0 and one slice.
@@ -89,9 +107,9 @@ impl LocalEngine {
 fn open(
     volume: &Arc<dyn Volume>,
     data: DataFile,
-    clock: &Clock,
-    alarm: &Alarm,
+    (clock, alarm): (&Clock, &Alarm),
     sizes: Sizes,
+    accepts_any_end: bool,
 ) -> Result<(Arc<Shared>, Cleanliness), StorageFailure> {
     let DataFile { database, file, was_repaired } = data;
     let base = Base::open(&database)?;
@@ -102,11 +120,23 @@ fn open(
     let known = LogState::read(&database)?;
     let state = match known {
         Some(state) => state,
-        None => fresh(Random::new().bytes(), Origin::default(), 0),
+        None => fresh(Random::new().bytes(), Origin::default(), Moment::default()),
     };
     let vault = vault_id(&base)?;
     let lineage = Lineage { vault, timeline: state.timeline };
-    let (log, view, recovered) = recover(volume, (lineage, sizes), base, &state, known.is_none())?;
+    let end = EndFile::find(volume.as_ref())?;
+    let expected = match known {
+        None => ExpectedLog::None,
+        Some(_) if accepts_any_end => ExpectedLog::Closed,
+        Some(LogState { is_closed: true, .. }) => ExpectedLog::Closed,
+        Some(_) => ExpectedLog::Open,
+    };
+    let noted = EndFile::expected(end.as_ref(), lineage, expected)?.filter(|_| !accepts_any_end);
+    let (log, view, recovered) =
+        recover(volume, (lineage, sizes), base, (&state, noted), known.is_none())?;
+    // Durable before the data file says that there is one. A later end that is noted stays.
+    let last = NotedEnd { lineage, sequence: view.sequence, digest: view.digest };
+    let end = EndFile::begin(volume.as_ref(), end, last)?;
     let was_closed = state.is_closed && recovered.batches == 0;
     if state.is_closed {
         // From here on the log may have rows that the data file lacks.
@@ -122,9 +152,11 @@ fn open(
         file,
         clock: clock.clone(),
         alarm: alarm.clone(),
-        log: Mutex::new(log),
-        views: Mutex::new(VecDeque::from([(view.sequence, Arc::downgrade(&view))])),
-        current: Mutex::new(view),
+        log: Lock::new(log),
+        end: Lock::new(end),
+        lineage,
+        views: Lock::new(VecDeque::from([(view.sequence, Arc::downgrade(&view))])),
+        current: Lock::new(view),
         merger: Merger::new(),
         origin: state.origin,
         counts: Counts {
@@ -132,8 +164,8 @@ fn open(
             is_cut_off: recovered.is_cut_off,
             ..Counts::default()
         },
-        merging: Mutex::new(()),
-        held: Mutex::new(held_from(&state)),
+        merging: Lock::new(()),
+        held: Lock::new(held_from(&state)),
     });
     shared.count(&shared.log());
     if shared.counts.recovered.load(Ordering::Relaxed) > 0 {
@@ -154,28 +186,32 @@ fn held_from(state: &LogState) -> Option<Position> {
     (state.held_segment != NOT_HELD).then_some(place)
 }
 
-/// The state of a file that has no log yet. Its first frame comes after `sequence`.
-pub(in crate::store) fn fresh(timeline: [u8; 16], origin: Origin, sequence: u64) -> LogState {
+/// The state of a file that has no log yet. Its first frame comes after the batch of this moment.
+pub(in crate::store) fn fresh(timeline: [u8; 16], origin: Origin, after: Moment) -> LogState {
+    let Moment { sequence, digest, .. } = after;
     let next = sequence.saturating_add(1);
     LogState {
         is_closed: true,
         timeline,
         origin,
-        position: Position { sequence: next, segment: 0, offset: FIRST_FRAME },
+        position: Position::first(0, next, digest),
+        departed: None,
         held_segment: NOT_HELD,
         merged: Some([sequence; super::PARTS]),
     }
 }
 
 /// Makes a data file that no engine uses the first of a new timeline, which continues the history
-/// up to this moment.
+/// up to this moment. Returns the id of the timeline.
 pub(in crate::store) fn begin_timeline(
     database: &GuardedDatabase,
     origin: Moment,
-) -> Result<(), StorageFailure> {
-    let Moment { timeline, sequence } = origin;
-    let state = fresh(Random::new().bytes(), Origin { timeline, sequence }, sequence);
-    file::commit(database, Vec::new(), Some(&state))
+) -> Result<[u8; 16], StorageFailure> {
+    let Moment { timeline, sequence, .. } = origin;
+    let next = Random::new().bytes();
+    let state = fresh(next, Origin { timeline, sequence }, origin);
+    file::commit(database, Vec::new(), Some(&state))?;
+    Ok(next)
 }
 
 fn vault_id(base: &Base) -> Result<[u8; 16], StorageFailure> {
@@ -196,10 +232,12 @@ fn recover(
     volume: &Arc<dyn Volume>,
     (lineage, sizes): (Lineage, Sizes),
     base: Base,
-    state: &LogState,
+    (state, noted): (&LogState, Option<NotedEnd>),
     is_fresh: bool,
 ) -> Result<(Log, View, Recovered), StorageFailure> {
     let mut view = View::of_base(base, state.position, lineage.timeline);
+    view.departed = state.departed;
+    noted.map_or(Ok(()), |noted| noted.check_digest(view.sequence, view.digest))?;
     let numbers = reader::numbers(volume.as_ref())?;
     let is_there = numbers.contains(&state.position.segment);
     if is_fresh {
@@ -207,21 +245,24 @@ fn recover(
     }
     if is_fresh || (state.is_closed && !is_there) {
         reader::check_not_newer(volume.as_ref(), lineage, state.position.sequence)?;
+        noted.map_or(Ok(()), |noted| noted.check_reached(view.sequence))?;
         // Files of another history would be taken for damage later.
         for number in &numbers {
             let name = super::log::segment::name(*number);
-            volume.remove(&name).map_err(StorageFailure::from_io)?;
+            remove_left(volume.as_ref(), &name)?;
         }
-        let number = state.position.segment.saturating_add(1);
-        let log =
-            Log::begin(volume, lineage, sizes.segment_bytes, (number, state.position.sequence))?;
+        let Position { sequence, segment, digest, .. } = state.position;
+        let first = Position::first(segment.saturating_add(1), sequence, digest);
+        let log = Log::begin(volume, lineage, sizes.segment_bytes, first)?;
         view.parts = std::array::from_fn(|_| Part::new(log.end()));
         return Ok((log, view, Recovered::default()));
     }
     let mut batches: u64 = 0;
-    let scan = reader::scan(volume.as_ref(), lineage, state.position, &mut |frame| {
+    let scan = reader::scan(volume.as_ref(), lineage, state.position, &mut |frame, digest| {
         batches = batches.saturating_add(1);
+        noted.map_or(Ok(()), |noted| noted.check_digest(frame.sequence, digest))?;
         replay(&mut view, frame, state)?;
+        view.digest = digest;
         Ok(())
     })?;
     let Some(scan) = scan else {
@@ -231,6 +272,7 @@ fn recover(
     if merged.is_some_and(|merged| view.sequence < *merged) {
         return Err(reader::too_short(scan.end()));
     }
+    noted.map_or(Ok(()), |noted| noted.check_reached(view.sequence))?;
     let recovered = Recovered { batches, is_cut_off: scan.is_cut_off };
     let mut log = Log::resume(volume, lineage, sizes.segment_bytes, scan)?;
     // The next merge overwrites them: an earlier process may have had to forget them.

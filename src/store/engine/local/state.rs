@@ -4,7 +4,7 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 1 | version, 2 |
+//! | 1 | version, 3 |
 //! | 1 | 1 if all rows of the log are in the data file, else 0 |
 //! | 16 | id of the timeline |
 //! | 16 | id of the timeline that this one began from, or zeros |
@@ -12,14 +12,15 @@
 //! | 8 | sequence number of the first frame that the data file may lack |
 //! | 8 | number of its segment |
 //! | 8 | its offset in the segment |
+//! | 32 | digest of the history before it |
+//! | 1 | 0, or why the history has left the archive: 1 forked, 2 superseded |
 //! | 8 | number of the oldest segment that the archive lacks, or all bits 1 without an archive |
 //! | 1 | number of parts |
 //! | 8 each | for each part: sequence number of the last batch whose rows are in the data file |
-//!
-//! Version 1 lacks the segment of the archive.
 
 use redb::{TableDefinition, TableError, WriteTransaction};
 
+use crate::store::engine::departure::Departure;
 use crate::store::engine::local::database::{GuardedDatabase, guard};
 use crate::store::engine::local::log::Position;
 use crate::store::engine::local::parts::PARTS;
@@ -27,7 +28,7 @@ use crate::store::failure::StorageFailure;
 
 const TABLE: TableDefinition<'static, &'static str, &'static [u8]> = TableDefinition::new("engine");
 const KEY: &str = "log";
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 /// No archive holds the log.
 pub(in crate::store) const NOT_HELD: u64 = u64::MAX;
 
@@ -70,6 +71,8 @@ pub(in crate::store) struct LogState {
     pub(in crate::store) origin: Origin,
     /// The first frame that the data file may lack.
     pub(in crate::store) position: Position,
+    /// The reason why this history is no longer that of the archive.
+    pub(in crate::store) departed: Option<Departure>,
     /// The oldest segment that the archive lacks. Segments from it on are kept although they are
     /// merged, also by a process that does not archive.
     pub(in crate::store) held_segment: u64,
@@ -115,6 +118,8 @@ impl LogState {
         bytes.extend(self.position.sequence.to_be_bytes());
         bytes.extend(self.position.segment.to_be_bytes());
         bytes.extend(self.position.offset.to_be_bytes());
+        bytes.extend(self.position.digest);
+        bytes.push(self.departed.map_or(0, Departure::number));
         bytes.extend(self.held_segment.to_be_bytes());
         let merged = self.merged.as_ref().map_or(&[][..], |merged| merged.as_slice());
         bytes.push(u8::try_from(merged.len()).unwrap_or(0));
@@ -125,18 +130,16 @@ impl LogState {
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let (&[version, is_closed], rest) = bytes.split_first_chunk()?;
+        let (&[VERSION, is_closed], rest) = bytes.split_first_chunk()? else { return None };
         let (timeline, rest) = rest.split_first_chunk()?;
         let (parent, rest) = rest.split_first_chunk()?;
         let (forked_at, rest) = rest.split_first_chunk()?;
         let (sequence, rest) = rest.split_first_chunk()?;
         let (segment, rest) = rest.split_first_chunk()?;
         let (offset, rest) = rest.split_first_chunk()?;
-        let (held_segment, rest) = match version {
-            1 => (&NOT_HELD.to_be_bytes(), rest),
-            VERSION => rest.split_first_chunk()?,
-            _ => return None,
-        };
+        let (digest, rest) = rest.split_first_chunk()?;
+        let (departed, rest) = rest.split_first()?;
+        let (held_segment, rest) = rest.split_first_chunk()?;
         let (count, rest) = rest.split_first()?;
         let (numbers, []) = rest.as_chunks::<8>() else { return None };
         let merged: Vec<u64> = numbers.iter().map(|it| u64::from_be_bytes(*it)).collect();
@@ -151,6 +154,11 @@ impl LogState {
                 sequence: u64::from_be_bytes(*sequence),
                 segment: u64::from_be_bytes(*segment),
                 offset: u64::from_be_bytes(*offset),
+                digest: *digest,
+            },
+            departed: match *departed {
+                0 => None,
+                number => Some(Departure::from_number(number)?),
             },
             held_segment: u64::from_be_bytes(*held_segment),
             merged: merged.try_into().ok(),
@@ -167,7 +175,8 @@ mod tests {
         is_closed: true,
         timeline: [0x11; 16],
         origin: Origin { timeline: [0x22; 16], sequence: 5 },
-        position: Position { sequence: 9, segment: 3, offset: 512 },
+        position: Position { sequence: 9, segment: 3, offset: 512, digest: [0x33; 32] },
+        departed: Some(Departure::Superseded),
         held_segment: 2,
         merged: Some([8, 1, 2, 3, 4]),
     };
@@ -179,10 +188,8 @@ mod tests {
                      0000000000000005000000000000000900000000000000030000000000000200";
         let end = "050000000000000008000000000000000100000000000000020000000000000003\
                    0000000000000004";
-        assert_eq!(hex::encode(&bytes), format!("02{start}0000000000000002{end}"));
-        let first = hex::decode_all(&format!("01{start}{end}")).unwrap();
-        let not_held = LogState { held_segment: NOT_HELD, ..STATE };
-        assert_eq!(LogState::decode(&first), Some(not_held));
+        let digest = "33".repeat(32);
+        assert_eq!(hex::encode(&bytes), format!("03{start}{digest}020000000000000002{end}"));
         assert_eq!(LogState::decode(&bytes), Some(STATE));
         for len in 0..bytes.len() {
             assert_eq!(LogState::decode(&bytes[..len]), None, "{len}");

@@ -5,13 +5,14 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::bounds::PAGE_BYTES;
+use crate::store::engine::Row;
+use crate::store::engine::departure::Departure;
 use crate::store::engine::local::base::{Base, BaseRows};
 use crate::store::engine::local::layer::{Layer, LayerRow, LayerValue};
 use crate::store::engine::local::log::Position;
 use crate::store::engine::local::parts::{PARTS, part_of, parts_of};
 use crate::store::engine::{Moment, Order, Page, Read};
 use crate::store::failure::StorageFailure;
-use crate::store::snapshot::Row;
 use crate::store::tables::{KeyRange, Table};
 
 /// An immutable view. Layers grow after it was made, but it sees only rows up to its sequence
@@ -19,7 +20,11 @@ use crate::store::tables::{KeyRange, Table};
 #[derive(Clone)]
 pub(super) struct View {
     pub(super) sequence: u64,
+    /// The digest of the history up to it.
+    pub(super) digest: [u8; 32],
     pub(super) timeline: [u8; 16],
+    /// The reason why the history is no longer that of the archive.
+    pub(super) departed: Option<Departure>,
     pub(super) parts: [Part; PARTS],
     pub(super) base: Arc<Base>,
 }
@@ -49,7 +54,9 @@ impl View {
     pub(super) fn of_base(base: Base, end: Position, timeline: [u8; 16]) -> Self {
         Self {
             sequence: end.sequence.saturating_sub(1),
+            digest: end.digest,
             timeline,
+            departed: None,
             parts: std::array::from_fn(|_| Part::new(end)),
             base: Arc::new(base),
         }
@@ -73,7 +80,12 @@ impl View {
 
 impl Read for View {
     fn moment(&self) -> Result<Moment, StorageFailure> {
-        Ok(Moment { timeline: self.timeline, sequence: self.sequence })
+        let Self { timeline, sequence, digest, .. } = *self;
+        Ok(Moment { timeline, sequence, digest })
+    }
+
+    fn departed(&self) -> Option<Departure> {
+        self.departed
     }
 
     /// Rows that are only in the log are not counted.

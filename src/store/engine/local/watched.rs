@@ -6,8 +6,9 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use crate::lock::Lock;
 use crate::store::failure::StorageFailure;
 use crate::store::volume::VolumeFile;
 
@@ -18,7 +19,7 @@ const HEAD_BYTES: usize = 512;
 #[derive(Debug)]
 pub(in crate::store) struct WatchedFile {
     pub(super) file: Arc<dyn VolumeFile>,
-    head: Mutex<Head>,
+    head: Lock<Head>,
 }
 
 /// The first bytes as this process wrote them last.
@@ -33,18 +34,18 @@ enum Head {
 
 impl WatchedFile {
     pub(super) fn new(file: Arc<dyn VolumeFile>) -> Self {
-        Self { file, head: Mutex::new(Head::Unknown) }
+        Self { file, head: Lock::new(Head::Unknown) }
     }
 
     /// Reads the first bytes of the file, which redb has opened.
     pub(super) fn remember_head(&self) -> io::Result<()> {
-        let mut head = self.lock();
+        let mut head = self.head.lock();
         *head = Head::Known(self.read_head()?);
         Ok(())
     }
 
     pub(super) fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let mut head = self.lock();
+        let mut head = self.head.lock();
         match &mut *head {
             Head::Replaced => return Err(replaced()),
             Head::Known(known) => {
@@ -63,7 +64,7 @@ impl WatchedFile {
     }
 
     pub(super) fn set_len(&self, len: u64) -> io::Result<()> {
-        if *self.lock() == Head::Replaced {
+        if *self.head.lock() == Head::Replaced {
             return Err(replaced());
         }
         self.file.set_len(len)
@@ -77,7 +78,7 @@ impl WatchedFile {
     /// Checks that no other process has written over the first bytes. After that, writes fail. A
     /// file that cannot be read is reported where its rows are read.
     pub(super) fn check_head(&self) -> Result<(), StorageFailure> {
-        let mut head = self.lock();
+        let mut head = self.head.lock();
         match &*head {
             Head::Known(known) => match self.read_head() {
                 Ok(found) if found != *known => (),
@@ -94,10 +95,6 @@ impl WatchedFile {
         let mut head = vec![0; HEAD_BYTES];
         self.file.read(0, &mut head)?;
         Ok(head)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Head> {
-        self.head.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -144,7 +141,7 @@ mod tests {
             std::thread::scope(|scope| {
                 let writing = scope.spawn(|| file.write(offset, &[2; 10]));
                 disk.wait_for(Operation::Write, writes + 1);
-                let is_locked = file.head.try_lock().is_err();
+                let is_locked = file.head.try_lock().is_none();
                 disk.release();
                 writing.join().unwrap().unwrap();
                 assert_eq!(is_locked, waits, "{offset}");

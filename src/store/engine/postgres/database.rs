@@ -124,8 +124,7 @@ impl Network {
             .worker_threads(DATABASE_THREADS)
             .thread_name("database")
             .enable_all()
-            .build()
-            .map_err(OpenFailure::io)?;
+            .build()?;
         let handle = runtime.handle().clone();
         Ok(Self(Some(runtime), handle))
     }

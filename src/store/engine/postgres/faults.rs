@@ -3,7 +3,10 @@
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
-use crate::store::failure::StorageFailure;
+use crate::store::failure::{
+    MAY_NOT_ACT, MAY_NOT_CONNECT, MAY_NOT_USE_SCHEMA, MAY_NOT_USE_TABLES, NOT_AUTHENTICATED,
+    StorageFailure,
+};
 
 /// The reason why a statement has no result.
 #[derive(Debug)]
@@ -39,7 +42,7 @@ impl Fault {
             None => Self::Lost(ENDED),
             Some(refusal) if is_end(refusal) => Self::Lost(why_ended(refusal.code())),
             Some(refusal) if is_conflict(refusal.code()) => Self::Conflict,
-            Some(refusal) => Self::Refused(refused(refusal.code())),
+            Some(refusal) => Self::Refused(refused(refusal)),
         }
     }
 
@@ -98,9 +101,9 @@ fn is_conflict(code: &SqlState) -> bool {
 /// Texts for the operator, who sees them in the log and in the answer of the readiness probe.
 fn why_ended(code: &SqlState) -> &'static str {
     match code.code() {
-        "28000" | "28P01" => "the database refused the user or the password",
+        "28000" | "28P01" => NOT_AUTHENTICATED,
         "3D000" => "the server has no database of this name",
-        "42501" => "the user may not use the database",
+        "42501" => MAY_NOT_CONNECT,
         "53300" => "the database has no free connections",
         "57P01" | "57P02" => "the database is shutting down",
         "57P03" => "the database is starting up",
@@ -108,17 +111,53 @@ fn why_ended(code: &SqlState) -> &'static str {
     }
 }
 
-fn refused(code: &SqlState) -> Refusal {
-    match code.code() {
+fn refused(refusal: &DbError) -> Refusal {
+    match refusal.code().code() {
         "0A000" | "42601" => Refusal::Unsupported,
         "25006" => Refusal::ForNow("the database is read-only, as a standby is"),
         "3F000" | "42P01" => Refusal::NoTables,
-        "42501" => Refusal::ForNow("the user lacks the right to the tables of the vault"),
+        "42501" => Refusal::ForNow(lacking(refusal.message())),
         "53100" => Refusal::ForNow("the disk of the database is full"),
         "53300" => Refusal::ForNow("the database has no free connections"),
         "55P03" => Refusal::ForNow("another process holds the turn to write for too long"),
         "57014" => Refusal::ForNow(LATE),
         code if code.starts_with("53") => Refusal::ForNow("the database lacks memory or disk"),
         code => Refusal::Other(String::from(code)),
+    }
+}
+
+/// The right that is missing, from the text of the database, which names the kind of the object
+/// first. In another language, the text of the tables is as good as any.
+fn lacking(text: &str) -> &'static str {
+    let object = text.strip_prefix("permission denied for ").unwrap_or(text);
+    if object.starts_with("schema ") {
+        MAY_NOT_USE_SCHEMA
+    } else if object.starts_with("database ") {
+        MAY_NOT_CONNECT
+    } else if object.starts_with("must be ") {
+        MAY_NOT_ACT
+    } else {
+        MAY_NOT_USE_TABLES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_right_is_named_with_its_remedy() {
+        for (text, grant) in [
+            ("permission denied for schema public", "GRANT USAGE, CREATE ON SCHEMA"),
+            ("permission denied for database vault", "GRANT CONNECT ON DATABASE"),
+            ("permission denied for table strongroom_rows", "GRANT SELECT, INSERT,"),
+            ("must be owner of table strongroom_rows", "OWNER TO user"),
+            ("keine Berechtigung", "GRANT SELECT, INSERT,"),
+        ] {
+            let failure = Refusal::ForNow(lacking(text)).failure();
+            assert!(failure.is_transient(), "a running server goes on");
+            assert!(failure.advice().contains(grant), "{text}: {}", failure.advice());
+        }
+        assert_eq!(Fault::Lost(ENDED).failure().denied(), None);
     }
 }

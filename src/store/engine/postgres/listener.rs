@@ -2,12 +2,13 @@
 //! their connection, so each process looks for changes from time to time, too.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::thread;
 
 use tokio::sync::Notify;
 
 use crate::bounds::{DATABASE_ANSWER_MAX, DATABASE_LISTEN_PAUSE, DATABASE_LISTEN_WAIT};
+use crate::lock::Lock;
 use crate::store::engine::postgres::dial::{Dialed, Use};
 use crate::store::engine::postgres::faults::{Fault, LATE, Refusal};
 use crate::store::engine::postgres::shared::Shared;
@@ -26,7 +27,7 @@ struct Line {
     changes: Arc<Notify>,
     /// Is notified at the end.
     end: Notify,
-    state: Mutex<LineState>,
+    state: Lock<LineState>,
 }
 
 #[derive(Default)]
@@ -41,7 +42,7 @@ impl Listener {
         let line = Arc::new(Line {
             changes: Arc::new(Notify::new()),
             end: Notify::new(),
-            state: Mutex::default(),
+            state: Lock::default(),
         });
         let (shared, own) = (Arc::clone(shared), Arc::clone(&line));
         let thread = thread::Builder::new().name(String::from("database changes"));
@@ -107,6 +108,6 @@ impl Line {
     }
 
     fn state(&self) -> MutexGuard<'_, LineState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

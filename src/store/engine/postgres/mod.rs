@@ -37,15 +37,15 @@ mod view;
 mod wait;
 mod wire;
 
-use std::fmt;
 use std::mem;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Notify;
 
 use crate::bounds::DATABASE_DECISIONS_MAX;
 use crate::crypto::Random;
+use crate::lock::Lock;
 pub use crate::store::engine::postgres::database::Database;
 use crate::store::engine::postgres::database::Network;
 use crate::store::engine::postgres::dial::Use;
@@ -66,7 +66,7 @@ pub(in crate::store) struct PostgresEngine {
     readers: Arc<Readers>,
     /// Begins with the first wait for changes.
     listener: OnceLock<Option<Listener>>,
-    writer: Mutex<Writer>,
+    writer: Lock<Writer>,
     access: Access,
     /// The server does not wait for its disk.
     lacks_sync: bool,
@@ -110,7 +110,7 @@ impl PostgresEngine {
         shared.note(summary.sequence);
         let writer =
             Writer { session: None, has_turn: false, id: Random::new().bytes(), attempts: 0 };
-        let writer = Mutex::new(writer);
+        let writer = Lock::new(writer);
         let shared = Arc::new(shared);
         let readers = Arc::new(Readers::start(&shared)?);
         let lacks_sync = summary.lacks_sync;
@@ -183,7 +183,7 @@ impl Engine for PostgresEngine {
         if self.access == Access::ReadOnly {
             return Err(StorageFailure::Impossible("the vault was opened for verification"));
         }
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = self.writer.lock();
         let mut puts = Puts::MayBeNew;
         for _ in 0..DATABASE_DECISIONS_MAX {
             if writer.attempt(&self.shared, puts, decide)?.is_some() {
@@ -197,7 +197,7 @@ impl Engine for PostgresEngine {
 
     fn take_turn(&self) {
         if self.shared.has_turns.load(Ordering::Relaxed) {
-            self.writer.lock().unwrap_or_else(PoisonError::into_inner).take_turn(&self.shared);
+            self.writer.lock().take_turn(&self.shared);
         }
     }
 
@@ -234,14 +234,10 @@ impl Engine for PostgresEngine {
     }
 
     fn close(&self) -> Result<(), StorageFailure> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner).session = None;
+        self.writer.lock().session = None;
         self.shared.close();
         Ok(())
     }
 }
 
-impl fmt::Debug for PostgresEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PostgresEngine")
-    }
-}
+opaque_debug!(PostgresEngine);

@@ -4,13 +4,14 @@
 //! reads come together. Each by itself would take two messages, and a thread that waits for them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use tokio::sync::oneshot;
 
 use crate::bounds::{DATABASE_READ_KEYS_MAX, DATABASE_READERS, DATABASE_READS_QUEUED_MAX};
+use crate::lock::Lock;
 use crate::store::engine::fetch::{Fetch, Fetched, Values};
 use crate::store::engine::postgres::dial::Use;
 use crate::store::engine::postgres::faults::{ENDED, Fault};
@@ -39,12 +40,12 @@ const REFUSED: &str = "the database refused a read";
 impl Readers {
     pub(super) fn start(shared: &Arc<Shared>) -> Result<Self, OpenFailure> {
         let (sender, jobs) = sync_channel(DATABASE_READS_QUEUED_MAX);
-        let jobs = Arc::new(Mutex::new(jobs));
+        let jobs = Arc::new(Lock::new(jobs));
         for _ in 0..DATABASE_READERS {
             let jobs = Arc::clone(&jobs);
             let reader = Reader { shared: Arc::clone(shared), session: None };
             let thread = thread::Builder::new().name(String::from("database reads"));
-            thread.spawn(move || reader.run(&jobs)).map_err(OpenFailure::io)?;
+            thread.spawn(move || reader.run(&jobs))?;
         }
         Ok(Self(sender))
     }
@@ -62,7 +63,7 @@ impl Fetch for Readers {
 }
 
 impl Reader {
-    fn run(mut self, jobs: &Mutex<Receiver<Job>>) {
+    fn run(mut self, jobs: &Lock<Receiver<Job>>) {
         while let Some(batch) = next(jobs) {
             // A panic must not leave the requests of the whole process without a thread. It fails its
             // own batch: `read` has taken the connection, and the replies are dropped.
@@ -100,8 +101,8 @@ fn ask(session: &Session, keys: &[(Table, &[u8])]) -> Result<Values, Fault> {
 }
 
 /// The jobs that wait, or the next one; `None` at the end of the engine.
-fn next(jobs: &Mutex<Receiver<Job>>) -> Option<Vec<Job>> {
-    let jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
+fn next(jobs: &Lock<Receiver<Job>>) -> Option<Vec<Job>> {
+    let jobs = jobs.lock();
     let first = jobs.recv().ok()?;
     let mut keys = first.places.len();
     let mut batch = vec![first];
@@ -123,7 +124,7 @@ fn answer(batch: Vec<Job>, values: Values) {
     }
 }
 
-/// Answers with a failure, which cannot be copied. One that ends the process does so from the first
+/// Answers with a failure. One that ends the process does so from the first
 /// job.
 fn refuse(batch: Vec<Job>, failure: StorageFailure) {
     let again = if let StorageFailure::Unavailable(why) = failure { why } else { REFUSED };

@@ -1,13 +1,13 @@
 //! A connection with its prepared statements.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use tokio::runtime::Handle;
 use tokio_postgres::{Client, Error};
 
 use crate::bounds::DATABASE_ANSWER_MAX;
+use crate::lock::Lock;
 use crate::store::engine::postgres::dial::{Dialed, Dialer, Use};
 use crate::store::engine::postgres::faults::{Fault, LATE};
 use crate::store::engine::postgres::statements::Statements;
@@ -17,7 +17,7 @@ use crate::store::engine::postgres::wire::Wire;
 pub(super) struct Session {
     pub(super) client: Client,
     pub(super) statements: Statements,
-    wire: Mutex<Wire>,
+    wire: Lock<Wire>,
     /// An answer did not come in time, so the next one would belong to another statement.
     is_given_up: AtomicBool,
 }
@@ -33,7 +33,7 @@ impl Session {
         let statements = prepared.ok_or(Fault::Lost(LATE))?;
         let statements = statements.map_err(|error| Fault::of(&error))?;
         let is_given_up = AtomicBool::new(false);
-        Ok(Self { client, statements, wire: Mutex::new(wire), is_given_up })
+        Ok(Self { client, statements, wire: Lock::new(wire), is_given_up })
     }
 
     /// Waits for the answers of the server.
@@ -65,12 +65,8 @@ impl Session {
     }
 
     fn wire(&self) -> MutexGuard<'_, Wire> {
-        self.wire.lock().unwrap_or_else(PoisonError::into_inner)
+        self.wire.lock()
     }
 }
 
-impl fmt::Debug for Session {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Session")
-    }
-}
+opaque_debug!(Session);

@@ -1,13 +1,13 @@
 //! The state that the engine and its snapshots share, and the pool of connections for reading.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use tokio::runtime::Handle;
 
 use crate::bounds::{DATABASE_ATTEMPT_PAUSE, DATABASE_CONNECTIONS_MAX, DATABASE_POOL_WAIT_MAX};
+use crate::lock::Lock;
 use crate::store::engine::EngineHealth;
 use crate::store::engine::postgres::dial::{Dialed, Dialer, Use};
 use crate::store::engine::postgres::faults::Fault;
@@ -17,10 +17,10 @@ use crate::store::engine::postgres::wait::in_two_parts;
 pub(super) struct Shared {
     runtime: Handle,
     dialer: Arc<Dialer>,
-    pool: Mutex<Pool>,
+    pool: Lock<Pool>,
     freed: Condvar,
     /// The last attempt to connect that failed.
-    failed: Mutex<Option<(Instant, &'static str)>>,
+    failed: Lock<Option<(Instant, &'static str)>>,
     /// The newest batch that this process knows of.
     pub(super) sequence: AtomicU64,
     /// The history that the engine was opened on.
@@ -66,9 +66,9 @@ impl Shared {
         Self {
             runtime,
             dialer,
-            pool: Mutex::default(),
+            pool: Lock::default(),
             freed: Condvar::new(),
-            failed: Mutex::new(None),
+            failed: Lock::new(None),
             sequence: AtomicU64::new(0),
             timeline,
             has_turns: AtomicBool::new(true),
@@ -82,7 +82,7 @@ impl Shared {
 
     /// Opens a connection. Shortly after a failed attempt it fails with the same reason at once.
     pub(super) fn connect(&self, purpose: Use) -> Result<Session, Fault> {
-        let failed = *self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = *self.failed.lock();
         if let Some((at, why)) = failed
             && at.elapsed() < DATABASE_ATTEMPT_PAUSE
         {
@@ -96,7 +96,7 @@ impl Shared {
             Err(Fault::Lost(why)) => Some((Instant::now(), *why)),
             Err(Fault::Conflict | Fault::Refused(_)) | Ok(_) => None,
         };
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+        *self.failed.lock() = failed;
         connected
     }
 
@@ -199,7 +199,7 @@ impl Shared {
     }
 
     fn pool(&self) -> MutexGuard<'_, Pool> {
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pool.lock()
     }
 }
 
@@ -217,8 +217,4 @@ impl Drop for Lease {
     }
 }
 
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Shared")
-    }
-}
+opaque_debug!(Shared);

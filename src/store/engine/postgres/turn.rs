@@ -16,10 +16,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
 
 use tokio_postgres::Error;
 
+use crate::lock::Lock;
 use crate::store::engine::postgres::faults::{Fault, Refusal};
 use crate::store::engine::postgres::listener::NOTIFY;
 use crate::store::engine::postgres::session::Session;
@@ -59,7 +59,7 @@ struct Turn<'a> {
     shared: &'a Shared,
     session: &'a Session,
     puts: Puts,
-    progress: Mutex<Progress>,
+    progress: Lock<Progress>,
 }
 
 #[derive(Default)]
@@ -78,7 +78,7 @@ pub(super) fn begin_text(shared: &Shared) -> &'static str {
 /// Takes the turn and begins the transaction of a batch. False if that failed; the session may not be
 /// used then.
 pub(super) fn begin(shared: &Shared, session: &Session) -> bool {
-    let turn = Turn { shared, session, puts: Puts::MayReplace, progress: Mutex::default() };
+    let turn = Turn { shared, session, puts: Puts::MayReplace, progress: Lock::default() };
     turn.ask(async |_| Ok(())).is_ok()
 }
 
@@ -91,7 +91,7 @@ pub(super) fn attempt(
     (puts, has_begun): (Puts, bool),
     decide: &mut Decide<'_>,
 ) -> Result<Attempt, StorageFailure> {
-    let progress = Mutex::new(Progress { has_begun, ..Progress::default() });
+    let progress = Lock::new(Progress { has_begun, ..Progress::default() });
     let turn = Rows(Turn { shared, session, puts, progress });
     let decided = decide(&turn).and_then(|rows| {
         // Rows that rest on no reads are written behind a begin as well: the transaction that is
@@ -101,7 +101,7 @@ pub(super) fn attempt(
         }
         Ok(rows)
     });
-    let Progress { has_begun, fault, read } = turn.0.progress.into_inner().unwrap_or_default();
+    let Progress { has_begun, fault, read } = turn.0.progress.into_inner();
     let roll_back = || {
         if has_begun {
             session.roll_back();
@@ -200,7 +200,7 @@ pub(super) fn replaced() -> StorageFailure {
 
 impl Turn<'_> {
     fn progress(&self) -> std::sync::MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        self.progress.lock()
     }
 
     /// Begins the transaction with this statement, and checks that the vault is still the same.

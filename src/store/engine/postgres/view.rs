@@ -1,9 +1,10 @@
 //! Rows at one moment, read from a transaction.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tokio_postgres::Error;
 
+use crate::lock::Lock;
 use crate::store::engine::postgres::faults::{Fault, Refusal};
 use crate::store::engine::postgres::session::Session;
 use crate::store::engine::postgres::shared::{Lease, Shared};
@@ -38,7 +39,7 @@ impl<A: Ask> Read for Rows<A> {
     fn moment(&self) -> Result<Moment, StorageFailure> {
         let state = self.0.ask(async |it| it.statements.state(&it.client).await)?;
         let state = state.ok_or(Fault::Refused(Refusal::NoTables))?;
-        Ok(Moment { timeline: state.timeline, sequence: state.sequence })
+        Ok(Moment { timeline: state.timeline, sequence: state.sequence, digest: [0; 32] })
     }
 
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
@@ -82,7 +83,7 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 /// A snapshot. It takes a connection with its first read, and gives it back when it is dropped.
 pub(super) struct View {
     shared: Arc<Shared>,
-    reading: Mutex<Reading>,
+    reading: Lock<Reading>,
 }
 
 enum Reading {
@@ -97,7 +98,7 @@ struct Transaction(Lease);
 
 impl View {
     pub(super) const fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, reading: Mutex::new(Reading::NotBegun) }
+        Self { shared, reading: Lock::new(Reading::NotBegun) }
     }
 
     /// Begins the transaction with this statement. A pooled connection may have ended while it was
@@ -145,7 +146,7 @@ impl Ask for View {
         &self,
         statement: impl AsyncFn(&Session) -> Result<T, Error>,
     ) -> Result<T, StorageFailure> {
-        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reading = self.reading.lock();
         let asked = match &*reading {
             Reading::NotBegun => {
                 let (transaction, output) = self.begin(&statement)?;

@@ -1,6 +1,5 @@
 //! Moves the bytes of a connection on the thread that waits for an answer.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -101,8 +100,4 @@ impl Wake for Woken {
     }
 }
 
-impl fmt::Debug for Wire {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Wire")
-    }
-}
+opaque_debug!(Wire);

@@ -3,6 +3,7 @@
 #[cfg(test)]
 pub(in crate::app) mod tests;
 
+use crate::app::audit::opened::Opened;
 use crate::app::error::{Error, Fault, TokenFault};
 use crate::app::tokens::Tokens;
 use crate::app::tokens::evaluations::Work;
@@ -10,7 +11,7 @@ use crate::app::tokens::lists::scan::Scan;
 use crate::app::tokens::read::TokenView;
 use crate::app::tokens::rows;
 use crate::bounds::{LIST_SKIPPED_MAX, PAGE_BYTES_MAX};
-use crate::domain::audit::Entity;
+use crate::domain::audit::{Act, Entity};
 use crate::domain::exposure::{Right, ValueOrigin};
 use crate::domain::id::TokenId;
 use crate::domain::permission::Permission;
@@ -52,16 +53,10 @@ impl Tokens<'_> {
         query: &TokenQuery,
         start: &CursorStart,
     ) -> Result<TokenPage, Error> {
-        let read = |budget: &Budget| self.token_page(permission, query, start, budget);
-        let page = self.vault.evaluating(Work::Page, read).await?;
-        self.note_shown(&page.tokens).await?;
-        Ok(page)
-    }
-
-    /// Audits the page as one access to each of its tokens.
-    pub(in crate::app) async fn note_shown(self, shown: &[TokenView]) -> Result<(), Error> {
-        let entities = shown.iter().map(|shown| Entity::token(&shown.token));
-        self.vault.audit().note_reads(self.caller, entities, self.vault.now()).await
+        let opened = Opened::by(self.vault, self.caller);
+        let read = |budget: &Budget| self.token_page(permission, query, start, budget, &opened);
+        let page = self.vault.evaluating(self.caller.party(), Work::Page.budget(), read).await;
+        opened.settle(page).await
     }
 
     fn token_page(
@@ -70,6 +65,7 @@ impl Tokens<'_> {
         query: &TokenQuery,
         start: &CursorStart,
         budget: &Budget,
+        opened: &Opened<'_>,
     ) -> Result<TokenPage, Error> {
         let scan = Scan::new(self.caller, permission, query)?;
         let after = start.after.as_deref().map(|cursor| scan.position(cursor)).transpose()?;
@@ -79,7 +75,8 @@ impl Tokens<'_> {
         for (token, fault) in &scanned.damaged {
             self.vault.damage.note_fault(Table::TokenLists, self.caller.tenant.id, *token, *fault);
         }
-        let listed = self.show_listed(&snapshot, permission, &scanned.tokens, now, budget)?;
+        let tokens = &scanned.tokens;
+        let listed = self.show_listed(&snapshot, permission, tokens, now, budget, opened)?;
         let next = match listed.taken {
             // The next page begins after the last token that fits into this one.
             Some(taken) => scan.page(&snapshot, after, taken, LIST_SKIPPED_MAX, now)?.next,
@@ -98,6 +95,7 @@ impl Tokens<'_> {
         tokens: &[TokenId],
         now: Timestamp,
         budget: &Budget,
+        opened: &Opened<'_>,
     ) -> Result<TokenViewPage, Error> {
         let searches = permission == Permission::TokenSearch;
         let right = if searches { Right::Search } else { Right::Read };
@@ -109,6 +107,10 @@ impl Tokens<'_> {
             }
             match self.show_one(snapshot, *id, right, now, budget) {
                 Ok(one) => {
+                    // The page is one access to each of its tokens.
+                    if let Some(one) = &one {
+                        opened.add(Act::Read, Entity::token(&one.token));
+                    }
                     bytes = bytes.saturating_add(one.as_ref().map_or(0, |it| it.token.bytes()));
                     shown.extend(one);
                 }

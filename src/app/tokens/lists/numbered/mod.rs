@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
+use crate::app::audit::opened::Opened;
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::evaluations::Work;
@@ -51,9 +52,9 @@ impl Tokens<'_> {
         query: &LegacyTokenQuery,
         stretch: PageRange,
     ) -> Result<LegacyTokenPage, Error> {
-        let page = self.page_by_number(permission, query, stretch).await?;
-        self.note_shown(&page.tokens).await?;
-        Ok(page)
+        let opened = Opened::by(self.vault, self.caller);
+        let page = self.page_by_number(permission, query, stretch, &opened).await;
+        opened.settle(page).await
     }
 
     async fn page_by_number(
@@ -61,6 +62,7 @@ impl Tokens<'_> {
         permission: Permission,
         query: &LegacyTokenQuery,
         stretch: PageRange,
+        opened: &Opened<'_>,
     ) -> Result<LegacyTokenPage, Error> {
         let reach = self.caller.reach(permission)?;
         let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
@@ -68,7 +70,7 @@ impl Tokens<'_> {
             query.metadata.iter().map(|(key, value)| (fold(key), fold(value))).collect();
         if let Some(ids) = &query.ids {
             let found = self.named(&snapshot, ids, &folded, now)?;
-            return self.page_of(&snapshot, permission, found, stretch, now).await;
+            return self.page_of(&snapshot, permission, found, stretch, now, opened).await;
         }
         // The total would count tokens that the caller may not see.
         if self.caller.is_conditional(permission) {
@@ -98,9 +100,9 @@ impl Tokens<'_> {
             containers_max: NUMBERED_CONTAINERS_MAX,
         };
         let collect = || collect(&newest, stretch, known_total, NUMBERED_PASS_MAX);
-        let (page, total) = self.vault.walks.run(collect).await??;
-        let tokens = self.vault.evaluating(Work::Page, |budget| {
-            self.show_listed(&snapshot, permission, &page, now, budget)
+        let (page, total) = self.vault.walks.run(self.caller.party(), collect).await??;
+        let tokens = self.vault.evaluating(self.caller.party(), Work::Page.budget(), |budget| {
+            self.show_listed(&snapshot, permission, &page, now, budget, opened)
         });
         Ok(LegacyTokenPage { tokens: whole(tokens.await?)?, total })
     }
@@ -144,14 +146,15 @@ impl Tokens<'_> {
         mut tokens: Vec<Token>,
         stretch: PageRange,
         now: Timestamp,
+        opened: &Opened<'_>,
     ) -> Result<LegacyTokenPage, Error> {
         tokens.retain(|token| self.caller.require_in_any(permission, token.target()).is_ok());
         tokens.sort_by_key(|token| (Reverse(token.created_at), token.id));
         let total = tokens.len();
         let page = tokens.iter().skip(stretch.skip).take(stretch.take);
         let page: Vec<_> = page.map(|token| token.id).collect();
-        let tokens = self.vault.evaluating(Work::Page, |budget| {
-            self.show_listed(snapshot, permission, &page, now, budget)
+        let tokens = self.vault.evaluating(self.caller.party(), Work::Page.budget(), |budget| {
+            self.show_listed(snapshot, permission, &page, now, budget, opened)
         });
         Ok(LegacyTokenPage { tokens: whole(tokens.await?)?, total })
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::app::access::caller::Caller;
+use crate::app::caller::Caller;
 use crate::app::tokens::lists::cursor::tests::{TestVault, texts};
 use crate::domain::access::Transform;
 use crate::secret::Secret;

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::cli::commands::ImportCommand;
-use crate::cli::support::failure::{Exit, Failure};
+use crate::cli::operate::import::ImportCommand;
+use crate::cli::support::{Exit, Failure};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
@@ -21,7 +21,6 @@ pub(super) enum Format {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Path(Vec<String>);
 
-/// The place of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
     At(Path),
@@ -39,7 +38,6 @@ pub(super) struct Shape {
     constants: Vec<(Path, Value)>,
 }
 
-/// Members that a column can be.
 const COLUMNS: [&str; 8] =
     ["id", "type", "data", "metadata", "containers", "expires_at", "privacy", "created_at"];
 /// Members that only the operator sets, or a JSON line.
@@ -73,7 +71,6 @@ impl Shape {
         Ok(Self { format, delimiter, map, constants: constants(command)? })
     }
 
-    /// The place of a column, by the map or by its own name.
     fn place(&self, column: &str) -> Option<Place> {
         let own = || match column {
             "expiration" if self.format == Format::Csv => Some(Place::Expiration),
@@ -154,7 +151,6 @@ impl Shape {
         Ok(Value::Object(body))
     }
 
-    /// The body of a JSON line.
     pub(super) fn of_line(&self, line: Value) -> Result<Value, (String, &'static str)> {
         let Value::Object(members) = line else {
             return Err((String::from("$"), "The line is not a JSON object."));
@@ -187,7 +183,6 @@ impl Shape {
 }
 
 impl Path {
-    /// A path whose first step is one of these members.
     fn parse(text: &str, members: &[&str]) -> Option<Self> {
         // A key of the metadata may have dots itself.
         let steps: Vec<String> = match text.split_once('.') {

@@ -19,11 +19,11 @@ use crate::threeds::request::{
 pub(crate) fn parse(body: &Value) -> (AuthenticationRequest, Mistakes) {
     let mut fields = Fields::of_body(body);
     let fields = &mut fields;
-    let types: Vec<_> = AuthenticationType::ALL.iter().map(|it| it.word()).collect();
+    let types: Vec<_> = AuthenticationType::ALL.map(AuthenticationType::as_str).to_vec();
     let decoupled = fields.flag("request_decoupled_challenge");
     let request = AuthenticationRequest {
         category: coded!(fields, "authentication_category", Category),
-        kind: word(fields, "authentication_type", AuthenticationType::from_word, &types),
+        kind: word(fields, "authentication_type", AuthenticationType::parse, &types),
         decoupled: decoupled.map(|it| if it { YesNo::Yes } else { YesNo::No }),
         decoupled_minutes: fields.number("decoupled_challenge_max_time"),
         preference: coded!(fields, "challenge_preference", ChallengePreference),

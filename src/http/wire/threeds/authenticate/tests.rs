@@ -35,9 +35,10 @@ macro_rules! check_words {
 
 #[test]
 fn every_word_of_the_interface_is_taken_where_it_belongs_and_no_other() {
+    let types = AuthenticationType::ALL.map(|it| json!(it.as_str()));
+    check("authentication_type", &types, &[json!("no such word"), json!(""), json!(1)]);
     check_words! {
         "authentication_category" Category;
-        "authentication_type" AuthenticationType;
         "challenge_preference" ChallengePreference;
         "purchase_info.transaction_type" TransactionType;
         "merchant_info.risk_info.delivery_time_frame" DeliveryTimeFrame;

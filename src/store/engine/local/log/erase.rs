@@ -6,36 +6,30 @@
 //! a file that the next one takes for an old segment or for the spare.
 
 use std::io;
+use std::ops::Range;
+use std::sync::Arc;
 
-use crate::store::engine::local::log::segment::{self, FIRST_FRAME, SPARE};
+use crate::store::engine::local::log::segment::FIRST_FRAME;
+use crate::store::engine::local::log::spare::Spare;
 use crate::store::engine::local::log::{ClosedSegment, Log};
 use crate::store::failure::StorageFailure;
 use crate::store::volume::{Volume, VolumeFile};
-
-/// The spare segment, which the log no longer uses.
-#[derive(Debug)]
-pub(in crate::store::engine::local) struct OldSpare {
-    file: Box<dyn VolumeFile>,
-    bytes: u64,
-}
 
 impl Log {
     /// Returns true if no file of the log has a frame.
     pub(in crate::store::engine::local) fn is_blank(&self) -> bool {
         self.newest.is_fresh
             && self.end.offset == FIRST_FRAME
-            && self.spare_bytes.is_none()
+            && self.spare.is_none()
             && self.older.is_empty()
             && self.retired.is_empty()
     }
 
     /// Takes the spare from the log, which makes a new file for its next segment.
-    pub(in crate::store::engine::local) fn take_spare(
-        &mut self,
-    ) -> Result<Option<OldSpare>, StorageFailure> {
-        let Some(bytes) = self.spare_bytes.take() else { return Ok(None) };
-        let file = self.volume.open(SPARE).map_err(StorageFailure::from_io)?;
-        Ok(file.map(|file| OldSpare { file, bytes }))
+    pub(in crate::store::engine::local) fn take_spare(&mut self) -> Option<Spare> {
+        let spare = self.spare.take()?;
+        self.old_spare = Some(Arc::clone(&spare.file));
+        Some(spare)
     }
 
     /// Goes on in a segment that has no frames, neither of this use of its file nor of an earlier
@@ -44,9 +38,7 @@ impl Log {
         if std::mem::replace(&mut self.has_failed, true) {
             return Err(StorageFailure::Stopped);
         }
-        if self.spare_bytes.is_none() {
-            self.volume.remove(SPARE).map_err(StorageFailure::from_io)?;
-        }
+        self.free_spare_name()?;
         if self.end.offset > FIRST_FRAME || !self.newest.is_fresh {
             self.next_segment()?;
         }
@@ -76,27 +68,18 @@ impl Log {
     pub(in crate::store::engine::local) fn overwrite(
         volume: &dyn Volume,
         retired: &[ClosedSegment],
-    ) -> Result<(), StorageFailure> {
-        let remove = || -> io::Result<()> {
-            for segment in retired {
-                let name = segment::name(segment.number);
-                if let Some(file) = volume.open(&name)? {
-                    overwrite(volume, file.as_ref(), segment.used)?;
-                }
-                volume.remove(&name)?;
-            }
-            if retired.is_empty() { Ok(()) } else { volume.sync() }
-        };
-        remove().map_err(StorageFailure::from_io)
+    ) -> io::Result<()> {
+        for segment in retired {
+            overwrite(volume, segment.file.as_ref(), segment.used)?;
+            segment.file.remove()?;
+        }
+        if retired.is_empty() { Ok(()) } else { volume.sync() }
     }
 }
 
-impl OldSpare {
-    pub(in crate::store::engine::local) fn overwrite(
-        self,
-        volume: &dyn Volume,
-    ) -> Result<(), StorageFailure> {
-        overwrite(volume, self.file.as_ref(), self.bytes).map_err(StorageFailure::from_io)
+impl Spare {
+    pub(in crate::store::engine::local) fn overwrite(self, volume: &dyn Volume) -> io::Result<()> {
+        overwrite(volume, self.file.as_ref(), self.bytes)
     }
 }
 
@@ -105,14 +88,39 @@ fn overwrite(volume: &dyn Volume, file: &dyn VolumeFile, until: u64) -> io::Resu
     if !volume.is_kept() {
         return Ok(());
     }
-    let until = until.min(file.len()?);
-    let mut offset = FIRST_FRAME;
-    while offset < until {
-        let len = until.saturating_sub(offset).min(CHUNK_BYTES);
+    write_zeros(file, FIRST_FRAME..until.min(file.len()?))
+}
+
+/// Writes zeros into this part of a file, and syncs it.
+pub(super) fn write_zeros(file: &dyn VolumeFile, part: Range<u64>) -> io::Result<()> {
+    let mut offset = part.start;
+    while offset < part.end {
+        let len = part.end.saturating_sub(offset).min(CHUNK_BYTES);
         file.write(offset, &vec![0; usize::try_from(len).unwrap_or(0)])?;
         offset = offset.saturating_add(len);
     }
     file.sync()
+}
+
+/// Makes the names and the newest frame durable, and replaces the part of a frame behind it by zeros.
+/// The frame is written again, because after a failed sync the system can take it for written
+/// although the disk does not have it.
+pub(super) fn settle(
+    volume: &dyn Volume,
+    newest: &dyn VolumeFile,
+    (last_frame, torn): (Option<(u64, usize)>, Range<u64>),
+) -> io::Result<()> {
+    volume.sync()?;
+    if !torn.is_empty() {
+        write_zeros(newest, torn)?;
+    }
+    if let Some((offset, len)) = last_frame {
+        let mut bytes = vec![0; len];
+        newest.read(offset, &mut bytes)?;
+        newest.write(offset, &bytes)?;
+        newest.sync()?;
+    }
+    Ok(())
 }
 
 /// Zeros that are written at once.
@@ -121,6 +129,7 @@ const CHUNK_BYTES: u64 = 1024 * 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::engine::local::log::segment::{self, SPARE};
     use crate::store::engine::local::log::tests::{append, begin};
     use crate::store::tests::disk::{Image, TestDisk};
 
@@ -157,7 +166,7 @@ mod tests {
         assert!(
             [&spare, &closed].into_iter().all(|file| content(file.as_ref())[512..].contains(&7))
         );
-        log.take_spare().unwrap().unwrap().overwrite(volume.as_ref()).unwrap();
+        log.take_spare().unwrap().overwrite(volume.as_ref()).unwrap();
         log.leave_segment().unwrap();
         log.free_before(3).unwrap();
         Log::overwrite(volume.as_ref(), &log.take_retired()).unwrap();

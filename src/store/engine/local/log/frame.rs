@@ -14,7 +14,15 @@
 //! A row is the table's number (1), the length of its key (2), the length of its value plus one (4;
 //! 0 deletes the row), the key, and the value. Zeros fill the frame up to a multiple of 512 bytes. A
 //! frame therefore shares no sector with another: a write that is cut off damages no earlier frame.
+//! A sector of zeros follows the newest frame. The place behind it therefore has zeros or the start of
+//! the next frame, also in a file that was used before, and anything else there is damage.
+//!
+//! The digest of a history is a chain over its frames: the SHA-256 of the digest before a frame and of
+//! the frame's head. It begins with zeros. Two vaults that go on from the same batch have different
+//! digests from then on, although their batches have the same numbers. The head has the checksum of
+//! the rows and the time, so a second pass over the rows would tell no more histories apart.
 
+use crate::crypto::Sha256;
 use crate::domain::time::Timestamp;
 use crate::store::engine::RowChange;
 use crate::store::tables::Table;
@@ -77,6 +85,14 @@ pub(in crate::store) fn encode(
     }
     out.resize(start.saturating_add(padded(out.len().saturating_sub(start))), 0);
     Ok(())
+}
+
+/// The digest of a history with one more frame.
+pub(in crate::store) fn chained(before: &[u8; 32], frame: &[u8]) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    digest.update(before);
+    digest.update(frame.get(..HEAD_BYTES).unwrap_or(frame));
+    digest.finish()
 }
 
 /// The length of a frame with its padding.

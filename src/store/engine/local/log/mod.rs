@@ -6,10 +6,13 @@
 //! metadata of the file system. The spare still has its old frames. [`Log::leave_segment`] begins a
 //! segment without any; the ones before it are overwritten when they are free, and removed.
 
+pub(in crate::store) mod end;
 pub(super) mod erase;
 pub(in crate::store) mod frame;
+mod position;
 pub(in crate::store) mod reader;
 pub(in crate::store) mod segment;
+mod spare;
 pub(in crate::store) mod tail;
 #[cfg(test)]
 mod tests;
@@ -23,19 +26,11 @@ use crate::bounds::{LOG_FILL_BYTES_MAX, LOG_FILL_BYTES_MIN};
 use crate::domain::time::Timestamp;
 use crate::store::engine::RowChange;
 use crate::store::engine::local::log::frame::SECTOR_BYTES;
-use crate::store::engine::local::log::segment::{FIRST_FRAME, Header, Lineage, SPARE};
+pub use crate::store::engine::local::log::position::Position;
+use crate::store::engine::local::log::segment::{FIRST_FRAME, Lineage, SPARE};
+use crate::store::engine::local::log::spare::{Segment, Spare, begin_segment, find_spare};
 use crate::store::failure::StorageFailure;
-use crate::store::volume::{Volume, VolumeFile};
-
-/// The place of a frame in the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Position {
-    /// The sequence number of the frame at this place.
-    pub sequence: u64,
-    /// The number of the segment.
-    pub segment: u64,
-    pub offset: u64,
-}
+use crate::store::volume::{Volume, VolumeFile, remove_left};
 
 /// The open log. The newest segment takes frames; the older ones are kept until they are merged.
 #[derive(Debug)]
@@ -46,8 +41,9 @@ pub(super) struct Log {
     newest: Segment,
     /// Oldest first.
     older: VecDeque<ClosedSegment>,
-    /// The length of the spare segment, if there is one.
-    spare_bytes: Option<u64>,
+    spare: Option<Spare>,
+    /// A spare that is being overwritten. Its name is free when this file was removed.
+    old_spare: Option<Arc<dyn VolumeFile>>,
     /// Segments before this number are overwritten when they are free, and never used again.
     forget_before: u64,
     /// Free segments that wait to be overwritten.
@@ -62,19 +58,10 @@ pub(super) struct Log {
     has_failed: bool,
 }
 
-/// The segment that takes frames.
-#[derive(Debug)]
-struct Segment {
-    file: Arc<dyn VolumeFile>,
-    number: u64,
-    /// The part of the file that has been written before. Writing it again needs no metadata.
-    filled: u64,
-    /// No earlier use has left frames in the file.
-    is_fresh: bool,
-}
-
+/// The file stays open, so that no other one is taken for it when it is overwritten and removed.
 #[derive(Debug)]
 pub(super) struct ClosedSegment {
+    file: Arc<dyn VolumeFile>,
     number: u64,
     bytes: u64,
     /// Behind this offset the file has only zeros.
@@ -84,30 +71,40 @@ pub(super) struct ClosedSegment {
 }
 
 impl Log {
-    /// Begins a log with a segment of this number, whose first frame gets `sequence`.
+    /// Begins a log with a segment whose first frame goes to this place.
     pub(super) fn begin(
         volume: &Arc<dyn Volume>,
         lineage: Lineage,
         segment_bytes: u64,
-        (number, sequence): (u64, u64),
+        end: Position,
     ) -> Result<Self, StorageFailure> {
-        let header = Header { lineage, number, first_sequence: sequence };
-        let newest = begin_segment(volume.as_ref(), &header, None)?;
-        Ok(Self {
+        remove_left(volume.as_ref(), SPARE)?;
+        let newest = begin_segment(volume.as_ref(), lineage, end, None)?;
+        Ok(Self::new(volume, lineage, segment_bytes, (newest, end)))
+    }
+
+    fn new(
+        volume: &Arc<dyn Volume>,
+        lineage: Lineage,
+        segment_bytes: u64,
+        (newest, end): (Segment, Position),
+    ) -> Self {
+        Self {
             volume: Arc::clone(volume),
             lineage,
             segment_bytes,
             newest,
             older: VecDeque::new(),
-            spare_bytes: None,
+            spare: None,
+            old_spare: None,
             forget_before: 0,
             retired: Vec::new(),
-            end: Position { sequence, segment: number, offset: FIRST_FRAME },
+            end,
             last_time: Timestamp::from_micros(0),
             last_head: None,
             buffer: Vec::new(),
             has_failed: false,
-        })
+        }
     }
 
     /// Goes on with the log that a [`reader::Scan`] has read. Names and frames that the last process
@@ -118,34 +115,22 @@ impl Log {
         segment_bytes: u64,
         scan: reader::Scan,
     ) -> Result<Self, StorageFailure> {
-        let reader::Scan { end, newest, older, last_time, last_frame, .. } = scan;
-        settle(volume.as_ref(), newest.as_ref(), last_frame).map_err(StorageFailure::from_io)?;
-        let filled = newest.len().map_err(StorageFailure::from_io)?;
+        let reader::Scan { end, newest, older, last_time, last_frame, torn, .. } = scan;
+        erase::settle(volume.as_ref(), newest.as_ref(), (last_frame, torn))?;
+        let filled = newest.len()?;
         let is_fresh = filled == FIRST_FRAME;
         let newest = Segment { file: newest, number: end.segment, filled, is_fresh };
-        let older = older.into_iter().map(|(number, bytes)| ClosedSegment {
-            number,
-            bytes,
-            used: bytes,
+        let older = older.into_iter().map(|segment| ClosedSegment {
+            file: Arc::from(segment.file),
+            number: segment.number,
+            bytes: segment.len,
+            used: segment.len,
             next: None,
         });
-        let spare_bytes = find_spare(volume.as_ref(), lineage, end.sequence);
-        let spare_bytes = spare_bytes.map_err(StorageFailure::from_io)?;
-        Ok(Self {
-            volume: Arc::clone(volume),
-            lineage,
-            segment_bytes,
-            newest,
-            older: older.collect(),
-            spare_bytes,
-            forget_before: 0,
-            retired: Vec::new(),
-            end,
-            last_time,
-            last_head: None,
-            buffer: Vec::new(),
-            has_failed: false,
-        })
+        let spare = find_spare(volume.as_ref(), lineage, end.sequence);
+        let spare = spare?;
+        let log = Self::new(volume, lineage, segment_bytes, (newest, end));
+        Ok(Self { older: older.collect(), spare, last_time, ..log })
     }
 
     /// The place of the next frame.
@@ -160,7 +145,9 @@ impl Log {
     /// The length of all files of the log.
     pub(super) fn bytes(&self) -> u64 {
         let older = self.older.iter().map(|segment| segment.bytes);
-        older.chain(self.spare_bytes).fold(self.newest.filled, u64::saturating_add)
+        older
+            .chain(self.spare.as_ref().map(|spare| spare.bytes))
+            .fold(self.newest.filled, u64::saturating_add)
     }
 
     pub(super) fn segments(&self) -> usize {
@@ -181,22 +168,23 @@ impl Log {
         if std::mem::replace(&mut self.has_failed, true) {
             return Err(StorageFailure::Stopped);
         }
+        let frame_bytes = self.buffer.len();
+        // The place of the next frame must not show bytes of an earlier use of the file.
+        self.buffer.resize(frame_bytes.saturating_add(SECTOR_BYTES), 0);
         let len = u64::try_from(self.buffer.len()).unwrap_or(u64::MAX);
         // A frame that is larger than a segment gets a segment for itself.
         let is_full = self.end.offset.saturating_add(len) > self.segment_bytes;
         if is_full && self.end.offset > FIRST_FRAME {
             self.next_segment()?;
         }
-        let end = self.end.offset.saturating_add(len);
-        self.fill(end).map_err(StorageFailure::from_io)?;
+        self.fill(self.end.offset.saturating_add(len))?;
         let file = &self.newest.file;
-        file.write(self.end.offset, &self.buffer).map_err(StorageFailure::from_io)?;
-        file.sync().map_err(StorageFailure::from_io)?;
+        file.write(self.end.offset, &self.buffer)?;
+        file.sync()?;
         self.has_failed = false;
         let head = self.buffer.get(..frame::HEAD_BYTES).map(<[u8]>::to_vec);
         self.last_head = head.map(|head| (self.end.offset, head));
-        self.end.offset = end;
-        self.end.sequence = self.end.sequence.saturating_add(1);
+        self.end.pass(self.buffer.get(..frame_bytes).unwrap_or_default());
         self.last_time = time;
         // One large batch should not keep its memory for ever.
         self.buffer.shrink_to(LOG_BUFFER_BYTES);
@@ -217,21 +205,31 @@ impl Log {
         Ok(())
     }
 
-    fn next_segment(&mut self) -> Result<(), StorageFailure> {
+    /// Removes a spare that is being overwritten, so that another file can have its name.
+    fn free_spare_name(&mut self) -> io::Result<()> {
+        let Some(old) = self.old_spare.take() else { return Ok(()) };
+        // Without the sync, a loss of power could give the name of the next segment to the old file.
+        old.remove().and_then(|()| self.volume.sync())
+    }
+
+    fn next_segment(&mut self) -> io::Result<()> {
         let number = self.newest.number.saturating_add(1);
-        let first_sequence = self.end.sequence;
-        let header = Header { lineage: self.lineage, number, first_sequence };
-        let next = begin_segment(self.volume.as_ref(), &header, self.spare_bytes.take())?;
+        if self.spare.is_none() {
+            self.free_spare_name()?;
+        }
+        let end = Position::first(number, self.end.sequence, self.end.digest);
+        let next = begin_segment(self.volume.as_ref(), self.lineage, end, self.spare.take())?;
         let closed = std::mem::replace(&mut self.newest, next);
         self.last_head = None;
         let used = if closed.is_fresh { self.end.offset } else { closed.filled };
         self.older.push_back(ClosedSegment {
+            file: closed.file,
             number: closed.number,
             bytes: closed.filled,
             used,
-            next: Some(first_sequence),
+            next: Some(end.sequence),
         });
-        self.end = Position { sequence: first_sequence, segment: number, offset: FIRST_FRAME };
+        self.end = end;
         Ok(())
     }
 
@@ -282,18 +280,19 @@ impl Log {
                 self.retired.push(oldest);
                 continue;
             }
-            let name = segment::name(oldest.number);
-            if self.spare_bytes.is_none() {
-                self.volume.rename(&name, SPARE).map_err(StorageFailure::from_io)?;
-                self.spare_bytes = Some(oldest.bytes);
+            if self.spare.is_none() {
+                self.free_spare_name()?;
+                oldest.file.check_place().map_err(StorageFailure::Removed)?;
+                oldest.file.rename(SPARE)?;
+                self.spare = Some(Spare { file: oldest.file, bytes: oldest.bytes });
                 has_spare = true;
             } else {
-                self.volume.remove(&name).map_err(StorageFailure::from_io)?;
+                oldest.file.remove()?;
             }
         }
         if has_spare {
             // The old name must be gone before the header of the next use is written.
-            self.volume.sync().map_err(StorageFailure::from_io)?;
+            self.volume.sync()?;
         }
         Ok(())
     }
@@ -316,84 +315,14 @@ impl Log {
         }
     }
 
-    /// Checks that all segments are there, and that the newest one is the file that is open.
+    /// Checks that the names of all segments still name the files that are open.
     pub(super) fn check_place(&self) -> Result<(), StorageFailure> {
         self.check_newest_place()?;
         self.check_last_frame()?;
-        if self.older.is_empty() {
-            return Ok(());
-        }
-        let numbers = reader::numbers(self.volume.as_ref())?;
-        let missing = self.older.iter().find(|segment| !numbers.contains(&segment.number));
-        let path = |it: &ClosedSegment| PathBuf::from(segment::name(it.number));
-        missing.map_or(Ok(()), |it| Err(StorageFailure::Removed(path(it))))
+        let mut older = self.older.iter().map(|segment| segment.file.check_place());
+        older.try_for_each(|checked| checked.map_err(StorageFailure::Removed))
     }
-}
-
-/// Makes the names and the newest frame durable. The frame is written again, because after a failed
-/// sync the system can take it for written although the disk does not have it.
-fn settle(
-    volume: &dyn Volume,
-    newest: &dyn VolumeFile,
-    last_frame: Option<(u64, usize)>,
-) -> io::Result<()> {
-    volume.sync()?;
-    if let Some((offset, len)) = last_frame {
-        let mut bytes = vec![0; len];
-        newest.read(offset, &mut bytes)?;
-        newest.write(offset, &bytes)?;
-        newest.sync()?;
-    }
-    Ok(())
-}
-
-/// The length of the spare segment. One that is not of this log is removed: its frames could have
-/// the numbers of later frames.
-fn find_spare(volume: &dyn Volume, lineage: Lineage, sequence: u64) -> io::Result<Option<u64>> {
-    let Some(spare) = volume.open(SPARE)? else { return Ok(None) };
-    let len = spare.len()?;
-    let mut bytes = [0; SECTOR_BYTES];
-    if len >= FIRST_FRAME {
-        spare.read(0, &mut bytes)?;
-    }
-    let is_ours = |header: Header| header.lineage == lineage && header.first_sequence <= sequence;
-    if Header::decode(&bytes).is_ok_and(is_ours) {
-        return Ok(Some(len));
-    }
-    volume.remove(SPARE)?;
-    Ok(None)
 }
 
 /// Memory that the log keeps between two frames.
 const LOG_BUFFER_BYTES: usize = 1024 * 1024;
-
-/// Makes a segment, from the spare one if its length is given. It gets its name when its header is
-/// durable, so a file with the name of a segment always has a header.
-fn begin_segment(
-    volume: &dyn Volume,
-    header: &Header,
-    spare_bytes: Option<u64>,
-) -> Result<Segment, StorageFailure> {
-    let begin = || -> io::Result<Segment> {
-        let mut spare = None;
-        let is_fresh = spare_bytes.is_none();
-        if spare_bytes.is_some() {
-            spare = volume.open(SPARE)?;
-        }
-        let file = if let Some(file) = spare {
-            file
-        } else {
-            volume.remove(SPARE)?;
-            volume.create(SPARE)?
-        };
-        file.write(0, &header.encode())?;
-        file.sync()?;
-        let name = segment::name(header.number);
-        volume.rename(SPARE, &name)?;
-        volume.sync()?;
-        let file = volume.open(&name)?.ok_or(io::ErrorKind::NotFound)?;
-        let filled = file.len()?;
-        Ok(Segment { file: Arc::from(file), number: header.number, filled, is_fresh })
-    };
-    begin().map_err(StorageFailure::from_io)
-}

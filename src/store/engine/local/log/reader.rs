@@ -1,13 +1,18 @@
 //! Reads the log after a start: the frames from a position on, and where the next one goes.
 //!
 //! Only the newest frame can be cut off, because each is synced before the next is written. It was
-//! not answered, so it is left out. A bad frame with a good one behind it is damage.
+//! not answered, so it is left out. A bad frame with a good one behind it is damage, and so is a place
+//! behind the newest frame that has neither zeros nor the start of the next one. In a file that was
+//! used before, the zeros may be what a loss of power kept from the disk.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::bounds::LOG_SEGMENT_BYTES;
+use crate::bounds::{ARCHIVE_PIECE_BYTES_MAX, LOG_SEGMENT_BYTES};
+use crate::domain::hex;
 use crate::domain::time::Timestamp;
 use crate::store::engine::local::log::Position;
+use crate::store::engine::local::log::end::OTHER_DATA_FILE;
 use crate::store::engine::local::log::frame::{
     Frame, FrameHead, HEAD_BYTES, SECTOR_BYTES, is_intact, padded,
 };
@@ -21,13 +26,15 @@ pub(in crate::store) struct Scan {
     /// The place of the next frame.
     pub(super) end: Position,
     pub(super) newest: Arc<dyn VolumeFile>,
-    /// Number and length of the segments before the newest one, oldest first.
-    pub(super) older: Vec<(u64, u64)>,
+    /// The segments before the newest one, oldest first.
+    pub(super) older: Vec<OpenSegment>,
     pub(super) last_time: Timestamp,
     /// Offset and length of the last frame, if it is in the newest segment.
     pub(super) last_frame: Option<(u64, usize)>,
     /// A part of the next frame is there.
     pub(in crate::store) is_cut_off: bool,
+    /// The part of the newest segment that has bytes of the next frame, which is not whole.
+    pub(super) torn: Range<u64>,
 }
 
 impl Scan {
@@ -45,13 +52,17 @@ pub(super) struct OpenSegment {
     pub(super) len: u64,
 }
 
+/// Takes a frame, and the digest of the history with it.
+pub(in crate::store) type FoundFrame<'a> =
+    dyn FnMut(Frame, [u8; 32]) -> Result<(), StorageFailure> + 'a;
+
 /// Reads the frames from `from` on and gives each to `found`. Returns `None` if the log has no
 /// segment at all.
 pub(in crate::store) fn scan(
     volume: &dyn Volume,
     lineage: Lineage,
     from: Position,
-    found: &mut dyn FnMut(Frame) -> Result<(), StorageFailure>,
+    found: &mut FoundFrame<'_>,
 ) -> Result<Option<Scan>, StorageFailure> {
     let numbers = numbers(volume)?;
     if !numbers.contains(&from.segment) {
@@ -59,88 +70,118 @@ pub(in crate::store) fn scan(
     }
     let Some(last) = numbers.last().copied() else { return Ok(None) };
     let (mut at, mut last_time) = (from, Timestamp::from_micros(0));
-    let mut older: Vec<(u64, u64)> = Vec::new();
+    let mut older = Vec::new();
     for number in numbers.iter().copied().filter(|number| *number < from.segment) {
-        older.push((number, open(volume, number)?.len));
+        let segment = open(volume, number)?;
+        // These are overwritten and removed, so one of another log must not be among them.
+        own_header(&segment, lineage, NOT_NEEDED)?;
+        older.push(segment);
     }
     let mut before: Option<Position> = None;
     loop {
         let segment = open(volume, at.segment)?;
-        check_header(&segment, lineage, at, before)?;
+        let header = check_header(&segment, lineage, at, before)?;
         let mut last_frame = None;
-        while let Some((frame, len)) = segment.frame(at.offset, at.sequence)? {
+        while let Some((frame, bytes)) = segment.frame(at.offset, at.sequence)? {
             if frame.sequence != at.sequence {
                 break;
             }
-            last_frame = usize::try_from(len).ok().map(|len| (at.offset, len));
+            last_frame = Some((at.offset, bytes.len()));
             last_time = last_time.max(frame.time);
-            found(frame)?;
-            at.offset = at.offset.saturating_add(len);
-            at.sequence = at.sequence.saturating_add(1);
+            at.pass(&bytes);
+            found(frame, at.digest)?;
         }
         if segment.has_later_frame(at)? {
             return Err(damaged(at.segment, at.offset));
         }
         if at.segment == last {
-            let is_cut_off = segment.has_part_of(at)?;
+            let (torn, is_cut_off) = segment.torn(at, header.used_from, last_frame.is_some())?;
             let newest = Arc::from(segment.file);
-            return Ok(Some(Scan { end: at, newest, older, last_time, last_frame, is_cut_off }));
+            let scan = Scan { end: at, newest, older, last_time, last_frame, is_cut_off, torn };
+            return Ok(Some(scan));
         }
         before = Some(at);
-        older.push((at.segment, segment.len));
+        older.push(segment);
         let next = at.segment.saturating_add(1);
         if !numbers.contains(&next) {
             return Err(missing(next));
         }
-        at = Position { sequence: at.sequence, segment: next, offset: FIRST_FRAME };
+        at = Position::first(next, at.sequence, at.digest);
     }
 }
 
 /// The numbers of all segments, in order.
 pub(in crate::store) fn numbers(volume: &dyn Volume) -> Result<Vec<u64>, StorageFailure> {
-    let names = volume.names().map_err(StorageFailure::from_io)?;
+    let names = volume.names()?;
     let mut numbers: Vec<u64> = names.iter().filter_map(|name| segment::number_of(name)).collect();
     numbers.sort_unstable();
     Ok(numbers)
 }
 
 fn open(volume: &dyn Volume, number: u64) -> Result<OpenSegment, StorageFailure> {
-    let file = volume.open(&segment::name(number)).map_err(StorageFailure::from_io)?;
+    let file = volume.open(&segment::name(number))?;
     let file = file.ok_or_else(|| missing(number))?;
-    let len = file.len().map_err(StorageFailure::from_io)?;
+    let len = file.len()?;
     Ok(OpenSegment { number, file, len })
 }
 
-/// Checks that the segment is the one that its name says and that it follows the frames before it,
-/// which end at `before` in the segment before.
-fn check_header(
+/// The header of a segment, if it is of this log and the one that its name says.
+fn own_header(
     segment: &OpenSegment,
     lineage: Lineage,
-    at: Position,
-    before: Option<Position>,
-) -> Result<(), StorageFailure> {
-    let name = || segment::name(segment.number);
-    let damaged_header = |what: &str| StorageFailure::Damaged(format!("{} {what}", name()));
-    let wrong = |what: &str| StorageFailure::Log(format!("{} {what}", name()), PUT_BACK);
+    advice: &'static str,
+) -> Result<Header, StorageFailure> {
+    let number = segment.number;
+    let damaged_header =
+        |what: &str| StorageFailure::Damaged(format!("{} {what}", segment::name(number)));
     let bytes = segment.read(0, SECTOR_BYTES)?.ok_or_else(|| damaged_header("has no header"))?;
     let header = Header::decode(&bytes).map_err(|bad| match bad {
         BadHeader::Damaged => damaged_header("has a damaged header"),
         BadHeader::Newer => newer(segment.number),
     })?;
-    if header.lineage.vault != lineage.vault {
-        return Err(wrong("belongs to another vault"));
-    }
+    check_vault(header, lineage, number, advice)?;
     if header.lineage.timeline != lineage.timeline {
-        return Err(wrong("belongs to another timeline of this vault"));
+        return Err(wrong(number, "belongs to another timeline of this vault", advice));
     }
+    if header.number != number {
+        return Err(wrong(number, NOT_NEXT, advice));
+    }
+    Ok(header)
+}
+
+fn check_vault(
+    header: Header,
+    lineage: Lineage,
+    number: u64,
+    advice: &'static str,
+) -> Result<(), StorageFailure> {
+    let [other, own] = [header.lineage.vault, lineage.vault];
+    if other == own {
+        return Ok(());
+    }
+    let [other, own] = [other, own].map(|vault| hex::encode(&vault));
+    let what = format!("belongs to another vault: its vault is {other}, this one is {own}");
+    Err(wrong(number, &what, advice))
+}
+
+/// Checks that the segment is of this log and that it follows the frames before it, which end at
+/// `before` in the segment before.
+fn check_header(
+    segment: &OpenSegment,
+    lineage: Lineage,
+    at: Position,
+    before: Option<Position>,
+) -> Result<Header, StorageFailure> {
+    let header = own_header(segment, lineage, PUT_BACK)?;
     if let Some(before) = before.filter(|_| header.first_sequence > at.sequence) {
         return Err(damaged(before.segment, before.offset));
     }
-    let is_next = at.offset > FIRST_FRAME || header.first_sequence == at.sequence;
-    if header.number != segment.number || !is_next {
-        return Err(wrong("does not follow the segment before it"));
+    let is_first = header.first_sequence == at.sequence && header.before == at.digest;
+    let is_next = at.offset > FIRST_FRAME || is_first;
+    if !is_next {
+        return Err(wrong(segment.number, NOT_NEXT, PUT_BACK));
     }
-    Ok(())
+    Ok(header)
 }
 
 impl OpenSegment {
@@ -151,30 +192,128 @@ impl OpenSegment {
             return Ok(None);
         }
         let mut bytes = vec![0; len];
-        self.file.read(offset, &mut bytes).map_err(StorageFailure::from_io)?;
+        self.file.read(offset, &mut bytes)?;
         Ok(Some(bytes))
     }
 
-    /// The frame at this offset and its length with padding; `None` if no whole frame is there. A
+    /// The frame at this offset and its bytes with padding; `None` if no whole frame is there. A
     /// whole frame from `sequence` on that cannot be decoded is refused, because it may have been
     /// answered; one before it is of an earlier use of the file.
-    fn frame(&self, offset: u64, sequence: u64) -> Result<Option<(Frame, u64)>, StorageFailure> {
+    fn frame(
+        &self,
+        offset: u64,
+        sequence: u64,
+    ) -> Result<Option<(Frame, Vec<u8>)>, StorageFailure> {
         let Some(head) = self.read(offset, HEAD_BYTES)? else { return Ok(None) };
         let Some(head) = FrameHead::decode(&head) else { return Ok(None) };
         let Some(bytes) = self.read(offset, head.len)? else { return Ok(None) };
-        let len = u64::try_from(padded(head.len)).unwrap_or(u64::MAX);
         match Frame::decode(&bytes) {
-            Some(frame) => Ok(Some((frame, len))),
+            Some(frame) => {
+                let mut bytes = bytes;
+                bytes.resize(padded(head.len), 0);
+                Ok(Some((frame, bytes)))
+            }
             None if head.sequence >= sequence && is_intact(&bytes) => Err(newer(self.number)),
             None => Ok(None),
         }
     }
 
-    /// Returns true if the start of the frame of this place is there, which is not whole.
-    fn has_part_of(&self, at: Position) -> Result<bool, StorageFailure> {
-        let head = self.read(at.offset, HEAD_BYTES)?;
-        let head = head.and_then(|head| FrameHead::decode(&head));
-        Ok(head.is_some_and(|head| head.sequence == at.sequence))
+    /// The part of the file behind the newest frame that has bytes of a frame which is not whole, and
+    /// whether such a frame is there for certain. The first sector of the place has zeros, or the
+    /// frame's head. Behind the frame a file that was not used before has only zeros. Anything else
+    /// was not written by the log. If this start has read the frame before this place, the zeros
+    /// behind it may not have reached the disk, and the place has old bytes.
+    fn torn(
+        &self,
+        at: Position,
+        used_from: u64,
+        has_frame: bool,
+    ) -> Result<(Range<u64>, bool), StorageFailure> {
+        let first = self.read(at.offset, SECTOR_BYTES)?.unwrap_or_default();
+        let is_blank = is_zero(&first);
+        let head = FrameHead::decode(&first).filter(|head| head.sequence == at.sequence);
+        let len = head.and_then(|head| u64::try_from(padded(head.len)).ok());
+        if !is_blank && len.is_none() {
+            if used_from > 0 && has_frame && self.has_old_bytes(at, used_from)? {
+                return Ok((at.offset..at.offset.saturating_add(FIRST_FRAME).min(self.len), true));
+            }
+            return Err(damaged_end(at));
+        }
+        let end = at.offset.saturating_add(len.unwrap_or(0));
+        // The head of a frame may be the sector that did not reach the disk.
+        let used = match (used_from, is_blank) {
+            (0, _) => self.used_until(if is_blank { at.offset } else { end.min(self.len) })?,
+            // The rest of it must go: with the zeros behind it, it would look later as if frames of
+            // this use had been there.
+            (_, true) => self.before_frames(at, 0)?.0,
+            (_, false) => end,
+        };
+        let torn = at.offset..used.max(end).min(self.len);
+        let is_cut_off = !torn.is_empty() && (used_from == 0 || !is_blank);
+        // The log puts a frame that does not fit behind others into a segment for itself.
+        let end_max =
+            if at.offset > FIRST_FRAME { LOG_SEGMENT_BYTES } else { ARCHIVE_PIECE_BYTES_MAX };
+        if is_cut_off && ((used_from == 0 && !is_blank && used > end) || torn.end > end_max) {
+            return Err(damaged_end(at));
+        }
+        Ok((torn, is_cut_off))
+    }
+
+    /// Returns true if the bytes from this place on can be of the use of the file before. Its frames
+    /// have no zeros between them, and zeros follow the last one. Zeros before one of them are those
+    /// behind the newest frame, so the bytes before the zeros were frames of this use.
+    fn has_old_bytes(&self, at: Position, used_from: u64) -> Result<bool, StorageFailure> {
+        let (_, has_zeros, is_followed) = self.before_frames(at, used_from)?;
+        Ok(has_zeros != is_followed)
+    }
+
+    /// Looks at what is between this place and the next whole frame with a number from `from` up to
+    /// that of the place: the end of the last sector with other bytes than zeros, whether there are
+    /// sectors of zeros, and whether there is such a frame.
+    fn before_frames(&self, at: Position, from: u64) -> Result<(u64, bool, bool), StorageFailure> {
+        let (mut offset, mut used, mut has_zeros) = (at.offset, at.offset, false);
+        while let Some(bytes) = self.read(offset, self.chunk(offset))?.filter(|it| !it.is_empty()) {
+            for sector in bytes.chunks(SECTOR_BYTES) {
+                let head = FrameHead::decode(sector);
+                let is_old = head.is_some_and(|it| (from..at.sequence).contains(&it.sequence));
+                if is_old && self.frame(offset, at.sequence)?.is_some() {
+                    return Ok((used, has_zeros, true));
+                }
+                offset = offset.saturating_add(u64::try_from(sector.len()).unwrap_or(u64::MAX));
+                if is_zero(sector) {
+                    has_zeros = true;
+                } else {
+                    used = offset;
+                }
+            }
+        }
+        Ok((used, has_zeros, false))
+    }
+
+    /// The end of the last sector from this offset on that has other bytes than zeros.
+    fn used_until(&self, from: u64) -> Result<u64, StorageFailure> {
+        let (mut offset, mut used) = (from, from);
+        while let Some(bytes) = self.read(offset, self.chunk(offset))?.filter(|it| !it.is_empty()) {
+            for sector in bytes.chunks(SECTOR_BYTES) {
+                let len = u64::try_from(sector.len()).unwrap_or(u64::MAX);
+                offset = offset.saturating_add(len);
+                if !is_zero(sector) {
+                    used = offset;
+                }
+            }
+        }
+        Ok(used)
+    }
+
+    /// Returns true if the segment, whose first frame has the number `first`, has more than a data
+    /// file whose next frame has the number `next`. A first start that was cut off leaves a segment
+    /// without frames, which the data file does not name yet.
+    fn is_newer(&self, first: u64, next: u64) -> Result<bool, StorageFailure> {
+        if first != next {
+            return Ok(first > next);
+        }
+        let at = Position::first(self.number, first, [0; 32]);
+        Ok(self.frame(FIRST_FRAME, first)?.is_some() || self.has_later_frame(at)?)
     }
 
     /// Returns true if a whole frame that comes after `at` is behind it in this segment.
@@ -206,6 +345,10 @@ impl OpenSegment {
     }
 }
 
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
+}
+
 /// A multiple of a sector.
 const CHUNK_BYTES: u64 = 1024 * 1024;
 /// The frames that a segment can hold, each of one sector.
@@ -213,7 +356,16 @@ const FRAMES_MAX: u64 = LOG_SEGMENT_BYTES.div_ceil(FIRST_FRAME);
 
 const PUT_BACK: &str =
     "put back the log that belongs to this data file, or restore the newest backup";
+const NOT_NEEDED: &str = "the data file does not need this segment: if it came from elsewhere, move it \
+                          back there; if it took the place of a segment of this vault, put back that one";
+const NEEDS_NO_LOG: &str = "the data file was closed or restored and needs no log: move the files \
+                            strongroom.log.* of the other vault elsewhere, and start again";
+const NOT_NEXT: &str = "does not follow the segment before it";
 const MOVE_BACK: &str = "if the file was moved, move it back; otherwise restore the newest backup";
+
+fn wrong(number: u64, what: &str, advice: &'static str) -> StorageFailure {
+    StorageFailure::Log(format!("{} {what}", segment::name(number)), advice)
+}
 
 fn missing(number: u64) -> StorageFailure {
     StorageFailure::Log(format!("{} is missing", segment::name(number)), MOVE_BACK)
@@ -253,23 +405,26 @@ pub(in crate::store) fn check_no_frames(
                     "{} belongs to this vault, but the data file names no log",
                     segment::name(number)
                 ),
-                PUT_BACK,
+                OTHER_DATA_FILE,
             ));
         }
     }
     Ok(())
 }
 
-/// Refuses a data file that was put back although its log went on without it.
+/// Refuses a data file that was put back although its log went on without it, and a segment of another
+/// vault: the caller removes the segments that are there.
 pub(in crate::store) fn check_not_newer(
     volume: &dyn Volume,
     lineage: Lineage,
     sequence: u64,
 ) -> Result<(), StorageFailure> {
     for number in numbers(volume)? {
-        let header = open(volume, number)?.read(0, SECTOR_BYTES)?;
-        let header = header.and_then(|bytes| Header::decode(&bytes).ok());
-        if header.is_some_and(|it| it.lineage == lineage && it.first_sequence >= sequence) {
+        let file = open(volume, number)?;
+        let header = file.read(0, SECTOR_BYTES)?.and_then(|bytes| Header::decode(&bytes).ok());
+        let Some(header) = header else { continue };
+        check_vault(header, lineage, number, NEEDS_NO_LOG)?;
+        if header.lineage == lineage && file.is_newer(header.first_sequence, sequence)? {
             return Err(StorageFailure::Log(
                 format!("{} is newer than the data file", segment::name(number)),
                 "put back the data file that belongs to this log, or move the log elsewhere to \
@@ -278,6 +433,15 @@ pub(in crate::store) fn check_not_newer(
         }
     }
     Ok(())
+}
+
+/// The place behind the newest frame has bytes that the log did not write.
+fn damaged_end(at: Position) -> StorageFailure {
+    let (name, offset) = (segment::name(at.segment), at.offset);
+    StorageFailure::Damaged(format!(
+        "the log segment {name} is damaged at byte {offset}: no entry is there, and the place is not \
+         free either"
+    ))
 }
 
 fn damaged(number: u64, offset: u64) -> StorageFailure {

@@ -10,18 +10,20 @@
 //! | 16 | id of the timeline |
 //! | 8 | number of the segment |
 //! | 8 | sequence number of the first frame |
+//! | 32 | digest of the history before the first frame |
+//! | 8 | sequence number of the first frame of the file's use before this one, or 0 |
 //! | 4 | CRC-32 (IEEE) of the bytes before |
-//! | 444 | zeros |
+//! | 404 | zeros |
 //!
 //! Segments are used again, so old frames may follow the newest one. A reader
 //! recognises them by their sequence numbers, which are too small for their place.
 
+use crate::store::engine::local::log::end::NAME as END_FILE;
 use crate::store::engine::local::log::frame::SECTOR_BYTES;
 
 const MAGIC: &[u8; 14] = b"strongroom log";
-/// The newest format of the log, and so far the only one.
 const FORMAT: u16 = 1;
-const CHECKED_BYTES: usize = 14 + 2 + 16 + 16 + 8 + 8;
+const CHECKED_BYTES: usize = 14 + 2 + 16 + 16 + 8 + 8 + 32 + 8;
 /// The offset of the first frame.
 pub(in crate::store) const FIRST_FRAME: u64 = 512;
 
@@ -43,6 +45,11 @@ pub(in crate::store) struct Header {
     pub(in crate::store) lineage: Lineage,
     pub(in crate::store) number: u64,
     pub(in crate::store) first_sequence: u64,
+    /// The digest of the history before the first frame.
+    pub(in crate::store) before: [u8; 32],
+    /// The first frame of the use of the file before this one, whose frames may follow the newest
+    /// frame; 0 for a file that was not used before.
+    pub(in crate::store) used_from: u64,
 }
 
 /// The reason why a header cannot be used.
@@ -67,7 +74,7 @@ pub(in crate::store) fn number_of(name: &str) -> Option<u64> {
 
 /// Returns true for the name of a file of the log.
 pub fn is_log_file(name: &str) -> bool {
-    name == SPARE || number_of(name).is_some()
+    name == SPARE || name == END_FILE || number_of(name).is_some()
 }
 
 impl Header {
@@ -78,6 +85,8 @@ impl Header {
         bytes.extend(self.lineage.timeline);
         bytes.extend(self.number.to_be_bytes());
         bytes.extend(self.first_sequence.to_be_bytes());
+        bytes.extend(self.before);
+        bytes.extend(self.used_from.to_be_bytes());
         bytes.extend(crc32fast::hash(&bytes).to_be_bytes());
         bytes.resize(SECTOR_BYTES, 0);
         bytes
@@ -97,10 +106,15 @@ impl Header {
             let (vault, rest) = rest.split_first_chunk()?;
             let (timeline, rest) = rest.split_first_chunk()?;
             let (number, rest) = rest.split_first_chunk()?;
+            let (first_sequence, rest) = rest.split_first_chunk()?;
+            let (before, rest) = rest.split_first_chunk()?;
+            let (used_from, _) = rest.split_first_chunk()?;
             (crc32fast::hash(checked) == sum).then_some(Self {
                 lineage: Lineage { vault: *vault, timeline: *timeline },
                 number: u64::from_be_bytes(*number),
-                first_sequence: u64::from_be_bytes(*rest.first_chunk()?),
+                first_sequence: u64::from_be_bytes(*first_sequence),
+                before: *before,
+                used_from: u64::from_be_bytes(*used_from),
             })
         };
         parts().ok_or(BadHeader::Damaged)
@@ -116,23 +130,26 @@ mod tests {
         lineage: Lineage { vault: [0x11; 16], timeline: [0x22; 16] },
         number: 3,
         first_sequence: 0x0405,
+        before: [0x33; 32],
+        used_from: 0x0102,
     };
 
     #[test]
     fn the_bytes_of_a_header_are_those_of_the_vector() {
         let bytes = HEADER.encode();
         assert_eq!(bytes.len(), SECTOR_BYTES);
-        let vector = "7374726f6e67726f6f6d206c6f6700011111111111111111111111111111111122222222222222\
-                      2222222222222222220000000000000003000000000000040567218a3b";
-        assert_eq!(hex::encode(&bytes[..68]), vector);
-        assert!(bytes[68..].iter().all(|byte| *byte == 0));
+        let vector = "7374726f6e67726f6f6d206c6f67000111111111111111111111111111111111222222222222\
+                      2222222222222222222200000000000000030000000000000405333333333333333333333333\
+                      333333333333333333333333333333333333333300000000000001026808c14d";
+        assert_eq!(hex::encode(&bytes[..108]), vector);
+        assert!(bytes[108..].iter().all(|byte| *byte == 0));
         assert_eq!(Header::decode(&bytes), Ok(HEADER));
     }
 
     #[test]
     fn a_header_with_a_changed_bit_is_damaged_or_newer() {
         let bytes = HEADER.encode();
-        for bit in 0..68 * 8 {
+        for bit in 0..108 * 8 {
             let mut changed = bytes.clone();
             changed[bit / 8] ^= 1 << (bit % 8);
             assert!(Header::decode(&changed).is_err(), "bit {bit}");

@@ -51,8 +51,7 @@ impl LogTail {
         let Some((segment, header)) = open(volume.as_ref(), lineage, first)? else {
             return Ok(None);
         };
-        let sequence = header.first_sequence;
-        let at = Position { sequence, segment: first, offset: FIRST_FRAME };
+        let at = Position::first(first, header.first_sequence, header.before);
         Ok(Some(Self { volume: Arc::clone(volume), lineage, at, segment: Some(segment) }))
     }
 
@@ -90,9 +89,7 @@ impl LogTail {
     pub fn next(&mut self, end: Position) -> Result<Option<RawFrame>, TailFailure> {
         let frame = self.peek(end)?;
         if let Some(frame) = &frame {
-            let len = u64::try_from(frame.bytes.len()).unwrap_or(u64::MAX);
-            self.at.offset = self.at.offset.saturating_add(len);
-            self.at.sequence = self.at.sequence.saturating_add(1);
+            self.at.pass(&frame.bytes);
         }
         Ok(frame)
     }
@@ -122,14 +119,15 @@ impl LogTail {
                 let opened = open(self.volume.as_ref(), self.lineage, self.at.segment)?;
                 let (segment, header) = opened.ok_or(TailFailure::Gone)?;
                 // Only the first frame of a segment is looked for in a segment that was not open.
-                if header.first_sequence != self.at.sequence {
+                let is_next = header.first_sequence == self.at.sequence;
+                if !is_next || header.before != self.at.digest {
                     return Err(TailFailure::Gone);
                 }
                 none.insert(segment)
             }
         };
         // The log fills its newest segment as it goes.
-        segment.len = segment.file.len().map_err(StorageFailure::from_io)?;
+        segment.len = segment.file.len()?;
         let Some(head) = segment.read(self.at.offset, HEAD_BYTES)? else { return Ok(None) };
         let Some(head) = FrameHead::decode(&head) else { return Ok(None) };
         if head.sequence != self.at.sequence {
@@ -147,17 +145,13 @@ fn open(
     lineage: Lineage,
     number: u64,
 ) -> Result<Option<(OpenSegment, Header)>, StorageFailure> {
-    let file = volume.open(&segment::name(number)).map_err(StorageFailure::from_io)?;
+    let file = volume.open(&segment::name(number))?;
     let Some(file) = file else { return Ok(None) };
-    let len = file.len().map_err(StorageFailure::from_io)?;
+    let len = file.len()?;
     let segment = OpenSegment { number, file, len };
     let header = segment.read(0, SECTOR_BYTES)?.and_then(|bytes| Header::decode(&bytes).ok());
     let header = header.filter(|it| it.lineage == lineage && it.number == number);
     Ok(header.map(|header| (segment, header)))
 }
 
-impl From<StorageFailure> for TailFailure {
-    fn from(failure: StorageFailure) -> Self {
-        Self::Storage(failure)
-    }
-}
+from_causes!(TailFailure: StorageFailure => Self::Storage, std::io::Error => Self::Storage);

@@ -10,7 +10,7 @@ use crate::store::engine::memory::Model;
 use crate::store::engine::{Engine as _, Order, RowChange};
 use crate::store::failure::StorageFailure;
 use crate::store::tables::{KeyRange, Table};
-use crate::store::tests::disk::{Image, TestDisk};
+use crate::store::tests::disk::{Dice, Image, TestDisk};
 
 const SECTOR: usize = 512;
 /// A frame of the tests takes two sectors.
@@ -33,7 +33,7 @@ fn four_segments() -> Image {
 }
 
 #[track_caller]
-fn rows(image: &Image) -> Model {
+pub(super) fn rows(image: &Image) -> Model {
     let disk = TestDisk::holding(image.clone());
     let engine = start(&disk).unwrap();
     contents(engine.snapshot().unwrap().as_ref())
@@ -56,7 +56,7 @@ fn refused(image: &Image) -> String {
 }
 
 #[track_caller]
-fn check_refused(image: &Image, words: &[&str]) {
+pub(super) fn check_refused(image: &Image, words: &[&str]) {
     let text = refused(image);
     for word in words {
         assert!(text.contains(word), "{text:?} lacks {word:?}");
@@ -83,6 +83,65 @@ fn a_last_frame_that_is_cut_off_is_left_out_and_its_number_is_used_again() {
     assert!(!engine.health().is_cut_off);
     let found = contents(engine.snapshot().unwrap().as_ref());
     assert!(found.len() == 24 && found.contains_key(&(Table::Tokens, b"next".to_vec())));
+}
+
+/// Bytes that look like none of the log.
+pub(super) fn noise(len: usize) -> Vec<u8> {
+    let mut dice = Dice(7);
+    (0..len).map(|_| u8::try_from(dice.roll(256)).unwrap()).collect()
+}
+
+/// Replaces these bytes of a segment.
+pub(super) fn replace(image: &mut Image, number: u64, at: usize, bytes: &[u8]) {
+    image.get_mut(&name(number)).unwrap()[at..at + bytes.len()].copy_from_slice(bytes);
+}
+
+#[test]
+fn the_last_frames_under_other_bytes_are_damage_and_not_the_end_of_the_log() {
+    let at = SECTOR + 2 * FRAME;
+    for frames in [1, 2, 4] {
+        let mut image = written(6);
+        replace(&mut image, 1, SECTOR + (6 - frames) * FRAME, &noise(frames * FRAME));
+        let place = format!("byte {}", SECTOR + (6 - frames) * FRAME);
+        check_refused(&image, &[&name(1), &place, "not free", "restore the newest backup"]);
+    }
+    // The head of the first bad frame is whole, as after a write that was cut off.
+    let mut image = written(6);
+    replace(&mut image, 1, at + 100, &noise(4 * FRAME - 100));
+    check_refused(&image, &[&name(1), &format!("byte {at}"), "not free"]);
+}
+
+/// A frame that does not fit behind others goes into a segment for itself.
+#[test]
+fn the_head_of_a_frame_that_is_too_large_for_its_place_is_damage() {
+    let at = SECTOR + 5 * FRAME;
+    for (len, is_damage) in [(60 << 20, false), (64 << 20, true), (u32::MAX, true)] {
+        let mut image = written(6);
+        replace(&mut image, 1, at, &u32::to_be_bytes(len));
+        // The rest of the frame would be in the file, which is as long as the frame.
+        image.get_mut(&name(1)).unwrap().resize(65 << 20, 0);
+        if is_damage {
+            check_refused(&image, &[&name(1), &format!("byte {at}"), "not free"]);
+        } else {
+            assert_eq!(rows(&image).len(), 5);
+        }
+    }
+}
+
+#[test]
+fn any_part_of_the_last_write_that_reached_the_disk_is_left_out() {
+    let whole = written(6);
+    let start_of_last = SECTOR + 5 * FRAME;
+    for reached in 0..4 {
+        let mut image = whole.clone();
+        for sector in (0..2).filter(|sector| reached & (1 << sector) == 0) {
+            replace(&mut image, 1, start_of_last + sector * SECTOR, &[0; SECTOR]);
+        }
+        let expected = if reached == 3 { 6 } else { 5 };
+        assert_eq!(rows(&image).len(), expected, "sectors {reached:b}");
+        let engine = start(&TestDisk::holding(image)).unwrap();
+        assert_eq!(engine.health().is_cut_off, reached == 1 || reached == 2);
+    }
 }
 
 #[test]
@@ -114,7 +173,7 @@ fn a_missing_segment_is_named() {
         check_refused(&image, &[&name(number), "missing", "move it back"]);
     }
     let mut image = four_segments();
-    image.retain(|name, _| !segment::is_log_file(name));
+    image.retain(|name, _| segment::number_of(name).is_none());
     check_refused(&image, &[&name(1), "missing", "move it back"]);
 }
 
@@ -135,7 +194,7 @@ fn a_segment_with_a_wrong_header_is_named_with_its_fault() {
         flip(&mut image, number, 40);
         check_refused(&image, &[&name(number), "damaged header", "restore the newest backup"]);
         let mut image = four_segments();
-        image.get_mut(&name(number)).unwrap()[15] = 2;
+        image.get_mut(&name(number)).unwrap()[15] = 3;
         check_refused(&image, &[&name(number), "newer", "use the newer program"]);
         let mut image = four_segments();
         image.get_mut(&name(number)).unwrap().truncate(100);
@@ -148,6 +207,38 @@ fn a_segment_with_a_wrong_header_is_named_with_its_fault() {
         check_refused(&image, &[&name(number), "does not follow", "put back"]);
         let image = with_header(number, |header| header.first_sequence -= 1);
         check_refused(&image, &[&name(number), "does not follow", "put back"]);
+        let image = with_header(number, |header| header.before[0] ^= 1);
+        check_refused(&image, &[&name(number), "does not follow", "put back"]);
+    }
+}
+
+/// A start overwrites and removes the segments before the first that it needs.
+#[test]
+fn a_segment_of_another_log_before_the_first_one_is_refused_and_stays() {
+    let disk = TestDisk::holding(four_segments());
+    let engine = start(&disk).unwrap();
+    for turn in 0..4 {
+        engine.merge_turn(turn).unwrap();
+    }
+    drop(engine);
+    let unclosed = disk.durable();
+    let engine = start(&disk).unwrap();
+    engine.close().unwrap();
+    drop(engine);
+    let closed = disk.durable();
+    let mut without_log = closed.clone();
+    without_log.retain(|name, _| !segment::is_log_file(name));
+    for (mut image, state) in [(unclosed, "open"), (closed, "closed"), (without_log, "no log")] {
+        assert_eq!(rows(&image).len(), 24, "{state}");
+        let other = with_header(1, |header| header.lineage.vault = [9; 16]);
+        image.insert(name(1), other[&name(1)].clone());
+        let advice = if state == "no log" { "needs no log: move" } else { "move it back there" };
+        check_refused(&image, &[&name(1), "another vault", &"09".repeat(16), advice]);
+        if state != "no log" {
+            let other = with_header(1, |header| header.lineage.timeline = [9; 16]);
+            image.insert(name(1), other[&name(1)].clone());
+            check_refused(&image, &[&name(1), "another timeline", "put back"]);
+        }
     }
 }
 

@@ -8,13 +8,14 @@ use crate::bounds::MERGE_AFTER;
 use crate::clock::Clock;
 use crate::store::alarm::Alarm;
 use crate::store::engine::local::file::DataFile;
+use crate::store::engine::local::log::end::EndFile;
 use crate::store::engine::local::merge::carry_out;
 use crate::store::engine::local::merger::Work;
 use crate::store::engine::local::tests::{CACHE_BYTES, SMALL, apply, prepared, put, start};
 use crate::store::engine::local::{LocalEngine, Sizes};
 use crate::store::engine::{Engine as _, Upkeep};
 use crate::store::tables::Table;
-use crate::store::tests::disk::{EIO, Fault, Operation, TestDisk};
+use crate::store::tests::disk::{EIO, ENOSPC, Fault, Operation, TestDisk};
 use crate::waiting::{PATIENCE, receive};
 
 /// Batches of one row: in part 0 and in each slice.
@@ -103,6 +104,33 @@ fn a_merged_layer_is_kept_until_no_snapshot_uses_it() {
     assert_eq!(turn(), 1, "it is still read");
     drop(snapshot);
     assert_eq!(turn(), 0);
+}
+
+/// Some file systems need space to replace bytes.
+#[test]
+fn a_note_that_finds_no_space_is_made_later_and_ends_nothing() {
+    for (operation, errno, waits) in [
+        (Operation::Write, ENOSPC, true),
+        (Operation::Sync, ENOSPC, true),
+        (Operation::Write, EIO, false),
+    ] {
+        let disk = TestDisk::holding(prepared().clone());
+        let engine = start(&disk).unwrap();
+        put_at(&engine, 0);
+        let merger = &engine.shared.merger;
+        assert!(merger.has_note_due());
+        assert_eq!(merger.due_work(Instant::now()), None);
+        let note = || carry_out(&engine.shared, Work::Note, &mut Vec::new(), Instant::now());
+        disk.plan(operation, 1, Fault::Once(errno));
+        assert_eq!(
+            (note().is_ok(), merger.has_note_due()),
+            (waits, waits),
+            "{operation:?} {errno}"
+        );
+        note().unwrap();
+        let noted = EndFile::noted(&TestDisk::holding(disk.durable()), engine.shared.lineage);
+        assert_eq!(noted.unwrap(), Some(1), "{operation:?} {errno}");
+    }
 }
 
 /// Part 0 counts alone: a merge of few rows of the slices writes many pages.

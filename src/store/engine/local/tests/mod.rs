@@ -2,6 +2,7 @@
 
 mod crashes;
 mod damage;
+mod ends;
 mod forgetting;
 mod layers;
 mod merging;
@@ -11,6 +12,7 @@ mod restarts;
 mod snapshots;
 mod starts;
 mod state;
+mod used_files;
 
 use std::sync::{Arc, OnceLock};
 

@@ -6,11 +6,12 @@ use crate::bounds::MERGE_AFTER;
 use crate::clock::Clock;
 use crate::store::alarm::Alarm;
 use crate::store::engine::local::LocalEngine;
-use crate::store::engine::local::file::DataFile;
+use crate::store::engine::local::file::{self, DataFile};
 use crate::store::engine::local::log::Position;
 use crate::store::engine::local::merger::Work;
 use crate::store::engine::local::open::{Cleanliness, begin_timeline};
 use crate::store::engine::local::state::Origin;
+use crate::store::engine::local::tests::damage::check_refused;
 use crate::store::engine::local::tests::{CACHE_BYTES, apply, prepared, put, start};
 use crate::store::engine::{Engine as _, Moment, Upkeep};
 use crate::store::tables::{Table, meta};
@@ -103,16 +104,42 @@ fn a_process_keeps_the_log_that_the_archive_of_an_earlier_one_lacked() {
 fn a_file_that_begins_a_timeline_tells_its_vault_and_where_it_comes_from() {
     let disk = TestDisk::holding(prepared().clone());
     let data = DataFile::open(disk.volume().as_ref(), CACHE_BYTES).unwrap();
-    let origin = Moment { timeline: [5; 16], sequence: 7 };
+    let origin = Moment { timeline: [5; 16], sequence: 7, digest: [6; 32] };
     begin_timeline(&data.database, origin).unwrap();
     drop(data);
     let engine = start(&disk).unwrap();
     let source = engine.log_source().unwrap();
     assert_eq!(source.origin(), Origin { timeline: [5; 16], sequence: 7 });
     let snapshot = engine.snapshot().unwrap();
-    let Moment { timeline, sequence } = snapshot.moment().unwrap();
+    let Moment { timeline, sequence, digest } = snapshot.moment().unwrap();
+    assert_eq!(digest, [6; 32], "the chain goes on");
     assert!(![[0; 16], [5; 16]].contains(&timeline), "it is new");
     assert_eq!((sequence, source.end().sequence), (7, 8));
     let vault = snapshot.get(Table::Meta, meta::FILE_ID).unwrap().unwrap();
     assert_eq!((source.lineage().vault.to_vec(), source.lineage().timeline), (vault, timeline));
+}
+
+/// The data file names the log of a begun timeline only at the end of the first start.
+#[test]
+fn a_first_start_of_a_timeline_that_was_cut_off_is_begun_again_and_its_batches_are_not_lost() {
+    let disk = TestDisk::holding(prepared().clone());
+    let data = DataFile::open(disk.volume().as_ref(), CACHE_BYTES).unwrap();
+    let origin = Moment { timeline: [5; 16], sequence: 7, digest: [6; 32] };
+    begin_timeline(&data.database, origin).unwrap();
+    drop(data);
+    let begun = disk.durable()[file::NAME].clone();
+    let engine = start(&disk).unwrap();
+    let mut cut_off = disk.durable();
+    cut_off.insert(String::from(file::NAME), begun.clone());
+    put_one(&engine, 1);
+    drop(engine);
+    let mut put_back = disk.durable();
+    put_back.insert(String::from(file::NAME), begun);
+    check_refused(&put_back, &["newer than the data file"]);
+    let disk = TestDisk::holding(cut_off);
+    let engine = start(&disk).unwrap();
+    put_one(&engine, 1);
+    drop(engine);
+    let engine = start(&TestDisk::holding(disk.durable())).unwrap();
+    assert_eq!(engine.snapshot().unwrap().moment().unwrap().sequence, 8);
 }

@@ -22,7 +22,7 @@ use crate::store::volume::{Directory, Volume};
 /// An engine on real files whose log has just begun its second segment.
 fn with_two_segments() -> (TestDirectory, LocalEngine) {
     let directory = TestDirectory::new();
-    let volume: Arc<dyn Volume> = Arc::new(Directory::new(directory.path()));
+    let volume: Arc<dyn Volume> = Arc::new(Directory::open(directory.path()).unwrap());
     opening::create(volume.as_ref(), Change::new()).unwrap();
     let engine = start_on(&volume).unwrap();
     for key in 0..8 {

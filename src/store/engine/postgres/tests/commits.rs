@@ -106,7 +106,7 @@ fn assert_stays_unknown(failure: StorageFailure) {
 #[test]
 fn a_batch_that_was_fenced_off_cannot_be_written_later() {
     let Some(engine) = server::engine("a fence") else { return };
-    let id = engine.writer.lock().unwrap().id;
+    let id = engine.writer.lock().id;
     let batch = 1;
     // Without turns the old transaction does not hold up the question.
     engine.shared.has_turns.store(false, Ordering::Relaxed);

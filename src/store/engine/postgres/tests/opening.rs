@@ -92,7 +92,8 @@ fn newer_tables_and_newer_rows_are_refused_and_stay_as_they_are() {
     let failure = refused(&database);
     assert!(failure.to_string().contains("the restore into it did not end"), "{failure}");
     server.sql(&name, "UPDATE strongroom_state SET is_complete = true");
-    let newer = Change::new().put(Table::Meta, b"format".to_vec(), 99_u32.to_be_bytes().to_vec());
+    let newer =
+        Change::new().put(Table::Meta, b"file_format".to_vec(), 99_u32.to_be_bytes().to_vec());
     let store = database.open_store().unwrap();
     store.amend(newer).unwrap();
     store.close();

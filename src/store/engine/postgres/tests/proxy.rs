@@ -49,7 +49,7 @@ const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 impl Proxy {
     pub(super) fn start(server: &Server) -> Self {
         let name = hex::encode(&Random::new().bytes::<8>());
-        let directory = std::env::temp_dir().join(format!("sr-proxy-{name}"));
+        let directory = crate::waiting::scratch().join(format!("sr-proxy-{name}"));
         fs::create_dir(&directory).unwrap();
         let listener = UnixListener::bind(directory.join(".s.PGSQL.5432")).unwrap();
         let target = server.directory().join(".s.PGSQL.5432");

@@ -134,7 +134,7 @@ impl Server {
 
     fn start(bin: &Path, security: &Security, port: u16) -> Self {
         let name = hex::encode(&Random::new().bytes::<8>());
-        let directory = std::env::temp_dir().join(format!("sr-pg-{name}"));
+        let directory = crate::waiting::scratch().join(format!("sr-pg-{name}"));
         fs::create_dir(&directory).unwrap();
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
         if rustix::process::geteuid().is_root() {

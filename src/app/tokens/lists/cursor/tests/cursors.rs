@@ -32,13 +32,13 @@ async fn a_cursor_that_this_list_did_not_give_is_refused() {
         vault
             .app
             .tokens(caller)
-            .token_page(permission, query, &start, &budget())
+            .observed_page(permission, query, &start, &budget())
             .map(|page| texts(&page.tokens))
     };
     let page = vault
         .app
         .tokens(&owner)
-        .token_page(Permission::TokenRead, &everything(), &first(1), &budget())
+        .observed_page(Permission::TokenRead, &everything(), &first(1), &budget())
         .unwrap();
     let cursor = page.next.unwrap();
     assert_eq!(list(&owner, Permission::TokenRead, &everything(), &cursor).unwrap(), ["1"]);
@@ -76,7 +76,7 @@ async fn a_cursor_shows_neither_the_token_nor_the_container_that_it_leads_to() {
         let page = vault
             .app
             .tokens(&owner)
-            .token_page(Permission::TokenRead, &within(path), &first(1), &budget())
+            .observed_page(Permission::TokenRead, &within(path), &first(1), &budget())
             .unwrap();
         let cursor = page.next.unwrap();
         let contains = |part: &[u8]| cursor.windows(part.len()).any(|window| window == part);
@@ -166,7 +166,7 @@ async fn walk_while_changing(
         let page = vault
             .app
             .tokens(&owner)
-            .token_page(Permission::TokenRead, &everything(), &start, &budget())
+            .observed_page(Permission::TokenRead, &everything(), &start, &budget())
             .unwrap();
         seen.extend(page.tokens.iter().map(|shown| shown.token.public_id()));
         let Some(next) = page.next else { break };

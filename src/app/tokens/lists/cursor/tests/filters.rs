@@ -45,7 +45,7 @@ async fn type_and_fingerprint_and_search_term_match_exactly() {
     let term = |text: &str| TokenFilter::SearchTerm(Secret::new(String::from(text)));
     assert_eq!(found(term("abd")), ["abd"]);
     assert_eq!(found(term("ABD")).len(), 0);
-    let page = vault.app.tokens(&owner).token_page(
+    let page = vault.app.tokens(&owner).observed_page(
         Permission::TokenRead,
         &by(term("abc")),
         &first(1),

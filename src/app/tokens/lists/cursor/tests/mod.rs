@@ -10,9 +10,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
-use crate::app::access::caller::Caller;
-use crate::app::vault::Vault;
-use crate::app::{ApplicationDraft, DataView, FirstKey, TenantDraft, TokenDraft, Write};
+use crate::app::caller::Caller;
+use crate::app::{ApplicationDraft, DataView, FirstKey, TenantDraft, TokenDraft, Vault, Write};
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random};
 use crate::domain::access::{Access, AccessRule, Transform};
@@ -32,6 +31,19 @@ fn budget() -> Budget {
     Work::Page.budget()
 }
 
+impl Tokens<'_> {
+    fn observed_page(
+        self,
+        permission: Permission,
+        query: &TokenQuery,
+        start: &CursorStart,
+        budget: &Budget,
+    ) -> Result<TokenPage, Error> {
+        let opened = Opened::by(self.vault, self.caller);
+        self.token_page(permission, query, start, budget, &opened)
+    }
+}
+
 /// A vault with one tenant.
 pub(in crate::app) struct TestVault {
     pub(in crate::app) app: Vault,
@@ -43,7 +55,7 @@ impl TestVault {
     pub(in crate::app) async fn new() -> Self {
         let random = Random::new();
         let name = uuid::Builder::from_random_bytes(random.bytes()).into_uuid();
-        let directory = std::env::temp_dir().join(format!("strongroom-lists-{name}"));
+        let directory = crate::waiting::scratch().join(format!("strongroom-lists-{name}"));
         std::fs::create_dir(&directory).unwrap();
         let text = MasterKey::generate(&random);
         let master = MasterKey::parse(&Secret::new(text.expose().clone().into_bytes())).unwrap();
@@ -181,7 +193,7 @@ fn pages(vault: &TestVault, caller: &Caller, query: &TokenQuery, size: usize) ->
         let page = vault
             .app
             .tokens(caller)
-            .token_page(Permission::TokenRead, query, &start, &budget())
+            .observed_page(Permission::TokenRead, query, &start, &budget())
             .unwrap();
         pages.push(texts(&page.tokens));
         match page.next {

@@ -54,7 +54,7 @@ async fn a_container_that_is_named_needs_the_permission_on_it_and_not_only_on_a_
         vault
             .app
             .tokens(&some)
-            .token_page(permission, &within(path), &first(1), &budget())
+            .observed_page(permission, &within(path), &first(1), &budget())
             .map(drop)
     };
     assert!(try_list("/a/x/", Permission::TokenRead).is_ok());
@@ -92,7 +92,7 @@ async fn tokens_show_what_the_rule_that_grants_the_permission_shows() {
     let page = vault
         .app
         .tokens(&some)
-        .token_page(Permission::TokenRead, &everything(), &first(9), &budget())
+        .observed_page(Permission::TokenRead, &everything(), &first(9), &budget())
         .unwrap();
     let kinds: Vec<_> = page.tokens.iter().map(|it| matches!(it.data, DataView::Plain)).collect();
     assert_eq!(kinds, [true, false]);
@@ -130,7 +130,12 @@ async fn no_record_is_opened_but_those_on_the_page() {
         vault.app.store().commit(change).await.unwrap();
     }
     let list = |start: &CursorStart| {
-        vault.app.tokens(&some).token_page(Permission::TokenRead, &everything(), start, &budget())
+        vault.app.tokens(&some).observed_page(
+            Permission::TokenRead,
+            &everything(),
+            start,
+            &budget(),
+        )
     };
     let page = list(&first(1)).unwrap();
     assert_eq!(texts(&page.tokens), ["seen"]);

@@ -3,17 +3,24 @@
 mod reading;
 
 use super::*;
+use crate::store::engine::local::log::segment::Header;
 use crate::store::tables::Table;
 use crate::store::tests::disk::{Operation, TestDisk};
 
 const LINEAGE: Lineage = Lineage { vault: [1; 16], timeline: [2; 16] };
 /// A frame of [`append`].
 const FRAME: u64 = 1_024;
-/// Room for exactly four frames.
-const SEGMENT: u64 = FIRST_FRAME + 4 * FRAME;
+/// Room for exactly four frames and the zeros behind them.
+const SEGMENT: u64 = FIRST_FRAME + 4 * FRAME + 512;
+
+const FIRST: Position = Position::first(1, 1, [0; 32]);
+
+fn header(lineage: Lineage, first_sequence: u64) -> Header {
+    Header { lineage, number: 1, first_sequence, before: [0; 32], used_from: 0 }
+}
 
 pub(super) fn begin(disk: &TestDisk) -> Log {
-    Log::begin(&disk.volume(), LINEAGE, SEGMENT, (1, 1)).unwrap()
+    Log::begin(&disk.volume(), LINEAGE, SEGMENT, FIRST).unwrap()
 }
 
 fn append_bytes(log: &mut Log, bytes: usize) {
@@ -37,10 +44,10 @@ fn log_files(disk: &TestDisk) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn a_segment_takes_frames_up_to_its_last_byte() {
+fn a_segment_takes_frames_up_to_the_zeros_at_its_end() {
     let mut log = begin(&TestDisk::new());
     append(&mut log, 4);
-    assert_eq!(place(&log), (1, SEGMENT));
+    assert_eq!(place(&log), (1, SEGMENT - 512));
     append(&mut log, 1);
     assert_eq!(place(&log), (2, FIRST_FRAME + FRAME));
     assert_eq!(log.end().sequence, 6);
@@ -78,7 +85,7 @@ fn the_log_counts_its_segments_and_the_bytes_of_its_files() {
 #[test]
 fn most_frames_replace_bytes_that_were_written_before() {
     let disk = TestDisk::new();
-    let mut log = Log::begin(&disk.volume(), LINEAGE, 1024 * 1024, (1, 1)).unwrap();
+    let mut log = Log::begin(&disk.volume(), LINEAGE, 1024 * 1024, FIRST).unwrap();
     append(&mut log, 1);
     let filled = FIRST_FRAME + LOG_FILL_BYTES_MIN;
     let mut grown = 0;
@@ -105,9 +112,8 @@ fn with_three_closed(disk: &TestDisk) -> Log {
 #[test]
 fn an_archive_holds_the_segment_of_its_next_frame_and_those_behind_it() {
     let log = with_three_closed(&TestDisk::new());
-    let held = |sequence, segment| {
-        log.first_held(Some(Position { sequence, segment, offset: FIRST_FRAME }))
-    };
+    let held =
+        |sequence, segment| log.first_held(Some(Position::first(segment, sequence, [0; 32])));
     assert_eq!(log.first_held(None), u64::MAX);
     assert_eq!([held(1, 1), held(4, 1), held(5, 2), held(8, 2), held(13, 4)], [1, 1, 2, 2, 4]);
     // The place behind the last frame of a segment is the start of the next one.
@@ -117,7 +123,7 @@ fn an_archive_holds_the_segment_of_its_next_frame_and_those_behind_it() {
 #[test]
 fn a_hold_is_given_up_where_the_log_would_be_larger_than_its_bound() {
     let log = with_three_closed(&TestDisk::new());
-    let held = Some(Position { sequence: 1, segment: 1, offset: FIRST_FRAME });
+    let held = Some(FIRST);
     let bytes = |segments: u64| log.newest.filled + segments * SEGMENT;
     for (bytes_max, first) in [
         (0, 4),
@@ -130,7 +136,7 @@ fn a_hold_is_given_up_where_the_log_would_be_larger_than_its_bound() {
     ] {
         assert_eq!(log.bounded_hold(held, bytes_max), first, "{bytes_max}");
     }
-    let later = Some(Position { sequence: 9, segment: 3, offset: FIRST_FRAME });
+    let later = Some(Position::first(3, 9, [0; 32]));
     assert_eq!([bytes(1), u64::MAX].map(|max| log.bounded_hold(later, max)), [3, 3]);
     assert_eq!(log.bounded_hold(None, 0), u64::MAX);
 }
@@ -170,7 +176,7 @@ fn a_log_is_blank_only_without_any_frame() {
     let retired = log.take_retired();
     assert!(!log.is_blank(), "a spare");
     Log::overwrite(disk.volume().as_ref(), &retired).unwrap();
-    assert!(log.take_spare().unwrap().is_some());
+    assert!(log.take_spare().is_some());
     assert!(log.is_blank());
     log.forget_before(9);
     append(&mut log, 1);
@@ -188,7 +194,7 @@ fn a_log_leaves_a_segment_that_has_old_frames() {
     log.free_before(2).unwrap();
     append(&mut log, 4);
     assert!(!log.newest.is_fresh);
-    assert!(log.take_spare().unwrap().is_none());
+    assert!(log.take_spare().is_none());
     let number = log.end().segment;
     log.leave_segment().unwrap();
     assert_eq!((log.end().segment, log.newest.is_fresh), (number + 1, true));
@@ -198,7 +204,7 @@ fn a_log_leaves_a_segment_that_has_old_frames() {
 
 #[test]
 fn only_a_spare_of_this_log_is_used_again() {
-    let header = |lineage, first_sequence| Header { lineage, number: 1, first_sequence }.encode();
+    let header = |lineage, first_sequence| header(lineage, first_sequence).encode();
     let other_vault = Lineage { vault: [9; 16], ..LINEAGE };
     let other_timeline = Lineage { timeline: [9; 16], ..LINEAGE };
     let mut damaged = header(LINEAGE, 1);
@@ -217,8 +223,8 @@ fn only_a_spare_of_this_log_is_used_again() {
         let len = u64::try_from(bytes.len()).unwrap();
         let disk = TestDisk::holding([(String::from(SPARE), bytes)].into());
         let found = find_spare(disk.volume().as_ref(), LINEAGE, 5).unwrap();
-        assert_eq!(found, is_ours.then_some(len));
+        assert_eq!(found.map(|spare| spare.bytes), is_ours.then_some(len));
         assert_eq!(log_files(&disk).len(), usize::from(is_ours), "another one is removed");
     }
-    assert_eq!(find_spare(TestDisk::new().volume().as_ref(), LINEAGE, 5).unwrap(), None);
+    assert!(find_spare(TestDisk::new().volume().as_ref(), LINEAGE, 5).unwrap().is_none());
 }

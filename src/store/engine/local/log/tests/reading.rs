@@ -8,23 +8,27 @@ use crate::store::engine::local::log::tail::{LogTail, TailFailure};
 use crate::store::tests::disk::{Image, TestDisk};
 
 fn scan(disk: &TestDisk, from: Position) -> Result<reader::Scan, StorageFailure> {
-    let scan = reader::scan(disk.volume().as_ref(), LINEAGE, from, &mut |_| Ok(()))?;
+    let scan = reader::scan(disk.volume().as_ref(), LINEAGE, from, &mut |_, _| Ok(()))?;
     Ok(scan.unwrap())
+}
+
+/// The place of the first frame of a segment.
+fn first_of(disk: &TestDisk, number: u64) -> Position {
+    LogTail::oldest(&disk.volume(), LINEAGE, number).unwrap().unwrap().at()
 }
 
 #[test]
 fn a_resumed_log_uses_its_spare_and_leaves_no_other_file() {
     let disk = TestDisk::new();
     let mut log = with_three_closed(&disk);
-    let from = Position { sequence: 13, segment: 4, offset: FIRST_FRAME };
     log.free_before(4).unwrap();
     drop(log);
+    let scan = scan(&disk, first_of(&disk, 4)).unwrap();
     let volume: Arc<dyn Volume> = disk.volume();
-    let scan = reader::scan(volume.as_ref(), LINEAGE, from, &mut |_| Ok(())).unwrap().unwrap();
     let mut log = Log::resume(&volume, LINEAGE, SEGMENT, scan).unwrap();
-    assert_eq!(log.spare_bytes, Some(SEGMENT));
+    assert_eq!(log.spare.as_ref().map(|spare| spare.bytes), Some(SEGMENT));
     append(&mut log, 4);
-    assert_eq!((log.spare_bytes, log.newest.filled), (None, SEGMENT));
+    assert!(log.spare.is_none() && log.newest.filled == SEGMENT);
     let names: Vec<_> = log_files(&disk).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, [segment::name(4), segment::name(5)]);
 }
@@ -33,8 +37,8 @@ fn a_resumed_log_uses_its_spare_and_leaves_no_other_file() {
 fn a_resumed_log_knows_each_older_segment_once() {
     let disk = TestDisk::new();
     drop(with_three_closed(&disk));
-    for (sequence, segment) in [(1, 1), (5, 2), (13, 4)] {
-        let from = Position { sequence, segment, offset: FIRST_FRAME };
+    for segment in [1, 2, 4] {
+        let from = first_of(&disk, segment);
         let log =
             Log::resume(&disk.volume(), LINEAGE, SEGMENT, scan(&disk, from).unwrap()).unwrap();
         let older: Vec<_> = log.older.iter().map(|segment| segment.number).collect();
@@ -42,17 +46,20 @@ fn a_resumed_log_knows_each_older_segment_once() {
     }
 }
 
-/// A segment whose first frame is cut off, with a whole frame of this number behind it.
-fn with_frame_behind(sequence: u64) -> TestDisk {
-    let mut bytes = Header { lineage: LINEAGE, number: 1, first_sequence: 5 }.encode();
-    bytes.extend([7; 512]);
+/// A segment that was used before, whose first frame is cut off, with a whole frame of this number
+/// behind it.
+fn frame_behind(sequence: u64) -> Vec<u8> {
+    let header = Header { used_from: 1, ..header(LINEAGE, 5) };
+    let mut bytes = header.encode();
+    frame::encode(5, Timestamp::from_seconds(1), &[], &mut bytes).unwrap();
+    bytes[512 + 20] ^= 1;
     frame::encode(sequence, Timestamp::from_seconds(1), &[], &mut bytes).unwrap();
-    TestDisk::holding(Image::from([(segment::name(1), bytes)]))
+    bytes
 }
 
 #[test]
 fn a_bad_frame_is_damage_only_if_a_later_one_of_this_log_is_behind_it() {
-    let from = Position { sequence: 5, segment: 1, offset: FIRST_FRAME };
+    let from = Position::first(1, 5, [0; 32]);
     let frames_max = LOG_SEGMENT_BYTES / FIRST_FRAME;
     for (sequence, is_later) in [
         // Of an earlier use of the file.
@@ -64,7 +71,8 @@ fn a_bad_frame_is_damage_only_if_a_later_one_of_this_log_is_behind_it() {
         (6 + frames_max, false),
         (u64::MAX, false),
     ] {
-        let scan = scan(&with_frame_behind(sequence), from);
+        let image = Image::from([(segment::name(1), frame_behind(sequence))]);
+        let scan = scan(&TestDisk::holding(image), from);
         assert_eq!(matches!(scan, Err(StorageFailure::Damaged(_))), is_later, "{sequence}");
         assert!(is_later || scan.unwrap().end() == from, "{sequence}");
     }
@@ -78,9 +86,19 @@ fn a_log_is_newer_than_a_data_file_only_with_later_batches_of_its_own_history() 
         reader::check_not_newer(disk.volume().as_ref(), lineage, sequence).is_ok()
     };
     assert_eq!([1, 13, 14].map(|sequence| check(LINEAGE, sequence)), [false, false, true]);
+    // A segment whose first frame is not whole is newer only if there is another one behind it.
+    for (bytes, is_older) in
+        [(header(LINEAGE, 5).encode(), true), (frame_behind(5), true), (frame_behind(6), false)]
+    {
+        let disk = TestDisk::holding(Image::from([(segment::name(1), bytes)]));
+        let checked = reader::check_not_newer(disk.volume().as_ref(), LINEAGE, 5);
+        assert_eq!(checked.is_ok(), is_older);
+        assert!(reader::check_not_newer(disk.volume().as_ref(), LINEAGE, 4).is_err());
+    }
     let other_timeline = Lineage { timeline: [9; 16], ..LINEAGE };
     let other_vault = Lineage { vault: [9; 16], ..LINEAGE };
-    assert!(check(other_timeline, 1) && check(other_vault, 1));
+    assert!(check(other_timeline, 1), "it may be removed");
+    assert!(!check(other_vault, 99), "it must not be removed");
 }
 
 #[test]
@@ -109,7 +127,7 @@ fn an_archive_does_not_read_a_segment_of_another_log_or_of_another_number() {
     let is_there = |lineage, number| LogTail::oldest(&volume, lineage, number).unwrap().is_some();
     assert!(is_there(LINEAGE, 2) && !is_there(LINEAGE, 9));
     assert!(!is_there(Lineage { timeline: [9; 16], ..LINEAGE }, 2));
-    volume.rename(&segment::name(3), &segment::name(9)).unwrap();
+    volume.open(&segment::name(3)).unwrap().unwrap().rename(&segment::name(9)).unwrap();
     assert!(!is_there(LINEAGE, 9));
 }
 

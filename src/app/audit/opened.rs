@@ -1,0 +1,99 @@
+//! The values that one operation opened. Each gets its entry before the operation's outcome is
+//! returned, also if the operation fails: a failure depends on the value too, so it is an answer
+//! about it.
+
+use crate::app::caller::Caller;
+use crate::app::error::Error;
+use crate::app::{Vault, origin};
+use crate::domain::audit::{Act, Actor, AuditEntry, Entity};
+use crate::domain::id::TenantId;
+use crate::lock::Lock;
+
+/// Functions that open a value take this, so that none is opened without it. An operation that is
+/// dropped before [`Opened::settle`] has failed: its client has disconnected, and knows that there
+/// was no answer in this time.
+#[must_use]
+#[derive(Debug)]
+pub(in crate::app) struct Opened<'a> {
+    vault: &'a Vault,
+    tenant: TenantId,
+    actor: Actor,
+    values: Lock<Vec<OpenedValue>>,
+}
+
+#[derive(Debug)]
+struct OpenedValue {
+    act: Act,
+    entity: Entity,
+    success: SuccessEntry,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum SuccessEntry {
+    Queued,
+    /// The change of the operation has an entry for this value.
+    InChange,
+}
+
+impl<'a> Opened<'a> {
+    /// Nothing is open yet.
+    pub(in crate::app) const fn new(vault: &'a Vault, tenant: TenantId, actor: Actor) -> Self {
+        Self { vault, tenant, actor, values: Lock::new(Vec::new()) }
+    }
+
+    pub(in crate::app) const fn by(vault: &'a Vault, caller: &Caller) -> Self {
+        Self::new(vault, caller.tenant.id, caller.actor())
+    }
+
+    /// Call this before anything depends on the value.
+    pub(in crate::app) fn add(&self, act: Act, entity: Entity) {
+        self.push(OpenedValue { act, entity, success: SuccessEntry::Queued });
+    }
+
+    /// The same, for an act whose success has its entry in the change.
+    pub(in crate::app) fn add_written(&self, act: Act, entity: Entity) {
+        self.push(OpenedValue { act, entity, success: SuccessEntry::InChange });
+    }
+
+    /// Queues the entries, with the outcome. If they cannot be queued, the outcome is lost.
+    pub(in crate::app) async fn settle<T, E: From<Error>>(
+        self,
+        outcome: Result<T, E>,
+    ) -> Result<T, E> {
+        let entries = self.entries(outcome.is_ok());
+        self.vault.audit().note_acts(self.tenant, entries).await?;
+        outcome
+    }
+
+    fn push(&self, value: OpenedValue) {
+        self.values.lock().push(value);
+    }
+
+    /// Takes the values: one entry for each. The call through a proxy comes first.
+    fn entries(&self, has_succeeded: bool) -> Vec<AuditEntry> {
+        let mut values = {
+            let mut values = self.values.lock();
+            std::mem::take(&mut *values)
+        };
+        if has_succeeded {
+            values.retain(|value| value.success == SuccessEntry::Queued);
+        }
+        values.sort_by_key(|value| (value.act != Act::Invoke, value.entity.id));
+        values.dedup_by(|next, value| next.entity.id == value.entity.id);
+        let at = self.vault.now();
+        let entry = |OpenedValue { act, entity, .. }| {
+            let act = if has_succeeded { act } else { act.failed() };
+            origin::entry(at, self.actor, act, entity)
+        };
+        values.into_iter().map(entry).collect()
+    }
+}
+
+impl Drop for Opened<'_> {
+    fn drop(&mut self) {
+        let entries = self.entries(false);
+        if !entries.is_empty() {
+            self.vault.audit().note_abandoned(self.tenant, entries);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The caller of a request: its tenant, its application and the rights of its API key or session.
+
+pub(in crate::app) mod last_uses;
+
+use std::cmp::min;
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use crate::app::caller::last_uses::LastUse;
+use crate::app::error::Error;
+use crate::app::fair_pool::{Credential, Party};
+use crate::crypto::TenantKeys;
+use crate::domain::access::{Access, Transform};
+use crate::domain::application::{ApiKey, Application, ApplicationKind};
+use crate::domain::condition::{Target, TargetId};
+use crate::domain::container::Container;
+use crate::domain::exposure::{
+    Author, Computation, Exposure, Grants, Operand, Output, Right, ValueOrigin,
+};
+use crate::domain::id::{AccessSessionId, TenantId};
+use crate::domain::permission::{Permission, lacking};
+use crate::domain::tenant::Tenant;
+use crate::domain::time::Timestamp;
+use crate::domain::web_origin::WebOrigin;
+use crate::store::EpochGuard;
+
+/// The tenant and application that an authenticated request acts for.
+#[derive(Debug)]
+pub struct Caller {
+    pub tenant: Tenant,
+    pub application: Application,
+    /// The key that the request has. For a session, the key that made the session.
+    pub key: ApiKey,
+    /// Identifies the key where its requests are counted; the text of the key is not kept.
+    pub tag: [u8; 32],
+    /// The last use of the key, which all callers with this key share.
+    pub(super) last_use: Arc<LastUse>,
+    /// Present if the request has the key of a session.
+    pub(in crate::app) session: Option<SessionRights>,
+    pub(in crate::app) keys: TenantKeys,
+    /// Makes a rotation wait until all holders of these keys have dropped them.
+    pub(super) _epoch: EpochGuard,
+}
+
+/// The rights of a session, which replace those of its public application.
+#[derive(Debug)]
+pub(in crate::app) struct SessionRights {
+    pub(in crate::app) id: AccessSessionId,
+    pub(in crate::app) expires_at: Timestamp,
+    /// The hash that finds the session.
+    pub(in crate::app) key_hash: [u8; 32],
+    pub(in crate::app) granted: Access,
+    /// The rights that the application that authorized the session has today.
+    pub(in crate::app) grantor: Access,
+}
+
+impl Caller {
+    /// Requires that the key holds one of the permissions in at least one container. This check
+    /// needs no body, so it runs before the body is read. An empty list is always granted.
+    pub fn require_one_somewhere(&self, permissions: &[Permission]) -> Result<(), Error> {
+        let held = |permission: &Permission| {
+            self.may_hold(*permission)
+                && self.accesses().all(|access| access.holds_somewhere(*permission))
+        };
+        if permissions.is_empty() || permissions.iter().any(held) {
+            return Ok(());
+        }
+        Err(Error::Forbidden(lacking(permissions)))
+    }
+
+    pub fn require_in_all(
+        &self,
+        permission: Permission,
+        target: Target<'_>,
+    ) -> Result<Transform, Error> {
+        self.held(permission, |access| access.in_all(permission, target)).ok_or_else(lacks)
+    }
+
+    pub fn require_in_any(
+        &self,
+        permission: Permission,
+        target: Target<'_>,
+    ) -> Result<Transform, Error> {
+        self.held(permission, |access| access.in_any(permission, target)).ok_or_else(lacks)
+    }
+
+    /// Everything that this caller holds on a token.
+    pub(in crate::app) fn grants(&self, target: Target<'_>) -> Grants {
+        let in_any = |permission| self.require_in_any(permission, target).ok();
+        let in_all = |permission| self.require_in_all(permission, target).ok();
+        Grants::new(in_any, in_all)
+    }
+
+    /// Decides how much of a token an answer shows to this caller.
+    pub(in crate::app) fn exposure(
+        &self,
+        target: Target<'_>,
+        right: Right,
+        origin: ValueOrigin,
+    ) -> Result<Exposure, Error> {
+        // The key of a public application is in pages that must not learn the card that a person
+        // typed into a field: a mask, the first digits and a fingerprint lead to the number.
+        let origin = match (origin, self.application.kind) {
+            (ValueOrigin::Collected, ApplicationKind::Public) => ValueOrigin::Stored,
+            (origin, _) => origin,
+        };
+        self.grants(target).exposure(right, origin).ok_or_else(lacks)
+    }
+
+    /// Decides which expressions of this caller may read a value of this origin.
+    pub(in crate::app) fn computation(
+        &self,
+        target: Target<'_>,
+        output: Output,
+        origin: ValueOrigin,
+    ) -> Computation {
+        self.grants(target).computation(self.author(), output, Operand::Value(origin))
+    }
+
+    pub(in crate::app) const fn author(&self) -> Author {
+        if self.session.is_some() { Author::Session } else { Author::Application }
+    }
+
+    /// The outermost containers that the permission is held in, in order.
+    pub(in crate::app) fn reach(&self, permission: Permission) -> Result<Vec<Container>, Error> {
+        self.require_one_somewhere(&[permission])?;
+        let mut accesses = self.accesses().map(|access| access.reach(permission));
+        let first = accesses.next().unwrap_or_default();
+        Ok(accesses.fold(first, |one, other| common(&one, &other)))
+    }
+
+    /// Requires that tokens in this container may be listed. The list checks each of them.
+    pub(in crate::app) fn require_list(
+        &self,
+        permission: Permission,
+        container: &Container,
+    ) -> Result<(), Error> {
+        let lists = self.accesses().all(|access| access.lists(permission, container));
+        if lists && self.may_hold(permission) { Ok(()) } else { Err(lacks()) }
+    }
+
+    /// True if containers do not decide which tokens the permission is held for.
+    pub(in crate::app) fn is_conditional(&self, permission: Permission) -> bool {
+        self.accesses().any(|access| access.is_conditional(permission))
+    }
+
+    /// Refuses an id that names no token, if conditions on ids would hide every token of this id for
+    /// each of these permissions. The answer is then that for a hidden token, so that the caller
+    /// does not learn which ids exist.
+    pub(in crate::app) fn require_may_name(
+        &self,
+        permissions: &[Permission],
+        id: &str,
+    ) -> Result<(), Error> {
+        let id = Uuid::parse_str(id).map_or(TargetId::Name(id), TargetId::Assigned);
+        let may_name = |permission: &Permission| {
+            self.accesses().all(|access| access.may_name(*permission, id))
+        };
+        if permissions.iter().any(may_name) { Ok(()) } else { Err(lacks()) }
+    }
+
+    pub(in crate::app) fn redacts_somewhere(&self, permission: Permission) -> bool {
+        self.accesses().any(|access| access.redacts_somewhere(permission))
+    }
+
+    /// The tenant and the credential, which decide about the share of what all tenants use. A call
+    /// without an API key has the nil id of a key.
+    pub(in crate::app) fn party(&self) -> Party {
+        let is_public = self.session.is_some()
+            || self.application.kind == ApplicationKind::Public
+            || self.key.id.uuid().is_nil();
+        let credential = if is_public { Credential::Public } else { Credential::Secret };
+        Party { tenant: self.tenant.id, credential }
+    }
+
+    /// False for a session that has ended. Keys of applications do not expire.
+    pub(in crate::app) fn is_live(&self, now: Timestamp) -> bool {
+        self.session.as_ref().is_none_or(|session| now < session.expires_at)
+    }
+
+    /// Requires the key of an application of this kind, and not of a session.
+    pub(in crate::app) fn require_key_of(&self, kind: ApplicationKind) -> Result<(), Error> {
+        if self.session.is_none() && self.application.kind == kind {
+            return Ok(());
+        }
+        Err(Error::Forbidden(match kind {
+            ApplicationKind::Management => {
+                "This operation needs the key of a management application."
+            }
+            ApplicationKind::Private => "This operation needs the key of a private application.",
+            ApplicationKind::Public => "This operation needs the key of a public application.",
+        }))
+    }
+
+    /// Decides if a page of this origin may show card fields with this caller's key. Such a key is in
+    /// the page, so it is a public application's or a session's. `own` is the vault's origin.
+    pub fn may_show_fields(
+        &self,
+        page: &WebOrigin,
+        own: Option<&WebOrigin>,
+    ) -> Result<bool, Error> {
+        if self.application.kind != ApplicationKind::Public {
+            return Err(Error::Forbidden(
+                "Card fields take the key of a public application or of a session.",
+            ));
+        }
+        Ok(self.application.allowed_origins.allow(page, own, self.tenant.kind))
+    }
+
+    /// The rights that limit the caller. A right must be in all of them.
+    fn accesses(&self) -> impl Iterator<Item = &Access> {
+        let (first, second) = match &self.session {
+            None => (&self.application.access, None),
+            Some(session) => (&session.granted, Some(&session.grantor)),
+        };
+        std::iter::once(first).chain(second)
+    }
+
+    /// The transform of a permission that every access of the caller holds.
+    fn held(
+        &self,
+        permission: Permission,
+        look: impl Fn(&Access) -> Option<Transform>,
+    ) -> Option<Transform> {
+        let lowest = self.accesses().map(look).reduce(min).flatten();
+        lowest.filter(|_| self.may_hold(permission))
+    }
+
+    /// The kind of an application limits its permissions. That is also checked when the application
+    /// is created; this check holds even if a stored record grants more.
+    fn may_hold(&self, permission: Permission) -> bool {
+        match &self.session {
+            None => permission.may_be_held_by(self.application.kind),
+            Some(_) => permission.may_be_granted_to_sessions(),
+        }
+    }
+}
+
+impl Party {
+    /// For a call that may have no caller.
+    pub(in crate::app) fn of(caller: Option<&Caller>, tenant: TenantId) -> Self {
+        caller.map_or(Self { tenant, credential: Credential::Public }, Caller::party)
+    }
+}
+
+/// The containers that are inside both sets of outermost containers, in order.
+fn common(one: &[Container], other: &[Container]) -> Vec<Container> {
+    let inside = |inner: &[Container], outer: &[Container]| {
+        let covered = |it: &&Container| outer.iter().any(|container| container.covers(it));
+        inner.iter().filter(covered).cloned().collect::<Vec<_>>()
+    };
+    let mut common = [inside(one, other), inside(other, one)].concat();
+    common.sort_unstable();
+    common.dedup();
+    common
+}
+
+/// The refusal of an operation on a certain resource. The text is the same for every permission and
+/// rule, and for a resource that does not exist, so that it says nothing about the resource.
+pub(in crate::app) const fn lacks() -> Error {
+    Error::Forbidden(
+        "The permissions and access rules of the API key do not allow this operation here.",
+    )
+}

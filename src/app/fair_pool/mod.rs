@@ -1,0 +1,271 @@
+//! Places for costly work that all tenants share: a tenant has one place while others wait.
+//!
+//! A place that becomes free goes to the tenant with the fewest places, and among these to the one
+//! that waits for its turn the longest. So a tenant with any number of requests delays the request
+//! of another by no more than the work that is under way. A tenant that is alone may take all
+//! places.
+//!
+//! Callers without a secret key are strangers: sessions, public keys, and the callers of proxies
+//! that need no API key. They hold at most half of all places and half of the queue, and within a
+//! tenant they wait behind its secret keys.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tokio::sync::oneshot;
+
+use crate::app::blocking::run_blocking;
+use crate::app::error::Error;
+use crate::domain::id::TenantId;
+use crate::lock::Lock;
+
+/// The caller that a place is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::app) struct Party {
+    pub(in crate::app) tenant: TenantId,
+    pub(in crate::app) credential: Credential,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credential {
+    /// A public application's key, a session's key, or the key of a proxy without `require_auth`.
+    Public,
+    /// The key of a private or of a management application.
+    Secret,
+}
+
+#[derive(Debug)]
+pub(in crate::app) struct FairPool {
+    places: usize,
+    waiting_max: usize,
+    state: Lock<PoolState>,
+}
+
+#[derive(Debug, Default)]
+struct PoolState {
+    taken: Counts,
+    waiting: Counts,
+    /// Those with a place or a waiting request.
+    tenants: BTreeMap<TenantId, TenantState>,
+    /// Grows with every turn: an arrival in the queue, or a place that was taken or returned.
+    turns: u64,
+}
+
+#[derive(Debug, Default)]
+struct TenantState {
+    taken: usize,
+    secret: VecDeque<Waiting>,
+    public: VecDeque<Waiting>,
+    /// The last turn of the tenant.
+    turn: u64,
+}
+
+/// Requests of all tenants.
+#[derive(Debug, Default)]
+struct Counts {
+    all: usize,
+    public: usize,
+}
+
+/// A request in the queue.
+#[derive(Debug)]
+struct Waiting {
+    number: u64,
+    /// Sends when the request has its place.
+    given: oneshot::Sender<()>,
+}
+
+/// A place. It is free again when this is dropped.
+#[derive(Debug)]
+pub(in crate::app) struct FairPermit<'a> {
+    pool: &'a FairPool,
+    party: Party,
+}
+
+/// A request in the queue that leaves it when it is dropped.
+struct QueuedRequest<'a> {
+    pool: &'a FairPool,
+    party: Party,
+    number: u64,
+}
+
+impl FairPool {
+    pub(in crate::app) fn new(places: usize, waiting_max: usize) -> Self {
+        Self { places, waiting_max, state: Lock::default() }
+    }
+
+    /// Waits for a place. [`Error::Busy`] if too many requests wait already, of all tenants or of
+    /// this one.
+    pub(in crate::app) async fn permit(&self, party: Party) -> Result<FairPermit<'_>, Error> {
+        let (queued, given) = {
+            let mut state = self.state.lock();
+            // Every request in the queue that may have a free place has got it.
+            if self.has_place(&state, party.credential) {
+                state.take(party);
+                return Ok(FairPermit { pool: self, party });
+            }
+            if !self.has_room(&state, party) {
+                return Err(Error::Busy);
+            }
+            let (number, given) = state.queue(party);
+            (QueuedRequest { pool: self, party, number }, given)
+        };
+        // The sender is dropped only with the request or with the pool.
+        given.await.or(Err(Error::Stopped))?;
+        std::mem::forget(queued);
+        Ok(FairPermit { pool: self, party })
+    }
+
+    pub(in crate::app) async fn run<T>(
+        &self,
+        party: Party,
+        work: impl FnOnce() -> T,
+    ) -> Result<T, Error> {
+        let _permit = self.permit(party).await?;
+        Ok(run_blocking(work))
+    }
+
+    fn has_place(&self, state: &PoolState, credential: Credential) -> bool {
+        let public_max = self.places.div_ceil(2);
+        state.taken.all < self.places
+            && (credential == Credential::Secret || state.taken.public < public_max)
+    }
+
+    /// A tenant has a quarter of the queue.
+    fn has_room(&self, state: &PoolState, party: Party) -> bool {
+        let half = |max: usize| max.div_ceil(2);
+        let tenant_max = self.waiting_max.div_ceil(4);
+        let known = state.tenants.get(&party.tenant);
+        let (secret, public) = known.map_or((0, 0), |it| (it.secret.len(), it.public.len()));
+        state.waiting.all < self.waiting_max
+            && secret.saturating_add(public) < tenant_max
+            && (party.credential == Credential::Secret
+                || (state.waiting.public < half(self.waiting_max) && public < half(tenant_max)))
+    }
+
+    /// Gives free places to requests in the queue.
+    fn give(&self, state: &mut PoolState) {
+        while let Some((party, waiting)) = self.next(state) {
+            state.take(party);
+            // A request that was dropped at this moment returns its place when it finds that it is
+            // not in the queue.
+            waiting.given.send(()).ok();
+        }
+    }
+
+    fn next(&self, state: &mut PoolState) -> Option<(Party, Waiting)> {
+        let secret_may = self.has_place(state, Credential::Secret);
+        let public_may = self.has_place(state, Credential::Public);
+        let (tenant, known) = state
+            .tenants
+            .iter_mut()
+            .filter(|(_, it)| {
+                secret_may && !it.secret.is_empty() || public_may && !it.public.is_empty()
+            })
+            .min_by_key(|(_, it)| (it.taken, it.turn))?;
+        let credential =
+            if known.secret.is_empty() { Credential::Public } else { Credential::Secret };
+        let waiting = known.queue_of(credential).pop_front()?;
+        let party = Party { tenant: *tenant, credential };
+        state.waiting.subtract(credential);
+        Some((party, waiting))
+    }
+
+    fn free(&self, party: Party) {
+        let mut state = self.state.lock();
+        let turn = state.next_turn();
+        state.taken.subtract(party.credential);
+        if let Some(known) = state.tenants.get_mut(&party.tenant) {
+            known.taken = known.taken.saturating_sub(1);
+            known.turn = turn;
+        }
+        self.give(&mut state);
+        state.forget_idle(party.tenant);
+    }
+}
+
+impl PoolState {
+    fn next_turn(&mut self) -> u64 {
+        self.turns = self.turns.saturating_add(1);
+        self.turns
+    }
+
+    fn take(&mut self, party: Party) {
+        let turn = self.next_turn();
+        self.taken.add(party.credential);
+        let known = self.tenants.entry(party.tenant).or_default();
+        known.taken = known.taken.saturating_add(1);
+        known.turn = turn;
+    }
+
+    /// A tenant that comes back waits behind those that were there before.
+    fn queue(&mut self, party: Party) -> (u64, oneshot::Receiver<()>) {
+        let number = self.next_turn();
+        let (given, receiver) = oneshot::channel();
+        self.waiting.add(party.credential);
+        let new = || TenantState { turn: number, ..TenantState::default() };
+        let known = self.tenants.entry(party.tenant).or_insert_with(new);
+        known.queue_of(party.credential).push_back(Waiting { number, given });
+        (number, receiver)
+    }
+
+    fn forget_idle(&mut self, tenant: TenantId) {
+        if self.tenants.get(&tenant).is_some_and(TenantState::is_idle) {
+            self.tenants.remove(&tenant);
+        }
+    }
+}
+
+impl TenantState {
+    const fn queue_of(&mut self, credential: Credential) -> &mut VecDeque<Waiting> {
+        match credential {
+            Credential::Secret => &mut self.secret,
+            Credential::Public => &mut self.public,
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.taken == 0 && self.secret.is_empty() && self.public.is_empty()
+    }
+}
+
+impl Counts {
+    fn add(&mut self, credential: Credential) {
+        self.all = self.all.saturating_add(1);
+        self.public = self.public.saturating_add(usize::from(credential == Credential::Public));
+    }
+
+    fn subtract(&mut self, credential: Credential) {
+        self.all = self.all.saturating_sub(1);
+        self.public = self.public.saturating_sub(usize::from(credential == Credential::Public));
+    }
+}
+
+impl Drop for FairPermit<'_> {
+    fn drop(&mut self) {
+        self.pool.free(self.party);
+    }
+}
+
+impl Drop for QueuedRequest<'_> {
+    fn drop(&mut self) {
+        let Party { tenant, credential } = self.party;
+        let mut state = self.pool.state.lock();
+        let queue = state.tenants.get_mut(&tenant).map(|known| known.queue_of(credential));
+        let before = queue.as_ref().map_or(0, |queue| queue.len());
+        let after = queue.map_or(0, |queue| {
+            queue.retain(|waiting| waiting.number != self.number);
+            queue.len()
+        });
+        if after < before {
+            state.waiting.subtract(credential);
+            state.forget_idle(tenant);
+        } else {
+            // The place was given at the moment at which the request ended.
+            drop(state);
+            self.pool.free(self.party);
+        }
+    }
+}

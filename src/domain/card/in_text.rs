@@ -1,0 +1,132 @@
+//! Card numbers in texts that are shown and logged, such as the ids of tokens.
+
+use crate::bounds::{CARD_NUMBER_DIGITS_MAX, CARD_NUMBER_DIGITS_MIN};
+use crate::domain::luhn;
+
+/// Fewer digits in a row are no card number.
+const RUN_DIGITS_MIN: usize = 12;
+/// Card numbers are printed in groups: 4-4-4-4, 4-6-5, 4-4-4-4-3.
+const FIRST_GROUP_DIGITS: usize = 4;
+const GROUP_DIGITS: std::ops::RangeInclusive<usize> = 3..=6;
+
+/// True if the text has 12 or more digits in a row with a correct check digit, or such digits in the
+/// groups of a card number. Of numbers that are no card numbers, one in ten has such a digit. Digits of
+/// other scripts, such as full-width ones, have no check digit here: their number decides.
+pub fn holds_card_number(text: &str) -> bool {
+    has_foreign_digits(text) || !numbers(text).is_empty()
+}
+
+/// True if the text has as many digits as a card number, in any places.
+pub fn has_digits_of_card_number(text: &str) -> bool {
+    text.chars().filter(|letter| letter.is_numeric()).count() >= RUN_DIGITS_MIN
+}
+
+/// True if the text has as many digits as a card number, and some of them are not ASCII.
+fn has_foreign_digits(text: &str) -> bool {
+    let is_foreign = |letter: char| letter.is_numeric() && !letter.is_ascii();
+    text.chars().any(is_foreign) && has_digits_of_card_number(text)
+}
+
+/// True if the digits of the text hold a card number of the data, also with other digits around it or
+/// with other characters in between.
+pub fn repeats_card_number(text: &str, data: &str) -> bool {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    has_digits_of_card_number(text)
+        && numbers(data).iter().any(|it| has_foreign_digits(text) || digits.contains(it))
+}
+
+fn numbers(text: &str) -> Vec<String> {
+    // Any other character may separate the groups: a space, a hyphen, a dot, an underscore.
+    let ends = |letter: char| letter.is_alphanumeric() && !letter.is_ascii_digit();
+    let mut found = Vec::new();
+    for part in text.split(ends).filter(|it| it.len() >= RUN_DIGITS_MIN) {
+        let groups = part.split(|letter: char| !letter.is_ascii_digit());
+        let groups: Vec<_> = groups.filter(|group| !group.is_empty()).collect();
+        let is_number = |run: &&&str| run.len() >= RUN_DIGITS_MIN && luhn::passes(run);
+        found.extend(groups.iter().filter(is_number).map(|run| String::from(*run)));
+        found.extend((0..groups.len()).filter_map(|from| grouped(groups.get(from..)?)));
+    }
+    found
+}
+
+/// The number that these groups begin with.
+fn grouped(groups: &[&str]) -> Option<String> {
+    let mut digits = String::new();
+    if groups.first()?.len() != FIRST_GROUP_DIGITS {
+        return None;
+    }
+    for group in groups.iter().take_while(|group| GROUP_DIGITS.contains(&group.len())) {
+        digits.push_str(group);
+        if digits.len() > CARD_NUMBER_DIGITS_MAX {
+            return None;
+        }
+        if digits.len() >= CARD_NUMBER_DIGITS_MIN && luhn::passes(&digits) {
+            return Some(digits);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_in_a_row_with_a_check_digit_are_found_and_others_are_not() {
+        for text in [
+            "4242424242424242",
+            "card:4242424242424242.",
+            "378282246310005",
+            "000000000000",
+            "4242-4242-4242-4242",
+            "a 4242 4242 4242 4242 b",
+            "3782-822463-10005",
+            "0001-4242-4242-4242-4242-17",
+            "4242.4242.4242.4242",
+            "x_4242_4242_4242_4242",
+            "4242--4242--4242--4242",
+            "4242 - 4242 - 4242 - 4242",
+            "4242. 4242. 4242. 4242",
+            "4242\u{a0}4242\u{2010}4242:4242",
+            "\u{ff14}\u{ff12}\u{ff14}\u{ff12}4242-42424242",
+            "\u{664}\u{662}\u{664}\u{662}42424241",
+        ] {
+            assert!(holds_card_number(text), "{text}");
+        }
+        for text in [
+            "",
+            "4242424242424241",
+            "42424242420",
+            "4242a4242a4242a4242",
+            "\u{ff14}2424242424",
+            "2026-11-17-00000000",
+            "00000000-0000-0000-0000-00000000000",
+            "42-42-42-42-42-42-42-42",
+            "x-order-202611170002",
+        ] {
+            assert!(!holds_card_number(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_the_data_is_found_in_any_disguise_of_digits() {
+        let data = r#"{"number":"4242424242424242","expiration_month":12}"#;
+        for text in [
+            "14242424242424242",
+            "4.2.4.2.4.2.4.2.4.2.4.2.4.2.4.2",
+            "a4242424242424242017",
+            "\u{ff14}242424242424242",
+        ] {
+            assert!(repeats_card_number(text, data), "{text}");
+        }
+        for text in ["424242424242", "1234567890123456", "424242424242x4241"] {
+            assert!(!repeats_card_number(text, data), "{text}");
+        }
+        assert!(
+            !repeats_card_number("1234567890123456", r#""1234567890123456""#),
+            "no card number"
+        );
+        assert!(!repeats_card_number("\u{ff14}242424242424242", r#""1234567890123456""#));
+        assert!(repeats_card_number("4242 4242 4242 4242 1", r#""4242-4242-4242-4242""#));
+    }
+}

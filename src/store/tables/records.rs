@@ -1,0 +1,46 @@
+//! Keys of the records of tenants: the tenant, then the id of the record.
+
+use crate::domain::id::{
+    AccessSessionId, ApplicationId, ClientKeyId, ProxyId, TenantId, TokenId, TokenIntentId,
+    WebhookId,
+};
+use crate::store::tables::range::KeyRange;
+use crate::store::tables::table::{Table, join, two_ids};
+
+/// For each table: the key of a record, the keys of a tenant's records, and the ids in a key.
+macro_rules! record_keys {
+    ($($table:ident: $id:ident, $key:ident, $range:ident, $of_key:ident;)*) => {$(
+        pub fn $key(tenant: TenantId, id: $id) -> Vec<u8> {
+            join(&[tenant.bytes(), id.bytes()])
+        }
+
+        pub fn $range(tenant: TenantId) -> KeyRange {
+            Table::$table.rows_of(tenant.bytes())
+        }
+
+        pub fn $of_key(key: &[u8]) -> Option<(TenantId, $id)> {
+            let (tenant, id) = two_ids(key)?;
+            Some((TenantId::new(tenant), $id::new(id)))
+        }
+    )*};
+}
+
+record_keys! {
+    Applications: ApplicationId, applications, applications_of, application_of_key;
+    ClientKeys: ClientKeyId, client_keys, client_keys_of, client_key_of_key;
+    Proxies: ProxyId, proxies, proxies_of, proxy_of_key;
+    Sessions: AccessSessionId, sessions, sessions_of, session_of_place;
+    TokenIntents: TokenIntentId, token_intents, token_intents_of, token_intent_of_key;
+    Tokens: TokenId, tokens, tokens_of, token_of_key;
+    Webhooks: WebhookId, webhooks, webhooks_of, webhook_of_key;
+}
+
+/// The row that a proxy is found by; `hash` is the SHA-256 of its key.
+pub fn proxy_keys(hash: &[u8; 32]) -> Vec<u8> {
+    hash.to_vec()
+}
+
+/// The row that a session is found by; `hash` is the SHA-256 of its key's text.
+pub fn session_keys(hash: &[u8; 32]) -> Vec<u8> {
+    hash.to_vec()
+}

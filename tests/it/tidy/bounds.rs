@@ -1,0 +1,157 @@
+//! Every bound of the whole process names its shares, or says why it needs none.
+//!
+//! A bound is a constant of `src/bounds` that is a number. Its comment has a paragraph `Shares:` or
+//! `No share:`, or it is listed here as a bound of one thing. A new bound that does neither fails.
+
+use std::collections::BTreeSet;
+
+use crate::tidy::sources::read_rust;
+
+/// The callers whose shares a paragraph names.
+const CALLERS: [&str; 4] = ["address", "no secret key", "key", "tenant"];
+/// Ends of names that say that a bound is of one thing: one text, one nesting, a least value.
+const ENDS: [&str; 6] =
+    ["_CHARS_MAX", "_DEPTH_MAX", "_DIGITS_MAX", "_MIN", "_RETRY_AFTER_S", "_SHARE"];
+/// Bounds of one request, connection, record, file or step, of one tenant or destination, or of an
+/// operator's command.
+const OF_ONE_THING: &str = "
+    CONTAINER_BYTES_MAX CONTAINERS_MAX KEY_TEXT_BYTES_MAX KEYS_PER_APPLICATION_MAX
+    PERMISSIONS_MAX RULES_MAX CONDITIONS_MAX CLIENT_KEYS_MAX JWE_HEADER_BYTES_MAX
+    ENCRYPTED_VALUES_MAX ENCRYPTED_COUNT_MAX LAST_USES_AT_ONCE ORIGINS_MAX ORIGIN_BYTES_MAX
+    SETTINGS_MAX SETTING_BYTES_MAX APPLICATIONS_MAX BULK_TOKENS_MAX TOKEN_LIMIT_MAX
+    RATE_LIMIT_FACTOR_MAX
+    ARCHIVE_PIECE_BYTES ARCHIVE_PIECE_BYTES_MAX ARCHIVE_LOG_BYTES_MAX APPLY_BATCH_BYTES
+    AUDIT_ROW_ENTRIES_MAX AUDIT_SIGNERS_MAX AUDIT_RETENTION_DAYS
+    REFUSAL_ROWS_OF_STRANGERS_MAX REFUSAL_ROWS_OF_TENANT_MAX REFUSAL_ROUTES_OF_CLIENT_MAX
+    REFUSALS_CALM_MAX LOG_PAGE_SIZE_MAX LOG_ROWS_EXAMINED_MAX AUDIT_ROWS_AT_ONCE
+    AUDIT_EXPORT_ENTRIES_MAX RECEIPT_BYTES_MAX
+    BACKUP_CHUNK_BYTES BACKUP_CHUNK_BYTES_MAX BACKUP_ROWS_BYTES_MAX
+    BACKUP_MANIFEST_BYTES_MAX
+    BIN_RANGES_MAX BIN_FILE_BYTES_MAX BIN_LINE_BYTES_MAX BIN_TEXT_BYTES_MAX BIN_TEXTS_MAX
+    BIN_ADDITIONAL_MAX BIN_FILE_MISTAKES_MAX
+    CONNECTIONS_PER_ADDRESS_MAX HEADER_BYTES_MAX HEADERS_COUNT_MAX H1_BUFFER_BYTES_MAX
+    REFUSALS_MAX H2_STREAMS_MAX H2_STREAMS_UNKNOWN_MAX H2_RESETS_MAX H2_MISTAKES_MAX
+    H2_CONTROL_FRAMES_MAX H2_STREAM_WINDOW_BYTES H2_CONNECTION_WINDOW_BYTES
+    H2_FRAME_BYTES_MAX H2_HEADER_TABLE_BYTES H2_SEND_BYTES_MAX CERTIFICATE_BYTES_MAX
+    REQUEST_BYTES OPERATION_BYTES_MAX ANSWER_BYTES_MAX CONNECTION_BYTES ANSWER_BYTES_FREE
+    ANSWER_PIECE_BYTES
+    ACTIVITY_MINUTES ACTIVITY_HOURS ACTIVITY_ROUTES_MAX THREEDS_LISTED_MAX
+    DATABASE_HOSTS_MAX DATABASE_READ_KEYS_MAX DATABASE_ALIVE_PROBES DATABASE_DECISIONS_MAX
+    DATABASE_LOAD_BYTES
+    TEMPLATE_BYTES_MAX REFERENCES_BYTES_MAX TEMPLATE_EXPRESSIONS_MAX FILTERS_MAX
+    VARIABLE_SEGMENTS_MAX EXPRESSION_OUTPUT_BYTES_MAX EXPRESSION_ITEMS_MAX
+    EXPRESSION_WORK_INLINE_MAX EXPRESSION_WORK_WRITE_MAX EXPRESSION_WORK_TOKENIZE_MAX
+    EXPRESSION_WORK_PAGE_MAX SEPARATORS_BYTES_MAX MASK_MEMBERS_MAX MASK_MISTAKES_MAX
+    JSON_PATH_PARTS_MAX JSON_PATH_NODES_MAX PATTERN_BYTES_MAX PATTERN_STATES_MAX
+    TEMPLATE_STATES_MAX MASK_STATES_MAX
+    NAME_SERVERS_MAX NAME_ANSWER_BYTES_MAX NAME_ADDRESSES_MAX NAME_FILE_BYTES_MAX
+    OPERATOR_COMMAND_BYTES_MAX PASSWD_BYTES_MAX USER_NAME_BYTES_MAX IMPORT_PAGE_ROWS_MAX
+    IMPORT_PAGE_BYTES IMPORT_ROW_BYTES_MAX IMPORT_COLUMNS_MAX IMPORT_IDS_MAX IMPORTS_MAX
+    OPERATOR_COMMANDS_MAX OPERATOR_CONVERSATIONS_MAX EXPORT_RECIPIENTS_MAX THREEDS_SDK_BYTES_MAX ERASURE_RECORDS_MAX ERASURE_BATCH_MAX
+    ERASURE_PASSES_MAX ERASURE_RECEIPT_BYTES_MAX REPORT_WRONG_KEYS_MAX USER_TABLE_BYTES_MAX
+    SETTINGS_BYTES_MAX MASTER_KEY_FILE_BYTES_MAX DATABASE_URL_FILE_BYTES_MAX
+    MASTER_KEY_COMMAND_WORDS_MAX MASTER_KEY_COMMAND_COMPLAINT_BYTES_MAX
+    MASTER_KEY_COMMAND_COMPLAINT_LINES_MAX MASTER_KEY_COMMAND_COMPLAINT_LINE_MAX
+    DISK_FLOOR_BYTES DISK_FLOOR_BYTES_MAX DISK_HARD_FLOOR_PART DISK_RECOVERY_PART
+    OUTBOUND_REQUESTS_PER_DESTINATION_MAX OUTBOUND_REQUESTS_PER_TENANT_MAX
+    OUTBOUND_IDLE_PER_DESTINATION_MAX OUTBOUND_STREAMS_MAX OUTBOUND_SHARED_MAX
+    OUTBOUND_HEADER_BYTES_MAX OUTBOUND_HEADERS_COUNT_MAX OUTBOUND_BEFORE_HEAD_BYTES_MAX
+    OUTBOUND_TLS_BYTES_MAX OUTBOUND_STREAM_HEADS_MAX OUTBOUND_BODY_BYTES_AHEAD
+    OUTBOUND_ANSWER_FRAMES_FREE OUTBOUND_ANSWER_BYTES_PER_FRAME
+    OUTBOUND_ANSWER_BYTES_FREE OUTBOUND_TENANT_ANSWERS_BYTES_MAX OUTBOUND_ALLOWED_MAX
+    CODE_KEYS_PER_MESSAGE HOST_NAME_MAX
+    PROXIES_MAX PROXY_CONFIGURATION_MAX PROXY_CONFIGURATION_BYTES_MAX
+    PROXY_CERTIFICATE_BYTES_MAX PROXY_TRANSFORMS_MAX PROXY_TRANSFORMS_BYTES_MAX
+    PROXY_HEADER_BYTES_MAX PROXY_LOCATION_STEPS_MAX PROXY_TRANSFORMED_BYTES_MAX
+    PROXY_PATTERN_BYTES_MAX PROXY_PATTERN_GROUPS_MAX PROXY_PATTERN_STATES_MAX
+    PROXY_MASK_STEPS_MAX PROXY_MASK_STEPS_INLINE_MAX PROXY_MASK_SAMPLE_BYTES
+    PROXY_MASK_SAMPLE_STEPS_MAX
+    PROXY_BODY_BYTES_MAX PROXY_BODY_COPIES PROXY_ANSWER_BYTES_MAX PROXY_TOKENS_MAX
+    PREFLIGHT_BYTES_MAX
+    LOG_BATCH_BYTES TRACE_BYTES_MAX BODY_BYTES_MAX FORM_BYTES_MAX BODY_BYTES_FREE
+    BODY_MEMORY_MAX BODY_MEMORY_STRANGER_MAX JSON_VALUE_BYTES JSON_OBJECT_BYTES
+    JSON_VALUES_MAX JSON_VALUES_STRANGER_MAX DRAIN_BODY_BYTES_MAX MISTAKES_MAX
+    MISTAKE_PATH_BYTES_MAX RATE_SET_COUNTERS_MAX
+    DECISIONS_MAX LOG_SEGMENT_BYTES LOG_FILL_BYTES_MAX LOAD_BATCH_BYTES PAGE_BYTES
+    SWEEP_BATCH_MAX DELETION_BATCH_MAX DELETION_LOOKS_MAX DELETION_COMMAND_STEPS
+    REENCRYPT_BATCH_MAX REENCRYPT_LOOKS_MAX REENCRYPT_PER_SECOND OVERLAY_BYTES_MAX
+    VERIFY_FINDINGS_MAX
+    THREEDS_EXTENSIONS_MAX THREEDS_EXTENSIONS_BYTES_MAX THREEDS_REPLY_BYTES_MAX
+    THREEDS_RANGES_BYTES_MAX THREEDS_RANGES_RECORD_MAX THREEDS_RETENTION_DAYS_MAX
+    THREEDS_METADATA_BYTES_MAX
+    TOKEN_DATA_BYTES_MAX MASK_BYTES_MAX METADATA_COUNT_MAX METADATA_KEY_BYTES_MAX
+    METADATA_BYTES_MAX IDEMPOTENCY_KEY_BYTES_MAX SEARCH_INDEXES_MAX ALIAS_TRIES_MAX
+    DUPLICATES_READ_MAX PAGE_SIZE_DEFAULT PAGE_SIZE_MAX PAGE_BYTES_MAX QUERY_BYTES_MAX
+    LIST_SKIPPED_MAX LIST_HIDDEN_MAX LIST_KEY_TAIL_BYTES CURSOR_POSITION_BYTES LIST_IDS_MAX
+    LIST_CHUNK_MAX NUMBERED_PASS_MAX NUMBERED_CONTAINERS_MAX USAGE_TOKENS_MAX
+    WEBHOOKS_MAX WEBHOOK_EVENTS_MAX WEBHOOK_PENDING_MAX WEBHOOK_PENDING_TENANT_MAX
+    WEBHOOK_QUEUES_MAX WEBHOOK_ANSWER_BYTES_MAX WEBHOOK_DELIVERIES_EACH_MAX
+    WEBHOOK_DELIVERIES_TENANT_MAX WEBHOOK_SLOW_DELIVERIES_TENANT_MAX
+    WEBHOOK_READY_EACH_MAX WEBHOOK_LOOK_ROWS_MAX WEBHOOK_ROWS_AT_ONCE WEBHOOK_LISTED_MAX
+";
+
+/// A number in `src/bounds`, with its comment.
+struct Bound {
+    name: String,
+    comment: String,
+}
+
+fn bounds() -> Vec<Bound> {
+    let mut found = Vec::new();
+    for source in read_rust("src/bounds") {
+        let mut comment = String::new();
+        for line in source.text.lines() {
+            if let Some(text) = line.strip_prefix("///") {
+                comment.push('\n');
+                comment.push_str(text);
+                continue;
+            }
+            let constant = line.strip_prefix("pub const ").and_then(|rest| rest.split_once(": "));
+            if let Some((name, rest)) = constant
+                && ["usize", "u32", "u64", "i64"].iter().any(|kind| rest.starts_with(kind))
+            {
+                let comment = std::mem::take(&mut comment);
+                found.push(Bound { name: String::from(name), comment });
+            }
+            comment.clear();
+        }
+    }
+    found
+}
+
+/// The text behind this word, which begins a line.
+fn paragraph<'a>(comment: &'a str, word: &str) -> Option<&'a str> {
+    let (_, rest) = comment.split_once(&format!("\n {word} "))?;
+    Some(rest.split("\n\n").next().unwrap_or(rest))
+}
+
+#[test]
+fn every_bound_of_the_process_names_its_shares_or_says_why_it_needs_none() {
+    let listed: BTreeSet<_> = OF_ONE_THING.split_whitespace().collect();
+    let bounds = bounds();
+    assert!(bounds.len() > 300, "{}", bounds.len());
+    let mut undecided = Vec::new();
+    for Bound { name, comment } in &bounds {
+        let shares = paragraph(comment, "Shares:");
+        let reason = paragraph(comment, "No share:");
+        let is_of_one =
+            listed.contains(name.as_str()) || ENDS.iter().any(|end| name.ends_with(end));
+        if usize::from(shares.is_some()) + usize::from(reason.is_some()) + usize::from(is_of_one)
+            != 1
+        {
+            undecided.push(name.as_str());
+        }
+        for caller in CALLERS {
+            let names = shares.is_none_or(|shares| shares.contains(caller));
+            assert!(names, "{name} does not name the share of: {caller}");
+        }
+    }
+    assert!(
+        undecided.is_empty(),
+        "these need `Shares:` or `No share:` in their comments, or a place in the list of this test, \
+         and one of them only: {undecided:?}"
+    );
+    let known: BTreeSet<_> = bounds.iter().map(|bound| bound.name.as_str()).collect();
+    let gone: Vec<_> = listed.difference(&known).collect();
+    assert!(gone.is_empty(), "the list has names that are no bounds: {gone:?}");
+}
