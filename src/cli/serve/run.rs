@@ -173,7 +173,6 @@ async fn serve(
     let named = (BackupSchedule::of(&config), files);
     let registry = watch::registry(&vault, &server, &outbound, &requests, &process, named, &log);
     tasks.spawn(socket.serve(Arc::clone(&vault), clock_control));
-    tasks.spawn(Arc::clone(&manager).notify_watchdog(Arc::clone(&vault)));
     let limiter = Arc::new(limiter(config.rate_limits));
     let is_divided = config.engine.postgres().is_some_and(|it| it.divide_rate_limits);
     processes::begin(&vault, &tasks, &log, is_divided.then(|| Arc::clone(&limiter))).await?;
@@ -205,6 +204,8 @@ async fn serve(
     address
         .map_or(Ok(()), |address| ready(ListenAddresses { address, results: results_address }))?;
     manager.ready();
+    // Not earlier: notifications before READY=1 could fill the socket, and systemd expects none.
+    tasks.spawn(Arc::clone(&manager).notify_watchdog(Arc::clone(&vault)));
     let mut fatal = None;
     let stop = async {
         tokio::select! {
