@@ -9,16 +9,19 @@
 //! | 16 | salt, random |
 //! | n + 16 | ciphertext and tag |
 //!
-//! The record's own key is HKDF-Expand (SHA-256) of the sealing key with the info
-//! `strongroom record 1` followed by the salt. The nonce is the salt's first twelve bytes; it need
-//! not be unique, since no key is used twice. The additional data are format, tenant (16), table
-//! (1), sealing key's number (4) and the record's key, so that a value moved to another place does
-//! not open. Test vectors: `tests/vectors/seal-v1.json`.
+//! The record's own key is derived by the block cipher, as in AES-GCM-SIV (RFC 8452): it is the
+//! encryption of 32 zero bytes by AES-256-GCM under the sealing key with the salt's first twelve
+//! bytes as nonce, without the tag. The value is encrypted under that key with the salt's last
+//! twelve bytes as nonce. Two salts that derive the same key differ in their last four bytes, so no
+//! key is used twice with the same nonce unless all sixteen bytes of a salt repeat.
+//!
+//! The additional data are format, tenant (16), table (1), sealing key's number (4) and the
+//! record's key, so that a value moved to another place does not open. Test vectors, made by
+//! another implementation: `tests/vectors/seal-v1.json`.
 
 use std::fmt;
 
-use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
-use ring::hkdf::{HKDF_SHA256, Prk};
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
 use crate::crypto::first;
 use crate::crypto::random::Random;
@@ -32,7 +35,6 @@ const HEADER_BYTES: usize = 1 + 4 + SALT_BYTES;
 pub const SEAL_OVERHEAD_BYTES: usize = HEADER_BYTES + TAG_BYTES;
 /// A sealed key of 32 bytes.
 pub const SEALED_KEY_BYTES: usize = 32 + SEAL_OVERHEAD_BYTES;
-const INFO: &[u8] = b"strongroom record 1";
 
 /// The location that a sealed value is bound to.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +56,7 @@ pub type Version = [u8; SALT_BYTES];
 #[derive(Clone)]
 pub struct SealingKey {
     number: u32,
-    prk: Prk,
+    deriving: LessSafeKey,
 }
 
 /// The version of a sealed value, or `None` if the value is too short.
@@ -64,7 +66,7 @@ pub fn version(sealed: &[u8]) -> Option<Version> {
 
 impl SealingKey {
     pub fn new(number: u32, key: &Secret<[u8; 32]>) -> Self {
-        Self { number, prk: Prk::new_less_safe(HKDF_SHA256, key.expose()) }
+        Self { number, deriving: aes_key(key) }
     }
 
     pub const fn number(&self) -> u32 {
@@ -88,10 +90,10 @@ impl SealingKey {
         // The ciphertext replaces the plain text in place.
         sealed.extend_from_slice(plain);
         let aad = Aad::from(self.aad(identity));
-        let tag = self
-            .record_key(&salt)
-            .zip(sealed.get_mut(HEADER_BYTES..))
-            .and_then(|(key, text)| key.seal_in_place_separate_tag(nonce(&salt), aad, text).ok());
+        let key = self.record_key(&salt);
+        let tag = sealed
+            .get_mut(HEADER_BYTES..)
+            .and_then(|text| key.seal_in_place_separate_tag(text_nonce(&salt), aad, text).ok());
         #[expect(clippy::panic, reason = "AES-GCM fails only beyond 64 GiB; bodies are bounded")]
         let Some(tag) = tag else {
             panic!("a value is too large to seal");
@@ -113,18 +115,24 @@ impl SealingKey {
         }
         let text = sealed.get(HEADER_BYTES..).ok_or(OpenFailed)?;
         let mut plain = Secret::new(text.to_vec());
-        let key = self.record_key(&salt).ok_or(OpenFailed)?;
-        let length = key
-            .open_in_place(nonce(&salt), Aad::from(self.aad(identity)), plain.expose_mut())
+        let length = self
+            .record_key(&salt)
+            .open_in_place(text_nonce(&salt), Aad::from(self.aad(identity)), plain.expose_mut())
             .map_err(|ring::error::Unspecified| OpenFailed)?
             .len();
         plain.expose_mut().truncate(length);
         Ok(plain)
     }
 
-    fn record_key(&self, salt: &Version) -> Option<LessSafeKey> {
-        let okm = self.prk.expand(&[INFO, salt], &AES_256_GCM).ok().map(UnboundKey::from)?;
-        Some(LessSafeKey::new(okm))
+    fn record_key(&self, salt: &Version) -> LessSafeKey {
+        let mut key = Secret::new([0; 32]);
+        let nonce = nonce(first(salt));
+        let tag = self.deriving.seal_in_place_separate_tag(nonce, Aad::empty(), key.expose_mut());
+        #[expect(clippy::panic, reason = "AES-GCM fails only beyond 64 GiB; this is a key")]
+        if tag.is_err() {
+            panic!("a key is too large to derive");
+        }
+        aes_key(&key)
     }
 
     fn aad(&self, identity: &Identity<'_>) -> Vec<u8> {
@@ -144,9 +152,23 @@ impl fmt::Debug for SealingKey {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the key is used for this one sealing only")]
-fn nonce(salt: &Version) -> Nonce {
-    Nonce::assume_unique_for_key(first(salt))
+pub(super) fn aes_key(key: &Secret<[u8; 32]>) -> LessSafeKey {
+    #[expect(clippy::panic, reason = "a key of AES-256 has 32 bytes, as this one")]
+    match UnboundKey::new(&AES_256_GCM, key.expose()) {
+        Ok(key) => LessSafeKey::new(key),
+        Err(ring::error::Unspecified) => panic!("a key has the wrong length"),
+    }
+}
+
+/// The nonce of a value: the last bytes of the salt, which the nonce of its key has not.
+fn text_nonce(salt: &Version) -> Nonce {
+    let [_, _, _, _, nonce_bytes @ ..] = *salt;
+    nonce(nonce_bytes)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the callers say why their nonces are safe")]
+pub(super) fn nonce(bytes: [u8; NONCE_LEN]) -> Nonce {
+    Nonce::assume_unique_for_key(bytes)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod answer;
 mod audit;
 mod audit_origin;
 mod backups;
+mod binary;
 mod client_key;
 pub(in crate::store) mod encoding;
 mod erasure;

@@ -6,11 +6,16 @@ use super::*;
 use crate::app::tokens::lists::cursor::tests::TestVault;
 use crate::app::{Deduplicate, NewKey, TokenDraft, Write, WriteOutcome};
 use crate::crypto::TenantKeys;
+use crate::domain::access::Transform;
 use crate::domain::container::Container;
+use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
 use crate::domain::hex;
 use crate::domain::token_type::TokenType;
-use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, Replay, SubjectId};
+use crate::idempotency::{
+    AnswerStatus, Disclosure, PartLifetime, RememberedAnswer, Replay, SubjectId,
+};
 use crate::secret::Secret;
+use crate::store::record::{StoredPart, encode_answer};
 use crate::store::tables::SealedBy;
 
 const MARKER: &str = "mARKdata7f3";
@@ -61,8 +66,8 @@ async fn create(vault: &TestVault, caller: &Arc<Caller>) -> WriteOutcome {
     vault.app.tokens(caller).create(draft(), &write).await.unwrap().outcome
 }
 
-/// Everything that the tenant's keys open, as text.
-fn opened(vault: &TestVault, keys: &TenantKeys) -> Vec<(Table, String)> {
+/// Everything that the tenant's keys open.
+fn opened(vault: &TestVault, keys: &TenantKeys) -> Vec<(Table, Vec<u8>)> {
     let snapshot = vault.app.snapshot().unwrap();
     let sealed = |table: &&Table| matches!(table.sealed_by(), SealedBy::Tenant);
     let mut texts = Vec::new();
@@ -70,14 +75,20 @@ fn opened(vault: &TestVault, keys: &TenantKeys) -> Vec<(Table, String)> {
         for (key, value) in snapshot.first(&table.whole(), usize::MAX).unwrap() {
             let (sealed_for, place) = table.identity_of_key(&key).unwrap();
             let plain = keys.open(sealed_for.number(), &place, &value).unwrap();
-            texts.push((*table, String::from_utf8_lossy(plain.expose()).into_owned()));
+            texts.push((*table, plain.expose().clone()));
         }
     }
     texts
 }
 
+/// The tables with this text, or with the bytes of which it is the hexadecimal form.
 fn tables_with(vault: &TestVault, keys: &TenantKeys, text: &str) -> Vec<Table> {
-    let found = opened(vault, keys).into_iter().filter(|(_, plain)| plain.contains(text));
+    let forms = [Some(text.as_bytes().to_vec()), hex::decode_all(text)];
+    let has = |plain: &[u8]| {
+        let forms = forms.iter().flatten();
+        forms.into_iter().any(|form| plain.windows(form.len()).any(|it| it == form))
+    };
+    let found = opened(vault, keys).into_iter().filter(|(_, plain)| has(plain));
     found.map(|(table, _)| table).collect()
 }
 
@@ -172,31 +183,37 @@ async fn plant(vault: &TestVault, caller: &Arc<Caller>, plain: &[u8]) {
 async fn a_record_that_does_not_fit_together_is_no_answer() {
     let vault = TestVault::new().await;
     let owner = vault.owner().await;
-    let record = |members: Value| {
-        let at = vault.app.now().micros();
-        let mut head = json!({"answered_at": at, "status": 201, "body": [{"text": 10}]});
-        head.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
-        let head = head.to_string();
-        let length = u32::try_from(head.len()).unwrap().to_be_bytes();
-        [&[1], length.as_slice(), head.as_bytes(), br#"{"id":"x"}"#].concat()
+    let container = Container::parse("/a/").unwrap();
+    let exposure = Exposure {
+        extent: Extent::Full,
+        transform: Transform::Reveal,
+        fingerprint: Fingerprint::Shown,
     };
-    let disclosure = |right, container| {
-        json!({"disclosures": [{"right": right, "value": "own", "containers": [container],
-               "extent": "full", "transform": "reveal", "fingerprint": true}]})
-    };
-    for members in [
-        json!({"status": 302}),
-        json!({"status": 500}),
-        json!({"body": [{"text": 9}]}),
-        json!({"body": [{"of": 0}, {"text": 10}]}),
-        disclosure("read", "/a/"),
-        disclosure("create", "a"),
+    let (right, value) = (Right::Create, ValueOrigin::Own);
+    let record = encode_answer(&AnswerRecord {
+        answered_at: vault.app.now(),
+        status: AnswerStatus::Created,
+        location: None,
+        disclosures: vec![Disclosure { right, value, containers: vec![container], exposure }],
+        subjects: Vec::new(),
+        body: vec![StoredPart::Text(Secret::new(br#"{"id":"x"}"#.to_vec()))],
+    });
+    let record = record.unwrap();
+    for (what, at, byte) in [
+        ("a status that is not remembered", 9, 2),
+        ("neither a location nor none", 10, 2),
+        ("a right that only reads", 15, 2),
+        ("a container without a slash", 25, b'a'),
+        ("a part of no subject", 39, 1),
+        ("a text that ends before the record", 43, 9),
     ] {
-        plant(&vault, &owner, &record(members.clone())).await;
+        let mut wrong = record.expose().clone();
+        wrong[at] = byte;
+        plant(&vault, &owner, &wrong).await;
         let found = replayed(&vault, &owner).await;
-        assert!(matches!(found, Err(Error::Internal(Fault::BadRecord))), "{members}: {found:?}");
+        assert!(matches!(found, Err(Error::Internal(Fault::BadRecord))), "{what}: {found:?}");
     }
-    plant(&vault, &owner, &record(disclosure("create", "/a/"))).await;
+    plant(&vault, &owner, record.expose()).await;
     assert_eq!(replayed(&vault, &owner).await.unwrap(), json!({"id": "x"}));
 }
 
