@@ -42,7 +42,7 @@ use std::time::Duration;
 
 use crate::bounds::CALLERS_MAX;
 use crate::clock::Clock;
-use crate::crypto::{Random, SystemKeys, Uses};
+use crate::crypto::{QuickHash, Random, SystemKeys, Uses};
 use crate::domain::card::bin_table::BinTable;
 use crate::domain::id::assigned;
 use crate::domain::time::Timestamp;
@@ -130,8 +130,10 @@ pub struct Vault {
     rotations: rotation::state::Rotations,
     clock: Clock,
     random: Random,
-    /// Authenticated callers by the tag of their key, so that most requests do not read the data file.
-    callers: generation_cache::GenerationCache<[u8; 32], Caller, CALLERS_MAX>,
+    /// Authenticated callers by the quick hash of their key's text and by its tag, so that most
+    /// requests neither compute the tag nor read the data file.
+    callers: generation_cache::GenerationCache<[u8; 32], Caller, { 2 * CALLERS_MAX }>,
+    key_texts: QuickHash,
     last_uses: caller::last_uses::LastUses,
     /// Walks of requests: pages of logs and of numbered lists.
     walks: fair_pool::FairPool,

@@ -26,7 +26,9 @@ use crate::app::tokens::evaluations::Evaluations;
 use crate::app::upkeep::archive::ArchiveWatch;
 use crate::bounds::{CONSOLE_WALKS_MAX, CONSOLE_WALKS_WAITING_MAX, WALKS_MAX, WALKS_WAITING_MAX};
 use crate::clock::Clock;
-use crate::crypto::{DigestKey, KeyPurpose, MasterKey, Random, SigningKey, SystemKeys, Uses};
+use crate::crypto::{
+    DigestKey, KeyPurpose, MasterKey, QuickHash, Random, SigningKey, SystemKeys, Uses,
+};
 use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
 use crate::domain::origin::Origin;
 use crate::domain::time::Timestamp;
@@ -176,6 +178,7 @@ pub(in crate::app) fn start(
         clock,
         random,
         callers: GenerationCache::default(),
+        key_texts: QuickHash::new(&Random::new()),
         last_uses: crate::app::caller::last_uses::LastUses::default(),
         walks: FairPool::new(WALKS_MAX, WALKS_WAITING_MAX),
         console_walks: FairPool::new(CONSOLE_WALKS_MAX, CONSOLE_WALKS_WAITING_MAX),

@@ -17,6 +17,7 @@ mod keys;
 mod mac;
 mod master;
 mod phase;
+mod quick_hash;
 mod random;
 mod seal;
 mod sha256;
@@ -37,6 +38,7 @@ pub use keys::{KeyMaterial, KeyPurpose, SystemKeys, TenantKeys};
 pub use mac::{hmac_sha1, hmac_sha256, hmac_sha512};
 pub use master::{BackupKey, MasterKey};
 pub use phase::Phase;
+pub use quick_hash::QuickHash;
 pub use random::Random;
 pub use seal::{
     Identity, OpenFailed, SEAL_OVERHEAD_BYTES, SEALED_KEY_BYTES, SealingKey, Version, version,

@@ -29,8 +29,25 @@ impl AccessControl<'_> {
         Ok(caller)
     }
 
+    /// A key that was found before is known by a quick hash of its text. Unknown texts are not
+    /// remembered.
     fn find(self, text: &KeyText) -> Result<Arc<Caller>, Error> {
         self.vault.processes().poll_if_stale()?;
+        let callers = &self.vault.callers;
+        let Some(quick) = self.vault.key_texts.of(text.expose().as_bytes()) else {
+            return Err(Error::Unauthenticated);
+        };
+        let generation = self.vault.store.access_generation();
+        let known = callers.find(&quick, generation);
+        if let Some(known) = known.filter(|caller| caller.is_live(self.vault.now())) {
+            return Ok(known);
+        }
+        let caller = self.find_by_text(text)?;
+        callers.remember(quick, &caller, generation);
+        Ok(caller)
+    }
+
+    fn find_by_text(self, text: &KeyText) -> Result<Arc<Caller>, Error> {
         if text.may_be_of_session()
             && let Some(caller) = self.find_session_caller(&hash_of_key(text))?
         {
