@@ -1,7 +1,7 @@
 //! Turns several changes into rows. Each change is checked against the newest rows and the changes
 //! before it. The rows of the accepted changes are collected in key order.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::crypto;
 use crate::store::chain::row::{AuditRow, Head};
@@ -20,7 +20,7 @@ type Pending = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 pub(super) struct Batch<'t> {
     pub(super) stored: &'t dyn Read,
     /// Values that were read, because an expectation and the digests may need the same one.
-    pub(super) known: HashMap<(Table, Vec<u8>), Option<Vec<u8>>>,
+    pub(super) known: BTreeMap<(Table, Vec<u8>), Option<Vec<u8>>>,
     pending: BTreeMap<Table, Pending>,
     /// The end of the audit chain, once a change has added a row to it.
     head: Option<Head>,
@@ -43,7 +43,7 @@ pub enum Verdict {
 
 impl<'t> Batch<'t> {
     pub(super) fn new(stored: &'t dyn Read, digests: Option<&'t mut RecordDigests>) -> Self {
-        let (known, pending) = (HashMap::new(), BTreeMap::new());
+        let (known, pending) = (BTreeMap::new(), BTreeMap::new());
         Self { stored, known, pending, head: None, digests, closed: None, shared: None }
     }
 
