@@ -33,8 +33,13 @@ impl Object {
     }
 
     pub(crate) fn text(&mut self, name: &str, value: &str) {
-        self.name(name);
-        quote(&mut self.out, value);
+        if is_plain(name) && is_plain(value) {
+            let (name, value) = (name.as_bytes(), value.as_bytes());
+            self.out.extend_all([self.begin(), name, b"\":\"", value, b"\""]);
+        } else {
+            self.name(name);
+            quote(&mut self.out, value);
+        }
     }
 
     pub(crate) fn optional_text(&mut self, name: &str, value: Option<&str>) {
@@ -181,11 +186,18 @@ impl Object {
     /// Begins a member. Every value is whole when the next member begins, and no value ends in an
     /// opening brace: after one, this is the first member of its object.
     fn name(&mut self, name: &str) {
-        if self.out.last() != Some(b'{') {
-            self.out.push(b',');
+        if is_plain(name) {
+            self.out.extend_all([self.begin(), name.as_bytes(), b"\":"]);
+        } else {
+            self.out.extend(self.begin().strip_suffix(b"\"").unwrap_or_default());
+            quote(&mut self.out, name);
+            self.out.push(b':');
         }
-        quote(&mut self.out, name);
-        self.out.push(b':');
+    }
+
+    /// The text before the name of the next member.
+    fn begin(&self) -> &'static [u8] {
+        if self.out.last() == Some(b'{') { b"\"" } else { b",\"" }
     }
 }
 
@@ -213,10 +225,15 @@ fn write_list(out: &mut SecretBuffer, items: &[Secret<Vec<u8>>]) {
     out.push(b']');
 }
 
-fn quote(out: &mut SecretBuffer, text: &str) {
+/// True for a text without a character that JSON escapes.
+fn is_plain(text: &str) -> bool {
     let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
     // Without an early end the compiler checks many bytes at once.
-    if text.bytes().fold(true, |all, byte| all & plain(byte)) {
+    text.bytes().fold(true, |all, byte| all & plain(byte))
+}
+
+fn quote(out: &mut SecretBuffer, text: &str) {
+    if is_plain(text) {
         out.extend_all([b"\"", text.as_bytes(), b"\""]);
     } else {
         // Writing into memory cannot fail.
