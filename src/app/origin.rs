@@ -16,9 +16,13 @@ tokio::task_local! {
     static ORIGIN: Arc<Origin>;
 }
 
-/// Runs `work` as a part of the request or command with this origin.
-pub async fn originated<T>(origin: Arc<Origin>, work: impl Future<Output = T>) -> T {
-    ORIGIN.scope(origin, work).await
+/// Runs `work` as a part of the request or command with this origin. Not an `async fn`, whose future
+/// would hold `work` twice.
+pub fn originated<T>(
+    origin: Arc<Origin>,
+    work: impl Future<Output = T>,
+) -> impl Future<Output = T> {
+    ORIGIN.scope(origin, work)
 }
 
 /// Runs a command of the command line. Futures that it waits for on its own thread have the origin

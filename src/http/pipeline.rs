@@ -67,8 +67,11 @@ impl Http {
         let trace = Trace::from_client(&context.trace);
         let address = self.address(&parts.headers, peer);
         let origin = Arc::new(Origin::of_request(Some(address), trace.as_str()));
-        let respond = self.respond(&context, &parts, body, address, &mut summary);
-        let mut response = originated(Arc::clone(&origin), respond).await;
+        let mut response = originated(
+            Arc::clone(&origin),
+            self.respond(&context, &parts, body, address, &mut summary),
+        )
+        .await;
         let route = summary.route.map_or(NO_ROUTE, |route| route.name);
         let (status, duration) = (response.status().as_u16(), started.elapsed());
         self.requests.count(route, status, duration);
@@ -200,7 +203,11 @@ impl Http {
                 let invocation = Invocation { route, operation, call };
                 self.operate(context, parts, body, address, invocation, summary).await
             }
-            ApiCall::Page(call) => context.traced(self.show(call, parts, body, address).await),
+            // In a box, as that of a proxy, so that the future of every other request is small: it is
+            // allocated and wiped for each.
+            ApiCall::Page(call) => {
+                context.traced(Box::pin(self.show(call, parts, body, address)).await)
+            }
             ApiCall::Preflight => {
                 body::drain(body).await;
                 if is_proxy { context.proxy_preflight(&parts.headers) } else { context.preflight() }
@@ -217,7 +224,6 @@ impl Http {
                 }
                 response
             }
-            // In a box, so that the future of every other request is not as large as this one.
             ApiCall::Proxy => {
                 Box::pin(self.invoke_proxy(context, parts, body, address, summary)).await
             }

@@ -12,7 +12,6 @@ use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Right, ValueOrigin};
 use crate::domain::id::{ApplicationId, KeyId, ProxyId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
-use crate::domain::words::words;
 use crate::secret::{Secret, SecretBuffer};
 
 /// An answer as it is sent the first time, with everything that its repetition depends on.
@@ -30,12 +29,11 @@ pub struct RememberedAnswer {
     parts: Vec<AnswerPart>,
 }
 
-words! {
-    /// The statuses that are remembered.
-    pub enum AnswerStatus: code -> u16 [from_code] {
-        Created = "created", 201;
-        Ok = "ok", 200;
-    }
+/// The statuses that are remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerStatus {
+    Created,
+    Ok,
 }
 
 /// The part of a token that an answer shows, and the right that allowed it.

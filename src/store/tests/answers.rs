@@ -68,7 +68,7 @@ fn tell(record: &AnswerRecord) -> Value {
     };
     let mut told = json!({
         "answered_at": record.answered_at.micros(),
-        "status": record.status.code(),
+        "status": if record.status == AnswerStatus::Created { 201 } else { 200 },
         "location": record.location,
         "disclosures": record.disclosures.iter().map(disclosure).collect::<Vec<_>>(),
     });
