@@ -20,7 +20,11 @@ const ABOUT: &str = "A vault for card and personal data. Programs send it sensit
 
 /// The document for the rows of the API listener.
 pub(super) fn document(routes: &[Route]) -> Value {
-    let tag = |tag: &Tag| json!({"name": tag.name(), "description": tag.text()});
+    let paths = paths(routes);
+    let tag = |tag: &Tag| {
+        let table = if *tag == Tag::Interface { table(&paths) } else { String::new() };
+        json!({"name": tag.name(), "description": format!("{}{table}", tag.text())})
+    };
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -31,7 +35,7 @@ pub(super) fn document(routes: &[Route]) -> Value {
         },
         "servers": [{"url": "/"}],
         "tags": Tag::ALL.iter().map(tag).collect::<Vec<_>>(),
-        "paths": paths(routes),
+        "paths": paths,
         "components": {
             "securitySchemes": {
                 "apiKey": {
@@ -47,6 +51,38 @@ pub(super) fn document(routes: &[Route]) -> Value {
         "x-rate-limit-rows": rates::table(),
         "x-errors": errors::table(),
     })
+}
+
+/// The operations that need a key, as a table at the end of their chapter.
+fn table(paths: &Value) -> String {
+    let rows = members(Some(paths)).flat_map(|(path, item)| {
+        members(Some(item)).filter_map(move |(method, it)| table_row(path, method, it))
+    });
+    let head = "\n| operation | permission | success |\n|---|---|---|\n";
+    std::iter::once(String::from(head)).chain(rows).collect()
+}
+
+fn table_row(path: &str, method: &str, operation: &Value) -> Option<String> {
+    let permissions = operation.get("x-permissions")?.as_array()?.iter().filter_map(Value::as_str);
+    let permissions: Vec<_> = permissions.map(|it| format!("`{it}`")).collect();
+    let needed =
+        if permissions.is_empty() { String::from("any key") } else { permissions.join(" or ") };
+    let statuses = members(operation.get("responses")).map(|(status, _)| status);
+    let successes = statuses.filter(|status| !status.starts_with(['4', '5']));
+    let success = match successes.collect::<Vec<_>>().as_slice() {
+        [] => String::from("none"),
+        ["default"] => String::from("the destination's"),
+        all => all.join(" or "),
+    };
+    let old = if operation.get("deprecated").is_some() { ", deprecated" } else { "" };
+    let method = method.to_ascii_uppercase();
+    Some(format!("| `{method} {path}` | {needed} | {success}{old} |\n"))
+}
+
+/// The members of an object of the document.
+pub(super) fn members(value: Option<&Value>) -> impl Iterator<Item = (&str, &Value)> {
+    let members = value.and_then(Value::as_object).into_iter().flatten();
+    members.map(|(name, member)| (name.as_str(), member))
 }
 
 fn schemas() -> Value {

@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::http::openapi::document::members;
+
 const SCHEMA: &str = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json";
 
 pub(super) fn collection(document: &Value) -> Value {
@@ -37,19 +39,14 @@ fn folders(document: &Value) -> Vec<Value> {
         let name = tag.get("name")?;
         let is_of_tag = |operation: &Value| operation.pointer("/tags/0") == Some(name);
         let mut items = Vec::new();
-        for (path, item) in objects(document.get("paths")) {
-            for (method, operation) in objects(Some(item)).filter(|(_, it)| is_of_tag(it)) {
+        for (path, item) in members(document.get("paths")) {
+            for (method, operation) in members(Some(item)).filter(|(_, it)| is_of_tag(it)) {
                 items.push(Request { document, path, method, operation }.item());
             }
         }
         (!items.is_empty()).then(|| json!({"name": name, "item": items}))
     };
     tags.filter_map(folder).collect()
-}
-
-fn objects(value: Option<&Value>) -> impl Iterator<Item = (&str, &Value)> {
-    let members = value.and_then(Value::as_object).into_iter().flatten();
-    members.map(|(name, member)| (name.as_str(), member))
 }
 
 struct Request<'a> {
@@ -122,18 +119,18 @@ impl Request<'_> {
     }
 
     fn body(&self) -> Option<(&str, &Value)> {
-        objects(self.operation.pointer("/requestBody/content")).next()
+        members(self.operation.pointer("/requestBody/content")).next()
     }
 }
 
 fn body(media_type: &str, content: &Value) -> Value {
     if media_type == "application/x-www-form-urlencoded" {
-        let names = objects(content.pointer("/schema/properties")).map(|(name, _)| name);
+        let names = members(content.pointer("/schema/properties")).map(|(name, _)| name);
         let fields: Vec<_> =
             names.map(|name| json!({"key": name, "value": "", "type": "text"})).collect();
         return json!({"mode": "urlencoded", "urlencoded": fields});
     }
-    let example = objects(content.get("examples")).next();
+    let example = members(content.get("examples")).next();
     let value = example.and_then(|(_, example)| example.get("value"));
     let text = match value {
         Some(Value::String(text)) => text.clone(),

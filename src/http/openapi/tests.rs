@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::description::Description;
 use super::document::{document, is_described};
 use super::operations;
-use crate::http::route::{Handler, ROUTES};
+use crate::http::route::{Access, Handler, ROUTES};
 
 /// The names of routes that need a description. Files describe themselves.
 fn routes() -> BTreeSet<&'static str> {
@@ -122,5 +122,27 @@ fn every_body_has_an_example() {
             let examples = contents.values().filter_map(|content| content.get("examples"));
             assert!(examples.count() > 0, "{method} {path}");
         }
+    }
+}
+
+#[test]
+fn the_chapter_on_operations_has_a_row_for_each_with_its_permissions() {
+    let document = document(ROUTES);
+    let chapter = document["tags"][0]["description"].as_str().unwrap();
+    for row in [
+        "| `POST /tokens` | `token:create` | 201 |",
+        "| `GET /tokens` | `token:read` | 200, deprecated |",
+        "| `POST /detokenize` | `token:use` or `token:read` | 200 |",
+        "| `GET /roles` | any key | 200 |",
+        "| `POST /proxy` | `proxy:invoke` or `token:use` | the destination's |",
+        "| `POST /applications/{id}/regenerate` | `application:update` | none |",
+    ] {
+        assert!(chapter.lines().any(|line| line == row), "{row}");
+    }
+    let keyed = ROUTES.iter().filter(|it| matches!(it.access(), Access::Key(_)));
+    for route in keyed {
+        let listed =
+            route.methods.iter().all(|it| chapter.contains(&format!("`{it} {}`", route.path)));
+        assert!(listed, "{}", route.name);
     }
 }

@@ -1,40 +1,9 @@
 //! README, chapters, manual page and CONTRIBUTING.md agree with the program and its sources.
 
-use std::collections::BTreeSet;
 use std::process::Command;
-
-use strongroom::testing::{Access, ROUTES};
 
 use crate::harness::output_of;
 use crate::tidy::sources::{has_word, is_part_of_a_name, read_rust, root};
-
-#[test]
-fn the_chapter_on_operations_lists_every_operation_with_its_permission_and_no_other() {
-    let chapter = include_str!("../../../src/http/front/chapters/operations.md");
-    let listed: BTreeSet<String> = chapter.lines().filter_map(listed_operation).collect();
-    let known: BTreeSet<String> = ROUTES
-        .iter()
-        .filter_map(|route| match route.access() {
-            Access::Key(permissions) => Some((route, permissions)),
-            Access::Anyone | Access::MutualTls | Access::OperatorListener => None,
-        })
-        .flat_map(|(route, permissions)| {
-            let names: Vec<_> = permissions.iter().map(|it| it.as_str()).collect();
-            let names = if names.is_empty() { String::from("any key") } else { names.join(" or ") };
-            route.methods.iter().map(move |method| format!("{method} {} {names}", route.path))
-        })
-        .collect();
-    assert_eq!(listed, known);
-}
-
-/// The operation of a row such as ``| `POST /tokens` | `token:create` | 201 |``.
-fn listed_operation(line: &str) -> Option<String> {
-    let (operation, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
-    let (method, path) = operation.split_once(" /")?;
-    let is_method = method.bytes().all(|byte| byte.is_ascii_uppercase());
-    let (permission, _) = rest.split_once(" | ")?;
-    is_method.then(|| format!("{method} /{path} {}", permission.replace('`', "")))
-}
 
 #[test]
 fn the_manual_page_has_every_command() {
