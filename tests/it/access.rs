@@ -9,12 +9,9 @@ use strongroom::testing::Permission;
 use strongroom::testing::base64;
 use strongroom::testing::{Access, ROUTES, Route};
 
-use crate::access_examples::{Example, Names, example};
+use crate::access_examples::{self, Example, Names, adapted, example};
 use crate::directory_servers::{Scene, challenge, with_ranges};
-use crate::harness::{
-    Answer, Authority, Connection, Request, Vault, get, only_rule, post, trusting,
-};
-use crate::threeds;
+use crate::harness::{Answer, Authority, Connection, Request, Vault, get, only_rule, trusting};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Listener {
@@ -369,95 +366,20 @@ fn header_names(answer: &Answer) -> Vec<&str> {
     answer.headers.iter().map(|(name, _)| name.as_str()).collect()
 }
 
-/// The route's path with things of the vault's first tenant, made for the caller.
-pub fn resource_path(vault: &Vault, route: &'static Route) -> String {
-    path(vault, Call { route, method: "" })
-}
-
-/// The route's path with things of the vault's first tenant, made for this call.
 fn path(vault: &Vault, call: Call) -> String {
-    let route = call.route;
-    if let Some(file) = route.files().first() {
-        return file.clone();
-    }
-    if route.path.starts_with("/tokens/{id}") {
-        return route.path.replace("{id}", &vault.token(json!({"type": "token", "data": "x"})));
-    }
-    if route.path.starts_with("/token-intents/{id}") {
-        let card = json!({"type": "card", "data": {"number": "4242424242424242"}});
-        let made = vault.post("/token-intents", &vault.keys.private, card).with_status(201);
-        return route.path.replace("{id}", &made.id());
-    }
-    if route.path.starts_with("/3ds/sessions") {
-        let card =
-            json!({"type": "card_number", "data": "4242424242424242", "id": "card-of-access"});
-        // It is there already from the second route on.
-        let made = vault.create(card).status;
-        assert!([201, 409].contains(&made));
-        let session = json!({"token_id": "card-of-access", "device": "browser"});
-        let made = vault.post("/3ds/sessions", &vault.keys.private, session).with_status(201);
-        if route.path.ends_with("challenge-result") {
-            let path = format!("/3ds/sessions/{}/authenticate", made.id());
-            vault.post(&path, &vault.keys.private, threeds::body()).with_status(200);
-        }
-        return route.path.replace("{id}", &made.id());
-    }
-    if route.path.starts_with("/orchestration/") {
-        return route.path.replace("{id}", "stripe-card");
-    }
-    if route.path.starts_with("/applications/{id}") {
-        let made = vault.application("private", &["token:create"], &json!([]));
-        let key = made.json["keys"][0]["id"].as_str().unwrap();
-        return route.path.replace("{id}", &made.id()).replace("{key}", key);
-    }
-    if route.path.starts_with("/proxies/{id}") {
-        let proxy = json!({"name": "n", "destination_url": "https://psp.example"});
-        let key = vault.key_with("management", &["proxy:create"], &json!([]));
-        let made = vault.post("/proxies", &key, proxy).with_status(201);
-        return route.path.replace("{id}", &made.id());
-    }
-    if route.path == "/keys/{id}" {
-        let made = vault.post("/keys", &vault.keys.management, json!({})).with_status(201);
-        return route.path.replace("{id}", &made.id());
-    }
-    if route.path.starts_with("/webhooks/{id}") {
-        let key = &vault.keys.management;
-        // A tenant has at most five.
-        let known = vault.get("/webhooks", key).with_status(200);
-        let id = known.json["data"][0]["id"].as_str().map(String::from);
-        let id = id.unwrap_or_else(|| {
-            let webhook =
-                json!({"name": "n", "url": "https://a.example", "events": ["token.read"]});
-            vault.post("/webhooks", key, webhook).with_status(201).id()
-        });
-        return route.path.replace("{id}", &id);
-    }
-    if route.path == "/application-templates/{id}" {
-        let all = vault.get("/application-templates", &vault.keys.private);
-        return route.path.replace("{id}", all.json[0]["id"].as_str().unwrap());
-    }
-    if route.path == "*" {
-        return String::from("/any/path");
-    }
-    assert!(!route.path.contains('{'), "{} needs a resource in this file", call.name());
-    String::from(route.path)
+    access_examples::path(vault, call.route)
 }
 
 fn request(vault: &Vault, call: Call, path: &str) -> Request {
     let request = Request::new(call.method, path);
-    if call.route.path == "/sessions/authorize" {
-        let new = vault.send(&post("/sessions").key(&vault.keys.public)).with_status(201);
-        let mut body = call.example().body.unwrap();
-        body["nonce"] = json!(new.member("nonce"));
-        return request.json(body);
-    }
     if call.route.path.ends_with("/method-notification") {
         // The form names the session of the path.
         let id = path.split('/').nth(3).unwrap_or_default();
         let data = json!({"threeDSServerTransID": id}).to_string();
         return request.body(format!("threeDSMethodData={}", base64::encode_url(data.as_bytes())));
     }
-    match call.example().body {
+    let body = call.example().body;
+    match body.map(|body| adapted(vault, call.route.path, &body)) {
         Some(body) if call.method == "PATCH" => {
             request.header("Content-Type", "application/merge-patch+json").body(body.to_string())
         }

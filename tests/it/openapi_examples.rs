@@ -2,13 +2,11 @@
 //! says. The harness holds each answer to its schema; these tests send the requests.
 
 use serde_json::{Value, json};
-use strongroom::testing::ApplicationKind;
-use strongroom::testing::Permission;
 use strongroom::testing::base64;
-use strongroom::testing::{ROUTES, Route};
+use strongroom::testing::{Access, ROUTES, Route};
 
-use crate::access;
-use crate::harness::{Operation, Request, Vault, api_document, post};
+use crate::access_examples::{self, adapted, no_success};
+use crate::harness::{Operation, Request, Vault, api_document};
 use crate::proxy::Scene;
 use crate::threeds::{self, authenticate, create};
 
@@ -103,17 +101,15 @@ fn shown(parameter: &'static Value) -> &'static [Value] {
 fn successes(operation: Operation<'_>) -> Vec<u16> {
     let responses = operation.value["responses"].as_object().expect("responses");
     let statuses: Vec<u16> = responses.keys().filter_map(|status| status.parse().ok()).collect();
-    let good: Vec<_> =
-        statuses.iter().copied().filter(|status| (200..300).contains(status)).collect();
+    if let Some(status) = no_success(operation.path) {
+        return vec![status];
+    }
     match operation.path {
-        // Shut down, and not offered.
-        "/applications/{id}/regenerate" => vec![410],
-        "/proxies/{id}/hostname" => vec![422],
         // There is no key before there is a webhook.
         "/keys/webhooks.v1.key" | "/keys/webhooks.v1-test.key" => vec![200, 404],
         // The destination's answer.
         "/proxy" | "/proxy/{path}" => vec![200],
-        _ => good,
+        _ => statuses.into_iter().filter(|status| (200..300).contains(status)).collect(),
     }
 }
 
@@ -140,8 +136,7 @@ impl Example<'_> {
         let body = if kind == FORM {
             form(vault, operation, &path, body)
         } else {
-            let body = adapted(vault, operation, body.clone()).to_string();
-            body.replace(TOKEN, &scene.card)
+            adapted(vault, operation.path, body).to_string()
         };
         request.header("Content-Type", kind).body(body)
     }
@@ -149,52 +144,30 @@ impl Example<'_> {
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// The id of the token in the document's expressions.
-const TOKEN: &str = "01a1dd38-4eda-4df5-855c-ecae962e987a";
-
 /// The path of the operation with resources of the vault that the examples are for.
 fn path(vault: &Vault, operation: Operation<'_>) -> String {
-    let pattern = operation.path;
-    if pattern.starts_with("/tokens/{id}") {
-        return pattern.replace("{id}", &vault.token(card()));
-    }
-    if pattern == "/proxy/{path}" {
+    if operation.path == "/proxy/{path}" {
         return String::from("/proxy/v1/charges");
     }
-    access::resource_path(vault, route(operation))
-}
-
-fn card() -> Value {
-    json!({
-        "type": "card",
-        "data": {"number": "4242424242424242", "expiration_month": 12, "expiration_year": 2030},
-        "metadata": {"order": "1001"},
-    })
+    access_examples::path(vault, route(operation))
 }
 
 fn route(operation: Operation<'_>) -> &'static Route {
     let is_method = |route: &&Route| {
         route.methods.iter().any(|known| known.as_str().eq_ignore_ascii_case(operation.method))
     };
-    let mut found = ROUTES.iter().filter(|route| route.path == operation.path).filter(is_method);
+    let path = operation.path.trim_end_matches("/{path}");
+    let mut found = ROUTES.iter().filter(|route| route.path == path).filter(is_method);
     found.next().unwrap_or_else(|| panic!("{} {} is no route", operation.method, operation.path))
 }
 
 /// A key that holds the permission of the operation.
 fn key(vault: &Vault, operation: Operation<'_>) -> String {
-    let keys = &vault.keys;
-    let Some(permissions) = operation.value["x-permissions"].as_array() else {
-        return String::new();
-    };
-    let permission = permissions.first().and_then(Value::as_str).map(|text| {
-        let known = Permission::ALL.iter().find(|permission| permission.as_str() == text);
-        known.unwrap_or_else(|| panic!("{text} is no permission"))
-    });
-    match permission {
-        _ if operation.path == "/sessions" => keys.public.clone(),
-        _ if operation.path == "/fields/v1/access" => key_of_a_shop(vault),
-        Some(it) if it.may_be_held_by(ApplicationKind::Management) => keys.management.clone(),
-        _ => keys.private.clone(),
+    match (operation.path, route(operation).access()) {
+        ("/sessions", _) => vault.keys.public.clone(),
+        ("/fields/v1/access", _) => key_of_a_shop(vault),
+        (_, Access::Key(permissions)) => String::from(access_examples::key(vault, permissions)),
+        _ => String::new(),
     }
 }
 
@@ -206,27 +179,6 @@ fn key_of_a_shop(vault: &Vault) -> String {
     });
     let made = vault.post("/applications", &vault.keys.management, shop).with_status(201);
     made.member("key")
-}
-
-/// The example with the id of a real resource in the place of the one that the document shows.
-fn adapted(vault: &Vault, operation: Operation<'_>, mut body: Value) -> Value {
-    let mut set = |name: &str, value: String| {
-        assert!(body[name].is_string(), "the example of {} has no {name}", operation.path);
-        body[name] = Value::from(value);
-    };
-    match operation.path {
-        "/enrichments/bank-account-verify" => {
-            let account = json!({"routing_number": "021000021", "account_number": "00001"});
-            set("token_id", vault.token(json!({"type": "bank", "data": account})));
-        }
-        "/3ds/sessions" => set("token_id", vault.token(card())),
-        "/sessions/authorize" => {
-            let new = vault.send(&post("/sessions").key(&vault.keys.public)).with_status(201);
-            set("nonce", new.member("nonce"));
-        }
-        _ => (),
-    }
-    body
 }
 
 /// The form of the example, with real transactions in the place of those that the document shows.
