@@ -93,7 +93,8 @@ words! {
         Refuse = "refuse", 18, "refused";
         /// All tokens of a person were deleted. Written in addition to the entry of each token.
         Erase = "erase", 19, "erased";
-        /// A request went through a proxy. A proxy that is not stored has the id zero.
+        /// A request was sent out: through a proxy, or to a webhook as a test. A proxy that is not
+        /// stored has the id zero.
         Invoke = "invoke", 24, "invoked";
         /// A backup was tried and is not there. It has the text of `Backup` and the outcome `failure`.
         BackupFailed = "backup", 25, "not backed up";

@@ -91,8 +91,8 @@ impl FailureReason {
 }
 
 words! {
-    /// The kinds of events of the published interface. Some belong to features that this server
-    /// does not have: webhooks may name them, and they are never sent.
+    /// The kinds of events of the published interface, and one of this server's own. Some belong to
+    /// features that this server does not have: webhooks may name them, and they are never sent.
     pub enum EventKind {
         ThreedsSessionCreated = "3ds.session.created";
         ThreedsSessionAuthenticated = "3ds.session.authenticated";
@@ -146,6 +146,15 @@ words! {
         TokenIntentCreated = "token-intent.created";
         TokenIntentDeleted = "token-intent.deleted";
         TokenIntentConverted = "token-intent.converted";
+        /// Sent to one webhook at the request of its owner. No webhook can subscribe to it.
+        WebhookTest = "webhook.test";
+    }
+}
+
+impl EventKind {
+    /// The kinds that webhooks can subscribe to.
+    pub fn published() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|kind| *kind != Self::WebhookTest)
     }
 }
 

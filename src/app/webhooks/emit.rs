@@ -20,6 +20,7 @@ use crate::domain::audit::{Actor, AuditEntry, EntityKind};
 use crate::domain::id::{EventId, TenantId, TokenId};
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
+use crate::secret::Secret;
 use crate::store::record::{EventRecord, encode_event};
 use crate::store::tables::PendingDelivery;
 use crate::store::{Change, NewEvent, Snapshot, Table, tables};
@@ -114,17 +115,14 @@ impl Webhooks<'_> {
         event: NewEvent,
         effects: &mut EventEffects,
     ) -> Result<Change, Error> {
-        let NewEvent { tenant, actor, kind, at, trace, mut data } = event;
+        let NewEvent { tenant, kind, at, .. } = event;
         let subscribers = self.subscribers(tenant)?;
         // The last subscriber may be gone since the decision.
         if !subscribers.iter().any(|it| it.events.contains(&kind)) {
             return Ok(Change::new());
         }
         let keys = self.vault.keys().tenant_keys(snapshot, tenant)?;
-        data.insert(String::from("actor"), actor_value(snapshot, &keys, actor)?);
-        let trace = trace.map(|trace| trace.to_string());
-        let record = EventRecord { kind, at, trace, data: Value::Object(data).to_string() };
-        let plain = encode_event(&record)?;
+        let plain = encoded(snapshot, &keys, event)?;
         let event = EventId::new(self.vault.next_id(at));
         let mut change = Change::new();
         for Subscriber { webhook, .. } in subscribers.iter().filter(|it| it.events.contains(&kind))
@@ -134,16 +132,26 @@ impl Webhooks<'_> {
                 effects.dropped.push((tenant, *webhook));
                 continue;
             }
-            let key = delivery.delivery_key();
-            let table = Table::WebhookDeliveries;
-            let sealed = keys.seal(table.number(), &key, plain.expose(), self.vault.random());
-            change = change
-                .put(table, key, sealed)
-                .put(Table::WebhookSchedule, delivery.schedule_key(at), tables::attempts_value(0))
-                .and(counted(&delivery, 1));
+            change = change.and(self.queued(&keys, &delivery, &plain, at));
         }
         effects.has_events = true;
         Ok(change)
+    }
+
+    /// The change that adds an event to the queue of one webhook.
+    fn queued(
+        self,
+        keys: &TenantKeys,
+        delivery: &PendingDelivery,
+        plain: &Secret<Vec<u8>>,
+        at: Timestamp,
+    ) -> Change {
+        let (table, key) = (Table::WebhookDeliveries, delivery.delivery_key());
+        let sealed = keys.seal(table.number(), &key, plain.expose(), self.vault.random());
+        Change::new()
+            .put(table, key, sealed)
+            .put(Table::WebhookSchedule, delivery.schedule_key(at), tables::attempts_value(0))
+            .and(counted(delivery, 1))
     }
 
     /// Without room the newest event is dropped: its act must not fail, and the receiver
@@ -170,6 +178,19 @@ pub(super) fn counted(delivery: &PendingDelivery, by: i64) -> Change {
     Change::new()
         .count(tables::webhook_counts(delivery.tenant, delivery.webhook), by)
         .count(tables::all_webhook_counts(), by)
+}
+
+/// The record of an event, which the rows of all its webhooks hold.
+fn encoded(
+    snapshot: &Snapshot,
+    keys: &TenantKeys,
+    event: NewEvent,
+) -> Result<Secret<Vec<u8>>, Error> {
+    let NewEvent { actor, kind, at, trace, mut data, .. } = event;
+    data.insert(String::from("actor"), actor_value(snapshot, keys, actor)?);
+    let trace = trace.map(|trace| trace.to_string());
+    let data = Value::Object(data).to_string();
+    Ok(encode_event(&EventRecord { kind, at, trace, data })?)
 }
 
 fn actor_value(snapshot: &Snapshot, keys: &TenantKeys, actor: Actor) -> Result<Value, Error> {

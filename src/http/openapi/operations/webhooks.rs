@@ -96,7 +96,7 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
         .may_have("notify_email", Schema::text())
         .has("events", Schema::list(event()));
     vec![
-        ("EventType", Schema::word(EventKind::ALL.iter().map(|it| it.as_str()))),
+        ("EventType", Schema::word(EventKind::published().map(EventKind::as_str))),
         ("Webhook", authors(webhook).closed()),
         ("WebhookRequest", request()),
         ("UpdateWebhookRequest", request().takes("status", status())),
