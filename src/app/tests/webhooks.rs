@@ -527,6 +527,21 @@ async fn a_deleted_webhook_leaves_nothing_behind() {
 }
 
 #[tokio::test]
+async fn a_webhook_that_is_enabled_again_keeps_its_events() {
+    let it = setting();
+    for status in [WebhookStatus::Disabled, WebhookStatus::Enabled] {
+        let draft = webhook_draft(HOST, &EventKind::ALL);
+        let change = WebhookChange { draft, status: Some(status) };
+        let webhooks = it.vault.app.webhooks();
+        webhooks.update(&it.vault.caller, it.webhook, &change, &Write::plain()).await.unwrap();
+    }
+    // The worker has not seen yet that the webhook was disabled.
+    it.vault.create(draft("x")).await.unwrap();
+    it.deliver_until("the event", || it.receivers.kinds(HOST) == ["token.created"]).await;
+    it.vault.assert_clean();
+}
+
+#[tokio::test]
 async fn a_tenant_has_at_most_five_webhooks_also_when_they_come_at_once() {
     let it = setting();
     let (webhooks, caller) = (it.vault.app.webhooks(), &it.vault.caller);

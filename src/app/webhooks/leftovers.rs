@@ -27,16 +27,6 @@ impl Webhooks<'_> {
             self.vault.webhooks.wake.notify_one();
         }
     }
-
-    /// Removes the events of a webhook that is deleted or disabled. An attempt whose event was gone
-    /// says nothing about its webhook.
-    pub(super) async fn purge_unless_enabled(
-        self,
-        (tenant, webhook): (TenantId, WebhookId),
-    ) -> Result<(), Error> {
-        let is_enabled = is_enabled(self, &self.vault.snapshot()?, tenant, webhook)?;
-        if is_enabled { Ok(()) } else { self.purge(tenant, webhook).await }
-    }
 }
 
 /// Walks over the counts, which are few for each tenant, and not over the events.
@@ -60,12 +50,17 @@ fn leftovers(webhooks: Webhooks<'_>) -> Result<Vec<(TenantId, WebhookId)>, Error
     Ok(found)
 }
 
-fn is_enabled(
+/// False for a webhook that is deleted or disabled.
+pub(super) fn is_enabled(
     webhooks: Webhooks<'_>,
     snapshot: &Snapshot,
     tenant: TenantId,
     webhook: WebhookId,
 ) -> Result<bool, Error> {
+    // A deleted tenant has no keys any more.
+    if snapshot.value(Table::Webhooks, &tables::webhooks(tenant, webhook))?.is_none() {
+        return Ok(false);
+    }
     let keys = webhooks.vault.keys().tenant_keys(snapshot, tenant)?;
     let found = records::find::<Webhook>(snapshot, &keys, webhook)?;
     Ok(found.is_some_and(|(webhook, _)| webhook.status == WebhookStatus::Enabled))

@@ -7,6 +7,7 @@ use crate::app::commit::commit_loop::Priority;
 use crate::app::error::Error;
 use crate::app::records;
 use crate::app::webhooks::emit::counted;
+use crate::app::webhooks::leftovers::is_enabled;
 use crate::app::webhooks::state::WebhookNews;
 use crate::bounds::{
     WEBHOOK_GIVE_UP_AFTER, WEBHOOK_LISTED_MAX, WEBHOOK_PAUSES, WEBHOOK_ROWS_AT_ONCE,
@@ -193,13 +194,15 @@ impl Webhooks<'_> {
             .await
     }
 
-    /// Removes all events that wait for a webhook which is deleted or disabled.
+    /// Removes all events that wait for a webhook which is deleted or disabled. One that was enabled
+    /// again keeps those that are there then: each batch looks at the webhook in its own snapshot.
     pub(super) async fn purge(self, tenant: TenantId, webhook: WebhookId) -> Result<(), Error> {
         let mut dropped: u64 = 0;
         let mut from = Some(Vec::new());
         while let Some(start) = from.take() {
-            let (next, removed) =
-                self.walk(tenant, webhook, &start, |change, row| change.and(row.remove())).await?;
+            let is_over = |snapshot: &Snapshot| Ok(!is_enabled(self, snapshot, tenant, webhook)?);
+            let remove = |change: Change, row: &Scheduled| change.and(row.remove());
+            let (next, removed) = self.walk((tenant, webhook), &start, is_over, remove).await?;
             from = next;
             dropped = dropped.saturating_add(removed);
         }
@@ -226,14 +229,19 @@ impl Webhooks<'_> {
         let mut from = Some(Vec::new());
         while let Some(start) = from.take() {
             let (next, count) = operator
-                .walk(tenant, webhook, &start, |change, row| {
-                    let due = if row.at <= now {
-                        Change::new()
-                    } else {
-                        row.reschedule(now, row.attempts)
-                    };
-                    change.and(due)
-                })
+                .walk(
+                    (tenant, webhook),
+                    &start,
+                    |_| Ok(true),
+                    |change, row| {
+                        let due = if row.at <= now {
+                            Change::new()
+                        } else {
+                            row.reschedule(now, row.attempts)
+                        };
+                        change.and(due)
+                    },
+                )
                 .await?;
             from = next;
             moved = moved.saturating_add(count);
@@ -242,24 +250,28 @@ impl Webhooks<'_> {
         Ok(moved)
     }
 
-    /// Applies `act` to a batch of the rows of one webhook behind `start`, in one change. Returns the
-    /// key to go on behind, if there are more rows, and the number of rows of the webhook.
+    /// Applies `act` to a batch of the rows of one webhook behind `start`, in one change, if `applies`
+    /// says so. Returns the key to go on behind, if there are more rows, and the number of rows of the
+    /// webhook.
     async fn walk(
         self,
-        tenant: TenantId,
-        webhook: WebhookId,
+        of: (TenantId, WebhookId),
         start: &[u8],
+        applies: impl Fn(&Snapshot) -> Result<bool, Error>,
         act: impl Fn(Change, &Scheduled) -> Change,
     ) -> Result<(Option<Vec<u8>>, u64), Error> {
         self.by
             .commit(self.vault, Priority::Upkeep, |snapshot| {
                 let (mut change, mut count): (_, u64) = (Change::new(), 0);
+                if !applies(snapshot)? {
+                    return Ok((change, (None, count)));
+                }
                 let range = Table::WebhookSchedule.whole().starting_after(start);
                 let most = u64::try_from(WEBHOOK_ROWS_AT_ONCE).unwrap_or(u64::MAX);
                 for row in snapshot.range(&range)? {
                     let (key, value) = row?;
                     let Some(row) = Scheduled::read(&key, &value) else { continue };
-                    if (row.delivery.tenant, row.delivery.webhook) != (tenant, webhook) {
+                    if (row.delivery.tenant, row.delivery.webhook) != of {
                         continue;
                     }
                     change = act(change, &row);

@@ -310,7 +310,8 @@ impl<'a> Worker<'a> {
             }
             AfterAttempt::Waits(_) => (),
             AfterAttempt::Gone => {
-                webhooks.purge_unless_enabled(id).await.or_else(unless_final)?;
+                // An attempt whose event was gone says nothing about its webhook.
+                webhooks.purge(id.0, id.1).await.or_else(unless_final)?;
                 self.forget_ready(id);
             }
         }
