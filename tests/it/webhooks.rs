@@ -10,6 +10,7 @@ use ring::signature::{RSA_PSS_2048_8192_SHA256, UnparsedPublicKey};
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Psp, Received, Vault, get, output_of, post, wait_until};
+use crate::limits::check_row;
 use crate::watch::metric;
 
 const MISSING: &str = "0190a1b2-c3d4-4e5f-8a6b-7c8d9e0f1a2b";
@@ -349,6 +350,114 @@ fn the_operator_sees_failures_retries_and_replaces_the_key() {
     vault.stop();
     assert_eq!(list(&vault)[0]["id"], json!(webhook));
     assert_eq!(vault.verify().code, Some(0));
+}
+
+fn test_path(made: &Answer) -> String {
+    format!("/webhooks/{}/test", made.id())
+}
+
+fn kind_of(received: &Received) -> String {
+    json_of(received)["event"]["type"].as_str().map(String::from).unwrap()
+}
+
+#[test]
+fn a_test_event_goes_signed_to_its_webhook_alone_and_is_in_the_log() {
+    let psp = Psp::start();
+    let vault = start(&psp);
+    let key = &vault.keys.management;
+    let made = create(&vault, body(&psp.url("/status/204"), &["token.created"])).with_status(201);
+    create(&vault, body(&psp.url("/echo"), &["token.created"])).with_status(201);
+    let request = post(&test_path(&made)).key(key).header("BT-TRACE-ID", "my-trace");
+    let sent = vault.send(&request).with_status(202);
+    let received = deliveries(&psp, 1).remove(0);
+    assert_eq!(received.path(), "/status/204");
+    assert!(is_signed(&received, &public_key(&vault)));
+    let body_got = json_of(&received);
+    let event = &body_got["event"];
+    assert_eq!((&event["id"], &body_got["id"]), (&json!(sent.id()), &json!(sent.id())));
+    assert_eq!((&event["type"], &event["trace_id"]), (&json!("webhook.test"), &json!("my-trace")));
+    assert_eq!(event["data"]["webhook"], json!({"id": made.id(), "name": "Shop"}));
+    assert_eq!(event["data"]["actor"]["type"], "application");
+    let acts = vault.get("/logs?entity_type=webhook", key).with_status(200).json;
+    assert_eq!(acts["data"][0]["operation"], "invoke");
+    assert_eq!(acts["data"][0]["entity_id"], json!(made.id()));
+    // An event of both webhooks comes next, and nothing before it.
+    vault.token(json!({"type": "token", "data": 1}));
+    let kinds: Vec<_> = deliveries(&psp, 2).iter().map(kind_of).collect();
+    assert_eq!(kinds, ["token.created", "token.created"]);
+    let types = vault.get("/webhooks/event-types", key).with_status(200).json;
+    assert!(!types.as_array().unwrap().contains(&json!("webhook.test")));
+    create(&vault, body("https://a.example", &["webhook.test"])).invalid(&["events[0]"]);
+}
+
+#[test]
+fn a_test_event_needs_an_enabled_webhook_of_the_tenant_and_the_right_to_change_it() {
+    let psp = Psp::start();
+    let vault = start(&psp);
+    let key = &vault.keys.management;
+    let made = create(&vault, body(&psp.url("/echo"), &["token.created"])).with_status(201);
+    let path = test_path(&made);
+    let send = |path: &str, key: &str| vault.send(&post(path).key(key));
+    send(&format!("/webhooks/{MISSING}/test"), key).problem(404);
+    send(&path, &vault.tenant("test").keys.management).problem(404);
+    for rights in [["webhooks:read"], ["webhooks:create"], ["webhooks:delete"]] {
+        send(&path, &vault.key_with("management", &rights, &json!([]))).problem(403);
+    }
+    vault.get(&path, key).problem(405);
+    let mut change = body(&psp.url("/echo"), &["token.created"]);
+    change["status"] = json!("disabled");
+    vault.put(&format!("/webhooks/{}", made.id()), key, change.clone()).with_status(200);
+    let refused = send(&path, key).problem(422);
+    assert_eq!(refused.member("detail"), "The webhook is disabled; enable it first.");
+    change["status"] = json!("enabled");
+    vault.put(&format!("/webhooks/{}", made.id()), key, change).with_status(200);
+    let rights = vault.key_with("management", &["webhooks:update"], &json!([]));
+    let event = send(&path, &rights).with_status(202);
+    let got = deliveries(&psp, 1);
+    assert_eq!(got.iter().map(|it| json_of(it)["id"].take()).collect::<Vec<_>>(), [event.id()]);
+    vault.delete(&format!("/webhooks/{}", made.id()), key).with_status(204);
+    send(&path, key).problem(404);
+}
+
+#[test]
+fn a_test_event_of_a_receiver_that_fails_waits_as_other_events_do() {
+    let psp = Psp::start();
+    let mut vault = start(&psp);
+    let key = vault.keys.management.clone();
+    let list = |vault: &Vault| -> Value {
+        let listed = vault.operator(&["webhook", "list", "--tenant", &vault.tenant_id]);
+        serde_json::from_str::<Value>(&listed.stdout).unwrap()[0].take()
+    };
+    // The guard allows the receiver of the tests, and no private address.
+    for (url, reason) in [("https://localhost:1/", "unreachable"), ("https://10.0.0.1/", "refused")]
+    {
+        let made = create(&vault, body(url, &["token.created"])).with_status(201);
+        vault.send(&post(&test_path(&made)).key(&key)).with_status(202);
+        wait_until("the failure in the list", || list(&vault)["last_failure"].is_object());
+        assert_eq!(list(&vault)["last_failure"]["reason"], reason);
+        vault.delete(&format!("/webhooks/{}", made.id()), &key).with_status(204);
+    }
+    let made = create(&vault, body(&psp.url("/status/500"), &["token.created"])).with_status(201);
+    let sent = vault.send(&post(&test_path(&made)).key(&key)).with_status(202);
+    deliveries(&psp, 1);
+    wait_until("the failure in the list", || list(&vault)["last_failure"].is_object());
+    assert_eq!((&list(&vault)["pending"], &list(&vault)["status"]), (&json!(1), &json!("enabled")));
+    // It survives a kill and is repeated.
+    vault.kill();
+    vault.restart();
+    psp.answer(|_| Some((200, "text/plain", String::new())));
+    vault.advance(60);
+    assert_eq!(json_of(deliveries(&psp, 1).last().unwrap())["id"], json!(sent.id()));
+    wait_until("an empty queue", || list(&vault)["pending"] == 0);
+    vault.stop();
+    assert_eq!(vault.verify().code, Some(0));
+}
+
+#[test]
+fn test_events_count_against_the_limits_of_their_key() {
+    let vault = Vault::start_with(&["--rate-limits", "on", "--stop-clock"]);
+    let request = post(&format!("/webhooks/{MISSING}/test")).key(&vault.keys.management);
+    check_row(&vault, &request, 50);
 }
 
 #[test]

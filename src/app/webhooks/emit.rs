@@ -4,6 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::app::audit::entry::{AuditedAct, EventEffects};
 use crate::app::audit::subject::{LacksContent, read_data};
+use crate::app::caller::Caller;
+use crate::app::commit::commit_loop::Priority;
 use crate::app::commit::disk::DiskState;
 use crate::app::error::Error;
 use crate::app::records;
@@ -16,10 +18,11 @@ use crate::bounds::{
 };
 use crate::crypto::TenantKeys;
 use crate::domain::application::Application;
-use crate::domain::audit::{Actor, AuditEntry, EntityKind};
-use crate::domain::id::{EventId, TenantId, TokenId};
+use crate::domain::audit::{Act, Actor, AuditEntry, EntityKind};
+use crate::domain::id::{EventId, TenantId, TokenId, WebhookId};
+use crate::domain::origin::TraceId;
 use crate::domain::time::Timestamp;
-use crate::domain::webhook::EventKind;
+use crate::domain::webhook::{EventKind, Webhook, WebhookStatus};
 use crate::secret::Secret;
 use crate::store::record::{EventRecord, encode_event};
 use crate::store::tables::PendingDelivery;
@@ -47,13 +50,45 @@ impl Webhooks<'_> {
     ) -> Change {
         match self.wants(tenant, kind) {
             Ok(true) => {
-                let trace = origin::current().and_then(|origin| origin.trace.clone());
-                Change::new().event(NewEvent { tenant, actor, kind, at, trace, data: data() })
+                let (trace, data) = (current_trace(), data());
+                Change::new().event(NewEvent { tenant, actor, kind, at, trace, data })
             }
             // The tenant is being deleted, with its webhooks. The writer refuses the rest.
             Ok(false) | Err(Error::Unauthenticated) => Change::new(),
             Err(_) => unwritten(),
         }
+    }
+
+    /// Sends `webhook.test` to one webhook, whatever it subscribes to. Returns the id of the event.
+    pub async fn test(self, caller: &Caller, webhook: WebhookId) -> Result<EventId, Error> {
+        let (at, tenant, actor) = (self.vault.now(), caller.tenant.id, caller.actor());
+        let event = EventId::new(self.vault.next_id(at));
+        let delivery = PendingDelivery { tenant, webhook, event };
+        // A change or deletion of the webhook waits, so that no event stays behind.
+        let _turn = self.vault.lanes.take(webhook.bytes()).await?;
+        self.vault
+            .commit(Priority::Normal, |snapshot| {
+                let (found, _): (Webhook, _) =
+                    records::require(snapshot, &caller.keys, webhook, at)?;
+                if found.status == WebhookStatus::Disabled {
+                    return Err(Error::Unprocessable(DISABLED));
+                }
+                if !self.has_room(snapshot, &delivery)? {
+                    return Err(Error::Unprocessable(NO_ROOM));
+                }
+                let (kind, trace) = (EventKind::WebhookTest, current_trace());
+                let shown = json!({"id": webhook.to_string(), "name": found.name});
+                let data = Map::from_iter([(String::from("webhook"), shown)]);
+                let new = NewEvent { tenant, actor, kind, at, trace, data };
+                let change = self
+                    .queued(&caller.keys, &delivery, &encoded(snapshot, &caller.keys, new)?, at)
+                    .and(self.vault.audit().caller_entry(caller, Act::Invoke, webhook, at));
+                Ok((change, ()))
+            })
+            .await?;
+        // A pause after failures ends: the caller wants to know if the receiver answers now.
+        self.vault.webhooks.unblock(tenant, webhook);
+        Ok(event)
     }
 
     /// The change that adds `token.read`, if a token was read. A token that was deleted since has no
@@ -167,6 +202,14 @@ impl Webhooks<'_> {
                 .is_some_and(|pending| pending < WEBHOOK_PENDING_TENANT_MAX)
             && snapshot.count(&tables::all_webhook_counts())? < WEBHOOK_PENDING_ALL_MAX)
     }
+}
+
+const DISABLED: &str = "The webhook is disabled; enable it first.";
+const NO_ROOM: &str = "Too many events wait for webhooks; try again when some are delivered.";
+
+/// The trace id of the request that is being answered.
+fn current_trace() -> Option<TraceId> {
+    origin::current().and_then(|origin| origin.trace.clone())
 }
 
 fn unwritten() -> Change {

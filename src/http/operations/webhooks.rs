@@ -56,6 +56,14 @@ pub(in crate::http) async fn delete(
     Ok(Reply::nothing())
 }
 
+pub(in crate::http) async fn test(
+    exchange: &Exchange<'_>,
+    id: &WebhookId,
+) -> Result<Reply, Problem> {
+    let event = exchange.app.webhooks().test(exchange.caller, *id).await?;
+    Ok(Reply::with_status(StatusCode::ACCEPTED, webhook::render_event(event).into()))
+}
+
 pub(in crate::http) fn list_event_types() -> Reply {
     Reply::ok(webhook::render_event_types())
 }

@@ -266,6 +266,7 @@ pub static ROUTES: &[Route] = &[
     operation!(ReadWebhook GET "/webhooks/" {id: WebhookId} [WebhooksRead] Nothing Ignored Other => with webhooks::read(id)),
     operation!(UpdateWebhook PUT "/webhooks/" {id: WebhookId} [WebhooksUpdate] Json Once Other => with webhooks::update(id).await),
     operation!(DeleteWebhook DELETE "/webhooks/" {id: WebhookId} [WebhooksDelete] Nothing Ignored Other => with webhooks::delete(id).await),
+    operation!(TestWebhook POST "/webhooks/" {id: WebhookId} "/test" [WebhooksUpdate] Nothing Ignored Other => with webhooks::test(id).await),
     operation!(ListFormulas GET|POST "/orchestration/connection_formulas" [ConnectionFormulas] Nothing Ignored Other => list_formulas()),
     operation!(ReadFormula GET|POST "/orchestration/connection_formulas/" {id: FormulaName} [ConnectionFormulas] Nothing Ignored Other => read_formula(id)),
     operation!(ListFormulas GET|POST "/orchestration/connection/formulas" [ConnectionFormulas] Nothing Ignored Other => list_formulas()),

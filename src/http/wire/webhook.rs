@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::app::{WebhookChange, WebhookDraft};
 use crate::bounds::{EMAIL_CHARS_MAX, NAME_CHARS_MAX, WEBHOOK_EVENTS_MAX};
 use crate::domain::https_url::{HttpsUrl, URL_CHARS_MAX};
-use crate::domain::id::WebhookId;
+use crate::domain::id::{EventId, WebhookId};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::webhook::{EventKind, Webhook, WebhookStatus};
 use crate::http::wire::cursor;
@@ -103,6 +103,13 @@ pub(crate) fn render(webhook: &Webhook) -> Secret<Vec<u8>> {
     object.time("created_at", webhook.created_at);
     object.optional_display("modified_by", webhook.modified_by);
     object.optional_time("modified_at", webhook.modified_at);
+    object.close()
+}
+
+/// An event that waits for its delivery.
+pub(crate) fn render_event(id: EventId) -> Secret<Vec<u8>> {
+    let mut object = Object::new();
+    object.display("id", id);
     object.close()
 }
 

@@ -54,6 +54,19 @@ pub(super) fn operations() -> Vec<Description> {
         Description::new("DeleteWebhook", Tag::Webhooks, "Delete a webhook")
             .about("Events that wait for it are not sent.")
             .answers_nothing(204, "The webhook is deleted."),
+        Description::new("TestWebhook", Tag::Webhooks, "Send a test event")
+            .about(
+                "Sends an event of type `webhook.test` to this webhook, whatever it subscribes to. It is \
+                 signed, delivered and repeated as other events are. Each request sends another one. \
+                 The published interface does not have this operation.",
+            )
+            .answers(
+                202,
+                "The event waits for its delivery.",
+                Schema::object().has("id", Schema::uuid().about("The event's id.")).closed(),
+            )
+            .shows("event", "An event", r#"{"id":"01a1dd3c-7b12-4d3e-9f45-6a7b8c9d0e1f"}"#)
+            .fails(422, "The webhook is disabled, or too many events wait for webhooks."),
         Description::new("WebhookKey", Tag::Webhooks, "Read the public key of webhooks")
             .about("Receivers verify the signatures of deliveries with it.")
             .answers_as(200, "The key in PEM.", "application/x-pem-file", Schema::text())
