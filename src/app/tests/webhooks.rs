@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::app::outbound::{Outbound, OutboundFailure, OutboundRequest, OutboundResponse, Sending};
 use crate::app::tests::{TestVault, card, draft, expiring, master, prepared};
-use crate::app::{Vault, WebhookChange, WebhookDraft, WebhookNews, Write};
+use crate::app::{Error, Vault, WebhookChange, WebhookDraft, WebhookNews, Write};
 use crate::bounds::{
     WEBHOOK_PENDING_MAX, WEBHOOK_PENDING_TENANT_MAX, WEBHOOK_QUEUES_MAX, WEBHOOKS_MAX,
 };
@@ -431,6 +431,9 @@ async fn without_room_the_event_is_dropped_and_the_act_is_not() {
     let (tenant, webhook) = (it.tenant(), it.webhook);
     let news = within("the news", it.vault.app.webhooks().news()).await;
     assert_eq!(news, WebhookNews::Dropped { tenant, webhook });
+    // A test event has no other purpose than to be sent.
+    let refused = it.vault.app.webhooks().test(&it.vault.caller, webhook).await;
+    assert!(matches!(refused, Err(Error::Unprocessable(_))), "{refused:?}");
 }
 
 #[tokio::test]
