@@ -18,37 +18,14 @@ pub(super) const PARTS: usize = SLICES + 1;
 /// The offset of the byte of a key that decides its slice, which is evenly distributed; `None` for
 /// the tables of part 0.
 const fn slice_byte(table: Table) -> Option<usize> {
-    match table {
+    if matches!(table, Table::Idempotency) {
         // half-day (8), tenant (16), blinded key.
-        Table::Idempotency => Some(24),
+        Some(24)
+    } else if matches!(table, Table::TokenLists | Table::TokenNames) {
         // tenant (16), blinded filter or name.
-        Table::TokenLists | Table::TokenNames => Some(16),
-        Table::ApiKeys
-        | Table::ApplicationKeys
-        | Table::Applications
-        | Table::Audit
-        | Table::AuditCheckpoints
-        | Table::ClientKeys
-        | Table::Counts
-        | Table::Cvcs
-        | Table::Expiries
-        | Table::IdempotencyAnswers
-        | Table::KeyUses
-        | Table::Keys
-        | Table::Meta
-        | Table::Processes
-        | Table::Proxies
-        | Table::ProxyKeys
-        | Table::SessionKeys
-        | Table::Sessions
-        | Table::Tenants
-        | Table::ThreedsRanges
-        | Table::ThreedsSessions
-        | Table::TokenIntents
-        | Table::Tokens
-        | Table::WebhookDeliveries
-        | Table::WebhookSchedule
-        | Table::Webhooks => None,
+        Some(16)
+    } else {
+        None
     }
 }
 
