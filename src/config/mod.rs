@@ -93,6 +93,11 @@ impl Config {
     /// empty or not absolute. Fails only if the text is not TOML.
     pub fn parse_all(text: &str) -> Result<(Self, Vec<String>), InvalidConfig> {
         let mut reader = SettingsReader::new(text)?;
+        let config = Self::read(&mut reader);
+        Ok((config, reader.mistakes))
+    }
+
+    fn read(reader: &mut SettingsReader) -> Self {
         let config = Self {
             data_directory: reader.path("data_directory"),
             listen: reader.addresses("listen"),
@@ -126,7 +131,7 @@ impl Config {
         reader.refuse_own_archive(&config);
         reader.refuse_archive_of_database(&config);
         reader.refuse_the_rest();
-        Ok((config, reader.mistakes))
+        config
     }
 
     /// Parses a file that holds only `[threeds]`, for `strongroom dev`.

@@ -57,7 +57,7 @@ pub(super) struct SettingsReader {
     pub(super) table: Table,
     pub(super) mistakes: Vec<String>,
     /// The names that were asked for, for proposals.
-    known: BTreeSet<String>,
+    pub(super) known: BTreeSet<String>,
 }
 
 impl SettingsReader {
