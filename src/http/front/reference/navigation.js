@@ -18,7 +18,7 @@ export function fillNavigation(model) {
 
 function chapterEntry(chapter) {
   const link = make('a', { href: chapter.hash }, chapter.name);
-  if (chapter.operations.length === 0) return make('li', { class: 'text-chapter' }, link);
+  if (chapter.operations.length === 0) return make('li', null, link);
   const operations = chapter.operations.map((it) => make('li', null,
     make('a', { href: `#operation/${it.id}`, title: `${it.method} ${it.path}` }, methodBadge(it.method), make('span', null, it.summary))));
   const details = make('details', { 'data-chapter': chapter.slug },
