@@ -29,9 +29,7 @@ export const onUnauthorized = (listener) => listeners.unauthorized.push(listener
  */
 export const call = async (method, path, options = {}) => {
   const holder = options.holder ?? signedIn();
-  if (!holder) {
-    throw new Refusal(401, { title: 'Signed out', detail: 'Sign in again.' });
-  }
+  if (!holder) throw new Refusal(401, { title: 'Signed out', detail: 'Sign in again.' });
   return ask(holder.key(), method, path, { ...options, holder });
 };
 
@@ -48,9 +46,7 @@ export const create = async (path, body) => {
     unanswered.delete(purpose);
     return made;
   } catch (failure) {
-    if (failure.status !== 0) {
-      unanswered.delete(purpose);
-    }
+    if (failure.status !== 0) unanswered.delete(purpose);
     throw failure;
   }
 };
@@ -59,12 +55,8 @@ export const create = async (path, body) => {
 export const ask = async (key, method, path, options = {}) => {
   const { body, secret, series, signal, idempotencyKey } = options;
   const headers = { 'BT-API-KEY': key };
-  if (body !== undefined) {
-    headers['Content-Type'] = 'application/json';
-  }
-  if (idempotencyKey) {
-    headers['BT-IDEMPOTENCY-KEY'] = idempotencyKey;
-  }
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (idempotencyKey) headers['BT-IDEMPOTENCY-KEY'] = idempotencyKey;
   const begun = performance.now();
   const isSecret = secret === 'both';
   const record = { method, path: shownPath(path, isSecret), series, body: shownBody(body, isSecret) };
@@ -81,9 +73,7 @@ export const ask = async (key, method, path, options = {}) => {
       referrerPolicy: 'no-referrer',
     });
   } catch (failure) {
-    if (failure.name === 'AbortError') {
-      throw failure;
-    }
+    if (failure.name === 'AbortError') throw failure;
     tell({ ...record, status: 0, ms: performance.now() - begun });
     throw new Refusal(0, { title: 'No answer', detail: 'The server could not be reached.' });
   }
@@ -96,9 +86,7 @@ export const ask = async (key, method, path, options = {}) => {
     traceId,
     answer: shownBody(content, isSecret && answer.ok),
   });
-  if (answer.ok) {
-    return content;
-  }
+  if (answer.ok) return content;
   const refusal = new Refusal(answer.status, content ?? {}, traceId, Number(answer.headers.get('retry-after')) || undefined);
   if (answer.status === 401 && options.holder) {
     listeners.unauthorized.forEach((listener) => listener(options.holder, refusal));
@@ -115,6 +103,4 @@ const parsed = async (answer) => {
   }
 };
 
-const tell = (record) => {
-  listeners.call.forEach((listener) => listener({ ...record, at: new Date() }));
-};
+const tell = (record) => { listeners.call.forEach((listener) => listener({ ...record, at: new Date() })); };

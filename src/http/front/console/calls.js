@@ -48,13 +48,9 @@ export const addCall = (call) => {
   calls = added(calls, call);
   const repeats = calls.length === before.length && calls[1] === before[1] && calls[0].times > 1;
   const open = repeats && list.firstElementChild?.querySelector('details')?.open;
-  if (repeats) {
-    list.firstElementChild?.remove();
-  }
+  if (repeats) list.firstElementChild?.remove();
   list.prepend(row(calls[0], open));
-  while (list.childElementCount > calls.length) {
-    list.lastElementChild.remove();
-  }
+  while (list.childElementCount > calls.length) list.lastElementChild.remove();
   note.hidden = true;
   fill(summary, ...headline(calls[0]));
 };

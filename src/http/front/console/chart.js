@@ -22,9 +22,7 @@ const sum = (bucket) => SERIES.reduce((total, [name]) => total + bucket[name], 0
 
 /** The next round number at or above the highest bar, so that the axis has a readable end. */
 export const axisEnd = (highest) => {
-  if (highest <= 4) {
-    return 4;
-  }
+  if (highest <= 4) return 4;
   const step = 10 ** Math.floor(Math.log10(highest));
   const factor = [1, 2, 4, 5, 10].find((it) => it * step >= highest);
   return factor * step;

@@ -29,9 +29,7 @@ export const confirmed = ({ title, text, label, typed, run }) => {
   const place = el('div', {});
   const go = el('button', { type: 'submit', class: 'danger', disabled: typed !== undefined }, label);
   const input = el('input', { type: 'text', autocomplete: 'off', spellcheck: 'false', id: 'confirm-text' });
-  input.addEventListener('input', () => {
-    go.disabled = oneLine(input.value) !== typed;
-  });
+  input.addEventListener('input', () => { go.disabled = oneLine(input.value) !== typed; });
   const cancel = el('button', { type: 'button', onclick: () => dialog.close() }, 'Cancel');
   const content = [
     el('div', {}, text),

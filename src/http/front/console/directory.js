@@ -13,9 +13,7 @@ export const allApplications = async (signal) => {
   for (let page = 1; page <= PAGES_MAX; page += 1) {
     const answer = await call('GET', withQuery('/applications', { page, size: PAGE_SIZE }), { signal });
     found.push(...answer.data);
-    if (page >= answer.pagination.total_pages) {
-      break;
-    }
+    if (page >= answer.pagination.total_pages) break;
   }
   return found;
 };
@@ -24,9 +22,7 @@ export const allApplications = async (signal) => {
 export const keyUses = async (signal) => {
   const { data } = await call('GET', '/console/data/keys', { signal });
   const uses = new Map();
-  for (const use of data) {
-    uses.set(use.application_id, [...(uses.get(use.application_id) ?? []), use]);
-  }
+  for (const use of data) uses.set(use.application_id, [...(uses.get(use.application_id) ?? []), use]);
   return uses;
 };
 
@@ -36,9 +32,7 @@ export const newestUse = (uses = []) =>
 
 /** Names of applications by id, or nothing for a key that may not read applications. */
 export const applicationNames = async (holder, signal) => {
-  if (!holder.permissions.has('application:read')) {
-    return new Map();
-  }
+  if (!holder.permissions.has('application:read')) return new Map();
   return new Map((await allApplications(signal)).map((it) => [it.id, it.name]));
 };
 

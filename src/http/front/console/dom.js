@@ -26,9 +26,7 @@ const filled = (element, attributes, children) => {
 
 export const append = (element, ...children) => {
   for (const child of children.flat(Infinity)) {
-    if (child !== null && child !== undefined && child !== false) {
-      element.append(child);
-    }
+    if (child !== null && child !== undefined && child !== false) element.append(child);
   }
   return element;
 };
@@ -48,6 +46,4 @@ export const freshId = (prefix) => {
 };
 
 /** Says something to screen readers, without moving the focus. */
-export const announce = (text) => {
-  document.getElementById('status').textContent = text;
-};
+export const announce = (text) => { document.getElementById('status').textContent = text; };

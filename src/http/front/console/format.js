@@ -11,9 +11,7 @@ const STEPS = [
 /** The distance of a time from now, such as "12 s ago". */
 export const ago = (text, now) => {
   const distance = now - Date.parse(text);
-  if (Number.isNaN(distance)) {
-    return '';
-  }
+  if (Number.isNaN(distance)) return '';
   const size = Math.abs(distance);
   const [, unit, name] = STEPS.find(([limit]) => size < limit);
   const amount = `${Math.floor(size / unit)} ${name}`;
@@ -56,13 +54,9 @@ export const shellWord = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 /** The call as a curl command. The key is always the variable of the shell, never a key. */
 export const curlLine = (origin, { method, path, body }) => {
   const parts = ['curl'];
-  if (method !== 'GET') {
-    parts.push('-X', method);
-  }
+  if (method !== 'GET') parts.push('-X', method);
   parts.push(shellWord(origin + path), '-H', '"BT-API-KEY: $KEY"');
-  if (body !== undefined) {
-    parts.push('-H', shellWord('Content-Type: application/json'), '-d', shellWord(body));
-  }
+  if (body !== undefined) parts.push('-H', shellWord('Content-Type: application/json'), '-d', shellWord(body));
   return parts.join(' ');
 };
 
@@ -75,12 +69,8 @@ const HIDDEN = '(not shown)';
 
 /** A copy of a JSON value whose secret members are replaced. */
 export const withoutSecrets = (value) => {
-  if (Array.isArray(value)) {
-    return value.map(withoutSecrets);
-  }
-  if (value === null || typeof value !== 'object') {
-    return value;
-  }
+  if (Array.isArray(value)) return value.map(withoutSecrets);
+  if (value === null || typeof value !== 'object') return value;
   const shown = ([name, inner]) => [name, SECRET_MEMBERS.has(name) ? HIDDEN : withoutSecrets(inner)];
   return Object.fromEntries(Object.entries(value).map(shown));
 };
@@ -88,9 +78,7 @@ export const withoutSecrets = (value) => {
 /** A path as the list of calls shows it: the values of a secret query are replaced. */
 export const shownPath = (path, isSecret) => {
   const [address, query] = path.split('?');
-  if (!isSecret || query === undefined) {
-    return path;
-  }
+  if (!isSecret || query === undefined) return path;
   const names = [...new URLSearchParams(query).keys()];
   return `${address}?${names.map((name) => `${encodeURIComponent(name)}=...`).join('&')}`;
 };
@@ -99,12 +87,8 @@ const BODY_CHARS_MAX = 4000;
 
 /** A body as the list of calls shows it. */
 export const shownBody = (value, isSecret) => {
-  if (value === undefined || value === null) {
-    return undefined;
-  }
-  if (isSecret) {
-    return HIDDEN;
-  }
+  if (value === undefined || value === null) return undefined;
+  if (isSecret) return HIDDEN;
   const text = JSON.stringify(withoutSecrets(value), null, 2);
   return text.length > BODY_CHARS_MAX ? `${text.slice(0, BODY_CHARS_MAX)}\n... (cut)` : text;
 };

@@ -62,17 +62,13 @@ export const keySection = (section, application, uses, signal) => {
 };
 
 const state = (use, uses) => {
-  if (rotations.has(use.key_id)) {
-    return tag('old', 'warn');
-  }
+  if (rotations.has(use.key_id)) return tag('old', 'warn');
   const isNew = uses.some((it) => rotations.get(it.key_id) === use.key_id);
   return isNew && tag('new', 'good');
 };
 
 const rotationNotice = (use, uses) => {
-  if (!rotations.has(use.key_id)) {
-    return undefined;
-  }
+  if (!rotations.has(use.key_id)) return undefined;
   const { tone, text } = rotationState(use, uses.find((it) => it.key_id === rotations.get(use.key_id)));
   return notice(tone, el('p', {}, el('strong', {}, `Rotation of ${shortId(use.key_id)}: `), text, ' Both keys work until you delete the old one below.'));
 };

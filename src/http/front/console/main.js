@@ -25,9 +25,7 @@ const start = () => {
     at('main').focus();
   });
   for (const use of ['pointerdown', 'keydown', 'wheel']) {
-    window.addEventListener(use, () => {
-      lastUse = Date.now();
-    }, { passive: true });
+    window.addEventListener(use, () => { lastUse = Date.now(); }, { passive: true });
   }
   // A page that the browser keeps for its back button would keep the key too.
   window.addEventListener('pagehide', () => signedIn() && signOut());
@@ -37,9 +35,7 @@ const start = () => {
 };
 
 const checkIdle = () => {
-  if (signedIn() && isIdle(lastUse, Date.now())) {
-    signOut('You were signed out after 15 minutes without use.');
-  }
+  if (signedIn() && isIdle(lastUse, Date.now())) signOut('You were signed out after 15 minutes without use.');
 };
 
 const refused = (holder) => {
@@ -55,9 +51,7 @@ const signOut = (text) => {
   forgetRoute();
   closeDialogs();
   clearCalls();
-  for (const id of ['who', 'views', 'menu', 'calls', 'read-only']) {
-    at(id).hidden = true;
-  }
+  for (const id of ['who', 'views', 'menu', 'calls', 'read-only']) at(id).hidden = true;
   at('who-name').textContent = '';
   askForKey(text);
 };
@@ -83,9 +77,7 @@ const askForKey = (text) => {
   document.title = 'Sign in - Strongroom console';
   fill(at('main'), form);
   input.focus();
-  if (text) {
-    announce(text);
-  }
+  if (text) announce(text);
 };
 
 const PUBLIC_KEY = 'This is the key of a public application, which can only put values in. Use a management key.';
@@ -111,9 +103,7 @@ const trySignIn = async (key, place) => {
 
 const begin = () => {
   const { application, permissions } = signedIn();
-  for (const id of ['who', 'views', 'calls']) {
-    at(id).hidden = false;
-  }
+  for (const id of ['who', 'views', 'calls']) at(id).hidden = false;
   at('menu').hidden = false;
   at('read-only').hidden = !isReadOnly(permissions);
   fill(at('who-name'), application.name, el('span', { class: 'tag' }, application.type));

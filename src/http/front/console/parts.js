@@ -22,15 +22,19 @@ export const action = (label, needed, run, options = {}) => {
 
 /** Runs an action once at a time. */
 export const busy = async (button, run) => {
-  if (button.getAttribute('aria-busy') === 'true') {
-    return;
-  }
+  if (button.getAttribute('aria-busy') === 'true') return;
   button.setAttribute('aria-busy', 'true');
   try {
     await run();
   } finally {
     button.removeAttribute('aria-busy');
   }
+};
+
+/** What a form does when it is sent: `run`, once at a time. */
+export const sending = (button, run) => (event) => {
+  event.preventDefault();
+  busy(button, run);
 };
 
 export const copyButton = (text, label = 'Copy') => {
@@ -53,9 +57,7 @@ const said = (button, text) => {
   const before = button.textContent;
   button.textContent = text;
   announce(text);
-  setTimeout(() => {
-    button.textContent = before;
-  }, 2000);
+  setTimeout(() => { button.textContent = before; }, 2000);
 };
 
 export const time = (text, now = Date.now()) =>
@@ -83,9 +85,7 @@ export const problem = (refusal) => {
     el('p', {}, el('strong', {}, refusal.title ?? 'The page failed'), refusal.title !== refusal.message && ` ${refusal.message}`),
     fields.length > 0 && el('ul', {}, fields.map(([path, texts]) => el('li', {}, code(path), ` ${texts.join(' ')}`))),
     refusal.traceId && el('p', { class: 'quiet' }, 'Trace id ', code(refusal.traceId)));
-  if (refusal.retryAfter) {
-    append(box, wait(refusal.retryAfter));
-  }
+  if (refusal.retryAfter) append(box, wait(refusal.retryAfter));
   return box;
 };
 
@@ -100,9 +100,7 @@ const wait = (seconds) => {
   const timer = setInterval(() => {
     left -= 1;
     show();
-    if (left <= 0 || !text.isConnected) {
-      clearInterval(timer);
-    }
+    if (left <= 0 || !text.isConnected) clearInterval(timer);
   }, 1000);
   return text;
 };
@@ -118,18 +116,36 @@ export const loaded = async (place, load) => {
     return true;
   } catch (failure) {
     clearTimeout(timer);
-    if (failure.name !== 'AbortError') {
-      fill(place, problem(failure));
-    }
+    if (failure.name !== 'AbortError') fill(place, problem(failure));
     return false;
   }
 };
 
+/** A list that grows by pages: `load(start)` gives a page, and `draw` shows all items so far. */
+export const growing = async (label, load, draw) => {
+  const rows = el('div', {});
+  const place = el('div', {});
+  const more = el('button', { type: 'button', onclick: () => busy(more, add) }, label);
+  let found = [];
+  let next;
+  const add = async () => {
+    try {
+      const page = await load(next);
+      found = [...found, ...page.data];
+      next = page.pagination?.next;
+      fill(rows, draw(found));
+    } catch (failure) {
+      fill(place, problem(failure));
+    }
+    more.hidden = !next;
+  };
+  await add();
+  return [place, rows, more];
+};
+
 /** A table. On a phone every row becomes a block, with the column's title before each value. */
 export const table = (caption, columns, rows, empty) => {
-  if (rows.length === 0) {
-    return el('p', { class: 'quiet empty' }, empty);
-  }
+  if (rows.length === 0) return el('p', { class: 'quiet empty' }, empty);
   const cell = (content, at) => el('td', { 'data-title': columns[at] || false }, el('div', {}, content));
   return el('table', { class: 'rows' },
     el('caption', { class: 'unseen' }, caption),
@@ -145,9 +161,7 @@ export const facts = (pairs) =>
 export const field = (label, input, hint) => {
   input.id ||= freshId('field');
   const hintId = hint && freshId('hint');
-  if (hint) {
-    input.setAttribute('aria-describedby', hintId);
-  }
+  if (hint) input.setAttribute('aria-describedby', hintId);
   return el('div', { class: 'field' }, el('label', { for: input.id }, label), input, hint && el('small', { id: hintId, class: 'quiet' }, hint));
 };
 

@@ -26,13 +26,9 @@ export const previewPanel = (current, { container: first = '/' } = {}) => {
     const mine = asked;
     try {
       const answer = await call('POST', '/console/data/rules-preview', { body: { ...current(), container: container.value }, series: 'preview' });
-      if (mine === asked) {
-        fill(result, ...shown(answer));
-      }
+      if (mine === asked) fill(result, ...shown(answer));
     } catch (failure) {
-      if (mine === asked) {
-        fill(result, problem(failure));
-      }
+      if (mine === asked) fill(result, problem(failure));
     }
   };
   const refresh = () => {
@@ -70,8 +66,6 @@ const row = (right) => [
 ];
 
 const by = (right) => {
-  if (!right.allowed) {
-    return el('span', { class: 'quiet' }, '-');
-  }
+  if (!right.allowed) return el('span', { class: 'quiet' }, '-');
   return right.by === 'rule' ? `rule ${right.rule + 1}` : 'permission';
 };

@@ -38,9 +38,7 @@ export const RULE_PERMISSIONS = [
 
 /** A list with the item at `from` moved to `to`; the same list if `to` is outside. */
 export const moved = (list, from, to) => {
-  if (to < 0 || to >= list.length) {
-    return list;
-  }
+  if (to < 0 || to >= list.length) return list;
   const rest = list.filter((_, at) => at !== from);
   return [...rest.slice(0, to), list[from], ...rest.slice(to)];
 };

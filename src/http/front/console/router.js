@@ -66,9 +66,7 @@ export const go = (path) => {
 
 /** Shows the view that the address names. */
 export const show = async () => {
-  if (!signedIn()) {
-    return;
-  }
+  if (!signedIn()) return;
   forgetRoute();
   running = new AbortController();
   const { signal } = running;
@@ -86,9 +84,7 @@ export const show = async () => {
       await view.render({ place, signal, id: parameters[0], go, again: show, title: view.title });
     }
   } catch (failure) {
-    if (failure.name === 'AbortError' || signal.aborted) {
-      return;
-    }
+    if (failure.name === 'AbortError' || signal.aborted) return;
     fill(place, heading(view.title), problem(failure));
   }
   if (!signal.aborted) {

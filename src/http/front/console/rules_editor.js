@@ -25,9 +25,7 @@ export const rulesEditor = (rules, all, onchange) => {
   const draw = () => {
     const allowed = RULE_PERMISSIONS.filter((name) =>
       all.some((it) => it.type === name && it.application_types.includes(type)));
-    list.forEach((rule) => {
-      rule.permissions = rule.permissions.filter((it) => allowed.includes(it));
-    });
+    list.forEach((rule) => { rule.permissions = rule.permissions.filter((it) => allowed.includes(it)); });
     fill(element,
       list.length === 0 && el('p', { class: 'quiet' }, 'No rules: the permissions above hold in every container.'),
       list.map((rule, at) => card(rule, at, { list, allowed, onchange, change })),

@@ -20,17 +20,11 @@ export const signedIn = () => main;
 /** The key for the views of tokens and 3DS sessions; a private main key serves them itself. */
 export const tokenHolder = () => tokens ?? (main?.application.type === 'private' ? main : undefined);
 
-export const signIn = (key, application) => {
-  main = holder(key, application);
-};
+export const signIn = (key, application) => { main = holder(key, application); };
 
-export const addTokenKey = (key, application) => {
-  tokens = holder(key, application);
-};
+export const addTokenKey = (key, application) => { tokens = holder(key, application); };
 
-export const dropTokenKey = () => {
-  tokens = undefined;
-};
+export const dropTokenKey = () => { tokens = undefined; };
 
 export const forget = () => {
   main = undefined;

@@ -10,9 +10,7 @@ const OVERLAP_MS = 10_000;
 export const merged = (rows, entries, max = ROWS_MAX) => {
   const known = new Set(rows.map((row) => row.id));
   const fresh = entries.filter((entry) => !known.has(entry.id));
-  if (fresh.length === 0) {
-    return rows;
-  }
+  if (fresh.length === 0) return rows;
   const all = [...fresh, ...rows];
   all.sort((a, b) => (a.created_at < b.created_at ? 1 : a.created_at > b.created_at ? -1 : 0));
   return all.slice(0, max);

@@ -8,9 +8,7 @@ import { addTokenKey, dropTokenKey, signedIn, tokenHolder } from './session.js';
 /** The key in use with a button to forget it, or a form to add one. `again` draws the view. */
 export const tokenKeyPart = (again) => {
   const holder = tokenHolder();
-  if (holder === undefined) {
-    return keyForm(again);
-  }
+  if (holder === undefined) return keyForm(again);
   return el('p', { class: 'row' },
     el('span', {}, 'Reading with ', holder === signedIn() ? 'the key that you signed in with' : 'a second key', ' (', el('strong', {}, holder.application.name), ').'),
     holder !== signedIn() && el('button', { type: 'button', class: 'small', onclick: () => {

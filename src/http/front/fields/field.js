@@ -73,9 +73,7 @@ const showState = (state) => {
   const error = document.getElementById('error');
   // The same text again would be announced again.
   if (error.textContent !== state.message) error.textContent = state.message;
-  for (const input of inputs) {
-    input.element.classList.toggle('complete', input.check().verdict === 'valid');
-  }
+  for (const input of inputs) input.element.classList.toggle('complete', input.check().verdict === 'valid');
   if (field === 'number') showBrand(state.brand);
 };
 
@@ -209,9 +207,7 @@ const orders = {
   collect,
   focus: focusFirst,
   // A page that cleared a field between keystrokes would learn the brand of each digit by itself.
-  clear: () => {
-    if (!hasFocus) inputs.forEach((input) => input.clear());
-  },
+  clear: () => { if (!hasFocus) inputs.forEach((input) => input.clear()); },
   brand: ({ brand }) => {
     context.brand = brand;
     if (inputs.length > 0) report();

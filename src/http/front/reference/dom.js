@@ -30,9 +30,7 @@ export function announce(text) {
   const region = byId('announcement');
   // The same sentence twice is said twice only if the region was empty in between.
   region.textContent = '';
-  setTimeout(() => {
-    region.textContent = text;
-  }, 50);
+  setTimeout(() => { region.textContent = text; }, 50);
 }
 
 /** A block of code with a button that copies it. */
@@ -48,9 +46,7 @@ export function copyButton(read, label) {
     const isCopied = await copied(read());
     button.textContent = isCopied ? 'Copied' : 'Not copied';
     announce(isCopied ? `${label} copied.` : 'The browser did not allow copying.');
-    setTimeout(() => {
-      button.textContent = 'Copy';
-    }, 2000);
+    setTimeout(() => { button.textContent = 'Copy'; }, 2000);
   });
   return button;
 }

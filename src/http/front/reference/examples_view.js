@@ -23,9 +23,7 @@ export function examplesPanel(operation) {
       title,
       panel: make('div', null, codeBlock(write(request, location.origin), `${title} example`), note(id)),
     }));
-    holder.replaceChildren(tabs('Language of the example', entries, language, (id) => {
-      language = id;
-    }));
+    holder.replaceChildren(tabs('Language of the example', entries, language, (id) => { language = id; }));
   };
   show(examples[0]?.name);
   return make('section', { class: 'panel example', 'aria-labelledby': 'examples-title' },

@@ -132,8 +132,6 @@ export function memberNames(root, schema, found = new Set(), seen = new Set()) {
     memberNames(root, below, found, seen);
   }
   const parts = [own.items, own.additionalProperties, ...(own.allOf ?? []), ...(own.oneOf ?? []), ...(own.anyOf ?? [])];
-  for (const part of parts) {
-    if (typeof part === 'object' && part !== null) memberNames(root, part, found, seen);
-  }
+  for (const part of parts) if (typeof part === 'object' && part !== null) memberNames(root, part, found, seen);
   return found;
 }

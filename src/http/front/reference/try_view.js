@@ -46,9 +46,7 @@ function keyField() {
   const id = newId('key');
   const input = make('input', { id, class: 'key', type: 'password', autocomplete: 'off', spellcheck: 'false', 'aria-describedby': `${id}-help` });
   input.value = key;
-  input.addEventListener('input', () => {
-    key = input.value.trim();
-  });
+  input.addEventListener('input', () => { key = input.value.trim(); });
   const forget = make('button', { type: 'button' }, 'Forget the key');
   forget.addEventListener('click', () => {
     key = '';

@@ -3,7 +3,7 @@
 import { call, create } from '../api.js';
 import { showNewKey } from '../dialogs.js';
 import { announce, el, fill } from '../dom.js';
-import { busy, checkbox, field, heading, notice, problem, select } from '../parts.js';
+import { checkbox, field, heading, notice, problem, select, sending } from '../parts.js';
 import { permissionPicker } from '../permission_picker.js';
 import { previewPanel } from '../preview.js';
 import { numbered } from '../rights.js';
@@ -30,9 +30,7 @@ export const applicationForm = async ({ place, signal, id, go }) => {
         ? await call('PUT', `/applications/${id}`, { body: form.body() })
         : await create('/applications', { ...form.body(), type: form.type(), create_key: form.wantsKey() });
       announce(id ? 'The application is changed.' : 'The application is created.');
-      if (saved.key) {
-        await showNewKey(saved.key);
-      }
+      if (saved.key) await showNewKey(saved.key);
       if (form.lostOrigins(saved)) {
         fill(result, notice('bad', el('p', {}, 'The application is saved, but this server does not know allowed origins.')));
         return;
@@ -47,23 +45,18 @@ export const applicationForm = async ({ place, signal, id, go }) => {
   fill(place,
     el('p', { class: 'trail' }, el('a', { href: '#/applications' }, 'Applications'), ' / '),
     heading(title),
-    el('form', { class: 'editor', onsubmit: (event) => {
-      event.preventDefault();
-      busy(save, submit);
-    } },
-    templates.length > 0 && templateField(templates, form),
-    form.parts,
-    result,
-    el('div', { class: 'row' }, save, el('a', { class: 'button', href: id ? `#/applications/${id}` : '#/applications' }, 'Cancel'))));
+    el('form', { class: 'editor', onsubmit: sending(save, submit) },
+      templates.length > 0 && templateField(templates, form),
+      form.parts,
+      result,
+      el('div', { class: 'row' }, save, el('a', { class: 'button', href: id ? `#/applications/${id}` : '#/applications' }, 'Cancel'))));
   form.start();
 };
 
 const templateField = (templates, form) => {
   const choice = select([['', 'Nothing'], ...templates.map((it) => [it.id, it.name])], '', { onchange: () => {
     const chosen = templates.find((it) => it.id === choice.value);
-    if (chosen) {
-      form.use(chosen);
-    }
+    if (chosen) form.use(chosen);
     hint.textContent = chosen?.description ?? '';
   } });
   const hint = el('p', { class: 'quiet', 'aria-live': 'polite' });
@@ -117,9 +110,7 @@ const applicationEditor = (all, known) => {
     start: () => changed(true),
     use: (template) => {
       const kind = template.application_type;
-      if (TYPES.some(([it]) => it === kind)) {
-        type.value = kind;
-      }
+      if (TYPES.some(([it]) => it === kind)) type.value = kind;
       chosen.clear();
       template.permissions.forEach((it) => chosen.add(it));
       rules.set(template.rules ?? []);

@@ -4,7 +4,7 @@ import { call } from '../api.js';
 import { allApplications } from '../directory.js';
 import { announce, el, fill } from '../dom.js';
 import { apiTime, plural, shortId, withQuery } from '../format.js';
-import { busy, code, exactTime, field, heading, loaded, problem, select, table } from '../parts.js';
+import { busy, code, exactTime, field, heading, loaded, problem, select, sending, table } from '../parts.js';
 import { signedIn } from '../session.js';
 import { ROWS_MAX, hasGap, merged, nextWait, ofActor, startDate } from '../tail.js';
 
@@ -27,10 +27,7 @@ export const logs = async ({ place, signal }) => {
     tail.stop();
     return showPages(list, filters, names, signal);
   };
-  filters.form.addEventListener('submit', (event) => {
-    event.preventDefault();
-    busy(filters.submit, search);
-  });
+  filters.form.addEventListener('submit', sending(filters.submit, search));
   fill(place,
     heading('Logs', 'Each access to token data and each change, newest first. Entries have no values.', tail.button),
     filters.form, tail.note, list);
@@ -70,9 +67,7 @@ const showPages = (list, filters, names, signal) =>
         entries = [...entries, ...ofActor(page.data, actor)];
         draw();
       } catch (failure) {
-        if (failure.name !== 'AbortError') {
-          fill(note, problem(failure));
-        }
+        if (failure.name !== 'AbortError') fill(note, problem(failure));
       }
     };
     const draw = () => {
@@ -94,9 +89,7 @@ const liveTail = (list, filters, names, signal) => {
   let isBroken = false;
   const schedule = (wait) => {
     clearTimeout(timer);
-    if (isOn && !document.hidden && !signal.aborted) {
-      timer = setTimeout(poll, wait);
-    }
+    if (isOn && !document.hidden && !signal.aborted) timer = setTimeout(poll, wait);
   };
   const poll = async () => {
     let wait;
@@ -118,15 +111,9 @@ const liveTail = (list, filters, names, signal) => {
     const isNew = next !== rows || list.childElementCount === 0;
     rows = next;
     say(`Live: ${plural(rows.length, 'entry', 'entries')} shown, at most the newest ${ROWS_MAX}.${isBroken ? ' There were too many entries to show all of them.' : ''}`);
-    if (isNew) {
-      fill(list, entryTable(rows, names, 'Waiting for entries...'));
-    }
+    if (isNew) fill(list, entryTable(rows, names, 'Waiting for entries...'));
   };
-  const say = (text) => {
-    if (isOn) {
-      note.textContent = text;
-    }
-  };
+  const say = (text) => { if (isOn) note.textContent = text; };
   const set = (on) => {
     isOn = on;
     button.textContent = on ? 'Pause the tail' : 'Live tail';

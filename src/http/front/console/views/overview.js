@@ -16,15 +16,11 @@ export const overview = async ({ place, signal, go }) => {
   const { application, permissions } = signedIn();
   const has = (...names) => names.some((it) => permissions.has(it));
   const part = async (isAllowed, path) => {
-    if (!isAllowed) {
-      return undefined;
-    }
+    if (!isAllowed) return undefined;
     try {
       return await call('GET', path, { signal });
     } catch (failure) {
-      if (failure.name === 'AbortError') {
-        throw failure;
-      }
+      if (failure.name === 'AbortError') throw failure;
       return failure;
     }
   };

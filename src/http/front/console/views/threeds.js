@@ -4,7 +4,7 @@ import { call } from '../api.js';
 import { applicationNames } from '../directory.js';
 import { el, fill } from '../dom.js';
 import { shortId, withQuery } from '../format.js';
-import { busy, codeBlock, exactTime, field, heading, loaded, notice, problem, table, tag } from '../parts.js';
+import { codeBlock, exactTime, field, growing, heading, loaded, notice, sending, table, tag } from '../parts.js';
 import { reasonAgainst } from '../rights.js';
 import { signedIn, tokenHolder } from '../session.js';
 import { tokenKeyPart } from '../token_key.js';
@@ -28,24 +28,8 @@ export const threeds = async ({ place, signal, again }) => {
 
 const sessionList = async (signal, open) => {
   const names = await applicationNames(signedIn(), signal);
-  const rows = el('div', {});
-  const place = el('div', {});
-  const more = el('button', { type: 'button', onclick: () => busy(more, load) }, 'Show older sessions');
-  let found = [];
-  let next;
-  const load = async () => {
-    try {
-      const page = await call('GET', withQuery('/console/data/3ds-sessions', { start: next }), { signal });
-      found = [...found, ...page.data];
-      next = page.pagination.next;
-    } catch (failure) {
-      fill(place, problem(failure));
-    }
-    more.hidden = !next;
-    fill(rows, sessionTable(found, names, open));
-  };
-  await load();
-  return [place, rows, more];
+  const load = (start) => call('GET', withQuery('/console/data/3ds-sessions', { start }), { signal });
+  return growing('Show older sessions', load, (found) => sessionTable(found, names, open));
 };
 
 const sessionTable = (found, names, open) => {
@@ -66,18 +50,14 @@ const tone = (outcome) => (GOOD.includes(outcome) ? 'good' : BAD.includes(outcom
 
 const lookup = (detail, again) => {
   const holder = tokenHolder();
-  if (!holder) {
-    return [el('h2', {}, 'Details of a session'), tokenKeyPart(again)];
-  }
+  if (!holder) return [el('h2', {}, 'Details of a session'), tokenKeyPart(again)];
   const input = el('input', { type: 'text', autocomplete: 'off', spellcheck: 'false', required: true, class: 'long' });
   const submit = el('button', { type: 'submit' }, 'Show');
   return [
     el('h2', {}, 'Details of a session'),
     tokenKeyPart(again),
-    el('form', { class: 'filters', onsubmit: (event) => {
-      event.preventDefault();
-      busy(submit, () => showSession(detail, input.value.trim()));
-    } }, field('Id of the session', input), submit),
+    el('form', { class: 'filters', onsubmit: sending(submit, () => showSession(detail, input.value.trim())) },
+      field('Id of the session', input), submit),
     detail,
   ];
 };

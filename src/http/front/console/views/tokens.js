@@ -4,7 +4,7 @@
 import { call } from '../api.js';
 import { el, fill } from '../dom.js';
 import { withQuery } from '../format.js';
-import { busy, code, codeBlock, exactTime, facts, field, heading, loaded, notice, problem, select, table, tag } from '../parts.js';
+import { code, codeBlock, exactTime, facts, field, growing, heading, loaded, notice, select, sending, table, tag } from '../parts.js';
 import { reasonAgainst } from '../rights.js';
 import { tokenHolder } from '../session.js';
 import { tokenKeyPart } from '../token_key.js';
@@ -16,9 +16,7 @@ const PAGE_SIZE = 20;
 
 /** The call that a search makes. */
 export const tokenCall = (kind, value, name, start) => {
-  if (kind === 'id') {
-    return { path: `/tokens/${encodeURIComponent(value)}` };
-  }
+  if (kind === 'id') return { path: `/tokens/${encodeURIComponent(value)}` };
   const filter = kind === 'metadata' ? { [`metadata.${name}`]: value } : { [kind]: value };
   return { path: withQuery('/v2/tokens', { ...filter, size: PAGE_SIZE, start }) };
 };
@@ -33,9 +31,7 @@ export const tokens = async ({ place, again }) => {
 
 const searchPart = (holder) => {
   const reason = reasonAgainst(holder.permissions, ['token:read']);
-  if (reason) {
-    return notice('warn', el('p', {}, `This key cannot read tokens. ${reason}`));
-  }
+  if (reason) return notice('warn', el('p', {}, `This key cannot read tokens. ${reason}`));
   const kind = select(KINDS, 'id', { onchange: () => {
     nameField.hidden = kind.value !== 'metadata';
     name.required = kind.value === 'metadata';
@@ -48,41 +44,22 @@ const searchPart = (holder) => {
   const result = el('div', { class: 'results' });
   const find = () => search(result, holder, { kind: kind.value, value: value.value.trim(), name: name.value.trim() });
   return [
-    el('form', { class: 'filters', role: 'search', onsubmit: (event) => {
-      event.preventDefault();
-      busy(submit, find);
-    } }, field('Find by', kind), nameField, field('Value', value), submit),
+    el('form', { class: 'filters', role: 'search', onsubmit: sending(submit, find) },
+      field('Find by', kind), nameField, field('Value', value), submit),
     result,
   ];
 };
 
-const search = (result, holder, wanted) =>
-  loaded(result, async () => {
-    const list = el('div', {});
-    const more = el('button', { type: 'button', onclick: () => busy(more, load) }, 'Show more');
-    const place = el('div', {});
-    let found = [];
-    let next;
-    const load = async () => {
-      const { path } = tokenCall(wanted.kind, wanted.value, wanted.name, next);
-      try {
-        const answer = await call('GET', path, { holder, secret: 'both' });
-        found = wanted.kind === 'id' ? [answer] : [...found, ...answer.data];
-        next = answer.pagination?.next;
-        fill(list, tokenList(found, holder));
-      } catch (failure) {
-        fill(place, problem(failure));
-      }
-      more.hidden = !next;
-    };
-    await load();
-    return [place, list, more];
-  });
+const search = (result, holder, { kind, value, name }) => {
+  const load = async (start) => {
+    const answer = await call('GET', tokenCall(kind, value, name, start).path, { holder, secret: 'both' });
+    return kind === 'id' ? { data: [answer] } : answer;
+  };
+  return loaded(result, () => growing('Show more', load, (found) => tokenList(found, holder)));
+};
 
 const tokenList = (found, holder) => {
-  if (found.length === 1) {
-    return tokenCard(found[0]);
-  }
+  if (found.length === 1) return tokenCard(found[0]);
   const detail = el('div', {});
   const open = async (id) => {
     await loaded(detail, async () => tokenCard(await call('GET', tokenCall('id', id).path, { holder, secret: 'both' })));

@@ -43,9 +43,7 @@ const waiting = (state) => [
 
 const failing = (state) => {
   const last = state?.last_failure;
-  if (!last) {
-    return el('span', { class: 'quiet' }, 'no failure known');
-  }
+  if (!last) return el('span', { class: 'quiet' }, 'no failure known');
   return [
     time(last.at), ': ', KINDS[last.kind] ?? last.kind, last.status ? ` (${last.status})` : '',
     state.failing_since ? [`; ${plural(state.failed_attempts, 'attempt')} failed since `, time(state.failing_since)] : '; delivered since then',
