@@ -13,8 +13,7 @@ use crate::bounds::{
     ANSWER_BYTES_FREE, ANSWER_PIECE_BYTES, ANSWERS_BYTES_MAX, ANSWERS_RETRY_AFTER_S,
 };
 use crate::domain::shares::{Claimant, Shares};
-use crate::http::problem::Problem;
-use crate::http::reply::RequestContext;
+use crate::http::{Problem, RequestContext};
 use crate::secret::SecretBody;
 
 const NO_MEMORY: &str = "The server has no memory for an answer of this size at the moment: other clients have not read theirs.";

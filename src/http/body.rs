@@ -14,9 +14,9 @@ use crate::bounds::{
 };
 use crate::domain::json_count::count_json;
 use crate::domain::merge_patch::is_within;
+use crate::http::Problem;
 use crate::http::bodies::{BodyShare, BudgetExhausted, parsed_bytes, parsed_bytes_most};
-use crate::http::problem::Problem;
-use crate::http::wire::query::Query;
+use crate::http::wire::Query;
 use crate::secret::Secret;
 
 const TOO_LARGE: &str = "The request's body is too large.";

@@ -39,3 +39,8 @@ pub use problem::{LIMITED, LIMITED_ON_DEV};
 pub use request_counts::Requests;
 pub use route::RESULTS_PATH;
 pub use state::{DeprecatedOperations, Http};
+
+pub(in crate::http) use exchange::{BoxFuture, Exchange, OperationFailure};
+pub(in crate::http) use problem::Problem;
+pub(in crate::http) use reply::{Reply, RequestContext};
+pub(in crate::http) use schema::Schema;

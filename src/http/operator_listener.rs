@@ -6,11 +6,10 @@ use hyper::http::request::Parts;
 use hyper::{Request, Response};
 
 use crate::domain::problem_type;
-use crate::http::body;
 use crate::http::origin::API_KEY;
 use crate::http::probes::ProbeRequest;
-use crate::http::reply::{self, RequestContext};
-use crate::http::route;
+use crate::http::reply::{self};
+use crate::http::{RequestContext, body, route};
 use crate::log::Trace;
 use crate::metrics::Registry;
 use crate::secret::SecretBody;

@@ -14,8 +14,8 @@ use crate::domain::application::ApplicationKind;
 use crate::domain::key_text::KeyText;
 use crate::domain::problem_type;
 use crate::domain::shares::Claimant;
-use crate::http::reply::{self, RequestContext};
-use crate::http::state::Http;
+use crate::http::reply::{self};
+use crate::http::{Http, RequestContext};
 use crate::limits::client_address;
 use crate::log::Trace;
 

@@ -4,7 +4,7 @@
 use crate::app::Error;
 use crate::bounds::TOKEN_NAME_CHARS_MAX;
 use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, WebhookId};
-use crate::http::schema::Schema;
+use crate::http::Schema;
 use crate::http::wire::query::{PlusSign, decode};
 
 /// A segment of a path that names a resource.

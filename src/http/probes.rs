@@ -10,10 +10,8 @@ use crate::app::Error;
 use crate::domain::application::ApplicationKind;
 use crate::domain::key_text::KeyText;
 use crate::http::origin::API_KEY;
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
-use crate::http::state::Http;
-use crate::http::wire::query::Query;
+use crate::http::wire::Query;
+use crate::http::{Http, Problem, Reply};
 use crate::metrics::{Readiness, Registry};
 use crate::secret::SecretBody;
 

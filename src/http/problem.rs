@@ -8,7 +8,7 @@ use hyper::header::HeaderValue;
 use crate::app::{Error, Fault, Upstream};
 use crate::bounds::DISK_RETRY_AFTER_S;
 use crate::domain::mistakes::Mistakes;
-use crate::http::wire::json::Object;
+use crate::http::wire::Object;
 use crate::limits::RateLimitRefusal;
 use crate::log::{Event, Value};
 use crate::secret::Secret;

@@ -6,7 +6,7 @@ use hyper::{Response, StatusCode};
 use crate::bounds::PREFLIGHT_BYTES_MAX;
 use crate::domain::problem_type::JSON;
 use crate::domain::time::Timestamp;
-use crate::http::problem::Problem;
+use crate::http::Problem;
 use crate::idempotency::{AnswerStatus, RememberedAnswer, Replay};
 use crate::log::Trace;
 use crate::secret::{Secret, SecretBody};

@@ -18,3 +18,6 @@ pub mod session;
 pub mod simulator;
 pub mod state;
 pub mod version;
+
+pub use scheme::Scheme;
+pub use version::{NamedVersion, ProtocolVersion};

@@ -10,10 +10,9 @@ use crate::threeds::codes::{
     AcsInformation, CancelReason, Category, ChallengePreference, ChallengeType, Channel,
     MethodOutcome, Reason, TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
 };
-use crate::threeds::scheme::Scheme;
 use crate::threeds::simulator::SimulatedChallenge;
 use crate::threeds::state::{MethodState, SessionState};
-use crate::threeds::version::{NamedVersion, ProtocolVersion};
+use crate::threeds::{NamedVersion, ProtocolVersion, Scheme};
 
 #[derive(Debug, Clone)]
 pub struct Session {

@@ -12,9 +12,10 @@ use crate::http::pages::language::Language;
 use crate::http::proxy::headers::{for_caller, for_destination};
 use crate::http::reply::trace_of;
 use crate::http::route::{self, NoMatch};
-use crate::http::wire::page::OffsetPage;
-use crate::http::wire::query::{PlusSign, Query, decode};
-use crate::http::wire::{application, console, cursor, log, proxy, token_query, webhook};
+use crate::http::wire::query::{PlusSign, decode};
+use crate::http::wire::{
+    OffsetPage, Query, application, console, cursor, log, proxy, token_query, webhook,
+};
 use crate::idempotency;
 
 const METHODS: [Method; 7] = [

@@ -8,7 +8,7 @@ pub(crate) use heads::{headers, routes};
 
 use crate::domain::mistakes::Mistakes;
 use crate::fuzz::check_sentence;
-use crate::http::problem::Problem;
+use crate::http::Problem;
 
 /// The answer to these mistakes is JSON, and no message quotes a value. A path may consist of names
 /// that the caller chose.

@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use crate::http::openapi::tags::Tag;
-use crate::http::schema::Schema;
+use crate::http::Schema;
+use crate::http::openapi::Tag;
 
 const JSON: &str = "application/json";
 

@@ -4,15 +4,13 @@ use hyper::Method;
 use serde_json::{Map, Value, json};
 
 use crate::domain::page_group::PageGroup;
+use crate::http::Schema;
 use crate::http::front::Asset;
-use crate::http::openapi::description::{Answer, Content, Description, Need, Parameter, Place};
-use crate::http::openapi::operations;
-use crate::http::openapi::tags::Tag;
-use crate::http::openapi::{errors, headers, rates};
+use crate::http::openapi::description::{Answer, Content, Need, Parameter, Place};
+use crate::http::openapi::{Description, Tag, errors, headers, operations, rates};
 use crate::http::route::{
     Access, BodyKind, Handler, Idempotency, OperationRoute, PROXY_PATH, Presence, Route,
 };
-use crate::http::schema::Schema;
 
 const ABOUT: &str = "A vault for card and personal data. Programs send it sensitive values over \
     HTTPS and store the tokens that they get in return. A path with `GET` and no key answers \

@@ -3,9 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::http::openapi::headers;
-use crate::http::problem::Problem;
 use crate::http::route::{BodyKind, Handler, Idempotency, Presence, Route};
-use crate::http::schema::Schema;
+use crate::http::{Problem, Schema};
 
 const PROBLEM: &str = "Problem";
 const PROXY_FAILURE: &str = "ProxyFailure";

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::bounds::{IDEMPOTENCY_KEY_BYTES_MAX, TRACE_BYTES_MAX};
-use crate::http::schema::Schema;
+use crate::http::Schema;
 
 pub(super) const TRACE: &str = "BT-TRACE-ID";
 pub(super) const REPLAYED: &str = "BT-IDEMPOTENT-REPLAYED";

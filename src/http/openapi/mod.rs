@@ -13,6 +13,10 @@ mod tags;
 #[cfg(test)]
 mod tests;
 
+pub(in crate::http::openapi) use description::Description;
+pub(in crate::http::openapi) use headers::{DESTINATION_STATUS, ETAG, LOCATION};
+pub(in crate::http::openapi) use tags::Tag;
+
 use std::sync::LazyLock;
 
 use crate::http::front::asset::{Asset, AssetKind};

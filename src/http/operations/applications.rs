@@ -4,12 +4,10 @@ use crate::app::{Error, NewKey};
 use crate::domain::application::{ApiKey, Application, ApplicationKind};
 use crate::domain::id::{ApplicationId, KeyId};
 use crate::domain::mistakes::Mistakes;
-use crate::http::exchange::{Exchange, OperationFailure};
 use crate::http::path::{AnyApplication, TemplateName};
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
 use crate::http::wire::json::list;
 use crate::http::wire::{application, key, permission, template};
+use crate::http::{Exchange, OperationFailure, Problem, Reply};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
 impl Exchange<'_> {

@@ -2,11 +2,9 @@
 
 use crate::app::ClientKeyView;
 use crate::domain::id::ClientKeyId;
-use crate::http::exchange::{Exchange, OperationFailure};
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
 use crate::http::wire::client_key;
 use crate::http::wire::json::list;
+use crate::http::{Exchange, OperationFailure, Problem, Reply};
 use crate::idempotency::RememberedAnswer;
 
 pub(in crate::http) async fn create_client_key(

@@ -5,12 +5,10 @@ use std::num::NonZeroU32;
 use crate::app::{Console, KeyOverview};
 use crate::domain::application::{ApplicationKind, KeyForm};
 use crate::domain::tenant::TenantKind;
-use crate::http::exchange::Exchange;
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
 use crate::http::wire::console::activity::ServerView;
 use crate::http::wire::console::limits::RowView;
 use crate::http::wire::console::{self, activity, limits, preview};
+use crate::http::{Exchange, Problem, Reply};
 use crate::limits::{CounterKey, KeyHash, Operation, ProxyKind, ROWS, Row, RowScope};
 
 pub(in crate::http) async fn list_keys(exchange: &Exchange<'_>) -> Result<Reply, Problem> {

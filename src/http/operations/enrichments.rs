@@ -2,11 +2,8 @@
 
 use crate::domain::card::value::details_of_bin;
 use crate::domain::mistakes::Mistakes;
-use crate::http::exchange::{Exchange, OperationFailure};
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
-use crate::http::wire::fields::Fields;
-use crate::http::wire::json::Object;
+use crate::http::wire::{Fields, Object};
+use crate::http::{Exchange, OperationFailure, Problem, Reply};
 
 /// The first digits of a card number name its brand and issuer, not the card.
 pub(in crate::http) fn read_card_details(exchange: &Exchange<'_>) -> Result<Reply, Problem> {

@@ -3,9 +3,7 @@
 use crate::domain::mistakes::Mistakes;
 use crate::domain::page_group::PageGroup;
 use crate::domain::web_origin::WebOrigin;
-use crate::http::exchange::Exchange;
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
+use crate::http::{Exchange, Problem, Reply};
 
 /// The hidden frame of a group of fields asks with the key of the page and with the origin that the
 /// browser names as the page's. The answer says only if the fields may be shown.

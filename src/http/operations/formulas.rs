@@ -5,10 +5,8 @@ use hyper::header::{CACHE_CONTROL, ETAG, HeaderValue};
 
 use crate::app::Error;
 use crate::formulas::Document;
-use crate::http::exchange::Exchange;
 use crate::http::path::FormulaName;
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
+use crate::http::{Exchange, Problem, Reply};
 use crate::secret::SecretBody;
 
 impl Exchange<'_> {

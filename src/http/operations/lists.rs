@@ -4,11 +4,8 @@
 use crate::app::CursorStart;
 use crate::domain::permission::Permission;
 use crate::domain::token_query::{LegacyTokenQuery, TokenQuery};
-use crate::http::exchange::Exchange;
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
-use crate::http::wire::page::OffsetPage;
-use crate::http::wire::{cursor, token, token_query};
+use crate::http::wire::{OffsetPage, cursor, token, token_query};
+use crate::http::{Exchange, Problem, Reply};
 
 impl Exchange<'_> {
     pub(in crate::http) async fn list_tokens(&self) -> Result<Reply, Problem> {

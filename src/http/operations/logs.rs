@@ -1,9 +1,7 @@
 //! The audit log over HTTP.
 
-use crate::http::exchange::Exchange;
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
 use crate::http::wire::log;
+use crate::http::{Exchange, Problem, Reply};
 
 impl Exchange<'_> {
     pub(in crate::http) async fn list_logs(&self) -> Result<Reply, Problem> {

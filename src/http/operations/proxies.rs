@@ -3,10 +3,8 @@
 use crate::app::Error;
 use crate::domain::id::ProxyId;
 use crate::domain::proxy::Proxy;
-use crate::http::exchange::{Exchange, OperationFailure};
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
 use crate::http::wire::proxy;
+use crate::http::{Exchange, OperationFailure, Problem, Reply};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
 const HOSTNAMES: &str = "This server has no hostnames for single proxies: call /proxy with the \

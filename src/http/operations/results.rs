@@ -1,12 +1,9 @@
 //! Results of challenges, which directory servers send to a listener of their own. Its peers have
 //! shown a certificate of a scheme.
 
-use crate::http::exchange::BoxFuture;
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
-use crate::http::state::Http;
+use crate::http::{BoxFuture, Http, Problem, Reply};
 use crate::secret::SecretBody;
-use crate::threeds::scheme::Scheme;
+use crate::threeds::Scheme;
 
 /// The function of the results listener in the routing table.
 pub(in crate::http) type ResultsFunction =

@@ -2,10 +2,8 @@
 
 use hyper::StatusCode;
 
-use crate::http::exchange::{Exchange, OperationFailure};
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
 use crate::http::wire::session;
+use crate::http::{Exchange, OperationFailure, Problem, Reply};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
 /// The answer is not remembered for an idempotency key, because it holds the session's key.

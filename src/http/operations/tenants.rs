@@ -4,11 +4,8 @@ use serde_json::{Value, json};
 
 use crate::domain::mistakes::Mistakes;
 use crate::domain::tenant::Tenant;
-use crate::http::exchange::{Exchange, OperationFailure};
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
-use crate::http::wire::page::OffsetPage;
-use crate::http::wire::tenant;
+use crate::http::wire::{OffsetPage, tenant};
+use crate::http::{Exchange, OperationFailure, Problem, Reply};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
 impl Exchange<'_> {

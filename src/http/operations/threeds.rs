@@ -1,11 +1,9 @@
 //! 3-D Secure sessions over HTTP.
 
-use crate::http::exchange::{Exchange, OperationFailure};
 use crate::http::path::SessionName;
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
 use crate::http::wire::threeds::outcome::{self, Extent};
 use crate::http::wire::threeds::{authenticate, session};
+use crate::http::{Exchange, OperationFailure, Problem, Reply};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::threeds::session::Session;
 

@@ -1,11 +1,9 @@
 //! Token intents over HTTP.
 
 use crate::app::TokenIntentView;
-use crate::http::exchange::{Exchange, OperationFailure};
 use crate::http::path::TokenIntentName;
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
 use crate::http::wire::{token, token_intent};
+use crate::http::{Exchange, OperationFailure, Problem, Reply};
 use crate::idempotency::RememberedAnswer;
 
 impl Exchange<'_> {

@@ -4,11 +4,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::app::{TokenizeOutcome, WriteOutcome};
 use crate::domain::exposure::Right;
-use crate::http::exchange::{Exchange, OperationFailure};
 use crate::http::path::TokenName;
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
 use crate::http::wire::{token, tokenize};
+use crate::http::{Exchange, OperationFailure, Problem, Reply};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::secret::SecretBuffer;
 

@@ -20,15 +20,12 @@ use serde_json::Value;
 
 use crate::app::{ChallengeReply, Error};
 use crate::domain::shares::Claimant;
-use crate::http::body;
-use crate::http::exchange::BoxFuture;
 use crate::http::pages::language::Language;
 use crate::http::pages::question::{CarriedFields, question};
 use crate::http::pages::texts::Texts;
 use crate::http::path::VisitedSession;
-use crate::http::problem::Problem;
-use crate::http::state::Http;
-use crate::http::wire::query::Query;
+use crate::http::wire::Query;
+use crate::http::{BoxFuture, Http, Problem, body};
 use crate::secret::SecretBody;
 use crate::threeds::base64;
 use crate::threeds::message::{Creq, Cres};

@@ -3,8 +3,8 @@
 
 use crate::app::{Error, OutboundFailure, ProxyFailure, TransformFailure};
 use crate::domain::mistakes::Mistakes;
-use crate::http::problem::Problem;
-use crate::http::wire::json::Object;
+use crate::http::Problem;
+use crate::http::wire::Object;
 use crate::limits::RateLimitRefusal;
 use crate::secret::Secret;
 

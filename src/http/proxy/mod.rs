@@ -20,16 +20,12 @@ use crate::app::{
 };
 use crate::bounds::{PROXY_BODY_BYTES_MAX, PROXY_BODY_COPIES};
 use crate::domain::shares::Claimant;
-use crate::http::body;
-use crate::http::origin;
 use crate::http::pipeline::RequestSummary;
-use crate::http::problem::Problem;
 use crate::http::proxy::failure::ProxyProblem;
-use crate::http::reply::RequestContext;
 use crate::http::route::{self, PROXY_PERMISSIONS};
-use crate::http::state::Http;
 use crate::http::wire::query::{PlusSign, decode};
 use crate::http::wire::token;
+use crate::http::{Http, Problem, RequestContext, body, origin};
 use crate::limits::{KeyHash, Operation, ProxyKind, ProxyRequest};
 use crate::secret::{Secret, SecretBody};
 

@@ -13,9 +13,8 @@ use crate::http::operations::results::ResultsFunction;
 use crate::http::pages::PageCall;
 use crate::http::path::PathReader;
 use crate::http::probes::{OperatorFunction, ProbeFunction};
-use crate::http::problem::Problem;
 use crate::http::request_counts::Requests;
-use crate::http::schema::Schema;
+use crate::http::{Problem, Schema};
 use crate::limits;
 
 pub use crate::domain::proxy::PROXY_PATH;

@@ -7,9 +7,7 @@ use crate::app::Error;
 use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, WebhookId};
 use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
-use crate::http::exchange::{BoxFuture, Exchange, OperationCall, OperationFailure};
-use crate::http::front;
-use crate::http::openapi;
+use crate::http::exchange::OperationCall;
 use crate::http::operations::{
     applications, client_keys, console, enrichments, fields, logs, proxies, results, sessions,
     tenants, webhooks,
@@ -19,13 +17,11 @@ use crate::http::path::{
     AnyApplication, FormulaName, PathParameter, PathReader, SessionName, TemplateName,
     TokenIntentName, TokenName, VisitedSession,
 };
-use crate::http::probes;
-use crate::http::problem::Problem;
-use crate::http::reply::Reply;
 use crate::http::route::{
     BodyKind, Handler, Idempotency, OperationRoute, PROXY_PATH, PageRoute, Presence, Route,
     Successor,
 };
+use crate::http::{BoxFuture, Exchange, OperationFailure, Problem, Reply, front, openapi, probes};
 use crate::limits;
 
 /// Directory servers send results of challenges here.

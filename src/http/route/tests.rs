@@ -6,8 +6,8 @@ use hyper::body::Incoming;
 
 use super::*;
 use crate::bounds::{ANSWER_BYTES_MAX, OPERATION_BYTES_MAX};
+use crate::http::Http;
 use crate::http::request_counts::{NO_ROUTE, STATUSES};
-use crate::http::state::Http;
 
 /// `Ok` with the route's name, or the `Allow` header, or the kind of a 404.
 #[track_caller]

@@ -17,12 +17,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::web_origin::{AllowedOrigins, WebOrigin};
-use crate::http::wire::fields::Fields;
-use crate::http::wire::json::Object;
-use crate::http::wire::key;
-use crate::http::wire::page::OffsetPage;
-use crate::http::wire::query::Query;
-use crate::http::wire::session;
+use crate::http::wire::{Fields, Object, OffsetPage, Query, key, session};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer};
 use crate::secret::Secret;
 

@@ -4,7 +4,7 @@ use crate::domain::card::CardDetails;
 use crate::domain::card::bin_table::AdditionalDetails;
 use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
-use crate::http::wire::json::Object;
+use crate::http::wire::Object;
 
 /// Writes the `card` object under this name. Brand, funding and authentication are always present,
 /// `null` if unknown, as the interface says. Every other absent value is left out.

@@ -5,8 +5,7 @@ use serde_json::Value;
 
 use crate::app::ClientKeyView;
 use crate::domain::mistakes::Mistakes;
-use crate::http::wire::fields::Fields;
-use crate::http::wire::json::Object;
+use crate::http::wire::{Fields, Object};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::secret::Secret;
 use crate::threeds::base64;

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::bounds::CURSOR_CHARS_MAX;
 use crate::domain::mistakes::Mistakes;
-use crate::http::wire::json::Object;
+use crate::http::wire::Object;
 use crate::secret::Secret;
 
 /// The bytes of a cursor, which are not authenticated yet.

@@ -4,7 +4,7 @@ use crate::app::NewKey;
 use crate::domain::application::ApiKey;
 use crate::domain::key_text::KeyText;
 use crate::domain::time::Timestamp;
-use crate::http::wire::json::Object;
+use crate::http::wire::Object;
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
 

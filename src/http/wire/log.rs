@@ -12,10 +12,8 @@ use crate::domain::expires_at::parse_time;
 use crate::domain::id::TenantId;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
-use crate::http::wire::cursor;
-use crate::http::wire::json::{Object, list};
-use crate::http::wire::page::OffsetPage;
-use crate::http::wire::query::Query;
+use crate::http::wire::json::list;
+use crate::http::wire::{Object, OffsetPage, Query, cursor};
 use crate::secret::Secret;
 
 #[derive(Debug)]

@@ -24,3 +24,8 @@ pub(crate) mod token_intent;
 pub(crate) mod token_query;
 pub(crate) mod tokenize;
 pub(crate) mod webhook;
+
+pub(crate) use fields::{Fields, WRONG_TYPE};
+pub(crate) use json::Object;
+pub(crate) use page::OffsetPage;
+pub(crate) use query::Query;

@@ -3,9 +3,7 @@
 use crate::app::PageRange;
 use crate::bounds::{PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
 use crate::domain::mistakes::Mistakes;
-use crate::http::wire::fields::Fields;
-use crate::http::wire::json::Object;
-use crate::http::wire::query::Query;
+use crate::http::wire::{Fields, Object, Query};
 use crate::secret::Secret;
 
 const PAGE_DEFAULT: usize = 1;

@@ -2,7 +2,8 @@
 
 use crate::domain::application::ApplicationKind;
 use crate::domain::permission::Permission;
-use crate::http::wire::json::{Object, list};
+use crate::http::wire::Object;
+use crate::http::wire::json::list;
 use crate::secret::Secret;
 
 pub(crate) fn render_all(kind: Option<ApplicationKind>) -> Secret<Vec<u8>> {

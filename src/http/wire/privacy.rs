@@ -3,8 +3,7 @@
 use crate::domain::container::Container;
 use crate::domain::privacy::Privacy;
 use crate::domain::token::Token;
-use crate::http::wire::fields::Fields;
-use crate::http::wire::json::Object;
+use crate::http::wire::{Fields, Object};
 
 /// The containers and the privacy of a request that names no containers. A wrong `privacy` is an empty
 /// list of containers, like a wrong container: the token must not lie elsewhere.

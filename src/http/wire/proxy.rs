@@ -15,10 +15,7 @@ use crate::domain::proxy::certificate::ClientCertificate;
 use crate::domain::proxy::read::read_transforms;
 use crate::domain::proxy::transform::{Given, Side, Transforms};
 use crate::domain::proxy::{Configuration, Destination, Proxy, ProxySettings};
-use crate::http::wire::fields::{Fields, WRONG_TYPE};
-use crate::http::wire::json::Object;
-use crate::http::wire::page::OffsetPage;
-use crate::http::wire::query::Query;
+use crate::http::wire::{Fields, Object, OffsetPage, Query, WRONG_TYPE};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
 

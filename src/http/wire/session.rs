@@ -8,8 +8,7 @@ use crate::domain::condition::{Attribute, Condition, Operator};
 use crate::domain::container::Container;
 use crate::domain::mistakes::Mistakes;
 use crate::http::wire::application::{Holder, access, container};
-use crate::http::wire::fields::Fields;
-use crate::http::wire::json::Object;
+use crate::http::wire::{Fields, Object};
 use crate::secret::Secret;
 
 /// A nonce is never longer. It is compared by its hash.

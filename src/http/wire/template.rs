@@ -4,8 +4,9 @@ use crate::domain::access::{AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
 use crate::domain::container::Container;
 use crate::domain::permission::Permission;
+use crate::http::wire::Object;
 use crate::http::wire::application::render_rule;
-use crate::http::wire::json::{Object, list};
+use crate::http::wire::json::list;
 use crate::secret::Secret;
 
 struct Template {

@@ -8,8 +8,7 @@ use crate::app::{TenantChange, TokenUsage};
 use crate::bounds::{NAME_CHARS_MAX, SETTING_BYTES_MAX, SETTINGS_MAX};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::tenant::{Tenant, Threeds};
-use crate::http::wire::fields::{Fields, WRONG_TYPE};
-use crate::http::wire::json::Object;
+use crate::http::wire::{Fields, Object, WRONG_TYPE};
 use crate::secret::Secret;
 
 pub(crate) fn parse_change(body: &Value) -> Result<TenantChange, Mistakes> {

@@ -14,10 +14,7 @@ use crate::domain::data::with_cvc;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right};
 use crate::domain::metadata::check_metadata;
 use crate::domain::token_type::TokenType;
-use crate::http::wire::card;
-use crate::http::wire::fields::Fields;
-use crate::http::wire::json::Object;
-use crate::http::wire::privacy;
+use crate::http::wire::{Fields, Object, card, privacy};
 use crate::idempotency::{AnswerStatus, Disclosure, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
 

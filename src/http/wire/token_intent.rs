@@ -2,8 +2,7 @@
 
 use crate::app::TokenIntentView;
 use crate::domain::token_type::TokenType;
-use crate::http::wire::card;
-use crate::http::wire::json::Object;
+use crate::http::wire::{Object, card};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
 

@@ -7,6 +7,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::threeds::ProtocolVersion;
 use crate::threeds::codes::{Category, ChallengePreference, Channel, LoginMethod, YesNo};
 use crate::threeds::message::{
     AccountInfo, Areq, AreqOptions, CardNumber, DeviceRenderOptions, Digits, EcmaObject, Extension,
@@ -17,7 +18,6 @@ use crate::threeds::request::{
     PriorAuthentication, Purchase, RequestedExtension, Risk,
 };
 use crate::threeds::session::{AreqSummary, DeviceInfo, Session};
-use crate::threeds::version::ProtocolVersion;
 
 /// The card to authenticate.
 #[derive(Debug)]

@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use crate::threeds::message::element::{Element, ElementReader, object};
-use crate::threeds::message::values::Text;
-use crate::threeds::version::ProtocolVersion;
+use crate::threeds::ProtocolVersion;
+use crate::threeds::message::{Element, ElementReader, Text, object};
 
 object! {
     DeviceRenderOptions {

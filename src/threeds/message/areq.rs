@@ -2,17 +2,16 @@
 
 use uuid::Uuid;
 
+use crate::threeds::ProtocolVersion;
 use crate::threeds::codes::{
     AccountAge, AccountLastChanged, AccountType, Category, ChallengePreference, Channel,
     DeliveryTimeFrame, LoginMethod, MethodOutcome, PasswordLastChanged, PriorMethod,
     ShippingAddressFirstUsed, ShippingMethod, TransactionType, YesNo,
 };
-use crate::threeds::message::app::DeviceRenderOptions;
-use crate::threeds::message::codec::message;
-use crate::threeds::message::element::{object, optional};
-use crate::threeds::message::extension::Extensions;
-use crate::threeds::message::values::{CardNumber, Digits, EcmaObject, Flag, Numeric, Text};
-use crate::threeds::version::ProtocolVersion;
+use crate::threeds::message::{
+    CardNumber, DeviceRenderOptions, Digits, EcmaObject, Extensions, Flag, Numeric, Text, message,
+    object, optional,
+};
 
 /// The requestor's code for the purpose of the authentication.
 pub type RequestorAuthentication = Numeric<2>;

@@ -2,15 +2,13 @@
 
 use uuid::Uuid;
 
+use crate::threeds::ProtocolVersion;
 use crate::threeds::codes::{
     ChallengeType, Reason, TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
 };
-use crate::threeds::message::app::AcsRenderingType;
-use crate::threeds::message::codec::message;
-use crate::threeds::message::element::object;
-use crate::threeds::message::extension::Extensions;
-use crate::threeds::message::values::{AuthenticationValue, EcmaObject, Text};
-use crate::threeds::version::ProtocolVersion;
+use crate::threeds::message::{
+    AcsRenderingType, AuthenticationValue, EcmaObject, Extensions, Text, message, object,
+};
 
 object! {
     Ares {

@@ -3,13 +3,9 @@
 
 use uuid::Uuid;
 
-use crate::threeds::base64;
 use crate::threeds::codes::{TransactionStatus, WindowSize};
-use crate::threeds::message::codec::{message, parse, render};
-use crate::threeds::message::element::object;
-use crate::threeds::message::extension::Extensions;
-use crate::threeds::message::rejection::{ErrorCode, Rejection};
-use crate::threeds::version::ProtocolVersion;
+use crate::threeds::message::{ErrorCode, Extensions, Rejection, message, object, parse, render};
+use crate::threeds::{ProtocolVersion, base64};
 
 object! {
     Creq {

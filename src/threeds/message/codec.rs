@@ -5,11 +5,8 @@ use serde_json::Value;
 use crate::bounds::JSON_DEPTH_MAX;
 use crate::domain::merge_patch::is_within;
 use crate::secret::Secret;
-use crate::threeds::message::distinct;
-use crate::threeds::message::element::{Element, ElementReader};
-use crate::threeds::message::extension::Extensions;
-use crate::threeds::message::rejection::{ErrorCode, Rejection};
-use crate::threeds::version::ProtocolVersion;
+use crate::threeds::ProtocolVersion;
+use crate::threeds::message::{Element, ElementReader, ErrorCode, Extensions, Rejection, distinct};
 
 pub trait Message: Element {
     /// The `messageType` element.

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::threeds::codes::{Code, Reason};
-use crate::threeds::message::rejection::{ErrorCode, Rejection};
-use crate::threeds::version::{NamedVersion, ProtocolVersion};
+use crate::threeds::message::{ErrorCode, Rejection};
+use crate::threeds::{NamedVersion, ProtocolVersion};
 
 /// A value in a message.
 pub trait Element: Sized {

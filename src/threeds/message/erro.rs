@@ -4,12 +4,12 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::domain::words::words;
+use crate::threeds::ProtocolVersion;
 use crate::threeds::format::is_digits;
-use crate::threeds::message::codec::{message, type_of, version_of};
-use crate::threeds::message::element::{Element, ElementReader, object, textual};
-use crate::threeds::message::rejection::{ErrorCode, Rejection};
-use crate::threeds::message::values::Text;
-use crate::threeds::version::ProtocolVersion;
+use crate::threeds::message::{
+    Element, ElementReader, ErrorCode, Rejection, Text, message, object, textual, type_of,
+    version_of,
+};
 
 object! {
     Erro {

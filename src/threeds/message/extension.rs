@@ -3,9 +3,8 @@
 use serde_json::Value;
 
 use crate::bounds::{THREEDS_EXTENSIONS_BYTES_MAX, THREEDS_EXTENSIONS_MAX};
-use crate::threeds::message::element::{Element, ElementReader, object};
-use crate::threeds::message::values::{EcmaObject, Flag, Text};
-use crate::threeds::version::ProtocolVersion;
+use crate::threeds::ProtocolVersion;
+use crate::threeds::message::{EcmaObject, Element, ElementReader, Flag, Text, object};
 
 object! {
     Extension {

@@ -22,6 +22,13 @@ mod rreq;
 mod tests;
 mod values;
 
+use codec::message;
+#[cfg(not(any(fuzzing, test)))]
+use codec::parse;
+use codec::version_of;
+use element::{Element, ElementReader, object, optional, textual};
+use preq::CardRanges;
+
 pub use app::{AcsRenderingType, DeviceRenderOptions, UiTypes};
 pub use areq::{AccountInfo, Areq, AreqOptions, LoginInfo, MerchantRisk, Phone, PriorInfo};
 pub use ares::Ares;

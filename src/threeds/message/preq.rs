@@ -5,10 +5,8 @@ use uuid::Uuid;
 
 use crate::domain::words::words;
 use crate::threeds::codes::AcsInformation;
-use crate::threeds::message::codec::message;
-use crate::threeds::message::element::{Element, ElementReader, object, textual};
-use crate::threeds::message::values::{Digits, Text};
-use crate::threeds::version::{NamedVersion, ProtocolVersion};
+use crate::threeds::message::{Digits, Element, ElementReader, Text, message, object, textual};
+use crate::threeds::{NamedVersion, ProtocolVersion};
 
 object! {
     Preq {

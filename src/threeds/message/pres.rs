@@ -8,13 +8,11 @@ use serde_json::{Map, Value};
 
 use crate::bounds::{JSON_DEPTH_MAX, THREEDS_RANGES_MAX};
 use crate::domain::merge_patch::is_within;
-use crate::threeds::message::codec::{read, type_of};
-use crate::threeds::message::distinct;
-use crate::threeds::message::element::{Element as _, ElementReader};
-use crate::threeds::message::erro::Erro;
-use crate::threeds::message::preq::{CardRange, CardRanges, Pres};
-use crate::threeds::message::rejection::{ErrorCode, Rejection};
-use crate::threeds::version::ProtocolVersion;
+use crate::threeds::ProtocolVersion;
+use crate::threeds::message::{
+    CardRange, CardRanges, Element as _, ElementReader, Erro, ErrorCode, Pres, Rejection, distinct,
+    read, type_of,
+};
 
 /// The answer to a `PReq`.
 #[derive(Debug, PartialEq, Eq)]

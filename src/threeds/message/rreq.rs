@@ -3,16 +3,14 @@
 
 use uuid::Uuid;
 
+use crate::threeds::ProtocolVersion;
 use crate::threeds::codes::{
     CancelReason, Category, ChallengeMethod, ChallengeType, Reason, ResultsStatus,
     TransactionStatus, WhitelistSource, WhitelistStatus,
 };
-use crate::threeds::message::app::AcsRenderingType;
-use crate::threeds::message::codec::message;
-use crate::threeds::message::element::object;
-use crate::threeds::message::extension::Extensions;
-use crate::threeds::message::values::{AuthenticationValue, Numeric, Text};
-use crate::threeds::version::ProtocolVersion;
+use crate::threeds::message::{
+    AcsRenderingType, AuthenticationValue, Extensions, Numeric, Text, message, object,
+};
 
 object! {
     Rreq {

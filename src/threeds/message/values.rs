@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::secret::Secret;
+use crate::threeds::ProtocolVersion;
 use crate::threeds::format::is_digits;
-use crate::threeds::message::element::{Element, ElementReader, textual};
-use crate::threeds::version::ProtocolVersion;
+use crate::threeds::message::{Element, ElementReader, textual};
 
 textual! {
     <const MAX: usize> Text<MAX>: as_str;

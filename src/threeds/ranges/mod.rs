@@ -14,9 +14,8 @@ use crate::bounds::{
 use crate::domain::time::Timestamp;
 use crate::threeds::codes::AcsInformation;
 use crate::threeds::message::{ActionIndicator, CardRange, ErrorCode, Preq, Pres, Rejection};
-use crate::threeds::scheme::Scheme;
 use crate::threeds::session::Enrolment;
-use crate::threeds::version::{NamedVersion, ProtocolVersion};
+use crate::threeds::{NamedVersion, ProtocolVersion, Scheme};
 
 /// The state of one directory server's ranges between two requests.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::threeds::ProtocolVersion;
 use crate::threeds::codes::{
     CancelReason, Category, ChallengePreference, ChallengeType, Channel, Reason, ResultsStatus,
     TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
@@ -13,7 +14,6 @@ use crate::threeds::message::{
     Rreq, Rres, Text,
 };
 use crate::threeds::session::{AreqSummary, Authentication, ReturnedExtension};
-use crate::threeds::version::ProtocolVersion;
 
 /// Checks an answer against its request.
 pub fn check_ares(

@@ -1,10 +1,10 @@
 //! The built-in ACS: the state of a challenge, and the effect of the cardholder's input.
 
+use crate::threeds::Scheme;
 use crate::threeds::codes::{
     CancelReason, ChallengeMethod, ChallengeType, Channel, Reason, TransactionStatus,
 };
 use crate::threeds::message::{Areq, Cres, Numeric, Rreq, Text};
-use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{AreqSummary, Authentication};
 use crate::threeds::simulator::authentication_value;
 use crate::threeds::simulator::cards::{Challenge, ChallengeKind, FinalStatus};

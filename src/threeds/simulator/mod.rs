@@ -15,7 +15,6 @@ use uuid::Uuid;
 
 use crate::domain::card::iin::brand_of;
 use crate::secret::Secret;
-use crate::threeds::base64;
 use crate::threeds::codes::{
     AcsInformation, Category, ChallengePreference, ChallengeType, Channel, Reason,
     TransactionStatus, YesNo,
@@ -24,10 +23,9 @@ use crate::threeds::message::{
     self, AcsRenderingType, Areq, Ares, AuthenticationValue, Component, Erro, ErrorCode, Rejection,
     Text,
 };
-use crate::threeds::scheme::Scheme;
 use crate::threeds::session::Enrolment;
 use crate::threeds::simulator::cards::{Challenge, ChallengeKind, FinalStatus, Scenario};
-use crate::threeds::version::ProtocolVersion;
+use crate::threeds::{ProtocolVersion, Scheme, base64};
 
 pub use acs::SimulatedChallenge;
 pub use purchase::{PurchaseAmount, ShownPurchase};

@@ -3,15 +3,13 @@
 use crate::bounds::{KEYS_PER_APPLICATION_MAX, NAME_CHARS_MAX, ORIGINS_MAX, RULES_MAX};
 use crate::domain::application::ApplicationKind;
 use crate::domain::id::ApplicationId;
-use crate::http::openapi::description::Description;
-use crate::http::openapi::headers::LOCATION;
+use crate::http::Schema;
 use crate::http::openapi::operations::shared::{
     authors, by_number, container, list_of, offset_page, offset_page_of, permissions,
     permissions_request, rule_request, without,
 };
-use crate::http::openapi::tags::Tag;
+use crate::http::openapi::{Description, LOCATION, Tag};
 use crate::http::path::PathParameter as _;
-use crate::http::schema::Schema;
 
 const CREATE: &str = r#"{"name":"Backend","type":"private","permissions":["token:create"],
     "rules":[{"priority":1,"container":"/pci/","transform":"mask","permissions":["token:read"]}]}"#;

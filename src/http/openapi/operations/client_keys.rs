@@ -1,10 +1,8 @@
 //! Client encryption keys.
 
-use crate::http::openapi::description::Description;
-use crate::http::openapi::headers::LOCATION;
+use crate::http::Schema;
 use crate::http::openapi::operations::shared::{expires_at, list_of, without};
-use crate::http::openapi::tags::Tag;
-use crate::http::schema::Schema;
+use crate::http::openapi::{Description, LOCATION, Tag};
 
 const ANSWER: &str = r#"{"key_id":"01a1dd3b-2e41-4f7a-b8c2-9d0e1f2a3b4c",
     "id":"01a1dd3b-2e41-4f7a-b8c2-9d0e1f2a3b4c","expires_at":"2027-01-31T09:30:00.1234560+00:00",

@@ -1,10 +1,8 @@
 //! The catalog of payment connections.
 
-use crate::http::openapi::description::Description;
-use crate::http::openapi::headers::ETAG;
+use crate::http::Schema;
 use crate::http::openapi::operations::shared::list_of;
-use crate::http::openapi::tags::Tag;
-use crate::http::schema::Schema;
+use crate::http::openapi::{Description, ETAG, Tag};
 
 const FORMULA: &str = r#"{"id":"adyen-card","display_name":"Adyen","method":"card","fields":[
     {"key":"api_key","display_name":"API Key","required":true,"format":"text","secret":true}],

@@ -7,12 +7,11 @@ use crate::bounds::{
 use crate::domain::application::ApplicationKind;
 use crate::domain::quota::Quotas;
 use crate::domain::webhook::WebhookStatus;
-use crate::http::openapi::description::Description;
+use crate::http::Schema;
 use crate::http::openapi::operations::shared::{
     container, cursor_page, permissions_request, rule_request, start, transform,
 };
-use crate::http::openapi::tags::Tag;
-use crate::http::schema::Schema;
+use crate::http::openapi::{Description, Tag};
 
 const PREVIEW: &str = r#"{"type":"private","permissions":["proxy:invoke"],
     "rules":[{"priority":1,"container":"/pci/","transform":"mask","permissions":["token:read"]}],

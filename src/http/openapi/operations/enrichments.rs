@@ -1,10 +1,9 @@
 //! Details of cards and bank accounts.
 
 use crate::domain::card::brand::{Brand, Funding, Segment};
-use crate::http::openapi::description::Description;
+use crate::http::Schema;
 use crate::http::openapi::operations::shared::token_id;
-use crate::http::openapi::tags::Tag;
-use crate::http::schema::Schema;
+use crate::http::openapi::{Description, Tag};
 
 pub(super) fn operations() -> Vec<Description> {
     let status = Schema::word(["disabled", "enabled", "inconclusive"]);

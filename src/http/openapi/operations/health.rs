@@ -1,8 +1,7 @@
 //! Probes.
 
-use crate::http::openapi::description::Description;
-use crate::http::openapi::tags::Tag;
-use crate::http::schema::Schema;
+use crate::http::Schema;
+use crate::http::openapi::{Description, Tag};
 
 pub(super) fn operations() -> Vec<Description> {
     let status = |word| Schema::object().has("status", Schema::word([word])).closed();

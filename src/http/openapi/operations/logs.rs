@@ -2,10 +2,9 @@
 
 use crate::bounds::LOG_PAGE_SIZE_MAX;
 use crate::domain::audit::{Act, EntityKind, RefusalReason};
-use crate::http::openapi::description::Description;
+use crate::http::Schema;
 use crate::http::openapi::operations::shared::{page_number, size, start};
-use crate::http::openapi::tags::Tag;
-use crate::http::schema::Schema;
+use crate::http::openapi::{Description, Tag};
 
 const LOGS: &str = r#"{"pagination":{"page_number":1,"page_size":20},
     "data":[{"id":"17d58254-35f8-4edc-8e8c-37a6388ee7f8",

@@ -23,8 +23,8 @@ mod token_schemas;
 mod tokens;
 mod webhooks;
 
-use crate::http::openapi::description::Description;
-use crate::http::schema::Schema;
+use crate::http::Schema;
+use crate::http::openapi::Description;
 
 /// A resource: its operations, and the schemas that they refer to.
 type Resource = (fn() -> Vec<Description>, fn() -> Vec<(&'static str, Schema)>);

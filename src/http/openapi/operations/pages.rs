@@ -1,8 +1,7 @@
 //! The pages that browsers load during an authentication by 3-D Secure.
 
-use crate::http::openapi::description::Description;
-use crate::http::openapi::tags::Tag;
-use crate::http::schema::Schema;
+use crate::http::Schema;
+use crate::http::openapi::{Description, Tag};
 
 const METHOD_DONE: &str = concat!(
     r#"{"threeDSMethodData":""#,

@@ -7,12 +7,10 @@ use crate::bounds::{
     PROXY_URL_CHARS_MAX,
 };
 use crate::domain::id::ProxyId;
-use crate::http::openapi::description::Description;
-use crate::http::openapi::headers::{DESTINATION_STATUS, LOCATION};
+use crate::http::Schema;
 use crate::http::openapi::operations::shared::{authors, by_number, offset_page, offset_page_of};
-use crate::http::openapi::tags::Tag;
+use crate::http::openapi::{DESTINATION_STATUS, Description, LOCATION, Tag};
 use crate::http::path::PathParameter as _;
-use crate::http::schema::Schema;
 
 const CALL: &str = r#"{"amount":1099,"currency":"eur",
     "card":{"number":"{{ 01a1dd38-4eda-4df5-855c-ecae962e987a | json: '$.number' }}"}}"#;

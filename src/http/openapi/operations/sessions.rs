@@ -2,12 +2,11 @@
 
 use crate::bounds::{CONDITIONS_MAX, RULES_MAX, TOKEN_NAME_CHARS_MAX};
 use crate::domain::condition::{Attribute, Operator};
-use crate::http::openapi::description::Description;
+use crate::http::Schema;
 use crate::http::openapi::operations::shared::{
     container, expires_at, permissions_request, rule_request,
 };
-use crate::http::openapi::tags::Tag;
-use crate::http::schema::Schema;
+use crate::http::openapi::{Description, Tag};
 
 const SESSION: &str = r#"{"session_key":"key_test_self_sess_VFTqoYWFg1HDfwhV9GPVCA.b1ed5fa978c845ff3542452a9746c5d1",
     "nonce":"VHCu87x3hRnXCQ4jDAAQWn","expires_at":"2026-01-31T09:33:00.1234560+00:00"}"#;

@@ -9,9 +9,9 @@ use crate::bounds::{
 use crate::domain::access::Transform;
 use crate::domain::permission::Permission;
 use crate::domain::token_type::TokenType;
-use crate::http::openapi::description::Description;
+use crate::http::Schema;
+use crate::http::openapi::Description;
 use crate::http::path::{PathParameter as _, TokenName};
-use crate::http::schema::Schema;
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     vec![

@@ -2,10 +2,9 @@
 
 use crate::bounds::{NAME_CHARS_MAX, SETTING_BYTES_MAX, SETTINGS_MAX};
 use crate::domain::tenant::TenantKind;
-use crate::http::openapi::description::Description;
+use crate::http::Schema;
 use crate::http::openapi::operations::shared::{by_number, offset_page};
-use crate::http::openapi::tags::Tag;
-use crate::http::schema::Schema;
+use crate::http::openapi::{Description, Tag};
 
 const TENANT: &str = r#"{"id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e",
     "owner_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","name":"Shop","type":"test",

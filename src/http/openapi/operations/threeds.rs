@@ -1,15 +1,12 @@
 //! 3-D Secure sessions. The bodies of an authentication are in `threeds_authenticate`.
 
 use crate::bounds::{THREEDS_DEVICE_DATA_CHARS_MAX, THREEDS_TEXT_CHARS_MAX};
-use crate::http::openapi::description::Description;
-use crate::http::openapi::headers::LOCATION;
+use crate::http::Schema;
 use crate::http::openapi::operations::{threeds_authenticate, threeds_outcome};
-use crate::http::openapi::tags::Tag;
-use crate::http::schema::Schema;
+use crate::http::openapi::{Description, LOCATION, Tag};
 use crate::threeds::codes::{AcsInformation, MethodOutcome};
-use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{Device, SessionKind, WebChallengeMode};
-use crate::threeds::version::ProtocolVersion;
+use crate::threeds::{ProtocolVersion, Scheme};
 
 const CREATE: &str =
     r#"{"token_id":"01a1dd38-4eda-4df5-855c-ecae962e987a","type":"customer","device":"browser"}"#;

@@ -1,8 +1,8 @@
 //! The body of an authentication by 3-D Secure.
 
 use crate::bounds::THREEDS_EXTENSIONS_MAX;
+use crate::http::Schema;
 use crate::http::openapi::operations::threeds::text;
-use crate::http::schema::Schema;
 use crate::threeds::codes::{
     AccountAge, AccountLastChanged, AccountType, AuthenticationType, Category, ChallengePreference,
     DeliveryTimeFrame, LoginMethod, PasswordLastChanged, PriorMethod, ShippingAddressFirstUsed,

@@ -1,11 +1,11 @@
 //! The outcome of an authentication by 3-D Secure.
 
-use crate::http::schema::Schema;
+use crate::http::Schema;
+use crate::threeds::ProtocolVersion;
 use crate::threeds::codes::{
     CancelReason, ChallengePreference, ChallengeType, TransactionStatus, WhitelistSource,
     WhitelistStatus, YesNo,
 };
-use crate::threeds::version::ProtocolVersion;
 
 pub(super) const EXAMPLE: &str = r#"{"session_id":"01a1dd3e-9c80-4f32-8d5e-6f7a8b9c0d1e",
     "token_id":"01a1dd38-4eda-4df5-855c-ecae962e987a","threeds_version":"2.2.0",

@@ -1,10 +1,8 @@
 //! Token intents.
 
-use crate::http::openapi::description::Description;
-use crate::http::openapi::headers::LOCATION;
+use crate::http::Schema;
 use crate::http::openapi::operations::shared::token_type;
-use crate::http::openapi::tags::Tag;
-use crate::http::schema::Schema;
+use crate::http::openapi::{Description, LOCATION, Tag};
 
 const ANSWER: &str = r#"{"id":"01a1dd39-1b02-4c11-9a3e-5d2b7c9e4f10","type":"card",
     "tenant_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e",

@@ -6,10 +6,10 @@ use crate::bounds::{
 };
 use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::privacy::{CLASSIFICATIONS, IMPACT_LEVELS};
+use crate::http::Schema;
 use crate::http::openapi::operations::shared::{
     container, cursor_page, expires_at, offset_page, token_type,
 };
-use crate::http::schema::Schema;
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     let token = || Schema::reference("Token");

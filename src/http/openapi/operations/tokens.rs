@@ -1,14 +1,12 @@
 //! Tokens: create, read, list, search, change, delete, and in bulk.
 
 use crate::bounds::{LIST_IDS_MAX, SEARCH_QUERY_CHARS_MAX};
-use crate::http::openapi::description::Description;
-use crate::http::openapi::headers::LOCATION;
+use crate::http::Schema;
 use crate::http::openapi::operations::shared::{
     by_cursor, by_number, container, cursor_page_of, offset_page_of, page_number, size, start,
     token_id, token_type,
 };
-use crate::http::openapi::tags::Tag;
-use crate::http::schema::Schema;
+use crate::http::openapi::{Description, LOCATION, Tag};
 
 const CARD: &str = r#"{"type":"card","data":{"number":"4242424242424242","expiration_month":12,
     "expiration_year":2030,"cvc":"123"},"metadata":{"order":"1001"}}"#;

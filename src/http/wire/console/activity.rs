@@ -2,7 +2,7 @@
 
 use crate::domain::time::Timestamp;
 use crate::http::activity::{ActivityView, AnswerCounts};
-use crate::http::wire::json::Object;
+use crate::http::wire::Object;
 use crate::secret::Secret;
 
 /// The state of the server that every tenant may know.

@@ -2,7 +2,7 @@
 
 use crate::app::{KeyOverview, TenantCount};
 use crate::domain::quota::Quotas;
-use crate::http::wire::json::Object;
+use crate::http::wire::Object;
 use crate::limits::{CounterKey, Row, RowAction};
 use crate::secret::Secret;
 

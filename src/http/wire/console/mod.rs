@@ -9,9 +9,7 @@ use crate::app::{CalledProxy, Caller, KeyOverview, ListedSession, ListedWebhook,
 use crate::bounds::THREEDS_LISTED_MAX;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
-use crate::http::wire::cursor;
-use crate::http::wire::json::Object;
-use crate::http::wire::query::Query;
+use crate::http::wire::{Object, Query, cursor};
 use crate::secret::Secret;
 use crate::threeds::session::{Device, Session};
 

@@ -10,8 +10,7 @@ use crate::domain::exposure::Exposure;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
 use crate::http::wire::application::{self, Holder};
-use crate::http::wire::fields::Fields;
-use crate::http::wire::json::Object;
+use crate::http::wire::{Fields, Object};
 use crate::secret::Secret;
 
 pub(crate) fn answer(body: &Value) -> Secret<Vec<u8>> {

@@ -1,6 +1,6 @@
 //! The cardholder's part of an authenticate body.
 
-use crate::http::wire::fields::Fields;
+use crate::http::wire::Fields;
 use crate::http::wire::threeds::authenticate::{DATE, country};
 use crate::http::wire::threeds::{coded, formed, nested, text, text_up_to};
 use crate::threeds::codes::{

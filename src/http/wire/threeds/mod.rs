@@ -9,7 +9,7 @@ pub(crate) mod session;
 use serde_json::Value;
 
 use crate::bounds::THREEDS_TEXT_CHARS_MAX;
-use crate::http::wire::fields::{Fields, WRONG_TYPE};
+use crate::http::wire::{Fields, WRONG_TYPE};
 
 /// A member that is an object of its own.
 pub(super) fn nested<'a, T>(

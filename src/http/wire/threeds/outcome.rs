@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::http::wire::json::Object;
+use crate::http::wire::Object;
 use crate::http::wire::threeds::session::render_card;
 use crate::secret::Secret;
 use crate::threeds::codes::{

@@ -4,15 +4,14 @@ use serde_json::{Map, Value};
 
 use crate::app::SessionDraft;
 use crate::bounds::{THREEDS_DEVICE_DATA_CHARS_MAX, THREEDS_METADATA_BYTES_MAX};
-use crate::http::wire::fields::{Fields, WRONG_TYPE};
-use crate::http::wire::json::Object;
 use crate::http::wire::threeds::outcome::{self, Extent};
 use crate::http::wire::threeds::{nested, text, text_or_number, text_up_to, word};
+use crate::http::wire::{Fields, Object, WRONG_TYPE};
 use crate::secret::Secret;
+use crate::threeds::ProtocolVersion;
 use crate::threeds::session::{
     CardSource, Device, DeviceInfo, Session, SessionKind, WebChallengeMode,
 };
-use crate::threeds::version::ProtocolVersion;
 
 pub(crate) fn parse_draft(body: &Value) -> SessionDraft {
     let mut fields = Fields::of_body(body);

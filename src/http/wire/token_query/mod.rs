@@ -14,10 +14,8 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::search_query;
 use crate::domain::token_query::{LegacyTokenQuery, TokenFilter, TokenQuery};
 use crate::domain::token_type::TokenType;
-use crate::http::wire::cursor;
-use crate::http::wire::fields::Fields;
-use crate::http::wire::page::{OffsetPage, size_in_fields, size_in_query};
-use crate::http::wire::query::Query;
+use crate::http::wire::page::{size_in_fields, size_in_query};
+use crate::http::wire::{Fields, OffsetPage, Query, cursor};
 
 const METADATA: &str = "metadata";
 

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 use crate::bounds::CURSOR_CHARS_MAX;
-use crate::http::wire::json::Object;
+use crate::http::wire::Object;
 
 /// What a query asks for, written down; or the paths of its mistakes.
 fn read(text: &str) -> Result<String, Vec<String>> {

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::bounds::{THREEDS_EXTENSIONS_MAX, THREEDS_METADATA_BYTES_MAX};
 use crate::domain::mistakes::Mistakes;
-use crate::http::wire::fields::{Fields, WRONG_TYPE};
 use crate::http::wire::threeds::{cardholder, coded, formed, nested, text, text_or_number, word};
+use crate::http::wire::{Fields, WRONG_TYPE};
 use crate::threeds::codes::{
     AuthenticationType, Category, ChallengePreference, DeliveryTimeFrame, ShippingMethod,
     TransactionType, YesNo,
