@@ -21,9 +21,13 @@ use crate::secret::Secret;
 pub(super) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// An operation's function in the routing table, with the parameters of its path.
-pub(super) type OperationCall = Box<
-    dyn for<'a> FnOnce(&'a Exchange<'a>) -> BoxFuture<'a, Result<Reply, OperationFailure>> + Send,
->;
+pub(super) type OperationCall =
+    Box<dyn for<'a> FnOnce(&'a Exchange<'a>) -> BoxFuture<'a, WriteAnswer> + Send>;
+
+/// The result of an operation that repeats no earlier answer.
+pub(super) type Answer = Result<Reply, Problem>;
+/// The result of an operation with an idempotency key.
+pub(super) type WriteAnswer = Result<Reply, OperationFailure>;
 
 /// A request of an authenticated caller, with its body.
 pub(super) struct Exchange<'a> {

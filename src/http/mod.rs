@@ -40,7 +40,7 @@ pub use request_counts::Requests;
 pub use route::RESULTS_PATH;
 pub use state::{DeprecatedOperations, Http};
 
-pub(in crate::http) use exchange::{BoxFuture, Exchange, OperationFailure};
+pub(in crate::http) use exchange::{Answer, BoxFuture, Exchange, OperationFailure, WriteAnswer};
 pub(in crate::http) use problem::Problem;
 pub(in crate::http) use reply::{Reply, RequestContext};
 pub(in crate::http) use schema::Schema;

@@ -7,11 +7,11 @@ use crate::domain::mistakes::Mistakes;
 use crate::http::path::{AnyApplication, TemplateName};
 use crate::http::wire::json::list;
 use crate::http::wire::{application, key, permission, template};
-use crate::http::{Exchange, OperationFailure, Problem, Reply};
+use crate::http::{Answer, Exchange, Problem, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
 impl Exchange<'_> {
-    pub(in crate::http) async fn create_application(&self) -> Result<Reply, OperationFailure> {
+    pub(in crate::http) async fn create_application(&self) -> WriteAnswer {
         let draft = application::parse_draft(self.body.expose())?;
         let answer =
             |(new, key): &(Application, Option<NewKey>)| application::answer(new, key.as_ref());
@@ -21,7 +21,7 @@ impl Exchange<'_> {
         Ok(Reply::from(made.answer))
     }
 
-    pub(in crate::http) fn list_applications(&self) -> Result<Reply, Problem> {
+    pub(in crate::http) fn list_applications(&self) -> Answer {
         let (query, page) = application::parse_query(&self.query)?;
         let found = self.app.access().list_applications(self.caller.tenant.id, &query)?;
         let render = |(listed, keys): &(_, Vec<_>)| application::render(listed, keys);
@@ -29,19 +29,16 @@ impl Exchange<'_> {
         Ok(Reply::ok(page.render(found.total, &items)))
     }
 
-    pub(in crate::http) fn read_application(&self, id: &ApplicationId) -> Result<Reply, Problem> {
+    pub(in crate::http) fn read_application(&self, id: &ApplicationId) -> Answer {
         self.application(*id)
     }
 
     /// The application that the key of this very request belongs to.
-    pub(in crate::http) fn read_application_by_key(&self) -> Result<Reply, Problem> {
+    pub(in crate::http) fn read_application_by_key(&self) -> Answer {
         self.application(self.caller.application.id)
     }
 
-    pub(in crate::http) async fn update_application(
-        &self,
-        id: &ApplicationId,
-    ) -> Result<Reply, OperationFailure> {
+    pub(in crate::http) async fn update_application(&self, id: &ApplicationId) -> WriteAnswer {
         let (tenant, id) = (self.caller.tenant.id, *id);
         let body = self.body.expose();
         let wanted =
@@ -55,19 +52,13 @@ impl Exchange<'_> {
         Ok(Reply::from(changed.answer))
     }
 
-    pub(in crate::http) async fn delete_application(
-        &self,
-        id: &ApplicationId,
-    ) -> Result<Reply, Problem> {
+    pub(in crate::http) async fn delete_application(&self, id: &ApplicationId) -> Answer {
         let tenant = self.caller.tenant.id;
         self.app.access().delete_application(tenant, *id, Some(self.caller)).await?;
         Ok(Reply::nothing())
     }
 
-    pub(in crate::http) async fn create_application_key(
-        &self,
-        id: &ApplicationId,
-    ) -> Result<Reply, OperationFailure> {
+    pub(in crate::http) async fn create_application_key(&self, id: &ApplicationId) -> WriteAnswer {
         let (tenant, id) = (self.caller.tenant.id, *id);
         let answer: fn(&NewKey) -> RememberedAnswer = key::answer;
         let (caller, write) = (Some(self.caller), self.write(&answer));
@@ -75,20 +66,13 @@ impl Exchange<'_> {
         Ok(Reply::from(new.answer))
     }
 
-    pub(in crate::http) fn list_application_keys(
-        &self,
-        id: &ApplicationId,
-    ) -> Result<Reply, Problem> {
+    pub(in crate::http) fn list_application_keys(&self, id: &ApplicationId) -> Answer {
         let keys = self.app.access().list_keys(self.caller.tenant.id, *id)?;
         let items: Vec<_> = keys.iter().map(key::render).collect();
         Ok(Reply::ok(list(&items)))
     }
 
-    pub(in crate::http) fn read_application_key(
-        &self,
-        id: &ApplicationId,
-        key: &KeyId,
-    ) -> Result<Reply, Problem> {
+    pub(in crate::http) fn read_application_key(&self, id: &ApplicationId, key: &KeyId) -> Answer {
         let keys = self.app.access().list_keys(self.caller.tenant.id, *id)?;
         let found = keys.iter().find(|listed| listed.id == *key);
         Ok(Reply::ok(key::render(found.ok_or(Error::NotFound("key"))?)))
@@ -98,13 +82,13 @@ impl Exchange<'_> {
         &self,
         id: &ApplicationId,
         key: &KeyId,
-    ) -> Result<Reply, Problem> {
+    ) -> Answer {
         let tenant = self.caller.tenant.id;
         self.app.access().delete_key(tenant, *id, *key, Some(self.caller)).await?;
         Ok(Reply::nothing())
     }
 
-    pub(in crate::http) fn list_permissions(&self) -> Result<Reply, Problem> {
+    pub(in crate::http) fn list_permissions(&self) -> Answer {
         let wanted = self.query.first("application_type").filter(|text| !text.is_empty());
         let kind = wanted.map(ApplicationKind::parse);
         if kind == Some(None) {
@@ -114,13 +98,13 @@ impl Exchange<'_> {
         Ok(Reply::ok(permission::render_all(kind.flatten())))
     }
 
-    fn application(&self, id: ApplicationId) -> Result<Reply, Problem> {
+    fn application(&self, id: ApplicationId) -> Answer {
         let (found, keys) = self.app.access().read_application(self.caller.tenant.id, id)?;
         Ok(Reply::ok(application::render(&found, &keys)))
     }
 }
 
-pub(in crate::http) fn regenerate_application_key(_: &AnyApplication) -> Result<Reply, Problem> {
+pub(in crate::http) fn regenerate_application_key(_: &AnyApplication) -> Answer {
     Err(Problem::new(410, REGENERATE))
 }
 
@@ -128,7 +112,7 @@ pub(in crate::http) fn list_application_templates() -> Reply {
     Reply::ok(template::render_all())
 }
 
-pub(in crate::http) fn read_application_template(id: &TemplateName) -> Result<Reply, Problem> {
+pub(in crate::http) fn read_application_template(id: &TemplateName) -> Answer {
     let found = template::render_one(id.as_str());
     Ok(Reply::ok(found.ok_or(Error::NotFound("template"))?))
 }

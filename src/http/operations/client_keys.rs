@@ -4,12 +4,10 @@ use crate::app::ClientKeyView;
 use crate::domain::id::ClientKeyId;
 use crate::http::wire::client_key;
 use crate::http::wire::json::list;
-use crate::http::{Exchange, OperationFailure, Problem, Reply};
+use crate::http::{Answer, Exchange, Reply, WriteAnswer};
 use crate::idempotency::RememberedAnswer;
 
-pub(in crate::http) async fn create_client_key(
-    exchange: &Exchange<'_>,
-) -> Result<Reply, OperationFailure> {
+pub(in crate::http) async fn create_client_key(exchange: &Exchange<'_>) -> WriteAnswer {
     let expires_at = client_key::parse_expires_at(exchange.body.expose())?;
     let answer: fn(&ClientKeyView) -> RememberedAnswer = client_key::answer;
     let (keys, write) = (exchange.app.client_keys(), exchange.write(&answer));
@@ -17,22 +15,19 @@ pub(in crate::http) async fn create_client_key(
     Ok(Reply::from(new.answer))
 }
 
-pub(in crate::http) fn list_client_keys(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+pub(in crate::http) fn list_client_keys(exchange: &Exchange<'_>) -> Answer {
     let keys = exchange.app.client_keys().list(exchange.caller)?;
     Ok(Reply::ok(list(&keys.iter().map(client_key::render).collect::<Vec<_>>())))
 }
 
-pub(in crate::http) fn read_client_key(
-    exchange: &Exchange<'_>,
-    id: &ClientKeyId,
-) -> Result<Reply, Problem> {
+pub(in crate::http) fn read_client_key(exchange: &Exchange<'_>, id: &ClientKeyId) -> Answer {
     Ok(Reply::ok(client_key::render(&exchange.app.client_keys().read(exchange.caller, *id)?)))
 }
 
 pub(in crate::http) async fn delete_client_key(
     exchange: &Exchange<'_>,
     id: &ClientKeyId,
-) -> Result<Reply, Problem> {
+) -> Answer {
     exchange.app.client_keys().delete(exchange.caller, *id).await?;
     Ok(Reply::nothing())
 }

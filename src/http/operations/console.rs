@@ -8,10 +8,10 @@ use crate::domain::tenant::TenantKind;
 use crate::http::wire::console::activity::ServerView;
 use crate::http::wire::console::limits::RowView;
 use crate::http::wire::console::{self, activity, limits, preview};
-use crate::http::{Exchange, Problem, Reply};
+use crate::http::{Answer, Exchange, Reply};
 use crate::limits::{CounterKey, KeyHash, Operation, ProxyKind, ROWS, Row, RowScope};
 
-pub(in crate::http) async fn list_keys(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+pub(in crate::http) async fn list_keys(exchange: &Exchange<'_>) -> Answer {
     let keys = Console::new(exchange.app, exchange.caller).keys().await?;
     Ok(Reply::ok(console::render_keys(exchange.caller, &keys)))
 }
@@ -27,7 +27,7 @@ pub(in crate::http) fn read_activity(exchange: &Exchange<'_>) -> Reply {
     Reply::ok(activity::render(&server, &view))
 }
 
-pub(in crate::http) async fn read_limits(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+pub(in crate::http) async fn read_limits(exchange: &Exchange<'_>) -> Answer {
     let console = Console::new(exchange.app, exchange.caller);
     let (usage, keys) = (console.counts().await?, console.keys().await?);
     let quotas = &exchange.caller.tenant.quotas;
@@ -86,20 +86,18 @@ pub(in crate::http) fn preview_rules(exchange: &Exchange<'_>) -> Reply {
     Reply::ok(preview::answer(exchange.body.expose()))
 }
 
-pub(in crate::http) fn list_webhooks(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+pub(in crate::http) fn list_webhooks(exchange: &Exchange<'_>) -> Answer {
     let found = exchange.app.webhooks().list_with_queues(exchange.caller.tenant.id)?;
     Ok(Reply::ok(console::render_webhooks(&found)))
 }
 
-pub(in crate::http) async fn list_proxies(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+pub(in crate::http) async fn list_proxies(exchange: &Exchange<'_>) -> Answer {
     let found = exchange.app.proxies().list_calls(exchange.caller).await?;
     let since = exchange.http.activity.started_at();
     Ok(Reply::ok(console::render_proxies(since, &found)))
 }
 
-pub(in crate::http) async fn list_threeds_sessions(
-    exchange: &Exchange<'_>,
-) -> Result<Reply, Problem> {
+pub(in crate::http) async fn list_threeds_sessions(exchange: &Exchange<'_>) -> Answer {
     let start = console::parse_start(&exchange.query)?;
     let page = exchange.app.threeds().list(exchange.caller, start).await?;
     Ok(Reply::ok(console::render_sessions(&page)))

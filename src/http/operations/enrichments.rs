@@ -3,10 +3,10 @@
 use crate::domain::card::value::details_of_bin;
 use crate::domain::mistakes::Mistakes;
 use crate::http::wire::{Fields, Object};
-use crate::http::{Exchange, OperationFailure, Problem, Reply};
+use crate::http::{Answer, Exchange, Reply, WriteAnswer};
 
 /// The first digits of a card number name its brand and issuer, not the card.
-pub(in crate::http) fn read_card_details(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+pub(in crate::http) fn read_card_details(exchange: &Exchange<'_>) -> Answer {
     let bin = exchange.query.first("bin").unwrap_or_default();
     let details = details_of_bin(bin, &exchange.app.bins());
     let details = details.ok_or_else(|| {
@@ -15,9 +15,7 @@ pub(in crate::http) fn read_card_details(exchange: &Exchange<'_>) -> Result<Repl
     Ok(Reply::ok(details.to_string()))
 }
 
-pub(in crate::http) async fn verify_bank_account(
-    exchange: &Exchange<'_>,
-) -> Result<Reply, OperationFailure> {
+pub(in crate::http) async fn verify_bank_account(exchange: &Exchange<'_>) -> WriteAnswer {
     let mut fields = Fields::of_body(exchange.body.expose());
     let id = fields.required_text("token_id").map(String::from);
     let routing_number = fields.text("routing_number").map(String::from);

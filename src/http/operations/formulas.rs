@@ -6,7 +6,7 @@ use hyper::header::{CACHE_CONTROL, ETAG, HeaderValue};
 use crate::app::Error;
 use crate::formulas::Document;
 use crate::http::path::FormulaName;
-use crate::http::{Exchange, Problem, Reply};
+use crate::http::{Answer, Exchange, Reply};
 use crate::secret::SecretBody;
 
 impl Exchange<'_> {
@@ -14,7 +14,7 @@ impl Exchange<'_> {
         self.document(self.catalog.list())
     }
 
-    pub(in crate::http) fn read_formula(&self, id: &FormulaName) -> Result<Reply, Problem> {
+    pub(in crate::http) fn read_formula(&self, id: &FormulaName) -> Answer {
         let found = self.catalog.find(id.as_str());
         Ok(self.document(found.ok_or(Error::NotFound("connection formula"))?))
     }

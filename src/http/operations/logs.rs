@@ -1,10 +1,10 @@
 //! The audit log over HTTP.
 
 use crate::http::wire::log;
-use crate::http::{Exchange, Problem, Reply};
+use crate::http::{Answer, Exchange, Reply};
 
 impl Exchange<'_> {
-    pub(in crate::http) async fn list_logs(&self) -> Result<Reply, Problem> {
+    pub(in crate::http) async fn list_logs(&self) -> Answer {
         let request = log::parse(&self.query)?;
         let log::LogRequest { query, start, page } = &request;
         let found = self.app.audit().list_logs(self.caller, query, start, page.size).await?;

@@ -4,15 +4,13 @@ use crate::app::Error;
 use crate::domain::id::ProxyId;
 use crate::domain::proxy::Proxy;
 use crate::http::wire::proxy;
-use crate::http::{Exchange, OperationFailure, Problem, Reply};
+use crate::http::{Answer, Exchange, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
 const HOSTNAMES: &str = "This server has no hostnames for single proxies: call /proxy with the \
                          header BT-PROXY-KEY.";
 
-pub(in crate::http) async fn create_proxy(
-    exchange: &Exchange<'_>,
-) -> Result<Reply, OperationFailure> {
+pub(in crate::http) async fn create_proxy(exchange: &Exchange<'_>) -> WriteAnswer {
     let settings = || proxy::parse(exchange.body.expose(), None);
     // The mistakes of the body come before the limits of the tenant.
     settings()?;
@@ -23,25 +21,19 @@ pub(in crate::http) async fn create_proxy(
     Ok(Reply::from(made.answer))
 }
 
-pub(in crate::http) async fn list_proxies(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+pub(in crate::http) async fn list_proxies(exchange: &Exchange<'_>) -> Answer {
     let (query, page) = proxy::parse_query(&exchange.query)?;
     let found = exchange.app.proxies().list(exchange.caller, &query).await?;
     let items: Vec<_> = found.proxies.iter().map(proxy::render).collect();
     Ok(Reply::ok(page.render(found.total, &items)))
 }
 
-pub(in crate::http) async fn read_proxy(
-    exchange: &Exchange<'_>,
-    id: &ProxyId,
-) -> Result<Reply, Problem> {
+pub(in crate::http) async fn read_proxy(exchange: &Exchange<'_>, id: &ProxyId) -> Answer {
     let found = exchange.app.proxies().read(exchange.caller, *id).await?;
     Ok(Reply::ok(proxy::render(&found)))
 }
 
-pub(in crate::http) async fn replace_proxy(
-    exchange: &Exchange<'_>,
-    id: &ProxyId,
-) -> Result<Reply, OperationFailure> {
+pub(in crate::http) async fn replace_proxy(exchange: &Exchange<'_>, id: &ProxyId) -> WriteAnswer {
     let revise = |known: &Proxy| proxy::parse(exchange.body.expose(), Some(known));
     let answer = |changed: &Proxy| proxy::answer(changed, AnswerStatus::Ok);
     let (caller, write) = (exchange.caller, exchange.write(&answer));
@@ -49,10 +41,7 @@ pub(in crate::http) async fn replace_proxy(
     Ok(Reply::from(changed.answer))
 }
 
-pub(in crate::http) async fn patch_proxy(
-    exchange: &Exchange<'_>,
-    id: &ProxyId,
-) -> Result<Reply, Problem> {
+pub(in crate::http) async fn patch_proxy(exchange: &Exchange<'_>, id: &ProxyId) -> Answer {
     let revise = |known: &Proxy| proxy::parse_patch(exchange.body.expose(), known);
     let answer = |_: &Proxy| RememberedAnswer::empty(AnswerStatus::Ok);
     let write = exchange.write(&answer);
@@ -60,18 +49,12 @@ pub(in crate::http) async fn patch_proxy(
     Ok(Reply::nothing())
 }
 
-pub(in crate::http) async fn delete_proxy(
-    exchange: &Exchange<'_>,
-    id: &ProxyId,
-) -> Result<Reply, Problem> {
+pub(in crate::http) async fn delete_proxy(exchange: &Exchange<'_>, id: &ProxyId) -> Answer {
     exchange.app.proxies().delete(exchange.caller, *id).await?;
     Ok(Reply::nothing())
 }
 
-pub(in crate::http) fn set_proxy_hostname(
-    exchange: &Exchange<'_>,
-    id: &ProxyId,
-) -> Result<Reply, Problem> {
+pub(in crate::http) fn set_proxy_hostname(exchange: &Exchange<'_>, id: &ProxyId) -> Answer {
     exchange.app.proxies().require(exchange.caller, *id)?;
     Err(Error::Unprocessable(HOSTNAMES).into())
 }

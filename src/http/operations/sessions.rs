@@ -3,18 +3,16 @@
 use hyper::StatusCode;
 
 use crate::http::wire::session;
-use crate::http::{Exchange, OperationFailure, Problem, Reply};
+use crate::http::{Answer, Exchange, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
 /// The answer is not remembered for an idempotency key, because it holds the session's key.
-pub(in crate::http) async fn create_session(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+pub(in crate::http) async fn create_session(exchange: &Exchange<'_>) -> Answer {
     let new = exchange.app.access().create_session(exchange.caller).await?;
     Ok(Reply::with_status(StatusCode::CREATED, session::render(&new).into()))
 }
 
-pub(in crate::http) async fn authorize_session(
-    exchange: &Exchange<'_>,
-) -> Result<Reply, OperationFailure> {
+pub(in crate::http) async fn authorize_session(exchange: &Exchange<'_>) -> WriteAnswer {
     let authorization = session::parse_authorization(exchange.body.expose())?;
     let answer = |(): &()| RememberedAnswer::empty(AnswerStatus::Ok);
     let (access, write) = (exchange.app.access(), exchange.write(&answer));

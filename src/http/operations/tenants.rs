@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::tenant::Tenant;
 use crate::http::wire::{OffsetPage, tenant};
-use crate::http::{Exchange, OperationFailure, Problem, Reply};
+use crate::http::{Answer, Exchange, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
 impl Exchange<'_> {
@@ -13,7 +13,7 @@ impl Exchange<'_> {
         Reply::ok(tenant::render(&self.caller.tenant))
     }
 
-    pub(in crate::http) async fn update_tenant(&self) -> Result<Reply, OperationFailure> {
+    pub(in crate::http) async fn update_tenant(&self) -> WriteAnswer {
         let change = tenant::parse_change(self.body.expose())?;
         let answer =
             |changed: &Tenant| RememberedAnswer::new(AnswerStatus::Ok, tenant::render(changed));
@@ -24,7 +24,7 @@ impl Exchange<'_> {
 }
 
 /// Destroys the tenant's keys. The server removes its rows afterwards.
-pub(in crate::http) async fn delete_tenant(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+pub(in crate::http) async fn delete_tenant(exchange: &Exchange<'_>) -> Answer {
     let caller = exchange.caller;
     exchange.app.deletion().begin(caller.tenant.id, Some(caller)).await?;
     Ok(Reply::nothing())
@@ -36,13 +36,13 @@ pub(in crate::http) fn list_roles() -> Reply {
     Reply::ok(Value::from(names.to_vec()).to_string())
 }
 
-pub(in crate::http) async fn read_tenant_usage(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+pub(in crate::http) async fn read_tenant_usage(exchange: &Exchange<'_>) -> Answer {
     let usage = exchange.app.tokens(exchange.caller).usage().await?;
     Ok(Reply::ok(tenant::render_usage(&usage)))
 }
 
 /// Members and invitations: this server has no users, so both lists are empty.
-pub(in crate::http) fn list_no_people(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+pub(in crate::http) fn list_no_people(exchange: &Exchange<'_>) -> Answer {
     let mut mistakes = Mistakes::new();
     let page = OffsetPage::parse(&exchange.query, &mut mistakes);
     mistakes.into_result()?;

@@ -3,12 +3,12 @@
 use crate::http::path::SessionName;
 use crate::http::wire::threeds::outcome::{self, Extent};
 use crate::http::wire::threeds::{authenticate, session};
-use crate::http::{Exchange, OperationFailure, Problem, Reply};
+use crate::http::{Answer, Exchange, Problem, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::threeds::session::Session;
 
 impl Exchange<'_> {
-    pub(in crate::http) async fn create_threeds_session(&self) -> Result<Reply, OperationFailure> {
+    pub(in crate::http) async fn create_threeds_session(&self) -> WriteAnswer {
         let draft = session::parse_draft(self.body.expose());
         let client = self.http.client(self.parts, self.address);
         let answer = |made: &Session| {
@@ -21,19 +21,13 @@ impl Exchange<'_> {
         Ok(Reply::from(made.answer))
     }
 
-    pub(in crate::http) async fn read_threeds_session(
-        &self,
-        id: &SessionName,
-    ) -> Result<Reply, Problem> {
+    pub(in crate::http) async fn read_threeds_session(&self, id: &SessionName) -> Answer {
         let found = self.app.threeds().read_session(self.caller, id.as_str()).await?;
         Ok(Reply::ok(session::render(&found)))
     }
 
     /// The mobile SDK's description of its device.
-    pub(in crate::http) async fn update_threeds_session(
-        &self,
-        id: &SessionName,
-    ) -> Result<Reply, OperationFailure> {
+    pub(in crate::http) async fn update_threeds_session(&self, id: &SessionName) -> WriteAnswer {
         let device = session::parse_device(self.body.expose()).map_err(Problem::from)?;
         let client = self.http.client(self.parts, self.address);
         let answer = |changed: &Session| {
@@ -49,7 +43,7 @@ impl Exchange<'_> {
     pub(in crate::http) async fn authenticate_threeds_session(
         &self,
         id: &SessionName,
-    ) -> Result<Reply, OperationFailure> {
+    ) -> WriteAnswer {
         let (request, mistakes) = authenticate::parse(self.body.expose());
         let answer = |found: &Session| {
             RememberedAnswer::new(AnswerStatus::Ok, outcome::render(found, Extent::Authenticate))
@@ -65,10 +59,7 @@ impl Exchange<'_> {
         Ok(Reply::from(found.answer))
     }
 
-    pub(in crate::http) async fn read_challenge_result(
-        &self,
-        id: &SessionName,
-    ) -> Result<Reply, Problem> {
+    pub(in crate::http) async fn read_challenge_result(&self, id: &SessionName) -> Answer {
         let found = self.app.threeds().challenge_result(self.caller, id.as_str()).await?;
         Ok(Reply::ok(outcome::render(&found, Extent::ChallengeResult)))
     }

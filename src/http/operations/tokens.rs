@@ -6,7 +6,7 @@ use crate::app::{TokenizeOutcome, WriteOutcome};
 use crate::domain::exposure::Right;
 use crate::http::path::TokenName;
 use crate::http::wire::{token, tokenize};
-use crate::http::{Exchange, OperationFailure, Problem, Reply};
+use crate::http::{Answer, Exchange, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::secret::SecretBuffer;
 
@@ -17,22 +17,19 @@ pub fn created_token(written: &WriteOutcome) -> RememberedAnswer {
 }
 
 impl Exchange<'_> {
-    pub(in crate::http) async fn create_token(&self) -> Result<Reply, OperationFailure> {
+    pub(in crate::http) async fn create_token(&self) -> WriteAnswer {
         let draft = token::parse_draft(self.body.expose());
         let write = self.write(&created_token);
         let written = self.app.tokens(self.caller).create(draft, &write).await?;
         Ok(Reply::from(written.answer))
     }
 
-    pub(in crate::http) async fn read_token(&self, id: &TokenName) -> Result<Reply, Problem> {
+    pub(in crate::http) async fn read_token(&self, id: &TokenName) -> Answer {
         let shown = self.app.tokens(self.caller).read(id.as_str()).await?;
         Ok(Reply::ok(token::render(&shown)))
     }
 
-    pub(in crate::http) async fn update_token(
-        &self,
-        id: &TokenName,
-    ) -> Result<Reply, OperationFailure> {
+    pub(in crate::http) async fn update_token(&self, id: &TokenName) -> WriteAnswer {
         let patch = token::parse_patch(self.body.expose());
         let answer =
             |written: &WriteOutcome| token::answer(written, AnswerStatus::Ok, Right::Update);
@@ -41,12 +38,12 @@ impl Exchange<'_> {
         Ok(Reply::from(written.answer))
     }
 
-    pub(in crate::http) async fn delete_token(&self, id: &TokenName) -> Result<Reply, Problem> {
+    pub(in crate::http) async fn delete_token(&self, id: &TokenName) -> Answer {
         self.app.tokens(self.caller).delete(id.as_str()).await?;
         Ok(Reply::nothing())
     }
 
-    pub(in crate::http) async fn tokenize(&self) -> Result<Reply, OperationFailure> {
+    pub(in crate::http) async fn tokenize(&self) -> WriteAnswer {
         let body = self.body.expose();
         let answer = |tokenized: &TokenizeOutcome| tokenize::answer(body, tokenized);
         let draft = tokenize::parse(body);
@@ -55,7 +52,7 @@ impl Exchange<'_> {
         Ok(Reply::from(tokenized.answer))
     }
 
-    pub(in crate::http) async fn detokenize(&self) -> Result<Reply, Problem> {
+    pub(in crate::http) async fn detokenize(&self) -> Answer {
         let filled = self.app.tokens(self.caller).detokenize(self.body.expose()).await?;
         let mut text = SecretBuffer::with_capacity(0);
         text.json(filled.expose());

@@ -17,9 +17,8 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::web_origin::{AllowedOrigins, WebOrigin};
-use crate::http::wire::{Fields, Object, OffsetPage, Query, key, session};
+use crate::http::wire::{Fields, Json, Object, OffsetPage, Query, key, session};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer};
-use crate::secret::Secret;
 
 pub(crate) fn parse_draft(body: &Value) -> Result<ApplicationDraft, Mistakes> {
     let mut fields = Fields::of_body(body);
@@ -233,7 +232,7 @@ pub(crate) fn answer(made: &Application, key: Option<&NewKey>) -> RememberedAnsw
     answer.at(format!("/applications/{}", made.id))
 }
 
-pub(crate) fn render(application: &Application, keys: &[ApiKey]) -> Secret<Vec<u8>> {
+pub(crate) fn render(application: &Application, keys: &[ApiKey]) -> Json {
     render_members(application, &keys.iter().map(key::render).collect::<Vec<_>>(), None).close()
 }
 
@@ -242,14 +241,14 @@ pub(crate) fn render_for_operator(
     application: &Application,
     keys: &[ApiKey],
     last_uses: &HashMap<KeyId, Timestamp>,
-) -> Secret<Vec<u8>> {
+) -> Json {
     let render = |key: &ApiKey| key::render_with_use(key, last_uses.get(&key.id).copied());
     render_members(application, &keys.iter().map(render).collect::<Vec<_>>(), None).close()
 }
 
 fn render_members(
     application: &Application,
-    keys: &[Secret<Vec<u8>>],
+    keys: &[Json],
     text: Option<(&KeyText, usize)>,
 ) -> Object {
     let mut object = Object::new();
@@ -277,7 +276,7 @@ fn render_members(
     object
 }
 
-pub(crate) fn render_rule(rule: &AccessRule) -> Secret<Vec<u8>> {
+pub(crate) fn render_rule(rule: &AccessRule) -> Json {
     let mut object = Object::new();
     object.optional_text("description", rule.description.as_deref());
     object.number("priority", rule.priority);

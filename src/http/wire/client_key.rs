@@ -5,9 +5,8 @@ use serde_json::Value;
 
 use crate::app::ClientKeyView;
 use crate::domain::mistakes::Mistakes;
-use crate::http::wire::{Fields, Object};
+use crate::http::wire::{Fields, Json, Object};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
-use crate::secret::Secret;
 use crate::threeds::base64;
 
 /// The expiry that the body asks for.
@@ -31,7 +30,7 @@ pub(crate) fn answer(key: &ClientKeyView) -> RememberedAnswer {
     RememberedAnswer::new(AnswerStatus::Created, object.close()).at(format!("/keys/{}", key.id))
 }
 
-pub(crate) fn render(key: &ClientKeyView) -> Secret<Vec<u8>> {
+pub(crate) fn render(key: &ClientKeyView) -> Json {
     members(key).close()
 }
 

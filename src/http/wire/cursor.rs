@@ -6,8 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::bounds::CURSOR_CHARS_MAX;
 use crate::domain::mistakes::Mistakes;
-use crate::http::wire::Object;
-use crate::secret::Secret;
+use crate::http::wire::{Json, Object};
 
 /// The bytes of a cursor, which are not authenticated yet.
 pub(crate) fn parse(text: Option<&str>, mistakes: &mut Mistakes) -> Option<Vec<u8>> {
@@ -26,11 +25,7 @@ pub(crate) fn render(cursor: &[u8]) -> String {
 }
 
 /// `next` is absent on the last page: some published clients loop forever when it is empty.
-pub(crate) fn render_page(
-    size: usize,
-    next: Option<&[u8]>,
-    items: &[Secret<Vec<u8>>],
-) -> Secret<Vec<u8>> {
+pub(crate) fn render_page(size: usize, next: Option<&[u8]>, items: &[Json]) -> Json {
     let mut object = Object::new();
     object.object("pagination", |pagination| {
         pagination.count("page_size", size);

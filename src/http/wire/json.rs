@@ -7,6 +7,9 @@ use crate::domain::time::Timestamp;
 use crate::idempotency::{PartLifetime, RememberedAnswer};
 use crate::secret::{Secret, SecretBuffer};
 
+/// The text of a JSON value.
+pub(crate) type Json = Secret<Vec<u8>>;
+
 /// An object under construction.
 #[derive(Debug)]
 pub(crate) struct Object {
@@ -27,7 +30,7 @@ impl Object {
         Self { out, marks: Vec::new() }
     }
 
-    pub(crate) fn close(mut self) -> Secret<Vec<u8>> {
+    pub(crate) fn close(mut self) -> Json {
         self.out.push(b'}');
         self.out.finish()
     }
@@ -172,7 +175,7 @@ impl Object {
     }
 
     /// Objects that are JSON text already.
-    pub(crate) fn list(&mut self, name: &str, items: &[Secret<Vec<u8>>]) {
+    pub(crate) fn list(&mut self, name: &str, items: &[Json]) {
         self.name(name);
         write_list(&mut self.out, items);
     }
@@ -202,14 +205,14 @@ impl Object {
 }
 
 /// A bare array of objects that are JSON text already.
-pub(crate) fn list(items: &[Secret<Vec<u8>>]) -> Secret<Vec<u8>> {
+pub(crate) fn list(items: &[Json]) -> Json {
     let mut out = SecretBuffer::with_capacity(0);
     write_list(&mut out, items);
     out.finish()
 }
 
 /// Takes room for all of it at once, so that a page of tokens is copied once.
-fn write_list(out: &mut SecretBuffer, items: &[Secret<Vec<u8>>]) {
+fn write_list(out: &mut SecretBuffer, items: &[Json]) {
     // Each item with its comma, two brackets, and the brace that closes what the list stands in.
     let bytes = items
         .iter()

@@ -4,9 +4,8 @@ use crate::app::NewKey;
 use crate::domain::application::ApiKey;
 use crate::domain::key_text::KeyText;
 use crate::domain::time::Timestamp;
-use crate::http::wire::Object;
+use crate::http::wire::{Json, Object};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
-use crate::secret::Secret;
 
 /// The answer that made the key, with its text.
 pub(crate) fn answer(new: &NewKey) -> RememberedAnswer {
@@ -22,12 +21,12 @@ pub(crate) fn name(answer: &mut RememberedAnswer, new: &NewKey) -> usize {
     answer.subject(SubjectId::ApiKey { application, id }, &new.answer_seed, &[])
 }
 
-pub(crate) fn render(key: &ApiKey) -> Secret<Vec<u8>> {
+pub(crate) fn render(key: &ApiKey) -> Json {
     render_members(key, None).close()
 }
 
 /// As [`render`], with the last use, which no published answer has.
-pub(crate) fn render_with_use(key: &ApiKey, last_used_at: Option<Timestamp>) -> Secret<Vec<u8>> {
+pub(crate) fn render_with_use(key: &ApiKey, last_used_at: Option<Timestamp>) -> Json {
     let mut object = render_members(key, None);
     object.optional_time("last_used_at", last_used_at);
     object.close()

@@ -13,8 +13,7 @@ use crate::domain::id::TenantId;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
 use crate::http::wire::json::list;
-use crate::http::wire::{Object, OffsetPage, Query, cursor};
-use crate::secret::Secret;
+use crate::http::wire::{Json, Object, OffsetPage, Query, cursor};
 
 #[derive(Debug)]
 pub(crate) struct LogRequest {
@@ -54,11 +53,7 @@ fn time(text: Option<&str>, name: &str, mistakes: &mut Mistakes) -> Option<Times
 }
 
 /// There are no totals: counting would open every entry of the log.
-pub(crate) fn render_page(
-    tenant: TenantId,
-    request: &LogRequest,
-    page: &LogPage,
-) -> Secret<Vec<u8>> {
+pub(crate) fn render_page(tenant: TenantId, request: &LogRequest, page: &LogPage) -> Json {
     let items: Vec<_> = page.entries.iter().map(|(id, entry)| render(tenant, *id, entry)).collect();
     let mut object = Object::new();
     object.object("pagination", |pagination| {
@@ -70,7 +65,7 @@ pub(crate) fn render_page(
     object.close()
 }
 
-fn render(tenant: TenantId, id: Uuid, entry: &AuditEntry) -> Secret<Vec<u8>> {
+fn render(tenant: TenantId, id: Uuid, entry: &AuditEntry) -> Json {
     let mut object = Object::new();
     object.display("id", id);
     object.display("tenant_id", tenant);
@@ -97,7 +92,7 @@ fn render(tenant: TenantId, id: Uuid, entry: &AuditEntry) -> Secret<Vec<u8>> {
     object.close()
 }
 
-pub(crate) fn render_kinds() -> Secret<Vec<u8>> {
+pub(crate) fn render_kinds() -> Json {
     let render = |kind: &EntityKind| {
         let mut object = Object::new();
         object.text("display_name", kind.shown());

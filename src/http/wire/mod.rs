@@ -26,6 +26,6 @@ pub(crate) mod tokenize;
 pub(crate) mod webhook;
 
 pub(crate) use fields::{Fields, WRONG_TYPE};
-pub(crate) use json::Object;
+pub(crate) use json::{Json, Object};
 pub(crate) use page::OffsetPage;
 pub(crate) use query::Query;

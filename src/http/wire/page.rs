@@ -3,8 +3,7 @@
 use crate::app::PageRange;
 use crate::bounds::{PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
 use crate::domain::mistakes::Mistakes;
-use crate::http::wire::{Fields, Object, Query};
-use crate::secret::Secret;
+use crate::http::wire::{Fields, Json, Object, Query};
 
 const PAGE_DEFAULT: usize = 1;
 /// Further than any list goes; a page past the end is empty.
@@ -43,7 +42,7 @@ impl OffsetPage {
         self.number.saturating_sub(1).saturating_mul(self.size)
     }
 
-    pub(crate) fn render(self, total: usize, items: &[Secret<Vec<u8>>]) -> Secret<Vec<u8>> {
+    pub(crate) fn render(self, total: usize, items: &[Json]) -> Json {
         let mut object = Object::new();
         object.object("pagination", |pagination| {
             pagination.count("total_items", total);

@@ -15,7 +15,7 @@ use crate::domain::proxy::certificate::ClientCertificate;
 use crate::domain::proxy::read::read_transforms;
 use crate::domain::proxy::transform::{Given, Side, Transforms};
 use crate::domain::proxy::{Configuration, Destination, Proxy, ProxySettings};
-use crate::http::wire::{Fields, Object, OffsetPage, Query, WRONG_TYPE};
+use crate::http::wire::{Fields, Json, Object, OffsetPage, Query, WRONG_TYPE};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
 
@@ -206,7 +206,7 @@ pub(crate) fn answer(proxy: &Proxy, status: AnswerStatus) -> RememberedAnswer {
     answer
 }
 
-pub(crate) fn render(proxy: &Proxy) -> Secret<Vec<u8>> {
+pub(crate) fn render(proxy: &Proxy) -> Json {
     render_members(proxy, None).close()
 }
 

@@ -8,7 +8,7 @@ use crate::domain::condition::{Attribute, Condition, Operator};
 use crate::domain::container::Container;
 use crate::domain::mistakes::Mistakes;
 use crate::http::wire::application::{Holder, access, container};
-use crate::http::wire::{Fields, Object};
+use crate::http::wire::{Fields, Json, Object};
 use crate::secret::Secret;
 
 /// A nonce is never longer. It is compared by its hash.
@@ -28,7 +28,7 @@ pub(crate) fn parse_authorization(body: &Value) -> Result<SessionAuthorization, 
     }
 }
 
-pub(crate) fn render(new: &NewSession) -> Secret<Vec<u8>> {
+pub(crate) fn render(new: &NewSession) -> Json {
     let mut object = Object::new();
     object.text("session_key", new.text.expose());
     object.text("nonce", new.nonce.expose());

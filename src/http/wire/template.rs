@@ -4,10 +4,9 @@ use crate::domain::access::{AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
 use crate::domain::container::Container;
 use crate::domain::permission::Permission;
-use crate::http::wire::Object;
 use crate::http::wire::application::render_rule;
 use crate::http::wire::json::list;
-use crate::secret::Secret;
+use crate::http::wire::{Json, Object};
 
 struct Template {
     id: &'static str,
@@ -75,15 +74,15 @@ const TEMPLATES: &[Template] = &[
     },
 ];
 
-pub(crate) fn render_all() -> Secret<Vec<u8>> {
+pub(crate) fn render_all() -> Json {
     list(&TEMPLATES.iter().map(render).collect::<Vec<_>>())
 }
 
-pub(crate) fn render_one(id: &str) -> Option<Secret<Vec<u8>>> {
+pub(crate) fn render_one(id: &str) -> Option<Json> {
     TEMPLATES.iter().find(|template| template.id == id).map(render)
 }
 
-fn render(template: &Template) -> Secret<Vec<u8>> {
+fn render(template: &Template) -> Json {
     let mut object = Object::new();
     object.text("id", template.id);
     object.text("name", template.name);

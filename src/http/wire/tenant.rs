@@ -8,8 +8,7 @@ use crate::app::{TenantChange, TokenUsage};
 use crate::bounds::{NAME_CHARS_MAX, SETTING_BYTES_MAX, SETTINGS_MAX};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::tenant::{Tenant, Threeds};
-use crate::http::wire::{Fields, Object, WRONG_TYPE};
-use crate::secret::Secret;
+use crate::http::wire::{Fields, Json, Object, WRONG_TYPE};
 
 pub(crate) fn parse_change(body: &Value) -> Result<TenantChange, Mistakes> {
     let mut fields = Fields::of_body(body);
@@ -64,7 +63,7 @@ fn allowed_values(name: &str) -> Option<&'static [&'static str]> {
     }
 }
 
-pub(crate) fn render(tenant: &Tenant) -> Secret<Vec<u8>> {
+pub(crate) fn render(tenant: &Tenant) -> Json {
     let mut object = render_members(tenant);
     object.object("settings", |settings| {
         let quotas = tenant.quotas.texts();
@@ -82,7 +81,7 @@ pub(crate) fn render(tenant: &Tenant) -> Secret<Vec<u8>> {
 }
 
 /// The operator's view, with the members that only the operator sets.
-pub(crate) fn render_for_operator(tenant: &Tenant) -> Secret<Vec<u8>> {
+pub(crate) fn render_for_operator(tenant: &Tenant) -> Json {
     let mut object = render_members(tenant);
     object.flag("threeds", tenant.threeds == Threeds::Enabled);
     object.object("quotas", |quotas| {
@@ -94,7 +93,7 @@ pub(crate) fn render_for_operator(tenant: &Tenant) -> Secret<Vec<u8>> {
 }
 
 /// In the shape of older clients, and with the total where newer ones read it.
-pub(crate) fn render_usage(usage: &TokenUsage) -> Secret<Vec<u8>> {
+pub(crate) fn render_usage(usage: &TokenUsage) -> Json {
     let mut object = Object::new();
     object.object("token_report", |report| {
         report.object("metrics_by_type", |types| {

@@ -14,7 +14,7 @@ use crate::domain::data::with_cvc;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right};
 use crate::domain::metadata::check_metadata;
 use crate::domain::token_type::TokenType;
-use crate::http::wire::{Fields, Object, card, privacy};
+use crate::http::wire::{Fields, Json, Object, card, privacy};
 use crate::idempotency::{AnswerStatus, Disclosure, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
 
@@ -209,7 +209,7 @@ pub(crate) fn name(
     answer.subject(id, seed, &token.containers)
 }
 
-pub(crate) fn render(shown: &TokenView) -> Secret<Vec<u8>> {
+pub(crate) fn render(shown: &TokenView) -> Json {
     render_members(shown, 0).close()
 }
 

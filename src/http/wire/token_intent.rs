@@ -2,9 +2,8 @@
 
 use crate::app::TokenIntentView;
 use crate::domain::token_type::TokenType;
-use crate::http::wire::{Object, card};
+use crate::http::wire::{Json, Object, card};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
-use crate::secret::Secret;
 
 pub(crate) fn answer(shown: &TokenIntentView) -> RememberedAnswer {
     let mut answer = RememberedAnswer::empty(AnswerStatus::Created);
@@ -15,7 +14,7 @@ pub(crate) fn answer(shown: &TokenIntentView) -> RememberedAnswer {
     answer.at(format!("/token-intents/{}", intent.id))
 }
 
-pub(crate) fn render(shown: &TokenIntentView) -> Secret<Vec<u8>> {
+pub(crate) fn render(shown: &TokenIntentView) -> Json {
     render_members(shown, 0).close()
 }
 

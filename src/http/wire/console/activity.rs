@@ -2,8 +2,7 @@
 
 use crate::domain::time::Timestamp;
 use crate::http::activity::{ActivityView, AnswerCounts};
-use crate::http::wire::Object;
-use crate::secret::Secret;
+use crate::http::wire::{Json, Object};
 
 /// The state of the server that every tenant may know.
 pub(crate) struct ServerView {
@@ -12,7 +11,7 @@ pub(crate) struct ServerView {
     pub(crate) is_ready: bool,
 }
 
-pub(crate) fn render(server: &ServerView, activity: &ActivityView) -> Secret<Vec<u8>> {
+pub(crate) fn render(server: &ServerView, activity: &ActivityView) -> Json {
     let mut object = Object::with_capacity(16 * 1024);
     object.time("now", server.now);
     object.object("server", |object| {

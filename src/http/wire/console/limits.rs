@@ -2,9 +2,8 @@
 
 use crate::app::{KeyOverview, TenantCount};
 use crate::domain::quota::Quotas;
-use crate::http::wire::Object;
+use crate::http::wire::{Json, Object};
 use crate::limits::{CounterKey, Row, RowAction};
-use crate::secret::Secret;
 
 /// A row of the rate limits as it applies to the tenant.
 pub(crate) struct RowView<'a> {
@@ -22,7 +21,7 @@ pub(crate) fn render(
     usage: &[TenantCount],
     is_on: bool,
     rows: &[RowView<'_>],
-) -> Secret<Vec<u8>> {
+) -> Json {
     let mut object = Object::with_capacity(4 * 1024);
     object.objects("quotas", quotas.texts(), |object, (name, value)| {
         object.text("name", name);

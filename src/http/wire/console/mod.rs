@@ -9,11 +9,10 @@ use crate::app::{CalledProxy, Caller, KeyOverview, ListedSession, ListedWebhook,
 use crate::bounds::THREEDS_LISTED_MAX;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
-use crate::http::wire::{Object, Query, cursor};
-use crate::secret::Secret;
+use crate::http::wire::{Json, Object, Query, cursor};
 use crate::threeds::session::{Device, Session};
 
-pub(crate) fn render_keys(caller: &Caller, keys: &[KeyOverview]) -> Secret<Vec<u8>> {
+pub(crate) fn render_keys(caller: &Caller, keys: &[KeyOverview]) -> Json {
     let mut object = Object::new();
     object.objects("data", keys, |object, it| {
         object.display("application_id", it.key.application);
@@ -26,7 +25,7 @@ pub(crate) fn render_keys(caller: &Caller, keys: &[KeyOverview]) -> Secret<Vec<u
     object.close()
 }
 
-pub(crate) fn render_webhooks(webhooks: &[ListedWebhook]) -> Secret<Vec<u8>> {
+pub(crate) fn render_webhooks(webhooks: &[ListedWebhook]) -> Json {
     let mut object = Object::new();
     object.objects("data", webhooks, |object, it| {
         object.display("id", it.webhook.id);
@@ -48,7 +47,7 @@ pub(crate) fn render_webhooks(webhooks: &[ListedWebhook]) -> Secret<Vec<u8>> {
     object.close()
 }
 
-pub(crate) fn render_proxies(since: Timestamp, proxies: &[CalledProxy]) -> Secret<Vec<u8>> {
+pub(crate) fn render_proxies(since: Timestamp, proxies: &[CalledProxy]) -> Json {
     let mut object = Object::new();
     object.time("since", since);
     object.objects("data", proxies, |object, it| {
@@ -75,7 +74,7 @@ pub(crate) fn parse_start(query: &Query) -> Result<Option<Vec<u8>>, Mistakes> {
     Ok(start)
 }
 
-pub(crate) fn render_sessions(page: &SessionPage) -> Secret<Vec<u8>> {
+pub(crate) fn render_sessions(page: &SessionPage) -> Json {
     let render = |it: &ListedSession| {
         let mut object = Object::new();
         object.display("id", it.id);

@@ -10,10 +10,9 @@ use crate::domain::exposure::Exposure;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
 use crate::http::wire::application::{self, Holder};
-use crate::http::wire::{Fields, Object};
-use crate::secret::Secret;
+use crate::http::wire::{Fields, Json, Object};
 
-pub(crate) fn answer(body: &Value) -> Secret<Vec<u8>> {
+pub(crate) fn answer(body: &Value) -> Json {
     match Draft::parse(body) {
         Ok(draft) => draft.render(),
         Err(mistakes) => render_mistakes(&mistakes),
@@ -42,7 +41,7 @@ impl Draft {
         }
     }
 
-    fn render(&self) -> Secret<Vec<u8>> {
+    fn render(&self) -> Json {
         let Self { permissions, rules, container } = self;
         let access = Access::new(permissions.clone(), rules.clone());
         let mut object = Object::new();
@@ -71,7 +70,7 @@ fn render_one(object: &mut Object, it: &PermissionPreview) {
     object.text("shows", it.shows.map_or("nothing", Exposure::word));
 }
 
-fn render_mistakes(mistakes: &Mistakes) -> Secret<Vec<u8>> {
+fn render_mistakes(mistakes: &Mistakes) -> Json {
     let mut object = Object::new();
     object.flag("valid", false);
     object.object("errors", |errors| {

@@ -2,9 +2,8 @@
 
 use serde_json::json;
 
-use crate::http::wire::Object;
 use crate::http::wire::threeds::session::render_card;
-use crate::secret::Secret;
+use crate::http::wire::{Json, Object};
 use crate::threeds::codes::{
     CancelReason, ChallengePreference, ChallengeType, Reason, TransactionStatus, WhitelistSource,
     WhitelistStatus, YesNo,
@@ -20,7 +19,7 @@ pub(crate) enum Extent {
     Session,
 }
 
-pub(crate) fn render(session: &Session, extent: Extent) -> Secret<Vec<u8>> {
+pub(crate) fn render(session: &Session, extent: Extent) -> Json {
     let mut object = Object::new();
     fill(&mut object, session, extent);
     object.close()

@@ -6,8 +6,7 @@ use crate::app::SessionDraft;
 use crate::bounds::{THREEDS_DEVICE_DATA_CHARS_MAX, THREEDS_METADATA_BYTES_MAX};
 use crate::http::wire::threeds::outcome::{self, Extent};
 use crate::http::wire::threeds::{nested, text, text_or_number, text_up_to, word};
-use crate::http::wire::{Fields, Object, WRONG_TYPE};
-use crate::secret::Secret;
+use crate::http::wire::{Fields, Json, Object, WRONG_TYPE};
 use crate::threeds::ProtocolVersion;
 use crate::threeds::session::{
     CardSource, Device, DeviceInfo, Session, SessionKind, WebChallengeMode,
@@ -120,7 +119,7 @@ fn public_key(fields: &mut Fields<'_>) -> Option<Value> {
 
 /// The answer to creating a session: every member that the interface lists, `null` for those without
 /// a value.
-pub(crate) fn render_created(session: &Session, base: &str) -> Secret<Vec<u8>> {
+pub(crate) fn render_created(session: &Session, base: &str) -> Json {
     let mut object = Object::new();
     object.display("id", session.id);
     object.text("type", session.kind.as_str());
@@ -151,7 +150,7 @@ pub(crate) fn render_created(session: &Session, base: &str) -> Secret<Vec<u8>> {
     object.close()
 }
 
-pub(crate) fn render(session: &Session) -> Secret<Vec<u8>> {
+pub(crate) fn render(session: &Session) -> Json {
     let mut object = Object::new();
     object.display("id", session.id);
     object.display("tenant_id", session.tenant);
