@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use crate::cli::support::{Failure, VaultPlace};
+use crate::cli::support::{Result, VaultPlace};
 
 pub trait Run {
-    fn run(self) -> Result<(), Failure>;
+    fn run(self) -> Result<()>;
 }
 
 /// The values of the options that `on vault` adds to a command.
@@ -21,7 +21,7 @@ pub struct VaultOptions<'a> {
 pub trait OnVault {
     fn options(&self) -> VaultOptions<'_>;
 
-    fn vault(&self) -> Result<VaultPlace, Failure> {
+    fn vault(&self) -> Result<VaultPlace> {
         let VaultOptions { config, data, master_key, .. } = self.options();
         VaultPlace::find(config, data, master_key)
     }
@@ -105,7 +105,7 @@ macro_rules! command {
         }
 
         $(impl $crate::cli::command::Run for $it {
-            fn run(self) -> Result<(), $crate::cli::support::failure::Failure> {
+            fn run(self) -> $crate::cli::support::Result<()> {
                 let run: fn(Self) -> _ = $run;
                 run(self)
             }
@@ -124,7 +124,7 @@ macro_rules! actions {
         }
 
         impl $crate::cli::command::Run for Action {
-            fn run(self) -> Result<(), $crate::cli::support::failure::Failure> {
+            fn run(self) -> $crate::cli::support::Result<()> {
                 match self {
                     $(Self::$command(it) => $crate::cli::command::Run::run(it),)+
                 }

@@ -23,7 +23,7 @@ use crate::lock::Lock;
 use arguments::{Prepared, asks_for_json, prepare, refused};
 use command::Run as _;
 use commands::Strongroom;
-use support::{Exit, Failure, complain, end_if_not_caught, process_user, say};
+use support::{Exit, Failure, Result, complain, end_if_not_caught, process_user, say};
 
 #[cfg(any(fuzzing, test))]
 pub(crate) use operate::import::fuzz;
@@ -51,7 +51,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-fn run(arguments: &[String]) -> Result<Exit, Failure> {
+fn run(arguments: &[String]) -> Result<Exit> {
     match prepare(arguments)? {
         Prepared::Command(prepared) => match parse(&prepared) {
             Ok(parsed) => {
@@ -99,7 +99,7 @@ fn close_memory() {
 }
 
 /// Reports a panic by its location. Its message is dropped because it may hold a secret.
-fn guarded(command: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+fn guarded(command: impl FnOnce() -> Result<()>) -> Result<()> {
     static PLACE: Lock<Option<String>> = Lock::new(None);
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);

@@ -7,7 +7,7 @@ mod tests;
 use argh::{ArgsInfo as _, CommandInfoWithArgs, FlagInfo, FlagInfoKind, Optionality};
 
 use crate::cli::commands::Strongroom;
-use crate::cli::support::{Exit, Failure};
+use crate::cli::support::{Exit, Failure, Result};
 use crate::domain::nearest::nearest;
 
 /// The longest mistyped word that a message repeats.
@@ -25,7 +25,7 @@ pub fn asks_for_json(arguments: &[String]) -> bool {
     arguments.iter().take_while(|it| *it != "--").any(|it| it == "--json")
 }
 
-pub fn prepare(arguments: &[String]) -> Result<Prepared, Failure> {
+pub fn prepare(arguments: &[String]) -> Result<Prepared> {
     let mut words = arguments.iter().enumerate().map(|(at, word)| match word.as_str() {
         // argh has no option without a command.
         "--version" | "-V" if at == 0 => "version",
@@ -131,7 +131,7 @@ impl CommandLine {
             .join(" ")
     }
 
-    fn descend(&mut self, word: &str) -> Result<(), Failure> {
+    fn descend(&mut self, word: &str) -> Result<()> {
         let Some(found) = self.command.commands.iter().find(|it| it.name == word) else {
             return Err(self.unknown_command(word));
         };
@@ -142,7 +142,7 @@ impl CommandLine {
     }
 
     /// Shows the help of the command so far, or of the one that the next words name.
-    fn help<'a>(mut self, rest: impl Iterator<Item = &'a str>) -> Result<Prepared, Failure> {
+    fn help<'a>(mut self, rest: impl Iterator<Item = &'a str>) -> Result<Prepared> {
         for word in rest {
             if word.starts_with('-') || word == "help" || !self.is_group() {
                 break;
@@ -154,11 +154,7 @@ impl CommandLine {
     }
 
     /// Splits `--option=value`, and copies an option with its value, whatever that value is.
-    fn option<'a>(
-        &mut self,
-        word: &str,
-        rest: &mut impl Iterator<Item = &'a str>,
-    ) -> Result<(), Failure> {
+    fn option<'a>(&mut self, word: &str, rest: &mut impl Iterator<Item = &'a str>) -> Result<()> {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (word, None),
@@ -179,7 +175,7 @@ impl CommandLine {
         }
     }
 
-    fn positional(&mut self, word: &str) -> Result<(), Failure> {
+    fn positional(&mut self, word: &str) -> Result<()> {
         let takes = self.command.positionals;
         let many = |it: &argh::PositionalInfo<'_>| {
             matches!(it.optionality, Optionality::Greedy | Optionality::Repeating)

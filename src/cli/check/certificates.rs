@@ -1,13 +1,12 @@
 //! Certificates, their keys, and authorities: read as the server reads them.
 
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use crate::bounds::CERTIFICATE_WARN_BEFORE;
 use crate::cli::check::files::file;
 use crate::cli::check::findings::{Findings, Place};
-use crate::cli::check::user::{ServiceUser, user_label};
+use crate::cli::check::user::owner_and_mode;
 use crate::config::Config;
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::time::Timestamp;
@@ -31,12 +30,8 @@ enum Role {
     Server,
 }
 
-pub(super) fn check(
-    findings: &mut Findings,
-    config: &Config,
-    user: Option<&ServiceUser>,
-    now: Timestamp,
-) {
+pub(super) fn check(findings: &mut Findings, config: &Config, now: Timestamp) {
+    let bundle = |path: &Path| read_bundle(path).map(|roots| roots.len());
     let directory = config.threeds.directory.as_ref();
     let own = Pair {
         certificate: Place::of("tls.certificate", &config.certificate),
@@ -44,16 +39,12 @@ pub(super) fn check(
         url: directory.map(|it| it.public_url.as_str()),
         role: Role::Server,
     };
-    pair(findings, &own, user, now);
+    pair(findings, &own, now);
     if let Some(path) = &config.outbound.ca_file {
-        authorities(findings, Place::of("outbound.ca_file", path), user, |path| {
-            read_bundle(path).map(|roots| roots.len())
-        });
+        authorities(findings, Place::of("outbound.ca_file", path), bundle);
     }
     if let Some(path) = config.engine.postgres().and_then(|it| it.ca_file.as_deref()) {
-        authorities(findings, Place::of("engine.ca_file", path), user, |path| {
-            read_bundle(path).map(|roots| roots.len())
-        });
+        authorities(findings, Place::of("engine.ca_file", path), bundle);
     }
     let Some(directory) = directory else { return };
     let results = Pair {
@@ -62,7 +53,7 @@ pub(super) fn check(
         url: Some(&directory.results_url),
         role: Role::Server,
     };
-    pair(findings, &results, user, now);
+    pair(findings, &results, now);
     for server in &directory.servers {
         let name = |key: &str| format!("threeds.{}.{key}", server.scheme.as_str());
         let (certificate, key, ca) = (name("certificate"), name("private_key"), name("ca"));
@@ -72,20 +63,20 @@ pub(super) fn check(
             url: None,
             role: Role::Client,
         };
-        pair(findings, &client, user, now);
-        authorities(findings, Place::of(&ca, &server.ca), user, |path| {
+        pair(findings, &client, now);
+        authorities(findings, Place::of(&ca, &server.ca), |path| {
             read_roots(path).map(|roots| roots.len())
         });
     }
 }
 
-fn pair(findings: &mut Findings, pair: &Pair<'_>, user: Option<&ServiceUser>, now: Timestamp) {
+fn pair(findings: &mut Findings, pair: &Pair<'_>, now: Timestamp) {
     let (of_certificate, of_key) = (pair.certificate, pair.private_key);
     if !of_certificate.path.is_absolute() || !of_key.path.is_absolute() {
         return;
     }
-    let has_certificate = file(findings, of_certificate, user).is_some();
-    let key = file(findings, of_key, user);
+    let has_certificate = file(findings, of_certificate).is_some();
+    let key = file(findings, of_key);
     let facts = has_certificate.then(|| read_facts(of_certificate.path));
     let facts = match facts {
         None => None,
@@ -102,16 +93,12 @@ fn pair(findings: &mut Findings, pair: &Pair<'_>, user: Option<&ServiceUser>, no
     // The expiry is that of the certificate, which has its own result.
     match read_pair(of_certificate.path, of_key.path, Timestamp::from_seconds(0)) {
         Ok(_) => {
-            let (owner, mode) = (user_label(key.uid()), key.mode() & 0o7777);
-            let found = format!("belongs to the certificate; owner {owner}, mode {mode:04o}");
-            findings.ok(of_key, found);
+            findings
+                .ok(of_key, format!("belongs to the certificate; owner {}", owner_and_mode(&key)));
         }
         Err(_) if facts.is_none() => {
-            findings.unknown(
-                of_key,
-                "cannot be compared with the certificate",
-                "correct the certificate first",
-            );
+            let found = "cannot be compared with the certificate";
+            findings.unknown(of_key, found, "correct the certificate first");
         }
         Err(problem) => problem_of(findings, of_key, &problem),
     }
@@ -198,10 +185,9 @@ fn covers(names: &[String], host: &str) -> bool {
 fn authorities(
     findings: &mut Findings,
     place: Place<'_>,
-    user: Option<&ServiceUser>,
     read: impl Fn(&Path) -> Result<usize, CertificateProblem>,
 ) {
-    if !place.path.is_absolute() || file(findings, place, user).is_none() {
+    if !place.path.is_absolute() || file(findings, place).is_none() {
         return;
     }
     match read(place.path) {

@@ -2,15 +2,14 @@
 //! and no connection is made.
 
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt as _;
 
 use crate::cli::check::files::file;
 use crate::cli::check::findings::{Findings, Place, State};
-use crate::cli::check::user::{ServiceUser, user_label};
+use crate::cli::check::user::owner_and_mode;
 use crate::cli::support::{key_place, read_url};
 use crate::config::{Config, PostgresSettings, UrlSource};
 
-pub(super) fn check(findings: &mut Findings, config: &Config, user: Option<&ServiceUser>) {
+pub(super) fn check(findings: &mut Findings, config: &Config) {
     let Some(database) = config.engine.postgres() else { return };
     match &database.url {
         UrlSource::Credential(_) => findings.plain(
@@ -25,7 +24,7 @@ pub(super) fn check(findings: &mut Findings, config: &Config, user: Option<&Serv
                 let found = "it is inside the data directory";
                 findings.warning(place, found, "move it to /etc/strongroom");
             }
-            if let Some(found) = file(findings, place, user) {
+            if let Some(found) = file(findings, place) {
                 url_file(findings, place, database, &found);
             }
         }
@@ -42,11 +41,9 @@ fn url_file(
 ) {
     match read_url(&database.url) {
         Ok(_) => {
-            let (owner, mode) = (user_label(found.uid()), found.mode() & 0o7777);
-            let found = format!(
-                "it is the URL of a database, which was not asked; owner {owner}, mode {mode:04o}"
-            );
-            findings.ok(place, found);
+            let owner = owner_and_mode(found);
+            let found = "it is the URL of a database, which was not asked";
+            findings.ok(place, format!("{found}; owner {owner}"));
         }
         Err(failure) => {
             let advice = format!("chmod 0400 {}, or correct its content", place.path.display());

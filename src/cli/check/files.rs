@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use crate::cli::check::findings::{Findings, Place, State};
-use crate::cli::check::user::{Access, ServiceUser, user_label};
+use crate::cli::check::user::{Access, owner_and_mode};
 use crate::cli::support::key_place;
 use crate::config::{Config, EngineSettings, MasterKeySource};
 use crate::files::open_regular;
@@ -16,18 +16,14 @@ const AS_ROOT: &str = "run strongroom check as root";
 
 /// Checks that a file exists and that the service's user may read it. Returns its metadata if this
 /// process can look at its content, too.
-pub(super) fn file(
-    findings: &mut Findings,
-    place: Place<'_>,
-    user: Option<&ServiceUser>,
-) -> Option<Metadata> {
+pub(super) fn file(findings: &mut Findings, place: Place<'_>) -> Option<Metadata> {
     let found = look(findings, place)?;
     if !found.is_file() {
         findings.wrong(place, "this is not a file", "correct the path in the settings");
         return None;
     }
     let is_safe = check_writers(findings, place, &found);
-    if !check_access(findings, place, user, Access::Read) || !is_safe {
+    if !check_access(findings, place, Access::Read) || !is_safe {
         return None;
     }
     match open_regular(place.path) {
@@ -39,18 +35,14 @@ pub(super) fn file(
     }
 }
 
-pub(super) fn directory(
-    findings: &mut Findings,
-    place: Place<'_>,
-    user: Option<&ServiceUser>,
-) -> bool {
+pub(super) fn directory(findings: &mut Findings, place: Place<'_>) -> bool {
     let Some(found) = look(findings, place) else { return false };
     if !found.is_dir() {
         findings.wrong(place, "this is not a directory", "correct the path in the settings");
         return false;
     }
     let is_safe = check_writers(findings, place, &found);
-    check_access(findings, place, user, Access::Change) && is_safe
+    check_access(findings, place, Access::Change) && is_safe
 }
 
 fn look(findings: &mut Findings, place: Place<'_>) -> Option<Metadata> {
@@ -79,21 +71,17 @@ fn check_writers(findings: &mut Findings, place: Place<'_>, found: &Metadata) ->
     false
 }
 
-fn check_access(
-    findings: &mut Findings,
-    place: Place<'_>,
-    user: Option<&ServiceUser>,
-    access: Access,
-) -> bool {
-    let Some(user) = user else { return true };
+fn check_access(findings: &mut Findings, place: Place<'_>, access: Access) -> bool {
+    let Some(user) = &findings.user else { return true };
+    let (label, may) = (user.label(), user.may(access, place.path));
     let (verb, what) = match access {
         Access::Change => ("write to", "rwx"),
         Access::Enter | Access::Read => ("read", "r"),
     };
-    match user.may(access, place.path) {
+    match may {
         Ok(true) => true,
         Ok(false) => {
-            let found = format!("the service's user, {}, may not {verb} it", user.label());
+            let found = format!("the service's user, {label}, may not {verb} it");
             let advice = format!(
                 "let this user enter the directories above it, and give it {what}, by chown or chmod"
             );
@@ -108,7 +96,7 @@ fn check_access(
 }
 
 /// The data directory. Opens none of its data files.
-pub(super) fn data(findings: &mut Findings, config: &Config, user: Option<&ServiceUser>) {
+pub(super) fn data(findings: &mut Findings, config: &Config) {
     let path = config.data_directory.as_path();
     let place = Place { setting: "data_directory", path };
     if !path.is_absolute() {
@@ -125,22 +113,15 @@ pub(super) fn data(findings: &mut Findings, config: &Config, user: Option<&Servi
         findings.wrong(place, "this is not a directory", "correct the path in the settings");
     } else if mode & 0o077 != 0 {
         let advice = format!("chmod 0700 {}", path.display());
-        findings.not_permitted(
-            place,
-            format!("other users can enter it (mode {mode:04o})"),
-            &advice,
-        );
-    } else if check_access(findings, place, user, Access::Change) {
-        let owner = user_label(found.uid());
-        findings.ok(place, format!("belongs to {owner}, mode {mode:04o}"));
+        let found = format!("other users can enter it (mode {mode:04o})");
+        findings.not_permitted(place, found, &advice);
+    } else if check_access(findings, place, Access::Change) {
+        findings.ok(place, format!("belongs to {}", owner_and_mode(&found)));
     }
-    if let Some(user) = user.filter(|it| it.uid == 0) {
+    if let Some(user) = findings.user.as_ref().filter(|it| it.uid == 0) {
         let found = format!("it belongs to {}: the service would run as root", user.label());
-        findings.warning(
-            place,
-            found,
-            "run the service as a user of its own, and chown it to that",
-        );
+        let advice = "run the service as a user of its own, and chown it to that";
+        findings.warning(place, found, advice);
     }
     // A database has the rows and the space for them.
     if config.engine == EngineSettings::Local {
@@ -185,7 +166,7 @@ fn space(findings: &mut Findings, config: &Config) {
     }
 }
 
-pub(super) fn copies(findings: &mut Findings, config: &Config, user: Option<&ServiceUser>) {
+pub(super) fn copies(findings: &mut Findings, config: &Config) {
     let backups = config.backup.as_ref().map(|plan| plan.directory.as_path());
     let archive = config.archive.as_ref().map(|plan| plan.directory.as_path());
     if backups.is_none() {
@@ -199,7 +180,7 @@ pub(super) fn copies(findings: &mut Findings, config: &Config, user: Option<&Ser
     for (setting, path) in [("backup.directory", backups), ("archive.directory", archive)] {
         let Some(path) = path.filter(|path| path.is_absolute()) else { continue };
         let place = Place { setting, path };
-        if !directory(findings, place, user) {
+        if !directory(findings, place) {
             continue;
         }
         if key_place::is_inside(&config.data_directory, &path.join("file")) {
@@ -219,7 +200,7 @@ pub(super) fn copies(findings: &mut Findings, config: &Config, user: Option<&Ser
             findings.warning(place, found, "keep the key apart from every copy of the data");
             continue;
         }
-        let found = match user {
+        let found = match &findings.user {
             Some(user) => format!("{} may write to it by its mode", user.label()),
             None => String::from("exists"),
         };

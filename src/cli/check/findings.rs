@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::cli::check::user::ServiceUser;
 use crate::cli::support::Exit;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +51,11 @@ impl<'a> Place<'a> {
 }
 
 #[derive(Debug, Default)]
-pub struct Findings(pub(in crate::cli) Vec<Finding>);
+pub struct Findings {
+    pub all: Vec<Finding>,
+    /// The user that the files must be fit for. Without one, access is not checked.
+    pub(super) user: Option<ServiceUser>,
+}
 
 impl Findings {
     pub(super) fn ok(&mut self, place: Place<'_>, found: impl Into<String>) {
@@ -83,7 +88,7 @@ impl Findings {
     /// A mistake in the settings, as `name: what is wrong`.
     pub(super) fn mistake(&mut self, text: &str) {
         let (setting, found) = text.split_once(": ").unwrap_or(("settings", text));
-        self.0.push(Finding {
+        self.all.push(Finding {
             setting: String::from(setting),
             path: None,
             state: State::Wrong(Exit::Config),
@@ -105,7 +110,7 @@ impl Findings {
         advice: Option<&str>,
     ) {
         let Place { setting, path } = place;
-        self.0.push(Finding {
+        self.all.push(Finding {
             setting: String::from(setting),
             path: (!path.as_os_str().is_empty()).then(|| path.to_path_buf()),
             state,
@@ -116,7 +121,7 @@ impl Findings {
 
     /// The code of wrong settings if any are wrong, else that of modes and keys.
     pub(super) fn exit(&self) -> Exit {
-        let has = |exit| self.0.iter().any(|it| it.state == State::Wrong(exit));
+        let has = |exit| self.all.iter().any(|it| it.state == State::Wrong(exit));
         match (has(Exit::Config), has(Exit::Permission)) {
             (true, _) => Exit::Config,
             (false, true) => Exit::Permission,
@@ -125,18 +130,18 @@ impl Findings {
     }
 
     pub(super) fn count(&self, name: &str) -> usize {
-        self.0.iter().filter(|it| it.state.name() == name).count()
+        self.all.iter().filter(|it| it.state.name() == name).count()
     }
 
     pub(super) fn mistakes(&self) -> Vec<String> {
-        let wrong = self.0.iter().filter(|it| matches!(it.state, State::Wrong(_)));
+        let wrong = self.all.iter().filter(|it| matches!(it.state, State::Wrong(_)));
         wrong.map(|it| format!("{}: {}", it.setting, it.found)).collect()
     }
 
     pub(super) fn text(&self) -> String {
-        let width = self.0.iter().map(|it| it.setting.chars().count()).max().unwrap_or_default();
+        let width = self.all.iter().map(|it| it.setting.chars().count()).max().unwrap_or_default();
         let mut lines = Vec::new();
-        for it in &self.0 {
+        for it in &self.all {
             let (state, setting) = (it.state.name(), &it.setting);
             let path = it.path.as_ref().map(|path| format!("{}: ", path.display()));
             let path = path.unwrap_or_default();
@@ -158,7 +163,7 @@ impl Findings {
                 "advice": it.advice,
             })
         };
-        self.0.iter().map(of).collect()
+        self.all.iter().map(of).collect()
     }
 }
 

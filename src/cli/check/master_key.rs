@@ -2,17 +2,16 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use crate::cli::check::files::file;
 use crate::cli::check::findings::{Findings, Place, State};
-use crate::cli::check::user::{ServiceUser, user_label};
+use crate::cli::check::user::owner_and_mode;
 use crate::cli::support::{ADVICE, WHY, key_place, master_key_command, read_master_key};
 use crate::config::{Config, MasterKeySource};
 use crate::store::Store;
 
-pub(super) fn check(findings: &mut Findings, config: &Config, user: Option<&ServiceUser>) {
+pub(super) fn check(findings: &mut Findings, config: &Config) {
     match &config.master_key {
         MasterKeySource::Command(command) => {
             let place = Place { setting: "master_key.command", path: &command.program };
@@ -32,7 +31,7 @@ pub(super) fn check(findings: &mut Findings, config: &Config, user: Option<&Serv
         ),
         MasterKeySource::File(path) => {
             let place = Place { setting: "master_key.file", path };
-            key_file(findings, place, config, user);
+            key_file(findings, place, config);
         }
     }
     for path in key_place::keys_in(&config.data_directory) {
@@ -43,12 +42,7 @@ pub(super) fn check(findings: &mut Findings, config: &Config, user: Option<&Serv
     }
 }
 
-fn key_file(
-    findings: &mut Findings,
-    place: Place<'_>,
-    config: &Config,
-    user: Option<&ServiceUser>,
-) {
+fn key_file(findings: &mut Findings, place: Place<'_>, config: &Config) {
     let path = place.path;
     if !path.is_absolute() {
         return;
@@ -67,11 +61,10 @@ fn key_file(
         }
         return;
     }
-    let Some(found) = file(findings, place, user) else { return };
+    let Some(found) = file(findings, place) else { return };
     match read_master_key(&config.master_key) {
         Ok(_) => {
-            let (owner, mode) = (user_label(found.uid()), found.mode() & 0o7777);
-            findings.ok(place, format!("it is a master key; owner {owner}, mode {mode:04o}"));
+            findings.ok(place, format!("it is a master key; owner {}", owner_and_mode(&found)));
         }
         Err(failure) => {
             let advice = format!("chmod 0400 {}, or put the right file back", path.display());

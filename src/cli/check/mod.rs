@@ -18,7 +18,7 @@ use crate::cli::check::findings::{Findings, Place, State};
 use crate::cli::check::user::ServiceUser;
 use crate::cli::command::command;
 use crate::cli::serve::bins;
-use crate::cli::support::{Exit, Failure, say, settings};
+use crate::cli::support::{Exit, Failure, Result, say, settings};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::time::Timestamp;
@@ -32,20 +32,16 @@ command! {
     } => |it| check(&it)
 }
 
-fn check(command: &CheckCommand) -> Result<(), Failure> {
+fn check(command: &CheckCommand) -> Result<()> {
     let path = settings::path(command.config.as_deref())?;
     let (config, mistakes) = settings::read_all(&path)?;
-    let mut findings = Findings::default();
-    for mistake in &mistakes {
-        findings.mistake(mistake);
-    }
-    look_at(&mut findings, &path, &config, Clock::new().now());
+    let findings = look_at(&path, &config, &mistakes, Clock::new().now());
     let [wrong, warnings, unknown] =
         ["wrong", "warning", "unknown"].map(|state| findings.count(state));
     if command.json {
         let report = json!({
             "settings": path.display().to_string(),
-            "service_user": ServiceUser::of(&config.data_directory).ok().map(|it| it.label()),
+            "service_user": findings.user.as_ref().map(ServiceUser::label),
             "wrong": wrong,
             "warnings": warnings,
             "unknown": unknown,
@@ -56,7 +52,7 @@ fn check(command: &CheckCommand) -> Result<(), Failure> {
         say(&findings.text());
         say(&format!(
             "\n{} checks: {wrong} wrong, {warnings} warnings, {unknown} could not be made.",
-            findings.0.len()
+            findings.all.len()
         ));
     }
     let exit = findings.exit();
@@ -69,33 +65,38 @@ fn check(command: &CheckCommand) -> Result<(), Failure> {
         .try_this("correct these; strongroom.toml(5) describes each setting"))
 }
 
-/// Makes all checks, for the user that owns the data directory.
-pub fn look_at(findings: &mut Findings, path: &Path, config: &Config, now: Timestamp) {
+/// Makes all checks, for the user that owns the data directory. The settings have these mistakes.
+pub fn look_at(path: &Path, config: &Config, mistakes: &[String], now: Timestamp) -> Findings {
     let user = ServiceUser::of(&config.data_directory).ok();
-    let user = user.as_ref();
+    let mut found = Findings { user, ..Findings::default() };
+    let findings = &mut found;
+    for mistake in mistakes {
+        findings.mistake(mistake);
+    }
     let of_settings = Place { setting: "settings", path };
-    if files::file(findings, of_settings, user).is_some() {
-        let user = user.map_or_else(
+    if files::file(findings, of_settings).is_some() {
+        let user = findings.user.as_ref().map_or_else(
             || String::from("the service's user is not known: there is no data directory"),
             |user| format!("the service's user is {}, who owns the data directory", user.label()),
         );
         findings.ok(of_settings, format!("read; {user}"));
     }
     addresses(findings, config);
-    certificates::check(findings, config, user, now);
-    master_key::check(findings, config, user);
-    engine::check(findings, config, user);
-    files::data(findings, config, user);
-    files::copies(findings, config, user);
+    certificates::check(findings, config, now);
+    master_key::check(findings, config);
+    engine::check(findings, config);
+    files::data(findings, config);
+    files::copies(findings, config);
     if let Some(path) = config.bin_file.as_deref().filter(|path| path.is_absolute()) {
         let place = Place { setting: "bin_file", path };
-        if files::file(findings, place, user).is_some() {
+        if files::file(findings, place).is_some() {
             match bins::read(path) {
                 Ok(_) => findings.ok(place, "every line is right"),
                 Err(failure) => findings.wrong(place, failure.reason(), "correct these lines"),
             }
         }
     }
+    found
 }
 
 /// Addresses that two listeners name. Another program that has one of them shows only at the start.

@@ -1,7 +1,7 @@
 //! The user that the service runs as, who owns the data directory, and what this user may do by the
 //! modes of files. Root may read every file, so trying it as root would show nothing.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -62,7 +62,7 @@ impl ServiceUser {
         Ok(self.has(access, &fs::metadata(&path)?))
     }
 
-    fn has(&self, access: Access, file: &fs::Metadata) -> bool {
+    fn has(&self, access: Access, file: &Metadata) -> bool {
         let shift = if file.uid() == self.uid {
             6
         } else if file.gid() == self.gid || self.groups.contains(&file.gid()) {
@@ -74,9 +74,10 @@ impl ServiceUser {
     }
 }
 
-/// The name of a user, with the number in case that the name is not known.
-pub(super) fn user_label(uid: u32) -> String {
-    label(user_of(uid).name.as_deref(), uid)
+/// `vault (uid 7), mode 0400`.
+pub(super) fn owner_and_mode(file: &Metadata) -> String {
+    let owner = label(user_of(file.uid()).name.as_deref(), file.uid());
+    format!("{owner}, mode {:04o}", file.mode() & 0o7777)
 }
 
 fn label(name: Option<&str>, uid: u32) -> String {

@@ -10,7 +10,7 @@ use rcgen::{
 };
 use time::OffsetDateTime;
 
-use crate::cli::support::{Exit, Failure, cannot, write_new};
+use crate::cli::support::{Exit, Failure, Result, cannot, write_new};
 use crate::domain::time::Timestamp;
 use crate::files::Directory;
 
@@ -36,7 +36,7 @@ impl CertificateFiles {
 }
 
 /// Discards the key of the CA: a browser that trusts the CA must not trust more certificates.
-pub fn make(directory: &Directory, now: Timestamp) -> Result<(), Failure> {
+pub fn make(directory: &Directory, now: Timestamp) -> Result<()> {
     let failed = || Failure::new(Exit::Software, "cannot create a certificate");
     let from = Timestamp::from_seconds(now.seconds().saturating_sub(BACKDATED_S)).datetime();
     let (Some(from), Some(until)) = (from, now.plus(VALIDITY).datetime()) else {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::cli::command::command;
-use crate::cli::support::{Exit, Failure, ask_server, show_json};
+use crate::cli::support::{Exit, Failure, Result, ask_server, show_json};
 use crate::domain::duration;
 use crate::operator::Command;
 
@@ -31,7 +31,7 @@ command! {
     }
 }
 
-fn move_clock(command: &DevClockCommand) -> Result<(), Failure> {
+fn move_clock(command: &DevClockCommand) -> Result<()> {
     let Action::Advance(advance) = &command.action;
     let seconds = seconds(&advance.duration)?;
     let moved = ask_server(&command.data, &Command::AdvanceClock { seconds })?;
@@ -43,7 +43,7 @@ fn move_clock(command: &DevClockCommand) -> Result<(), Failure> {
     Ok(())
 }
 
-fn seconds(text: &str) -> Result<u64, Failure> {
+fn seconds(text: &str) -> Result<u64> {
     let length = duration::parse_from(text, Duration::ZERO, Duration::MAX);
     length.filter(|length| length.subsec_millis() == 0).map(|length| length.as_secs()).ok_or_else(
         || {

@@ -21,8 +21,9 @@ use crate::cli::command::command;
 use crate::cli::dev::certificate::{CertificateFiles, NAMES};
 use crate::cli::serve::run::{ListenAddresses, ServerMode, run};
 use crate::cli::support::{
-    DEV_URL, Exit, Failure, VaultHome, block_on, cannot, complain, make_directory, open_vault,
-    or_close, over_database, quotas, read_threeds, read_whole, refused, say, switch, write_new,
+    DEV_URL, Exit, Failure, Result, VaultHome, block_on, cannot, complain, make_directory,
+    open_vault, or_close, over_database, quotas, read_threeds, read_whole, refused, say, switch,
+    write_new,
 };
 use crate::clock::Clock;
 use crate::config::{self, Config, MasterKeySource, OutboundSettings, Switch, UrlSource};
@@ -104,7 +105,7 @@ pub struct DevKeys {
 
 impl DevKeys {
     /// `texts` are those of the private, the public and the management application.
-    fn of(texts: Vec<String>) -> Result<Self, Failure> {
+    fn of(texts: Vec<String>) -> Result<Self> {
         let [private, public, management] = texts.try_into().map_err(|texts: Vec<_>| {
             Failure::new(Exit::Software, "cannot make the keys of the development tenant")
                 .why(format!("three applications have {} keys", texts.len()))
@@ -113,7 +114,7 @@ impl DevKeys {
     }
 }
 
-fn dev(command: &DevCommand) -> Result<(), Failure> {
+fn dev(command: &DevCommand) -> Result<()> {
     let listen: SocketAddr = command.listen.parse().map_err(|error| {
         Failure::new(Exit::Usage, "--listen takes an address and a port")
             .why(error)
@@ -171,7 +172,7 @@ fn settings(
     listen: SocketAddr,
     files: &CertificateFiles,
     threeds: Option<config::ThreedsSettings>,
-) -> Result<Config, Failure> {
+) -> Result<Config> {
     // The mistakes are the settings without a default, which follow here.
     let (defaults, _) = Config::parse_all("").map_err(|invalid| {
         Failure::new(Exit::Software, "the settings have no defaults").why(invalid)
@@ -197,7 +198,7 @@ pub fn tenant_path(directory: &Path) -> PathBuf {
     directory.join(KEYS)
 }
 
-pub fn read_tenant(directory: &Path) -> Result<DevTenant, Failure> {
+pub fn read_tenant(directory: &Path) -> Result<DevTenant> {
     let path = tenant_path(directory);
     let bytes = std::fs::read(&path).map_err(|error| {
         cannot("read the keys of this directory", &path, &error)
@@ -217,7 +218,7 @@ fn open_or_make(
     home: &VaultHome,
     wanted: Option<TenantKind>,
     clock: Clock,
-) -> Result<(Vault, DevTenant), Failure> {
+) -> Result<(Vault, DevTenant)> {
     let directory = home.directory.as_path();
     let master = MasterKeySource::File(master_key_path(directory));
     let entered = || {
@@ -259,14 +260,14 @@ fn open_or_make(
     or_close(made, vault)
 }
 
-fn encode(tenant: &DevTenant) -> Result<Vec<u8>, Failure> {
+fn encode(tenant: &DevTenant) -> Result<Vec<u8>> {
     serde_json::to_vec_pretty(tenant)
         .map_err(|error| Failure::new(Exit::Software, "cannot encode the keys").why(error))
 }
 
 /// Removes the files of an interrupted first start, and refuses a directory with any other file.
 /// Returns the marker.
-fn clear_unfinished(directory: &Directory) -> Result<NamedFile, Failure> {
+fn clear_unfinished(directory: &Directory) -> Result<NamedFile> {
     let path = directory.path();
     let failed = |error: io::Error| cannot("read the directory", path, &error);
     let unfinished = Store::unfinished(path);
@@ -291,7 +292,7 @@ fn clear_unfinished(directory: &Directory) -> Result<NamedFile, Failure> {
     Ok(marker)
 }
 
-async fn make_tenant(vault: &Vault, kind: TenantKind) -> Result<DevTenant, Failure> {
+async fn make_tenant(vault: &Vault, kind: TenantKind) -> Result<DevTenant> {
     let draft = TenantDraft {
         name: String::from("Development"),
         kind,
@@ -353,11 +354,7 @@ fn access(kind: ApplicationKind) -> Access {
     }
 }
 
-fn set_quotas(
-    vault: &Vault,
-    tenant: &DevTenant,
-    quotas: Vec<(String, String)>,
-) -> Result<(), Failure> {
+fn set_quotas(vault: &Vault, tenant: &DevTenant, quotas: Vec<(String, String)>) -> Result<()> {
     if quotas.is_empty() {
         return Ok(());
     }
@@ -374,13 +371,13 @@ fn set_quotas(
     Ok(())
 }
 
-fn tenant_kind(text: &str) -> Result<TenantKind, Failure> {
+fn tenant_kind(text: &str) -> Result<TenantKind> {
     TenantKind::parse(text)
         .ok_or_else(|| Failure::new(Exit::Usage, "--tenant-type takes test or production"))
 }
 
 /// The directory, and the database of the flag or of an earlier start.
-fn home(command: &DevCommand) -> Result<VaultHome, Failure> {
+fn home(command: &DevCommand) -> Result<VaultHome> {
     let found = VaultHome::without_settings(&command.data);
     let Some(file) = &command.engine_url_file else { return Ok(found) };
     let file = std::path::absolute(file)
@@ -394,7 +391,7 @@ fn home(command: &DevCommand) -> Result<VaultHome, Failure> {
 }
 
 /// Leaves a link to the file of the URL for the commands on this directory, which has no settings.
-fn link_url(home: &VaultHome, directory: &Directory) -> Result<(), Failure> {
+fn link_url(home: &VaultHome, directory: &Directory) -> Result<()> {
     let Some(UrlSource::File(file)) = home.engine.postgres().map(|it| &it.url) else {
         return Ok(());
     };
@@ -405,7 +402,7 @@ fn link_url(home: &VaultHome, directory: &Directory) -> Result<(), Failure> {
 
 /// The tenant of the file of keys, or a new one of the same type if it was deleted. The file is
 /// replaced whole, since `dev` reads it at every start.
-fn current(vault: &Vault, directory: &Directory, tenant: DevTenant) -> Result<DevTenant, Failure> {
+fn current(vault: &Vault, directory: &Directory, tenant: DevTenant) -> Result<DevTenant> {
     let all = vault.access().list_tenants()?;
     if all.iter().any(|it| it.id.to_string() == tenant.tenant_id) {
         return Ok(tenant);

@@ -10,7 +10,7 @@ use crate::app::{TokenDraft, Vault, Write, WriteOutcome};
 use crate::bounds::BATCH_CHANGES_MAX;
 use crate::cli::command::command;
 use crate::cli::dev::{master_key_path, read_tenant};
-use crate::cli::support::{Exit, Failure, VaultHome, as_member, open_vault, refused, say};
+use crate::cli::support::{Exit, Failure, Result, VaultHome, as_member, open_vault, refused, say};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::domain::key_text::KeyText;
@@ -40,7 +40,7 @@ const CARDS_OF_CUSTOMER: u64 = 4;
 /// Values of the metadata entry that many cards share.
 const CHANNELS: u64 = 4;
 
-fn preload(command: &DevPreloadCommand) -> Result<(), Failure> {
+fn preload(command: &DevPreloadCommand) -> Result<()> {
     let value = match command.kind.as_str() {
         "token" => Sample::Text,
         "card" => Sample::Card,
@@ -64,7 +64,7 @@ fn preload(command: &DevPreloadCommand) -> Result<(), Failure> {
     filled
 }
 
-async fn fill(vault: &Arc<Vault>, key: &str, tokens: u64, value: Sample) -> Result<(), Failure> {
+async fn fill(vault: &Arc<Vault>, key: &str, tokens: u64, value: Sample) -> Result<()> {
     let every = tokens.div_ceil(SAMPLE).max(1);
     let tasks = Tasks::new();
     let lanes = u64::try_from(BATCH_CHANGES_MAX).unwrap_or(1);
@@ -135,7 +135,7 @@ fn card_number(number: u64) -> String {
 }
 
 /// Creates a token under an idempotency key, as clients do.
-async fn create(vault: &Vault, key: &str, value: Sample, number: u64) -> Result<String, Failure> {
+async fn create(vault: &Vault, key: &str, value: Sample, number: u64) -> Result<String> {
     let key = KeyText::parse(key)
         .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
     let caller = vault.access().authenticate(&key)?;

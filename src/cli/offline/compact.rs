@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::app::VaultFailure;
 use crate::cli::command::{OnVault as _, command};
 use crate::cli::support::{
-    Failure, Form, Label, ProgressBar, Unit, catch_damage, check_directory, explain, tell,
+    Form, Label, ProgressBar, Result, Unit, catch_damage, check_directory, explain, tell,
 };
 use crate::clock::Clock;
 use crate::domain::duration;
@@ -21,7 +21,7 @@ command! {
     "compact" CompactCommand on vault {} => |it| compact(&it)
 }
 
-fn compact(command: &CompactCommand) -> Result<(), Failure> {
+fn compact(command: &CompactCommand) -> Result<()> {
     let clock = Clock::new();
     let start = clock.now();
     let home = command.vault()?.home;

@@ -9,8 +9,8 @@ use crate::app::ChainWord;
 use crate::cli::command::command;
 use crate::cli::offline::shares::{read_share, read_typed, unreadable};
 use crate::cli::support::{
-    Exit, Failure, Form, VaultHome, VaultPlace, accepted, ask_server, catch_damage, complain,
-    explain_backup, open_vault, refuse_without_space, storage, tell, write_secret,
+    Exit, Failure, Form, Result, VaultHome, VaultPlace, accepted, ask_server, catch_damage,
+    complain, explain_backup, open_vault, refuse_without_space, storage, tell, write_secret,
 };
 use crate::clock::Clock;
 use crate::crypto::{InvalidShare, MasterKey, Share};
@@ -54,7 +54,7 @@ const HASHES_DIFFER: &str = "strongroom: warning: these shares give the right ke
                              not match the recorded hashes; someone changed the text of a share \
                              or the hashes";
 
-fn recover(command: &KeyRecover) -> Result<(), Failure> {
+fn recover(command: &KeyRecover) -> Result<()> {
     let check = KeyCheck::of(command)?;
     let shares = if command.share.is_empty() {
         read_typed()?
@@ -86,7 +86,7 @@ fn recover(command: &KeyRecover) -> Result<(), Failure> {
 }
 
 /// Names the file of the share that belongs to another set than most of them.
-fn refuse_other_set(files: &[PathBuf], shares: &[Share]) -> Result<(), Failure> {
+fn refuse_other_set(files: &[PathBuf], shares: &[Share]) -> Result<()> {
     let count = |set: [u8; 4]| shares.iter().filter(|it| it.set_bytes() == set).count();
     let common = shares.iter().map(Share::set_bytes).rev().max_by_key(|set| count(*set));
     let other = files.iter().zip(shares).find(|(_, it)| Some(it.set_bytes()) != common);
@@ -98,7 +98,7 @@ fn refuse_other_set(files: &[PathBuf], shares: &[Share]) -> Result<(), Failure> 
 }
 
 /// Returns the text of the key and the result of its check.
-fn combine(shares: &[Share], check: &KeyCheck) -> Result<(Secret<String>, &'static str), Failure> {
+fn combine(shares: &[Share], check: &KeyCheck) -> Result<(Secret<String>, &'static str)> {
     let text = MasterKey::combine(shares).map_err(unreadable)?;
     let bytes = Secret::new(text.expose().as_bytes().to_vec());
     let key = MasterKey::parse(&bytes).map_err(|invalid| {
@@ -116,7 +116,7 @@ enum KeyCheck {
 }
 
 impl KeyCheck {
-    fn of(command: &KeyRecover) -> Result<Self, Failure> {
+    fn of(command: &KeyRecover) -> Result<Self> {
         let vault = command.config.as_deref().or(command.data.as_deref());
         match (vault, &command.backup, command.unchecked) {
             (None, Some(backup), false) => Ok(Self::Backup(backup.clone())),
@@ -149,7 +149,7 @@ impl KeyCheck {
 
     /// The hashes that were recorded when this share was made, or `None` if there are no records.
     /// The key is checked in any case.
-    fn share_set(&self, share: &Share) -> Result<Option<ShareSet>, Failure> {
+    fn share_set(&self, share: &Share) -> Result<Option<ShareSet>> {
         match self {
             Self::Backup(path) => known_to_backup(path, share.set_bytes()),
             Self::Nothing => Ok(None),
@@ -158,7 +158,7 @@ impl KeyCheck {
     }
 
     /// Checks the key and returns the result in words for the operator.
-    fn verify(&self, key: MasterKey, set: [u8; 4]) -> Result<&'static str, Failure> {
+    fn verify(&self, key: MasterKey, set: [u8; 4]) -> Result<&'static str> {
         match self {
             Self::Backup(path) => {
                 let backup = Reader::open(path).map_err(|it| explain_backup(&it, path))?;
@@ -190,7 +190,7 @@ fn changed(shares: &[Share], known: &ShareSet) -> Option<Failure> {
     Some(failure)
 }
 
-fn known_to_backup(path: &Path, set: [u8; 4]) -> Result<Option<ShareSet>, Failure> {
+fn known_to_backup(path: &Path, set: [u8; 4]) -> Result<Option<ShareSet>> {
     let failed = |invalid: InvalidBackup| explain_backup(&invalid, path);
     let mut backup = Reader::open(path).map_err(failed)?;
     while let Some(chunk) = backup.next_chunk().map_err(failed)? {
@@ -209,7 +209,7 @@ fn known_to_backup(path: &Path, set: [u8; 4]) -> Result<Option<ShareSet>, Failur
 }
 
 /// Asks the running server, or reads the hashes from the file, where they are in clear.
-fn known_to_vault(home: &VaultHome, share: &Share) -> Result<Option<ShareSet>, Failure> {
+fn known_to_vault(home: &VaultHome, share: &Share) -> Result<Option<ShareSet>> {
     let directory = &home.directory;
     match ask_server(directory, &Command::MasterShareSet { set: share.set() }) {
         Ok(Some(result)) => Ok(parse(&result, share.set_bytes())),
@@ -236,7 +236,7 @@ fn parse(result: &Value, set: [u8; 4]) -> Option<ShareSet> {
 }
 
 /// Asks the running server for the id of its key, or opens the data file with this key.
-fn compare(home: &VaultHome, key: MasterKey, set: [u8; 4]) -> Result<(), Failure> {
+fn compare(home: &VaultHome, key: MasterKey, set: [u8; 4]) -> Result<()> {
     let directory = &home.directory;
     if let CommandExchange::Answered(answer) = ask(directory, &Command::MasterHandover) {
         let result = refuse_without_space(directory, answer).and_then(accepted)?;

@@ -12,9 +12,9 @@ use crate::app::VaultFailure;
 use crate::cli::command::command;
 use crate::cli::operate::backup::{manifest_json, manifest_text};
 use crate::cli::support::{
-    Exit, Failure, Label, ProgressBar, Unit, VaultHome, VaultPlace, cannot, complain, explain,
-    explain_archive, explain_at, explain_backup, give_to_owner, make_directory, process_user,
-    read_keys, refused_pieces, restrict, say, show_json, timeline,
+    Exit, Failure, Label, ProgressBar, Result, Unit, VaultHome, VaultPlace, cannot, complain,
+    explain, explain_archive, explain_at, explain_backup, give_to_owner, make_directory,
+    process_user, read_keys, refused_pieces, restrict, say, show_json, timeline,
 };
 use crate::clock::Clock;
 use crate::crypto::MasterKey;
@@ -49,7 +49,7 @@ command! {
     } => |it| restore(&it)
 }
 
-fn restore(command: &RestoreCommand) -> Result<(), Failure> {
+fn restore(command: &RestoreCommand) -> Result<()> {
     let clock = Clock::new();
     let start = clock.now();
     let until = until(command)?;
@@ -135,7 +135,7 @@ fn facts(home: &VaultHome, restored: &Restored, took: Duration) -> Value {
     })
 }
 
-fn until(command: &RestoreCommand) -> Result<Option<Timestamp>, Failure> {
+fn until(command: &RestoreCommand) -> Result<Option<Timestamp>> {
     let Some(text) = &command.until else { return Ok(None) };
     if command.archive.is_none() {
         return Err(Failure::new(Exit::Usage, "--until without an archive")
@@ -153,7 +153,7 @@ fn until(command: &RestoreCommand) -> Result<Option<Timestamp>, Failure> {
 fn keys(
     command: &RestoreCommand,
     settings: Option<&crate::config::MasterKeySource>,
-) -> Result<Vec<MasterKey>, Failure> {
+) -> Result<Vec<MasterKey>> {
     let first = settings.filter(|_| command.archive.is_some() && command.key.is_empty());
     let keys = read_keys(first, &command.key)?;
     if command.archive.is_some() && keys.is_empty() {
@@ -165,11 +165,7 @@ fn keys(
 }
 
 /// Checks that one of the keys has signed the backup. Without a key, only digests are checked.
-pub(super) fn check_origin(
-    backup: &Reader,
-    keys: &[MasterKey],
-    file: &Path,
-) -> Result<(), Failure> {
+pub(super) fn check_origin(backup: &Reader, keys: &[MasterKey], file: &Path) -> Result<()> {
     let mut refusals = Vec::new();
     for key in keys {
         match backup.check_origin(key) {
@@ -244,7 +240,7 @@ fn missing_text(reached: Option<(Timestamp, bool)>, until: Option<Timestamp>) ->
 }
 
 /// Refuses a directory with files, except the unfinished file of an interrupted restore.
-pub(super) fn refuse_occupied(directory: &Path) -> Result<(), Failure> {
+pub(super) fn refuse_occupied(directory: &Path) -> Result<()> {
     let listed = fs::read_dir(directory)
         .map_err(|error| cannot("read the data directory", directory, &error))?;
     for entry in listed {

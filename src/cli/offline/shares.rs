@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::app::Vault;
 use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
 use crate::cli::support::{
-    Exit, Failure, Form, VaultHome, accepted, cannot, make_directory, open_vault, order,
+    Exit, Failure, Form, Result, VaultHome, accepted, cannot, make_directory, open_vault, order,
     read_master_text, say, write_secret,
 };
 use crate::clock::Clock;
@@ -20,7 +20,7 @@ use crate::files::read_regular;
 use crate::operator::Command;
 use crate::secret::Secret;
 
-pub fn parse_scheme(text: &str) -> Result<Scheme, Failure> {
+pub fn parse_scheme(text: &str) -> Result<Scheme> {
     Scheme::parse(text).ok_or_else(|| {
         let numbers = text.split_once("-of-").and_then(|(needed, total)| {
             Some((needed.parse::<u64>().ok()?, total.parse::<u64>().ok()?))
@@ -49,7 +49,7 @@ pub struct KeyAtHand {
 }
 
 impl KeyAtHand {
-    pub fn read(source: MasterKeySource) -> Result<Self, Failure> {
+    pub fn read(source: MasterKeySource) -> Result<Self> {
         let (key, text) = read_master_text(&source)?;
         Ok(Self { source, key, text })
     }
@@ -58,7 +58,7 @@ impl KeyAtHand {
         self.key.clone()
     }
 
-    fn open(&self, home: &VaultHome) -> Result<Vault, Failure> {
+    fn open(&self, home: &VaultHome) -> Result<Vault> {
         match &self.source {
             MasterKeySource::Command(_) => open_vault::open_with(home, self.key(), Clock::new()),
             MasterKeySource::Credential(_) | MasterKeySource::File(_) => {
@@ -69,7 +69,7 @@ impl KeyAtHand {
 }
 
 /// Has the vault compare the key with its own and record the hashes of the shares.
-fn note(home: &VaultHome, at_hand: &KeyAtHand, shares: &[Share]) -> Result<(), Failure> {
+fn note(home: &VaultHome, at_hand: &KeyAtHand, shares: &[Share]) -> Result<()> {
     let check = hex::encode(at_hand.key.check());
     let Some(first) = shares.first() else { return Err(unproven()) };
     let (set, needed) = (first.set(), first.scheme().needed());
@@ -90,7 +90,7 @@ pub fn make(
     scheme: Scheme,
     directory: Option<&Path>,
     form: Form,
-) -> Result<Value, Failure> {
+) -> Result<Value> {
     let made = MasterKey::split(&at_hand.text, scheme, &Random::new());
     let shares = made.map_err(|invalid| Failure::new(Exit::Data, "no shares").why(invalid))?;
     note(home, at_hand, &shares)?;
@@ -135,7 +135,7 @@ pub fn make(
 }
 
 /// Refuses JSON without a directory for the shares: they are secrets for people.
-pub fn check_form(form: Form, directory: Option<&Path>) -> Result<(), Failure> {
+pub fn check_form(form: Form, directory: Option<&Path>) -> Result<()> {
     if form == Form::Json && directory.is_none() {
         return Err(Failure::new(Exit::Usage, "--json without a directory for the shares")
             .why("shares are secrets for people, and JSON goes to programs and their logs")
@@ -145,7 +145,7 @@ pub fn check_form(form: Form, directory: Option<&Path>) -> Result<(), Failure> {
 }
 
 /// Combines as many choices as there are shares. Each share is part of at least one choice.
-fn prove(shares: &[Share], scheme: Scheme, key: &Secret<Vec<u8>>) -> Result<(), Failure> {
+fn prove(shares: &[Share], scheme: Scheme, key: &Secret<Vec<u8>>) -> Result<()> {
     let needed = usize::from(scheme.needed());
     for from in 0..shares.len() {
         let choice = shares.iter().cycle().skip(from).take(needed).map(typed);
@@ -167,7 +167,7 @@ fn unproven() -> Failure {
 }
 
 /// The text for the keeper of a share: a line of explanation, then the share.
-fn page(share: &Share) -> Result<Secret<String>, Failure> {
+fn page(share: &Share) -> Result<Secret<String>> {
     let scheme = share.scheme();
     Ok(Secret::new(format!(
         "# Share {} of {} of a strongroom master key, set {}; {} of them are needed.\n{}\n",
@@ -179,11 +179,11 @@ fn page(share: &Share) -> Result<Secret<String>, Failure> {
     )))
 }
 
-fn typed(share: &Share) -> Result<Secret<String>, Failure> {
+fn typed(share: &Share) -> Result<Secret<String>> {
     share.text().ok_or_else(unproven)
 }
 
-pub fn read_share(path: &Path) -> Result<Share, Failure> {
+pub fn read_share(path: &Path) -> Result<Share> {
     let failed = |error: &std::io::Error| cannot("read a share", path, error);
     let bytes = read_regular(path, MASTER_KEY_FILE_BYTES_MAX).map_err(|error| {
         if error.kind() == std::io::ErrorKind::FileTooLarge {
@@ -197,7 +197,7 @@ pub fn read_share(path: &Path) -> Result<Share, Failure> {
     Share::parse(typed.expose()).map_err(|invalid| unreadable(invalid).file(path))
 }
 
-pub fn read_typed() -> Result<Vec<Share>, Failure> {
+pub fn read_typed() -> Result<Vec<Share>> {
     let mut text = Secret::new(String::new());
     let most = MASTER_KEY_FILE_BYTES_MAX.saturating_mul(255);
     std::io::stdin().lock().take(most).read_to_string(text.expose_mut()).map_err(|error| {

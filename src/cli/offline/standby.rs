@@ -17,7 +17,7 @@ use crate::cli::command::command;
 use crate::cli::offline::restore::{check_origin, explain_restore, refuse_occupied};
 use crate::cli::serve::watch::{self, Process};
 use crate::cli::support::{
-    Exit, Failure, Form, VaultHome, archive_directory, check_directory, complain, explain,
+    Exit, Failure, Form, Result, VaultHome, archive_directory, check_directory, complain, explain,
     explain_archive, explain_backup, give_to_owner, log_panics, make_directory, other_master_key,
     process_user, read_config, read_keys, refused_pieces, restrict, settings, storage, tell,
     timeline,
@@ -69,7 +69,7 @@ command! {
     } => |it| promote(&it)
 }
 
-fn follow(command: &FollowCommand) -> Result<(), Failure> {
+fn follow(command: &FollowCommand) -> Result<()> {
     let config = read_config(&settings::path(command.config.as_deref())?)?;
     VaultHome::of(&config).require_data_file("strongroom follow")?;
     let archive = archive_directory(command.archive.as_deref(), false, &config)?;
@@ -106,7 +106,7 @@ fn follow(command: &FollowCommand) -> Result<(), Failure> {
     ended
 }
 
-fn open(config: &Config, command: &FollowCommand, keys: &[MasterKey]) -> Result<Standby, Failure> {
+fn open(config: &Config, command: &FollowCommand, keys: &[MasterKey]) -> Result<Standby> {
     let directory = &config.data_directory;
     let is_there = directory.join(Store::FILE).exists();
     let standby = match &command.backup {
@@ -150,7 +150,7 @@ async fn keep_following(
     config: &Config,
     archive: &Path,
     (log, watched): (&Log, &StandbyWatch),
-) -> Result<(), Failure> {
+) -> Result<()> {
     let failed =
         |error: io::Error| Failure::new(Exit::Unavailable, "cannot wait for signals").why(error);
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
@@ -223,7 +223,7 @@ async fn keep_following(
 
 /// Refuses a directory without a data file. Advice to make a new vault there would be wrong on the
 /// host of a standby.
-fn refuse_empty(directory: &Path, advice: &str) -> Result<(), Failure> {
+fn refuse_empty(directory: &Path, advice: &str) -> Result<()> {
     match directory.join(Store::FILE).try_exists() {
         Ok(false) => Err(Failure::new(Exit::Data, "there is no standby in the data directory")
             .file(directory)
@@ -234,7 +234,7 @@ fn refuse_empty(directory: &Path, advice: &str) -> Result<(), Failure> {
     }
 }
 
-fn promote(command: &PromoteCommand) -> Result<(), Failure> {
+fn promote(command: &PromoteCommand) -> Result<()> {
     let config = read_config(&settings::path(command.config.as_deref())?)?;
     VaultHome::of(&config).require_data_file("strongroom promote")?;
     let named = command.archive.as_deref();
@@ -299,7 +299,7 @@ struct StandbyKeys {
 }
 
 impl StandbyKeys {
-    fn read(source: &MasterKeySource, further: &[PathBuf]) -> Result<Self, Failure> {
+    fn read(source: &MasterKeySource, further: &[PathBuf]) -> Result<Self> {
         let held = read_keys(Some(source), further)?;
         let (source, further) = (source.clone(), further.to_vec());
         Ok(Self { source, further, held, read_at: Instant::now() })
@@ -311,7 +311,7 @@ impl StandbyKeys {
 
     /// Reads the keys again: a file may have been replaced, as after a rotation on the other host.
     /// A command runs again only while the standby waits, and not at each of its looks.
-    fn refresh(&mut self, is_waiting: bool) -> Result<(), Failure> {
+    fn refresh(&mut self, is_waiting: bool) -> Result<()> {
         let is_due = match self.source {
             MasterKeySource::Command(_) => {
                 is_waiting && self.read_at.elapsed() >= MASTER_KEY_COMMAND_AGAIN
@@ -363,12 +363,7 @@ impl StandbyWatch {
     }
 
     /// Serves the operator's listeners. Must be called inside a Tokio runtime.
-    fn serve(
-        watched: &Arc<Self>,
-        config: &Config,
-        tasks: &Tasks,
-        log: &Log,
-    ) -> Result<(), Failure> {
+    fn serve(watched: &Arc<Self>, config: &Config, tasks: &Tasks, log: &Log) -> Result<()> {
         let listeners = watch::bind(&config.data_directory, config.operator_listen, log)?;
         let process = Process::new(watched.clock.clone(), &[]);
         let registry = Registry::new(vec![

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::app::VaultFailure;
 use crate::cli::command::command;
 use crate::cli::support::{
-    Failure, Form, VaultHome, archive_directory, cannot, catch_damage, check_directory, explain,
+    Form, Result, VaultHome, archive_directory, cannot, catch_damage, check_directory, explain,
     explain_archive, give_to_owner, other_master_key, process_user, read_config, read_keys,
     settings, tell,
 };
@@ -31,7 +31,7 @@ command! {
     } => |it| begin(&it)
 }
 
-fn begin(command: &NewTimelineCommand) -> Result<(), Failure> {
+fn begin(command: &NewTimelineCommand) -> Result<()> {
     let config = read_config(&settings::path(command.config.as_deref())?)?;
     let home = VaultHome::of(&config);
     let directory = home.require_data_file("strongroom new-timeline")?;

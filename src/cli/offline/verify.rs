@@ -10,7 +10,7 @@ use crate::cli::command::{OnVault as _, command};
 use crate::cli::offline::restore::explain_restore;
 use crate::cli::operate::backup::{manifest_json, manifest_text};
 use crate::cli::support::{
-    Exit, Failure, Form, Label, ProgressBar, Unit, cannot, catch_damage, complain, explain,
+    Exit, Failure, Form, Label, ProgressBar, Result, Unit, cannot, catch_damage, complain, explain,
     explain_backup, open_vault, read_master_key, storage, tell,
 };
 use crate::clock::Clock;
@@ -32,7 +32,7 @@ command! {
 
 const VERIFY: Label = Label { work: "verify", unit: Unit::Rows };
 
-fn verify(command: &VerifyCommand) -> Result<(), Failure> {
+fn verify(command: &VerifyCommand) -> Result<()> {
     match &command.file {
         Some(file) => {
             let form = Form::of(command.json());
@@ -44,7 +44,7 @@ fn verify(command: &VerifyCommand) -> Result<(), Failure> {
 
 /// The master key that an option names. Without one the backup is checked without a key, so the
 /// settings that the command finds by itself do not count.
-fn key_of_backup(command: &VerifyCommand) -> Result<Option<MasterKeySource>, Failure> {
+fn key_of_backup(command: &VerifyCommand) -> Result<Option<MasterKeySource>> {
     let named = command.config.as_ref().or(command.data.as_ref()).or(command.master_key.as_ref());
     match &command.key {
         Some(path) => Ok(Some(MasterKeySource::File(path.clone()))),
@@ -53,7 +53,7 @@ fn key_of_backup(command: &VerifyCommand) -> Result<Option<MasterKeySource>, Fai
     }
 }
 
-fn verify_vault(command: &VerifyCommand) -> Result<(), Failure> {
+fn verify_vault(command: &VerifyCommand) -> Result<()> {
     let place = command.vault()?;
     let (directory, master) = (place.directory(), place.master()?);
     let vault = open_vault::open_unwritten(&place.home, &master)?;
@@ -77,7 +77,7 @@ fn verify_vault(command: &VerifyCommand) -> Result<(), Failure> {
 
 /// Adds a finding if a page of the data file is damaged. No record need be in it: a page of index
 /// entries or of the storage engine itself counts too.
-fn check_pages(directory: &Path, report: &mut Report) -> Result<(), Failure> {
+fn check_pages(directory: &Path, report: &mut Report) -> Result<()> {
     let explained = |failure| explain(VaultFailure::File(failure), directory);
     if !Store::has_sound_pages(directory).map_err(explained)? {
         report.findings.push(String::from("data file: the checksum of a page is wrong"));
@@ -98,7 +98,7 @@ fn mention_cut_off(vault: &Vault) {
 
 /// Without a key, checks manifest, digests and order. With the key, also opens every record, in a
 /// scratch directory beside the backup.
-fn verify_backup(file: &Path, key: Option<&MasterKeySource>, form: Form) -> Result<(), Failure> {
+fn verify_backup(file: &Path, key: Option<&MasterKeySource>, form: Form) -> Result<()> {
     let progress = Arc::default();
     let bar = ProgressBar::of(VERIFY, form == Form::Json, &progress);
     let Some(key) = key else {
@@ -183,7 +183,7 @@ fn print_report(
     form: Form,
     unclean: &str,
     place: &Path,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let text = || {
         let of_manifest = manifest.map(|manifest| format!("{}\n", manifest_text(manifest)));
         format!("{}{}", of_manifest.unwrap_or_default(), report_text(&report))

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::bounds::KEY_TEXT_BYTES_MAX;
 use crate::cli::command::{OnVault as _, command, group};
 use crate::cli::operate::{name_of, send};
-use crate::cli::support::{CommandRunner, Confirmation, Exit, Failure, say};
+use crate::cli::support::{CommandRunner, Confirmation, Exit, Failure, Result, say};
 use crate::domain::nearest::nearest;
 use crate::domain::permission::Permission;
 use crate::operator::Command;
@@ -103,7 +103,7 @@ command! {
     }
 }
 
-fn body(it: &ApplicationCreate) -> Result<Value, Failure> {
+fn body(it: &ApplicationCreate) -> Result<Value> {
     check_permissions(&it.permission)?;
     Ok(json!({
         "name": it.name,
@@ -116,7 +116,7 @@ fn body(it: &ApplicationCreate) -> Result<Value, Failure> {
 }
 
 /// Proposes the nearest permission for a mistyped one. The vault refuses the others.
-fn check_permissions(texts: &[String]) -> Result<(), Failure> {
+fn check_permissions(texts: &[String]) -> Result<()> {
     for text in texts.iter().filter(|text| Permission::parse(text).is_none()) {
         if let Some(meant) = nearest(text, Permission::ALL.iter().map(|it| it.as_str())) {
             return Err(Failure::new(Exit::Data, "there is no such permission")
@@ -126,13 +126,13 @@ fn check_permissions(texts: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn parse_rules(texts: &[String]) -> Result<Vec<Value>, Failure> {
+fn parse_rules(texts: &[String]) -> Result<Vec<Value>> {
     let rules = texts.iter().map(|text| serde_json::from_str(text)).collect::<Result<_, _>>();
     rules.map_err(|error| Failure::new(Exit::Usage, "a --rule is not JSON").why(error))
 }
 
 /// Reads the key from standard input, because every user of the machine can read arguments.
-fn read_key_text() -> Result<String, Failure> {
+fn read_key_text() -> Result<String> {
     let mut text = String::new();
     let most = u64::try_from(KEY_TEXT_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(2);
     std::io::stdin().lock().take(most).read_to_string(&mut text).map_err(|error| {
@@ -141,7 +141,7 @@ fn read_key_text() -> Result<String, Failure> {
     Ok(String::from(text.trim()))
 }
 
-fn set(it: ApplicationSet) -> Result<(), Failure> {
+fn set(it: ApplicationSet) -> Result<()> {
     let vault = it.vault()?;
     check_permissions(&it.permission)?;
     let change = application_change(&it)?;
@@ -154,7 +154,7 @@ fn set(it: ApplicationSet) -> Result<(), Failure> {
     send(&vault, command)
 }
 
-fn delete(it: ApplicationDelete) -> Result<(), Failure> {
+fn delete(it: ApplicationDelete) -> Result<()> {
     let confirmation = Confirmation::of(it.yes)?;
     let mut runner = CommandRunner::of(it.vault()?);
     let (tenant, application) = (it.tenant, it.application);
@@ -172,7 +172,7 @@ fn delete(it: ApplicationDelete) -> Result<(), Failure> {
 }
 
 /// Only the options that are given. A list replaces the one that the application has.
-fn application_change(it: &ApplicationSet) -> Result<Map<String, Value>, Failure> {
+fn application_change(it: &ApplicationSet) -> Result<Map<String, Value>> {
     let mut change = Map::new();
     let mut set = |name: &str, value: Value| drop(change.insert(String::from(name), value));
     if let Some(name) = &it.name {

@@ -9,7 +9,7 @@ use crate::app::{Receipt, VaultFailure, decode_receipt};
 use crate::bounds::RECEIPT_BYTES_MAX;
 use crate::cli::command::{OnVault as _, command, group};
 use crate::cli::support::{
-    CommandRunner, Exit, Failure, Form, VaultHome, ask_server, cannot, catch_damage,
+    CommandRunner, Exit, Failure, Form, Result, VaultHome, ask_server, cannot, catch_damage,
     check_directory, create_private, explain_at, mention_recovery, not_understood, read_text, say,
     show_json, storage,
 };
@@ -55,13 +55,13 @@ command! {
     "receipt" AuditReceipt on vault {} => |it| receipt(&it)
 }
 
-fn receipt(it: &AuditReceipt) -> Result<(), Failure> {
+fn receipt(it: &AuditReceipt) -> Result<()> {
     let mut runner = CommandRunner::of(it.vault()?);
     say(&runner.carry_out(Command::AuditReceipt)?.to_string());
     Ok(())
 }
 
-fn export(it: &AuditExport) -> Result<(), Failure> {
+fn export(it: &AuditExport) -> Result<()> {
     check_period(it)?;
     let mut runner = CommandRunner::of(it.vault()?);
     let mut out: Box<dyn Write> = match &it.out {
@@ -91,7 +91,7 @@ fn export(it: &AuditExport) -> Result<(), Failure> {
     Ok(())
 }
 
-fn check_period(it: &AuditExport) -> Result<(), Failure> {
+fn check_period(it: &AuditExport) -> Result<()> {
     let (from, to) = (time_of("--from", it.from.as_deref())?, time_of("--to", it.to.as_deref())?);
     if from.zip(to).is_some_and(|(from, to)| from > to) {
         return Err(Failure::new(Exit::Usage, "the period ends before it begins")
@@ -100,7 +100,7 @@ fn check_period(it: &AuditExport) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn time_of(name: &str, text: Option<&str>) -> Result<Option<Timestamp>, Failure> {
+pub(super) fn time_of(name: &str, text: Option<&str>) -> Result<Option<Timestamp>> {
     let wrong = || {
         Failure::new(Exit::Usage, format!("{name} takes a date or a time"))
             .try_this(format!("{name} 2026-11-14, or {name} 2026-11-14T09:30:00Z"))
@@ -108,7 +108,7 @@ pub(super) fn time_of(name: &str, text: Option<&str>) -> Result<Option<Timestamp
     text.map(|text| parse_time(text).ok_or_else(wrong)).transpose()
 }
 
-fn verify(it: &AuditVerify) -> Result<(), Failure> {
+fn verify(it: &AuditVerify) -> Result<()> {
     let home = it.vault()?.home;
     let directory = home.directory.clone();
     let since = it.since.as_deref().map(read_receipt).transpose()?;
@@ -137,7 +137,7 @@ fn verify(it: &AuditVerify) -> Result<(), Failure> {
     judge(&directory, &report, Form::of(it.json()))
 }
 
-pub(super) fn parse_public_key(text: &str) -> Result<[u8; 32], Failure> {
+pub(super) fn parse_public_key(text: &str) -> Result<[u8; 32]> {
     hex::decode(text).ok_or_else(|| {
         Failure::new(Exit::Usage, "a --public-key has 64 hexadecimal digits")
             .try_this("use the key that audit verify or audit receipt printed")
@@ -145,7 +145,7 @@ pub(super) fn parse_public_key(text: &str) -> Result<[u8; 32], Failure> {
 }
 
 /// Checks the chain without any key of the vault.
-fn inspect(home: &VaultHome, expected: &TrustAnchors) -> Result<ChainReport, Failure> {
+fn inspect(home: &VaultHome, expected: &TrustAnchors) -> Result<ChainReport> {
     let directory = &home.directory;
     check_directory(directory)?;
     let opened = match home.place()? {
@@ -202,7 +202,7 @@ fn show(report: &Value, anchors: &[&str]) {
 }
 
 /// Fails if there are findings, or no list of them.
-fn judge(directory: &Path, report: &Value, form: Form) -> Result<(), Failure> {
+fn judge(directory: &Path, report: &Value, form: Form) -> Result<()> {
     let number = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or_default();
     let findings = report.get("findings").and_then(Value::as_array).ok_or_else(not_understood)?;
     let findings = findings.iter().map(|it| it.as_str().map(String::from));
@@ -223,7 +223,7 @@ fn judge(directory: &Path, report: &Value, form: Form) -> Result<(), Failure> {
         .try_this("keep this file for examination, and compare it with an older backup"))
 }
 
-fn read_receipt(path: &Path) -> Result<(String, Receipt), Failure> {
+fn read_receipt(path: &Path) -> Result<(String, Receipt)> {
     let text = read_text("the receipt", path, RECEIPT_BYTES_MAX)?;
     match decode_receipt(&text) {
         Ok(receipt) => Ok((text, receipt)),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::cli::command::{OnVault as _, command};
 use crate::cli::support::{
-    Exit, Failure, Form, Label, ShownWork, Unit, cannot, carry_out_shown, tell,
+    Exit, Failure, Form, Label, Result, ShownWork, Unit, cannot, carry_out_shown, tell,
 };
 use crate::domain::duration;
 use crate::domain::size;
@@ -23,7 +23,7 @@ command! {
     } => |it| backup(&it)
 }
 
-fn backup(command: &BackupCommand) -> Result<(), Failure> {
+fn backup(command: &BackupCommand) -> Result<()> {
     let vault = command.vault()?;
     let file = std::path::absolute(&command.file)
         .map_err(|error| cannot("write the backup", &command.file, &error))?;

@@ -12,7 +12,7 @@ use crate::bounds::ERASURE_RECEIPT_BYTES_MAX;
 use crate::cli::command::{OnVault as _, Run as _, actions, command};
 use crate::cli::operate::audit::parse_public_key;
 use crate::cli::support::{
-    CommandRunner, Confirmation, Exit, Failure, Label, ProgressBar, Unit, cannot, complain,
+    CommandRunner, Confirmation, Exit, Failure, Label, ProgressBar, Result, Unit, cannot, complain,
     create_private, not_understood, read_text, say, show_json,
 };
 use crate::domain::hex;
@@ -54,7 +54,7 @@ command! {
 /// The vault looks at every token of the tenant; the command hears nothing until it has.
 const ERASE: Label = Label { work: "erase", unit: Unit::None };
 
-fn erase(it: EraseCommand) -> Result<(), Failure> {
+fn erase(it: EraseCommand) -> Result<()> {
     if let Some(action) = it.action {
         return action.run();
     }
@@ -117,7 +117,7 @@ fn erase(it: EraseCommand) -> Result<(), Failure> {
     Ok(())
 }
 
-fn verify(it: &EraseVerify) -> Result<(), Failure> {
+fn verify(it: &EraseVerify) -> Result<()> {
     let text = read_text("the receipt", &it.receipt, ERASURE_RECEIPT_BYTES_MAX)?;
     let public_key = it.public_key.as_deref().map(parse_public_key).transpose()?;
     let signed = decode_erasure(&text).map_err(|_bad| {
@@ -160,11 +160,11 @@ fn shown(signed: &SignedErasure, is_known_key: bool) -> String {
     )
 }
 
-fn length(found: &Value, name: &str) -> Result<usize, Failure> {
+fn length(found: &Value, name: &str) -> Result<usize> {
     found.get(name).and_then(Value::as_array).map(Vec::len).ok_or_else(not_understood)
 }
 
-fn metadata(texts: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+fn metadata(texts: &[String]) -> Result<BTreeMap<String, String>> {
     let mut entries = BTreeMap::new();
     for text in texts {
         let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());

@@ -8,7 +8,8 @@ use crate::bounds::SETTINGS_BYTES_MAX;
 use crate::cli::command::{OnVault as _, command};
 use crate::cli::operate::backup::where_to_write;
 use crate::cli::support::{
-    Exit, Failure, Form, Label, ShownWork, Unit, cannot, carry_out_shown, complain, read_text, tell,
+    Exit, Failure, Form, Label, Result, ShownWork, Unit, cannot, carry_out_shown, complain,
+    read_text, tell,
 };
 use crate::operator::Command;
 
@@ -27,7 +28,7 @@ command! {
     } => |it| export(&it)
 }
 
-fn export(command: &ExportCommand) -> Result<(), Failure> {
+fn export(command: &ExportCommand) -> Result<()> {
     let vault = command.vault()?;
     let mut recipients = command.recipient.clone();
     if let Some(path) = &command.recipients_file {
@@ -102,7 +103,7 @@ fn show(command: &ExportCommand, file: &Path, done: &Value) {
 }
 
 /// Public keys, one a line. Empty lines and comments are left out, as age does.
-fn read_recipients(path: &Path) -> Result<Vec<String>, Failure> {
+fn read_recipients(path: &Path) -> Result<Vec<String>> {
     let text = read_text("the recipients", path, SETTINGS_BYTES_MAX)?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     Ok(lines.filter(|line| !line.starts_with('#')).map(String::from).collect())

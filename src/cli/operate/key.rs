@@ -7,8 +7,8 @@ use crate::cli::offline::recover::KeyRecover;
 use crate::cli::offline::shares::{self, KeyAtHand};
 use crate::cli::operate::{master_key, send};
 use crate::cli::support::{
-    Exit, Failure, Form, Label, ShownWork, Unit, VaultPlace, accepted, ask_server, carry_out,
-    carry_out_shown, complain, not_understood, show_json, tell,
+    Exit, Failure, Form, Label, Result, ShownWork, Unit, VaultPlace, accepted, ask_server,
+    carry_out, carry_out_shown, complain, not_understood, show_json, tell,
 };
 use crate::operator::Command;
 use std::path::PathBuf;
@@ -71,13 +71,13 @@ command! {
     } => |it| make_shares(&it)
 }
 
-fn list(it: &KeyList) -> Result<(), Failure> {
+fn list(it: &KeyList) -> Result<()> {
     let inventory = carry_out(&it.vault()?, Command::VaultKeyList)?;
     tell(Form::of(it.json()), || inventory.clone(), || table(&inventory));
     Ok(())
 }
 
-fn rotate(it: &KeyRotate) -> Result<(), Failure> {
+fn rotate(it: &KeyRotate) -> Result<()> {
     let vault = it.vault()?;
     if it.out.is_some() && !it.master {
         return Err(Failure::new(Exit::Usage, "--out without --master")
@@ -131,7 +131,7 @@ fn not_one(named: usize, none: &str, options: &str) -> Failure {
 }
 
 /// Waits until the server has rotated the keys. Without a server the rotation is done already.
-fn wait(vault: &VaultPlace, scope: &str, shown: &ShownWork) -> Result<(), Failure> {
+fn wait(vault: &VaultPlace, scope: &str, shown: &ShownWork) -> Result<()> {
     let _bar = shown.in_server(vault.directory());
     let mut is_served = false;
     loop {
@@ -152,7 +152,7 @@ fn wait(vault: &VaultPlace, scope: &str, shown: &ShownWork) -> Result<(), Failur
     }
 }
 
-fn destroy(it: KeyDestroy) -> Result<(), Failure> {
+fn destroy(it: KeyDestroy) -> Result<()> {
     let vault = it.vault()?;
     let scope = match (it.tenant, it.server, it.audit) {
         (Some(tenant), false, false) => tenant,
@@ -172,7 +172,7 @@ fn destroy(it: KeyDestroy) -> Result<(), Failure> {
     Ok(())
 }
 
-fn make_shares(it: &KeyShares) -> Result<(), Failure> {
+fn make_shares(it: &KeyShares) -> Result<()> {
     let scheme = shares::parse_scheme(&it.scheme)?;
     let (form, out) = (Form::of(it.json()), it.directory.as_deref());
     shares::check_form(form, out)?;

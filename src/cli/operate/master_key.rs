@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::cli::support::{
-    Exit, Failure, Form, VaultHome, VaultPlace, as_member, ask_server, beside, block_on, cannot,
-    find_living, key_place, left_by_rotation, not_understood, open_vault, put_in_place, read_held,
-    refused, sign, tell, write_new,
+    Exit, Failure, Form, Result, VaultHome, VaultPlace, as_member, ask_server, beside, block_on,
+    cannot, find_living, key_place, left_by_rotation, not_understood, open_vault, put_in_place,
+    read_held, refused, sign, tell, write_new,
 };
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
@@ -33,7 +33,7 @@ use crate::secret::Secret;
 const ID_BYTES_MAX: u64 = 256;
 
 /// `out` is the file for the new key, which the settings of a key without a file leave open.
-pub fn rotate(vault: &VaultPlace, out: Option<&Path>, form: Form) -> Result<(), Failure> {
+pub fn rotate(vault: &VaultPlace, out: Option<&Path>, form: Form) -> Result<()> {
     let (source, directory) = (vault.master()?, vault.directory());
     let new = place(&source, out)?;
     if out.is_some() {
@@ -98,7 +98,7 @@ fn rotated_text(source: &MasterKeySource, new: &Path, old: Option<&Path>) -> Str
     }
 }
 
-fn place(source: &MasterKeySource, out: Option<&Path>) -> Result<PathBuf, Failure> {
+fn place(source: &MasterKeySource, out: Option<&Path>) -> Result<PathBuf> {
     match (source, out) {
         (MasterKeySource::File(path), None) => Ok(left_by_rotation(path)),
         (MasterKeySource::File(_), Some(_)) => {
@@ -137,7 +137,7 @@ struct NewKey {
 impl NewKey {
     /// The key that an interrupted attempt has left. Refuses any other file: a key that was in use
     /// before would replace nothing, or come back after its retirement.
-    fn find(path: &Path, source: &MasterKeySource) -> Result<Option<Self>, Failure> {
+    fn find(path: &Path, source: &MasterKeySource) -> Result<Option<Self>> {
         let exists = || {
             Failure::new(Exit::Data, "the file for the new master key exists already")
                 .file(path)
@@ -165,12 +165,12 @@ impl NewKey {
         Ok(Some(Self { key, text, directory, file, mark, is_made: false }))
     }
 
-    fn make(path: &Path, source: &MasterKeySource) -> Result<Self, Failure> {
+    fn make(path: &Path, source: &MasterKeySource) -> Result<Self> {
         let failed = |error: io::Error| cannot("write a secret to its file", path, &error);
         let (directory, name) = Directory::of(path).map_err(failed)?;
         let text = MasterKey::generate(&Random::new());
         let file = write_new(&directory, &name, text.expose().as_bytes(), 0o400).map_err(failed)?;
-        let prepared = || -> Result<_, Failure> {
+        let prepared = || -> Result<_> {
             let (key, text) = read_held(&file)?;
             let mark = match source {
                 MasterKeySource::File(old) => {
@@ -209,7 +209,7 @@ impl NewKey {
 
     /// Refuses a key that was in use before. The vault knows the previous key, and the files beside
     /// the master key are named by the ids of the older ones.
-    fn refuse_old(&self, previous: Option<&str>, source: &MasterKeySource) -> Result<(), Failure> {
+    fn refuse_old(&self, previous: Option<&str>, source: &MasterKeySource) -> Result<()> {
         let id = hex::encode(self.key.check());
         let is_kept = match source {
             MasterKeySource::File(path) => beside(path, &format!("old-{id}")).exists(),
@@ -248,8 +248,8 @@ fn online(
     directory: &Path,
     source: &MasterKeySource,
     result: &Value,
-    make: impl FnOnce() -> Result<NewKey, Failure>,
-) -> Result<NewKey, Failure> {
+    make: impl FnOnce() -> Result<NewKey>,
+) -> Result<NewKey> {
     let receiver = result.get("public").and_then(Value::as_str).and_then(hex::decode);
     let receiver = receiver.ok_or_else(not_understood)?;
     let new = make()?;
@@ -273,8 +273,8 @@ fn online(
 fn offline(
     home: &VaultHome,
     source: &MasterKeySource,
-    make: impl FnOnce() -> Result<NewKey, Failure>,
-) -> Result<NewKey, Failure> {
+    make: impl FnOnce() -> Result<NewKey>,
+) -> Result<NewKey> {
     let vault = open_vault::open(home, source, Clock::new())?;
     let rotated = make().and_then(|new| {
         let previous = vault.rotation().master_before();

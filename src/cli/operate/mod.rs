@@ -15,11 +15,11 @@ pub mod webhook;
 
 use serde_json::Value;
 
-use crate::cli::support::{Failure, VaultPlace, carry_out, show_json};
+use crate::cli::support::{Result, VaultPlace, carry_out, show_json};
 use crate::operator::Command;
 
 /// Has the command carried out and prints its result.
-fn send(vault: &VaultPlace, command: Command) -> Result<(), Failure> {
+fn send(vault: &VaultPlace, command: Command) -> Result<()> {
     show_json(&carry_out(vault, command)?);
     Ok(())
 }

@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use crate::bounds::REPORT_PERIOD;
 use crate::cli::check;
-use crate::cli::check::findings::{Finding, Findings};
+use crate::cli::check::findings::Finding;
 use crate::cli::command::{OnVault as _, command};
 use crate::cli::operate::audit::time_of;
 use crate::cli::support::{
-    Exit, Failure, VaultPlace, cannot, carry_out, create_private, not_understood, say, settings,
+    Exit, Failure, Result, VaultPlace, cannot, carry_out, create_private, not_understood, say,
+    settings,
 };
 use crate::clock::Clock;
 use crate::config::{AuditReads, Config};
@@ -35,7 +36,7 @@ command! {
     } => |it| report(&it)
 }
 
-fn report(command: &ReportCommand) -> Result<(), Failure> {
+fn report(command: &ReportCommand) -> Result<()> {
     let vault = command.vault()?;
     let now = Clock::new().now();
     let (from, to) = period(command, now)?;
@@ -82,7 +83,7 @@ fn report(command: &ReportCommand) -> Result<(), Failure> {
 }
 
 /// The last 90 days, unless the options name another period.
-fn period(command: &ReportCommand, now: Timestamp) -> Result<(Timestamp, Timestamp), Failure> {
+fn period(command: &ReportCommand, now: Timestamp) -> Result<(Timestamp, Timestamp)> {
     let to = time_of("--to", command.to.as_deref())?.unwrap_or(now);
     let days_before = i64::try_from(REPORT_PERIOD.as_secs()).unwrap_or_default();
     let from = time_of("--from", command.from.as_deref())?;
@@ -104,11 +105,10 @@ fn known(
     command: &ReportCommand,
     vault: &VaultPlace,
     now: Timestamp,
-) -> Result<Option<KnownSettings>, Failure> {
+) -> Result<Option<KnownSettings>> {
     let Some(config) = vault.settings() else { return Ok(None) };
     let path = settings::path(command.config.as_deref())?;
-    let mut findings = Findings::default();
-    check::look_at(&mut findings, &path, config, now);
+    let findings = check::look_at(&path, config, &[], now);
     let checked = |it: Finding| CheckedThing {
         setting: it.setting,
         path: it.path.map(|path| path.display().to_string()),
@@ -121,7 +121,7 @@ fn known(
         certificate_expires_at: certificate_expires(&config.certificate).map(Timestamp::seconds),
         audit_retention_days: u64::try_from(config.audit_retention_days).unwrap_or(u64::MAX),
         audit_reads_strict: config.audit_reads == AuditReads::Strict,
-        checks: findings.0.into_iter().map(checked).collect(),
+        checks: findings.all.into_iter().map(checked).collect(),
     }))
 }
 

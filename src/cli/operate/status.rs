@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::cli::command::{OnVault as _, command};
-use crate::cli::support::{Exit, Failure, read_status, run_as_owner, say};
+use crate::cli::support::{Exit, Failure, Result, read_status, run_as_owner, say};
 use crate::domain::duration;
 use crate::domain::size;
 use crate::operator::metrics_socket_path;
@@ -18,7 +18,7 @@ command! {
     "status" StatusCommand on vault {} => |it| status(&it)
 }
 
-fn status(command: &StatusCommand) -> Result<(), Failure> {
+fn status(command: &StatusCommand) -> Result<()> {
     let directory = command.vault()?.home.directory;
     let path = metrics_socket_path(&directory);
     let status = read_status(&path).map_err(|error| explain(&error, &path))?;

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::cli::command::{OnVault as _, command, group};
 use crate::cli::operate::{name_of, send};
 use crate::cli::support::{
-    CommandRunner, Confirmation, Exit, Failure, Label, ProgressBar, Unit, complain, not_understood,
-    quotas, say, switch,
+    CommandRunner, Confirmation, Exit, Failure, Label, ProgressBar, Result, Unit, complain,
+    not_understood, quotas, say, switch,
 };
 use crate::metrics::Progress;
 use crate::operator::Command;
@@ -65,7 +65,7 @@ command! {
     } => set
 }
 
-fn set(it: TenantSet) -> Result<(), Failure> {
+fn set(it: TenantSet) -> Result<()> {
     let (vault, quotas) = (it.vault()?, quotas(&it.quota)?);
     let threeds = it.threeds.as_deref().map(|text| switch("--threeds", text)).transpose()?;
     if it.name.is_none() && threeds.is_none() && quotas.is_empty() {
@@ -76,7 +76,7 @@ fn set(it: TenantSet) -> Result<(), Failure> {
     send(&vault, Command::TenantSet { tenant, name, threeds, quotas })
 }
 
-fn delete(it: TenantDelete) -> Result<(), Failure> {
+fn delete(it: TenantDelete) -> Result<()> {
     let (confirmation, is_json) = (Confirmation::of(it.yes)?, it.json());
     let mut runner = CommandRunner::of(it.vault()?);
     let id = it.tenant;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::app::{ArchiveState, Archiver, Vault};
 use crate::bounds::{ARCHIVE_FINISH_MAX, ARCHIVE_LOOK_MAX};
-use crate::cli::support::{Exit, Failure, refused};
+use crate::cli::support::{Exit, Failure, Result, refused};
 use crate::config::Config;
 use crate::lock::Lock;
 use crate::log::{Event, Log, Value};
@@ -16,10 +16,7 @@ pub(in crate::cli) type SharedArchiver = Arc<Lock<Archiver>>;
 
 /// Keeps the log for the archive that the settings name, if they name one. A directory that cannot
 /// be used is reported by the first round; it does not prevent the start.
-pub(in crate::cli) fn begin(
-    vault: &Vault,
-    config: &Config,
-) -> Result<Option<SharedArchiver>, Failure> {
+pub(in crate::cli) fn begin(vault: &Vault, config: &Config) -> Result<Option<SharedArchiver>> {
     let Some(plan) = &config.archive else {
         vault.upkeep().archive().forgo();
         return Ok(None);

@@ -4,12 +4,12 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use crate::bounds::{BIN_FILE_BYTES_MAX, BIN_LINE_BYTES_MAX};
-use crate::cli::support::{Exit, Failure, misconfigured};
+use crate::cli::support::{Exit, Failure, Result, misconfigured};
 use crate::domain::card::bin_table::{BinFile, BinTable};
 use crate::files::open_regular;
 
 /// Reads line by line, because the file may be larger than the table that is made of it.
-pub fn read(path: &Path) -> Result<BinTable, Failure> {
+pub fn read(path: &Path) -> Result<BinTable> {
     let failed = |error| misconfigured("read the BIN file", path, &error);
     let file = open_regular(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.len() > BIN_FILE_BYTES_MAX {

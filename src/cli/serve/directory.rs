@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use crate::app::{self, Error, RangesRefresh, Vault};
 use crate::bounds::{RESULTS_CONNECTIONS_MAX, RESULTS_SHARED_MAX, THREEDS_RANGES_PERIOD};
 use crate::cli::serve::processes::spawn_led;
-use crate::cli::support::{Exit, Failure, explain_bind};
+use crate::cli::support::{Exit, Failure, Result, explain_bind};
 use crate::config::{DirectoryServer, DirectorySettings, ThreedsSettings};
 use crate::directory::{DirectoryClient, UnusableEndpoint};
 use crate::http::Http;
@@ -25,7 +25,7 @@ pub(in crate::cli) fn set_up(
     threeds: &ThreedsSettings,
     tasks: &Tasks,
     log: &Log,
-) -> Result<Option<Server>, Failure> {
+) -> Result<Option<Server>> {
     let Some(directory) = &threeds.directory else {
         vault.threeds().configure_threeds(threeds.retention, None);
         return Ok(None);

@@ -4,7 +4,7 @@
 use std::fs::{File, TryLockError};
 use std::io;
 
-use crate::cli::support::{Exit, Failure, cannot};
+use crate::cli::support::{Exit, Failure, Result, cannot};
 use crate::config::{Config, EngineSettings};
 use crate::files::Directory;
 
@@ -17,7 +17,7 @@ pub(super) struct DirectoryLock {
 }
 
 impl DirectoryLock {
-    pub(super) fn take(config: &Config) -> Result<Self, Failure> {
+    pub(super) fn take(config: &Config) -> Result<Self> {
         if config.engine == EngineSettings::Local {
             return Ok(Self { _file: None });
         }

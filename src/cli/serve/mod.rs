@@ -22,8 +22,9 @@ use crate::cli::command::command;
 use crate::cli::offline::shares::{self, KeyAtHand};
 use crate::cli::serve::run::{ServerMode, run};
 use crate::cli::support::{
-    Exit, Failure, Form, VaultHome, as_member, block_on, explain, key_place, make_directory,
-    make_master_key, open_vault, read_config, refused, require_credential, settings, tell,
+    Exit, Failure, Form, Result, VaultHome, as_member, block_on, explain, key_place,
+    make_directory, make_master_key, open_vault, read_config, refused, require_credential,
+    settings, tell,
 };
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
@@ -54,7 +55,7 @@ command! {
     } => |it| serve(&it)
 }
 
-fn init(command: &InitCommand) -> Result<(), Failure> {
+fn init(command: &InitCommand) -> Result<()> {
     let config = read_config(&settings::path(command.config.as_deref())?)?;
     let scheme = command.recovery_shares.as_deref().map(shares::parse_scheme).transpose()?;
     if scheme.is_none() && command.shares_directory.is_some() {
@@ -129,7 +130,7 @@ fn init(command: &InitCommand) -> Result<(), Failure> {
 
 /// Refuses a directory with a vault, or with the rest of one, before the key is made, which would
 /// belong to no vault.
-fn refuse_existing(directory: &Path) -> Result<(), Failure> {
+fn refuse_existing(directory: &Path) -> Result<()> {
     if directory.join(Store::FILE).exists() {
         return Err(explain(VaultFailure::File(OpenFailure::Exists), directory));
     }
@@ -141,10 +142,7 @@ fn refuse_existing(directory: &Path) -> Result<(), Failure> {
 
 /// The source that `init` reads the master key from. If it is a file that is missing, `init` makes
 /// it first.
-fn key_source(
-    asked: Option<&Path>,
-    settings: &MasterKeySource,
-) -> Result<MasterKeySource, Failure> {
+fn key_source(asked: Option<&Path>, settings: &MasterKeySource) -> Result<MasterKeySource> {
     match (asked, settings) {
         (Some(asked), MasterKeySource::File(path)) if asked != path => {
             Err(Failure::new(Exit::Usage, "the master key has two files")
@@ -169,7 +167,7 @@ fn key_source(
 /// The advice for a server without its credential.
 const OF_SERVER: &str = "systemctl start strongroom; or, by hand, master_key.file in the settings";
 
-fn serve(command: &ServeCommand) -> Result<(), Failure> {
+fn serve(command: &ServeCommand) -> Result<()> {
     let path = settings::path(command.config.as_deref())?;
     let mut config = read_config(&path)?;
     key_place::refuse_inside(&config.data_directory, &config.master_key)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::{Vault, configure_outbound};
-use crate::cli::support::{Exit, Failure};
+use crate::cli::support::{Exit, Failure, Result};
 use crate::config::OutboundSettings;
 use crate::log::Log;
 use crate::outbound::{OutboundClient, Scope};
@@ -17,7 +17,7 @@ pub fn set_up(
     settings: &OutboundSettings,
     tasks: &Tasks,
     log: &Log,
-) -> Result<Arc<OutboundClient>, Failure> {
+) -> Result<Arc<OutboundClient>> {
     let (allowed, ca_file) = (settings.allow.clone(), settings.ca_file.as_deref());
     let client = OutboundClient::new(scope, allowed, ca_file, tasks, log).map_err(|problem| {
         let source = std::error::Error::source(&problem).map(|source| format!("\n{source}"));

@@ -10,7 +10,7 @@ use crate::bounds::{
     CODE_KEYS_WAIT, CODE_KEYS_WAIT_MAX, PROCESS_BEAT, PROCESS_POLL, PROCESS_POLL_PAUSE,
     SWEEP_PERIOD,
 };
-use crate::cli::support::{Failure, host_name};
+use crate::cli::support::{Result, host_name};
 use crate::domain::process::{ListedProcess, ProcessRole};
 use crate::limits::Limiter;
 use crate::log::{Event, Log, Value};
@@ -23,7 +23,7 @@ pub async fn begin(
     tasks: &Tasks,
     log: &Log,
     limiter: Option<Arc<Limiter>>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     if !vault.processes().may_be_several() {
         return Ok(());
     }

@@ -21,7 +21,7 @@ use crate::cli::serve::processes;
 use crate::cli::serve::service_manager::ServiceManager;
 use crate::cli::serve::upkeep;
 use crate::cli::serve::watch::{self, BackupSchedule, Process};
-use crate::cli::support::{Exit, Failure, explain_bind, log_panics, storage};
+use crate::cli::support::{Exit, Failure, Result, explain_bind, log_panics, storage};
 use crate::config::{AuditReads, Config, EngineSettings, Switch};
 use crate::domain::audit::Act;
 use crate::domain::shares::Claimant;
@@ -58,8 +58,8 @@ pub fn run(
     vault: Vault,
     config: Config,
     mode: ServerMode,
-    ready: impl FnOnce(ListenAddresses) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    ready: impl FnOnce(ListenAddresses) -> Result<()>,
+) -> Result<()> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if vault.processes().may_be_several() {
         runtime.worker_threads(DATABASE_WORKERS);
@@ -100,7 +100,7 @@ fn audit_policy(config: &Config) -> AuditPolicy {
     }
 }
 
-fn load_bins(vault: &Vault, config: &Config) -> Result<(), Failure> {
+fn load_bins(vault: &Vault, config: &Config) -> Result<()> {
     if let Some(path) = &config.bin_file {
         vault.replace_bins(bins::read(path)?);
     }
@@ -147,8 +147,8 @@ async fn serve(
     vault: Arc<Vault>,
     config: Config,
     mode: ServerMode,
-    ready: impl FnOnce(ListenAddresses) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    ready: impl FnOnce(ListenAddresses) -> Result<()>,
+) -> Result<()> {
     let clock = vault.clock().clone();
     let log = Log::start(io::stderr(), config.request_lines, Arc::new(move || clock.now()))
         .map_err(|error| os("start the log", &error))?;
@@ -244,7 +244,7 @@ async fn finish(
     archiver: Option<&SharedArchiver>,
     fatal: Option<Fatal>,
     log: &Log,
-) -> Result<(), Failure> {
+) -> Result<()> {
     if let Some(Fatal::Storage(StorageFailure::Removed(_))) = &fatal {
         log.event(Event::error("data_file_removed"));
     }
@@ -294,7 +294,7 @@ fn no_socket(failure: &SocketFailure) -> Failure {
     watch::no_socket("cannot make the operator's socket", &failure.path, &failure.source)
 }
 
-fn signals() -> Result<[Signal; 3], Failure> {
+fn signals() -> Result<[Signal; 3]> {
     let wait_for = |kind| signal(kind).map_err(|error| os("wait for signals", &error));
     Ok([
         wait_for(SignalKind::terminate())?,

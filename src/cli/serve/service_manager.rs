@@ -18,7 +18,7 @@ use listenfd::ListenFd;
 
 use crate::app::Vault;
 use crate::bounds::NOTIFY_SEND_MAX;
-use crate::cli::support::{Exit, Failure};
+use crate::cli::support::{Exit, Failure, Result};
 use crate::store::CommitFailure;
 
 /// More than one notification a period, so that a short delay does not look like a hang.
@@ -32,7 +32,7 @@ pub struct ServiceManager {
 }
 
 impl ServiceManager {
-    pub fn from_environment() -> Result<Self, Failure> {
+    pub fn from_environment() -> Result<Self> {
         let Some(address) = env::var_os("NOTIFY_SOCKET").filter(|it| !it.is_empty()) else {
             return Ok(Self::default());
         };
@@ -95,7 +95,7 @@ fn connect(address: &OsStr) -> io::Result<UnixDatagram> {
     Ok(notify_socket)
 }
 
-pub fn sockets() -> Result<Vec<TcpListener>, Failure> {
+pub fn sockets() -> Result<Vec<TcpListener>> {
     // The crate accepts a missing LISTEN_PID; the protocol does not. The crate contains the unsafe
     // code that takes over a descriptor, and it checks that the descriptor is a TCP socket.
     // A text that is not a number names no process, so the sockets are not for this one.
@@ -112,11 +112,11 @@ pub fn sockets() -> Result<Vec<TcpListener>, Failure> {
     })
 }
 
-fn number(variable: &str) -> Result<Option<u64>, Failure> {
+fn number(variable: &str) -> Result<Option<u64>> {
     env::var_os(variable).map(|text| parse_number(variable, &text)).transpose()
 }
 
-fn parse_number(variable: &str, text: &OsStr) -> Result<u64, Failure> {
+fn parse_number(variable: &str, text: &OsStr) -> Result<u64> {
     text.to_str().and_then(|text| text.parse().ok()).ok_or_else(|| {
         Failure::new(Exit::Config, format!("{variable} is not a number"))
             .why("systemd sets this variable to a whole number")

@@ -20,7 +20,7 @@ use crate::bounds::{
 use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::processes::spawn_led;
 use crate::cli::serve::{bins, watch};
-use crate::cli::support::Failure;
+use crate::cli::support::Result;
 use crate::config::Config;
 use crate::domain::backup::BackupPlan;
 use crate::log::{Event, Log, Value};
@@ -34,7 +34,7 @@ pub async fn begin(
     tasks: &Tasks,
     hangup: Signal,
     log: &Log,
-) -> Result<Option<SharedArchiver>, Failure> {
+) -> Result<Option<SharedArchiver>> {
     let archiver = archive::begin(vault, config)?;
     if let Some(archiver) = &archiver {
         archive::look(vault, archiver, log).await;

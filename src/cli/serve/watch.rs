@@ -12,7 +12,7 @@ use crate::app::{DiskEvent, DiskState, Vault};
 use crate::bounds::{DISK_CHECK_EVERY, FILES_CHECK_EVERY};
 use crate::cli::serve::files::NamedFiles;
 use crate::cli::serve::process;
-use crate::cli::support::{Exit, Failure};
+use crate::cli::support::{Exit, Failure, Result};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::time::Timestamp;
@@ -137,7 +137,7 @@ pub fn bind(
     data_directory: &Path,
     listen: Option<SocketAddr>,
     log: &Log,
-) -> Result<Vec<PlainListener>, Failure> {
+) -> Result<Vec<PlainListener>> {
     let path = metrics_socket_path(data_directory);
     let socket = PlainListener::bind_socket(&path, log.clone())
         .map_err(|error| no_socket("cannot make the socket for metrics", &path, &error))?;

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::support::{Exit, Failure, read_master_key, require_credential};
+use crate::cli::support::{Exit, Failure, Result, read_master_key, require_credential};
 use crate::config::{Config, MasterKeySource};
 use crate::crypto::MasterKey;
 use crate::domain::hex;
@@ -15,7 +15,7 @@ pub fn archive_directory(
     flag: Option<&Path>,
     without_archive: bool,
     config: &Config,
-) -> Result<Option<PathBuf>, Failure> {
+) -> Result<Option<PathBuf>> {
     if without_archive {
         return Ok(None);
     }
@@ -33,7 +33,7 @@ pub fn other_master_key(whose: &str, id: &[u8], directory: &Path) -> Failure {
         .why(format!("its keys are sealed under the master key {}", hex::encode(id)))
 }
 
-pub fn timeline(flag: Option<&str>) -> Result<Option<[u8; 16]>, Failure> {
+pub fn timeline(flag: Option<&str>) -> Result<Option<[u8; 16]>> {
     let wrong = || {
         Failure::new(Exit::Usage, "--timeline is not a timeline")
             .try_this("the 32 digits of a timeline, as in the names of the archive's files")
@@ -43,10 +43,7 @@ pub fn timeline(flag: Option<&str>) -> Result<Option<[u8; 16]>, Failure> {
 
 /// The master key of the settings, and those of further files. With a further file, the key of the
 /// settings may be missing: a credential is there only for a service of systemd.
-pub fn read_keys(
-    first: Option<&MasterKeySource>,
-    further: &[PathBuf],
-) -> Result<Vec<MasterKey>, Failure> {
+pub fn read_keys(first: Option<&MasterKeySource>, further: &[PathBuf]) -> Result<Vec<MasterKey>> {
     let mut keys = Vec::new();
     if let Some(first) = first.filter(|_| further.is_empty()) {
         require_credential(first, "give the file of the key: --key FILE")?;

@@ -1,8 +1,8 @@
 //! Arguments that several commands take.
 
-use crate::cli::support::{Exit, Failure};
+use crate::cli::support::{Exit, Failure, Result};
 
-pub fn quotas(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
+pub fn quotas(texts: &[String]) -> Result<Vec<(String, String)>> {
     let pair = |text: &String| {
         text.split_once('=').map(|(name, value)| (String::from(name), String::from(value)))
     };
@@ -12,7 +12,7 @@ pub fn quotas(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
     })
 }
 
-pub fn switch(flag: &str, text: &str) -> Result<bool, Failure> {
+pub fn switch(flag: &str, text: &str) -> Result<bool> {
     match text {
         "on" => Ok(true),
         "off" => Ok(false),

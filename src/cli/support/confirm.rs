@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
 
-use crate::cli::support::{Exit, Failure};
+use crate::cli::support::{Exit, Failure, Result};
 
 /// The longest line that a person types: a name.
 const LINE_BYTES_MAX: u64 = 4_096;
@@ -16,11 +16,11 @@ pub enum Confirmation {
 
 impl Confirmation {
     /// Refuses to go on without a terminal, on which a person could confirm.
-    pub fn of(yes: bool) -> Result<Self, Failure> {
+    pub fn of(yes: bool) -> Result<Self> {
         Self::choose(yes, std::io::stdin().is_terminal())
     }
 
-    fn choose(yes: bool, has_terminal: bool) -> Result<Self, Failure> {
+    fn choose(yes: bool, has_terminal: bool) -> Result<Self> {
         match (yes, has_terminal) {
             (true, _) => Ok(Self::Given),
             (false, true) => Ok(Self::Typed),
@@ -33,7 +33,7 @@ impl Confirmation {
     }
 
     /// Shows what will happen, and requires that the person types one of these texts.
-    pub fn ask(self, what: &str, expected: &[&str]) -> Result<(), Failure> {
+    pub fn ask(self, what: &str, expected: &[&str]) -> Result<()> {
         if self == Self::Given {
             return Ok(());
         }

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::bounds::{CERTIFICATE_BYTES_MAX, DATABASE_URL_FILE_BYTES_MAX};
-use crate::cli::support::{CREDENTIALS_DIRECTORY, Exit, Failure, SecretFile, misconfigured};
+use crate::cli::support::{
+    CREDENTIALS_DIRECTORY, Exit, Failure, Result, SecretFile, misconfigured,
+};
 use crate::config::{PostgresSettings, UrlSource};
 use crate::files::{open_regular, read_regular};
 use crate::outbound::system_bundle;
@@ -20,7 +22,7 @@ const URL_FILE: SecretFile = SecretFile {
 };
 
 /// No failure shows any of the URL.
-pub fn read_url(source: &UrlSource) -> Result<DatabaseUrl, Failure> {
+pub fn read_url(source: &UrlSource) -> Result<DatabaseUrl> {
     let path = path(source)?;
     let is_credential = matches!(source, UrlSource::Credential(_));
     let bytes = URL_FILE.read(&path, open_regular(&path), is_credential)?;
@@ -34,7 +36,7 @@ pub fn read_url(source: &UrlSource) -> Result<DatabaseUrl, Failure> {
 }
 
 /// The database of these settings. Makes no connection.
-pub fn database(settings: &PostgresSettings) -> Result<Database, Failure> {
+pub fn database(settings: &PostgresSettings) -> Result<Database> {
     let url = read_url(&settings.url)?;
     let of_system = || url.needs_tls().then(system_bundle).flatten();
     let file = settings.ca_file.as_deref().or_else(of_system);
@@ -49,7 +51,7 @@ pub fn database(settings: &PostgresSettings) -> Result<Database, Failure> {
     })
 }
 
-fn path(source: &UrlSource) -> Result<PathBuf, Failure> {
+fn path(source: &UrlSource) -> Result<PathBuf> {
     match source {
         UrlSource::File(path) => Ok(path.clone()),
         UrlSource::Credential(name) => std::env::var_os(CREDENTIALS_DIRECTORY)

@@ -41,6 +41,8 @@ impl Exit {
     }
 }
 
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
 #[derive(Debug)]
 pub struct Failure {
     pub exit: Exit,

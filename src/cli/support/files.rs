@@ -9,12 +9,12 @@ use std::os::unix::fs::{
 };
 use std::path::Path;
 
-use crate::cli::support::{Exit, Failure, cannot, misconfigured};
+use crate::cli::support::{Exit, Failure, Result, cannot, misconfigured};
 use crate::files::{Directory, NamedFile};
 use crate::secret::Secret;
 
 /// Creates the directory if it does not exist. Its parent must exist.
-pub fn make_directory(directory: &Path) -> Result<(), Failure> {
+pub fn make_directory(directory: &Path) -> Result<()> {
     match fs::DirBuilder::new().mode(0o700).create(directory) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -22,7 +22,7 @@ pub fn make_directory(directory: &Path) -> Result<(), Failure> {
     }
 }
 
-pub fn check_directory(directory: &Path) -> Result<(), Failure> {
+pub fn check_directory(directory: &Path) -> Result<()> {
     let metadata = fs::metadata(directory).map_err(|error| {
         misconfigured("enter the data directory", directory, &error).try_this("strongroom init")
     })?;
@@ -36,7 +36,7 @@ pub fn check_directory(directory: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-pub fn write_secret(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure> {
+pub fn write_secret(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     let written = Directory::of(path).and_then(|(at, name)| write_new(&at, name, bytes, mode));
     written.map(drop).map_err(|error| cannot("write a secret to its file", path, &error))
 }
@@ -56,13 +56,13 @@ pub fn write_new(
 }
 
 /// Reads a text of at most this many bytes; the rest of a longer file is left out.
-pub fn read_text(what: &str, path: &Path, most: u64) -> Result<String, Failure> {
+pub fn read_text(what: &str, path: &Path, most: u64) -> Result<String> {
     let text = File::open(path).and_then(|file| io::read_to_string(file.take(most)));
     text.map_err(|error| cannot(&format!("read {what}"), path, &error))
 }
 
 /// Creates a file that only its owner may read. Never overwrites one.
-pub fn create_private(what: &str, path: &Path) -> Result<File, Failure> {
+pub fn create_private(what: &str, path: &Path) -> Result<File> {
     let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     created.map_err(|error| cannot(&format!("write {what}"), path, &error))
 }
@@ -84,7 +84,7 @@ impl SecretFile {
         path: &Path,
         opened: io::Result<File>,
         is_credential: bool,
-    ) -> Result<Secret<Vec<u8>>, Failure> {
+    ) -> Result<Secret<Vec<u8>>> {
         let file = opened.map_err(|error| {
             if error.kind() == io::ErrorKind::InvalidInput {
                 return self.failure(path, "it is not a file").try_this(self.if_other);
@@ -113,12 +113,12 @@ impl SecretFile {
     }
 }
 
-pub fn restrict(path: &Path, mode: u32) -> Result<(), Failure> {
+pub fn restrict(path: &Path, mode: u32) -> Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
         .map_err(|error| cannot("set the mode of a file", path, &error))
 }
 
-pub fn give_to_owner(directory: &Path, path: &Path) -> Result<(), Failure> {
+pub fn give_to_owner(directory: &Path, path: &Path) -> Result<()> {
     let give = || -> io::Result<()> {
         let owner = fs::metadata(directory)?;
         let file = fs::symlink_metadata(path)?;

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
-use crate::cli::support::{Exit, Failure};
+use crate::cli::support::{Exit, Failure, Result};
 use crate::config::MasterKeySource;
 use crate::crypto::MasterKey;
 use crate::secret::Secret;
@@ -20,7 +20,7 @@ pub const ADVICE: &str = "move the file to a directory of its own, such as /etc/
 
 /// Refuses the file of a master key inside the data directory, and any other file in it that holds a
 /// master key: systemd may load the credential from there.
-pub fn refuse_inside(directory: &Path, source: &MasterKeySource) -> Result<(), Failure> {
+pub fn refuse_inside(directory: &Path, source: &MasterKeySource) -> Result<()> {
     if let MasterKeySource::File(path) = source {
         refuse_path(directory, path)?;
     }
@@ -30,7 +30,7 @@ pub fn refuse_inside(directory: &Path, source: &MasterKeySource) -> Result<(), F
     }
 }
 
-pub fn refuse_path(directory: &Path, path: &Path) -> Result<(), Failure> {
+pub fn refuse_path(directory: &Path, path: &Path) -> Result<()> {
     if is_inside(directory, path) { Err(inside(path)) } else { Ok(()) }
 }
 

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::app::Vault;
 use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
-use crate::cli::support::{Exit, Failure, SecretFile, complain, master_key_command, write_secret};
+use crate::cli::support::{
+    Exit, Failure, Result, SecretFile, complain, master_key_command, write_secret,
+};
 use crate::config::{KeyCommand, MasterKeySource};
 use crate::crypto::{MasterKey, Random};
 use crate::domain::hex;
@@ -29,16 +31,16 @@ const KEY_FILE: SecretFile = SecretFile {
 };
 
 /// Writes a new master key. Never overwrites a file.
-pub fn make_master_key(path: &Path) -> Result<(), Failure> {
+pub fn make_master_key(path: &Path) -> Result<()> {
     let text = MasterKey::generate(&Random::new());
     write_secret(path, text.expose().as_bytes(), 0o400)
 }
 
-pub fn read_master_key(source: &MasterKeySource) -> Result<MasterKey, Failure> {
+pub fn read_master_key(source: &MasterKeySource) -> Result<MasterKey> {
     Ok(read_master_text(source)?.0)
 }
 
-pub fn read_master_text(source: &MasterKeySource) -> Result<(MasterKey, Secret<Vec<u8>>), Failure> {
+pub fn read_master_text(source: &MasterKeySource) -> Result<(MasterKey, Secret<Vec<u8>>)> {
     let path = match source {
         MasterKeySource::Command(command) => return read_from_command(command),
         MasterKeySource::File(path) => path.clone(),
@@ -49,13 +51,13 @@ pub fn read_master_text(source: &MasterKeySource) -> Result<(MasterKey, Secret<V
 }
 
 /// The key in a file that is held, whatever its path leads to by now.
-pub fn read_held(held: &NamedFile) -> Result<(MasterKey, Secret<Vec<u8>>), Failure> {
+pub fn read_held(held: &NamedFile) -> Result<(MasterKey, Secret<Vec<u8>>)> {
     let (path, mut file) = (held.path(), held.file());
     let opened = file.rewind().and_then(|()| file.try_clone());
     parse(&path, KEY_FILE.read(&path, opened, false)?)
 }
 
-fn parse(path: &Path, bytes: Secret<Vec<u8>>) -> Result<(MasterKey, Secret<Vec<u8>>), Failure> {
+fn parse(path: &Path, bytes: Secret<Vec<u8>>) -> Result<(MasterKey, Secret<Vec<u8>>)> {
     let key = MasterKey::parse(&bytes).map_err(|invalid| {
         let advice = "restore the file that strongroom init made";
         KEY_FILE.failure(path, invalid).try_this(advice)
@@ -63,7 +65,7 @@ fn parse(path: &Path, bytes: Secret<Vec<u8>>) -> Result<(MasterKey, Secret<Vec<u
     Ok((key, bytes))
 }
 
-fn read_from_command(command: &KeyCommand) -> Result<(MasterKey, Secret<Vec<u8>>), Failure> {
+fn read_from_command(command: &KeyCommand) -> Result<(MasterKey, Secret<Vec<u8>>)> {
     let bytes = master_key_command::run(command)?;
     let key = MasterKey::parse(&bytes).map_err(|invalid| {
         master_key_command::failure(command)
@@ -73,14 +75,14 @@ fn read_from_command(command: &KeyCommand) -> Result<(MasterKey, Secret<Vec<u8>>
     Ok((key, bytes))
 }
 
-fn credential(name: &str) -> Result<PathBuf, Failure> {
+fn credential(name: &str) -> Result<PathBuf> {
     std::env::var_os(CREDENTIALS_DIRECTORY)
         .map(|directory| Path::new(&directory).join(name))
         .ok_or_else(|| no_credential(name, OF_COMMAND))
 }
 
 /// Refuses a credential that is not passed to this process, with the advice of this command.
-pub fn require_credential(source: &MasterKeySource, advice: &str) -> Result<(), Failure> {
+pub fn require_credential(source: &MasterKeySource, advice: &str) -> Result<()> {
     if let MasterKeySource::Credential(name) = source
         && std::env::var_os(CREDENTIALS_DIRECTORY).is_none()
     {
@@ -102,7 +104,7 @@ fn no_credential(name: &str, advice: &str) -> Failure {
 /// `None` if there is no such key or it does not open the vault.
 pub fn finish_rotation(
     path: &Path,
-    open: impl FnOnce(MasterKey) -> Result<Vault, Failure>,
+    open: impl FnOnce(MasterKey) -> Result<Vault>,
 ) -> Option<Vault> {
     let (directory, name) = Directory::of(&left_by_rotation(path)).ok()?;
     let new = directory.hold(name).ok()??;

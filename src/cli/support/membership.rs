@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::app::{Error, Vault};
 use crate::bounds::{HOST_NAME_MAX, PROCESS_BEAT, PROCESS_DEAD_AFTER, PROCESS_POLL};
-use crate::cli::support::{Exit, Failure, complain};
+use crate::cli::support::{Exit, Failure, Result, complain};
 use crate::domain::origin::SystemUser;
 use crate::domain::process::{ListedProcess, ProcessRole};
 use crate::operator::user_of;
@@ -20,10 +20,7 @@ const COUNTED_OUT_AFTER: Duration = PROCESS_DEAD_AFTER.saturating_add(PROCESS_DE
 /// command knows the new ones, and dead processes are counted out. A command that is stopped for
 /// long is counted out itself, and its changes are refused. With a local file this only does the
 /// work.
-pub fn as_member<T>(
-    vault: &Vault,
-    work: impl FnOnce() -> Result<T, Failure>,
-) -> Result<T, Failure> {
+pub fn as_member<T>(vault: &Vault, work: impl FnOnce() -> Result<T>) -> Result<T> {
     if !vault.processes().may_be_several() {
         return work();
     }
@@ -101,12 +98,12 @@ pub fn host_name() -> String {
     name.trim().chars().take(HOST_NAME_MAX).collect()
 }
 
-pub fn runtime() -> Result<Runtime, Failure> {
+pub fn runtime() -> Result<Runtime> {
     let built = Builder::new_current_thread().enable_time().build();
     built.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))
 }
 
-pub fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+pub fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     runtime()?.block_on(work)
 }
 

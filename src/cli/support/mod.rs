@@ -27,7 +27,7 @@ pub use archive_keys::{
 pub use arguments::{quotas, switch};
 pub use confirm::Confirmation;
 pub use database_url::{database, read_url};
-pub use failure::{Exit, Failure};
+pub use failure::{Exit, Failure, Result};
 pub use failure_texts::{
     cannot, explain, explain_at, explain_backup, explain_bind, misconfigured, not_understood,
     refused, run_as_owner, storage, unreachable_server,

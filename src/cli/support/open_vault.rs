@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::app::Vault;
 use crate::cli::support::{
-    Failure, VaultHome, check_directory, complain, damaged_pages, explain_at, finish_rotation,
+    Result, VaultHome, check_directory, complain, damaged_pages, explain_at, finish_rotation,
     give_to_owner, left_by_rotation, read_master_key,
 };
 use crate::clock::Clock;
@@ -13,7 +13,7 @@ use crate::config::MasterKeySource;
 use crate::crypto::MasterKey;
 use crate::store::{Cleanliness, CvcKeys, Store};
 
-pub fn open(home: &VaultHome, master: &MasterKeySource, clock: Clock) -> Result<Vault, Failure> {
+pub fn open(home: &VaultHome, master: &MasterKeySource, clock: Clock) -> Result<Vault> {
     check_directory(&home.directory)?;
     let opened = read_master_key(master).and_then(|key| open_with(home, key, clock.clone()));
     // An interrupted rotation may have sealed the data file and not yet renamed the new key file.
@@ -26,7 +26,7 @@ pub fn open(home: &VaultHome, master: &MasterKeySource, clock: Clock) -> Result<
 }
 
 /// Opens the vault for reading: writes to none of its files.
-pub fn open_unwritten(home: &VaultHome, master: &MasterKeySource) -> Result<Vault, Failure> {
+pub fn open_unwritten(home: &VaultHome, master: &MasterKeySource) -> Result<Vault> {
     check_directory(&home.directory)?;
     let place = home.place()?;
     let open = |key| {
@@ -65,7 +65,7 @@ pub fn mention_recovery(cleanliness: Cleanliness) {
     }
 }
 
-pub fn open_with(home: &VaultHome, master: MasterKey, clock: Clock) -> Result<Vault, Failure> {
+pub fn open_with(home: &VaultHome, master: MasterKey, clock: Clock) -> Result<Vault> {
     let place = home.place()?;
     let opened = catch_damage(&home.directory, || Vault::open(&place, master, clock))?;
     with_owner(opened.map_err(|failure| explain_at(failure, home))?, home)
@@ -73,7 +73,7 @@ pub fn open_with(home: &VaultHome, master: MasterKey, clock: Clock) -> Result<Va
 
 /// Gives files that root has created to the owner of the directory, who runs the server and could
 /// not open them otherwise.
-fn with_owner(vault: Vault, home: &VaultHome) -> Result<Vault, Failure> {
+fn with_owner(vault: Vault, home: &VaultHome) -> Result<Vault> {
     if !home.is_local() {
         return Ok(vault);
     }
@@ -85,7 +85,7 @@ fn with_owner(vault: Vault, home: &VaultHome) -> Result<Vault, Failure> {
 }
 
 /// Closes the vault if the work on it failed.
-pub fn or_close<T>(done: Result<T, Failure>, vault: Vault) -> Result<(Vault, T), Failure> {
+pub fn or_close<T>(done: Result<T>, vault: Vault) -> Result<(Vault, T)> {
     match done {
         Ok(value) => Ok((vault, value)),
         Err(failure) => {
@@ -96,17 +96,17 @@ pub fn or_close<T>(done: Result<T, Failure>, vault: Vault) -> Result<(Vault, T),
 }
 
 /// Reports a panic of the storage engine, which may panic on damaged pages, as damage.
-pub fn catch_damage<T>(directory: &Path, read: impl FnOnce() -> T) -> Result<T, Failure> {
+pub fn catch_damage<T>(directory: &Path, read: impl FnOnce() -> T) -> Result<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(read))
         .map_err(|_payload| damaged_pages().file(&directory.join(Store::FILE)))
 }
 
-pub fn create(home: &VaultHome, master: &MasterKeySource, clock: Clock) -> Result<Vault, Failure> {
+pub fn create(home: &VaultHome, master: &MasterKeySource, clock: Clock) -> Result<Vault> {
     check_directory(&home.directory)?;
     create_with(home, read_master_key(master)?, clock)
 }
 
-pub fn create_with(home: &VaultHome, master: MasterKey, clock: Clock) -> Result<Vault, Failure> {
+pub fn create_with(home: &VaultHome, master: MasterKey, clock: Clock) -> Result<Vault> {
     check_directory(&home.directory)?;
     let vault = Vault::create(&home.place()?, master, clock);
     with_owner(vault.map_err(|failure| explain_at(failure, home))?, home)

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::app::{Authority, Error, RotationProgress, Step, Vault, Walk};
 use crate::bounds::ROTATION_WAIT;
 use crate::cli::support::{
-    Exit, Failure, Label, ProgressBar, VaultPlace, as_member, block_on, complain, find_living,
-    unreachable_server,
+    Exit, Failure, Label, ProgressBar, Result, VaultPlace, as_member, block_on, complain,
+    find_living, unreachable_server,
 };
 use crate::domain::size;
 use crate::operator::{ClockControl, Command, CommandAnswer, CommandExchange, ask};
@@ -17,25 +17,21 @@ use crate::operator::{ClockControl, Command, CommandAnswer, CommandExchange, ask
 /// The result of a command, or the sentences with the reasons for its refusal.
 pub type Outcome = Result<Value, Vec<String>>;
 
-pub fn carry_out(vault: &VaultPlace, command: Command) -> Result<Value, Failure> {
+pub fn carry_out(vault: &VaultPlace, command: Command) -> Result<Value> {
     order(vault.directory(), || vault.open(), command, None).and_then(accepted)
 }
 
 /// As [`carry_out`], with a progress bar for the work of this name ([`Command::Progress`]).
-pub fn carry_out_shown(
-    vault: &VaultPlace,
-    command: Command,
-    shown: &ShownWork,
-) -> Result<Outcome, Failure> {
+pub fn carry_out_shown(vault: &VaultPlace, command: Command, shown: &ShownWork) -> Result<Outcome> {
     order(vault.directory(), || vault.open(), command, Some(shown))
 }
 
 /// Sends the command to the running server. `None` if no server is running.
-pub fn ask_server(directory: &Path, command: &Command) -> Result<Option<Value>, Failure> {
+pub fn ask_server(directory: &Path, command: &Command) -> Result<Option<Value>> {
     outcome(directory, ask(directory, command))?.map(accepted).transpose()
 }
 
-fn outcome(directory: &Path, exchange: CommandExchange) -> Result<Option<Outcome>, Failure> {
+fn outcome(directory: &Path, exchange: CommandExchange) -> Result<Option<Outcome>> {
     match exchange {
         CommandExchange::Answered(answer) => refuse_without_space(directory, answer).map(Some),
         CommandExchange::Failed(error) => Err(unreachable_server(directory, &error)),
@@ -72,10 +68,10 @@ impl ShownWork {
 /// the master key, and finishes a rotation of keys, because no background task does.
 pub fn order(
     directory: &Path,
-    open: impl FnOnce() -> Result<Vault, Failure>,
+    open: impl FnOnce() -> Result<Vault>,
     command: Command,
     shown: Option<&ShownWork>,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome> {
     let bar = shown.map(|shown| shown.in_server(directory));
     let exchange = ask(directory, &command);
     drop(bar);
@@ -94,7 +90,7 @@ async fn run_alone(
     vault: &Vault,
     command: Command,
     bar: Option<ProgressBar>,
-) -> Result<CommandAnswer, Failure> {
+) -> Result<CommandAnswer> {
     let rotates = matches!(command, Command::VaultKeyRotate { .. });
     let answer = command.run(vault, ClockControl::Fixed).await;
     if rotates {
@@ -107,7 +103,7 @@ async fn run_alone(
 }
 
 /// The result of the command, or a failure if it was refused.
-pub fn accepted(outcome: Outcome) -> Result<Value, Failure> {
+pub fn accepted(outcome: Outcome) -> Result<Value> {
     outcome.map_err(|why| {
         let failure = Failure::new(Exit::Data, "the command was refused").why(why.join("\n"));
         match why.first().map(String::as_str) {
@@ -121,7 +117,7 @@ pub fn accepted(outcome: Outcome) -> Result<Value, Failure> {
 }
 
 /// Names the directory whose disk is full, which the answer itself does not.
-pub fn refuse_without_space(directory: &Path, answer: CommandAnswer) -> Result<Outcome, Failure> {
+pub fn refuse_without_space(directory: &Path, answer: CommandAnswer) -> Result<Outcome> {
     match answer {
         CommandAnswer::Done(value) => Ok(Ok(value)),
         CommandAnswer::Refused(why) => Ok(Err(why)),

@@ -5,8 +5,8 @@ use tokio::runtime::Runtime;
 
 use crate::app::Vault;
 use crate::cli::support::{
-    Exit, Failure, VaultPlace, accepted, as_member, ask_server, complain, refuse_without_space,
-    refused, runtime, sign,
+    Exit, Failure, Result, VaultPlace, accepted, as_member, ask_server, complain,
+    refuse_without_space, refused, runtime, sign,
 };
 use crate::operator::{ClockControl, Command};
 
@@ -24,7 +24,7 @@ impl CommandRunner {
         Self { place, alone: None, is_served: false }
     }
 
-    pub fn carry_out(&mut self, command: Command) -> Result<Value, Failure> {
+    pub fn carry_out(&mut self, command: Command) -> Result<Value> {
         let directory = self.place.directory();
         if self.alone.is_none() {
             if let Some(answer) = ask_server(directory, &command)? {

@@ -4,7 +4,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::bounds::SETTINGS_BYTES_MAX;
-use crate::cli::support::{Exit, Failure, misconfigured};
+use crate::cli::support::{Exit, Failure, Result, misconfigured};
 use crate::config::{Config, InvalidConfig, ThreedsSettings};
 use crate::files::open_regular;
 
@@ -13,27 +13,22 @@ const VARIABLE: &str = "STRONGROOM_CONFIG";
 
 const OF_PACKAGE: &str = "/etc/strongroom/strongroom.toml";
 
-pub fn read_config(path: &Path) -> Result<Config, Failure> {
+pub fn read_config(path: &Path) -> Result<Config> {
     parse(path, Config::parse)
 }
 
 /// Reads the settings also if there are mistakes in them, which it returns.
-pub fn read_all(path: &Path) -> Result<(Config, Vec<String>), Failure> {
+pub fn read_all(path: &Path) -> Result<(Config, Vec<String>)> {
     parse(path, Config::parse_all)
 }
 
 /// Reads the `[threeds]` section of a file that need not have other sections.
-pub fn read_threeds(path: &Path) -> Result<ThreedsSettings, Failure> {
+pub fn read_threeds(path: &Path) -> Result<ThreedsSettings> {
     parse(path, Config::parse_threeds)
 }
 
 /// Reads a file that the settings or an option name; `what` is its name in messages.
-pub fn read_whole(
-    what: &str,
-    path: &Path,
-    most: u64,
-    too_large: Failure,
-) -> Result<String, Failure> {
+pub fn read_whole(what: &str, path: &Path, most: u64, too_large: Failure) -> Result<String> {
     let failed = |error: &io::Error| misconfigured(&format!("read {what}"), path, error);
     let file = open_regular(path).map_err(|error| failed(&error))?;
     // Read one byte more to notice a file that is too large.
@@ -45,7 +40,7 @@ pub fn read_whole(
     Err(too_large.file(path).why(format!("it has more than {most} bytes")))
 }
 
-fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, InvalidConfig>) -> Result<T, Failure> {
+fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, InvalidConfig>) -> Result<T> {
     let too_large = Failure::new(Exit::Config, "the settings are too large");
     let text = read_whole("the settings", path, SETTINGS_BYTES_MAX, too_large)?;
     parse(&text).map_err(|InvalidConfig(mistakes)| {
@@ -57,7 +52,7 @@ fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, InvalidConfig>) -> Re
 }
 
 /// The settings file for a command: the given one, the one that the variable names, or the package's.
-pub fn path(given: Option<&Path>) -> Result<PathBuf, Failure> {
+pub fn path(given: Option<&Path>) -> Result<PathBuf> {
     if let Some(path) = given {
         return Ok(path.to_path_buf());
     }

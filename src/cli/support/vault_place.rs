@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::app::Vault;
-use crate::cli::support::{Exit, Failure, database, open_vault, read_config, settings};
+use crate::cli::support::{Exit, Failure, Result, database, open_vault, read_config, settings};
 use crate::clock::Clock;
 use crate::config::{Config, EngineSettings, MasterKeySource, PostgresSettings, UrlSource};
 use crate::store::{Store, StorePlace};
@@ -26,7 +26,7 @@ impl VaultPlace {
         config: Option<&Path>,
         data: Option<&Path>,
         master_key: Option<&Path>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let named = master_key.map(|path| MasterKeySource::File(path.to_path_buf()));
         if let (None, Some(data)) = (config, data) {
             let own = data.join(DEV_MASTER_KEY);
@@ -45,7 +45,7 @@ impl VaultPlace {
     }
 
     /// The master key, for a command that must open the data file.
-    pub fn master(&self) -> Result<MasterKeySource, Failure> {
+    pub fn master(&self) -> Result<MasterKeySource> {
         self.master.clone().ok_or_else(|| {
             Failure::new(Exit::Usage, "no master key is named")
                 .why("the command must open the data file, since no server is running")
@@ -53,7 +53,7 @@ impl VaultPlace {
         })
     }
 
-    pub fn open(&self) -> Result<Vault, Failure> {
+    pub fn open(&self) -> Result<Vault> {
         open_vault::open(&self.home, &self.master()?, Clock::new())
     }
 
@@ -90,7 +90,7 @@ impl VaultHome {
     }
 
     /// The place of the rows, for opening them. Makes no connection.
-    pub fn place(&self) -> Result<StorePlace, Failure> {
+    pub fn place(&self) -> Result<StorePlace> {
         match self.engine.postgres() {
             None => Ok(StorePlace::Directory(self.directory.clone())),
             Some(settings) => database(settings).map(StorePlace::Database),
@@ -102,7 +102,7 @@ impl VaultHome {
     }
 
     /// The data file, for a command that works on nothing else.
-    pub fn require_data_file(&self, command: &str) -> Result<&Path, Failure> {
+    pub fn require_data_file(&self, command: &str) -> Result<&Path> {
         if self.is_local() {
             return Ok(&self.directory);
         }

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 
 use super::pages::Page;
 use crate::bounds::IMPORT_IDS_MAX;
-use crate::cli::support::{Exit, Failure, cannot, complain, not_understood, on_one_line, say};
+use crate::cli::support::{
+    Exit, Failure, Result, cannot, complain, not_understood, on_one_line, say,
+};
 use crate::secret::Secret;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -42,7 +44,7 @@ const FEW: usize = 20;
 
 impl<'a> Listing<'a> {
     /// Opens the file of bad rows: a new one, or that of the same import before it was interrupted.
-    pub(super) fn file(path: &'a Path, goes_on: bool) -> Result<Self, Failure> {
+    pub(super) fn file(path: &'a Path, goes_on: bool) -> Result<Self> {
         let mut options = OpenOptions::new();
         if goes_on {
             options.append(true).create(true);
@@ -61,7 +63,7 @@ impl<'a> Listing<'a> {
         }
     }
 
-    pub(super) fn list(&mut self, mistakes: &[Mistake]) -> Result<(), Failure> {
+    pub(super) fn list(&mut self, mistakes: &[Mistake]) -> Result<()> {
         for it in mistakes {
             match self {
                 Self::Output { json: true } => say(&it.json().to_string()),
@@ -82,7 +84,7 @@ impl<'a> Listing<'a> {
     }
 
     /// Makes the list durable before the rows that it names are passed over.
-    pub(super) fn sync(&self) -> Result<(), Failure> {
+    pub(super) fn sync(&self) -> Result<()> {
         match self {
             Self::File(file, path) => {
                 file.sync_all().map_err(|error| cannot("write the list of bad rows", path, &error))
@@ -132,7 +134,7 @@ fn masked(path: &str) -> String {
 }
 
 /// The mistakes of a page: those that the reader found, and those that the vault found.
-pub(super) fn mistakes(page: &Page, answer: &Value) -> Result<Vec<Mistake>, Failure> {
+pub(super) fn mistakes(page: &Page, answer: &Value) -> Result<Vec<Mistake>> {
     let bad = answer.get("bad").and_then(Value::as_array).ok_or_else(not_understood)?;
     let mut found = Vec::new();
     for bad in bad {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::cli::command::{OnVault as _, command};
 use crate::cli::support::{
-    CommandRunner, Exit, Failure, Label, ProgressBar, Unit, not_understood, say,
+    CommandRunner, Exit, Failure, Label, ProgressBar, Result, Unit, not_understood, say,
 };
 use crate::metrics::Progress;
 use crate::operator::{Command, ImportRows};
@@ -64,7 +64,7 @@ command! {
     } => |it| import(&it)
 }
 
-fn import(command: &ImportCommand) -> Result<(), Failure> {
+fn import(command: &ImportCommand) -> Result<()> {
     let shape = Shape::parse(command)?;
     let runner = CommandRunner::of(command.vault()?);
     warn_if_readable(&command.file);
@@ -120,7 +120,7 @@ enum Step {
 impl<'a> Import<'a> {
     /// Checks all rows of a file, then writes them in a second pass. A stream cannot be read twice:
     /// each of its pages is checked and written before the next one is read.
-    fn carry_out(&mut self) -> Result<Counts, Failure> {
+    fn carry_out(&mut self) -> Result<Counts> {
         let (is_stream, is_dry) = (is_stream(&self.command.file), self.command.dry_run);
         let passes = if is_dry { 1 } else { 2 };
         self.progress.set_total(length(&self.command.file).saturating_mul(passes));
@@ -169,17 +169,17 @@ impl<'a> Import<'a> {
         }
     }
 
-    fn refuse_bad(&self) -> Result<(), Failure> {
+    fn refuse_bad(&self) -> Result<()> {
         let is_refused = self.checked.bad > 0 && self.command.skip_bad.is_none();
         if is_refused { Err(self.refuse()) } else { Ok(()) }
     }
 
-    fn open(&self) -> Result<Pages<'a>, Failure> {
+    fn open(&self) -> Result<Pages<'a>> {
         Pages::new(Source::open(&self.command.file, self.shape, &self.progress)?)
     }
 
     /// The first page, and how far the vault is.
-    fn begin(&mut self) -> Result<(Pages<'a>, Page, Counts), Failure> {
+    fn begin(&mut self) -> Result<(Pages<'a>, Page, Counts)> {
         let mut pages = self.open()?;
         let first = pages.next_page()?;
         self.name = name(self.command, &first);
@@ -195,7 +195,7 @@ impl<'a> Import<'a> {
     }
 
     /// The first rows name an import, so the file may have others behind them than it had.
-    fn require_same(&mut self, pages: Pages<'a>, state: Counts) -> Result<Counts, Failure> {
+    fn require_same(&mut self, pages: Pages<'a>, state: Counts) -> Result<Counts> {
         let (rows, digest) = pages.whole()?;
         let answer = self.runner.carry_out(Command::ImportCompare {
             tenant: self.command.tenant.clone(),
@@ -216,7 +216,7 @@ impl<'a> Import<'a> {
     }
 
     /// The page that follows the rows that are done.
-    fn go_on(&self, pages: &mut Pages<'a>, first: Page, state: Counts) -> Result<Page, Failure> {
+    fn go_on(&self, pages: &mut Pages<'a>, first: Page, state: Counts) -> Result<Page> {
         if state.rows == 0 {
             return Ok(first);
         }
@@ -232,7 +232,7 @@ impl<'a> Import<'a> {
         pages.next_page()
     }
 
-    fn listing(&self, state: Counts) -> Result<Listing<'a>, Failure> {
+    fn listing(&self, state: Counts) -> Result<Listing<'a>> {
         if self.command.dry_run {
             return Ok(Listing::Output { json: self.command.json() });
         }
@@ -242,7 +242,7 @@ impl<'a> Import<'a> {
         }
     }
 
-    fn check(&mut self, page: &Page, listing: &mut Listing<'_>) -> Result<(), Failure> {
+    fn check(&mut self, page: &Page, listing: &mut Listing<'_>) -> Result<()> {
         let answer = self.runner.carry_out(self.order(page, Step::Check))?;
         let mut found = mistakes(page, &answer)?;
         let bad = answer.get("bad").and_then(Value::as_array).map_or(0, Vec::len);
@@ -265,12 +265,7 @@ impl<'a> Import<'a> {
         listing.list(&found)
     }
 
-    fn write(
-        &mut self,
-        page: &Page,
-        listing: &mut Listing<'_>,
-        done: &mut Counts,
-    ) -> Result<(), Failure> {
+    fn write(&mut self, page: &Page, listing: &mut Listing<'_>, done: &mut Counts) -> Result<()> {
         let answer = self.runner.carry_out(self.order(page, Step::Write))?;
         let state = counts(answer.get("state").ok_or_else(not_understood)?)?;
         let (applications, keys) = (number(&answer, "applications")?, number(&answer, "keys")?);
@@ -325,7 +320,7 @@ impl<'a> Import<'a> {
     }
 }
 
-fn counts(state: &Value) -> Result<Counts, Failure> {
+fn counts(state: &Value) -> Result<Counts> {
     let is_finished = state.get("finished").and_then(Value::as_bool);
     Ok(Counts {
         rows: number(state, "rows")?,
@@ -337,11 +332,11 @@ fn counts(state: &Value) -> Result<Counts, Failure> {
     })
 }
 
-fn number(answer: &Value, name: &str) -> Result<u64, Failure> {
+fn number(answer: &Value, name: &str) -> Result<u64> {
     answer.get(name).and_then(Value::as_u64).ok_or_else(not_understood)
 }
 
-fn report(command: &ImportCommand, done: &Counts) -> Result<(), Failure> {
+fn report(command: &ImportCommand, done: &Counts) -> Result<()> {
     let Counts { rows, created, duplicates, applications, keys, bad, before, was_finished } = *done;
     if command.json() {
         // The bad rows of a dry run are lines before this one.

@@ -3,7 +3,7 @@
 use crate::bounds::{IMPORT_PAGE_BYTES, IMPORT_PAGE_ROWS_MAX};
 use crate::cli::operate::import::ImportCommand;
 use crate::cli::operate::import::source::{Row, Source};
-use crate::cli::support::Failure;
+use crate::cli::support::Result;
 use crate::crypto::Sha256;
 use crate::domain::hex;
 
@@ -27,13 +27,13 @@ pub(super) struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
-    pub(super) fn new(mut source: Source<'a>) -> Result<Self, Failure> {
+    pub(super) fn new(mut source: Source<'a>) -> Result<Self> {
         let next = source.next_row()?;
         Ok(Self { source, count: 0, digest: [0; 32], next })
     }
 
     /// The next page. The first one may have no rows; it is the last then.
-    pub(super) fn next_page(&mut self) -> Result<Page, Failure> {
+    pub(super) fn next_page(&mut self) -> Result<Page> {
         let (first, before) = (self.count, hex::encode(&self.digest));
         let (mut rows, mut bytes) = (Vec::new(), 0_usize);
         while let Some(row) = self.next.take() {
@@ -50,7 +50,7 @@ impl<'a> Pages<'a> {
     }
 
     /// Skips rows that are done. Returns false if the file has fewer.
-    pub(super) fn skip(&mut self, rows: u64) -> Result<bool, Failure> {
+    pub(super) fn skip(&mut self, rows: u64) -> Result<bool> {
         while self.count < rows {
             let Some(row) = self.next.take() else { return Ok(false) };
             self.note(&row);
@@ -60,7 +60,7 @@ impl<'a> Pages<'a> {
     }
 
     /// Reads the file to its end. Returns the number and the digest of all its rows.
-    pub(super) fn whole(mut self) -> Result<(u64, String), Failure> {
+    pub(super) fn whole(mut self) -> Result<(u64, String)> {
         self.skip(u64::MAX)?;
         Ok((self.count, hex::encode(&self.digest)))
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::csv::CsvReader;
 use super::shape::{Format, Place, Shape};
 use crate::bounds::IMPORT_ROW_BYTES_MAX;
-use crate::cli::support::{Exit, Failure, cannot, complain, path_text};
+use crate::cli::support::{Exit, Failure, Result, cannot, complain, path_text};
 use crate::metrics::Progress;
 use crate::secret::Secret;
 
@@ -74,11 +74,7 @@ pub(super) fn length(path: &Path) -> u64 {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn open(
-        path: &'a Path,
-        shape: &'a Shape,
-        progress: &Arc<Progress>,
-    ) -> Result<Self, Failure> {
+    pub(super) fn open(path: &'a Path, shape: &'a Shape, progress: &Arc<Progress>) -> Result<Self> {
         let failed = |error: io::Error| cannot("read the file", path, &error);
         let from = File::open(path).map_err(failed)?;
         let progress = Arc::clone(progress);
@@ -104,7 +100,7 @@ impl<'a> Source<'a> {
         Ok(Self { shape, rows, path })
     }
 
-    pub(super) fn next_row(&mut self) -> Result<Option<Row>, Failure> {
+    pub(super) fn next_row(&mut self) -> Result<Option<Row>> {
         let failed = |error: io::Error| cannot("read the file", self.path, &error);
         let (line, body) = match &mut self.rows {
             Rows::Csv(reader, places) => {

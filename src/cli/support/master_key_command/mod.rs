@@ -23,7 +23,7 @@ use crate::bounds::{
     MASTER_KEY_COMMAND_COMPLAINT_BYTES_MAX, MASTER_KEY_COMMAND_COMPLAINT_LINE_MAX,
     MASTER_KEY_COMMAND_COMPLAINT_LINES_MAX, MASTER_KEY_COMMAND_END_MAX, MASTER_KEY_FILE_BYTES_MAX,
 };
-use crate::cli::support::{Exit, Failure, complain};
+use crate::cli::support::{Exit, Failure, Result, complain};
 use crate::config::KeyCommand;
 use crate::lock::Lock;
 use crate::secret::Secret;
@@ -39,7 +39,7 @@ const WORD_MAX: usize = 31;
 const PIECE_BYTES: usize = 512;
 
 /// Runs the program and returns what it printed, which may or may not be a key.
-pub fn run(command: &KeyCommand) -> Result<Secret<Vec<u8>>, Failure> {
+pub fn run(command: &KeyCommand) -> Result<Secret<Vec<u8>>> {
     let program = check(command)?;
     let failed = |error: io::Error| failure(command).why(error);
     close_inherited().map_err(failed)?;
@@ -91,7 +91,7 @@ fn end_text(status: Option<ExitStatus>) -> String {
 
 /// Checks that only root and the user of this process can change the program, and returns its path
 /// without symbolic links. Does not run it.
-pub fn check(command: &KeyCommand) -> Result<PathBuf, Failure> {
+pub fn check(command: &KeyCommand) -> Result<PathBuf> {
     let failed = |path: &Path, error: &io::Error| {
         failure(command).why(format!("{}: {error}", path.display()))
     };
@@ -116,7 +116,7 @@ pub fn check(command: &KeyCommand) -> Result<PathBuf, Failure> {
 }
 
 /// A user who can write to a directory on the path can put another program there.
-fn check_path(command: &KeyCommand, path: &Path) -> Result<(), Failure> {
+fn check_path(command: &KeyCommand, path: &Path) -> Result<()> {
     for place in path.ancestors() {
         let metadata = fs::metadata(place)
             .map_err(|error| failure(command).why(format!("{}: {error}", place.display())))?;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use crate::cli::operate::import::ImportCommand;
-use crate::cli::support::{Exit, Failure};
+use crate::cli::support::{Exit, Failure, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
@@ -44,7 +44,7 @@ const COLUMNS: [&str; 8] =
 const EXPRESSIONS: [&str; 3] = ["mask", "search_indexes", "fingerprint_expression"];
 
 impl Shape {
-    pub(super) fn parse(command: &ImportCommand) -> Result<Self, Failure> {
+    pub(super) fn parse(command: &ImportCommand) -> Result<Self> {
         let format = match command.format.as_str() {
             "csv" => Format::Csv,
             "jsonl" => Format::Lines,
@@ -81,7 +81,7 @@ impl Shape {
 
     /// The places of the columns of a header. Every column must have one: a column that was left out
     /// by a slip is lost data.
-    pub(super) fn header(&self, names: &[Vec<u8>]) -> Result<Vec<Place>, Failure> {
+    pub(super) fn header(&self, names: &[Vec<u8>]) -> Result<Vec<Place>> {
         let mut places = Vec::with_capacity(names.len());
         let mut seen = BTreeSet::new();
         for (at, name) in names.iter().enumerate() {
@@ -283,7 +283,7 @@ fn expiration(text: &str) -> Option<(u32, u32)> {
     }
 }
 
-fn constants(command: &ImportCommand) -> Result<Vec<(Path, Value)>, Failure> {
+fn constants(command: &ImportCommand) -> Result<Vec<(Path, Value)>> {
     let members: Vec<_> = COLUMNS.into_iter().chain(EXPRESSIONS).collect();
     let mut constants = Vec::new();
     for text in &command.set {
@@ -309,7 +309,7 @@ fn constants(command: &ImportCommand) -> Result<Vec<(Path, Value)>, Failure> {
     Ok(constants)
 }
 
-fn pair<'a>(flag: &str, text: &'a str, example: &str) -> Result<(&'a str, &'a str), Failure> {
+fn pair<'a>(flag: &str, text: &'a str, example: &str) -> Result<(&'a str, &'a str)> {
     text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty()).ok_or_else(
         || {
             Failure::new(Exit::Usage, format!("a {flag} is not of the form NAME=VALUE"))
@@ -324,7 +324,7 @@ fn no_place(flag: &str, path: &str) -> Failure {
         .try_this("id, type, data, data.NAME, metadata.NAME, containers, expires_at or created_at")
 }
 
-fn delimiter(text: Option<&str>) -> Result<u8, Failure> {
+fn delimiter(text: Option<&str>) -> Result<u8> {
     match text.map(str::as_bytes) {
         None => Ok(b','),
         Some(b"tab") => Ok(b'\t'),

@@ -1,10 +1,11 @@
+use crate::cli::support::Result;
 use argh::FromArgs as _;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 
-fn parse(options: &[&str]) -> Result<Shape, Failure> {
+fn parse(options: &[&str]) -> Result<Shape> {
     let arguments: Vec<_> =
         ["--tenant", "x"].iter().chain(options).chain(&["f"]).copied().collect();
     let command = ImportCommand::from_args(&["import"], &arguments).unwrap();
