@@ -8,21 +8,18 @@ use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::http::wire::{application, json, key, tenant};
+use crate::operator::Answer;
 use crate::secret::Secret;
 
 /// `body` has the shape of the body of `POST /applications`.
-pub(super) async fn create_application(
-    vault: &Vault,
-    tenant: &str,
-    body: &Value,
-) -> Result<Vec<u8>, Error> {
+pub(super) async fn create_application(vault: &Vault, tenant: &str, body: &Value) -> Answer {
     let (tenant, draft) = (tenant_id(tenant)?, application::parse_draft(body)?);
     let made = vault.access().create_application(tenant, &draft, None, &Write::plain()).await?;
     let (new, key) = made.outcome;
     Ok(bytes(application::answer(&new, key.as_ref()).into_body()))
 }
 
-pub(super) fn list_applications(vault: &Vault, tenant: &str) -> Result<Vec<u8>, Error> {
+pub(super) fn list_applications(vault: &Vault, tenant: &str) -> Answer {
     let all = ApplicationQuery { take: usize::MAX, ..Default::default() };
     let tenant = tenant_id(tenant)?;
     let page = vault.access().list_applications(tenant, &all)?;
@@ -32,11 +29,7 @@ pub(super) fn list_applications(vault: &Vault, tenant: &str) -> Result<Vec<u8>, 
     Ok(bytes(json::list(&page.applications.iter().map(render).collect::<Vec<_>>())))
 }
 
-pub(super) async fn create_key(
-    vault: &Vault,
-    tenant: &str,
-    application: &str,
-) -> Result<Vec<u8>, Error> {
+pub(super) async fn create_key(vault: &Vault, tenant: &str, application: &str) -> Answer {
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
     let new = vault.access().create_key(tenant, application, None, None, &Write::plain()).await?;
     Ok(bytes(key::answer(&new.outcome).into_body()))
@@ -47,7 +40,7 @@ pub(super) async fn import_key(
     tenant: &str,
     application: &str,
     text: &str,
-) -> Result<Vec<u8>, Error> {
+) -> Answer {
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
     let new =
         vault.access().create_key(tenant, application, Some(text), None, &Write::plain()).await?;
@@ -59,7 +52,7 @@ pub(super) async fn delete_key(
     tenant: &str,
     application: &str,
     key: &str,
-) -> Result<Vec<u8>, Error> {
+) -> Answer {
     let (tenant, application) = (tenant_id(tenant)?, application_id(application)?);
     let key = KeyId::parse(key).ok_or(Error::NotFound("key"))?;
     vault.access().delete_key(tenant, application, key, None).await?;
@@ -72,12 +65,12 @@ pub(super) async fn create_tenant(
     kind: &str,
     threeds: bool,
     quotas: &[(String, String)],
-) -> Result<Vec<u8>, Error> {
+) -> Answer {
     let draft = tenant_draft(name, kind, threeds, quotas)?;
     Ok(bytes(tenant::render_for_operator(&vault.access().create_tenant(draft).await?)))
 }
 
-pub(super) fn list_tenants(vault: &Vault) -> Result<Vec<u8>, Error> {
+pub(super) fn list_tenants(vault: &Vault) -> Answer {
     let tenants = vault.access().list_tenants()?;
     Ok(bytes(json::list(&tenants.iter().map(tenant::render_for_operator).collect::<Vec<_>>())))
 }
@@ -88,7 +81,7 @@ pub(super) async fn change_tenant(
     name: Option<String>,
     threeds: Option<bool>,
     quotas: Vec<(String, String)>,
-) -> Result<Vec<u8>, Error> {
+) -> Answer {
     let name = name.map(checked_name).transpose()?;
     let change = TenantChange { name, threeds: threeds.map(feature), settings: None, quotas };
     let changed =

@@ -10,6 +10,7 @@ use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
 use crate::domain::origin::Origin;
 use crate::domain::time::Timestamp;
+use crate::operator::Answer;
 use crate::operator::access::text;
 
 pub(super) async fn export(
@@ -17,23 +18,19 @@ pub(super) async fn export(
     next: Option<u64>,
     from: Option<String>,
     to: Option<String>,
-) -> Result<Vec<u8>, Error> {
+) -> Answer {
     let query = ExportQuery { next, from: time("from", from)?, to: time("to", to)? };
     let page = vault.audit().export(query).await?;
     let entries: Vec<_> = page.entries.iter().map(render_entry).collect();
     Ok(text(&json!({"entries": entries, "next": page.next})))
 }
 
-pub(super) async fn receipt(vault: &Vault) -> Result<Vec<u8>, Error> {
+pub(super) async fn receipt(vault: &Vault) -> Answer {
     let receipt = encode_receipt(&vault.audit().receipt().await?);
     Ok(receipt.map_err(Error::from)?.into_bytes())
 }
 
-pub(super) async fn verify(
-    vault: &Vault,
-    since: Option<&str>,
-    public_key: Option<&str>,
-) -> Result<Vec<u8>, Error> {
+pub(super) async fn verify(vault: &Vault, since: Option<&str>, public_key: Option<&str>) -> Answer {
     let receipt = since.map(decode_receipt).transpose();
     let receipt = receipt.map_err(|_bad| Error::invalid("since", "This is not a receipt."))?;
     let key = |digits| {

@@ -12,7 +12,7 @@ use crate::bounds::CLOCK_ADVANCE_MAX;
 use crate::operator::compliance_report::{self, ComplianceReportSettings};
 use crate::operator::transfer::{self, ImportRows};
 use crate::operator::vault_keys::{self, KeyScope};
-use crate::operator::{access, audit, lifecycle, progress, webhooks};
+use crate::operator::{Answer, access, audit, lifecycle, progress, webhooks};
 
 /// Declares the commands: each with its members and the work that carries it out.
 macro_rules! commands {
@@ -246,11 +246,7 @@ async fn back_up(vault: &Vault, file: PathBuf) -> Result<Vec<u8>, BackupFailure>
     Ok(result.to_string().into_bytes())
 }
 
-async fn advance(
-    vault: &Vault,
-    clock_control: ClockControl,
-    seconds: u64,
-) -> Result<Vec<u8>, Error> {
+async fn advance(vault: &Vault, clock_control: ClockControl, seconds: u64) -> Answer {
     if clock_control == ClockControl::Fixed {
         return Err(Error::Forbidden("Only a development server's clock can be moved."));
     }

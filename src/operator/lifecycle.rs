@@ -11,15 +11,12 @@ use crate::domain::application::Application;
 use crate::domain::erasure::Criterion;
 use crate::domain::id::{ApplicationId, TenantId};
 use crate::http::wire::application;
-use crate::operator::access::{application_id, bytes, tenant_id};
+use crate::operator::Answer;
+use crate::operator::access::{application_id, bytes, tenant_id, text};
 
 /// Begins the deletion of a tenant unless `go_on`, and removes rows for a moment. The client repeats
 /// the command with `go_on` until nothing is left, and shows how far it is.
-pub(super) async fn delete_tenant(
-    vault: &Vault,
-    tenant: &str,
-    go_on: bool,
-) -> Result<Vec<u8>, Error> {
+pub(super) async fn delete_tenant(vault: &Vault, tenant: &str, go_on: bool) -> Answer {
     let tenant = tenant_id(tenant)?;
     if !go_on {
         vault.deletion().begin(tenant, None).await?;
@@ -36,7 +33,7 @@ pub(super) async fn delete_tenant(
     }
     let is_done = !vault.deletion().is_under_way(tenant)?;
     let answer = json!({"id": tenant.to_string(), "deleted": is_done, "removed_rows": removed});
-    Ok(answer.to_string().into_bytes())
+    Ok(text(&answer))
 }
 
 /// `change` has members of the body of `PUT /applications/{id}`; those that are absent stay.
@@ -45,7 +42,7 @@ pub(super) async fn set_application(
     tenant: &str,
     id: &str,
     change: &Map<String, Value>,
-) -> Result<Vec<u8>, Error> {
+) -> Answer {
     let (tenant, id) = (tenant_id(tenant)?, application_id(id)?);
     let wanted = |known: &Application| {
         let unreadable = |_| Error::invalid("application", "Its record cannot be shown.");
@@ -62,11 +59,7 @@ pub(super) async fn set_application(
     Ok(bytes(application::render(&changed, &keys)))
 }
 
-pub(super) async fn delete_application(
-    vault: &Vault,
-    tenant: &str,
-    id: &str,
-) -> Result<Vec<u8>, Error> {
+pub(super) async fn delete_application(vault: &Vault, tenant: &str, id: &str) -> Answer {
     let (tenant, id): (TenantId, ApplicationId) = (tenant_id(tenant)?, application_id(id)?);
     vault.access().delete_application(tenant, id, None).await?;
     Ok(br#"{"deleted":true}"#.to_vec())
@@ -78,7 +71,7 @@ pub(super) async fn find_person(
     tenant: &str,
     fingerprint: Option<String>,
     metadata: BTreeMap<String, String>,
-) -> Result<Vec<u8>, Error> {
+) -> Answer {
     let (tenant, criterion) = (tenant_id(tenant)?, criterion(fingerprint, metadata)?);
     let hash = Erasure::of(vault).hash(tenant, &criterion)?;
     let MatchingRecords { tokens, intents, sessions, .. } =
@@ -92,7 +85,7 @@ pub(super) async fn find_person(
         "threeds_sessions": sessions.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "count": count,
     });
-    Ok(found.to_string().into_bytes())
+    Ok(text(&found))
 }
 
 /// Deletes the records of a person and answers with the signed receipt.
@@ -101,7 +94,7 @@ pub(super) async fn erase_person(
     tenant: &str,
     fingerprint: Option<String>,
     metadata: BTreeMap<String, String>,
-) -> Result<Vec<u8>, Error> {
+) -> Answer {
     let (tenant, criterion) = (tenant_id(tenant)?, criterion(fingerprint, metadata)?);
     let signed = Erasure::of(vault).erase(tenant, &criterion).await?;
     Ok(encode_erasure(&signed)?.into_bytes())

@@ -29,6 +29,11 @@ pub use user::user_of;
 
 use std::path::{Path, PathBuf};
 
+use crate::app::Error;
+
+/// The JSON that a command answers.
+type Answer = Result<Vec<u8>, Error>;
+
 pub fn socket_path(data_directory: &Path) -> PathBuf {
     data_directory.join("operator.sock")
 }

@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 use crate::app::{Error, RotationProgress, Vault};
 use crate::bounds::{ROTATION_ANSWER_AFTER, ROTATION_LOOK};
 use crate::domain::id::TenantId;
+use crate::operator::Answer;
 use crate::operator::access::text;
 use crate::operator::vault_keys::KeyScope;
 
 /// The done part and the total, or null if there is no work of this name.
-pub(super) fn read(vault: &Vault, job: &str) -> Result<Vec<u8>, Error> {
+pub(super) fn read(vault: &Vault, job: &str) -> Answer {
     let progress = if job == "rotation" {
         let RotationProgress { scopes, done, total } = vault.rotation().progress()?;
         (!scopes.is_empty()).then_some((done, total))
@@ -23,7 +24,7 @@ pub(super) fn read(vault: &Vault, job: &str) -> Result<Vec<u8>, Error> {
 
 /// Waits for the end of the rotations of a scope. Answers after a while in any case, so that the
 /// client notices a server that stops.
-pub(super) async fn wait_for_rotation(vault: &Vault, scope: &KeyScope) -> Result<Vec<u8>, Error> {
+pub(super) async fn wait_for_rotation(vault: &Vault, scope: &KeyScope) -> Answer {
     let mut waited = Duration::ZERO;
     loop {
         let left = vault.rotation().progress()?.scopes;

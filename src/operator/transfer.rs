@@ -15,6 +15,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::token::Token;
 use crate::http::wire::json::Object;
 use crate::http::wire::{application, proxy, tenant, token, webhook};
+use crate::operator::Answer;
 use crate::operator::access::{application_id, tenant_id, text};
 use crate::secret::Secret;
 
@@ -62,12 +63,7 @@ pub(super) async fn export(
     })))
 }
 
-pub(super) async fn begin(
-    vault: &Vault,
-    tenant: &str,
-    import: &str,
-    again: bool,
-) -> Result<Vec<u8>, Error> {
+pub(super) async fn begin(vault: &Vault, tenant: &str, import: &str, again: bool) -> Answer {
     let state = Transfer::of(vault).begin(tenant_id(tenant)?, import, again).await?;
     Ok(text(&summary(state)))
 }
@@ -78,12 +74,12 @@ pub(super) fn compare(
     import: &str,
     rows: u64,
     digest: &str,
-) -> Result<Vec<u8>, Error> {
+) -> Answer {
     let is_same = Transfer::of(vault).was_of(tenant_id(tenant)?, import, rows, digest)?;
     Ok(text(&json!({"same": is_same})))
 }
 
-pub(super) async fn import(vault: &Vault, it: ImportRows) -> Result<Vec<u8>, Error> {
+pub(super) async fn import(vault: &Vault, it: ImportRows) -> Answer {
     if it.rows.len() > IMPORT_PAGE_ROWS_MAX {
         return Err(Error::invalid("rows", format!("At most {IMPORT_PAGE_ROWS_MAX} at once.")));
     }

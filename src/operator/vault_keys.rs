@@ -9,9 +9,10 @@ use crate::domain::hex;
 use crate::domain::id::TenantId;
 use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
+use crate::operator::Answer;
 use crate::operator::access::{tenant_id, text};
 
-pub(super) async fn list(vault: &Vault) -> Result<Vec<u8>, Error> {
+pub(super) async fn list(vault: &Vault) -> Answer {
     let inventory = vault.keys().inventory().await?;
     let took = vault.now().since(inventory.counted_at);
     let keys: Vec<_> = inventory.keys.iter().map(|key| listed(key, &inventory)).collect();
@@ -39,7 +40,7 @@ pub(super) async fn list(vault: &Vault) -> Result<Vec<u8>, Error> {
 
 /// Starts the rotation of the keys of one tenant, of all tenants, or of the server. The rotation of
 /// the audit chain's keys is complete at once, because no entry is sealed again.
-pub(super) async fn rotate(vault: &Vault, scope: &KeyScope) -> Result<Vec<u8>, Error> {
+pub(super) async fn rotate(vault: &Vault, scope: &KeyScope) -> Answer {
     let mut begun = Vec::new();
     match scope {
         KeyScope::Audit => {
@@ -72,11 +73,7 @@ pub(super) async fn rotate(vault: &Vault, scope: &KeyScope) -> Result<Vec<u8>, E
     Ok(text(&json!({ "rotating": begun })))
 }
 
-pub(super) async fn destroy(
-    vault: &Vault,
-    scope: &KeyScope,
-    number: u32,
-) -> Result<Vec<u8>, Error> {
+pub(super) async fn destroy(vault: &Vault, scope: &KeyScope, number: u32) -> Answer {
     let tenant = match scope {
         KeyScope::Audit => {
             vault.rotation().destroy_audit_key(number).await?;
@@ -90,18 +87,14 @@ pub(super) async fn destroy(
     Ok(text(&json!({"destroyed": number})))
 }
 
-pub(super) fn begin_handover(vault: &Vault) -> Result<Vec<u8>, Error> {
+pub(super) fn begin_handover(vault: &Vault) -> Answer {
     let (public, check) = (vault.rotation().begin_handover()?, vault.rotation().master_check()?);
     let previous = vault.rotation().master_before()?;
     let public = hex::encode(&public);
     Ok(text(&json!({"public": public, "master": check, "previous": previous})))
 }
 
-pub(super) async fn take_handed(
-    vault: &Vault,
-    public: &str,
-    sealed: &str,
-) -> Result<Vec<u8>, Error> {
+pub(super) async fn take_handed(vault: &Vault, public: &str, sealed: &str) -> Answer {
     let unreadable = || Error::invalid("public", "This is not hexadecimal.");
     let public = hex::decode(public).ok_or_else(unreadable)?;
     let sealed = hex::decode_all(sealed).ok_or_else(unreadable)?;
@@ -163,7 +156,7 @@ pub(super) async fn note_shares(
     set: &str,
     needed: u8,
     hashes: &[String],
-) -> Result<Vec<u8>, Error> {
+) -> Answer {
     let hashes: Option<Vec<_>> = hashes.iter().map(|hash| hex::decode(hash)).collect();
     let (Some(set), Some(hashes)) = (hex::decode(set), hashes) else {
         return Err(Error::invalid("set", "This is not hexadecimal, or too short."));
@@ -175,7 +168,7 @@ pub(super) async fn note_shares(
     Ok(text(&json!({"master": check})))
 }
 
-pub(super) fn share_set(vault: &Vault, set: &str) -> Result<Vec<u8>, Error> {
+pub(super) fn share_set(vault: &Vault, set: &str) -> Answer {
     let set = hex::decode(set).ok_or_else(|| Error::invalid("set", "This is no set."))?;
     let Some((known, word)) = vault.keys().share_set(set)? else {
         return Ok(text(&json!({"known": false})));

@@ -17,6 +17,7 @@ use crate::app::{Error, TrustAnchors, Vault, digest_of};
 use crate::domain::audit::{Act, Entity, EntityKind};
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
+use crate::operator::Answer;
 use crate::report::{Chapter, ComplianceReport, Finding, Requirement, moment, printable};
 
 pub use settings::{CheckedThing, ComplianceReportSettings, KnownSettings, TlsFacts};
@@ -24,10 +25,7 @@ pub use settings::{CheckedThing, ComplianceReportSettings, KnownSettings, TlsFac
 /// The standard whose requirements the chapters name.
 const STANDARD: &str = "PCI DSS 4.0.1";
 
-pub(super) async fn render(
-    vault: &Vault,
-    settings: &ComplianceReportSettings,
-) -> Result<Vec<u8>, Error> {
+pub(super) async fn render(vault: &Vault, settings: &ComplianceReportSettings) -> Answer {
     let report = gather(vault, settings).await?;
     let (text, html) = (report.text(), report.html());
     // The report lists access rights, so it is audited before it is handed out. The entry has the
