@@ -233,15 +233,23 @@ impl SettingsReader {
         }
     }
 
+    /// The value that `parse` finds. The default stands for one that is missing or wrong.
+    fn parsed<T>(
+        &mut self,
+        name: &str,
+        default: T,
+        wanted: &str,
+        parse: impl FnOnce(&Value) -> Option<T>,
+    ) -> T {
+        let Some(value) = self.take(name) else { return default };
+        parse(&value).unwrap_or_else(|| {
+            self.wrong(name, wanted);
+            default
+        })
+    }
+
     pub(super) fn flag(&mut self, name: &str, default: bool) -> bool {
-        match self.take(name) {
-            None => default,
-            Some(Value::Boolean(flag)) => flag,
-            Some(_) => {
-                self.wrong(name, "must be true or false");
-                default
-            }
-        }
+        self.parsed(name, default, "must be true or false", Value::as_bool)
     }
 
     /// A switch that is on by default.
@@ -250,14 +258,12 @@ impl SettingsReader {
     }
 
     pub(super) fn audit_reads(&mut self, name: &str) -> AuditReads {
-        match self.take(name).as_ref().map(Value::as_str) {
-            None | Some(Some("batched")) => AuditReads::Batched,
-            Some(Some("strict")) => AuditReads::Strict,
-            Some(_) => {
-                self.wrong(name, "must be \"batched\" or \"strict\"");
-                AuditReads::Batched
-            }
-        }
+        let wanted = "must be \"batched\" or \"strict\"";
+        self.parsed(name, AuditReads::Batched, wanted, |value| match value.as_str() {
+            Some("batched") => Some(AuditReads::Batched),
+            Some("strict") => Some(AuditReads::Strict),
+            Some(_) | None => None,
+        })
     }
 
     /// A duration up to `max`; `wanted` says so.
@@ -278,15 +284,11 @@ impl SettingsReader {
     /// Whole days, such as `"400d"`.
     pub(super) fn days(&mut self, name: &str, default: u64, most: u64) -> u64 {
         let max = Duration::from_secs(most.saturating_mul(DAY_S));
-        let Some(value) = self.take(name) else { return default };
-        let length = value.as_str().and_then(|text| duration::parse(text, max));
-        let length = length.map(|length| length.as_secs());
-        let Some(seconds) = length.filter(|seconds| seconds.rem_euclid(DAY_S) == 0) else {
-            let wanted = format!("must be a number of days up to {most}, such as \"{default}d\"");
-            self.wrong(name, &wanted);
-            return default;
-        };
-        seconds.div_euclid(DAY_S)
+        let wanted = format!("must be a number of days up to {most}, such as \"{default}d\"");
+        self.parsed(name, default, &wanted, |value| {
+            let seconds = duration::parse(value.as_str()?, max)?.as_secs();
+            (seconds.rem_euclid(DAY_S) == 0).then(|| seconds.div_euclid(DAY_S))
+        })
     }
 
     /// The same, as a number of things.
@@ -303,26 +305,16 @@ impl SettingsReader {
         min: Duration,
         max: Duration,
     ) -> Duration {
-        let millis = |length: Duration| u64::try_from(length.as_millis()).unwrap_or(u64::MAX);
-        let Some(value) = self.take(name) else { return default };
-        let length = value.as_str().and_then(|text| duration::parse_from(text, min, max));
-        length.unwrap_or_else(|| {
-            let wanted =
-                format!("must be a duration from \"{}ms\" to \"{}s\"", millis(min), max.as_secs());
-            self.wrong(name, &wanted);
-            default
-        })
+        let (least, most) = (min.as_millis(), max.as_secs());
+        let wanted = format!("must be a duration from \"{least}ms\" to \"{most}s\"");
+        self.parsed(name, default, &wanted, |value| duration::parse_from(value.as_str()?, min, max))
     }
 
     pub(super) fn bytes(&mut self, name: &str, default: u64) -> u64 {
-        let Some(value) = self.take(name) else {
-            return default;
-        };
         let legal = DISK_FLOOR_BYTES_MIN..=DISK_FLOOR_BYTES_MAX;
-        let bytes = value.as_str().and_then(size::parse);
-        bytes.filter(|bytes| legal.contains(bytes)).unwrap_or_else(|| {
-            self.wrong(name, "must be a size such as \"256MiB\" or \"2GiB\", at least \"1MiB\"");
-            default
+        let wanted = "must be a size such as \"256MiB\" or \"2GiB\", at least \"1MiB\"";
+        self.parsed(name, default, wanted, |value| {
+            size::parse(value.as_str()?).filter(|bytes| legal.contains(bytes))
         })
     }
 
@@ -356,14 +348,9 @@ impl SettingsReader {
     }
 
     pub(super) fn integer(&mut self, name: &str, default: u64, legal: RangeInclusive<u64>) -> u64 {
-        let Some(value) = self.take(name) else {
-            return default;
-        };
-        let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
-        number.filter(|number| legal.contains(number)).unwrap_or_else(|| {
-            let (least, most) = legal.into_inner();
-            self.wrong(name, &format!("must be a whole number from {least} to {most}"));
-            default
+        let wanted = format!("must be a whole number from {} to {}", legal.start(), legal.end());
+        self.parsed(name, default, &wanted, |value| {
+            u64::try_from(value.as_integer()?).ok().filter(|number| legal.contains(number))
         })
     }
 
@@ -373,19 +360,18 @@ impl SettingsReader {
         const LISTEN: &str = "operator.listen";
         let beyond = self.flag("operator.beyond_this_machine", false);
         let text = self.text(LISTEN)?;
-        match text.parse::<SocketAddr>() {
-            Ok(address) if address.ip().to_canonical().is_loopback() || beyond => Some(address),
+        let why = match text.parse::<SocketAddr>() {
+            Ok(address) if address.ip().to_canonical().is_loopback() || beyond => {
+                return Some(address);
+            }
             Ok(_) => {
-                let why = "must be a loopback address, such as \"127.0.0.1:9464\", because it has \
-                           no TLS; operator.beyond_this_machine = true allows other addresses";
-                self.wrong(LISTEN, why);
-                None
+                "must be a loopback address, such as \"127.0.0.1:9464\", because it has no TLS; \
+                 operator.beyond_this_machine = true allows other addresses"
             }
-            Err(_) => {
-                self.wrong(LISTEN, "must be an address and a port, such as \"127.0.0.1:9464\"");
-                None
-            }
-        }
+            Err(_) => "must be an address and a port, such as \"127.0.0.1:9464\"",
+        };
+        self.wrong(LISTEN, why);
+        None
     }
 
     pub(super) fn refuse_the_rest(&mut self) {
