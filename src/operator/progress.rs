@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::app::{Error, RotationProgress, Vault};
+use crate::app::{RotationProgress, Vault};
 use crate::bounds::{ROTATION_ANSWER_AFTER, ROTATION_LOOK};
 use crate::domain::id::TenantId;
 use crate::operator::Answer;

@@ -3,7 +3,6 @@
 pub mod compact;
 pub mod recover;
 pub mod restore;
-pub mod shares;
 pub mod standby;
 pub mod timeline;
 pub mod verify;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::app::ChainWord;
 use crate::cli::command::command;
-use crate::cli::offline::shares::{read_share, read_typed, unreadable};
+use crate::cli::support::shares::{read_share, read_typed, unreadable};
 use crate::cli::support::{
     Exit, Failure, Form, Result, VaultHome, VaultPlace, accepted, ask_server, catch_damage,
     complain, explain_backup, open_vault, refuse_without_space, storage, tell, write_secret,

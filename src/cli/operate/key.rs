@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::cli::command::{OnVault as _, command, group};
 use crate::cli::offline::recover::KeyRecover;
-use crate::cli::offline::shares::{self, KeyAtHand};
 use crate::cli::operate::{master_key, send};
+use crate::cli::support::shares::{self, KeyAtHand};
 use crate::cli::support::{
     Exit, Failure, Form, Label, Result, ShownWork, Unit, VaultPlace, accepted, ask_server,
     carry_out, carry_out_shown, complain, not_understood, show_json, tell,

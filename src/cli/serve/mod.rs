@@ -19,8 +19,8 @@ use serde_json::json;
 
 use crate::app::VaultFailure;
 use crate::cli::command::command;
-use crate::cli::offline::shares::{self, KeyAtHand};
 use crate::cli::serve::run::{ServerMode, run};
+use crate::cli::support::shares::{self, KeyAtHand};
 use crate::cli::support::{
     Exit, Failure, Form, Result, VaultHome, as_member, block_on, explain, key_place,
     make_directory, make_master_key, open_vault, read_config, refused, require_credential,

@@ -19,6 +19,7 @@ pub mod progress;
 pub mod runner;
 pub mod server_status;
 pub mod settings;
+pub mod shares;
 pub mod vault_place;
 
 pub use archive_keys::{
