@@ -113,8 +113,7 @@ fn open(config: &Config, command: &FollowCommand, keys: &[MasterKey]) -> Result<
         None => {
             refuse_empty(
                 directory,
-                "strongroom follow BACKUP: a standby begins with a backup of \
-                 the other vault",
+                "strongroom follow BACKUP: a standby begins with a backup of the other vault",
             )?;
             check_directory(directory)?;
             let opened = Standby::open(directory);

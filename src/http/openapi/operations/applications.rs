@@ -59,8 +59,7 @@ fn applications() -> Vec<Description> {
             .takes(Schema::reference("CreateApplicationRequest"))
             .sends(
                 "private",
-                "A private application that creates tokens and reads cards \
-                 masked",
+                "A private application that creates tokens and reads cards masked",
                 CREATE,
             )
             .answers(201, "The application, with the text of its key.", application())

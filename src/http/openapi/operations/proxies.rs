@@ -45,10 +45,7 @@ fn invoke() -> Description {
         )
         .path(
             "path",
-            Schema::text().about(
-                "The path at the destination. It may have \
-             several segments.",
-            ),
+            Schema::text().about("The path at the destination. It may have several segments."),
         )
         .header(
             "BT-PROXY-URL",
@@ -57,25 +54,18 @@ fn invoke() -> Description {
         .header(
             "BT-PROXY-KEY",
             Schema::text()
-                .about(
-                    "The key of a pre-configured proxy. \
-             It wins over BT-PROXY-URL.",
-                )
+                .about("The key of a pre-configured proxy. It wins over BT-PROXY-URL.")
                 .chars(1, PROXY_KEY_CHARS_MAX),
         )
         .header(
             "BT-ENCRYPTED",
             Schema::text().about(
-                "Values that are encrypted with a \
-             client encryption key, as base64 of JSON.",
+                "Values that are encrypted with a client encryption key, as base64 of JSON.",
             ),
         )
         .query(
             "bt-proxy-key",
-            Schema::text().about(
-                "The same as the header BT-PROXY-KEY; \
-             it is not passed on.",
-            ),
+            Schema::text().about("The same as the header BT-PROXY-KEY; it is not passed on."),
         )
         .takes(Schema::any().about("Any body. Texts, JSON and forms may hold expressions."))
         .sends("charge", "A charge in the format of a payment service provider", CALL)
@@ -235,18 +225,13 @@ fn transform() -> Schema {
         .takes(
             "identifier",
             Schema::text()
-                .about(
-                    "tokenize: the name of the token in \
-             later expressions.",
-                )
+                .about("tokenize: the name of the token in later expressions.")
                 .chars(0, PROXY_IDENTIFIER_CHARS_MAX),
         )
         .takes(
             "token",
-            Schema::object().about(
-                "tokenize: the body of a request for a \
-             token, with expressions.",
-            ),
+            Schema::object()
+                .about("tokenize: the body of a request for a token, with expressions."),
         )
         .takes(
             "location",

@@ -31,16 +31,14 @@ pub(super) fn operations() -> Vec<Description> {
             .fails(503, "The vault is busy, or the tenant has as many sessions as it can."),
         Description::new("AuthorizeSession", Tag::Sessions, "Authorize a session")
             .about(
-                "For keys of private applications, which can give no more rights than \
-                 they have.",
+                "For keys of private applications, which can give no more rights than they have.",
             )
             .takes(Schema::reference("AuthorizeSessionRequest"))
             .sends("card", "The right to read one token in plain", AUTHORIZE)
             .answers_nothing(200, "The session is authorized. The answer has no body.")
             .fails(
                 403,
-                "The key is not one of a private application, or does not have \
-                 these rights.",
+                "The key is not one of a private application, or does not have these rights.",
             )
             .fails(404, "There is no session with this nonce.")
             .fails(409, "The session is authorized already."),

@@ -143,10 +143,7 @@ fn create_request() -> Schema {
         .takes("web_challenge_mode", mode())
         .takes(
             "metadata",
-            Schema::object().about(
-                "The caller's own data, which is \
-             returned unchanged.",
-            ),
+            Schema::object().about("The caller's own data, which is returned unchanged."),
         )
 }
 

@@ -18,13 +18,11 @@ pub(super) fn operations() -> Vec<Description> {
     vec![
         Description::new("CreateTokenIntent", Tag::TokenIntents, "Create a token intent")
             .about("Holds a value until a program converts it. The answer never has the value.")
-            .takes(Schema::object().has("type", token_type()).has(
-                "data",
-                Schema::any().about(
-                    "The value. Its form depends \
-                 on the type.",
-                ),
-            ))
+            .takes(
+                Schema::object()
+                    .has("type", token_type())
+                    .has("data", Schema::any().about("The value. Its form depends on the type.")),
+            )
             .sends(
                 "card",
                 "A card",

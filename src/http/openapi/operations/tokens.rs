@@ -63,8 +63,7 @@ fn single() -> Vec<Description> {
             .shows("card", "A card, for a key that may see it in plain", CARD_ANSWER)
             .fails(
                 403,
-                "The key may not create tokens in these containers, or not with \
-                 these members.",
+                "The key may not create tokens in these containers, or not with these members.",
             )
             .fails(409, "A token with the chosen id exists."),
         Description::new("ReadToken", Tag::Tokens, "Read a token")
@@ -73,9 +72,8 @@ fn single() -> Vec<Description> {
             .shows("masked", "A card, for a key with a rule that masks", MASKED),
         Description::new("UpdateToken", Tag::Tokens, "Change a token")
             .about(
-                "A merge patch: members that are absent stay as they are. In data, \
-                 metadata and mask, `null` removes a member; elsewhere it restores the default \
-                 of the type.",
+                "A merge patch: members that are absent stay as they are. In data, metadata and \
+                 mask, `null` removes a member; elsewhere it restores the default of the type.",
             )
             .takes(Schema::reference("UpdateTokenRequest"))
             .sends(
@@ -123,9 +121,8 @@ fn lists() -> Vec<Description> {
             .shows("card", "A card, for a key with a rule that masks", cursor_page_of(MASKED)),
         Description::new("SearchTokens", Tag::Tokens, "Search tokens")
             .about(
-                "Finds tokens by the values of their search indexes, by metadata, type, \
-                 container or fingerprint: `data:\"6789\"`, `container:\"/pci/\" AND \
-                 metadata.order:1001`.",
+                "Finds tokens by the values of their search indexes, by metadata, type, container \
+                 or fingerprint: `data:\"6789\"`, `container:\"/pci/\" AND metadata.order:1001`.",
             )
             .takes(search("start", start()))
             .sends(
