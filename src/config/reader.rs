@@ -318,7 +318,6 @@ impl SettingsReader {
         })
     }
 
-    /// The name of a systemd credential.
     pub(super) fn credential(&mut self, name: &str) -> String {
         let credential = self.required_text(name);
         if credential.contains('/') {

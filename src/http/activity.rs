@@ -11,7 +11,6 @@ use crate::lock::Lock;
 const MINUTE_S: i64 = 60;
 const HOUR_S: i64 = 3_600;
 
-/// The counts of all tenants.
 #[derive(Debug)]
 pub struct Activity {
     started_at: Timestamp,

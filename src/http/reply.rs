@@ -33,7 +33,6 @@ const CORS_EXPOSE: HeaderValue = HeaderValue::from_static(
 /// Seconds for which a browser remembers a preflight: the most that any browser honours.
 const CORS_MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
 
-/// A success.
 #[derive(Debug)]
 pub(crate) struct Reply {
     status: StatusCode,
@@ -101,7 +100,6 @@ pub(crate) struct Refused;
 pub(crate) struct RequestContext {
     pub(crate) trace: String,
     pub(crate) cross_origin: bool,
-    /// The content type of a problem.
     pub(crate) problem_type: &'static str,
     /// `https://host`, for absolute locations.
     pub(crate) base: Option<String>,

@@ -23,7 +23,6 @@ const DURATION_BOUNDS: &[u64] = &[
     2_500_000, 5_000_000, 10_000_000, 30_000_000,
 ];
 
-/// The counters of all requests.
 #[derive(Debug)]
 pub struct Requests {
     /// Sorted by name, for a binary search.

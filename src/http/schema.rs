@@ -150,7 +150,6 @@ impl Schema {
         self.with("pattern", pattern)
     }
 
-    /// A number from `min` to `max`.
     #[must_use]
     pub(in crate::http) fn between(self, min: usize, max: usize) -> Self {
         self.with("minimum", min).with("maximum", max)

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::page::{FamilyKind, Label, Page};
 
-/// Each check by its name, with its outcome.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Checks(Vec<(&'static str, CheckOutcome)>);
 

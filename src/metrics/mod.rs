@@ -24,7 +24,6 @@ pub use progress::Progress;
 pub use status::StatusValue;
 
 pub trait Observe: Send + Sync {
-    /// Adds its families and status lines.
     fn measure(&self, _page: &mut Page) {}
 
     fn check(&self, _checks: &mut Checks) {}

@@ -43,7 +43,6 @@ pub enum Amount {
     Time(Timestamp),
 }
 
-/// The samples of one name.
 #[derive(Debug)]
 pub struct Family<'a> {
     page: &'a mut Page,
@@ -196,7 +195,6 @@ impl Family<'_> {
     }
 }
 
-/// The upper end of a bucket.
 enum Bound {
     At(Amount),
     Infinite,

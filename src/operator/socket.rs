@@ -114,7 +114,6 @@ const fn may_command(peer: u32, owner: u32) -> bool {
     peer == owner || peer == 0
 }
 
-/// A connection, which carries one command.
 struct Conversation {
     stream: UnixStream,
     /// The places of the user's commands; `None` for a user that may not command.

@@ -19,7 +19,6 @@ use crate::operator::Answer;
 use crate::operator::access::{application_id, tenant_id, text};
 use crate::secret::Secret;
 
-/// The version of the lines of an export.
 const VERSION: u32 = 1;
 
 /// A page of an import. All digests are hexadecimal.
@@ -170,7 +169,6 @@ fn parse_row(text: &str) -> ImportRow {
     }
 }
 
-/// The JSON of a line.
 fn render(item: &ExportItem<'_>) -> Secret<Vec<u8>> {
     match *item {
         ExportItem::Application(it, keys) => of_kind("application", &application::render(it, keys)),

@@ -102,7 +102,6 @@ pub(super) async fn take_handed(vault: &Vault, public: &str, sealed: &str) -> An
     Ok(text(&json!({"master": check, "keys": keys})))
 }
 
-/// The owner of keys.
 #[derive(Debug)]
 pub(super) enum KeyScope {
     AllTenants,

@@ -63,7 +63,6 @@ pub(super) fn where_to_write(file: &Path) -> String {
     }
 }
 
-/// Renders the answer of the process that wrote the backup.
 fn result_text(result: &Value) -> String {
     let manifest = serde_json::from_value::<Manifest>(result["manifest"].clone());
     let text = manifest.map(|manifest| manifest_text(&manifest)).unwrap_or_default();

@@ -85,9 +85,7 @@ impl Failure {
         self.lines.push((name, text.to_string()));
         self
     }
-}
 
-impl Failure {
     /// One object for programs, on one line: the names are those of the text.
     pub fn to_json(&self) -> Value {
         let mut error = Map::new();

@@ -47,7 +47,6 @@ pub struct ShownWork {
 }
 
 impl ShownWork {
-    /// Asks the server.
     pub fn in_server(&self, directory: &Path) -> ProgressBar {
         let (directory, job) = (directory.to_path_buf(), self.job.clone());
         ProgressBar::show(self.label, self.json, move || {

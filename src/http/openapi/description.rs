@@ -45,7 +45,6 @@ pub(super) enum Place {
     Query,
 }
 
-/// A success.
 #[derive(Debug)]
 pub(super) struct Answer {
     /// `None` for every status that is not described.

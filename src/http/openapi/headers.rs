@@ -11,7 +11,6 @@ pub(super) const LOCATION: &str = "Location";
 pub(super) const ETAG: &str = "ETag";
 pub(super) const DESTINATION_STATUS: &str = "BT-PROXY-DESTINATION-STATUS";
 pub(super) const RETRY_AFTER: &str = "Retry-After";
-/// The headers of a deprecated operation.
 pub(super) const DEPRECATION: &[&str] = &["Deprecation", "Sunset", "Link"];
 pub(super) const RATE_LIMIT: &[&str] =
     &["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];

@@ -2,7 +2,6 @@
 
 use hyper::header::{self, HeaderMap};
 
-/// The languages that the pages speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Language {
     English,

@@ -2,7 +2,6 @@
 
 use crate::http::pages::language::Language;
 
-/// All texts of one language.
 #[derive(Debug)]
 pub(super) struct Texts {
     pub(super) language: Language,
@@ -55,7 +54,6 @@ impl Language {
 }
 
 impl FailureTexts {
-    /// The sentence for the status of an answer.
     pub(super) const fn sentence(&self, status: u16) -> &'static str {
         match status {
             404 | 409 | 410 => self.unknown,

@@ -45,7 +45,6 @@ const NO_MEMORY: &str = "this server has no memory left for it";
 const MISSING_PERMISSION: &str = "Missing permission: token:use or proxy:invoke";
 
 impl Http {
-    /// Answers a call through a proxy.
     pub(super) async fn invoke_proxy(
         &self,
         context: &RequestContext,

@@ -23,7 +23,6 @@ pub use table::{RESULTS_PATH, ROUTES};
 /// The name of a parameter of a path, and its description in the API document.
 pub(in crate::http) type PathParameterRow = (&'static str, fn() -> Schema);
 
-/// One row of the routing table.
 #[derive(Debug)]
 pub struct Route {
     /// The name in logs and metrics.
@@ -31,7 +30,6 @@ pub struct Route {
     pub methods: &'static [Method],
     /// Names in braces stand for parameters. `*` is every path.
     pub path: &'static str,
-    /// The parameters of the path.
     pub(in crate::http) parameters: &'static [PathParameterRow],
     pub(in crate::http) presence: Presence,
     pub body: BodyKind,
@@ -236,7 +234,6 @@ const ELSEWHERE: &[&str] = &[
     "roles",
 ];
 
-/// Finds the route of a request to the API listener.
 pub(in crate::http) fn find_api(
     method: &Method,
     path: &str,
@@ -307,7 +304,6 @@ pub(in crate::http) fn find_operator(
     })
 }
 
-/// Finds the route of a request to the results listener.
 pub(in crate::http) fn find_results(
     method: &Method,
     path: &str,

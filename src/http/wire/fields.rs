@@ -96,7 +96,6 @@ impl<'a> Fields<'a> {
         self.typed(name, value.as_u64())
     }
 
-    /// A list of at most `max` values.
     pub(crate) fn list(&mut self, name: &str, max: usize) -> Option<&'a [Value]> {
         let value = self.value(name)?;
         let items = self.typed(name, value.as_array())?;

@@ -10,7 +10,6 @@ use crate::secret::{Secret, SecretBuffer};
 /// The text of a JSON value.
 pub(crate) type Json = Secret<Vec<u8>>;
 
-/// An object under construction.
 #[derive(Debug)]
 pub(crate) struct Object {
     out: SecretBuffer,

@@ -67,7 +67,6 @@ fn is_told_elsewhere(check: &CheckedThing) -> bool {
     }
 }
 
-/// The results of the checks of settings and files.
 pub(super) fn chapter(settings: &ComplianceReportSettings) -> Chapter {
     let chapter = Chapter::new("Settings and files", REQUIREMENTS);
     let Some(known) = &settings.known else {

@@ -40,7 +40,6 @@ impl<const MAX: usize> Text<MAX> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digits<const MIN: usize, const MAX: usize>(String);
 
-/// Exactly `N` digits.
 pub type Numeric<const N: usize> = Digits<N, N>;
 
 impl<const MIN: usize, const MAX: usize> Digits<MIN, MAX> {

@@ -50,7 +50,6 @@ pub struct AccountRange {
     pub acs_information: Vec<AcsInformation>,
 }
 
-/// The result of a request for ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreqResult {
     Answered,
@@ -91,7 +90,6 @@ impl DirectoryRanges {
         self
     }
 
-    /// Builds the new table from an answer.
     pub fn take(&self, preq: &Preq, pres: Pres) -> Result<RangeTable, Rejection> {
         check(preq.server_transaction, preq.version, &pres)?;
         match &self.table {

@@ -15,7 +15,6 @@ use crate::threeds::message::{
 };
 use crate::threeds::session::{AreqSummary, Authentication, ReturnedExtension};
 
-/// Checks an answer against its request.
 pub fn check_ares(
     transaction: Uuid,
     sent: &AreqSummary,

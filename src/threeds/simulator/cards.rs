@@ -47,7 +47,6 @@ pub enum MethodSupport {
     Present,
 }
 
-/// The final status that a test card selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinalStatus {
     Attempted,

@@ -45,7 +45,6 @@ pub enum EnrolmentError {
     UnknownCard,
 }
 
-/// The random values of one transaction.
 #[derive(Debug)]
 pub struct TransactionSeed {
     pub acs_transaction: Uuid,
@@ -54,7 +53,6 @@ pub struct TransactionSeed {
     pub proof: [u8; 21],
 }
 
-/// The URLs of the simulator's own pages.
 #[derive(Debug)]
 pub struct SimulatorUrls<'a> {
     /// `https://host`

@@ -159,7 +159,6 @@ pub(super) fn without(object: &str, names: &[&str]) -> String {
     value.to_string()
 }
 
-/// The example of a page by cursor with one item.
 pub(super) fn cursor_page_of(item: &str) -> String {
     format!(r#"{{"pagination":{{"page_size":20}},"data":[{item}]}}"#)
 }
@@ -170,7 +169,6 @@ pub(super) fn offset_page_of(item: &str) -> String {
     format!(r#"{{"pagination":{pagination},"data":[{item}]}}"#)
 }
 
-/// The example of a list with one item.
 pub(super) fn list_of(item: &str) -> String {
     format!("[{item}]")
 }
