@@ -106,7 +106,7 @@ pub fn areq(
         requestor_url: required(requestor.url.as_deref(), "requestor_info.url")?,
         card_number: card.number,
         options,
-        extensions: extensions(&request.extensions),
+        extensions: extensions(request.extensions.as_deref().unwrap_or_default()),
     };
     let sent = AreqSummary { version, channel, category, preference, decoupled, sdk_transaction };
     Ok((areq, sent))

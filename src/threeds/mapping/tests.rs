@@ -109,7 +109,7 @@ fn request() -> AuthenticationRequest {
             ..Cardholder::default()
         }),
         broadcast: Some(Map::from_iter([(String::from("any"), json!("thing"))])),
-        extensions: vec![
+        extensions: Some(vec![
             RequestedExtension {
                 id: String::from("A1"),
                 name: String::from("n"),
@@ -122,7 +122,7 @@ fn request() -> AuthenticationRequest {
                 critical: false,
                 data: json!(r#"{"a":1}"#),
             },
-        ],
+        ]),
         ..AuthenticationRequest::default()
     }
 }

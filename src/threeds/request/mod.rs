@@ -30,7 +30,7 @@ pub struct AuthenticationRequest {
     pub requestor: Option<Requestor>,
     pub cardholder: Option<Cardholder>,
     pub broadcast: Option<Map<String, Value>>,
-    pub extensions: Vec<RequestedExtension>,
+    pub extensions: Option<Vec<RequestedExtension>>,
 }
 
 #[derive(Debug, Default)]

@@ -16,7 +16,6 @@ mod sessions;
 mod shared;
 mod tenant;
 mod threeds;
-mod threeds_authenticate;
 mod threeds_outcome;
 mod token_intents;
 mod token_schemas;

@@ -1,9 +1,10 @@
-//! 3-D Secure sessions. The bodies of an authentication are in `threeds_authenticate`.
+//! 3-D Secure sessions.
 
 use crate::bounds::{THREEDS_DEVICE_DATA_CHARS_MAX, THREEDS_TEXT_CHARS_MAX};
 use crate::http::Schema;
-use crate::http::openapi::operations::{threeds_authenticate, threeds_outcome};
+use crate::http::openapi::operations::threeds_outcome;
 use crate::http::openapi::{Description, LOCATION, Tag};
+use crate::http::wire::threeds::authenticate;
 use crate::threeds::codes::{AcsInformation, MethodOutcome};
 use crate::threeds::session::{Device, SessionKind, WebChallengeMode};
 use crate::threeds::{ProtocolVersion, Scheme};
@@ -27,6 +28,13 @@ const SESSION: &str = r#"{"id":"01a1dd3e-9c80-4f32-8d5e-6f7a8b9c0d1e",
     "latest_acs_supported_version":"2.2.0","latest_ds_supported_version":"2.2.0",
     "acs_information":["threeds-auth-available"]},"method":{
     "method_url":"https://127.0.0.1:8443/3ds/sim/acs/method","method_completion_indicator":"Y"}}"#;
+const AUTHENTICATE: &str = r#"{"authentication_category":"payment",
+    "authentication_type":"payment-transaction","purchase_info":{"amount":"1099",
+    "currency":"EUR","exponent":"2","date":"20260131093000",
+    "transaction_type":"purchase"},"requestor_info":{"id":"shop-1",
+    "name":"Shop","url":"https://shop.example"},"merchant_info":{"mid":"9876543210001",
+    "acquirer_bin":"400000","name":"Shop","country_code":"276","category_code":"5411"},
+    "cardholder_info":{"name":"Ada Lovelace","email":"ada@shop.example"}}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let mut all = sessions();
@@ -83,7 +91,7 @@ fn authentication() -> Vec<Description> {
                  or `decoupled_challenge`.",
             )
             .takes(Schema::reference("AuthenticateRequest"))
-            .sends("payment", "A payment of 10.99 euros", threeds_authenticate::EXAMPLE)
+            .sends("payment", "A payment of 10.99 euros", AUTHENTICATE)
             .answers(200, "The outcome so far.", outcome())
             .shows("successful", "Authenticated without a challenge", threeds_outcome::EXAMPLE)
             .fails(409, "The session has ended or is authenticated.")
@@ -102,7 +110,7 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
         ("ThreedsSession", session()),
         ("DeviceInfo", device_info()),
     ];
-    all.extend(threeds_authenticate::schemas());
+    all.extend(authenticate::schemas());
     all.extend(threeds_outcome::schemas());
     all
 }

@@ -2,13 +2,12 @@
 //! two names where the interface and its published clients differ; only this folder knows both.
 
 pub(crate) mod authenticate;
-mod cardholder;
 pub(crate) mod outcome;
 pub(crate) mod session;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::bounds::THREEDS_TEXT_CHARS_MAX;
+use crate::bounds::{THREEDS_METADATA_BYTES_MAX, THREEDS_TEXT_CHARS_MAX};
 use crate::http::wire::{Fields, WRONG_TYPE};
 
 /// A member that is an object of its own.
@@ -65,15 +64,6 @@ pub(super) fn word<T>(
     fields.parsed(name, from_word, &message)
 }
 
-/// As [`word`], of a list that stands in `threeds::codes`.
-macro_rules! coded {
-    ($fields:expr, $name:literal, $list:ident) => {{
-        let words: Vec<_> = $list::ALL.iter().map(|it| it.word()).collect();
-        crate::http::wire::threeds::word($fields, $name, $list::from_word, &words)
-    }};
-}
-pub(super) use coded;
-
 /// A text, or a number that stands for one: some programs send sizes as numbers.
 pub(super) fn text_or_number(fields: &mut Fields<'_>, name: &str) -> Option<String> {
     match fields.value(name) {
@@ -87,4 +77,14 @@ pub(super) fn text_or_number(fields: &mut Fields<'_>, name: &str) -> Option<Stri
         }
         None => None,
     }
+}
+
+/// An object with any members, of a limited size.
+pub(super) fn free_object(fields: &mut Fields<'_>, name: &str) -> Option<Map<String, Value>> {
+    let members = fields.object(name)?.clone();
+    if Value::Object(members.clone()).to_string().len() <= THREEDS_METADATA_BYTES_MAX {
+        return Some(members);
+    }
+    fields.wrong(name, format!("It has at most {THREEDS_METADATA_BYTES_MAX} bytes."));
+    None
 }

@@ -1,11 +1,11 @@
 //! Sessions on the wire.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::app::SessionDraft;
-use crate::bounds::{THREEDS_DEVICE_DATA_CHARS_MAX, THREEDS_METADATA_BYTES_MAX};
+use crate::bounds::THREEDS_DEVICE_DATA_CHARS_MAX;
 use crate::http::wire::threeds::outcome::{self, Extent};
-use crate::http::wire::threeds::{nested, text, text_or_number, text_up_to, word};
+use crate::http::wire::threeds::{free_object, nested, text, text_or_number, text_up_to, word};
 use crate::http::wire::{Fields, Json, Object, WRONG_TYPE};
 use crate::threeds::ProtocolVersion;
 use crate::threeds::session::{
@@ -23,7 +23,7 @@ pub(crate) fn parse_draft(body: &Value) -> SessionDraft {
     let device_info = nested(&mut fields, "device_info", device_info).unwrap_or_default();
     let modes = ["iframe", "redirect"];
     let mode = word(&mut fields, "web_challenge_mode", WebChallengeMode::parse, &modes);
-    let metadata = metadata(&mut fields);
+    let metadata = free_object(&mut fields, "metadata");
     SessionDraft {
         card,
         kind: kind.or_else(|| device.map(|_| SessionKind::Customer)),
@@ -58,15 +58,6 @@ fn card(fields: &mut Fields<'_>) -> Option<CardSource> {
         fields.wrong("token_id", "Only one of token_id, token_intent_id and pan may be given.");
     }
     token.or(intent).or(pan)
-}
-
-fn metadata(fields: &mut Fields<'_>) -> Option<Map<String, Value>> {
-    let members = fields.object("metadata")?.clone();
-    if Value::Object(members.clone()).to_string().len() <= THREEDS_METADATA_BYTES_MAX {
-        return Some(members);
-    }
-    fields.wrong("metadata", format!("It has at most {THREEDS_METADATA_BYTES_MAX} bytes."));
-    None
 }
 
 fn device_info(fields: &mut Fields<'_>) -> DeviceInfo {

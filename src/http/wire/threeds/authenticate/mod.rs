@@ -1,124 +1,184 @@
 //! The body of an authenticate call: codes and formats. The session decides which members are
 //! required.
 
-use serde_json::Value;
+mod form;
 
-use crate::bounds::{THREEDS_EXTENSIONS_MAX, THREEDS_METADATA_BYTES_MAX};
+use serde_json::{Map, Value};
+
+use crate::bounds::THREEDS_EXTENSIONS_MAX;
 use crate::domain::mistakes::Mistakes;
-use crate::http::wire::threeds::{cardholder, coded, formed, nested, text, text_or_number, word};
+use crate::http::Schema;
+use crate::http::wire::threeds::{free_object, text, text_or_number, word};
 use crate::http::wire::{Fields, WRONG_TYPE};
 use crate::threeds::codes::{
-    AuthenticationType, Category, ChallengePreference, DeliveryTimeFrame, ShippingMethod,
+    AccountAge, AccountLastChanged, AccountType, Category, ChallengePreference, DeliveryTimeFrame,
+    LoginMethod, PasswordLastChanged, PriorMethod, ShippingAddressFirstUsed, ShippingMethod,
     TransactionType, YesNo,
 };
-use crate::threeds::format::{currency, is_date, is_digits, is_email, is_second};
 use crate::threeds::request::{
-    AuthenticationRequest, Merchant, Purchase, RequestedExtension, Requestor, Risk,
+    Account, Address, AuthenticationRequest, Cardholder, Login, Merchant, PhoneNumber,
+    PriorAuthentication, Purchase, RequestedExtension, Requestor, Risk,
+};
+use form::{
+    ADDRESS, AMOUNT, ANY_DATE, COUNT, COUNTRY, CURRENCY, DATE, DAYS, EMAIL, EXPONENT, FLAG, Form,
+    GIFT_AMOUNT, INSTALLMENTS, LOGIN_DATA, MERCHANT_CATEGORY, MINUTE, MINUTES, Members, PHONE,
+    SECOND, TEXT, TYPE, YES_OR_NO, coded, members, object,
 };
 
 pub(crate) fn parse(body: &Value) -> (AuthenticationRequest, Mistakes) {
     let mut fields = Fields::of_body(body);
-    let fields = &mut fields;
-    let types: Vec<_> = AuthenticationType::ALL.map(AuthenticationType::as_str).to_vec();
-    let decoupled = fields.flag("request_decoupled_challenge");
-    let request = AuthenticationRequest {
-        category: coded!(fields, "authentication_category", Category),
-        kind: word(fields, "authentication_type", AuthenticationType::parse, &types),
-        decoupled: decoupled.map(|it| if it { YesNo::Yes } else { YesNo::No }),
-        decoupled_minutes: fields.number("decoupled_challenge_max_time"),
-        preference: coded!(fields, "challenge_preference", ChallengePreference),
-        purchase: nested(fields, "purchase_info", purchase),
-        merchant: nested(fields, "merchant_info", merchant),
-        requestor: nested(fields, "requestor_info", |fields| Requestor {
-            id: text(fields, "id"),
-            name: text(fields, "name"),
-            url: text(fields, "url"),
-        }),
-        cardholder: nested(fields, "cardholder_info", cardholder::parse),
-        broadcast: broadcast(fields),
-        extensions: extensions(fields),
-    };
-    (request, std::mem::take(&mut fields.mistakes))
+    let request = AuthenticationRequest::read(&mut fields);
+    (request, fields.mistakes)
 }
 
-fn purchase(fields: &mut Fields<'_>) -> Purchase {
-    let is_amount = |it: &str| is_digits(it, 1..=48);
-    let is_exponent = |it: &str| is_digits(it, 1..=1);
-    let is_count = |it: &str| is_digits(it, 1..=3);
-    let is_days = |it: &str| is_digits(it, 1..=4);
+/// The schemas of the body and of its parts, by name.
+pub(in crate::http) fn schemas() -> [(&'static str, Schema); 3] {
+    let about = "The session and the protocol version decide which members are required.";
+    [
+        ("AuthenticateRequest", AuthenticationRequest::schema().about(about)),
+        ("ThreedsAddress", Address::schema()),
+        ("ThreedsPhone", PhoneNumber::schema()),
+    ]
+}
+
+members! {
+    AuthenticationRequest {
+        category "authentication_category": coded!(Category);
+        kind "authentication_type": TYPE;
+        preference "challenge_preference": coded!(ChallengePreference);
+        decoupled "request_decoupled_challenge": YES_OR_NO;
+        decoupled_minutes "decoupled_challenge_max_time": MINUTES;
+        purchase "purchase_info": object::<Purchase>();
+        merchant "merchant_info": object::<Merchant>();
+        requestor "requestor_info": object::<Requestor>();
+        cardholder "cardholder_info": object::<Cardholder>();
+        broadcast "broadcast_info": BROADCAST;
+        extensions "message_extensions": EXTENSIONS;
+    }
+
     Purchase {
-        amount: formed(fields, "amount", is_amount, "1 to 48 digits without punctuation"),
-        currency: currency_code(fields, "currency"),
-        exponent: formed(fields, "exponent", is_exponent, "one digit"),
-        date: formed(fields, "date", is_second, "a time of the form YYYYMMDDhhmmss"),
-        transaction_type: coded!(fields, "transaction_type", TransactionType),
-        installment_count: formed(fields, "installment_count", is_count, "1 to 3 digits"),
-        recurring_expiration: formed(fields, "recurring_expiration", is_date, DATE),
-        recurring_frequency: formed(fields, "recurring_frequency", is_days, "1 to 4 digits"),
+        amount: AMOUNT, "In the smallest unit of the currency.";
+        currency: CURRENCY;
+        exponent: EXPONENT, "The decimal places of the currency.";
+        date: SECOND;
+        transaction_type: coded!(TransactionType);
+        installment_count: INSTALLMENTS;
+        recurring_expiration: DATE;
+        recurring_frequency: DAYS, "Days.";
     }
-}
 
-pub(super) const DATE: &str = "a date of the form YYYYMMDD";
-const COUNTRY: &str = "a numeric country code of three digits";
-
-pub(super) fn country(fields: &mut Fields<'_>) -> Option<String> {
-    formed(fields, "country_code", |it| is_digits(it, 3..=3), COUNTRY)
-}
-
-/// Messages hold the numeric code, also if the caller gave the letters.
-fn currency_code(fields: &mut Fields<'_>, name: &str) -> Option<String> {
-    let given = formed(fields, name, |it| currency(it).is_some(), "a currency code of ISO 4217")?;
-    currency(&given).map(String::from)
-}
-
-fn merchant(fields: &mut Fields<'_>) -> Merchant {
-    let is_category = |it: &str| is_digits(it, 4..=4);
     Merchant {
-        mid: text(fields, "mid"),
-        acquirer_bin: text(fields, "acquirer_bin"),
-        name: text(fields, "name"),
-        country_code: country(fields),
-        category_code: formed(fields, "category_code", is_category, "four digits"),
-        risk: nested(fields, "risk_info", risk),
+        mid: TEXT, "The merchant's number at the acquirer.";
+        acquirer_bin: TEXT;
+        name: TEXT;
+        country_code: COUNTRY;
+        category_code: MERCHANT_CATEGORY;
+        risk "risk_info": object::<Risk>();
     }
-}
 
-fn risk(fields: &mut Fields<'_>) -> Risk {
-    let is_amount = |it: &str| is_digits(it, 1..=48);
-    let is_count = |it: &str| is_digits(it, 1..=9);
     Risk {
-        delivery_email: formed(fields, "delivery_email", is_email, "an email address"),
-        delivery_time_frame: coded!(fields, "delivery_time_frame", DeliveryTimeFrame),
-        gift_card_amount: formed(fields, "gift_card_amount", is_amount, "a whole number"),
-        gift_card_count: formed(fields, "gift_card_count", is_count, "a whole number"),
-        gift_card_currency: currency_code(fields, "gift_card_currency"),
-        pre_order_purchase: fields.flag("pre_order_purchase"),
-        pre_order_date: formed(fields, "pre_order_date", is_date, DATE),
-        reordered_purchase: fields.flag("reordered_purchase"),
-        shipping_method: coded!(fields, "shipping_method", ShippingMethod),
+        delivery_email: EMAIL;
+        delivery_time_frame: coded!(DeliveryTimeFrame);
+        gift_card_amount: GIFT_AMOUNT;
+        gift_card_count: COUNT;
+        gift_card_currency: CURRENCY;
+        pre_order_purchase: FLAG;
+        pre_order_date: DATE;
+        reordered_purchase: FLAG;
+        shipping_method: coded!(ShippingMethod);
+    }
+
+    Requestor {
+        id: TEXT;
+        name: TEXT;
+        url: TEXT;
+    }
+
+    Cardholder {
+        name: TEXT;
+        email: EMAIL;
+        account_id: TEXT;
+        account_type: coded!(AccountType);
+        account "account_info": object::<Account>();
+        login "authentication_info": object::<Login>();
+        prior "prior_authentication_info": object::<PriorAuthentication>();
+        phone "phone_number": PHONE;
+        mobile_phone "mobile_phone_number": PHONE;
+        work_phone "work_phone_number": PHONE;
+        address_match "billing_shipping_address_match": coded!(YesNo);
+        billing "billing_address": ADDRESS;
+        shipping "shipping_address": ADDRESS;
+    }
+
+    Login {
+        method: coded!(LoginMethod);
+        timestamp: MINUTE;
+        data: LOGIN_DATA;
+    }
+
+    PriorAuthentication {
+        method: coded!(PriorMethod);
+        timestamp: MINUTE;
+        reference_id: TEXT;
+        data: LOGIN_DATA;
+    }
+
+    PhoneNumber {
+        country_code: TEXT;
+        number: TEXT;
+    }
+
+    Address {
+        line1: TEXT;
+        line2: TEXT;
+        line3: TEXT;
+        postal_code: TEXT;
+        city: TEXT;
+        state_code: TEXT;
+        country_code: COUNTRY;
+    }
+
+    Account {
+        age "account_age": coded!(AccountAge);
+        last_changed "account_last_changed": coded!(AccountLastChanged);
+        change_date "account_change_date": DATE;
+        created_date "account_created_date": ANY_DATE;
+        password_last_changed "account_pwd_last_changed": coded!(PasswordLastChanged);
+        password_change_date "account_pwd_change_date": DATE;
+        purchase_count_half_year: COUNT;
+        transaction_count_day: COUNT;
+        transaction_count_year: COUNT;
+        payment_account_age: DATE;
+        payment_account_created: coded!(AccountAge);
+        shipping_first_used "shipping_address_first_used": coded!(ShippingAddressFirstUsed);
+        shipping_usage_date "shipping_address_usage_date": DATE;
+        shipping_name_match "shipping_account_name_match": FLAG;
+        suspicious_activity "suspicious_activity_observed": FLAG;
     }
 }
 
-fn broadcast(fields: &mut Fields<'_>) -> Option<serde_json::Map<String, Value>> {
-    let members = fields.object("broadcast_info")?.clone();
-    if Value::Object(members.clone()).to_string().len() <= THREEDS_METADATA_BYTES_MAX {
-        return Some(members);
-    }
-    fields.wrong("broadcast_info", format!("It has at most {THREEDS_METADATA_BYTES_MAX} bytes."));
-    None
-}
+const BROADCAST: Form<Map<String, Value>> = Form { read: free_object, schema: Schema::object };
+const EXTENSIONS: Form<Vec<RequestedExtension>> = Form {
+    read: extensions,
+    schema: || {
+        let extension = Schema::object()
+            .has("id", Schema::any_of([(TEXT.schema)(), Schema::integer()]))
+            .has("name", (TEXT.schema)())
+            .takes("critical", Schema::flag())
+            .takes("data", Schema::any_of([Schema::text(), Schema::object()]));
+        Schema::list(extension).up_to_items(THREEDS_EXTENSIONS_MAX)
+    },
+};
 
-fn extensions(fields: &mut Fields<'_>) -> Vec<RequestedExtension> {
-    let Some(items) = fields.list("message_extensions", THREEDS_EXTENSIONS_MAX) else {
-        return Vec::new();
-    };
+fn extensions(fields: &mut Fields<'_>, list: &str) -> Option<Vec<RequestedExtension>> {
+    let items = fields.list(list, THREEDS_EXTENSIONS_MAX)?;
     let mut extensions = Vec::with_capacity(items.len());
     for (at, item) in items.iter().enumerate() {
-        let mut inner = Fields::at(item, format!("message_extensions[{at}]"));
+        let mut inner = Fields::at(item, format!("{list}[{at}]"));
         let id = text_or_number(&mut inner, "id");
         let name = text(&mut inner, "name");
         let critical = inner.flag("critical").unwrap_or(false);
-        let data = inner.value("data").cloned().unwrap_or(Value::Object(serde_json::Map::new()));
+        let data = inner.value("data").cloned().unwrap_or(Value::Object(Map::new()));
         if !(data.is_string() || data.is_object()) {
             inner.wrong("data", WRONG_TYPE);
         }
@@ -135,7 +195,7 @@ fn extensions(fields: &mut Fields<'_>) -> Vec<RequestedExtension> {
             data,
         });
     }
-    extensions
+    Some(extensions)
 }
 
 #[cfg(test)]

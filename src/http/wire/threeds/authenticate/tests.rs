@@ -1,10 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::threeds::codes::{
-    AccountAge, AccountLastChanged, AccountType, LoginMethod, PasswordLastChanged, PriorMethod,
-    ShippingAddressFirstUsed,
-};
+use crate::threeds::codes::AuthenticationType;
 
 /// A body with this value at this path, and nothing else.
 fn body(path: &str, value: Value) -> Value {
@@ -109,8 +106,9 @@ fn extensions_carry_texts_or_objects() {
     for data in [json!("text"), json!({"a": 1})] {
         let (request, mistakes) = parse(&json!({"message_extensions": one(data.clone())}));
         assert!(mistakes.is_empty());
-        assert_eq!(request.extensions[0].data, data);
-        assert!(request.extensions[0].critical);
+        let read = request.extensions.unwrap();
+        assert_eq!(read[0].data, data);
+        assert!(read[0].critical);
     }
     let found = paths("message_extensions", json!([{}, {"id": "A1", "name": "n", "data": 7}]));
     assert_eq!(
