@@ -34,20 +34,14 @@ impl AllowedDestination {
 impl SettingsReader {
     pub(super) fn outbound(&mut self) -> OutboundSettings {
         const ALLOW: &str = "outbound.allow";
+        const DESTINATION: &str =
+            "must be a host and a port, such as \"psp.internal:8443\" or \"[fd00::1]:443\"";
         let texts = self.texts(ALLOW).unwrap_or_default();
         if texts.len() > OUTBOUND_ALLOWED_MAX {
             self.wrong(ALLOW, &format!("must have at most {OUTBOUND_ALLOWED_MAX} entries"));
         }
-        let mut allow = Vec::new();
-        for (at, text) in texts.iter().enumerate() {
-            match AllowedDestination::parse(text) {
-                Some(destination) => allow.push(destination),
-                None => self.wrong(
-                    &format!("{ALLOW}[{at}]"),
-                    "must be a host and a port, such as \"psp.internal:8443\" or \"[fd00::1]:443\"",
-                ),
-            }
-        }
+        let allow =
+            self.items(ALLOW, &texts, |text| AllowedDestination::parse(text).ok_or(DESTINATION));
         OutboundSettings { allow, ca_file: self.optional_path("outbound.ca_file") }
     }
 }

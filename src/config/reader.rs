@@ -2,6 +2,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a value of any other type is a mistake")]
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -134,15 +135,10 @@ impl SettingsReader {
     }
 
     pub(super) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
-        let Value::Array(items) = self.take(name)? else {
-            self.wrong(name, "must be a list of strings");
-            return None;
-        };
-        let texts = items.into_iter().map(|item| match item {
-            Value::String(text) => Some(text),
+        let texts: Option<Vec<_>> = match self.take(name)? {
+            Value::Array(items) => items.iter().map(|it| it.as_str().map(String::from)).collect(),
             _ => None,
-        });
-        let texts: Option<Vec<_>> = texts.collect();
+        };
         if texts.is_none() {
             self.wrong(name, "must be a list of strings");
         }
@@ -166,31 +162,34 @@ impl SettingsReader {
     }
 
     fn parse_addresses(&mut self, name: &str, texts: &[String]) -> Vec<SocketAddr> {
+        const ADDRESS: &str =
+            "must be an address and a port, such as \"127.0.0.1:8443\" or \"[::]:8443\"";
         if texts.is_empty() {
             self.wrong(name, "must name at least one address, such as \"127.0.0.1:8443\"");
         }
-        let mut addresses = Vec::new();
-        for (at, text) in texts.iter().enumerate() {
-            match text.parse() {
-                Ok(address) => addresses.push(address),
-                Err(_) => self.wrong(
-                    &format!("{name}[{at}]"),
-                    "must be an address and a port, such as \"127.0.0.1:8443\" or \"[::]:8443\"",
-                ),
-            }
-        }
-        addresses
+        self.items(name, texts, |text| text.parse().ok().ok_or(ADDRESS))
     }
 
     pub(super) fn networks(&mut self, name: &str) -> Vec<Network> {
-        let mut networks = Vec::new();
-        for (at, text) in self.texts(name).unwrap_or_default().iter().enumerate() {
-            match text.parse::<Network>() {
-                Ok(network) => networks.push(network),
-                Err(invalid) => self.wrong(&format!("{name}[{at}]"), &invalid.to_string()),
+        let texts = self.texts(name).unwrap_or_default();
+        self.items(name, &texts, str::parse)
+    }
+
+    /// Leaves out the texts that `parse` refuses, which are mistakes.
+    pub(super) fn items<T, E: Display>(
+        &mut self,
+        name: &str,
+        texts: &[String],
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Vec<T> {
+        let mut items = Vec::new();
+        for (at, text) in texts.iter().enumerate() {
+            match parse(text) {
+                Ok(item) => items.push(item),
+                Err(wanted) => self.wrong(&format!("{name}[{at}]"), &wanted.to_string()),
             }
         }
-        networks
+        items
     }
 
     /// `None` without a `[backup]` section. In it only the directory is required.
