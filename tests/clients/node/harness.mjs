@@ -3,7 +3,6 @@
 // none sleeps.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -88,12 +87,6 @@ export async function collect(page) {
   const found = [];
   for await (const item of page) found.push(item);
   return found;
-}
-
-/** Moves the time of the server; what fell due has happened when it returns. */
-export function advanceClock(seconds) {
-  const { STRONGROOM_BINARY: binary, STRONGROOM_DATA: data } = process.env;
-  execFileSync(binary, ["dev-clock", "--data", data, "advance", String(seconds)]);
 }
 
 /**

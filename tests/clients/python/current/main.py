@@ -6,12 +6,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import errors  # noqa: E402, F401
-import expiry  # noqa: E402, F401
 import ids  # noqa: E402, F401
 import intents  # noqa: E402, F401
 import lists  # noqa: E402, F401
 import management  # noqa: E402, F401
-import masks  # noqa: E402, F401
 import proxies  # noqa: E402, F401
 import repeats  # noqa: E402, F401
 import sessions  # noqa: E402, F401

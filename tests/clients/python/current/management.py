@@ -3,7 +3,6 @@
 import re
 
 from basis_theory.errors import (
-    BadRequestError,
     ForbiddenError,
     NotFoundError,
     UnauthorizedError,
@@ -58,23 +57,6 @@ def an_application_can_be_made_without_a_key():
         name="Keyless", type="management", permissions=["application:read"], create_key=False
     )
     equal((made.key, management.application_keys.list(made.id)), (None, []))
-
-
-@check
-def an_application_needs_something_that_it_may_do():
-    refused = [
-        ({"name": "x", "type": "private"}, "permissions"),
-        ({"name": "x", "type": "private", "permissions": ["no:such"]}, "permissions[0]"),
-        ({"name": "x", "type": "other", "permissions": ["token:read"]}, "type"),
-        ({"name": "", "type": "private", "permissions": ["token:read"]}, "name"),
-        ({"name": "x", "type": "public", "permissions": ["application:create"]}, "permissions[0]"),
-        ({"name": "x", "type": "private", "rules": [{**RULE, "container": "pci"}]},
-         "rules[0].container"),
-    ]
-    for request, path in refused:
-        with raises(BadRequestError, 400) as caught:
-            management.applications.create(**request)
-        equal(list(caught[0].body.errors), [path])
 
 
 @check
@@ -157,16 +139,6 @@ def the_tenant_is_read_and_renamed():
     equal((read.name, read.settings["deduplicate_tokens"]), (name, "false"))
     assert read.modified_at is not None
     management.tenants.self_.update(name=before.name, settings=before.settings)
-
-
-@check
-def a_tenant_needs_a_name_and_known_settings():
-    with raises(BadRequestError, 400) as caught:
-        management.tenants.self_.update(name="")
-    equal(list(caught[0].body.errors), ["name"])
-    name = management.tenants.self_.get().name
-    with raises(BadRequestError, 400):
-        management.tenants.self_.update(name=name, settings={"deduplicate_tokens": "perhaps"})
 
 
 @check

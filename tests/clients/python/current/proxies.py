@@ -2,8 +2,8 @@
 
 import re
 
-from basis_theory.errors import BadRequestError, NotFoundError
-from basis_theory.types import Application, ProxyTransform
+from basis_theory.errors import NotFoundError
+from basis_theory.types import ProxyTransform
 
 from clients import client_with
 from harness import UUID, check, equal, matches, raises, server
@@ -38,19 +38,3 @@ def a_proxy_is_made_read_changed_listed_and_deleted():
     proxies.delete(made.id)
     with raises(NotFoundError, 404):
         proxies.get(made.id)
-
-
-@check
-def what_this_server_cannot_do_for_a_proxy_is_refused():
-    with raises(BadRequestError, 400):
-        proxies.create(
-            name="Code",
-            destination_url="https://psp.example",
-            request_transform=ProxyTransform(code="module.exports = async (req) => req;"),
-        )
-    with raises(BadRequestError, 400):
-        proxies.create(
-            name="Nobody",
-            destination_url="https://psp.example",
-            application=Application(id="5b0f4f5e-3b1c-4d33-8f0b-0a4b7f0f6a55"),
-        )

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 from basis_theory import AsyncBasisTheory, BasisTheory
-from basis_theory.errors import BadRequestError, ConflictError, ForbiddenError
+from basis_theory.errors import ConflictError
 
-from clients import client_with, management, private, public
+from clients import management, private
 from harness import CARD, HeldRequest, check, equal, fresh, limited, raises, server
 
 
@@ -26,28 +26,6 @@ def the_same_key_with_another_body_answers_the_first_result():
     equal(second.data["number"], CARD["number"])
     replayed = private.tokens.with_raw_response.create(type="token", data=1, idempotency_key=once)
     equal(replayed.headers["bt-idempotent-replayed"], "true")
-
-
-@check
-def a_key_belongs_to_one_operation_and_one_application():
-    once = key()
-    created = private.tokens.create(type="token", data={"n": 1}, idempotency_key=once)
-    updated = private.tokens.update(created.id, data={"n": 2}, idempotency_key=once)
-    equal(updated.data, {"n": 2})
-    again = private.tokens.update(created.id, data={"n": 3}, idempotency_key=once)
-    equal(again.data, {"n": 2})
-    equal(private.tokens.get(created.id).data, {"n": 2})
-    other = public.tokens.create(type="token", data="x", idempotency_key=once)
-    assert other.id != created.id
-
-
-@check
-def a_failure_is_not_remembered():
-    once = key()
-    with raises(BadRequestError, 400):
-        private.tokens.create(type="card", data={"number": "1"}, idempotency_key=once)
-    created = private.tokens.create(type="card", data=CARD, idempotency_key=once)
-    equal(created.type, "card")
 
 
 @check
@@ -146,67 +124,6 @@ def deduplication_finds_the_token_that_is_there():
 
 
 @check
-def deduplication_keeps_to_the_container():
-    value = fresh()
-    first = private.tokens.create(type="token", data=value, deduplicate_token=True)
-    second = private.tokens.create(type="token", data=value, deduplicate_token=True,
-                                   containers=["/general/low/"])
-    assert second.id != first.id
-
-
-@check
-def a_caller_who_cannot_read_the_duplicate_sees_its_outline():
-    value = fresh()
-    first = private.tokens.create(type="token", data=value, metadata={"n": "1"})
-    found = public.tokens.create(type="token", data=value, deduplicate_token=True)
-    equal((found.id, found.fingerprint, found.containers),
-          (first.id, first.fingerprint, first.containers))
-    equal((found.data, found.metadata, found.mask, found.search_indexes), (None,) * 4)
-    equal(found.extras.deduplicated, True)
-
-
-@check
-def a_patch_to_the_same_data_keeps_its_id():
-    value = {"name": fresh()}
-    created = private.tokens.create(type="token", data=value, deduplicate_token=True)
-    updated = private.tokens.update(created.id, data=value, deduplicate_token=True)
-    equal(updated.id, created.id)
-    other = private.tokens.create(type="token", data={"name": fresh()})
-    merged = private.tokens.update(other.id, data=value, deduplicate_token=True)
-    equal((merged.id, merged.extras.deduplicated), (created.id, True))
-
-
-@check
-def simultaneous_creates_with_deduplication_make_one_token():
-    value = fresh()
-    with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(
-            lambda _: private.tokens.create(type="token", data=value, deduplicate_token=True).id,
-            range(16),
-        ))
-    equal(len(set(made)), 1)
-
-
-@check
-def the_setting_of_the_tenant_deduplicates_unless_the_request_says_otherwise():
-    before = management.tenants.self_.get()
-    settings = {"deduplicate_tokens": "true", "token_deduplication_behavior": "update_existing"}
-    management.tenants.self_.update(name=before.name, settings=settings)
-    try:
-        value = fresh()
-        first = private.tokens.create(type="token", data=value, metadata={"a": "1"})
-        second = private.tokens.create(type="token", data=value, metadata={"b": "2"})
-        equal(second.id, first.id)
-        equal(second.extras.deduplication_behavior, "update_existing")
-        equal(private.tokens.get(first.id).metadata, {"a": "1", "b": "2"})
-        third = private.tokens.create(type="token", data=value, deduplicate_token=False)
-        assert third.id != first.id
-    finally:
-        off = {"deduplicate_tokens": "false", "token_deduplication_behavior": "read_existing"}
-        management.tenants.self_.update(name=before.name, settings=off)
-
-
-@check
 def the_asynchronous_client_does_the_same():
     async def go():
         client = AsyncBasisTheory(base_url=server.url, api_key=server.private)
@@ -218,24 +135,3 @@ def the_asynchronous_client_does_the_same():
         await asyncio.gather(*(client.tokens.delete(token.id) for token in created))
 
     asyncio.run(go())
-
-
-@check
-def a_key_is_any_opaque_text():
-    for once in ["*" + key(), "k" * 255, "!\"#$%&'()~"]:
-        first = private.tokens.create(type="token", data=1, idempotency_key=once)
-        equal(private.tokens.create(type="token", data=2, idempotency_key=once).id, first.id)
-    with raises(BadRequestError, 400):
-        private.tokens.create(type="token", data=1, idempotency_key="k" * 256)
-
-
-@check
-def a_replay_needs_the_permission_of_today():
-    caller = client_with(permissions=["token:create"])
-    once = key()
-    created = caller.tokens.create(type="card", data=CARD, idempotency_key=once)
-    own = caller.applications.get_by_key()
-    management.applications.update(own.id, name=own.name, permissions=["token:read"])
-    with raises(ForbiddenError, 403):
-        caller.tokens.create(type="card", data=CARD, idempotency_key=once)
-    equal(caller.tokens.get(created.id).data["number"], "XXXXXXXXXXXX4242")

@@ -63,14 +63,6 @@ def a_taken_id_is_a_conflict():
 
 
 @check
-def a_patch_that_does_not_say_so_is_an_unsupported_media_type():
-    created = create(type="token", data=1)
-    request = UpdateTokenRequest(data=2)
-    with raises(ApiException, 415):
-        tokens.update(created.id, update_token_request=request, _content_type="application/json")
-
-
-@check
 def an_application_key_cannot_be_regenerated_any_more():
     made = applications.create(create_application_request=CreateApplicationRequest(
         name="Old habits", type="private", permissions=["token:read"]))

@@ -8,7 +8,7 @@ from basistheory.model.create_token_request import CreateTokenRequest
 from basistheory.model.privacy import Privacy
 from basistheory.model.update_token_request import UpdateTokenRequest
 
-from clients import create, detokenizing, once, public_tokens, tokenizing, tokens
+from clients import create, detokenizing, once, tokenizing, tokens
 from harness import CARD, UUID, check, equal, fresh, matches, raises, server
 
 VALUES = [
@@ -71,15 +71,6 @@ def a_merge_patch_changes_what_it_names():
     read = tokens.get_by_id(created.id)
     equal((read.data, read.metadata), ({"a": 1, "b": {"d": 3}}, {"keep": "1", "add": "2"}))
     assert read.modified_at is not None
-
-
-@check
-def the_answer_to_a_create_of_a_public_application_is_masked():
-    created = public_tokens.create(create_token_request=CreateTokenRequest(
-        type="token", data={"foo": "bar", "newfoo": "foobar"},
-        mask={"foo": "{{ data.foo }}", "newfoo": "{{ data.newfoo | reveal_last: 4, '#' }}"},
-    ))
-    equal(created.data, {"foo": "bar", "newfoo": "##obar"})
 
 
 @check
