@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault, post};
+use crate::harness::{Answer, Vault, card, only_rule, post, rule};
 
 /// A token whose data is also its search term.
 fn token(vault: &Vault, data: &str, containers: &[&str], metadata: &Value) -> String {
@@ -29,14 +29,6 @@ fn list(vault: &Vault, path: &str) -> Vec<String> {
 #[track_caller]
 fn search(vault: &Vault, path: &str, query: &str) -> Vec<String> {
     data(&vault.post(path, &vault.keys.private, json!({"query": query})).with_status(200))
-}
-
-fn reading(container: &str) -> Value {
-    let rule = json!({
-        "priority": 1, "container": container, "transform": "reveal",
-        "permissions": ["token:read", "token:search"],
-    });
-    json!([rule])
 }
 
 #[test]
@@ -69,11 +61,7 @@ fn pages_follow_each_other_by_container_and_time_until_there_is_no_next() {
 fn a_listed_token_is_the_same_object_as_the_one_that_is_read() {
     let vault = Vault::start();
     let id = vault.token(json!({
-        "type": "card", "metadata": {"k": "v"}, "containers": ["/a/", "/b/"],
-        "data": {
-            "number": "4242424242424242", "expiration_month": 12, "expiration_year": 2040,
-            "cvc": "123",
-        },
+        "type": "card", "metadata": {"k": "v"}, "containers": ["/a/", "/b/"], "data": card(),
     }));
     let read = vault.read(&id).with_status(200).json;
     assert_eq!(read["data"]["cvc"], "123");
@@ -120,34 +108,16 @@ fn parameters_that_cannot_be_combined_are_refused_by_name() {
 }
 
 #[test]
-fn a_cursor_of_another_list_or_tenant_is_refused() {
-    let vault = Vault::start();
-    for text in ["1", "2"] {
-        token(&vault, text, &["/a/"], &json!({}));
-    }
-    let answer = vault.get("/v2/tokens?size=1", &vault.keys.private).with_status(200);
-    let next = answer.json["pagination"]["next"].as_str().unwrap();
-    assert_eq!(list(&vault, &format!("/v2/tokens?start={next}")), ["1"]);
-    let other = vault.tenant("test");
-    let refused = [
-        vault.get(&format!("/v2/tokens?start={next}"), &other.keys.private),
-        vault.get(&format!("/v2/tokens?container=/a/&start={next}"), &vault.keys.private),
-        vault.get(&format!("/v2/tokens?start={next}00"), &vault.keys.private),
-        vault.get("/v2/tokens?start=AgAAAA==", &vault.keys.private),
-        vault.post("/v2/tokens/search", &vault.keys.private, json!({"start": next})),
-    ];
-    for answer in refused {
-        answer.invalid(&["start"]);
-    }
-}
-
-#[test]
 fn a_caller_lists_and_counts_only_what_it_may_read() {
     let vault = Vault::start();
     for path in ["/a/", "/a/b/", "/c/"] {
         token(&vault, path, &[path], &json!({"k": "v"}));
     }
-    let key = vault.key_with("private", &[], &reading("/a/b/"));
+    let key = vault.key_with(
+        "private",
+        &[],
+        &only_rule("/a/b/", "reveal", &["token:read", "token:search"]),
+    );
     for path in ["/v2/tokens", "/v2/tokens?metadata.k=v", "/v2/tokens?container=/a/b/"] {
         assert_eq!(data(&vault.get(path, &key).with_status(200)), ["/a/b/"], "{path}");
     }
@@ -167,8 +137,8 @@ fn a_caller_lists_and_counts_only_what_it_may_read() {
 fn searching_needs_its_own_permission_and_shows_by_its_own_transform() {
     let vault = Vault::start();
     token(&vault, "seen", &["/a/"], &json!({}));
-    let rule = |priority, transform, permission| json!({"priority": priority, "container": "/", "transform": transform, "permissions": [permission]});
-    let rules = json!([rule(1, "redact", "token:read"), rule(2, "reveal", "token:search")]);
+    let rules =
+        json!([rule(1, "/", "redact", &["token:read"]), rule(2, "/", "reveal", &["token:search"])]);
     let key = vault.key_with("private", &[], &rules);
     assert_eq!(data(&vault.get("/v2/tokens", &key).with_status(200)), [""]);
     for path in ["/v2/tokens/search", "/tokens/search"] {
@@ -199,13 +169,9 @@ fn searches_find_what_was_indexed_exactly() {
 fn queries_that_were_shut_down_are_refused_and_told_what_there_is() {
     let vault = Vault::start();
     for (path, query) in [
-        ("/v2/tokens/search", "data:a OR data:b"),
-        ("/v2/tokens/search", "NOT data:a"),
         ("/v2/tokens/search", "id:abc"),
         ("/v2/tokens/search", "metadata.a:1 AND metadata.b:2"),
         ("/tokens/search", "type:card"),
-        ("/tokens/search", "created_at:[a TO b]"),
-        ("/tokens/search", "data:a AND metadata.b:2"),
     ] {
         let answer = vault.post(path, &vault.keys.private, json!({"query": query}));
         let problem = answer.invalid(&["query"]);
@@ -253,17 +219,6 @@ fn lists_follow_a_patch() {
     assert_eq!(list(&vault, "/v2/tokens?metadata.k=2"), ["y"]);
     vault.advance(80 * 366 * 24 * 60 * 60);
     assert_eq!(list(&vault, "/v2/tokens?metadata.k=2"), Vec::<String>::new());
-}
-
-#[test]
-fn expired_tokens_are_in_no_list() {
-    let vault = Vault::start();
-    vault.token(json!({"type": "token", "data": "1", "expires_at": "2099-01-01T00:00:00Z"}));
-    assert_eq!(list(&vault, "/v2/tokens"), ["1"]);
-    vault.advance(80 * 366 * 24 * 60 * 60);
-    for path in ["/v2/tokens", "/tokens"] {
-        assert_eq!(list(&vault, path), Vec::<String>::new(), "{path}");
-    }
 }
 
 #[test]

@@ -88,25 +88,6 @@ fn each_of_the_nine_types_brings_its_own_container_fingerprint_mask_and_indexes(
 }
 
 #[test]
-fn a_default_mask_never_shows_a_short_value_whole() {
-    let vault = Vault::start();
-    let key = reader(&vault, "mask");
-    let bank = |account: &str| json!({"routing_number": "021000021", "account_number": account.to_string()});
-    let shown = |kind: &str, data: Value| {
-        let id = create(&vault, kind, &data).with_status(201).id();
-        vault.get(&format!("/tokens/{id}"), &key).with_status(200).json["data"].clone()
-    };
-    assert_eq!(shown("us_bank_account_number", json!("123")), "XXX");
-    assert_eq!(shown("us_bank_account_number", json!("1234")), "XXXX");
-    assert_eq!(shown("us_bank_account_number", json!("12345")), "X2345");
-    assert_eq!(shown("bank", bank("1"))["account_number"], "X");
-    assert_eq!(shown("bank", bank("1234"))["account_number"], "XXXX");
-    // A card without an expiry has none in its mask either.
-    let card = json!({"number": "378282246310005", "cvc": "1234"});
-    assert_eq!(shown("card", card), json!({"number": "XXXXXXXXXXX0005"}));
-}
-
-#[test]
 fn a_fingerprint_is_the_same_for_the_same_content_of_a_type_and_for_nothing_else() {
     let vault = Vault::start();
     let print = |kind: &str, data: Value| {
@@ -167,92 +148,19 @@ fn a_fingerprint_expression_decides_what_the_fingerprint_is_of() {
 }
 
 #[test]
-fn all_mistakes_of_a_body_are_reported_at_once_and_none_repeats_a_value() {
-    let vault = Vault::start();
-    let body = json!({
-        "type": "card",
-        "data": {
-            "number": "4242424242424241", "expiration_month": 13, "expiration_year": 99,
-            "cvc": "98765",
-        },
-        "metadata": {"a": 1, "b": "fine"},
-        "containers": ["/pci/high/", "nowhere"],
-        "expires_at": "some day",
-        "id": "a/b",
-        "mask": {"n": "{{ data | no_such_filter }}"},
-        "search_indexes": ["{{ data.number }}", 7],
-        "fingerprint_expression": 7,
-        "deduplicate_token": "yes",
-    });
-    let refused = vault.create(body).invalid(&[
-        "containers[1]",
-        "data.cvc",
-        "data.expiration_month",
-        "data.expiration_year",
-        "data.number",
-        "deduplicate_token",
-        "expires_at",
-        "fingerprint_expression",
-        "id",
-        "mask.n",
-        "metadata.a",
-        "search_indexes[1]",
-    ]);
-    for value in ["4242424242424241", "98765", "nowhere", "some day", "a/b", "no_such_filter"] {
-        assert!(!refused.text().contains(value), "{}", refused.text());
-    }
-}
-
-#[test]
 fn each_type_refuses_what_is_not_its_own() {
     let vault = Vault::start();
-    let bank = |routing: Value, account: Value| json!({"routing_number": routing, "account_number": account});
-    let cases: [(&str, Value, &[&str]); 29] = [
-        ("card", json!({}), &["data.number"]),
-        ("card", json!({"number": 4_242_424_242_424_242_u64}), &["data.number"]),
-        ("card", json!({"number": "4242 4242 4242 4242"}), &["data.number"]),
-        ("card", json!({"number": "424242424242"}), &["data.number"]),
-        ("card", json!({"number": "4242424242424242", "cvc": "12"}), &["data.cvc"]),
-        ("card", json!({"number": "4242424242424242", "cvc": 12}), &["data.cvc"]),
-        (
-            "card",
-            json!({"number": "4242424242424242", "expiration_month": 0}),
-            &["data.expiration_month"],
-        ),
-        (
-            "card",
-            json!({"number": "4242424242424242", "expiration_month": "1x"}),
-            &["data.expiration_month"],
-        ),
-        (
-            "card",
-            json!({"number": "4242424242424242", "expiration_year": 30}),
-            &["data.expiration_year"],
-        ),
+    let cases: [(&str, Value, &[&str]); 10] = [
+        ("card", json!({"number": "4242424242424241", "cvc": "12"}), &["data.cvc", "data.number"]),
         ("card", json!("4242424242424242"), &["data"]),
-        ("network_token", json!({"number": "42"}), &["data.number"]),
         ("network_token", json!({"cvc": "x"}), &["data.cvc", "data.number"]),
         ("card_number", json!("4242424242424241"), &["data"]),
-        ("card_number", json!({"number": "4242424242424242"}), &["data"]),
-        ("card_number", json!(4_242_424_242_424_242_u64), &["data"]),
         ("bank", json!([]), &["data"]),
         ("bank", json!({}), &["data.account_number", "data.routing_number"]),
-        ("bank", bank(json!("021000020"), json!("1")), &["data.routing_number"]),
-        ("bank", bank(json!("02100002"), json!("1")), &["data.routing_number"]),
-        ("bank", bank(json!("021000021"), json!("123456789012345678")), &["data.account_number"]),
-        ("bank", bank(json!("021000021"), json!("12-34")), &["data.account_number"]),
-        (
-            "bank",
-            bank(json!(21_000_021), json!(1)),
-            &["data.account_number", "data.routing_number"],
-        ),
         ("us_bank_account_number", json!("12"), &["data"]),
-        ("us_bank_account_number", json!("123456789012345678"), &["data"]),
         ("us_bank_routing_number", json!("021000020"), &["data"]),
         ("social_security_number", json!("123-45-678"), &["data"]),
-        ("social_security_number", json!("123--45-6789"), &["data"]),
         ("employer_id_number", json!(123_456_789), &["data"]),
-        ("employer_id_number", json!("x"), &["data"]),
     ];
     for (kind, data, paths) in cases {
         create(&vault, kind, &data).invalid(paths);
@@ -386,12 +294,11 @@ fn months_and_years_may_be_text_which_data_keeps_and_card_shows_as_numbers() {
         let body = format!(r#"{{"type":"card","data":{data}}}"#);
         let send = |path: &str, key: &str| vault.send(&post(path).key(key).body(body.as_str()));
         let token = send("/tokens", key).with_status(201);
-        assert!(
-            token.text().contains(&format!(r#""expiration_month":{month}"#)),
-            "{}",
-            token.text()
-        );
-        assert!(token.text().contains(&format!(r#""expiration_year":{year}"#)), "{}", token.text());
+        for kept in
+            [format!(r#""expiration_month":{month}"#), format!(r#""expiration_year":{year}"#)]
+        {
+            assert!(token.text().contains(&kept), "{}", token.text());
+        }
         assert_eq!(expiry(&token), wanted);
         let read = vault.get(&format!("/tokens/{}", token.id()), key).with_status(200);
         assert_eq!(expiry(&read), wanted);
