@@ -4,18 +4,12 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault, only_rule, post, rule};
+use crate::harness::{Answer, Vault, names, only_rule, post, rule};
 
 const MISSING: &str = "0190a1b2-c3d4-4e5f-8a6b-7c8d9e0f1a2b";
 
 fn create(vault: &Vault, body: Value) -> Answer {
     vault.post("/applications", &vault.keys.management, body)
-}
-
-fn names(value: &Value) -> Vec<&str> {
-    let mut names: Vec<_> = value.as_object().unwrap().keys().map(String::as_str).collect();
-    names.sort_unstable();
-    names
 }
 
 #[test]
@@ -128,10 +122,7 @@ fn applications_are_listed_newest_first_in_pages() {
     let all = list("").with_status(200);
     let pages = |number: u8, size: u8, count: u8| json!({"total_items": 8, "page_number": number, "page_size": size, "total_pages": count});
     assert_eq!(all.json["pagination"], pages(1, 20, 1));
-    let ids = |answer: &Answer| -> Vec<String> {
-        let items = answer.json["data"].as_array().unwrap();
-        items.iter().map(|item| String::from(item["id"].as_str().unwrap())).collect()
-    };
+    let ids = |answer: &Answer| answer.each("id");
     assert_eq!(ids(&all)[..5], made[..]);
     assert!(all.json["data"][0].get("key").is_none());
     let second = list("?page=2&size=3").with_status(200);

@@ -58,10 +58,9 @@ fn assert_whole(vault: &Vault) -> String {
 #[test]
 fn a_backup_that_fails_is_no_success_in_the_chain() {
     let vault = Vault::start();
-    let file = vault.directory().join("a.backup");
-    let file = file.to_str().unwrap();
-    vault.operator(&["backup", file]).with_code(0);
-    assert_ne!(vault.operator(&["backup", file]).code, Some(0));
+    let file = vault.directory().text("a.backup");
+    vault.operator(&["backup", &file]).with_code(0);
+    assert_ne!(vault.operator(&["backup", &file]).code, Some(0));
     assert_ne!(vault.operator(&["backup", "/proc/nope.backup"]).code, Some(0));
     let backups: Vec<_> =
         export(&vault).into_iter().filter(|entry| entry["operation"] == "backup").collect();
@@ -131,7 +130,7 @@ fn every_change_leaves_an_entry_and_a_refused_one_none() {
         vault.post("/tokenize", key, json!({"a": 1, "b": [2]})).with_status(200);
         vault.post("/tokenize", key, json!({"a": {"type": "card", "data": 1}})).problem(400);
     });
-    let intent = || vault.post("/token-intents", key, card.clone()).with_status(201).id();
+    let intent = || vault.intent(key);
     let path = format!("/token-intents/{}", intent());
     check(&vault, &["read token_intent"], || drop(vault.get(&path, key).with_status(200)));
     check(&vault, &["delete token_intent"], || drop(vault.delete(&path, key).with_status(204)));
@@ -170,11 +169,9 @@ fn every_change_leaves_an_entry_and_a_refused_one_none() {
         let id = vault.post("/3ds/sessions", key, session).with_status(201).id();
         path = format!("/3ds/sessions/{id}/authenticate");
     });
-    let log_before = log(&vault).len();
-    vault.post(&path, key, threeds::body()).with_status(200);
-    let added = log(&vault).split_off(log_before);
-    let kinds: Vec<_> = added.iter().map(|(act, kind, _)| format!("{act} {kind}")).collect();
-    assert_eq!(kinds, ["use token", "authenticate 3ds_session", "update 3ds_session"]);
+    check(&vault, &["use token", "authenticate 3ds_session", "update 3ds_session"], || {
+        vault.post(&path, key, threeds::body()).with_status(200);
+    });
     assert_whole(&vault);
 }
 
@@ -210,35 +207,31 @@ fn clients_page_through_the_log_by_number_and_by_cursor() {
     let management = &vault.keys.management;
     let ids: Vec<_> = (0..7).map(|n| vault.token(json!({"type": "token", "data": n}))).collect();
     let newest_first: Vec<_> = ids.iter().rev().cloned().collect();
-    let texts = |page: &Value| -> Vec<String> {
-        let items = page["data"].as_array().unwrap();
-        items.iter().map(|it| String::from(it["entity_id"].as_str().unwrap())).collect()
-    };
     // As the published clients do it: until a page is empty.
     let mut by_number = Vec::new();
     for page in 1.. {
         let path = format!("/logs?entity_type=token&size=3&page={page}");
-        let found = vault.get(&path, management).with_status(200).json;
-        assert_eq!(found["pagination"]["page_number"], page);
-        if texts(&found).is_empty() {
+        let found = vault.get(&path, management).with_status(200);
+        assert_eq!(found.json["pagination"]["page_number"], page);
+        if found.each("entity_id").is_empty() {
             break;
         }
-        by_number.extend(texts(&found));
+        by_number.extend(found.each("entity_id"));
     }
     assert_eq!(by_number, newest_first);
     let mut by_cursor = Vec::new();
     let mut path = String::from("/logs?entity_type=token&size=3");
     for page in 0.. {
         assert!(page < 100, "the log has no end");
-        let found = vault.get(&path, management).with_status(200).json;
-        by_cursor.extend(texts(&found));
-        let Some(next) = found["pagination"]["next"].as_str() else { break };
+        let found = vault.get(&path, management).with_status(200);
+        by_cursor.extend(found.each("entity_id"));
+        let Some(next) = found.json["pagination"]["next"].as_str() else { break };
         path = format!("/logs?entity_type=token&size=3&start={next}");
     }
     assert_eq!(by_cursor, newest_first);
 
-    let one = vault.get(&format!("/logs?entity_id={}", ids[2]), management).with_status(200);
-    let [entry] = one.json["data"].as_array().unwrap().as_slice() else { panic!("{one:?}") };
+    let one = vault.logged(&format!("entity_id={}", ids[2]));
+    let [entry] = one.as_slice() else { panic!("{one:?}") };
     assert_eq!(entry["tenant_id"], json!(vault.tenant_id));
     assert_eq!(
         (&entry["actor_type"], &entry["message"]),
@@ -247,9 +240,9 @@ fn clients_page_through_the_log_by_number_and_by_cursor() {
     assert!(entry["actor_id"].is_string() && entry["id"].is_string());
     let at = entry["created_at"].as_str().unwrap().replace('+', "%2B");
     let from = vault.get(&format!("/logs?entity_type=token&start_date={at}"), management);
-    assert_eq!(texts(&from.json), newest_first[..5]);
+    assert_eq!(from.each("entity_id"), newest_first[..5]);
     let to = vault.get(&format!("/logs?entity_type=token&end_date={at}"), management);
-    assert_eq!(texts(&to.json), newest_first[5..]);
+    assert_eq!(to.each("entity_id"), newest_first[5..]);
 
     let kinds = vault.get("/logs/entity-types", management).with_status(200).json;
     assert!(

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault, only_rule};
+use crate::exposure::update_existing;
+use crate::harness::{Answer, NUMBER, Vault, only_rule};
 
 fn tokenize(vault: &Vault, body: Value) -> Answer {
     vault.post("/tokenize", &vault.keys.private, body)
@@ -22,24 +23,17 @@ pub(crate) fn count(vault: &mut Vault) -> usize {
 #[test]
 fn the_shape_comes_back_with_tokens_in_place_of_requests_and_ids_in_place_of_values() {
     let vault = Vault::start();
-    let answer = tokenize(
-        &vault,
-        json!({
-            "card": {"type": "card_number", "data": "4242424242424242", "metadata": {"a": "b"}},
-            "list": ["text", {"deep": 7}, []],
-            "flag": true,
-            "nothing": null,
-            "empty": {},
-        }),
-    )
-    .with_status(200);
-    let json = &answer.json;
+    let body = json!({
+        "card": {"type": "card_number", "data": NUMBER, "metadata": {"a": "b"}},
+        "list": ["text", {"deep": 7}, []], "flag": true, "nothing": null, "empty": {},
+    });
+    let json = tokenize(&vault, body).with_status(200).json;
     assert_eq!(json["card"]["type"], "card_number");
-    assert_eq!(json["card"]["data"], "4242424242424242");
+    assert_eq!(json["card"]["data"], NUMBER);
     assert_eq!(json["card"]["_extras"], json!({"deduplicated": false}));
     assert_eq!(
-        (&json["nothing"], &json["empty"], &json["list"][2]),
-        (&json!(null), &json!({}), &json!([]))
+        [&json["nothing"], &json["empty"], &json["list"][2]],
+        [&json!(null), &json!({}), &json!([])]
     );
     let made = [
         (&json["list"][0], json!("text")),
@@ -140,11 +134,7 @@ fn two_requests_of_one_call_with_the_same_content_are_one_token_when_deduplicate
 #[test]
 fn requests_of_one_call_that_bring_one_token_up_to_date_all_count() {
     let mut vault = Vault::start();
-    let settings = json!({
-        "deduplicate_tokens": "true", "token_deduplication_behavior": "update_existing",
-    });
-    let body = json!({"name": "n", "settings": settings});
-    vault.put("/tenants/self", &vault.keys.management, body).with_status(200);
+    update_existing(&vault);
     let with = |name: &str| json!({"type": "token", "data": "same", "metadata": {name: "1"}});
     let id = vault.token(with("first"));
     let made = tokenize(&vault, json!([with("second"), with("third")])).with_status(200);
@@ -157,9 +147,7 @@ fn requests_of_one_call_that_bring_one_token_up_to_date_all_count() {
 #[test]
 fn one_intent_cannot_become_two_tokens_of_one_call() {
     let mut vault = Vault::start();
-    let card = json!({"type": "card", "data": {"number": "4242424242424242"}});
-    let intent = vault.post("/token-intents", &vault.keys.private, card).with_status(201).id();
-    let convert = json!({"token_intent_id": intent});
+    let convert = json!({"token_intent_id": vault.intent(&vault.keys.private)});
     tokenize(&vault, json!([convert, convert])).problem(400);
     let made = tokenize(&vault, json!([convert, "x"])).with_status(200);
     assert_eq!(made.json[0]["data"]["number"], "4242424242424242");
@@ -169,10 +157,7 @@ fn one_intent_cannot_become_two_tokens_of_one_call() {
 #[test]
 fn intents_of_the_same_content_in_one_call_are_all_consumed() {
     let mut vault = Vault::start();
-    let card = json!({"type": "card", "data": {"number": "4242424242424242"}});
-    let intents = [(); 2].map(|()| {
-        vault.post("/token-intents", &vault.keys.private, card.clone()).with_status(201).id()
-    });
+    let intents = [(); 2].map(|()| vault.intent(&vault.keys.private));
     let convert = |id: &String| json!({"token_intent_id": id, "deduplicate_token": true});
     let made = tokenize(&vault, json!(intents.each_ref().map(convert))).with_status(200);
     assert_eq!(made.json[0]["id"], made.json[1]["id"]);
@@ -290,26 +275,17 @@ fn an_intent_can_be_used_in_an_expression() {
     let card = json!({"number": "4242424242424242", "expiration_month": 2, "cvc": "987"});
     let body = json!({"type": "card", "data": card});
     let id = vault.post("/token-intents", &vault.keys.private, body).with_status(201).id();
-    let seen = detokenize(
-        &vault,
-        json!({
-            "number": format!("{{{{ token_intent: {id} | json: '$.data.number' }}}}"),
-            "cvc": format!("{{{{ token_intent: {id} | json: '$.data.cvc' }}}}"),
-            "month": format!("{{{{ token_intent: {id} | json: '$.data.expiration_month' }}}}"),
-            "brand": format!("{{{{ token_intent: {id} | json: '$.card.brand' }}}}"),
-        }),
-    )
-    .with_status(200);
-    let expected = json!({"number": "4242424242424242", "cvc": "987", "month": 2, "brand": "visa"});
-    assert_eq!(seen.json, expected);
+    let of = |path: &str| format!("{{{{ token_intent: {id} | json: '$.{path}' }}}}");
+    let all = ["data.number", "data.cvc", "data.expiration_month", "card.brand"].map(of);
+    let seen = detokenize(&vault, json!(all)).with_status(200);
+    assert_eq!(seen.json, json!(["4242424242424242", "987", 2, "visa"]));
     // An intent is no token, and a token no intent.
     detokenize(&vault, json!({"x": format!("{{{{ {id} }}}}")})).invalid(&["$.x"]);
     let token = vault.token(json!({"type": "token", "data": 1}));
     let wrong = format!("{{{{ token_intent: {token} }}}}");
     detokenize(&vault, json!({"x": wrong})).invalid(&["$.x"]);
     let reads = vault.key_with("private", &[], &only_rule("/general/", "reveal", &["token:use"]));
-    let one = format!("{{{{ token_intent: {id} | json: '$.data.number' }}}}");
-    vault.post("/detokenize", &reads, json!({"x": one})).problem(403);
+    vault.post("/detokenize", &reads, json!({"x": of("data.number")})).problem(403);
 }
 
 #[test]

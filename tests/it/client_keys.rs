@@ -7,7 +7,8 @@ use ring::rand::SystemRandom;
 use serde_json::{Value, json};
 use strongroom::testing::base64;
 
-use crate::harness::{Answer, NUMBER, Vault, card, only_rule, post};
+use crate::harness::{Answer, NUMBER, Vault, card, names, only_rule, post};
+use crate::lifetimes::{now_plus, time_of};
 
 fn create(vault: &Vault, body: Value) -> Answer {
     vault.post("/keys", &vault.keys.management, body)
@@ -108,15 +109,9 @@ fn a_key_is_created_listed_read_and_deleted() {
 #[test]
 fn a_key_lasts_a_year_unless_the_request_says_less() {
     let vault = Vault::start_with(&["--stop-clock"]);
-    let format = time::format_description::well_known::Rfc3339;
-    let now = vault.advance(0)["now"].as_str().map(String::from).unwrap();
-    let now = time::OffsetDateTime::parse(&now, &format).unwrap();
-    let at = |days: i64| (now + time::Duration::days(days)).format(&format).unwrap();
+    let at = |days: i64| now_plus(&vault, days * 24 * 3_600);
     let made = create(&vault, json!({})).with_status(201);
-    assert_eq!(
-        time::OffsetDateTime::parse(&made.member("expires_at"), &format).unwrap(),
-        now + time::Duration::days(365)
-    );
+    assert_eq!(time_of(&made.member("expires_at")), time_of(&at(365)));
     create(&vault, json!({"expires_at": at(366)})).with_status(201);
     for wrong in [at(367), at(-1), String::from("soon")] {
         create(&vault, json!({"expires_at": wrong})).invalid(&["expires_at"]);
@@ -144,9 +139,7 @@ fn data_that_a_client_encrypted_goes_the_way_of_other_data() {
     // A public key needs no right to read what it sends, and learns nothing of it.
     let body = json!({"type": "card", "encrypted": encrypt(&key, &card())});
     let outline = vault.post("/tokens", &vault.keys.public, body).with_status(201);
-    let mut names: Vec<_> = outline.json.as_object().unwrap().keys().collect();
-    names.sort_unstable();
-    assert_eq!(names, ["_extras", "containers", "id", "tenant_id", "type"]);
+    assert_eq!(names(&outline.json), ["_extras", "containers", "id", "tenant_id", "type"]);
     // The content is checked like any other.
     let wrong = json!({"number": "4242424242424241", "expiration_month": 13});
     tokenize(&vault, &encrypt(&key, &wrong)).invalid(&["data.expiration_month", "data.number"]);
@@ -371,9 +364,6 @@ fn creating_and_deleting_a_key_is_in_the_log() {
     let vault = Vault::start();
     let id = new_key(&vault).id;
     vault.delete(&format!("/keys/{id}"), &vault.keys.management).with_status(204);
-    let logs =
-        vault.get(&format!("/logs?entity_type=client_key&entity_id={id}"), &vault.keys.management);
-    let logs = logs.with_status(200).json;
-    let acts: Vec<_> = logs["data"].as_array().unwrap().iter().map(|it| &it["operation"]).collect();
-    assert_eq!(acts, [&json!("delete"), &json!("create")]);
+    let acts = vault.acts(&format!("entity_type=client_key&entity_id={id}"));
+    assert_eq!(acts, ["delete", "create"]);
 }

@@ -241,9 +241,7 @@ fn a_card_is_authenticated_by_its_directory_server() {
     assert_eq!(scene.vault.stop(), Some(0));
     let verified = scene.vault.verify().with_code(0);
     assert!(verified.stdout.contains("3DS sessions:   1"), "{}", verified.stdout);
-    let file = std::fs::read(scene.vault.data().join("strongroom.redb")).unwrap();
-    assert!(!file.windows(NUMBER.len()).any(|bytes| bytes == NUMBER.as_bytes()));
-    assert!(!scene.vault.log().contains(NUMBER));
+    scene.vault.assert_nowhere(&[NUMBER]);
 }
 
 #[test]
@@ -342,9 +340,7 @@ fn a_late_result_is_refused_and_an_erro_ends_the_wait() {
 
 /// The acts of directory servers on a session, by the tenant's log.
 fn told_by_directory_servers(vault: &Vault, session: &str) -> usize {
-    let path = format!("/logs?entity_type=3ds_session&entity_id={session}");
-    let page = vault.get(&path, &vault.keys.management).with_status(200);
-    let entries = page.json["data"].as_array().unwrap();
+    let entries = vault.logged(&format!("entity_type=3ds_session&entity_id={session}"));
     entries.iter().filter(|entry| entry["actor_type"] == "directory_server").count()
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, NUMBER, Vault, rule};
+use crate::harness::{Answer, NUMBER, Vault, names, rule};
 
 const OTHER_NUMBER: &str = "5555555555554444";
 
@@ -19,13 +19,6 @@ fn card(vault: &Vault) -> String {
         "type": "card", "metadata": {"a": "1"},
         "data": {"number": NUMBER, "expiration_month": 1, "cvc": "987"},
     }))
-}
-
-fn names(answer: &Answer) -> Vec<&str> {
-    let mut names: Vec<_> =
-        answer.json.as_object().expect("an object").keys().map(String::as_str).collect();
-    names.sort_unstable();
-    names
 }
 
 const OUTLINE: [&str; 5] = ["_extras", "containers", "id", "tenant_id", "type"];
@@ -79,11 +72,11 @@ fn a_patch_is_answered_with_what_the_caller_may_read() {
     let updates = rule(1, "/", "reveal", &["token:update"]);
     let blind = vault.key_with("private", &[], &json!([updates]));
     let answer = vault.patch_as(&blind, &id, json!({})).with_status(200);
-    assert_eq!(names(&answer), OUTLINE, "{}", answer.text());
+    assert_eq!(names(&answer.json), OUTLINE, "{}", answer.text());
     // A page collects a new code with a public key, and learns nothing.
     let public = vault.key_with("public", &["token:update"], &json!([]));
     let answer = vault.patch_as(&public, &id, json!({"data": {"cvc": "123"}})).with_status(200);
-    assert_eq!(names(&answer), OUTLINE, "{}", answer.text());
+    assert_eq!(names(&answer.json), OUTLINE, "{}", answer.text());
     assert_eq!(read(&vault, &id)["data"]["cvc"], "123");
     for (transform, number) in
         [("redact", json!(null)), ("mask", json!("XXXXXXXXXXXX4242")), ("reveal", json!(NUMBER))]
@@ -140,12 +133,10 @@ fn an_expression_that_fails_over_hidden_data_has_one_message() {
     assert!(answers.windows(2).all(|pair| pair[0] == pair[1]), "{answers:?}");
 }
 
-fn update_existing(vault: &Vault) {
-    let settings = json!({
+pub(crate) fn update_existing(vault: &Vault) {
+    vault.set_tenant(json!({
         "deduplicate_tokens": "true", "token_deduplication_behavior": "update_existing",
-    });
-    let body = json!({"name": "n", "settings": settings});
-    vault.put("/tenants/self", &vault.keys.management, body).with_status(200);
+    }));
 }
 
 #[test]
@@ -232,9 +223,7 @@ fn a_duplicate_is_shown_with_the_lesser_of_creating_and_reading() {
         let other = vault.token(json!({"type": "card", "data": {"number": OTHER_NUMBER}}));
         let change = json!({"data": {"number": NUMBER}, "deduplicate_token": true});
         answers.push(vault.patch_as(&key, &other, change).with_status(200).json);
-        let intent = json!({"type": "card", "data": {"number": NUMBER}});
-        let intent = vault.post("/token-intents", &key, intent).with_status(201).id();
-        let conversion = json!({"token_intent_id": intent, "deduplicate_token": true});
+        let conversion = json!({"token_intent_id": vault.intent(&key), "deduplicate_token": true});
         answers.push(create(&vault, &key, conversion).with_status(201).json);
         for answer in answers {
             assert_eq!(answer["id"], json!(id));
@@ -281,10 +270,8 @@ fn a_converter_sees_no_more_of_an_intent_than_the_default_mask() {
     }
     // The maker of the intent, and a key that may see the value, convert it as they like.
     let maker = vault.key_with("private", &["token:create", "token-intent:create"], &json!([]));
-    let body = json!({"type": "card", "data": {"number": NUMBER}});
-    let own = vault.post("/token-intents", &maker, body).with_status(201).id();
     let mask = json!({"number": "{{ data.number }}"});
-    let body = json!({"token_intent_id": own, "mask": mask});
+    let body = json!({"token_intent_id": vault.intent(&maker), "mask": mask});
     let made = create(&vault, &maker, body).with_status(201);
     assert_eq!(made.json["data"]["number"], NUMBER);
     let body = json!({"token_intent_id": intent(), "mask": mask});

@@ -17,7 +17,7 @@ use crate::race::at_once;
 const DAY_S: u64 = 86_400;
 
 fn with_key(request: Request, vault: &Vault, once: &str) -> Request {
-    request.key(&vault.keys.private).header("BT-IDEMPOTENCY-KEY", once)
+    request.key(&vault.keys.private).once(once)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "data is written where it is sent")]
@@ -181,7 +181,7 @@ fn a_key_belongs_to_a_tenant_an_application_a_method_and_a_path() {
     let first = create(&vault, "k", json!(1)).with_status(201);
     let body = json!({"type": "token", "data": 2});
     let as_key = |key: &str, path: &str| {
-        let request = post(path).key(key).header("BT-IDEMPOTENCY-KEY", "k").json(body.clone());
+        let request = post(path).key(key).once("k").json(body.clone());
         vault.send(&request)
     };
     let other = vault.tenant("test");
@@ -332,19 +332,17 @@ fn a_replay_needs_todays_permission_and_a_key_that_is_still_there() {
     let key = application.member("key");
     let send = || {
         let request = post("/tokens").json(json!({"type": "token", "data": "secret"}));
-        vault.send(&request.key(&key).header("BT-IDEMPOTENCY-KEY", "k"))
+        vault.send(&request.key(&key).once("k"))
     };
     let first = send().with_status(201);
     let path = format!("/applications/{}", application.id());
-    let narrow = json!({"name": "n", "rules": rule("/pci/")});
-    vault.put(&path, &vault.keys.management, narrow).with_status(200);
+    vault.set_rules(&application, &rule("/pci/"));
     let refused = send().problem(403);
     assert!(!refused.text().contains("secret"));
     let none = json!({"name": "n", "permissions": ["token:read"]});
     vault.put(&path, &vault.keys.management, none).with_status(200);
     send().problem(403);
-    let back = json!({"name": "n", "rules": rule("/")});
-    vault.put(&path, &vault.keys.management, back).with_status(200);
+    vault.set_rules(&application, &rule("/"));
     assert_eq!(send().with_status(201).bytes, first.bytes);
     let keys = vault.get(&format!("{path}/keys"), &vault.keys.management).with_status(200);
     let id = keys.json[0]["id"].as_str().unwrap();
@@ -356,7 +354,7 @@ fn a_replay_needs_todays_permission_and_a_key_that_is_still_there() {
 fn applications_keys_and_tenants_are_written_once_too() {
     let vault = Vault::start();
     let manage = |request: Request| {
-        let request = request.key(&vault.keys.management).header("BT-IDEMPOTENCY-KEY", "k");
+        let request = request.key(&vault.keys.management).once("k");
         vault.send(&request)
     };
     let body =
@@ -399,12 +397,10 @@ fn a_replay_does_not_show_more_than_the_key_may_see_today() {
     let made = vault.application("private", &[], &rule("reveal"));
     let key = made.member("key");
     let body = json!({"type": "token", "data": "plain"});
-    let request = || post("/tokens").key(&key).header("BT-IDEMPOTENCY-KEY", "r").json(body.clone());
+    let request = || post("/tokens").key(&key).once("r").json(body.clone());
     vault.send(&request()).with_status(201);
     assert!(replayed(&vault.send(&request())));
-    let path = format!("/applications/{}", made.id());
-    let less = json!({"name": "n", "rules": rule("redact")});
-    vault.put(&path, &vault.keys.management, less).with_status(200);
+    vault.set_rules(&made, &rule("redact"));
     vault.send(&request()).problem(403);
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, NUMBER, Vault, card, only_rule, post};
+use crate::lifetimes::time_of;
 use crate::race::at_once;
 
 fn intend(vault: &Vault, kind: &str, data: &Value) -> Answer {
@@ -27,9 +28,7 @@ fn convert(vault: &Vault, id: &str, rest: Value) -> Answer {
 
 /// Seconds between two times of the wire.
 fn seconds_between(earlier: &str, later: &str) -> i64 {
-    let format = time::format_description::well_known::Rfc3339;
-    let at = |text| time::OffsetDateTime::parse(text, &format).unwrap();
-    (at(later) - at(earlier)).whole_seconds()
+    (time_of(later) - time_of(earlier)).whole_seconds()
 }
 
 #[test]
@@ -82,8 +81,7 @@ fn only_cards_can_be_intended_unless_the_tenant_widens_the_list() {
     let bank = json!({"routing_number": "021000021", "account_number": "00001234"});
     intend(&vault, "bank", &bank).invalid(&["type"]);
     intend(&vault, "token", &json!("x")).invalid(&["type"]);
-    let body = json!({"name": "n", "settings": {"token_intent_types": "bank, token"}});
-    vault.put("/tenants/self", &vault.keys.management, body).with_status(200);
+    vault.set_tenant(json!({"token_intent_types": "bank, token"}));
     let made = intend(&vault, "bank", &bank).with_status(201);
     assert_eq!(made.json.get("card"), Some(&json!(null)));
     assert_eq!(made.json["bank"]["account_number_last4"], "1234");
@@ -181,12 +179,7 @@ fn simultaneous_conversions_of_one_intent_give_exactly_one_token() {
     let answers = at_once(&vault, &vec![one; 64]);
     let made: BTreeSet<_> = answers.iter().filter(|it| it.status == 201).map(Answer::id).collect();
     let refused = answers.iter().filter(|it| it.status == 400).count();
-    assert_eq!(
-        (made.len(), refused),
-        (1, 63),
-        "{:?}",
-        answers.iter().map(|it| it.status).collect::<Vec<_>>()
-    );
+    assert_eq!((made.len(), refused), (1, 63));
     let report = vault.stop_and_verify().stdout;
     assert!(report.contains("tokens:         1\ntoken intents:  0"), "{report}");
 }
@@ -245,9 +238,7 @@ fn an_intent_is_gone_after_its_retention() {
 #[test]
 fn a_public_key_that_converts_an_intent_learns_nothing_of_the_card() {
     let vault = Vault::start();
-    let made = json!({"type": "card", "data": card()});
-    let made = vault.post("/token-intents", &vault.keys.public, made).with_status(201).id();
-    let body = json!({"token_intent_id": made});
+    let body = json!({"token_intent_id": vault.intent(&vault.keys.public)});
     let token = vault.post("/tokens", &vault.keys.public, body).with_status(201);
     for hidden in ["card", "data", "fingerprint", "mask", "metadata"] {
         assert_eq!(token.json.get(hidden), None, "{}", token.text());

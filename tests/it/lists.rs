@@ -17,8 +17,7 @@ fn token(vault: &Vault, data: &str, containers: &[&str], metadata: &Value) -> St
 
 #[track_caller]
 fn data(answer: &Answer) -> Vec<String> {
-    let items = answer.json["data"].as_array().unwrap_or_else(|| panic!("{}", answer.text()));
-    items.iter().map(|item| String::from(item["data"].as_str().unwrap_or_default())).collect()
+    answer.each("data")
 }
 
 #[track_caller]
@@ -282,8 +281,7 @@ fn a_page_of_large_tokens_ends_early_and_leaves_none_out() {
     for _ in 0..4 {
         let page = vault.get(&path, &vault.keys.private).with_status(200);
         assert!(page.bytes.len() < 1_500_000, "{}", page.bytes.len());
-        let tokens = page.json["data"].as_array().unwrap();
-        found.extend(tokens.iter().map(|token| String::from(token["id"].as_str().unwrap())));
+        found.extend(page.each("id"));
         let Some(next) = page.json["pagination"]["next"].as_str() else { break };
         path = format!("/v2/tokens?size=100&start={next}");
     }

@@ -88,7 +88,6 @@ mod race;
 mod random_damage;
 mod rate_limits;
 mod recovery;
-mod removed_files;
 mod replaced_directory;
 mod replays;
 mod report;

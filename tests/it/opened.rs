@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use strongroom::testing::base64;
 
 use crate::client_keys::{Key, encrypt, new_key};
-use crate::harness::{Answer, Request, Vault, get, patch, post, thorough};
+use crate::harness::{Answer, Request, Vault, patch, post, thorough};
 use crate::proxy::Scene;
 
 /// A request that opens something and cannot succeed.
@@ -188,12 +188,10 @@ impl World {
 
     /// All entries of failures so far, newest first.
     fn failures(&self) -> Vec<(String, String)> {
-        let page = self.vault().get("/logs?size=5000", &self.vault().keys.management);
         let text = |entry: &Value, name: &str| String::from(entry[name].as_str().unwrap());
-        let page = page.with_status(200);
-        let failed = page.json["data"].as_array().unwrap().iter();
+        let failed = self.vault().logged("size=5000").into_iter();
         let failed = failed.filter(|it| it["outcome"] == "failure" && it["operation"] != "refuse");
-        failed.map(|it| (text(it, "operation"), text(it, "entity_id"))).collect()
+        failed.map(|it| (text(&it, "operation"), text(&it, "entity_id"))).collect()
     }
 
     fn check(&self, failing: &Failing) -> Answer {
@@ -265,8 +263,7 @@ fn a_strict_server_that_is_killed_after_a_failure_has_its_entry() {
     vault.signal("KILL");
     assert_eq!(vault.wait(), None);
     vault.restart_as_service();
-    let log = vault.send(&get("/logs").key(&vault.keys.management)).with_status(200);
-    let entries = log.json["data"].as_array().unwrap();
+    let entries = vault.logged("");
     let is_read = |it: &&Value| it["operation"] == "read" && it["outcome"] == "failure";
     let found = entries.iter().find(is_read).expect("the entry of the failure");
     assert_eq!(found["entity_id"], json!(id));

@@ -4,21 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Request, Vault, patch, rule};
+use crate::harness::{Request, Vault, names, patch, rule};
 use crate::race::at_once;
 
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// As many as one address may have connections, but for one that the harness keeps.
 const MANY: u32 = 255;
-
-fn request(key: &str, id: &str, body: &Value) -> Request {
-    patch(&format!("/tokens/{id}")).key(key).body(body.to_string())
-}
-
-fn patch_as(vault: &Vault, key: &str, id: &str, body: &Value) -> Answer {
-    vault.send(&request(key, id, body))
-}
 
 fn read(vault: &Vault, id: &str) -> Value {
     vault.read(id).with_status(200).json
@@ -58,15 +50,11 @@ fn mask_and_metadata_are_merged_too() {
         "mask": {"a": "{{ data.a }}", "deep": {"b": "{{ data.b }}", "c": "x"}},
         "metadata": {"a": "1", "b": "2"},
     }));
-    vault
-        .patch(
-            &id,
-            json!({
-                "mask": {"a": null, "deep": {"c": null}, "new": "{{ data.b }}"},
-                "metadata": {"a": null, "b": "3", "c": "4", "none": null},
-            }),
-        )
-        .with_status(200);
+    let change = json!({
+        "mask": {"a": null, "deep": {"c": null}, "new": "{{ data.b }}"},
+        "metadata": {"a": null, "b": "3", "c": "4", "none": null},
+    });
+    vault.patch(&id, change).with_status(200);
     let token = read(&vault, &id);
     assert_eq!(token["mask"], json!({"deep": {"b": "{{ data.b }}"}, "new": "{{ data.b }}"}));
     assert_eq!(token["metadata"], json!({"b": "3", "c": "4"}));
@@ -87,20 +75,15 @@ fn the_rest_is_replaced() {
         "search_indexes": ["{{ data.a }}", "{{ data.b }}"],
         "fingerprint_expression": "{{ data.a }}", "expires_at": "2100-01-01T00:00:00Z",
     }));
-    let answer = vault.patch(
-        &id,
-        json!({
-            "containers": ["/C/"], "search_indexes": ["{{ data.b }}"],
-            "fingerprint_expression": "{{ data.b }}", "expires_at": "2101-01-01T00:00:00Z",
-        }),
-    );
-    let answer = answer.with_status(200);
+    let change = json!({
+        "containers": ["/c/"], "search_indexes": ["{{ data.b }}"],
+        "fingerprint_expression": "{{ data.b }}", "expires_at": "2101-01-01T00:00:00.0000000+00:00",
+    });
+    let mut answered = vault.patch(&id, change.clone()).with_status(200).json;
     let token = read(&vault, &id);
-    assert_eq!(token["containers"], json!(["/c/"]));
-    assert_eq!(token["search_indexes"], json!(["{{ data.b }}"]));
-    assert_eq!(token["fingerprint_expression"], "{{ data.b }}");
-    assert_eq!(token["expires_at"], "2101-01-01T00:00:00.0000000+00:00");
-    let mut answered = answer.json.clone();
+    for (name, value) in change.as_object().unwrap() {
+        assert_eq!(&token[name], value);
+    }
     answered.as_object_mut().unwrap().remove("_extras");
     assert_eq!(answered, token);
 }
@@ -113,15 +96,11 @@ fn null_takes_a_value_back_to_its_default() {
         "mask": "{{ data | last4 }}", "metadata": {"a": "1"}, "search_indexes": ["{{ data }}"],
         "fingerprint_expression": "{{ data | last4 }}", "expires_at": "2100-01-01T00:00:00Z",
     }));
-    vault
-        .patch(
-            &id,
-            json!({
-                "containers": null, "mask": null, "metadata": null, "search_indexes": null,
-                "fingerprint_expression": null, "expires_at": null, "deduplicate_token": null,
-            }),
-        )
-        .with_status(200);
+    let change = json!({
+        "containers": null, "mask": null, "metadata": null, "search_indexes": null,
+        "fingerprint_expression": null, "expires_at": null, "deduplicate_token": null,
+    });
+    vault.patch(&id, change).with_status(200);
     let token = read(&vault, &id);
     let plain = json!({"type": "social_security_number", "data": "123-45-6789"});
     let plain = read(&vault, &vault.token(plain));
@@ -239,7 +218,7 @@ fn a_patch_says_who_and_when() {
     let before = read(&vault, &id);
     assert_eq!((before.get("modified_by"), before.get("modified_at")), (None, None));
     let other = vault.application("private", &["token:update"], &json!([]));
-    patch_as(&vault, &other.member("key"), &id, &json!({"metadata": {"a": "b"}})).with_status(200);
+    vault.patch_as(&other.member("key"), &id, json!({"metadata": {"a": "b"}})).with_status(200);
     let after = read(&vault, &id);
     assert_eq!(after["modified_by"], json!(other.id()));
     assert!(after["modified_at"].as_str() >= after["created_at"].as_str());
@@ -258,7 +237,7 @@ fn simultaneous_patches_of_different_members_all_survive() {
             if at < 50 {
                 body["metadata"] = json!({format!("m{at}"): at.to_string()});
             }
-            request(&vault.keys.private, &id, &body)
+            patch(&format!("/tokens/{id}")).key(&vault.keys.private).body(body.to_string())
         })
         .collect();
     for answer in at_once(&vault, &patches) {
@@ -278,7 +257,7 @@ fn a_patch_needs_its_permission_in_every_container_before_and_after() {
     let token = |containers: Value| {
         vault.token(json!({"type": "token", "data": 1, "containers": containers}))
     };
-    let change = |id: &str, body: Value| patch_as(&vault, &key, id, &body);
+    let change = |id: &str, body: Value| vault.patch_as(&key, id, body);
     let mine = token(json!(["/a/"]));
     change(&mine, json!({"data": 2})).with_status(200);
     change(&mine, json!({"containers": ["/a/b/"]})).with_status(200);
@@ -294,7 +273,7 @@ fn a_patch_needs_its_permission_in_every_container_before_and_after() {
         change(&theirs, json!({"metadata": 7})).problem(403);
     }
     let none = vault.key_with("private", &["token:read"], &json!([]));
-    patch_as(&vault, &none, &mine, &json!({"data": 3})).problem(403);
+    vault.patch_as(&none, &mine, json!({"data": 3})).problem(403);
 }
 
 #[test]
@@ -318,7 +297,7 @@ fn the_answer_goes_through_the_transform_of_the_rule_that_allowed_it() {
             "data": {"foo": "newbar", "new": "newerbar"},
             "mask": {"new": "{{ data.new | reveal_last: 4, '#' }}"},
         });
-        let answer = patch_as(&vault, &key, &id, &body).with_status(200);
+        let answer = vault.patch_as(&key, &id, body).with_status(200);
         assert_eq!(answer.json.get("data").cloned().unwrap_or_default(), expected, "{transform}");
     }
 }
@@ -337,10 +316,8 @@ fn a_patch_that_makes_a_duplicate_changes_nothing_and_answers_with_the_other() {
     assert_eq!(read(&vault, &first).get("modified_at"), None);
     // A caller that cannot read the other token gets only its type.
     let blind = vault.key_with("private", &["token:update"], &json!([]));
-    let answer = patch_as(&vault, &blind, &second, &change).with_status(200);
-    let mut names: Vec<_> = answer.json.as_object().unwrap().keys().map(String::as_str).collect();
-    names.sort_unstable();
-    assert_eq!(names, ["_extras", "containers", "id", "tenant_id", "type"]);
+    let answer = vault.patch_as(&blind, &second, change).with_status(200);
+    assert_eq!(names(&answer.json), ["_extras", "containers", "id", "tenant_id", "type"]);
     // A token is no duplicate of itself, nor of one in another container.
     let same = vault.patch(&first, json!({"data": "first", "deduplicate_token": true}));
     assert_eq!(same.with_status(200).id(), first);
@@ -398,7 +375,7 @@ fn a_patch_cannot_give_a_token_the_card_number_of_its_id() {
     // The reason depends on the stored value, so a key that may not see the value gets another text.
     let blind = json!([rule(1, "/", "redact", &["token:update"])]);
     let blind = vault.key_with("private", &[], &blind);
-    let refused = patch_as(&vault, &blind, id, &change).invalid(&["data"]);
+    let refused = vault.patch_as(&blind, id, change).invalid(&["data"]);
     assert!(!refused.text().contains("card number"), "{}", refused.text());
     vault.patch(id, json!({"data": {"number": "5555555555554444"}})).with_status(200);
 }

@@ -162,9 +162,7 @@ fn lists_are_pages_by_number_with_filters_by_id_and_name() {
         .map(|name| scene.made(&json!({ "name": name })).id());
     let listed = |query: &str| {
         let page = scene.list(query);
-        let data = page.json["data"].as_array().unwrap().clone();
-        let ids: Vec<_> = data.iter().map(|it| String::from(it["id"].as_str().unwrap())).collect();
-        (ids, page.json["pagination"]["total_items"].as_u64().unwrap())
+        (page.each("id"), page.json["pagination"]["total_items"].as_u64().unwrap())
     };
     let [cards, refund, banks] = ids;
     // The newest first.
@@ -392,16 +390,8 @@ fn every_act_on_a_proxy_is_in_the_log_and_so_is_the_right_it_passes_on() {
     let open = json!({"application": {"id": application}, "require_auth": false});
     scene.put(&id, proxy(&open)).with_status(200);
     scene.vault.delete(&format!("/proxies/{id}"), &scene.key).with_status(204);
-    let log = scene.vault.key_with("management", &["log:read"], &json!([]));
     crate::harness::wait_until("the entries of the proxy", || {
-        let page = scene.vault.get(&format!("/logs?entity_type=proxy&entity_id={id}"), &log);
-        let page = page.with_status(200);
-        let mut acts: Vec<_> = page.json["data"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|entry| String::from(entry["operation"].as_str().unwrap()))
-            .collect();
+        let mut acts = scene.vault.acts(&format!("entity_type=proxy&entity_id={id}"));
         acts.sort_unstable();
         acts == ["create", "delete", "grant_reveal", "read", "update", "update"]
     });
@@ -417,14 +407,8 @@ fn proxies_survive_a_restart_and_leave_nothing_in_clear_in_the_file() {
     }));
     scene.vault.stop();
     scene.vault.verify().with_code(0);
-    for entry in std::fs::read_dir(scene.vault.data()).unwrap() {
-        let path = entry.unwrap().path();
-        let Ok(bytes) = std::fs::read(&path) else { continue };
-        for marker in ["markerofa", key.lines().nth(1).unwrap(), &made.member("key")] {
-            let found = bytes.windows(marker.len()).any(|part| part == marker.as_bytes());
-            assert!(!found, "{marker} in {}", path.display());
-        }
-    }
+    let markers = ["markerofa", key.lines().nth(1).unwrap(), &made.member("key")];
+    scene.vault.assert_nowhere(&markers);
     scene.vault.restart();
     assert_eq!(scene.read(&made.id()).with_status(200).json, made.json);
 }

@@ -43,11 +43,8 @@ fn a_caller_that_chooses_the_destination_opens_encrypted_values_only_with_the_us
     }
     scene.send(&call(&with(&["token:use"]))).with_status(200);
     assert_eq!(scene.psp.received_once().text(), CARD);
-    let logs = scene.vault.key_with("management", &["log:read"], &json!([]));
-    let logs = scene.vault.get("/logs?entity_type=client_key", &logs).with_status(200);
-    let acts: Vec<_> =
-        logs.json["data"].as_array().unwrap().iter().map(|it| &it["operation"]).collect();
-    assert!(acts.contains(&&json!("use")), "{acts:?}");
+    let acts = scene.vault.acts("entity_type=client_key");
+    assert!(acts.iter().any(|act| act == "use"), "{acts:?}");
 }
 
 #[test]
@@ -169,10 +166,8 @@ fn a_call_whose_transform_fails_is_in_the_log_as_a_failure() {
     let user = scene.vault.key_with("private", &["token:use"], &json!([]));
     let call = post("/proxy").key(&user).header("BT-PROXY-KEY", &proxy);
     scene.check_refused(&call.body(scene.field("number")), 400);
-    let path = format!("/logs?entity_id={}", scene.card);
     wait_until("the use of the card is in the log as a failure", || {
-        let page = scene.vault.get(&path, &scene.vault.keys.management).with_status(200);
-        let entries = page.json["data"].as_array().unwrap();
+        let entries = scene.vault.logged(&format!("entity_id={}", scene.card));
         entries.iter().any(|it| it["operation"] == "use" && it["outcome"] == "failure")
     });
 }

@@ -63,8 +63,7 @@ fn a_quota_set_while_the_server_runs_holds_for_the_next_request() {
     set(&vault, "detokenize_limit=1").json();
     vault.post("/detokenize", key, one).with_status(200);
     set(&vault, "token_intent_retention=60").json();
-    let card = json!({"type": "card", "data": {"number": "4242424242424242"}});
-    let intent = vault.post("/token-intents", key, card).with_status(201).id();
+    let intent = vault.intent(key);
     vault.advance(60);
     vault.get(&format!("/token-intents/{intent}"), key).problem(404);
     // It is this tenant's alone.

@@ -25,16 +25,6 @@ fn a_client_that_is_too_fast_is_told_how_long_to_wait() {
 }
 
 #[test]
-fn the_operator_can_lift_the_limits_of_a_tenant_while_the_server_runs() {
-    let vault = Vault::start_with(&["--rate-limits", "on"]);
-    let set = ["tenant", "set", "--tenant", &vault.tenant_id, "--quota", "rate_limit=unlimited"];
-    vault.operator(&set).json();
-    for _ in 0..120 {
-        vault.create(json!({"type": "token", "data": 1})).with_status(201);
-    }
-}
-
-#[test]
 fn each_token_of_a_tokenize_call_counts() {
     let vault = Vault::start_with(&["--rate-limits", "on", "--stop-clock"]);
     let body = json!(["a", "b", "c", "d", "e"]);

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, NUMBER, Request, Vault, patch, post};
+use crate::harness::{Answer, NUMBER, Request, Vault, names, patch, post, rule};
 use crate::lifetimes::now_plus;
 
 const HOUR_S: u64 = 3_600;
@@ -20,7 +20,7 @@ fn card() -> Value {
 }
 
 fn send_as(vault: &Vault, key: &str, request: Request) -> Answer {
-    vault.send(&request.key(key).header("BT-IDEMPOTENCY-KEY", "k"))
+    vault.send(&request.key(key).once("k"))
 }
 
 fn send(vault: &Vault, path: &str, body: &Value) -> Answer {
@@ -29,16 +29,6 @@ fn send(vault: &Vault, path: &str, body: &Value) -> Answer {
 
 fn manage(vault: &Vault, path: &str, body: &Value) -> Answer {
     send_as(vault, &vault.keys.management, post(path).json(body.clone()))
-}
-
-fn delete(vault: &Vault, id: &str) {
-    vault.delete(&format!("/tokens/{id}"), &vault.keys.private).with_status(204);
-}
-
-fn members(token: &Value) -> Vec<&str> {
-    let mut names: Vec<_> = token.as_object().unwrap().keys().map(String::as_str).collect();
-    names.sort_unstable();
-    names
 }
 
 /// A repetition that has the same bytes as the first answer.
@@ -61,7 +51,7 @@ fn check_outline(first: &Answer, again: &Answer) {
 
 #[track_caller]
 fn check_outlined(first: &Value, again: &Value, expected: &[&str]) {
-    assert_eq!(members(again), expected);
+    assert_eq!(names(again), expected);
     for name in expected {
         assert_eq!(again[name], first[name], "{name}");
     }
@@ -77,12 +67,12 @@ fn a_deleted_token_is_repeated_as_an_outline() {
     let first = send(&vault, "/tokens", &card()).with_status(201);
     assert_eq!(first.json["data"]["cvc"], "987");
     check_same(&first, &send(&vault, "/tokens", &card()));
-    delete(&vault, &first.id());
+    vault.remove(&first.id());
     check_outline(&first, &send(&vault, "/tokens", &card()));
     vault.stop_and_verify();
     vault.restart();
     let again = send(&vault, "/tokens", &card());
-    assert_eq!(members(&again.json), OUTLINE);
+    assert_eq!(names(&again.json), OUTLINE);
 }
 
 #[test]
@@ -95,7 +85,7 @@ fn an_outline_is_no_access_to_the_token() {
     };
     send(&vault, "/tokens", &card()).with_status(201);
     assert_eq!(reads(), 1);
-    delete(&vault, &id);
+    vault.remove(&id);
     send(&vault, "/tokens", &card()).with_status(201);
     assert_eq!(reads(), 1);
 }
@@ -106,7 +96,7 @@ fn a_token_that_its_creator_named_keeps_its_name_in_the_outline() {
     let mut body = card();
     body["id"] = json!("order 7");
     let first = send(&vault, "/tokens", &body).with_status(201);
-    delete(&vault, "order%207");
+    vault.remove("order%207");
     // Another token has the name now. The first answer does not show it.
     let other = json!({"type": "token", "data": "another", "id": "order 7"});
     vault.create(other).with_status(201);
@@ -148,7 +138,7 @@ fn a_code_goes_with_its_retention_and_the_rest_with_the_token() {
     let mut without = shown.json.clone();
     without.as_object_mut().unwrap().remove("data");
     assert_eq!(as_masked().with_status(201).json, without);
-    delete(&vault, &plain.id());
+    vault.remove(&plain.id());
     check_outline(&plain, &send(&vault, "/tokens", &card()));
 }
 
@@ -165,7 +155,7 @@ fn after_a_patch_each_request_is_repeated_as_it_was_answered() {
     vault.patch(&first.id(), json!({"data": {"number": "5555555555554444"}})).with_status(200);
     check_same(&first, &send(&vault, "/tokens", &card()));
     check_same(&changed, &change(5));
-    delete(&vault, &first.id());
+    vault.remove(&first.id());
     check_outline(&first, &send(&vault, "/tokens", &card()));
     let mut outline = [&OUTLINE[..], &["modified_at", "modified_by"]].concat();
     outline.sort_unstable();
@@ -182,15 +172,15 @@ fn of_several_tokens_only_the_deleted_one_is_an_outline() {
     let first = send(&vault, "/tokenize", &body).with_status(200);
     check_same(&first, &send(&vault, "/tokenize", &body));
     let id = |token: &Value| String::from(token["id"].as_str().unwrap());
-    delete(&vault, &id(&first.json["b"][1]));
-    delete(&vault, first.json["b"][0].as_str().unwrap());
+    vault.remove(&id(&first.json["b"][1]));
+    vault.remove(first.json["b"][0].as_str().unwrap());
     let again = send(&vault, "/tokenize", &body).with_status(200);
     for path in ["/a", "/b/0", "/c", "/n"] {
         assert_eq!(again.json.pointer(path), first.json.pointer(path), "{path}");
     }
     check_outlined(&first.json["b"][1], &again.json["b"][1], &OUTLINE);
     for token in ["a", "c"] {
-        delete(&vault, &id(&first.json[token]));
+        vault.remove(&id(&first.json[token]));
     }
     let again = send(&vault, "/tokenize", &body).with_status(200);
     check_outlined(&first.json["a"], &again.json["a"], &OUTLINE);
@@ -210,7 +200,7 @@ fn a_duplicate_is_repeated_and_goes_with_the_token_that_was_there() {
     let both = json!([body, body]);
     let several = send(&vault, "/tokenize", &both).with_status(200);
     check_same(&several, &send(&vault, "/tokenize", &both));
-    delete(&vault, &id);
+    vault.remove(&id);
     check_outline(&first, &send(&vault, "/tokens", &body));
     let again = send(&vault, "/tokenize", &both);
     for at in [0, 1] {
@@ -262,13 +252,9 @@ fn an_intent_that_is_gone_is_repeated_without_what_tells_of_its_card() {
 
 /// An application whose rules say what it may create, read and update, and how that is shown.
 fn rules(create: &str, read: Option<&str>) -> Value {
-    let rule = |priority: u32, transform: &str, permissions: &[&str]| {
-        json!({"priority": priority, "container": "/", "transform": transform,
-               "permissions": permissions})
-    };
-    let write = rule(1, create, &["token:create", "token:update"]);
+    let write = rule(1, "/", create, &["token:create", "token:update"]);
     match read {
-        Some(read) => json!([write, rule(2, read, &["token:read"])]),
+        Some(read) => json!([write, rule(2, "/", read, &["token:read"])]),
         None => json!([write]),
     }
 }
@@ -286,22 +272,15 @@ fn an_answer_about_a_token_that_was_there_needs_the_right_to_read_it_again() {
     let tokenize = || send_as(&vault, &key, post("/tokenize").json(json!([body])));
     let (changed, found) = (change().with_status(200), create().with_status(201));
     let several = tokenize().with_status(200);
-    let set = |rules: Value| {
-        let body = json!({"name": "n", "rules": rules});
-        let path = format!("/applications/{}", made.id());
-        vault.put(&path, &vault.keys.management, body).with_status(200);
-    };
-    for narrower in [rules("reveal", Some("mask")), rules("mask", Some("reveal"))] {
-        set(narrower);
+    let narrower =
+        [rules("reveal", Some("mask")), rules("mask", Some("reveal")), rules("reveal", None)];
+    for rules in narrower {
+        vault.set_rules(&made, &rules);
         for refused in [change(), create(), tokenize()] {
             assert!(!refused.problem(403).text().contains(NUMBER));
         }
     }
-    set(rules("reveal", None));
-    for refused in [change(), create(), tokenize()] {
-        assert!(!refused.problem(403).text().contains(NUMBER));
-    }
-    set(rules("reveal", Some("reveal")));
+    vault.set_rules(&made, &rules("reveal", Some("reveal")));
     check_same(&changed, &change());
     check_same(&found, &create());
     check_same(&several, &tokenize());
@@ -310,11 +289,10 @@ fn an_answer_about_a_token_that_was_there_needs_the_right_to_read_it_again() {
 #[test]
 fn tokens_that_were_shown_under_different_rights_are_repeated_under_them() {
     let vault = Vault::start();
-    let rule = |priority: u32, container: &str, transform: &str| {
-        json!({"priority": priority, "container": container, "transform": transform,
-               "permissions": ["token:create"]})
-    };
-    let rules = json!([rule(1, "/pci/", "mask"), rule(2, "/general/", "reveal")]);
+    let rules = json!([
+        rule(1, "/pci/", "mask", &["token:create"]),
+        rule(2, "/general/", "reveal", &["token:create"])
+    ]);
     let key = vault.key_with("private", &[], &rules);
     let body = json!([card(), {"type": "token", "data": "open"}]);
     let tokenize = || send_as(&vault, &key, post("/tokenize").json(body.clone()));
@@ -332,7 +310,7 @@ fn answers_are_the_same_after_a_rotation_of_keys() {
     vault.operator(&["key", "rotate", "--tenant", &vault.tenant_id]).with_code(0);
     crate::keys::wait_for_the_end(&vault);
     check_same(&first, &send(&vault, "/tokenize", &body));
-    delete(&vault, first.json[0]["id"].as_str().unwrap());
+    vault.remove(first.json[0]["id"].as_str().unwrap());
     let again = send(&vault, "/tokenize", &body).with_status(200);
     check_outlined(&first.json[0], &again.json[0], &OUTLINE);
     assert_eq!(again.json[1], first.json[1]);

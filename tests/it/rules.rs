@@ -111,14 +111,9 @@ fn a_change_of_rules_holds_for_the_next_request() {
     let made = vault.application("private", &[], &first);
     let key = made.member("key");
     assert_eq!(vault.get(&path, &key).with_status(200).json["data"], "secret1234");
-    let change = |rules: Value| {
-        let body = json!({"name": "n", "rules": rules});
-        let path = format!("/applications/{}", made.id());
-        vault.put(&path, &vault.keys.management, body).with_status(200);
-    };
-    change(json!([rule(1, "/", "mask", &["token:read"])]));
+    vault.set_rules(&made, &json!([rule(1, "/", "mask", &["token:read"])]));
     assert_eq!(vault.get(&path, &key).with_status(200).json["data"], "XXXXXX1234");
-    change(json!([rule(1, "/b/", "mask", &["token:read"])]));
+    vault.set_rules(&made, &json!([rule(1, "/b/", "mask", &["token:read"])]));
     vault.get(&path, &key).problem(403);
 }
 

@@ -55,40 +55,6 @@ fn a_large_body_that_stops_is_given_up_long_before_its_deadline() {
 }
 
 #[test]
-fn a_chunked_body_is_taken_like_any_other() {
-    let vault = Vault::start();
-    let mut connection = vault.connect();
-    let chunked = "Transfer-Encoding: chunked\r\n";
-    connection.send(&head(&vault, &vault.keys.private, chunked)).unwrap();
-    for piece in ["{\"type\":\"to", "ken\",\"data\":", "\"x\"}"] {
-        connection.send(format!("{:x}\r\n{piece}\r\n", piece.len()).as_bytes()).unwrap();
-    }
-    connection.send(b"0\r\n\r\n").unwrap();
-    connection.receive().unwrap().with_status(201);
-}
-
-#[test]
-fn a_client_that_waits_for_leave_to_send_its_body_gets_it() {
-    let vault = Vault::start();
-    let body = json!({"type": "token", "data": "x"}).to_string();
-    let more = format!("Expect: 100-continue\r\nContent-Length: {}\r\n", body.len());
-    let mut connection = vault.connect();
-    connection.send(&head(&vault, &vault.keys.private, &more)).unwrap();
-    connection.receive().unwrap().with_status(100);
-    connection.send(body.as_bytes()).unwrap();
-    connection.receive().unwrap().with_status(201);
-    // A refusal may come at once or after the body; it comes.
-    let mut connection = vault.connect();
-    connection.send(&head(&vault, "", &more)).unwrap();
-    let mut answer = connection.receive().unwrap();
-    if answer.status == 100 {
-        connection.send(body.as_bytes()).unwrap();
-        answer = connection.receive().unwrap();
-    }
-    answer.problem(401);
-}
-
-#[test]
 fn a_refused_request_gets_its_answer_however_much_it_still_sends() {
     let vault = Vault::start();
     let management = vault.keys.management.clone();

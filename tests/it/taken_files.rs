@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Vault, needs_data_file, post, run, wait_until};
+use crate::harness::{Vault, card, needs_data_file, post, run, wait_until};
 use crate::watch::{metric, on_socket};
 
 /// The newest segment of the log.
@@ -19,11 +19,9 @@ fn segment(vault: &Vault) -> PathBuf {
 }
 
 fn tokens(vault: &Vault, count: usize) -> Vec<String> {
-    let card = |at: usize| {
-        let data = json!({"number": "4242424242424242", "expiration_month": 12, "cvc": "123"});
-        json!({"type": "card", "data": data, "metadata": {"at": at.to_string()}})
-    };
-    (0..count).map(|at| vault.token(card(at))).collect()
+    let body =
+        |at: usize| json!({"type": "card", "data": card(), "metadata": {"at": at.to_string()}});
+    (0..count).map(|at| vault.token(body(at))).collect()
 }
 
 #[track_caller]
@@ -32,8 +30,9 @@ fn check_ended(vault: &mut Vault, file: &Path, case: &str) {
     let log = vault.log();
     let name = file.file_name().unwrap().to_str().unwrap();
     let told = format!("{name} was removed or replaced");
-    assert!(log.contains(&told), "{case}: {log}");
-    assert!(log.contains("\"data_file_removed\""), "{case}: {log}");
+    for words in [told.as_str(), "\"data_file_removed\"", "move it back"] {
+        assert!(log.contains(words), "{case}: {log}");
+    }
 }
 
 #[track_caller]
@@ -110,7 +109,11 @@ fn a_log_that_is_cut_removed_or_written_over_ends_the_server_and_costs_no_answer
 #[test]
 fn a_data_file_that_is_cut_or_replaced_ends_the_server() {
     needs_data_file!("it takes the file away");
-    let cases: [(&str, TakeData<'_>); 4] = [
+    let cases: [(&str, TakeData<'_>); 5] = [
+        ("another copy", &|path, old| {
+            fs::write(path.with_file_name("copy"), old).unwrap();
+            fs::rename(path.with_file_name("copy"), path).unwrap();
+        }),
         ("cut", &|path, _| OpenOptions::new().write(true).open(path).unwrap().set_len(9).unwrap()),
         ("an older copy in place", &|path, old| fs::write(path, old).unwrap()),
         ("a directory", &|path, _| {
@@ -139,14 +142,30 @@ fn a_data_file_that_is_cut_or_replaced_ends_the_server() {
 }
 
 #[test]
-fn cvc_keys_that_are_written_over_end_the_server() {
+fn cvc_keys_that_are_written_over_or_removed_end_the_server() {
+    needs_data_file!("it takes the file away");
+    for case in ["zeros", "removed"] {
+        let mut vault = Vault::start();
+        let path = vault.data().join("cvc.keys");
+        tokens(&vault, 1);
+        let len = fs::metadata(&path).unwrap().len();
+        match case {
+            "zeros" => fs::write(&path, vec![0; usize::try_from(len).unwrap()]).unwrap(),
+            _ => fs::remove_file(&path).unwrap(),
+        }
+        check_ended(&mut vault, &path, case);
+    }
+}
+
+/// A stop between two looks at the files is no clean stop either.
+#[test]
+fn a_server_that_is_stopped_right_after_its_data_file_was_removed_does_not_end_well() {
     needs_data_file!("it takes the file away");
     let mut vault = Vault::start();
-    let path = vault.data().join("cvc.keys");
-    tokens(&vault, 1);
-    let len = fs::metadata(&path).unwrap().len();
-    fs::write(&path, vec![0; usize::try_from(len).unwrap()]).unwrap();
-    check_ended(&mut vault, &path, "zeros");
+    let file = vault.data().join("strongroom.redb");
+    fs::rename(&file, vault.data().join("moved")).unwrap();
+    assert_eq!(vault.stop(), Some(74));
+    assert!(vault.log().contains("was removed or replaced"), "{}", vault.log());
 }
 
 #[test]
@@ -159,17 +178,6 @@ fn a_data_directory_that_is_moved_ends_the_server_and_is_whole_when_it_is_back()
     check_ended(&mut vault, &data.join("strongroom.redb"), "moved");
     fs::rename(&away, &data).unwrap();
     check_all_there(&mut vault, &ids, "moved");
-}
-
-#[test]
-fn a_second_server_on_the_same_directory_is_refused_and_the_first_goes_on() {
-    let vault = Vault::start();
-    vault.move_key_out();
-    let id = tokens(&vault, 1).remove(0);
-    let refused = vault.operator(&["serve"]).with_code(69).stderr;
-    assert!(refused.contains("try"), "{refused}");
-    vault.read(&id).with_status(200);
-    tokens(&vault, 1);
 }
 
 #[test]

@@ -205,10 +205,7 @@ fn a_browser_session_runs_its_method_its_challenge_and_a_restart_between() {
     assert_eq!(found.json["challenge_attempts"], "02");
     assert_eq!(found.json["message_extensions"], Value::Null);
     vault.stop_and_verify();
-    let file = std::fs::read(vault.data().join("strongroom.redb")).unwrap();
-    let number = b"4200000000000004";
-    assert!(!file.windows(number.len()).any(|bytes| bytes == number));
-    assert!(!vault.log().contains("4200000000000004"));
+    vault.assert_nowhere(&["4200000000000004"]);
 }
 
 #[test]

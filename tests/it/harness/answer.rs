@@ -45,6 +45,13 @@ impl Answer {
         self.member("id")
     }
 
+    /// This text member of each item of a page.
+    #[track_caller]
+    pub(crate) fn each(&self, name: &str) -> Vec<String> {
+        let items = self.json["data"].as_array().unwrap_or_else(|| panic!("{}", self.text()));
+        items.iter().map(|item| String::from(item[name].as_str().unwrap_or_default())).collect()
+    }
+
     /// Checks that this is a whole problem of this status, as every failure must be.
     #[track_caller]
     pub(crate) fn problem(self, status: u16) -> Self {

@@ -40,6 +40,11 @@ impl Directory {
         self.0.join(name)
     }
 
+    /// The path of a file as an argument of a command.
+    pub(crate) fn text(&self, name: &str) -> String {
+        String::from(self.join(name).to_str().unwrap())
+    }
+
     /// Writes a file of this mode and returns its path.
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>, mode: u32) -> PathBuf {
         let path = self.join(name);

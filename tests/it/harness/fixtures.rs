@@ -22,3 +22,11 @@ pub(crate) fn rule(priority: u32, container: &str, transform: &str, permissions:
 pub(crate) fn only_rule(container: &str, transform: &str, permissions: &[&str]) -> Value {
     json!([rule(1, container, transform, permissions)])
 }
+
+/// The names of the members of an object, in order.
+#[track_caller]
+pub(crate) fn names(object: &Value) -> Vec<&str> {
+    let mut names: Vec<_> = object.as_object().unwrap().keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}

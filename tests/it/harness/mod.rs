@@ -27,7 +27,7 @@ pub(crate) use contract::{Operation, api_document};
 pub(crate) use cutter::{Cutter, Moment};
 pub(crate) use directory::Directory;
 pub(crate) use directory_server::{Authority, Certificate, DirectoryServer, Told};
-pub(crate) use fixtures::{NUMBER, card, only_rule, rule};
+pub(crate) use fixtures::{NUMBER, card, names, only_rule, rule};
 pub(crate) use frames::{
     END_HEADERS, END_STREAM, Frames, StreamEnd, field, indexed_field, request, stream_end,
 };

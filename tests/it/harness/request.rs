@@ -53,6 +53,11 @@ impl Request {
         if key.is_empty() { self } else { self.header("BT-API-KEY", key) }
     }
 
+    /// With an idempotency key.
+    pub(crate) fn once(self, key: &str) -> Self {
+        self.header("BT-IDEMPOTENCY-KEY", key)
+    }
+
     #[expect(clippy::needless_pass_by_value, reason = "bodies are written where they are sent")]
     pub(crate) fn json(self, body: Value) -> Self {
         self.header("Content-Type", "application/json").body(body.to_string())

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::harness::answer::Answer;
 use crate::harness::connection::{Connection, trusting};
 use crate::harness::directory::Directory;
+use crate::harness::fixtures::NUMBER;
 use crate::harness::http2::{Http2Connection, Protocol};
 use crate::harness::postgres::{Cluster, Database, on_postgres};
 use crate::harness::program::{Ended, Running, run, run_with_input};
@@ -234,6 +235,72 @@ impl Vault {
     #[track_caller]
     pub(crate) fn read(&self, id: &str) -> Answer {
         self.get(&format!("/tokens/{id}"), &self.keys.private)
+    }
+
+    /// Reads a token with this key.
+    #[track_caller]
+    pub(crate) fn read_as(&self, key: &str, id: &str) -> Answer {
+        self.get(&format!("/tokens/{id}"), key)
+    }
+
+    /// Deletes a token with the private key.
+    #[track_caller]
+    pub(crate) fn remove(&self, id: &str) {
+        self.delete(&format!("/tokens/{id}"), &self.keys.private).with_status(204);
+    }
+
+    /// Makes an intent of a card number with this key and returns its id.
+    #[track_caller]
+    pub(crate) fn intent(&self, key: &str) -> String {
+        let card = json!({"type": "card", "data": {"number": NUMBER}});
+        self.post("/token-intents", key, card).with_status(201).id()
+    }
+
+    /// Replaces the rules of an application.
+    #[track_caller]
+    pub(crate) fn set_rules(&self, application: &Answer, rules: &Value) {
+        let path = format!("/applications/{}", application.id());
+        let body = json!({"name": "n", "rules": rules});
+        self.put(&path, &self.keys.management, body).with_status(200);
+    }
+
+    /// Changes settings of the tenant as the tenant itself may.
+    #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "settings are written where they are sent")]
+    pub(crate) fn set_tenant(&self, settings: Value) {
+        let body = json!({"name": "n", "settings": settings});
+        self.put("/tenants/self", &self.keys.management, body).with_status(200);
+    }
+
+    /// Entries of the tenant's log, the newest first.
+    #[track_caller]
+    pub(crate) fn logged(&self, query: &str) -> Vec<Value> {
+        let page = self.get(&format!("/logs?{query}"), &self.keys.management).with_status(200);
+        page.json["data"].as_array().unwrap().clone()
+    }
+
+    /// The operations of these entries.
+    #[track_caller]
+    pub(crate) fn acts(&self, query: &str) -> Vec<String> {
+        self.logged(query).iter().map(|entry| text(&entry["operation"])).collect()
+    }
+
+    /// Checks that none of these texts is in a file of the data directory or in the log.
+    #[track_caller]
+    pub(crate) fn assert_nowhere(&self, texts: &[&str]) {
+        let mut places = vec![(self.directory.join("log"), self.log().into_bytes())];
+        for entry in fs::read_dir(self.data()).unwrap() {
+            let path = entry.unwrap().path();
+            if let Ok(bytes) = fs::read(&path) {
+                places.push((path, bytes));
+            }
+        }
+        for (path, bytes) in places {
+            for text in texts {
+                let found = bytes.windows(text.len()).any(|part| part == text.as_bytes());
+                assert!(!found, "{text} is in {}", path.display());
+            }
+        }
     }
 
     #[track_caller]
