@@ -207,11 +207,9 @@ fn plan_end(snapshot: &Snapshot, tenant: TenantId) -> Result<Change, Error> {
 mod tests {
     use super::*;
     use crate::app::Write;
-    use crate::app::tests::{TestVault, everything};
+    use crate::app::tests::{TestVault, everything, tenant_draft};
     use crate::bounds::KEYS_PER_APPLICATION_MAX;
     use crate::domain::id::{EventId, WebhookId};
-    use crate::domain::quota::Quotas;
-    use crate::domain::tenant::{TenantKind, Threeds};
     use crate::domain::time::Timestamp;
     use crate::store::Verdict;
     use crate::store::tables::PendingDelivery;
@@ -249,13 +247,7 @@ mod tests {
         let applications = DELETION_BATCH_MAX / KEYS_PER_APPLICATION_MAX + 1;
         let all = applications * KEYS_PER_APPLICATION_MAX;
         block_on(async {
-            let draft = crate::app::TenantDraft {
-                name: String::from("second"),
-                kind: TenantKind::Test,
-                threeds: Threeds::Disabled,
-                quotas: Quotas::default(),
-            };
-            let tenant = access.create_tenant(draft).await.unwrap().id;
+            let tenant = access.create_tenant(tenant_draft("second")).await.unwrap().id;
             for _ in 0..applications {
                 let (draft, write) = (everything(), Write::plain());
                 let made = access.create_application(tenant, &draft, None, &write).await;

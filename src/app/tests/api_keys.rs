@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::app::rotation::{Step, Walk};
-use crate::app::tests::{TestVault, new_tenant};
+use crate::app::tests::{TestVault, assert_clean, new_tenant};
 use crate::app::{Error, KeyPurpose, KeyState, Vault, Write};
 use crate::store::Table;
 use crate::store::tests::block_on;
@@ -20,12 +20,6 @@ fn index_keys(app: &Vault) -> Vec<(u32, KeyState, u64)> {
     own.filter(|key| key.purpose == Some(KeyPurpose::Index))
         .map(|key| (key.number, key.state, key.index_entries.unwrap_or(0)))
         .collect()
-}
-
-#[track_caller]
-fn assert_clean(app: &Vault) {
-    let report = app.verification().verify().unwrap();
-    assert!(report.is_clean(), "{:?}", report.findings);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::app::audit::opened::Opened;
 use crate::app::audit::watch::AuditFinding;
-use crate::app::tests::{TestVault, draft, expiring, master, named, new_tenant, prepared};
+use crate::app::tests::{TestVault, draft, expiring, master, named, prepared};
 use crate::app::tokens::evaluations::Work;
 use crate::app::{
     AuditPolicy, AuditReads, Caller, Error, ExportQuery, LogQuery, LogStart, TrustAnchors, Vault,
@@ -47,34 +47,6 @@ async fn whole(app: &Vault) -> (u64, u64) {
     let report = app.audit().inspect(&TrustAnchors::default()).await.unwrap();
     assert_eq!(report.findings, Vec::<String>::new());
     (report.first, report.entries)
-}
-
-#[test]
-fn every_change_of_a_token_and_every_read_of_it_has_an_entry_in_order() {
-    let vault = TestVault::new();
-    block_on(async {
-        let id = vault.create_id(draft("one")).await;
-        vault.create_id(named("name", "two")).await;
-        assert!(vault.app.tokens(&vault.caller).read("nobody").await.is_err());
-        vault.app.tokens(&vault.caller).read(&id).await.unwrap();
-        vault.app.tokens(&vault.caller).read("name").await.unwrap();
-        vault.app.audit().flush_reads().await.unwrap();
-        vault.delete(&id).await.unwrap();
-        assert!(vault.delete(&id).await.is_err(), "a refused write leaves none");
-        let name = String::from("name");
-        let expected = [
-            (Act::Create, id.clone()),
-            (Act::Create, name.clone()),
-            (Act::Read, id.clone()),
-            (Act::Read, name),
-            (Act::Delete, id),
-        ];
-        assert_eq!(of_tokens(&vault.app).await, expected);
-        let numbers: Vec<_> = chain(&vault.app).await.iter().map(|(number, _)| *number).collect();
-        assert!(numbers.iter().copied().eq((0..).take(numbers.len())), "{numbers:?}");
-        whole(&vault.app).await;
-    });
-    vault.assert_clean();
 }
 
 #[test]
@@ -122,20 +94,25 @@ fn what_expires_is_told_by_the_system() {
     });
 }
 
+fn strict() -> TestVault {
+    let policy = AuditPolicy { reads: AuditReads::Strict, ..AuditPolicy::default() };
+    TestVault::new().with_audit(policy)
+}
+
+pub(super) fn two_days() -> AuditPolicy {
+    AuditPolicy { retention: Duration::from_hours(48), ..AuditPolicy::default() }
+}
+
 #[test]
 fn a_strict_read_is_answered_when_its_entry_is_durable() {
-    let disk = TestDisk::holding(prepared().0.clone());
-    let mut vault = TestVault::on(disk.clone(), Clock::new()).unwrap();
-    let policy = AuditPolicy { reads: AuditReads::Strict, ..AuditPolicy::default() };
-    vault.app = vault.app.with_audit(policy);
+    let vault = strict();
     block_on(async {
         let id = vault.create_id(draft("one")).await;
         let reading = async {
             for _ in 0..20 {
                 vault.app.tokens(&vault.caller).read(&id).await.unwrap();
                 // As after the loss of power in this very moment.
-                let later = TestVault::on(TestDisk::holding(disk.durable()), Clock::new()).unwrap();
-                assert_eq!(of_tokens(&later.app).await, of_tokens(&vault.app).await);
+                assert_eq!(of_tokens(&vault.again().app).await, of_tokens(&vault.app).await);
             }
         };
         tokio::select! {
@@ -148,21 +125,18 @@ fn a_strict_read_is_answered_when_its_entry_is_durable() {
 
 #[test]
 fn a_strict_read_is_answered_although_the_client_that_flushed_it_has_gone() {
-    let disk = TestDisk::holding(prepared().0.clone());
-    let mut vault = TestVault::on(disk.clone(), Clock::new()).unwrap();
-    let policy = AuditPolicy { reads: AuditReads::Strict, ..AuditPolicy::default() };
-    vault.app = vault.app.with_audit(policy);
+    let vault = strict();
     block_on(async {
         let id = vault.create_id(draft("one")).await;
         let mut read = std::pin::pin!(vault.app.tokens(&vault.caller).read(&id));
-        disk.plan(Operation::Sync, 1, Fault::Block);
+        vault.disk.plan(Operation::Sync, 1, Fault::Block);
         tokio::select! {
             biased;
             _ = &mut read => panic!("it is not written down"),
             _ = vault.app.audit().flush_reads() => panic!("it is not written down"),
             () = std::future::ready(()) => (),
         }
-        disk.release();
+        vault.disk.release();
         tokio::select! {
             () = vault.app.audit().write_reads() => panic!("the store has failed"),
             answered = read => drop(answered.unwrap()),
@@ -173,13 +147,10 @@ fn a_strict_read_is_answered_although_the_client_that_flushed_it_has_gone() {
 
 #[test]
 fn a_read_that_cannot_be_written_down_is_not_answered() {
-    let disk = TestDisk::holding(prepared().0.clone());
-    let mut vault = TestVault::on(disk.clone(), Clock::new()).unwrap();
-    let policy = AuditPolicy { reads: AuditReads::Strict, ..AuditPolicy::default() };
-    vault.app = vault.app.with_audit(policy);
+    let vault = strict();
     block_on(async {
         let id = vault.create_id(draft("one")).await;
-        disk.plan(Operation::Sync, 1, Fault::Always(5));
+        vault.disk.plan(Operation::Sync, 1, Fault::Always(5));
         let (read, flushed) = tokio::join!(
             vault.app.tokens(&vault.caller).read(&id),
             vault.app.audit().flush_reads()
@@ -220,12 +191,8 @@ fn a_page_that_would_look_at_too_many_rows_is_short_or_refused() {
         vault.create_id(named("deep", "1")).await;
         let mut change = Change::new();
         for _ in 0..LOG_ROWS_EXAMINED_MAX {
-            change = change.and(app.audit().caller_entry(
-                caller,
-                Act::Update,
-                &caller.tenant,
-                app.now(),
-            ));
+            let entry = app.audit().caller_entry(caller, Act::Update, &caller.tenant, app.now());
+            change = change.and(entry);
         }
         app.store().commit(change).await.unwrap();
         let deep = LogQuery { entity_id: Some(String::from("deep")), ..LogQuery::default() };
@@ -279,9 +246,7 @@ fn the_chain_is_signed_each_minute_that_it_grows_and_at_the_end() {
 
 #[test]
 fn entries_go_when_their_retention_is_over_and_the_rest_stays_whole() {
-    let mut vault = TestVault::new();
-    let policy = AuditPolicy { retention: Duration::from_hours(48), ..AuditPolicy::default() };
-    vault.app = vault.app.with_audit(policy);
+    let vault = TestVault::new().with_audit(two_days());
     block_on(async {
         // More rows than one batch of the sweep removes.
         for number in 0..300 {
@@ -320,9 +285,7 @@ fn said(app: &Vault) -> String {
 
 #[test]
 fn a_forged_checkpoint_removes_nothing_and_is_told() {
-    let mut vault = TestVault::new();
-    let policy = AuditPolicy { retention: Duration::from_hours(48), ..AuditPolicy::default() };
-    vault.app = vault.app.with_audit(policy);
+    let vault = TestVault::new().with_audit(two_days());
     block_on(async {
         for _ in 0..2 {
             vault.create_id(draft("kept")).await;
@@ -364,7 +327,7 @@ fn an_end_that_does_not_follow_is_told_at_the_next_start_and_not_signed() {
         vault.app.store().commit(Change::new().put(Table::Audit, last, value)).await.unwrap();
     });
     vault.app.close();
-    let again = TestVault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
+    let again = vault.again();
     let before = again.app.audit().status().unwrap().last_checkpoint;
     block_on(async {
         again.app.upkeep().sweep_all().await.unwrap();
@@ -404,7 +367,7 @@ fn after_the_clock_was_set_back_the_chain_is_signed_as_before() {
         vault.app.audit().sign().await.unwrap();
     });
     vault.app.close();
-    let vault = TestVault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
+    let vault = vault.again();
     let unsigned = || vault.app.audit().status().unwrap().unsigned();
     block_on(async {
         vault.create_id(draft("one")).await;
@@ -433,80 +396,6 @@ async fn logs(
         format!("{} {}", entry.act.as_str(), entry.entity.public_id())
     };
     (page.entries.iter().map(told).collect(), page.next)
-}
-
-#[test]
-fn a_tenant_sees_its_own_log_newest_first_page_by_page() {
-    let vault = TestVault::new();
-    block_on(async {
-        let (_, other) = new_tenant(&vault.app, "other").await;
-        let other = vault.app.access().authenticate(&other).unwrap();
-        for name in ["one", "two", "three"] {
-            vault.create_id(named(name, name)).await;
-            vault
-                .app
-                .tokens(&other)
-                .create(draft(name), &crate::app::Write::plain())
-                .await
-                .unwrap();
-        }
-        for name in ["one", "two"] {
-            vault.app.tokens(&vault.caller).read(name).await.unwrap();
-        }
-        let (app, caller) = (&vault.app, &vault.caller);
-        let tokens = LogQuery { kind: Some(EntityKind::Token), ..LogQuery::default() };
-        let expected =
-            [["read two", "read one"], ["create three", "create two"], ["create one", ""]];
-        let mut after = None;
-        for (number, expected) in expected.iter().enumerate() {
-            let expected: Vec<_> = expected.iter().filter(|it| !it.is_empty()).collect();
-            let (by_cursor, next) = logs(app, caller, &tokens, LogStart::After(after)).await;
-            let (by_number, _) = logs(app, caller, &tokens, LogStart::Skip(number * 2)).await;
-            assert!(by_cursor.iter().eq(expected.iter().copied()), "{by_cursor:?}");
-            assert_eq!(by_number, by_cursor);
-            after = next;
-        }
-        assert_eq!(after, None);
-        let all = LogQuery::default();
-        assert_eq!(logs(app, caller, &all, LogStart::Skip(4)).await.0[0], "create one");
-        let one = LogQuery { entity_id: Some(String::from("one")), ..LogQuery::default() };
-        let (of_one, _) = logs(app, caller, &one, LogStart::After(None)).await;
-        assert_eq!(of_one, ["read one", "create one"]);
-
-        // Neither a cursor of another tenant nor one made up leads anywhere.
-        let (_, next) = logs(app, &other, &all, LogStart::After(None)).await;
-        for cursor in [next.unwrap(), vec![0; 45]] {
-            let start = LogStart::After(Some(cursor));
-            let refused = app.audit().list_logs(caller, &all, &start, 2).await;
-            assert!(matches!(refused, Err(Error::Invalid(_))));
-        }
-    });
-}
-
-#[test]
-fn dates_and_the_quota_bound_what_is_seen() {
-    let vault = TestVault::new();
-    block_on(async {
-        let (app, caller) = (&vault.app, &vault.caller);
-        let first = app.now();
-        vault.create_id(named("one", "1")).await;
-        app.clock().advance(Duration::from_hours(10));
-        let second = app.now();
-        vault.create_id(named("two", "2")).await;
-        let seen = |from, to| async move {
-            let query = LogQuery { kind: Some(EntityKind::Token), from, to, ..LogQuery::default() };
-            logs(app, caller, &query, LogStart::After(None)).await.0
-        };
-        assert_eq!(seen(None, None).await, ["create two", "create one"]);
-        assert_eq!(seen(Some(second), None).await, ["create two"]);
-        assert_eq!(seen(None, Some(second)).await, ["create one"]);
-        assert_eq!(seen(Some(first), Some(first)).await, Vec::<String>::new());
-        app.clock().advance(Duration::from_hours(15));
-        assert_eq!(seen(None, None).await, ["create two"]);
-        assert_eq!(seen(Some(first), None).await, ["create two"]);
-        app.clock().advance(Duration::from_hours(10));
-        assert_eq!(seen(None, None).await, Vec::<String>::new());
-    });
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::JoinSet;
 
 use crate::app::generation_cache::GenerationCache;
-use crate::app::tests::{TestVault, everything};
+use crate::app::tests::{TestVault, everything, new_application};
 use crate::app::{Error, TenantChange, Vault, Write};
 use crate::bounds::CALLERS_MAX;
 use crate::domain::key_text::KeyText;
@@ -31,14 +31,8 @@ async fn check_deleted(deleted: Deleted) {
     let vault = Arc::new(TestVault::new());
     let tenant = vault.caller.tenant.id;
     for _ in 0..10 {
-        let (application, key) = vault
-            .app
-            .access()
-            .create_application(tenant, &everything(), None, &Write::plain())
-            .await
-            .unwrap()
-            .outcome;
-        let key = Arc::new(key.unwrap());
+        let (application, key) = new_application(&vault.app, tenant, &everything()).await;
+        let key = Arc::new(key);
         let answered = Arc::new(AtomicBool::new(false));
         let mut tries = JoinSet::new();
         for _ in 0..4 {
@@ -57,22 +51,13 @@ async fn check_deleted(deleted: Deleted) {
             });
         }
         assert!(!refused(&vault.app, &key.text));
+        let (access, owner) = (vault.app.access(), Some(&*vault.caller));
         match deleted {
             Deleted::Application => {
-                vault
-                    .app
-                    .access()
-                    .delete_application(application.tenant, application.id, Some(&vault.caller))
-                    .await
-                    .unwrap();
+                access.delete_application(tenant, application.id, owner).await.unwrap();
             }
             Deleted::Key => {
-                vault
-                    .app
-                    .access()
-                    .delete_key(tenant, application.id, key.key.id, None)
-                    .await
-                    .unwrap();
+                access.delete_key(tenant, application.id, key.key.id, None).await.unwrap();
             }
         }
         answered.store(true, Ordering::SeqCst);
@@ -97,30 +82,17 @@ async fn a_key_that_is_made_while_its_application_goes_does_not_outlive_it() {
     let vault = Arc::new(TestVault::new());
     let tenant = vault.caller.tenant.id;
     for _ in 0..10 {
-        let (application, _) = vault
-            .app
-            .access()
-            .create_application(tenant, &everything(), None, &Write::plain())
-            .await
-            .unwrap()
-            .outcome;
+        let (application, _) = new_application(&vault.app, tenant, &everything()).await;
         let mut makers = JoinSet::new();
         for _ in 0..2 {
             let vault = Arc::clone(&vault);
             makers.spawn(async move {
-                vault
-                    .app
-                    .access()
-                    .create_key(tenant, application.id, None, None, &Write::plain())
-                    .await
+                let (access, write) = (vault.app.access(), Write::plain());
+                access.create_key(tenant, application.id, None, None, &write).await
             });
         }
-        vault
-            .app
-            .access()
-            .delete_application(application.tenant, application.id, Some(&vault.caller))
-            .await
-            .unwrap();
+        let (access, owner) = (vault.app.access(), Some(&*vault.caller));
+        access.delete_application(tenant, application.id, owner).await.unwrap();
         for made in makers.join_all().await {
             match made {
                 Ok(key) => assert!(refused(&vault.app, &key.outcome.text)),
@@ -137,13 +109,8 @@ fn a_changed_tenant_is_seen_by_the_next_request() {
     let key = crate::app::tests::prepared_key();
     let change = TenantChange { name: Some(String::from("other")), ..TenantChange::default() };
     assert_eq!(vault.app.access().authenticate(&key).unwrap().tenant.name, "first");
-    block_on(vault.app.access().change_tenant(
-        vault.caller.tenant.id,
-        &change,
-        None,
-        &Write::plain(),
-    ))
-    .unwrap();
+    let (tenant, write) = (vault.caller.tenant.id, Write::plain());
+    block_on(vault.app.access().change_tenant(tenant, &change, None, &write)).unwrap();
     assert_eq!(vault.app.access().authenticate(&key).unwrap().tenant.name, "other");
 }
 

@@ -60,9 +60,7 @@ fn finish(app: &Vault) -> Result<(), Error> {
 
 #[track_caller]
 fn assert_clean(app: &Vault, deletions: u64) {
-    let report = app.verification().verify().unwrap();
-    assert!(report.is_clean(), "{:?}", report.findings);
-    assert_eq!(report.deletions, deletions);
+    assert_eq!(crate::app::tests::assert_clean(app).deletions, deletions);
 }
 
 #[test]
@@ -90,7 +88,7 @@ fn nothing_of_a_deleted_tenant_stays_and_other_tenants_keep_everything() {
     assert_eq!(gone.len(), 3);
     assert!(gone.iter().all(|key| key.state == KeyState::Destroyed && key.destroyed_at.is_some()));
     vault.app.close();
-    let vault = TestVault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
+    let vault = vault.again();
     assert_clean(&vault.app, 0);
 }
 
@@ -212,7 +210,7 @@ fn a_deletion_goes_on_after_a_restart_at_any_step() {
             is_over |= matches!(step, DeletionStep::Finished(_));
         }
         // Not closed: the process was killed.
-        let vault = TestVault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
+        let vault = vault.again();
         assert_clean(&vault.app, u64::from(!is_over));
         let refused = vault.app.access().authenticate(&key);
         assert!(matches!(refused, Err(Error::Unauthenticated)), "{steps}");

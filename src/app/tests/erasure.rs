@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::app::tests::{TestVault, card, draft, everything, expiring, named, new_tenant};
+use crate::app::tests::{
+    TestVault, assert_clean, card, draft, everything, expiring, named, new_caller, new_tenant,
+};
 use crate::app::{
     Erasure, Error, TokenDraft, TokenIntentDraft, Write, decode_erasure, encode_erasure,
 };
@@ -120,9 +122,7 @@ fn a_fingerprint_finds_tokens_and_intents_of_its_own_tenant_alone() {
         Vec::new(),
     );
     block_on(async {
-        let made = app.access().create_application(tenant, &rights, None, &Write::plain()).await;
-        let key = made.unwrap().outcome.1.unwrap().text;
-        let caller = app.access().authenticate(&key).unwrap();
+        let caller = new_caller(&app, tenant, &rights).await;
         let token = app.tokens(&caller).create(card("123"), &Write::plain()).await.unwrap();
         let print = token.outcome.shown.token.fingerprint.clone();
         let intent = TokenIntentDraft {
@@ -143,8 +143,7 @@ fn a_fingerprint_finds_tokens_and_intents_of_its_own_tenant_alone() {
         assert!(!encode_erasure(&signed).unwrap().contains(&print), "it confirms the number");
         assert_eq!(signed.receipt.hash, Erasure::of(&app).hash(tenant, &criterion).unwrap());
     });
-    let report = app.verification().verify().unwrap();
-    assert!(report.is_clean(), "{:?}", report.findings);
+    let report = assert_clean(&app);
     assert_eq!((report.tokens, report.token_intents), (1, 0));
 }
 

@@ -1,19 +1,15 @@
 //! Operations on a disk that fails: errors for those who wait, nothing lost for those who do not.
 
-use serde_json::json;
-
 use crate::app::open::start;
 use crate::app::tests::workload::{AnsweredWork, Done, work};
-use crate::app::tests::{TestVault, deduplicating, draft, named, prepared};
+use crate::app::tests::{TestVault, card, deduplicating, draft, named, other_master, prepared};
 use crate::app::tokens::evaluations::Work;
-use crate::app::{ApplicationQuery, Error, TokenDraft, Vault, VaultFailure};
+use crate::app::{ApplicationQuery, Error, Vault, VaultFailure};
 use crate::clock::Clock;
 use crate::crypto::Random;
-use crate::domain::token_type::TokenType;
-use crate::secret::Secret;
 use crate::store::tests::disk::{EIO, ENOSPC, EROFS, Fault, Operation, TestDisk};
 use crate::store::tests::{block_on, copy_in_memory, end_of};
-use crate::store::{CvcKeys, Fatal, OpenFailure, StorageFailure};
+use crate::store::{CvcKeys, Fatal, StorageFailure};
 
 /// Every sync and every fifth write in turn; the store's own tests fail each of them.
 #[track_caller]
@@ -147,39 +143,23 @@ fn a_vault_whose_disk_fails_while_it_opens_says_so() {
 #[test]
 fn another_master_key_is_refused_by_name_and_changes_nothing() {
     let disk = TestDisk::holding(prepared().0.clone());
-    let other = crate::crypto::MasterKey::parse(&Secret::new(b"43".repeat(32)));
-    let refused = Vault::on_disk(&disk, other.unwrap(), Clock::new());
+    let refused = Vault::on_disk(&disk, other_master(), Clock::new());
     assert!(matches!(refused, Err(VaultFailure::WrongMasterKey)), "{refused:?}");
     TestVault::on(TestDisk::holding(disk.volatile()), Clock::new()).unwrap().assert_clean();
 }
 
 #[test]
-fn a_disk_of_another_program_is_refused() {
-    let disk = TestDisk::with_data_file(vec![7; 10_000]);
-    let refused = Vault::on_disk(&disk, crate::app::tests::master(), Clock::new());
-    assert!(matches!(refused, Err(VaultFailure::File(OpenFailure::NotOurs))), "{refused:?}");
-}
-
-#[test]
 fn a_create_with_a_cvc_is_refused_and_nothing_written_when_the_file_of_cvc_keys_fails() {
     let vault = TestVault::new();
-    let card = || TokenDraft {
-        kind: Some(TokenType::Card),
-        data: Some(Secret::new(json!({
-            "number": "4242424242424242", "expiration_month": 12, "expiration_year": 2099,
-            "cvc": "123",
-        }))),
-        ..draft("a card")
-    };
     vault.app.cvc_keys.fail_writes();
-    let refused = block_on(vault.create(TokenDraft { search_indexes: None, ..card() }));
+    let refused = block_on(vault.create(card("123")));
     let failed = |error: &Error| matches!(error, Error::Storage(StorageFailure::ReadOnly));
     assert!(refused.as_ref().is_err_and(failed), "{refused:?}");
     let fatal = block_on(end_of(vault.app.store()));
     assert!(matches!(fatal, Fatal::Storage(StorageFailure::ReadOnly)), "{fatal:?}");
     let again = TestVault::on(TestDisk::holding(vault.disk.volatile()), Clock::new()).unwrap();
     assert_eq!(again.assert_clean().tokens, 0);
-    let created = block_on(again.create(TokenDraft { search_indexes: None, ..card() }));
+    let created = block_on(again.create(card("123")));
     assert!(created.is_ok(), "a file that works is synced before the decision is made again");
     assert_eq!(again.assert_clean().cvcs, 1);
 }

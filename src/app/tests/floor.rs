@@ -8,15 +8,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::app::tests::{TestVault, draft, everything, expiring, prepared};
+use crate::app::tests::{TestVault, draft, everything, expiring, prepared, tenant_draft};
 use crate::app::{
-    BackupFailure, DiskEvent, DiskState, Error, ProofFailure, TenantDraft, TokenPatch, Vault, Write,
+    BackupFailure, DiskEvent, DiskState, Error, ProofFailure, TokenPatch, Vault, Write,
 };
 use crate::bounds::BACKUP_RETRY;
 use crate::clock::Clock;
 use crate::domain::backup::BackupPlan;
-use crate::domain::quota::Quotas;
-use crate::domain::tenant::{TenantKind, Threeds};
 use crate::metrics::{Checks, Observe};
 use crate::store::tests::disk::{ENOSPC, Fault, Operation, TestDisk};
 use crate::store::tests::{TestDirectory, block_on, end_of};
@@ -85,13 +83,8 @@ fn check_refuses_changes(vault: &TestVault, id: &str) {
     let patch = TokenPatch { metadata: Some(json!({"a": "b"})), ..TokenPatch::default() };
     let changed = block_on(vault.app.tokens(&vault.caller).update(id, &patch, &Write::plain()));
     assert!(refused(changed.map(drop)));
-    let tenant = TenantDraft {
-        name: String::from("new"),
-        kind: TenantKind::Test,
-        threeds: Threeds::Disabled,
-        quotas: Quotas::default(),
-    };
-    assert!(refused(block_on(vault.app.access().create_tenant(tenant)).map(drop)));
+    let tenant = vault.app.access().create_tenant(tenant_draft("new"));
+    assert!(refused(block_on(tenant).map(drop)));
     let (owner, draft, plain) = (vault.caller.tenant.id, everything(), Write::plain());
     let made = vault.app.access().create_application(owner, &draft, None, &plain);
     assert!(refused(block_on(made).map(drop)));

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::app::tests::floor::{FLOOR, Free};
-use crate::app::tests::{TestVault, everything, new_tenant, prepared, prepared_key};
+use crate::app::tests::{
+    TestVault, everything, new_application, new_tenant, prepared, prepared_key,
+};
 use crate::app::{Report, ScrubProgress, ScrubWalk, Write};
 use crate::clock::Clock;
 use crate::domain::time::Timestamp;
@@ -94,10 +96,8 @@ fn the_last_use_goes_with_its_key_and_does_not_come_back() {
     assert_eq!(rows(&vault).len(), 2);
     block_on(access.write_last_uses()).unwrap();
     assert_eq!(rows(&vault).len(), 2);
-    let (draft, write) = (everything(), Write::plain());
-    let made = access.create_application(tenant, &draft, None, &write);
-    let (other, key) = block_on(made).unwrap().outcome;
-    access.authenticate(&key.unwrap().text).unwrap();
+    let (other, key) = block_on(new_application(&vault.app, tenant, &everything()));
+    access.authenticate(&key.text).unwrap();
     block_on(access.write_last_uses()).unwrap();
     assert_eq!(rows(&vault).len(), 3);
     block_on(access.delete_application(other.tenant, other.id, Some(&owner))).unwrap();

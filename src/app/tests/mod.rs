@@ -40,13 +40,13 @@ use serde_json::{Value, json};
 use crate::app::open::start;
 use crate::app::tokens::evaluations::Work;
 use crate::app::{
-    ApplicationDraft, Caller, Deduplicate, Error, FirstKey, TenantDraft, TokenDraft, Vault,
-    VaultFailure, Write, WriteOutcome,
+    ApplicationDraft, AuditPolicy, Caller, Deduplicate, Error, FirstKey, NewKey, Report,
+    TenantDraft, TokenDraft, Vault, VaultFailure, Write, WriteOutcome,
 };
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random};
 use crate::domain::access::{Access, AccessRule, Transform};
-use crate::domain::application::ApplicationKind;
+use crate::domain::application::{Application, ApplicationKind};
 use crate::domain::container::Container;
 use crate::domain::id::TenantId;
 use crate::domain::key_text::KeyText;
@@ -87,17 +87,19 @@ impl TestVault {
 
     /// The same, and it reads everything from the disk again and again.
     fn without_cache(disk: TestDisk) -> Result<Self, Error> {
+        let keys = CvcKeys::on_volume(disk.volume().as_ref());
         let store = open_without_cache(&disk);
-        Self::made_of(
-            start(
-                store,
-                CvcKeys::on_volume(disk.volume().as_ref()),
-                master(),
-                Clock::new(),
-                Random::new(),
-            ),
-            disk,
-        )
+        Self::made_of(start(store, keys, master(), Clock::new(), Random::new()), disk)
+    }
+
+    /// The vault as the next process finds it after the loss of power.
+    fn again(&self) -> Self {
+        Self::on(TestDisk::holding(self.disk.durable()), Clock::new()).unwrap()
+    }
+
+    fn with_audit(mut self, policy: AuditPolicy) -> Self {
+        self.app = self.app.with_audit(policy);
+        self
     }
 
     fn made_of(app: Result<Vault, VaultFailure>, disk: TestDisk) -> Result<Self, Error> {
@@ -138,15 +140,24 @@ impl TestVault {
     }
 
     #[track_caller]
-    fn assert_clean(&self) -> crate::app::Report {
-        let report = self.app.verification().verify().unwrap();
-        assert!(report.is_clean(), "{:?}", report.findings);
-        report
+    fn assert_clean(&self) -> Report {
+        assert_clean(&self.app)
     }
 }
 
-fn master() -> MasterKey {
+#[track_caller]
+pub(in crate::app) fn assert_clean(app: &Vault) -> Report {
+    let report = app.verification().verify().unwrap();
+    assert!(report.is_clean(), "{:?}", report.findings);
+    report
+}
+
+pub(in crate::app) fn master() -> MasterKey {
     MasterKey::parse(&Secret::new(b"42".repeat(32))).unwrap()
+}
+
+pub(in crate::app) fn other_master() -> MasterKey {
+    MasterKey::parse(&Secret::new(b"43".repeat(32))).unwrap()
 }
 
 fn prepared_key() -> KeyText {
@@ -168,34 +179,56 @@ fn prepare() -> (Image, String) {
     (disk.durable(), String::from(key.expose()))
 }
 
-async fn new_tenant(app: &Vault, name: &str) -> (TenantId, KeyText) {
-    let draft = TenantDraft {
+pub(in crate::app) fn tenant_draft(name: &str) -> TenantDraft {
+    TenantDraft {
         name: String::from(name),
         kind: TenantKind::Test,
         threeds: Threeds::Disabled,
         quotas: Quotas::default(),
-    };
-    let tenant = app.access().create_tenant(draft).await.unwrap().id;
-    let (_, key) = app
-        .access()
-        .create_application(tenant, &everything(), None, &Write::plain())
-        .await
-        .unwrap()
-        .outcome;
-    (tenant, key.unwrap().text)
+    }
+}
+
+async fn new_tenant(app: &Vault, name: &str) -> (TenantId, KeyText) {
+    let tenant = app.access().create_tenant(tenant_draft(name)).await.unwrap().id;
+    (tenant, new_application(app, tenant, &everything()).await.1.text)
+}
+
+async fn new_application(
+    app: &Vault,
+    tenant: TenantId,
+    draft: &ApplicationDraft,
+) -> (Application, NewKey) {
+    let made = app.access().create_application(tenant, draft, None, &Write::plain()).await;
+    let (application, key) = made.unwrap().outcome;
+    (application, key.unwrap())
+}
+
+/// A caller with the key of a new application.
+pub(in crate::app) async fn new_caller(
+    app: &Vault,
+    tenant: TenantId,
+    draft: &ApplicationDraft,
+) -> Arc<Caller> {
+    let (_, key) = new_application(app, tenant, draft).await;
+    app.access().authenticate(&key.text).unwrap()
+}
+
+/// A rule of the first priority without conditions.
+pub(in crate::app) fn rule(path: &str, transform: Transform, may: &[Permission]) -> AccessRule {
+    AccessRule {
+        description: None,
+        priority: 1,
+        container: Container::parse(path).unwrap(),
+        conditions: Vec::new(),
+        transform,
+        permissions: may.to_vec(),
+    }
 }
 
 /// An application that may do everything everywhere and sees all of it.
 pub(in crate::app) fn everything() -> ApplicationDraft {
     use Permission::{TokenCreate, TokenDelete, TokenRead};
-    let rule = AccessRule {
-        description: None,
-        priority: 1,
-        container: Container::root(),
-        conditions: Vec::new(),
-        transform: Transform::Reveal,
-        permissions: vec![TokenCreate, TokenDelete, TokenRead],
-    };
+    let rule = rule("/", Transform::Reveal, &[TokenCreate, TokenDelete, TokenRead]);
     ApplicationDraft {
         name: String::from("everything"),
         kind: ApplicationKind::Private,

@@ -8,18 +8,19 @@ use serde_json::Value;
 
 use crate::app::KeyRotation;
 use crate::app::open::start;
-use crate::app::tests::{deduplicating, draft, master, named, prepared, prepared_key};
+use crate::app::tests::{
+    assert_clean, deduplicating, draft, master, named, other_master, prepared, prepared_key,
+};
 use crate::app::tokens::evaluations::Work;
 use crate::app::{
     Beat, Caller, Error, Step, TokenDraft, Vault, Walk, WebhookDraft, Write, WriteOutcome,
 };
 use crate::bounds::LEADER_DOUBT_AFTER;
 use crate::clock::Clock;
-use crate::crypto::{MasterKey, Random};
+use crate::crypto::Random;
 use crate::domain::process::ProcessRole;
 use crate::domain::webhook::EventKind;
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
-use crate::secret::Secret;
 use crate::store::tests::disk::TestDisk;
 use crate::store::tests::shared_copies;
 use crate::store::{Authority, Change, CommitFailure, CvcKeys, Table, Verdict};
@@ -111,8 +112,7 @@ async fn each_process_reads_the_writes_of_the_other_and_the_vault_stays_clean() 
             (Some("one"), Some("two"))
         );
         vault.audit().sign().await.unwrap();
-        let report = vault.verification().verify().unwrap();
-        assert!(report.is_clean(), "{:?}", report.findings);
+        assert_clean(vault);
     }
 }
 
@@ -261,8 +261,7 @@ async fn a_rotation_waits_for_all_processes_and_both_read_everything_all_the_tim
     .await;
     pair.first.rotation().destroy_key(Some(tenant), 1).await.unwrap();
     pair.beat().await;
-    let report = pair.second.verification().verify().unwrap();
-    assert!(report.is_clean(), "{:?}", report.findings);
+    assert_clean(&pair.second);
 }
 
 #[tokio::test]
@@ -314,8 +313,7 @@ async fn the_signing_key_is_replaced_and_the_other_process_signs_with_the_new_on
     for vault in [&pair.first, &pair.second] {
         create_id(vault, draft("c")).await;
         vault.audit().sign().await.unwrap();
-        let report = vault.verification().verify().unwrap();
-        assert!(report.is_clean(), "{:?}", report.findings);
+        assert_clean(vault);
         assert!(vault.audit().news().is_none());
     }
 }
@@ -323,11 +321,10 @@ async fn the_signing_key_is_replaced_and_the_other_process_signs_with_the_new_on
 #[tokio::test]
 async fn the_master_key_is_replaced_only_by_a_process_that_is_alone() {
     let pair = pair().await;
-    let new = || MasterKey::parse(&Secret::new(b"43".repeat(32))).unwrap();
-    let refused = pair.first.rotation().rotate_master(new()).await;
+    let refused = pair.first.rotation().rotate_master(other_master()).await;
     assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
     pair.second.processes().leave().await.unwrap();
-    assert!(pair.first.rotation().rotate_master(new()).await.unwrap().keys > 0);
+    assert!(pair.first.rotation().rotate_master(other_master()).await.unwrap().keys > 0);
 }
 
 #[tokio::test]

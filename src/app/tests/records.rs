@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::app::audit::watch::AuditFinding;
+use crate::app::tests::audit::two_days;
 use crate::app::tests::{TestVault, draft, expiring, named, prepared_key};
-use crate::app::{AuditPolicy, Error, ExportQuery, Step, TrustAnchors, Walk};
+use crate::app::{Error, ExportQuery, Step, TrustAnchors, Walk};
 use crate::clock::Clock;
 use crate::crypto::KeyPurpose;
 use crate::store::tests::block_on;
@@ -212,17 +213,13 @@ fn an_api_key_that_is_put_back_is_found_by_its_id() {
     let vault = replant(&vault, &Rows::new(), |table, key| {
         table == Table::ApplicationKeys && key.ends_with(id.bytes())
     });
-    assert_finds(
-        &vault,
-        &[&format!("{id} of application_keys: an API key can be used but is not listed")],
-    );
+    let text = format!("{id} of application_keys: an API key can be used but is not listed");
+    assert_finds(&vault, &[&text]);
 }
 
 #[test]
 fn the_keys_of_the_chain_rotate_and_everything_stays_readable() {
-    let mut vault = TestVault::new();
-    let policy = AuditPolicy { retention: Duration::from_hours(48), ..AuditPolicy::default() };
-    vault.app = vault.app.with_audit(policy);
+    let vault = TestVault::new().with_audit(two_days());
     block_on(async {
         vault.create_id(named("old", "1")).await;
         let receipt = vault.app.audit().receipt().await.unwrap();
@@ -252,8 +249,7 @@ fn the_keys_of_the_chain_rotate_and_everything_stays_readable() {
     });
     vault.assert_clean();
     vault.app.close();
-    let mut vault = TestVault::on(TestDisk::holding(vault.disk.durable()), Clock::new()).unwrap();
-    vault.app = vault.app.with_audit(policy);
+    let mut vault = vault.again().with_audit(two_days());
     block_on(async {
         // Entries under the first key hold it until their retention is over.
         assert!(vault.app.rotation().destroy_audit_key(1).await.is_err());

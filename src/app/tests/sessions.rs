@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{TestVault, draft, everything, named, new_tenant, prepared_key};
 use crate::app::audit::opened::Opened;
+use crate::app::tests::{new_caller, rule};
 use crate::app::{
     ApplicationDraft, Caller, CursorStart, Error, FirstKey, NewSession, SessionAuthorization, Step,
     Vault, Walk, Write,
@@ -17,7 +18,6 @@ use crate::crypto::seal_for_client_key;
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
 use crate::domain::condition::{Attribute, Condition, Operator};
-use crate::domain::container::Container;
 use crate::domain::id::TenantId;
 use crate::domain::key_text::KeyText;
 use crate::domain::permission::Permission;
@@ -38,9 +38,7 @@ async fn public_of(vault: &TestVault, tenant: TenantId) -> Arc<Caller> {
         key: FirstKey::Made,
         ..everything()
     };
-    let access = vault.app.access();
-    let made = access.create_application(tenant, &draft, None, &Write::plain()).await.unwrap();
-    access.authenticate(&made.outcome.1.unwrap().text).unwrap()
+    new_caller(&vault.app, tenant, &draft).await
 }
 
 pub(super) async fn authorize(vault: &TestVault, session: &NewSession) -> Result<(), Error> {
@@ -100,14 +98,8 @@ async fn a_page_passes_over_a_bounded_number_of_hidden_tokens() {
     let session = vault.app.access().create_session(&page).await.unwrap();
     let by_id =
         Condition { attribute: Attribute::Id, operator: Operator::Equals, value: visible.clone() };
-    let rule = AccessRule {
-        description: None,
-        priority: 1,
-        container: Container::root(),
-        conditions: vec![by_id],
-        transform: Transform::Reveal,
-        permissions: vec![Permission::TokenRead],
-    };
+    let rule = rule("/", Transform::Reveal, &[Permission::TokenRead]);
+    let rule = AccessRule { conditions: vec![by_id], ..rule };
     authorize_for(&vault, &session, Access::new(vec![], vec![rule])).await.unwrap();
     let caller = vault.app.access().authenticate(&session.text).unwrap();
     let page = |after| async {

@@ -3,8 +3,8 @@
 use uuid::Uuid;
 
 use crate::app::Vault;
-use crate::app::tests::card;
 use crate::app::tests::processes::{Pair, caller, create_id, pair, vaults};
+use crate::app::tests::{assert_clean, card};
 use crate::app::tokens::evaluations::Work;
 use crate::domain::process::ProcessRole;
 use crate::store::CommitFailure;
@@ -46,8 +46,7 @@ async fn a_code_is_read_at_once_by_the_process_that_did_not_take_it() {
         assert_eq!(code(vault, &one).as_deref(), Some("123"));
         assert_eq!(code(vault, &two).as_deref(), Some("456"));
     }
-    let report = pair.first.verification().verify().unwrap();
-    assert!(report.is_clean(), "{:?}", report.findings);
+    assert_clean(&pair.first);
 }
 
 #[tokio::test]

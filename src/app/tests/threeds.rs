@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::app::open::start;
 use crate::app::tests::floor::{FLOOR, Free};
-use crate::app::tests::{everything, master, prepared};
+use crate::app::tests::{everything, master, new_application, prepared, tenant_draft};
 use crate::app::{
     Asking, Caller, ChallengeReply, Client, DirectoryServers, Error, Introduction, Reply,
     ResponseKind, SessionDraft, TenantDraft, TokenDraft, Vault, Write,
@@ -21,7 +21,6 @@ use crate::crypto::Random;
 use crate::domain::id::SessionId;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::process::ProcessRole;
-use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
@@ -140,12 +139,9 @@ async fn caller(app: &Vault, kind: TenantKind) -> Arc<Caller> {
 
 /// The same, and the text of its API key.
 pub(super) async fn caller_with_key(app: &Vault, kind: TenantKind) -> (Arc<Caller>, String) {
-    let name = String::from("threeds");
-    let (threeds, quotas) = (Threeds::Enabled, Quotas::default());
-    let tenant =
-        app.access().create_tenant(TenantDraft { name, kind, threeds, quotas }).await.unwrap().id;
-    let made = app.access().create_application(tenant, &everything(), None, &Write::plain()).await;
-    let key = made.unwrap().outcome.1.unwrap().text;
+    let draft = TenantDraft { kind, threeds: Threeds::Enabled, ..tenant_draft("threeds") };
+    let tenant = app.access().create_tenant(draft).await.unwrap().id;
+    let key = new_application(app, tenant, &everything()).await.1.text;
     (app.access().authenticate(&key).unwrap(), String::from(key.expose()))
 }
 

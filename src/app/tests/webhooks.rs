@@ -7,7 +7,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::app::outbound::{Outbound, OutboundFailure, OutboundRequest, OutboundResponse, Sending};
-use crate::app::tests::{TestVault, card, draft, expiring, master, prepared};
+use crate::app::tests::{
+    TestVault, assert_clean, card, draft, expiring, master, other_master, prepared,
+};
 use crate::app::{Error, Vault, WebhookChange, WebhookDraft, WebhookNews, Write};
 use crate::bounds::{
     WEBHOOK_PENDING_MAX, WEBHOOK_PENDING_TENANT_MAX, WEBHOOK_QUEUES_MAX, WEBHOOKS_MAX,
@@ -569,17 +571,14 @@ async fn a_tenant_has_at_most_five_webhooks_also_when_they_come_at_once() {
 async fn the_signing_key_survives_a_new_master_key_and_can_be_replaced() {
     let it = setting();
     let before = it.vault.app.webhooks().public_key().unwrap().unwrap();
-    let other = crate::crypto::MasterKey::parse(&Secret::new(b"43".repeat(32))).unwrap();
-    it.vault.app.rotation().rotate_master(other).await.unwrap();
+    it.vault.app.rotation().rotate_master(other_master()).await.unwrap();
     it.vault.app.close();
     let disk = TestDisk::holding(it.vault.disk.durable());
     assert!(Vault::on_disk(&disk, master(), Clock::new()).is_err(), "the old master key");
-    let other = crate::crypto::MasterKey::parse(&Secret::new(b"43".repeat(32))).unwrap();
-    let app = Vault::on_disk(&disk, other, Clock::new()).unwrap();
+    let app = Vault::on_disk(&disk, other_master(), Clock::new()).unwrap();
     assert_eq!(app.webhooks().public_key().unwrap().unwrap(), before);
     let after = app.webhooks().rotate_key().await.unwrap();
     assert_ne!(after, before);
     assert_eq!(app.webhooks().public_key().unwrap().unwrap(), after);
-    let report = app.verification().verify().unwrap();
-    assert!(report.is_clean(), "{:?}", report.findings);
+    assert_clean(&app);
 }

@@ -16,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::app::tests::faults::answers::{Answers, ask, judge};
 use crate::app::tests::faults::rows::Rows;
 use crate::app::tests::faults::scene::{Scene, scene};
-use crate::app::tests::{draft, master};
+use crate::app::tests::{assert_clean, draft, master};
 use crate::app::{Error, Vault, VaultFailure, Write};
 use crate::clock::Clock;
 use crate::store::tests::damage::{Sample, damage};
@@ -147,8 +147,7 @@ impl Expected {
     fn of(scene: &Scene, image: &Image) -> Self {
         let ask = |image: &Image| {
             let (app, _) = open(image.clone(), &scene.clock).unwrap();
-            let report = app.verification().verify().unwrap();
-            assert!(report.is_clean(), "{:?}", report.findings);
+            assert_clean(&app);
             assert!(Store::has_sound_pages_on(&TestDisk::holding(image.clone())).unwrap());
             ask(&app, &scene.known)
         };

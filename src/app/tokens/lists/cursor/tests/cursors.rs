@@ -29,18 +29,9 @@ async fn a_cursor_that_this_list_did_not_give_is_refused() {
     let owner = vault.owner().await;
     let list = |caller: &Caller, permission, query: &TokenQuery, after: &[u8]| {
         let start = CursorStart { after: Some(after.to_vec()), size: 1 };
-        vault
-            .app
-            .tokens(caller)
-            .observed_page(permission, query, &start, &budget())
-            .map(|page| texts(&page.tokens))
+        try_page(&vault, caller, permission, query, &start).map(|page| texts(&page.tokens))
     };
-    let page = vault
-        .app
-        .tokens(&owner)
-        .observed_page(Permission::TokenRead, &everything(), &first(1), &budget())
-        .unwrap();
-    let cursor = page.next.unwrap();
+    let cursor = page(&vault, &owner, &everything(), &first(1)).next.unwrap();
     assert_eq!(list(&owner, Permission::TokenRead, &everything(), &cursor).unwrap(), ["1"]);
 
     let other = new_tenant(&vault.app).await;
@@ -73,12 +64,7 @@ async fn a_cursor_shows_neither_the_token_nor_the_container_that_it_leads_to() {
     for path in ["/a/", "/a/container-with-a-name/"] {
         let ids = [vault.create("1", &[path]).await, vault.create("2", &[path]).await];
         let owner = vault.owner().await;
-        let page = vault
-            .app
-            .tokens(&owner)
-            .observed_page(Permission::TokenRead, &within(path), &first(1), &budget())
-            .unwrap();
-        let cursor = page.next.unwrap();
+        let cursor = page(&vault, &owner, &within(path), &first(1)).next.unwrap();
         let contains = |part: &[u8]| cursor.windows(part.len()).any(|window| window == part);
         for id in ids {
             let id = TokenId::parse(&id).unwrap();
@@ -163,11 +149,7 @@ async fn walk_while_changing(
     let mut start = first(size);
     let mut events = between.iter();
     for _ in steps("the pages of the list") {
-        let page = vault
-            .app
-            .tokens(&owner)
-            .observed_page(Permission::TokenRead, &everything(), &start, &budget())
-            .unwrap();
+        let page = page(&vault, &owner, &everything(), &start);
         seen.extend(page.tokens.iter().map(|shown| shown.token.public_id()));
         let Some(next) = page.next else { break };
         start.after = Some(next);

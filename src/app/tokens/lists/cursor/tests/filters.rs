@@ -45,13 +45,8 @@ async fn type_and_fingerprint_and_search_term_match_exactly() {
     let term = |text: &str| TokenFilter::SearchTerm(Secret::new(String::from(text)));
     assert_eq!(found(term("abd")), ["abd"]);
     assert_eq!(found(term("ABD")).len(), 0);
-    let page = vault.app.tokens(&owner).observed_page(
-        Permission::TokenRead,
-        &by(term("abc")),
-        &first(1),
-        &budget(),
-    );
-    let print = page.unwrap().tokens[0].token.fingerprint.clone();
+    let page = page(&vault, &owner, &by(term("abc")), &first(1));
+    let print = page.tokens[0].token.fingerprint.clone();
     assert_eq!(found(TokenFilter::Fingerprint(print.clone())), ["abc"]);
     assert_eq!(found(TokenFilter::Fingerprint(print.to_lowercase())).len(), 0);
 }

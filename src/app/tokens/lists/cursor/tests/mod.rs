@@ -4,65 +4,49 @@ mod cursors;
 mod filters;
 mod reach;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::json;
 
 use super::*;
 use crate::app::caller::Caller;
-use crate::app::{ApplicationDraft, DataView, FirstKey, TenantDraft, TokenDraft, Vault, Write};
+use crate::app::{ApplicationDraft, DataView, TokenDraft, Vault, Write, tests};
 use crate::clock::Clock;
-use crate::crypto::{MasterKey, Random};
 use crate::domain::access::{Access, AccessRule, Transform};
-use crate::domain::application::ApplicationKind;
 use crate::domain::container::Container;
-use crate::domain::key_text::KeyText;
-use crate::domain::quota::Quotas;
-use crate::domain::tenant::{Tenant, TenantKind, Threeds};
+use crate::domain::tenant::Tenant;
 use crate::domain::token_query::TokenFilter;
 use crate::domain::token_type::TokenType;
-use crate::domain::web_origin::AllowedOrigins;
 use crate::secret::Secret;
-use crate::store::StorePlace;
+use crate::store::tests::disk::TestDisk;
 use crate::waiting::steps;
 
-fn budget() -> Budget {
-    Work::Page.budget()
+fn try_page(
+    vault: &TestVault,
+    caller: &Caller,
+    permission: Permission,
+    query: &TokenQuery,
+    start: &CursorStart,
+) -> Result<TokenPage, Error> {
+    let opened = Opened::by(&vault.app, caller);
+    vault.app.tokens(caller).token_page(permission, query, start, &Work::Page.budget(), &opened)
 }
 
-impl Tokens<'_> {
-    fn observed_page(
-        self,
-        permission: Permission,
-        query: &TokenQuery,
-        start: &CursorStart,
-        budget: &Budget,
-    ) -> Result<TokenPage, Error> {
-        let opened = Opened::by(self.vault, self.caller);
-        self.token_page(permission, query, start, budget, &opened)
-    }
+fn page(vault: &TestVault, caller: &Caller, query: &TokenQuery, start: &CursorStart) -> TokenPage {
+    try_page(vault, caller, Permission::TokenRead, query, start).unwrap()
 }
 
 /// A vault with one tenant.
 pub(in crate::app) struct TestVault {
     pub(in crate::app) app: Vault,
     pub(in crate::app) tenant: Tenant,
-    directory: PathBuf,
 }
 
 impl TestVault {
     pub(in crate::app) async fn new() -> Self {
-        let random = Random::new();
-        let name = uuid::Builder::from_random_bytes(random.bytes()).into_uuid();
-        let directory = crate::waiting::scratch().join(format!("strongroom-lists-{name}"));
-        std::fs::create_dir(&directory).unwrap();
-        let text = MasterKey::generate(&random);
-        let master = MasterKey::parse(&Secret::new(text.expose().clone().into_bytes())).unwrap();
-        let app =
-            Vault::create(&StorePlace::Directory(directory.clone()), master, Clock::new()).unwrap();
+        let app = Vault::on_disk(&TestDisk::new(), tests::master(), Clock::new()).unwrap();
         let tenant = new_tenant(&app).await;
-        Self { app, tenant, directory }
+        Self { app, tenant }
     }
 
     /// Someone who may do everything everywhere, and sees plain data.
@@ -88,29 +72,12 @@ impl TestVault {
         let on_tokens = Permission::ALL.iter().copied().filter(|it| it.concerns_tokens());
         let on_tokens: Vec<_> = on_tokens.collect();
         let rules = rules.iter().zip(1..).map(|((path, transform), priority)| AccessRule {
-            description: None,
             priority,
-            container: Container::parse(path).unwrap(),
-            conditions: Vec::new(),
-            transform: *transform,
-            permissions: on_tokens.clone(),
+            ..tests::rule(path, *transform, &on_tokens)
         });
-        let draft = ApplicationDraft {
-            name: String::from("lists"),
-            kind: ApplicationKind::Private,
-            access: Access::new(plain.to_vec(), rules.collect()),
-            allowed_origins: AllowedOrigins::default(),
-            key: FirstKey::Made,
-        };
-        let (_, key) = self
-            .app
-            .access()
-            .create_application(tenant, &draft, None, &Write::plain())
-            .await
-            .unwrap()
-            .outcome;
-        let text = KeyText::parse(key.unwrap().text.expose()).unwrap();
-        self.app.access().authenticate(&text).unwrap()
+        let access = Access::new(plain.to_vec(), rules.collect());
+        let draft = ApplicationDraft { access, ..tests::everything() };
+        tests::new_caller(&self.app, tenant, &draft).await
     }
 
     /// A token of this text in these containers. Its data is also its search term.
@@ -133,15 +100,8 @@ impl TestVault {
         };
         adjust(&mut draft);
         let owner = self.owner().await;
-        self.app
-            .tokens(&owner)
-            .create(draft, &Write::plain())
-            .await
-            .unwrap()
-            .outcome
-            .shown
-            .token
-            .public_id()
+        let made = self.app.tokens(&owner).create(draft, &Write::plain()).await.unwrap();
+        made.outcome.shown.token.public_id()
     }
 
     pub(in crate::app) async fn delete(&self, id: &str) {
@@ -150,21 +110,8 @@ impl TestVault {
     }
 }
 
-impl Drop for TestVault {
-    fn drop(&mut self) {
-        self.app.close();
-        std::fs::remove_dir_all(&self.directory).ok();
-    }
-}
-
-pub(in crate::app) async fn new_tenant(app: &Vault) -> Tenant {
-    let draft = TenantDraft {
-        name: String::from("lists"),
-        kind: TenantKind::Test,
-        threeds: Threeds::Disabled,
-        quotas: Quotas::default(),
-    };
-    app.access().create_tenant(draft).await.unwrap()
+async fn new_tenant(app: &Vault) -> Tenant {
+    app.access().create_tenant(tests::tenant_draft("lists")).await.unwrap()
 }
 
 /// The plain data of shown tokens.
@@ -190,11 +137,7 @@ fn pages(vault: &TestVault, caller: &Caller, query: &TokenQuery, size: usize) ->
     let mut pages = Vec::new();
     let mut start = first(size);
     for _ in steps("the pages of the list") {
-        let page = vault
-            .app
-            .tokens(caller)
-            .observed_page(Permission::TokenRead, query, &start, &budget())
-            .unwrap();
+        let page = page(vault, caller, query, &start);
         pages.push(texts(&page.tokens));
         match page.next {
             None => break,
