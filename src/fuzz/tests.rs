@@ -16,7 +16,6 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz")
 }
 
-/// The seeds of a target, by name.
 fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     let folder = folder().join("seeds").join(target);
     let mut seeds: Vec<_> = fs::read_dir(&folder)

@@ -6,7 +6,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::waiting::{PATIENCE, receive};
 
-/// A writer whose lines can be waited for.
 struct Lines(Sender<String>);
 
 impl Write for Lines {

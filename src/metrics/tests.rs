@@ -80,7 +80,6 @@ proptest! {
     }
 }
 
-/// A part that is right or not.
 struct Part(Option<&'static str>);
 
 impl Observe for Part {

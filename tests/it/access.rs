@@ -69,7 +69,6 @@ fn only_kind(call: Call) -> Option<ApplicationKind> {
     }
 }
 
-/// The whole table.
 fn calls() -> impl Iterator<Item = Call> {
     ROUTES.iter().flat_map(|route| {
         route.methods.iter().map(move |method| Call { route, method: method.as_str() })
@@ -388,7 +387,6 @@ fn request(vault: &Vault, call: Call, path: &str) -> Request {
     }
 }
 
-/// The status of a request to the operator's socket.
 fn on_socket(vault: &Vault, method: &str, path: &str) -> u16 {
     let mut stream = UnixStream::connect(vault.data().join("metrics.sock")).unwrap();
     let request = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");

@@ -9,7 +9,6 @@ use strongroom::testing::{Access, ApplicationKind, Permission, ROUTES, Route};
 use crate::harness::{Request, Vault, post};
 use crate::threeds;
 
-/// A request that a route answers.
 pub struct Example {
     pub body: Option<Value>,
     /// The status for a caller whom the route answers.
@@ -45,7 +44,6 @@ pub fn example(method: &str, route: &Route) -> Example {
     }
 }
 
-/// The first example of the body.
 fn documented_body(operation: &Value) -> Option<Value> {
     let content = operation["requestBody"]["content"].as_object()?.values().next()?;
     Some(content["examples"].as_object()?.values().next()?["value"].clone())
@@ -181,7 +179,6 @@ fn names_resource(path: &str) -> bool {
     path.contains('{') && !of_none.iter().any(|start| path.starts_with(start))
 }
 
-/// The paths of all files of the pages for people.
 pub fn files() -> Vec<String> {
     ROUTES.iter().flat_map(Route::files).collect()
 }

@@ -16,7 +16,6 @@ use crate::threeds;
 const TRACE: &str = "5f0ddbaf-b3a2-4c5d-9e6f-a1b2c3d4e5fa";
 const WRONG_KEY: &str = "key_test_us_pvt_7Vvk3pXQmCwHnRtYbZaLsE.0d1e2f3a4b5c6d7e8f901a2b3c4d5e6f";
 
-/// The whole chain in clear.
 #[track_caller]
 fn export(vault: &Vault) -> Vec<Value> {
     let lines = vault.operator(&["audit", "export"]).with_code(0).stdout;
@@ -40,7 +39,6 @@ fn behind_proxy() -> Vault {
     vault
 }
 
-/// A key with these permissions, and its id.
 fn key(vault: &Vault, permissions: &[&str]) -> (String, String) {
     let made = vault.application("private", permissions, &json!([]));
     let path = format!("/applications/{}/keys", made.id());

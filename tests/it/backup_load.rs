@@ -13,7 +13,6 @@ const CLIENTS: usize = 4;
 /// Acknowledged pairs before the backup begins, and further ones before the clients stop.
 const PAIRS: usize = 40;
 
-/// The two tokens of one call.
 type Pair = [String; 2];
 
 /// Makes pairs until the flag is set; each client's pairs in the order of their answers.

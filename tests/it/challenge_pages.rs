@@ -49,7 +49,6 @@ fn send(vault: &Vault, form: &str, languages: &str) -> Answer {
     vault.send(&request.body(String::from(form)))
 }
 
-/// The page in plain spaces.
 fn shown(page: &Answer) -> String {
     page.text().replace(['\u{a0}', '\u{202f}'], " ")
 }

@@ -21,7 +21,6 @@ fn check(vault: &Vault) -> Ended {
     vault.operator(&["check"])
 }
 
-/// The states of all results for a setting.
 fn states(vault: &Vault, setting: &str) -> Vec<String> {
     let ended = vault.operator(&["check", "--json"]);
     let report: Value = serde_json::from_str(&ended.stdout).unwrap();

@@ -31,7 +31,6 @@ fn items(answer: &Value) -> &Vec<Value> {
     answer["data"].as_array().unwrap()
 }
 
-/// The last use of the key of this application.
 fn last_use(vault: &Vault, key: &str, application: &str) -> Option<String> {
     let listed = read(vault, "keys", key);
     let found = items(&listed).iter().find(|it| it["application_id"] == application).unwrap();

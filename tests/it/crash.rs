@@ -13,7 +13,6 @@ const CLIENTS: usize = 4;
 /// After how many answers a round's server is killed, and a little more each round.
 const ANSWERS: usize = 40;
 
-/// The answers that the clients got.
 #[derive(Default)]
 struct Told {
     /// Ids of tokens and the values that they must hold.

@@ -154,7 +154,6 @@ fn a_repeated_answer_has_the_code_for_its_hour_and_not_longer() {
     }
 }
 
-/// Takes every `cvc` out.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -166,14 +165,12 @@ fn strip(value: &mut Value) {
     }
 }
 
-/// The sealed keys in the file of keys.
 fn sealed_keys(data: &Path) -> Vec<Vec<u8>> {
     let bytes = fs::read(data.join("cvc.keys")).unwrap();
     let slots = bytes.chunks(SLOT_BYTES).filter(|slot| slot.iter().any(|byte| *byte != 0));
     slots.map(|slot| slot[SEALED].to_vec()).collect()
 }
 
-/// The files of a directory that hold these bytes.
 fn holders(directory: &Path, bytes: &[u8]) -> Vec<String> {
     let files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let files = files.filter(|path| path.is_file());

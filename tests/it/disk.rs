@@ -260,7 +260,6 @@ fn a_floor_no_disk_can_keep() {
     vault.stop_and_verify();
 }
 
-/// By the report of `df`.
 pub(crate) fn free_bytes(path: &Path) -> u64 {
     let report = output_of(Command::new("df").args(["-P", "-k"]).arg(path));
     let report = String::from_utf8(report.stdout).unwrap();

@@ -20,7 +20,6 @@ fn is_there(vault: &Vault, id: &str) -> bool {
     }
 }
 
-/// The public key of the audit chain.
 fn public_key(vault: &Vault) -> String {
     let receipt = vault.operator(&["audit", "receipt"]).json();
     receipt["public_key"].as_str().unwrap().to_owned()

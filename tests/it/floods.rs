@@ -122,7 +122,6 @@ impl Flooder {
     }
 }
 
-/// Answers of each status.
 type Counts = Arc<Mutex<BTreeMap<u16, usize>>>;
 
 /// Floods a vault with bodies from this many connections. At least one of them was answered with the

@@ -7,7 +7,6 @@ use crate::harness::{Request, Vault, get, post, put};
 const PATHS: [&str; 2] =
     ["/orchestration/connection_formulas", "/orchestration/connection/formulas"];
 
-/// The ids and names that were published.
 const PUBLISHED: [(&str, &str); 18] = [
     ("adyen-card", "Adyen"),
     ("authipay-card", "Authipay"),

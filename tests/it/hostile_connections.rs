@@ -79,7 +79,6 @@ async fn open_halves(
     open
 }
 
-/// The connections that the server has open.
 fn open_connections(vault: &Vault) -> u64 {
     let status = vault.operator(&["status", "--json"]).json();
     status["connections"]["open"].as_u64().unwrap_or_else(|| panic!("{status}"))

@@ -26,7 +26,6 @@ use crate::watch::metric;
 /// took all of the 25 seconds of a call.
 const CALL_MAX: Duration = Duration::from_secs(5);
 
-/// Destinations at the same time.
 const MANY: usize = 160;
 
 /// The bytes that a destination sends after the head of a request, then those that it repeats until the

@@ -37,7 +37,6 @@ fn check(attacked: &Attacked) {
     assert!(attacked.took <= ATTACK_MAX && attacked.slowest <= OTHERS_MAX, "{attacked:?}");
 }
 
-/// Sends all of these at once.
 fn at_once(vault: &Vault, requests: &[Request], check: impl Fn(Answer) + Sync) {
     thread::scope(|scope| {
         for request in requests {

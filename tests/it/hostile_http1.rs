@@ -20,7 +20,6 @@ fn all_of(vault: &Vault, bytes: &[u8]) -> String {
     }
 }
 
-/// The statuses of the answers in this text.
 fn statuses(text: &str) -> Vec<u16> {
     let answers = text.split("HTTP/1.1 ").skip(1);
     answers.map(|answer| answer.split(' ').next().unwrap().parse().unwrap()).collect()

@@ -36,7 +36,6 @@ fn repeated(frame: impl Fn(Frames, u32) -> Frames, piece: u32) -> Frames {
     (first..first + PER_PIECE).fold(Frames::default(), frame)
 }
 
-/// The number of the n-th stream of a client.
 fn stream(number: u32) -> u32 {
     2 * number + 1
 }

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::harness::{Ended, Running, Vault, thorough, wait_until};
 
-/// The columns of [`cards`].
 const CARDS: [&str; 10] = [
     "--format",
     "csv",
@@ -51,7 +50,6 @@ impl Vault {
         self.operator(&[&fixed, options, &[text(&path)]].concat())
     }
 
-    /// The tokens that metadata finds.
     fn of_customer(&self, customer: &str) -> Vec<Value> {
         let query = format!("/v2/tokens?metadata.customer_id={customer}");
         let found = self.get(&query.replace(' ', "%20"), &self.keys.private).with_status(200);

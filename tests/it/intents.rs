@@ -26,7 +26,6 @@ fn convert(vault: &Vault, id: &str, rest: Value) -> Answer {
     vault.create(body)
 }
 
-/// Seconds between two times of the wire.
 fn seconds_between(earlier: &str, later: &str) -> i64 {
     (time_of(later) - time_of(earlier)).whole_seconds()
 }

@@ -112,7 +112,6 @@ fn repeat(vault: &Vault, once: &str, body: Value) -> crate::harness::Answer {
     vault.send(&request.json(body))
 }
 
-/// Checks that all answers are still true.
 fn check(vault: &Vault, told: &Told) {
     let key = &vault.keys.private;
     for (id, value) in &told.stored {

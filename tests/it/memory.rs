@@ -67,7 +67,6 @@ fn the_memory_is_closed_to_other_processes_of_the_same_user() {
     assert!(status.unwrap().contains("VmRSS"), "what is no secret stays readable");
 }
 
-/// Returns the numbers.
 fn store_and_read_all(vault: &Vault) -> Vec<String> {
     let numbers: Vec<String> = (0..CARDS).map(number).collect();
     std::thread::scope(|scope| {

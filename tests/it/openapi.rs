@@ -62,7 +62,6 @@ fn a_service_has_the_document_only_if_its_operator_switches_it_on() {
     assert_eq!(document(&vault)["openapi"], "3.1.0");
 }
 
-/// Method and path of every operation of the document.
 fn operations(document: &Value) -> Vec<(String, String)> {
     let mut operations = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {

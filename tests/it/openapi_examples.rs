@@ -34,7 +34,6 @@ fn every_operation_and_every_example_of_a_request_succeeds() {
     assert!(sent > ROUTES.len() / 2, "only {sent} requests were sent");
 }
 
-/// A request that the document shows.
 struct Example<'a> {
     name: &'a str,
     media_type: Option<&'a str>,
@@ -82,7 +81,6 @@ fn examples(operation: Operation<'static>) -> Vec<Example<'static>> {
     all
 }
 
-/// The parameters of the query.
 fn parameters(operation: Operation<'static>) -> Vec<&'static Value> {
     let all = operation.value["parameters"].as_array().into_iter().flatten();
     let all = all.map(|parameter| api_document().schemas().resolve(parameter).unwrap());
@@ -161,7 +159,6 @@ fn route(operation: Operation<'_>) -> &'static Route {
     found.next().unwrap_or_else(|| panic!("{} {} is no route", operation.method, operation.path))
 }
 
-/// A key that holds the permission of the operation.
 fn key(vault: &Vault, operation: Operation<'_>) -> String {
     match (operation.path, route(operation).access()) {
         ("/sessions", _) => vault.keys.public.clone(),

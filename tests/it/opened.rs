@@ -37,7 +37,6 @@ type Entries = BTreeSet<(String, String)>;
 
 struct World {
     scene: Scene,
-    /// Two cards and a text.
     tokens: [String; 3],
     intent: String,
     key: Key,

@@ -45,7 +45,6 @@ enum Content {
     Wrong,
 }
 
-/// One of the two tenants.
 struct World {
     owner: String,
     caller: String,

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use crate::harness::{Answer, Request, Vault, only_rule, patch, post};
 
 const MISSING: &str = "0190a1b2-c3d4-4e5f-8a6b-7c8d9e0f1a2b";
-/// A certificate and its private key, as PEM.
 fn certificate() -> (String, String) {
     let key = rcgen::KeyPair::generate().unwrap();
     let parameters = rcgen::CertificateParams::new(vec![String::from("shop.example")]).unwrap();

@@ -8,7 +8,6 @@ use crate::harness::{
     Answer, Clients, Offer, Psp, Request, Vault, get, only_http1, only_rule, options, post,
 };
 
-/// A vault that trusts a PSP.
 pub(crate) struct Scene {
     pub(crate) psp: Psp,
     pub(crate) vault: Vault,
@@ -48,7 +47,6 @@ impl Scene {
         self.vault.send(request)
     }
 
-    /// An expression of the card.
     pub(crate) fn field(&self, name: &str) -> String {
         format!("{{{{ {} | json: '$.{name}' }}}}", self.card)
     }

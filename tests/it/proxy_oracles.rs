@@ -55,7 +55,6 @@ enum Caller {
     Session,
 }
 
-/// One of the two tenants.
 struct World {
     public: String,
     management: String,

@@ -19,7 +19,6 @@ fn set(vault: &Vault, quota: &str) -> Ended {
     vault.operator(&["tenant", "set", "--tenant", &vault.tenant_id, "--quota", quota])
 }
 
-/// A quota as the tenant itself reads it.
 fn shown(vault: &Vault, name: &str) -> Value {
     let read = vault.get("/tenants/self", &vault.keys.management).with_status(200);
     read.json["settings"][name].clone()

@@ -18,7 +18,6 @@ fn token(vault: &Vault, text: &str) -> String {
     vault.token(json!({"type": "token", "data": text}))
 }
 
-/// The names and contents of all regular files.
 fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(directory).unwrap().map(Result::unwrap);
     let regular = entries.filter(|entry| entry.file_type().unwrap().is_file());
@@ -35,7 +34,6 @@ fn replace(first: &Vault, second: &Vault) {
     symlink(first.data(), second.data()).unwrap();
 }
 
-/// Puts the directory of `first` back.
 fn put_back(first: &Vault, second: &Vault) {
     fs::remove_file(second.data()).unwrap();
     fs::rename(first.data(), second.data()).unwrap();

@@ -60,7 +60,6 @@ pub(crate) fn find(name: &str, package: &str) -> Option<PathBuf> {
     found
 }
 
-/// Replaces a text that must be there.
 #[track_caller]
 fn replace(text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "the shipped file has no {from}");
@@ -193,7 +192,6 @@ fn card(key: &str) -> Request {
     post("/tokens").key(key).json(json!({"type": "card", "data": data}))
 }
 
-/// All files below a directory that have a text.
 fn files_with(directory: &Path, text: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {

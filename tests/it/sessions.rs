@@ -7,7 +7,6 @@ use crate::lifetimes::{now_plus, time_of};
 
 const READ: &[&str] = &["token:read"];
 
-/// A session that is not authorized yet.
 fn new(vault: &Vault) -> Answer {
     vault.send(&post("/sessions").key(&vault.keys.public)).with_status(201)
 }

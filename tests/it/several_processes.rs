@@ -19,7 +19,6 @@ const CLIENTS: usize = 4;
 /// The time within which a deleted key is refused everywhere.
 const KEY_DELAY: Duration = Duration::from_secs(1);
 
-/// A vault in a database of this server.
 fn first_on(cluster: &Arc<Cluster>) -> Vault {
     let database = Arc::new(Database::new(cluster));
     Vault::start_over(Directory::new(), &[], Some(database))

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use crate::harness::{Vault, card, needs_data_file, post, run, wait_until};
 use crate::watch::{metric, on_socket};
 
-/// The newest segment of the log.
 fn segment(vault: &Vault) -> PathBuf {
     let names = fs::read_dir(vault.data()).unwrap().map(|entry| entry.unwrap().path());
     let is_segment = |path: &PathBuf| path.to_str().unwrap().contains("strongroom.log.0");
@@ -69,7 +68,6 @@ fn no_write_is_answered_after_its_file_was_taken_away() {
     }
 }
 
-/// Damages the newest segment of the log.
 type TakeLog<'a> = &'a dyn Fn(&Path);
 
 /// Damages the data file, with the bytes of an older one at hand.

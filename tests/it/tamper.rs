@@ -200,7 +200,6 @@ fn the_keys_of_the_chain_rotate_while_the_server_runs() {
     vault.operator(&["audit", "verify", "--public-key", &old]).with_code(0);
 }
 
-/// The files of a directory, with what is in them.
 fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let listed = fs::read_dir(directory).unwrap().flatten().filter(|it| it.path().is_file());
     let read =

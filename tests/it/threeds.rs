@@ -66,7 +66,6 @@ pub(crate) fn creq(session: &str, authentication: &Answer) -> String {
     base64::encode_url(creq.to_string().as_bytes())
 }
 
-/// The value of a hidden field.
 fn hidden(page: &Answer, name: &str) -> String {
     let text = page.text();
     let start = format!("name=\"{name}\" value=\"");

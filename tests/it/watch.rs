@@ -20,7 +20,6 @@ pub(crate) fn plain_get(mut stream: impl Read + Write, path: &str) -> (String, S
     (String::from(head), String::from(body))
 }
 
-/// The answer of the vault's socket.
 pub(crate) fn on_socket(vault: &Vault, path: &str) -> (String, String) {
     let stream = UnixStream::connect(vault.data().join("metrics.sock")).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();

@@ -28,7 +28,6 @@ fn named(text: &str, families: &BTreeSet<String>) -> BTreeSet<String> {
     words.map(family).collect()
 }
 
-/// The expressions of all panels of the dashboard.
 fn expressions(dashboard: &Value) -> Vec<&str> {
     let panels = dashboard["panels"].as_array().unwrap().iter();
     let targets = panels.flat_map(|panel| panel["targets"].as_array().into_iter().flatten());

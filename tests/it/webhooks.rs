@@ -27,7 +27,6 @@ fn create(vault: &Vault, body: Value) -> Answer {
     vault.post("/webhooks", &vault.keys.management, body)
 }
 
-/// Waits for this many deliveries.
 #[track_caller]
 fn deliveries(psp: &Psp, count: usize) -> Vec<Received> {
     let mut got = Vec::new();

@@ -147,7 +147,6 @@ impl Replies {
     }
 }
 
-/// An answer of the vault, ready to be repeated.
 pub(crate) struct Prepared {
     status: StatusCode,
     headers: HeaderMap,

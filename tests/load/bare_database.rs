@@ -32,7 +32,6 @@ const TABLE: &str = "CREATE TABLE bare_rows (key bytea PRIMARY KEY, value bytea 
 pub(crate) struct Order {
     /// The directory of the database server's socket.
     pub(crate) socket: PathBuf,
-    /// An empty database.
     pub(crate) database: String,
     /// Bytes of a row with its key.
     pub(crate) row_bytes: usize,
@@ -54,7 +53,6 @@ impl BareDatabase {
     }
 }
 
-/// The bare server's own main function.
 pub(crate) fn serve(order: &Path) -> Outcome<()> {
     let ca = order.with_file_name("bare-ca.pem");
     let order: Order = serde_json::from_slice(&std::fs::read(order)?)?;
@@ -109,7 +107,6 @@ impl Server {
         })
     }
 
-    /// Runs one statement on a free connection.
     async fn on_session<T>(
         &self,
         work: impl AsyncFnOnce(&Session) -> Result<T, tokio_postgres::Error>,

@@ -35,7 +35,6 @@ impl BareProxy {
     }
 }
 
-/// The bare proxy's own main function.
 pub(crate) fn serve(destination: &Path) -> Outcome<()> {
     let upstream: BareReady = serde_json::from_slice(&std::fs::read(destination)?)?;
     let upstream = Arc::new(Upstream::new(&upstream)?);

@@ -16,7 +16,6 @@ use tokio_postgres::{Client, Config, NoTls};
 const VERSIONS: [&str; 4] = ["18", "17", "16", "15"];
 /// The user of Debian's package, since root may not run a server.
 const USER: &str = "postgres";
-/// Of the databases.
 const OWNER: &str = "strongroom";
 
 pub(crate) struct Cluster {
@@ -56,14 +55,12 @@ impl Cluster {
         succeed(start.arg("--pgdata").arg(&data))
     }
 
-    /// Creates an empty database and returns its URL.
     pub(crate) async fn create(&self, database: &str) -> Outcome<String> {
         let client = connect(&self.directory, "postgres").await?;
         client.batch_execute(&format!("CREATE DATABASE {database} TEMPLATE template0")).await?;
         Ok(format!("postgres://{OWNER}@/{database}?host={}", self.directory.display()))
     }
 
-    /// The number that a query returns.
     pub(crate) async fn number(&self, database: &str, query: &str) -> Outcome<i64> {
         let client = connect(&self.directory, database).await?;
         Ok(client.query_one(query, &[]).await?.try_get(0)?)

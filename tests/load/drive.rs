@@ -26,7 +26,6 @@ pub(crate) enum Timeline {
     LeftOut,
 }
 
-/// The time between a request and its answer.
 #[derive(Clone, Copy)]
 pub(crate) struct Span {
     pub(crate) start: Instant,

@@ -55,7 +55,6 @@ pub(crate) struct Plan {
     pub(crate) connections: Vec<usize>,
     pub(crate) parts: Vec<Part>,
     pub(crate) pace: Pace,
-    /// The number of measured clean starts.
     pub(crate) starts: u32,
     /// The number of kills, idle and under load each.
     pub(crate) kills: u32,

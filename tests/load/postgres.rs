@@ -44,7 +44,6 @@ struct Bench<'a> {
     plan: &'a Plan,
     scratch: &'a Scratch,
     bare: BareDatabase,
-    /// The cards in the bare server's table.
     bare_ids: Arc<Vec<String>>,
 }
 
@@ -101,7 +100,6 @@ impl Bench<'_> {
         Ok(Setting { names, places: vec![place], vaults: vec![vault] })
     }
 
-    /// Processes over one database.
     fn shared<'a>(&self, names: [&'a str; 2], count: usize, url: &str) -> Outcome<Setting<'a>> {
         let mut setting = Setting { names, places: Vec::new(), vaults: Vec::new() };
         for number in 0..count {

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// The shortest load before a kill.
 const LOAD_MIN: Duration = Duration::from_secs(1);
 /// Added for each further kill, so that kills hit merges at different moments.
 const LOAD_STEP: Duration = Duration::from_millis(370);

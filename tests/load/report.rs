@@ -86,7 +86,6 @@ pub(crate) struct Results {
     pub(crate) tokens: u64,
     pub(crate) binary_bytes: u64,
     pub(crate) cells: Vec<Cell>,
-    /// Requests that failed, in all parts.
     pub(crate) errors: u64,
     pub(crate) resident_idle_bytes: Option<u64>,
     pub(crate) resident_loaded_bytes: Option<u64>,

@@ -20,7 +20,6 @@ const CHANNELS: u64 = 4;
 const CARDS_OF_CUSTOMER: u64 = 4;
 pub(crate) const PAGE_SIZE: usize = 20;
 
-/// The value that is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A card with a CVC and three metadata entries, under an idempotency key.
@@ -62,7 +61,6 @@ pub(crate) enum Sent {
     Read,
 }
 
-/// Writes the requests of one connection.
 pub(crate) struct Requests {
     work: Work,
     /// Host and key lines, which every request carries.
@@ -70,7 +68,6 @@ pub(crate) struct Requests {
     page: Vec<u8>,
     own: Vec<Created>,
     made: usize,
-    /// The serial number of the last create.
     serial: u64,
     random: u64,
 }

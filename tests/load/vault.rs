@@ -44,7 +44,6 @@ struct KeysFile {
 }
 
 impl Place {
-    /// Starts the vault and waits for its ready line.
     pub(crate) fn start(&self) -> Outcome<Vault> {
         self.start_with(&[])
     }
@@ -81,12 +80,10 @@ impl Place {
         Ok(ids)
     }
 
-    /// Rotates the keys of a stopped vault to the end.
     pub(crate) fn rotate(&self) -> Outcome<()> {
         self.operate(&["rotate", "--all-tenants"]).map(drop)
     }
 
-    /// Records under all keys of this number.
     pub(crate) fn records_under(&self, number: u64) -> Outcome<u64> {
         let list: serde_json::Value = serde_json::from_str(&self.operate(&["list", "--json"])?)?;
         let keys = list["keys"].as_array().into_iter().flatten();

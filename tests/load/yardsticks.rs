@@ -14,7 +14,6 @@ use std::sync::Arc;
 pub(crate) struct Yardsticks {
     card: Bare,
     plain: Option<Bare>,
-    /// The answers about cards.
     pub(crate) model: Model,
 }
 

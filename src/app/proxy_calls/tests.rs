@@ -101,7 +101,6 @@ impl Scene {
         std::mem::take(&mut self.sent.0.lock().unwrap())
     }
 
-    /// A caller with these rights.
     fn caller(&self, permissions: Vec<Permission>, rules: Vec<AccessRule>) -> Arc<Caller> {
         let draft = ApplicationDraft { access: Access::new(permissions, rules), ..everything() };
         block_on(new_caller(&self.vault.app, self.vault.caller.tenant.id, &draft))

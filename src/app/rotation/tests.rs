@@ -373,7 +373,6 @@ async fn the_entries_of_an_old_key_only_fall_also_while_tokens_are_made() {
     }
 }
 
-/// The phase of the rotation under way.
 fn walk_phase(vault: &TestVault) -> Option<Phase> {
     vault.app.keys().ages().unwrap().rotations.first().map(|rotation| rotation.phase)
 }

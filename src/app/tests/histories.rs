@@ -48,7 +48,6 @@ struct World {
     copies: Vec<(Image, Vec<u64>)>,
     backups: Vec<PathBuf>,
     standbys: Vec<PathBuf>,
-    /// The writes that a vault has called archived.
     archived: BTreeSet<u64>,
     /// Those that an operator has given up.
     given_up: BTreeSet<u64>,

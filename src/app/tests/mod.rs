@@ -73,7 +73,6 @@ impl TestVault {
         Self::on(TestDisk::holding(image.clone()), Clock::new()).unwrap()
     }
 
-    /// The prepared vault as it is on this disk.
     fn on(disk: TestDisk, clock: Clock) -> Result<Self, Error> {
         Self::made_of(Vault::on_disk(&disk, master(), clock), disk)
     }
@@ -203,7 +202,6 @@ async fn new_application(
     (application, key.unwrap())
 }
 
-/// A caller with the key of a new application.
 pub(in crate::app) async fn new_caller(
     app: &Vault,
     tenant: TenantId,
@@ -252,7 +250,6 @@ fn draft(value: &str) -> TokenDraft {
     }
 }
 
-/// A card with a verification code.
 fn card(cvc: &str) -> TokenDraft {
     let data = json!({"number": "4242424242424242", "expiration_month": 12, "cvc": cvc});
     TokenDraft {

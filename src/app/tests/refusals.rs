@@ -21,7 +21,6 @@ fn attempt(reason: RefusalReason, caller: Option<&crate::app::Caller>) -> Refuse
     RefusedAttempt { reason, route: "ReadToken", caller, origin: Arc::new(origin) }
 }
 
-/// Scope, reason, count and user of each entry.
 async fn refused(app: &Vault) -> Vec<(AuditScope, RefusalReason, u64, Option<u32>)> {
     let query = ExportQuery { next: Some(0), ..ExportQuery::default() };
     let page = app.audit().export(query).await.unwrap();

@@ -55,7 +55,6 @@ fn card() -> TokenDraft {
     }
 }
 
-/// The answer as the wire layer renders it.
 fn answer(written: &WriteOutcome) -> RememberedAnswer {
     let token = &written.shown.token;
     let mut answer = RememberedAnswer::empty(AnswerStatus::Created);

@@ -14,7 +14,6 @@ use crate::store::tests::block_on;
 use crate::store::{Change, Table, Verdict, tables};
 use crate::waiting::steps;
 
-/// Makes a whole pass; returns the number of its steps.
 fn pass(app: &Vault) -> usize {
     let mut walk = ScrubWalk::default();
     let last = steps("the end of the pass")

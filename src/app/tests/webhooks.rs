@@ -27,7 +27,6 @@ use crate::waiting::{wait_until, within};
 
 const HOST: &str = "one.example";
 
-/// The behaviour of a receiver.
 #[derive(Clone, Copy)]
 enum Behaviour {
     Hang,
@@ -178,7 +177,6 @@ impl Setting {
         self.vault.app.store().snapshot().unwrap().first(&due, 1).unwrap().is_empty()
     }
 
-    /// Runs the worker until the condition holds.
     async fn deliver_until(&self, what: &str, mut condition: impl FnMut() -> bool) {
         tokio::select! {
             () = self.vault.app.webhooks().deliver(Authority::Leader(None)) => panic!("the worker ended"),

@@ -2,7 +2,6 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The parsed query as text.
 fn read(text: &str) -> Result<String, (Refused, usize)> {
     let query = parse(text).map_err(|bad| (bad.why, bad.at))?;
     let container = query.container.map_or(String::from("*"), |it| String::from(it.as_str()));

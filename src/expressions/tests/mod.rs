@@ -52,7 +52,6 @@ impl Host for Fixed {
     }
 }
 
-/// The budget of a write.
 pub(super) const fn budget() -> Budget {
     Budget::of(crate::bounds::EXPRESSION_WORK_WRITE_MAX)
 }
@@ -68,7 +67,6 @@ pub(super) fn check(text: &str, data: &Value, expected: &Value) {
     assert_eq!(&value, expected, "{text}");
 }
 
-/// The filters applied to one value.
 #[track_caller]
 pub(super) fn check_filters(filters: &str, input: impl Into<Value>, expected: impl Into<Value>) {
     check(&format!("{{{{ data | {filters} }}}}"), &input.into(), &expected.into());

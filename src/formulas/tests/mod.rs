@@ -11,7 +11,6 @@ use super::*;
 
 const SOURCE: &str = include_str!("catalog.toml");
 
-/// The number of formulas in the published interface.
 const FORMULAS: usize = 18;
 
 /// The features of the interface, in the order of its documents. `void` has a second name there.
@@ -51,7 +50,6 @@ fn text<'a>(table: &'a Table, name: &str) -> Option<&'a str> {
     table.get(name).map(|value| value.as_str().unwrap())
 }
 
-/// The documents that the source describes.
 fn documents() -> Vec<Value> {
     let source: toml::Value = SOURCE.parse::<Table>().unwrap().into();
     let source = known(&source, &["country_sets", "currency_sets", "formula"]);

@@ -54,7 +54,6 @@ fn examples_of_json_are_json() {
     }
 }
 
-/// Calls `visit` with every object in a value.
 fn walk(value: &Value, visit: &mut impl FnMut(&serde_json::Map<String, Value>)) {
     match value {
         Value::Object(members) => {

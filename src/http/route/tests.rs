@@ -127,7 +127,6 @@ fn each_listener_has_its_own_routes() {
     assert!(matches!(find_operator(&Method::GET, "/tokens"), Err(NoMatch::Path)));
 }
 
-/// The path of a row with a value for each of its parameters.
 fn filled(route: &Route, value: &str) -> String {
     route.path.replace("{id}", value).replace("{key}", value).replace("{file}", value)
 }

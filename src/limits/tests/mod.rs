@@ -55,7 +55,6 @@ fn times(factor: u32) -> RateLimit {
     RateLimit::Times(NonZeroU32::new(factor).unwrap())
 }
 
-/// Sends until a request is refused.
 #[track_caller]
 fn exhaust(mut admit: impl FnMut() -> Result<Option<Remaining>, RateLimitRefusal>) {
     assert!((0..100_000).any(|_| admit().is_err()), "no request was refused");

@@ -64,12 +64,10 @@ fn client_with(scope: Scope, ca: &Ca, answers: &[&[&str]], sizes: PoolSizes) -> 
     Scene { client: Arc::new(client), lookups }
 }
 
-/// A client that may call this machine.
 fn client(ca: &Ca) -> Scene {
     client_with(Scope::Development, ca, &[&["127.0.0.1"]], PoolSizes::default())
 }
 
-/// A server, and a client that may call it.
 async fn serving(
     alpn: &[&str],
     acting: impl Fn(&Asked) -> Act + Send + Sync + 'static,

@@ -70,11 +70,9 @@ pub(super) enum Act {
     ReadAndClose(usize),
     /// Reads the request whole and says nothing.
     Silence,
-    /// Reads nothing.
     Deaf,
 }
 
-/// An answer with a body of known length.
 pub(super) fn ok(body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
@@ -98,7 +96,6 @@ struct State {
     acting: Acting,
     asked: Mutex<Vec<Asked>>,
     connections: AtomicUsize,
-    /// Bytes that were read of requests.
     bytes: AtomicUsize,
 }
 
@@ -152,7 +149,6 @@ impl Server {
         self.state.bytes.load(Ordering::SeqCst)
     }
 
-    /// The requests that arrived whole so far.
     pub(super) fn asked(&self) -> Vec<Asked> {
         self.state.asked.lock().unwrap().clone()
     }

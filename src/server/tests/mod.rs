@@ -68,7 +68,6 @@ impl Folder {
         self.path.join("key.pem")
     }
 
-    /// Writes a new certificate under a new key.
     fn renew(&self) -> CertificateDer<'static> {
         self.issue(&KeyPair::generate().unwrap())
     }
@@ -111,7 +110,6 @@ fn log() -> (Log, mpsc::UnboundedReceiver<String>) {
     (Log::start(Lines(lines), RequestLines::On, now).unwrap(), read)
 }
 
-/// A server that runs.
 struct Running {
     address: SocketAddr,
     folder: Folder,
@@ -175,7 +173,6 @@ impl Running {
         self.try_connect().await.unwrap()
     }
 
-    /// Waits for a line of the log.
     async fn event(&mut self, name: &str) -> serde_json::Value {
         loop {
             let line = within!(self.lines.recv()).await.unwrap();
@@ -280,7 +277,6 @@ fn gated() -> (impl Responder, mpsc::UnboundedReceiver<()>, tokio::sync::watch::
     (answer, asks, go)
 }
 
-/// Bytes that report when they are dropped.
 struct Held(
     Vec<u8>,
     #[expect(dead_code, reason = "dropping it is the message")] oneshot::Sender<()>,

@@ -32,7 +32,6 @@ fn back_up(store: &Store, path: &Path) -> Manifest {
     write(&snapshot, path, master(b'1').backup_key(), TIMES).unwrap().manifest
 }
 
-/// Every row of every table.
 fn rows(snapshot: &Snapshot) -> Vec<(Table, Vec<Row>)> {
     let all = |table: &Table| {
         let range = snapshot.range(&table.whole()).unwrap();

@@ -90,7 +90,6 @@ fn rows(store: &Store) -> Vec<(Vec<u8>, Vec<u8>)> {
     rows
 }
 
-/// What is found after this damage.
 fn findings(damage: impl Fn(&Store) -> Change) -> Vec<String> {
     let store = chain();
     let change = damage(&store);

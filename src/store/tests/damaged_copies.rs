@@ -33,7 +33,6 @@ fn rows(snapshot: &Snapshot) -> Vec<(Table, Vec<Row>)> {
     Table::ALL.iter().filter(|table| **table != Table::Meta).map(all).collect()
 }
 
-/// A change with rows of many lengths.
 fn change(dice: &mut Dice) -> Change {
     let tables = [Table::Tokens, Table::TokenLists, Table::Applications, Table::Audit];
     let mut change = Change::new();
@@ -94,7 +93,6 @@ impl Copies {
         }
     }
 
-    /// The rows of a restored vault.
     fn restore(&self, archive: bool) -> Result<Vec<(Table, Vec<Row>)>, RestoreFailure> {
         let data = self.place.join("restored");
         fs::remove_dir_all(&data).unwrap();

@@ -129,7 +129,6 @@ impl TestDisk {
         Self::holding(Image::from([(String::from(crate::store::Store::FILE), bytes)]))
     }
 
-    /// The volume that a store is opened on.
     pub(crate) fn volume(&self) -> Arc<dyn Volume> {
         Arc::new(self.clone())
     }
@@ -158,7 +157,6 @@ impl TestDisk {
         assert!(!timeout.timed_out(), "waited {PATIENCE:?} in vain: {operation:?} number {count}");
     }
 
-    /// Takes the power away now.
     pub(crate) fn lose_power(&self, fate: Fate) {
         self.lock().lose_power(fate);
     }
@@ -370,7 +368,6 @@ impl Unsynced {
     }
 }
 
-/// An open file of the disk.
 #[derive(Debug)]
 struct TestFile {
     disk: TestDisk,

@@ -129,7 +129,6 @@ impl TestDirectory {
         Directory::open(&self.0).unwrap().names().unwrap()
     }
 
-    /// The files and their contents.
     pub(crate) fn contents(&self) -> disk::Image {
         let read = |name: String| (name.clone(), fs::read(self.join(&name)).unwrap());
         self.names().into_iter().map(read).collect()

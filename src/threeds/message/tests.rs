@@ -27,7 +27,6 @@ fn rreq() -> Value {
     })
 }
 
-/// A message that was read renders to the same JSON.
 #[track_caller]
 fn check_round_trip<M: Message + PartialEq + std::fmt::Debug>(value: &Value) {
     let message: M = parse(value.to_string().as_bytes()).unwrap();

@@ -33,7 +33,6 @@ impl Answer {
         self
     }
 
-    /// A text member of the body.
     #[track_caller]
     pub(crate) fn member(&self, name: &str) -> String {
         let text = self.json[name].as_str();

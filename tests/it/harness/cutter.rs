@@ -15,7 +15,6 @@ const SOCKET: &str = ".s.PGSQL.5432";
 /// The simple query with this text, as it goes over the wire.
 const COMMIT: &[u8] = b"COMMIT\0";
 
-/// The moment of a cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// The server does not get the COMMIT.
@@ -63,7 +62,6 @@ impl Cutter {
         *self.state.cuts.lock().unwrap() = moments;
     }
 
-    /// The number of cuts so far.
     pub(crate) fn made(&self) -> usize {
         self.state.made.load(Ordering::Relaxed)
     }

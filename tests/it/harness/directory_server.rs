@@ -83,7 +83,6 @@ impl Certificate {
     }
 }
 
-/// The answer to a message.
 pub(crate) enum Told {
     Json(Value),
     Text(String),

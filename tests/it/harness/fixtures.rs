@@ -5,12 +5,10 @@ use serde_json::{Value, json};
 /// The number of a documented test card.
 pub(crate) const NUMBER: &str = "4242424242424242";
 
-/// The data of that card.
 pub(crate) fn card() -> Value {
     json!({"number": NUMBER, "expiration_month": 12, "expiration_year": 2030, "cvc": "123"})
 }
 
-/// An access rule of an application.
 pub(crate) fn rule(priority: u32, container: &str, transform: &str, permissions: &[&str]) -> Value {
     json!({
         "description": "d", "priority": priority, "container": container, "transform": transform,

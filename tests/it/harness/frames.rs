@@ -73,7 +73,6 @@ impl Frames {
         self.frame(CONTINUATION, flags, stream, block)
     }
 
-    /// A whole GET.
     pub(crate) fn get(self, stream: u32, path: &str, key: &str) -> Self {
         self.headers(stream, END_STREAM | END_HEADERS, &request("GET", path, key))
     }
@@ -146,12 +145,9 @@ pub(crate) fn goaway_reason(bytes: &[u8]) -> Option<u32> {
     reasons.map(u32::from_be_bytes).last()
 }
 
-/// The end of a stream among these bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StreamEnd {
-    /// Answered with the status 200.
     Ok,
-    /// Answered with another status.
     Refused,
     Reset,
 }

@@ -105,7 +105,6 @@ impl Cluster {
         Some(cluster)
     }
 
-    /// Starts the stopped server.
     pub(crate) fn run(&self) {
         let directory = self.directory.display();
         // A test that ends the server by SIGKILL must find all answered writes: only a loss of power
@@ -131,7 +130,6 @@ impl Cluster {
         succeed(self.control("stop").args(["--mode=fast", "--silent"]));
     }
 
-    /// The directory of its socket.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }

@@ -16,7 +16,6 @@ use serde_json::Value;
 
 use crate::harness::wait::{PATIENCE, wait_for, wait_until};
 
-/// The end of a command.
 #[derive(Debug)]
 pub(crate) struct Ended {
     /// `None` when a signal ended it.
@@ -50,7 +49,6 @@ impl From<Output> for Ended {
     }
 }
 
-/// Runs a command to its end.
 #[track_caller]
 pub(crate) fn run(arguments: &[&str]) -> Ended {
     run_with_input(arguments, "")

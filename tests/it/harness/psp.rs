@@ -60,7 +60,6 @@ use crate::harness::directory_server::{Authority, Certificate};
 /// The pause between two bytes of `/drip`.
 const DRIP: Duration = Duration::from_millis(50);
 
-/// The protocols that it speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Offer {
     /// The client chooses.
@@ -76,7 +75,6 @@ pub(crate) enum Clients {
     Shown,
 }
 
-/// A request that arrived whole.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
     pub(crate) method: String,
@@ -120,7 +118,6 @@ pub(crate) enum Cut {
 type Told = (u16, &'static str, String);
 type Answering = Box<dyn Fn(&Received) -> Option<Told> + Send>;
 
-/// The state that all connections share.
 struct Shared {
     answering: Mutex<Answering>,
     cut: Mutex<Cut>,
@@ -175,7 +172,6 @@ impl Psp {
         Self { address, authority, shared, directory, runtime: Some(runtime) }
     }
 
-    /// The PEM file of its authority.
     pub(crate) fn ca(&self) -> PathBuf {
         self.directory.join("ca.pem")
     }

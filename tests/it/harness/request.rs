@@ -24,7 +24,6 @@ pub(crate) fn put(path: &str) -> Request {
     Request::new("PUT", path)
 }
 
-/// A merge patch.
 pub(crate) fn patch(path: &str) -> Request {
     Request::new("PATCH", path).header("Content-Type", "application/merge-patch+json")
 }
@@ -53,7 +52,6 @@ impl Request {
         if key.is_empty() { self } else { self.header("BT-API-KEY", key) }
     }
 
-    /// With an idempotency key.
     pub(crate) fn once(self, key: &str) -> Self {
         self.header("BT-IDEMPOTENCY-KEY", key)
     }

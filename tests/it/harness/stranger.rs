@@ -24,14 +24,10 @@ pub(crate) struct Stranger {
     http2: Arc<ClientConfig>,
 }
 
-/// The end of a flood.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flooded {
-    /// Bytes that the server took.
     pub(crate) sent: usize,
-    /// The server closed the connection.
     pub(crate) is_closed: bool,
-    /// The reason of the server's GOAWAY.
     pub(crate) reason: Option<u32>,
 }
 

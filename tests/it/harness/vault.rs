@@ -237,7 +237,6 @@ impl Vault {
         self.get(&format!("/tokens/{id}"), &self.keys.private)
     }
 
-    /// Reads a token with this key.
     #[track_caller]
     pub(crate) fn read_as(&self, key: &str, id: &str) -> Answer {
         self.get(&format!("/tokens/{id}"), key)
@@ -256,7 +255,6 @@ impl Vault {
         self.post("/token-intents", key, card).with_status(201).id()
     }
 
-    /// Replaces the rules of an application.
     #[track_caller]
     pub(crate) fn set_rules(&self, application: &Answer, rules: &Value) {
         let path = format!("/applications/{}", application.id());
@@ -279,7 +277,6 @@ impl Vault {
         page.json["data"].as_array().unwrap().clone()
     }
 
-    /// The operations of these entries.
     #[track_caller]
     pub(crate) fn acts(&self, query: &str) -> Vec<String> {
         self.logged(query).iter().map(|entry| text(&entry["operation"])).collect()
@@ -369,17 +366,14 @@ impl Vault {
         Connection::open_api(self.address, &self.client)
     }
 
-    /// The settings of a client that trusts this vault.
     pub(crate) fn client(&self) -> &Arc<ClientConfig> {
         &self.client
     }
 
-    /// The processor time of the process so far.
     pub(crate) fn cpu_time(&self) -> Duration {
         self.server.as_ref().expect("it runs").cpu_time()
     }
 
-    /// The resident memory of the process.
     pub(crate) fn resident_kib(&self) -> u64 {
         self.server.as_ref().expect("it runs").resident_kib()
     }
@@ -444,7 +438,6 @@ impl Vault {
         Tenant { id, keys }
     }
 
-    /// An operator's command on this vault.
     pub(crate) fn operator(&self, arguments: &[&str]) -> Ended {
         self.operator_with_input(arguments, "")
     }
@@ -463,7 +456,6 @@ impl Vault {
         run(&["dev-clock", "--data", data.to_str().unwrap(), "advance", &seconds]).json()
     }
 
-    /// `strongroom verify` on the stopped vault.
     pub(crate) fn verify(&self) -> Ended {
         assert!(self.server.is_none(), "it still runs");
         let (data, key) = (self.data(), self.master_key());
@@ -524,7 +516,6 @@ impl Vault {
         self.directory.join("strongroom.toml")
     }
 
-    /// Its standard error so far.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.directory.join("log")).unwrap()
     }

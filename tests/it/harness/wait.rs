@@ -21,13 +21,11 @@ pub(crate) fn thorough<T>(few: T, many: T) -> T {
     if std::env::var_os("STRONGROOM_THOROUGH").is_some() { many } else { few }
 }
 
-/// Looks at the condition until it holds.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     wait_for(what, || condition().then_some(()));
 }
 
-/// Looks until there is a value.
 #[track_caller]
 pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();

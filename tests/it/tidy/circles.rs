@@ -54,7 +54,6 @@ fn check_circles(graph: &Graph, most: usize) {
     });
 }
 
-/// The files of each room, by their module paths.
 fn rooms(program: &[(Source, Parts)]) -> BTreeMap<String, Files<'_>> {
     let mut rooms: BTreeMap<String, Files<'_>> = BTreeMap::new();
     for file in program {
@@ -87,7 +86,6 @@ fn edges(files: &Files<'_>) -> Graph {
     graph
 }
 
-/// The graph of the sub-rooms of one room.
 fn sub_rooms(files: &Files<'_>) -> Graph {
     let mut graph: Graph =
         files.keys().filter_map(|it| Some((it.get(1)?.clone(), BTreeSet::new()))).collect();
@@ -133,7 +131,6 @@ fn resolve<'a>(module: &[String], path: &[String], files: &Files<'a>) -> Option<
     (1..=whole.len()).rev().find_map(|length| files.get(&whole[..length])).map(|(source, _)| source)
 }
 
-/// The paths of a file.
 #[derive(Default)]
 struct Paths {
     own: Vec<Vec<String>>,
@@ -231,7 +228,6 @@ fn circles(graph: &Graph) -> Vec<BTreeSet<String>> {
     circles
 }
 
-/// All files that a file needs, directly or not.
 fn reach<'a>(graph: &'a Graph, file: &str) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::new();
     let mut left: Vec<&str> = graph[file].iter().map(String::as_str).collect();

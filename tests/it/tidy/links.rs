@@ -118,7 +118,6 @@ fn chapters_have_one_title_and_only_plain_markdown() {
     }
 }
 
-/// The targets of all links outside of code.
 fn links(text: &str) -> Vec<String> {
     let text = prose(text);
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));

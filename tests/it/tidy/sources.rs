@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// A file of the package.
 pub(super) struct Source {
     /// From the root of the package, with slashes.
     pub(super) path: String,
@@ -52,7 +51,6 @@ pub(super) fn read_all(place: &str) -> Vec<Source> {
     sources
 }
 
-/// All Rust files below a directory.
 pub(super) fn read_rust(place: &str) -> Vec<Source> {
     let mut sources = read_all(place);
     sources.retain(|source| Path::new(&source.path).extension().is_some_and(|it| it == "rs"));

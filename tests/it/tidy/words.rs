@@ -37,7 +37,6 @@ const SHIPPED: &[&str] = &[
     "src/http/front/chapters",
 ];
 
-/// A violation and its place.
 struct Finding {
     /// The room or the top-level file or directory, and the word.
     key: String,

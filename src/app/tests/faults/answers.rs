@@ -42,7 +42,6 @@ fn answer<T>(read: Result<T, Error>, items: impl FnOnce(T) -> Vec<String>) -> An
     }
 }
 
-/// Asks everything.
 pub(super) fn ask(app: &Vault, known: &Known) -> Answers {
     let mut all = Answers::new();
     all.insert(String::from("audit"), answer(block_on(audit(app)), |it| it));

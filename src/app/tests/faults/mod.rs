@@ -27,7 +27,6 @@ use crate::store::{OpenFailure, StorageFailure, Store, Table, tables};
 /// Makes a sample of a seed; `None` if it would change nothing.
 type Choose<'a> = &'a dyn Fn(u64) -> Option<(Sample, Image)>;
 
-/// The outcome of a sample.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     /// Not opened, for this reason.
@@ -106,7 +105,6 @@ async fn use_on(app: &Vault, new: &mut Vec<String>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Asks everything and compares.
 fn look(
     app: &Vault,
     scene: &Scene,

@@ -6,7 +6,6 @@ use crate::store::tests::damage::{Kind, Sample};
 use crate::store::tests::disk::{Dice, Image, TestDisk};
 use crate::store::{Change, Store, Table};
 
-/// A key and its value.
 type Row = (Vec<u8>, Vec<u8>);
 
 /// The rows of every table of a stopped vault.
@@ -30,7 +29,6 @@ impl Rows {
         self.tables.iter().find(|(it, _)| *it == table).unwrap().1.clone()
     }
 
-    /// The vault without this row.
     pub(super) fn without(&self, table: Table, key: &[u8]) -> Image {
         self.changed(Change::new().delete(table, key.to_vec()))
     }

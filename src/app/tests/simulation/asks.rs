@@ -93,7 +93,6 @@ impl Ask {
         }
     }
 
-    /// Work of the server itself.
     pub(super) fn is_upkeep(&self) -> bool {
         matches!(
             self,
@@ -113,7 +112,6 @@ impl Ask {
         !matches!(self, Self::RotateStep | Self::RotateMaster | Self::BackUp)
     }
 
-    /// The idempotency key of the request.
     pub(super) fn key(&self) -> Option<&str> {
         match self {
             Self::Create(new) => new.key.as_deref(),
@@ -148,7 +146,6 @@ pub(super) struct Patch {
     pub(super) expires_at: Option<Option<Timestamp>>,
 }
 
-/// Chooses requests.
 pub(super) struct Chooser<'a> {
     pub(super) dice: &'a mut Dice,
     pub(super) model: &'a Model,
@@ -229,7 +226,6 @@ impl Chooser<'_> {
         Request { tenant: at, by, ask }
     }
 
-    /// Work of the server itself.
     pub(super) fn upkeep(&mut self) -> Request {
         let tenant = self.roll(self.model.tenants.len());
         let ask = match self.roll(24) {

@@ -8,12 +8,10 @@ use crate::store::OpenFailure;
 use crate::store::tests::disk::{EIO, ENOSPC, Fate, Fault, Operation, TestDisk};
 use crate::waiting::steps;
 
-/// The end of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     /// It is killed, or ends itself after a failure of the disk. The system keeps its writes.
     Killed,
-    /// The power fails.
     PowerLost(Fate),
 }
 
@@ -58,7 +56,6 @@ impl World {
         self.trace.lock().unwrap().fault(name);
     }
 
-    /// Ends the process. Everything in memory is lost.
     pub(super) fn end_process(&mut self, end: End) {
         let name = match end {
             End::Killed => "process ended",

@@ -8,7 +8,6 @@ use crate::app::tests::simulation::model::{Kind, Life, Tenant, Token, Window};
 use crate::app::tests::simulation::seen::Seen;
 use crate::domain::time::Timestamp;
 
-/// The query of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct View {
     pub(super) by: Application,

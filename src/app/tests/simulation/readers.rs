@@ -24,7 +24,6 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// The request for its next page.
     pub(super) fn request(&self, number: usize) -> Request {
         let ask = Ask::List(self.view.clone(), Some(number));
         Request { tenant: self.tenant, by: self.view.by, ask }

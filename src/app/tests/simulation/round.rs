@@ -17,7 +17,6 @@ use crate::app::{DiskState, prove};
 use crate::domain::time::Timestamp;
 use crate::waiting::steps;
 
-/// A request under way.
 struct Task {
     sent: Sent,
     state: State,
@@ -224,7 +223,6 @@ impl World {
         *self.trace.lock().unwrap().counts.operations.entry("merge").or_default() += 1;
     }
 
-    /// A client leaves.
     fn cancel_one(&mut self, tasks: &mut [Task]) {
         let begun: Vec<_> = (0..tasks.len())
             .filter(|at| matches!(tasks[*at].state, State::Begun(_)))

@@ -14,7 +14,6 @@ use crate::domain::time::Timestamp;
 /// More states than an order that exists has ever needed.
 const STATES_MAX: usize = 50_000;
 
-/// A request that was sent in a round.
 #[derive(Debug, Clone)]
 pub(super) struct Sent {
     pub(super) request: Request,

@@ -9,7 +9,6 @@ use crate::app::{DataView, Error, TokenIntentView, TokenOrigin, TokenView};
 use crate::domain::time::Timestamp;
 use crate::domain::token_type::TokenType;
 
-/// A token in an answer.
 #[derive(Clone, PartialEq)]
 pub(super) struct Seen {
     pub(super) id: String,
@@ -30,7 +29,6 @@ pub(super) struct SeenIntent {
     pub(super) created_at: Timestamp,
 }
 
-/// The outcome of a request.
 #[derive(Clone)]
 pub(super) enum Outcome {
     Token(Seen, TokenOrigin),

@@ -100,7 +100,6 @@ impl Flag {
     }
 }
 
-/// The n-th master key.
 pub(super) fn master_of(number: usize) -> MasterKey {
     let text = format!("{:064x}", number + 0x1234_5678);
     MasterKey::parse(&Secret::new(text.into_bytes())).unwrap()

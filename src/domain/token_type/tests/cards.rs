@@ -67,7 +67,6 @@ fn cards_that_are_refused() {
     refused(json!("4242424242424241"), "check digit");
 }
 
-/// A card with one more member.
 #[track_caller]
 fn check_member(name: &str, value: &Value, words: &str) {
     for (token_type, number) in

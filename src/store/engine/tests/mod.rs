@@ -196,7 +196,6 @@ impl Subject {
     }
 }
 
-/// An empty engine of each kind.
 fn engines() -> Vec<Subject> {
     let local = Store::on_disk(&TestDisk::holding(prepared().clone()), Change::new()).unwrap();
     let memory = Arc::new(MemoryEngine::default());
@@ -239,7 +238,6 @@ fn rows(snapshot: &dyn Read) -> Model {
     model
 }
 
-/// One batch of these changes.
 fn commit(engine: &dyn Engine, changes: &[Change]) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     let decided = engine.apply(&mut |newest| {

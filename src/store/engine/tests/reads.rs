@@ -10,7 +10,6 @@ use crate::store::engine::tests::{contents, engines, in_range, key, rows, table,
 use crate::store::engine::{Engine, Order, Read, RowChange};
 use crate::store::tables::{KeyRange, Table};
 
-/// Puts and deletes.
 fn batches() -> impl Strategy<Value = Vec<Vec<RowChange>>> {
     let row = (table(), key(), prop::option::weighted(0.7, 0_u8..9))
         .prop_map(|(table, key, byte)| RowChange { table, key, value: byte.map(value) });
@@ -60,7 +59,6 @@ impl Walk {
         range
     }
 
-    /// The keys of all pages, one after the other.
     fn keys(&self, snapshot: &dyn Read) -> Vec<Vec<u8>> {
         let (mut keys, mut rest) = (Vec::new(), self.range());
         loop {

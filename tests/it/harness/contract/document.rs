@@ -41,7 +41,6 @@ struct Template {
     segments: Vec<String>,
 }
 
-/// One method of one path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operation<'a> {
     pub(crate) method: &'a str,
@@ -71,7 +70,6 @@ impl Document {
         Schemas::of(&self.whole)
     }
 
-    /// Every operation, in the order of the document.
     pub(crate) fn operations(&self) -> impl Iterator<Item = Operation<'_>> {
         let paths = self.whole["paths"].as_object().into_iter().flatten();
         paths.flat_map(|(path, item)| {

@@ -22,11 +22,9 @@ pub(crate) fn api_document() -> &'static Document {
     })
 }
 
-/// A request as a test sent it.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) method: String,
-    /// The path with its query.
     pub(crate) target: String,
     /// The body, as far as it was sent together with the head.
     pub(crate) body: Vec<u8>,

@@ -14,12 +14,10 @@ use crate::store::tests::disk::{EIO, ENOSPC, EROFS, Fate, Fault, Operation, Test
 use crate::store::volume::Volume as _;
 use crate::waiting::thorough;
 
-/// The batches so far.
 #[derive(Debug, Default, Clone)]
 struct Told {
     model: Model,
     sequence: u64,
-    /// The batch that was not answered.
     open: Option<Vec<RowChange>>,
 }
 

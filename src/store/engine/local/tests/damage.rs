@@ -91,7 +91,6 @@ pub(super) fn noise(len: usize) -> Vec<u8> {
     (0..len).map(|_| u8::try_from(dice.roll(256)).unwrap()).collect()
 }
 
-/// Replaces these bytes of a segment.
 pub(super) fn replace(image: &mut Image, number: u64, at: usize, bytes: &[u8]) {
     image.get_mut(&name(number)).unwrap()[at..at + bytes.len()].copy_from_slice(bytes);
 }

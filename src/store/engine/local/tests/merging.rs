@@ -32,7 +32,6 @@ fn put_at(engine: &LocalEngine, part: usize) {
     apply(engine, &put(table, &key, &[7; 100])).unwrap();
 }
 
-/// The parts that have rows in memory.
 fn parts_in_memory(engine: &LocalEngine) -> Vec<usize> {
     let view = engine.shared.view();
     let parts = view.parts.iter().enumerate();

@@ -78,7 +78,6 @@ fn apply(engine: &LocalEngine, rows: &[RowChange]) -> Result<(), StorageFailure>
     engine.apply(&mut |_| Ok(rows.to_vec()))
 }
 
-/// A batch of one row.
 fn put(table: Table, key: &[u8], value: &[u8]) -> [RowChange; 1] {
     [RowChange { table, key: key.to_vec(), value: Some(value.to_vec()) }]
 }

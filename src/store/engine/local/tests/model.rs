@@ -22,7 +22,6 @@ use crate::waiting::thorough;
 
 const CRASHES_PER_SEED: u64 = 32;
 const THREADS: usize = 4;
-/// The seed to run alone.
 const ONLY: Option<&str> = option_env!("STRONGROOM_MODEL_SEED");
 
 #[test]
@@ -63,14 +62,12 @@ type Held = (Arc<dyn Read>, Model);
 struct Driver {
     dice: Dice,
     disk: TestDisk,
-    /// The rows of all answered batches.
     model: Model,
     sequence: u64,
     /// The batch that was not answered, if the crash came during one.
     open: Option<Vec<RowChange>>,
     held: Vec<Held>,
     crashes: u64,
-    /// The newest segment's number.
     segment: u64,
     turn: usize,
 }

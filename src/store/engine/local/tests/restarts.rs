@@ -21,7 +21,6 @@ fn put_one(engine: &LocalEngine, key: &[u8]) -> Result<(), StorageFailure> {
     apply(engine, &put(Table::Tokens, key, &[1; 700]))
 }
 
-/// The power goes, and another process starts.
 fn after_power_loss(disk: &TestDisk, engine: LocalEngine) -> LocalEngine {
     disk.lose_power(Fate::Lost);
     drop(engine);

@@ -5,7 +5,6 @@ use crate::store::engine::local::tests::{apply, contents, prepared, put, start};
 use crate::store::tables::Table;
 use crate::store::tests::disk::TestDisk;
 
-/// A key of the last slice.
 const KEY: [u8; 17] = [3; 17];
 
 #[test]

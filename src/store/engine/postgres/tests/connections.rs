@@ -135,7 +135,6 @@ fn engine_of_its_own(test: &str) -> Option<(Server, PostgresEngine)> {
     Some((server, engine))
 }
 
-/// Ends all connections of one engine.
 fn end_connections(server: &Server, engine: &PostgresEngine) {
     let database = engine.shared.database_name();
     let text = format!(

@@ -48,7 +48,6 @@ fn advance(engine: &PostgresEngine, value: u8) -> usize {
     decided
 }
 
-/// The last statements of the connections that listen.
 fn listeners(server: &Server, engine: &PostgresEngine) -> String {
     let database = engine.shared.database_name();
     let text = format!(

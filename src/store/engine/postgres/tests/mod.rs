@@ -40,7 +40,6 @@ fn counter(engine: &dyn Engine) -> Result<u64, StorageFailure> {
     Ok(value.map_or(0, |value| u64::from_be_bytes(value.try_into().unwrap())))
 }
 
-/// Looks until the condition holds.
 #[track_caller]
 fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let begun = Instant::now();

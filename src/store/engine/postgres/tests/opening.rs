@@ -185,7 +185,6 @@ fn a_host_that_is_away_or_read_only_is_passed_over() {
     assert!(failure.to_string().ends_with("no server of the database is writable"), "{failure}");
 }
 
-/// Every row of every table.
 fn rows(store: &Store) -> Vec<(Table, Vec<Row>)> {
     let snapshot = store.snapshot().unwrap();
     let all = |table: &Table| {

@@ -20,7 +20,6 @@ use crate::waiting::PATIENCE;
 /// The user that runs the server if the tests run as root, which the server refuses.
 const NOBODY: u32 = 65_534;
 
-/// A running server.
 pub(in crate::store) struct Server {
     directory: PathBuf,
     bin: PathBuf,
@@ -109,7 +108,6 @@ fn find_programs() -> Option<PathBuf> {
     found.pop()
 }
 
-/// A command that runs as another user if this one is root.
 fn as_user(program: &Path) -> Command {
     if !rustix::process::geteuid().is_root() {
         return Command::new(program);
@@ -220,7 +218,6 @@ impl Server {
         }
     }
 
-    /// The directory of its socket.
     pub(in crate::store) fn directory(&self) -> &Path {
         &self.directory
     }
@@ -229,14 +226,12 @@ impl Server {
         self.port
     }
 
-    /// Creates an empty database and returns its name.
     pub(in crate::store) fn new_database_name(&self) -> String {
         let name = format!("test{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.sql("postgres", &format!("CREATE DATABASE {name}"));
         name
     }
 
-    /// Creates an empty database and returns its address.
     pub(in crate::store) fn new_database(&self) -> String {
         let name = self.new_database_name();
         format!("postgres://postgres@/{name}?host={}", self.directory.display())
@@ -253,7 +248,6 @@ impl Server {
         String::from_utf8(done.stdout).unwrap().trim().to_owned()
     }
 
-    /// The end of its log, for a test that failed.
     pub(in crate::store) fn log(&self) -> String {
         let mut text = String::new();
         let read = fs::File::open(self.directory.join("log"));

@@ -36,7 +36,6 @@ fn page(vault: &TestVault, caller: &Caller, query: &TokenQuery, start: &CursorSt
     try_page(vault, caller, Permission::TokenRead, query, start).unwrap()
 }
 
-/// A vault with one tenant.
 pub(in crate::app) struct TestVault {
     pub(in crate::app) app: Vault,
     pub(in crate::app) tenant: Tenant,
@@ -114,7 +113,6 @@ async fn new_tenant(app: &Vault) -> Tenant {
     app.access().create_tenant(tests::tenant_draft("lists")).await.unwrap()
 }
 
-/// The plain data of shown tokens.
 pub(in crate::app) fn texts(tokens: &[TokenView]) -> Vec<String> {
     let text = |shown: &TokenView| shown.token.data.value().expose().as_str().map(String::from);
     tokens.iter().filter_map(text).collect()
@@ -132,7 +130,6 @@ fn first(size: usize) -> CursorStart {
     CursorStart { after: None, size }
 }
 
-/// All pages of a list, one after another.
 fn pages(vault: &TestVault, caller: &Caller, query: &TokenQuery, size: usize) -> Vec<Vec<String>> {
     let mut pages = Vec::new();
     let mut start = first(size);
@@ -147,7 +144,6 @@ fn pages(vault: &TestVault, caller: &Caller, query: &TokenQuery, size: usize) ->
     pages
 }
 
-/// The whole list.
 fn list(vault: &TestVault, caller: &Caller, query: &TokenQuery) -> Vec<String> {
     pages(vault, caller, query, 100).concat()
 }

@@ -8,7 +8,6 @@ use crate::store::tables::Table;
 use crate::store::tests::disk::{Operation, TestDisk};
 
 const LINEAGE: Lineage = Lineage { vault: [1; 16], timeline: [2; 16] };
-/// A frame of [`append`].
 const FRAME: u64 = 1_024;
 /// Room for exactly four frames and the zeros behind them.
 const SEGMENT: u64 = FIRST_FRAME + 4 * FRAME + 512;
