@@ -2,7 +2,7 @@
 //! or gap is found.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::clock::Clock;
 use crate::crypto::MasterKey;
@@ -124,7 +124,16 @@ impl Primary {
     }
 }
 
-fn catch_up(standby: &mut Standby, archive: &std::path::Path) -> Result<Reached, StandbyFailure> {
+/// Archives all that a store has written since its first batch.
+fn archive_all(store: &Store, archive: &Path, own: &MasterKey) -> PieceSummary {
+    let source = store.log_source().unwrap();
+    let mut tail = source.tail(None).unwrap().unwrap();
+    let signer = Signer { master: *own.check(), key: own.backup_key() };
+    let end = source.end();
+    write_piece(archive, &source, (&mut tail, end), &signer).unwrap().unwrap()
+}
+
+fn catch_up(standby: &mut Standby, archive: &Path) -> Result<Reached, StandbyFailure> {
     let keys = [master(b'1')];
     let replay = Replay { directory: archive, keys: &keys, until: None, timeline: None };
     standby.catch_up(replay, &|| false)
@@ -317,12 +326,8 @@ fn after_a_promotion_the_later_pieces_of_the_old_primary_are_refused() {
     // The promoted vault goes on in the same directory.
     let store = Store::open(&primary.place.join("first"), &Clock::new()).unwrap();
     commit(&store, put(7));
-    let source = store.log_source().unwrap();
-    let mut tail = source.tail(None).unwrap().unwrap();
-    let own = master(b'1');
-    let signer = Signer { master: *own.check(), key: own.backup_key() };
-    let piece = write_piece(&archive, &source, (&mut tail, source.end()), &signer);
-    assert_eq!(piece.unwrap().unwrap().name.first, fork.name.last + 1);
+    let piece = archive_all(&store, &archive, &master(b'1'));
+    assert_eq!(piece.name.first, fork.name.last + 1);
     store.close();
     let (reached, restored) = primary.restore().unwrap();
     assert_eq!(keys_of(&restored), [1, 2, 3, 7]);
@@ -383,29 +388,33 @@ fn a_promotion_that_was_cut_off_is_repeated_with_the_same_timeline() {
     }
 }
 
+/// An engine whose segments take four rows of [`write_rows`].
+fn start_with(disk: &TestDisk, held_bytes_max: u64) -> LocalEngine {
+    let volume = disk.volume();
+    let data = DataFile::open(volume.as_ref(), 0).unwrap();
+    let sizes = Sizes { segment_bytes: 4 * 1024, held_bytes_max, ..Sizes::default() };
+    let by = (&Clock::new(), &Alarm::default());
+    LocalEngine::start_without_merger(&volume, data, by, sizes).unwrap()
+}
+
+fn write_rows(engine: &LocalEngine, count: u8) {
+    for key in 0..count {
+        let row = RowChange { table: Table::Tokens, key: vec![key], value: Some(vec![1; 900]) };
+        engine.apply(&mut |_| Ok(vec![row.clone()])).unwrap();
+    }
+}
+
 #[test]
 fn the_log_is_kept_for_the_archive_within_a_bound_also_over_a_restart() {
     let disk = TestDisk::new();
     Store::on_disk(&disk, Change::new()).unwrap().close();
-    let volume = disk.volume();
-    let sizes = Sizes { segment_bytes: 4 * 1024, held_bytes_max: 16 * 1024, ..Sizes::default() };
-    let start = || {
-        let data = DataFile::open(volume.as_ref(), 0).unwrap();
-        LocalEngine::start_without_merger(&volume, data, (&Clock::new(), &Alarm::default()), sizes)
-            .unwrap()
-    };
-    let write = |engine: &LocalEngine, count: u8| {
-        for key in 0..count {
-            let row = RowChange { table: Table::Tokens, key: vec![key], value: Some(vec![1; 900]) };
-            engine.apply(&mut |_| Ok(vec![row.clone()])).unwrap();
-        }
-    };
+    let start = || start_with(&disk, 16 * 1024);
     let engine = start();
     let source = engine.log_source().unwrap();
-    write(&engine, 1);
+    write_rows(&engine, 1);
     let held = source.tail(None).unwrap().unwrap().at();
     source.hold(Some(held));
-    write(&engine, 7);
+    write_rows(&engine, 7);
     engine.close().unwrap();
     drop((engine, source));
     // The next process has no archive, and keeps the log all the same.
@@ -419,9 +428,8 @@ fn the_log_is_kept_for_the_archive_within_a_bound_also_over_a_restart() {
     let numbers = std::iter::from_fn(|| tail.next(end).unwrap()).map(|frame| frame.sequence);
     assert!(numbers.eq(held.sequence..end.sequence), "every frame is there");
     // Beyond the bound the oldest segments go.
-    write(&engine, 40);
-    engine.merge_turn(0).unwrap();
-    for turn in 1..4 {
+    write_rows(&engine, 40);
+    for turn in 0..4 {
         engine.merge_turn(turn).unwrap();
     }
     assert!(engine.health().log_bytes <= 6 * 4 * 1024, "{:?}", engine.health());
@@ -430,7 +438,7 @@ fn the_log_is_kept_for_the_archive_within_a_bound_also_over_a_restart() {
     assert!(oldest.sequence > held.sequence && oldest.sequence < source.end().sequence);
     // Without an archive only the newest segment stays.
     source.hold(None);
-    write(&engine, 1);
+    write_rows(&engine, 1);
     engine.merge_turn(0).unwrap();
     assert_eq!(engine.health().log_segments, 1);
     drop(source);
@@ -441,21 +449,12 @@ fn the_log_is_kept_for_the_archive_within_a_bound_also_over_a_restart() {
 fn the_next_process_keeps_the_log_for_the_archive_although_this_one_was_killed() {
     let disk = TestDisk::new();
     Store::on_disk(&disk, Change::new()).unwrap().close();
-    let start = |disk: &TestDisk| {
-        let volume = disk.volume();
-        let data = DataFile::open(volume.as_ref(), 0).unwrap();
-        let sizes = Sizes { segment_bytes: 4 * 1024, ..Sizes::default() };
-        let by = (&Clock::new(), &Alarm::default());
-        LocalEngine::start_without_merger(&volume, data, by, sizes).unwrap()
-    };
+    let start = |disk: &TestDisk| start_with(disk, Sizes::default().held_bytes_max);
     let engine = start(&disk);
     let source = engine.log_source().unwrap();
     let held = source.tail(None).unwrap().unwrap().at();
     source.hold_durably(held).unwrap();
-    for key in 0..8 {
-        let row = RowChange { table: Table::Tokens, key: vec![key], value: Some(vec![1; 900]) };
-        engine.apply(&mut |_| Ok(vec![row.clone()])).unwrap();
-    }
+    write_rows(&engine, 8);
     // Before the first merge, and before the next process can say that it has an archive.
     let next = start(&TestDisk::holding(disk.durable()));
     for turn in 0..8 {
@@ -526,7 +525,7 @@ fn now() -> Restoration {
 /// A copy of the data directory from before the last batches was put back, and has other ones.
 fn put_back(primary: &mut Primary, piece: &[u8], copy_writes: &[u8]) {
     let (data, copy) = (primary.place.join("data"), primary.place.join("copy"));
-    let copy_files = |from: &std::path::Path, to: &std::path::Path| {
+    let copy_files = |from: &Path, to: &Path| {
         fs::create_dir_all(to).unwrap();
         for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
             fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
@@ -586,17 +585,11 @@ fn a_backup_of_another_history_does_not_go_on_with_the_pieces_of_the_first_one()
 fn a_restore_ends_with_the_timeline_that_the_operator_names() {
     let mut primary = Primary::new();
     let fork = primary.piece(&[3]);
-    let own = master(b'1');
-    let signer = Signer { master: *own.check(), key: own.backup_key() };
     // A restored vault goes on in the same directory, and no mark says so.
     let (_, restored) = primary.restore().unwrap();
     commit(&restored, put(7));
-    let source = restored.log_source().unwrap();
-    let mut tail = source.tail(None).unwrap().unwrap();
-    let end = source.end();
-    write_piece(&primary.archive(), &source, (&mut tail, end), &signer).unwrap();
-    let (branch, old) = (source.lineage().timeline, fork.name.timeline);
-    drop((source, tail));
+    let branch = archive_all(&restored, &primary.archive(), &master(b'1')).name.timeline;
+    let old = fork.name.timeline;
     restored.close();
     primary.piece(&[4]);
     let problem = primary.refusal();
@@ -625,18 +618,11 @@ fn a_damaged_piece_of_a_later_timeline_is_refused_by_its_name() {
     let standby = primary.standby("standby");
     let (_, restored) = primary.restore().unwrap();
     commit(&restored, put(7));
-    let write = |store: &Store, archive: &std::path::Path, own: &MasterKey| {
-        let source = store.log_source().unwrap();
-        let mut tail = source.tail(None).unwrap().unwrap();
-        let signer = Signer { master: *own.check(), key: own.backup_key() };
-        let end = source.end();
-        write_piece(archive, &source, (&mut tail, end), &signer).unwrap().unwrap()
-    };
     let (archive, keys) = (primary.archive(), [master(b'1')]);
-    let path = primary.path(&write(&restored, &archive, &master(b'2')));
+    let path = primary.path(&archive_all(&restored, &archive, &master(b'2')));
     let of_unknown_key = fs::read(&path).unwrap();
     fs::remove_file(&path).unwrap();
-    write(&restored, &archive, &master(b'1'));
+    archive_all(&restored, &archive, &master(b'1'));
     restored.close();
     let bytes = fs::read(&path).unwrap();
     assert!(matches!(primary.refusal(), ArchiveProblem::Branched { .. }));
@@ -664,6 +650,6 @@ fn a_damaged_piece_of_a_later_timeline_is_refused_by_its_name() {
     fs::remove_file(&path).unwrap();
     let stranger = Primary::new();
     commit(&stranger.store, put(9));
-    write(&stranger.store, &archive, &master(b'2'));
+    archive_all(&stranger.store, &archive, &master(b'2'));
     primary.restore().unwrap().1.close();
 }

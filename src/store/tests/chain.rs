@@ -62,14 +62,8 @@ fn receipt(store: &Store) -> Receipt {
 fn chain() -> Store {
     let store = open(&TestDisk::new());
     let public = key().public().to_vec();
-    commit(
-        &store,
-        meta::put_file_id(Change::new(), FILE).put(
-            Table::Meta,
-            tables::meta::AUDIT_PUBLIC_KEY.to_vec(),
-            public,
-        ),
-    );
+    let first = meta::put_file_id(Change::new(), FILE);
+    commit(&store, first.put(Table::Meta, tables::meta::AUDIT_PUBLIC_KEY.to_vec(), public));
     for _ in 0..3 {
         for (count, scope) in [(1, 0), (2, 1), (3, 2), (3, 2), (2, 1), (1, 0)] {
             commit(&store, entries(SCOPES[scope], count));
@@ -84,6 +78,14 @@ fn inspect(store: &Store, expected: &TrustAnchors) -> ChainReport {
     Inspection::new(&store.snapshot().unwrap(), expected).unwrap().run(&mut |_| ()).unwrap()
 }
 
+fn found_in(store: &Store) -> Vec<String> {
+    inspect(store, &TrustAnchors::default()).findings
+}
+
+fn own(key: &SigningKey) -> TrustAnchors {
+    TrustAnchors { own: Some(key.public()), ..TrustAnchors::default() }
+}
+
 fn rows(store: &Store) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut rows = store.snapshot().unwrap().first(&Table::Audit.whole(), usize::MAX).unwrap();
     rows.sort_by_key(|(key, _)| tables::audit_of_key(key).unwrap().1);
@@ -94,11 +96,11 @@ fn findings(damage: impl Fn(&Store) -> Change) -> Vec<String> {
     let store = chain();
     let change = damage(&store);
     commit(&store, change);
-    inspect(&store, &TrustAnchors::default()).findings
+    found_in(&store)
 }
 
 #[track_caller]
-fn check(damage: impl Fn(&Store) -> Change, expected: &[&str]) {
+fn check(expected: &[&str], damage: impl Fn(&Store) -> Change) {
     assert_eq!(findings(damage), expected);
 }
 
@@ -152,42 +154,34 @@ fn any_changed_byte_of_any_row_is_found() {
 
 #[test]
 fn a_removed_row_leaves_a_gap() {
-    check(
-        |store| Change::new().delete(Table::Audit, rows(store).swap_remove(7).0),
-        &["entries 13 to 14 are missing"],
-    );
-    check(
-        |store| Change::new().delete(Table::Audit, rows(store).swap_remove(0).0),
-        &["entries 0 to 0 are missing"],
-    );
+    check(&["entries 13 to 14 are missing"], |store| {
+        Change::new().delete(Table::Audit, rows(store).swap_remove(7).0)
+    });
+    check(&["entries 0 to 0 are missing"], |store| {
+        Change::new().delete(Table::Audit, rows(store).swap_remove(0).0)
+    });
 }
 
 #[test]
 fn rows_that_changed_places_are_found() {
-    check(
-        |store| {
-            let rows = rows(store);
-            let (one, other) = (&rows[1], &rows[4]);
-            Change::new().put(Table::Audit, one.0.clone(), [&other.1[..], &[0]].concat()).put(
-                Table::Audit,
-                other.0.clone(),
-                one.1.clone(),
-            )
-        },
-        &["an entry from 0 to 11 was changed: the links differ"],
-    );
+    check(&["an entry from 0 to 11 was changed: the links differ"], |store| {
+        let rows = rows(store);
+        let (one, other) = (&rows[1], &rows[4]);
+        Change::new().put(Table::Audit, one.0.clone(), [&other.1[..], &[0]].concat()).put(
+            Table::Audit,
+            other.0.clone(),
+            one.1.clone(),
+        )
+    });
 }
 
 #[test]
 fn a_row_that_was_moved_to_another_tenant_is_found() {
-    check(
-        |store| {
-            let (key, value) = rows(store).swap_remove(7);
-            let moved = tables::audit(&SCOPES[2], 13);
-            Change::new().delete(Table::Audit, key).put(Table::Audit, moved, value)
-        },
-        &["an entry from 12 to 23 was changed: the links differ"],
-    );
+    check(&["an entry from 12 to 23 was changed: the links differ"], |store| {
+        let (key, value) = rows(store).swap_remove(7);
+        let moved = tables::audit(&SCOPES[2], 13);
+        Change::new().delete(Table::Audit, key).put(Table::Audit, moved, value)
+    });
 }
 
 #[test]
@@ -198,9 +192,9 @@ fn a_row_that_was_made_up_is_found() {
             Change::new().put(Table::Audit, key.clone(), value)
         }
     };
-    check(insert(tables::audit(&SCOPES[2], 0)), &["entry 0 is there twice"]);
+    check(&["entry 0 is there twice"], insert(tables::audit(&SCOPES[2], 0)));
     assert!(!findings(insert(tables::audit(&SCOPES[1], 40))).is_empty());
-    check(insert(vec![1; 17]), &["21 rows are stored, but 20 belong to the chain"]);
+    check(&["21 rows are stored, but 20 belong to the chain"], insert(vec![1; 17]));
 }
 
 /// Removes everything behind the first 24 entries and says that there was never more.
@@ -221,19 +215,14 @@ fn cut(store: &Store) -> Change {
 
 #[test]
 fn a_cut_tail_is_found_by_its_head_and_behind_a_receipt_by_that() {
-    check(
-        |store| Change::new().delete(Table::Audit, rows(store).pop().unwrap().0),
-        &["the chain ends with 38 entries, but 40 were written: its tail was cut"],
-    );
+    check(&["the chain ends with 38 entries, but 40 were written: its tail was cut"], |store| {
+        Change::new().delete(Table::Audit, rows(store).pop().unwrap().0)
+    });
     let store = chain();
     let receipt = receipt(&store);
     let change = cut(&store);
     commit(&store, change);
-    assert_eq!(
-        inspect(&store, &TrustAnchors::default()).findings,
-        Vec::<String>::new(),
-        "it was cut with care"
-    );
+    assert_eq!(found_in(&store), Vec::<String>::new(), "it was cut with care");
     let expected = "the receipt is of 36 entries, but the chain has 24: its tail was cut";
     assert_eq!(inspect(&store, &since(receipt)).findings, [expected]);
     // Whoever goes on writing behind the cut makes another chain.
@@ -267,10 +256,8 @@ fn a_receipt_of_the_chain_is_met_and_others_are_not() {
     };
     let expected = "the chain has another signing key than the receipt";
     assert_eq!(inspect(&store, &since(signed(FILE))).findings, [expected]);
-    assert_eq!(
-        inspect(&store, &since(signed([8; 16]))).findings,
-        ["the receipt is of another vault"]
-    );
+    let expected = "the receipt is of another vault";
+    assert_eq!(inspect(&store, &since(signed([8; 16]))).findings, [expected]);
 }
 
 #[test]
@@ -280,9 +267,9 @@ fn a_removed_checkpoint_is_missed() {
             Change::new().delete(Table::AuditCheckpoints, tables::audit_checkpoints(at))
         }
     };
-    check(remove(12), &["a checkpoint between 0 and 24 entries is missing"]);
-    check(remove(24), &["a checkpoint between 12 and 36 entries is missing"]);
-    check(remove(36), &["the newest checkpoint, of 36 entries, is missing"]);
+    check(&["a checkpoint between 0 and 24 entries is missing"], remove(12));
+    check(&["a checkpoint between 12 and 36 entries is missing"], remove(24));
+    check(&["the newest checkpoint, of 36 entries, is missing"], remove(36));
 }
 
 #[test]
@@ -340,7 +327,7 @@ fn a_chain_starts_later_only_where_the_vault_says_so() {
     assert_eq!(found, ["the chain's start at 24 is not signed by the vault"]);
     let store = pruned(SignatureKind::Start);
     commit(&store, Change::new().delete(Table::Meta, tables::meta::AUDIT_START.to_vec()));
-    let found = inspect(&store, &TrustAnchors::default()).findings;
+    let found = found_in(&store);
     assert!(found.contains(&String::from("entries 0 to 22 are missing")), "{found:?}");
 }
 
@@ -371,12 +358,9 @@ fn sixty_four_writers_leave_no_gap_and_a_refused_change_leaves_nothing() {
 #[test]
 fn the_head_is_what_it_always_was() {
     let store = chain();
-    let head =
-        store.snapshot().unwrap().value(Table::Meta, tables::meta::AUDIT_HEAD).unwrap().unwrap();
-    assert_eq!(
-        hex::encode(&head),
-        "0000000000000028e32920ef95f5c3e5d70815a9fefad413190e6f1ee43f79c8ac7f906006c6574e"
-    );
+    let head = store.snapshot().unwrap().value(Table::Meta, tables::meta::AUDIT_HEAD).unwrap();
+    let known = "0000000000000028e32920ef95f5c3e5d70815a9fefad413190e6f1ee43f79c8ac7f906006c6574e";
+    assert_eq!(hex::encode(&head.unwrap()), known);
 }
 
 fn new_key() -> SigningKey {
@@ -403,20 +387,15 @@ fn known(key: &SigningKey) -> TrustAnchors {
 fn a_new_key_is_trusted_by_who_trusts_the_old_one_and_the_other_way_around() {
     let store = rotated(&key());
     let old = receipt(&chain());
-    for expected in [
-        TrustAnchors::default(),
-        known(&key()),
-        known(&new_key()),
-        since(old),
-        TrustAnchors { own: Some(new_key().public()), ..TrustAnchors::default() },
-    ] {
+    for expected in
+        [TrustAnchors::default(), known(&key()), known(&new_key()), since(old), own(&new_key())]
+    {
         let report = inspect(&store, &expected);
         assert_eq!((report.findings, report.unanchored), (Vec::new(), 0));
         let signer = report.signer.unwrap();
         assert_eq!((signer.number, signer.public_key, signer.from), (2, new_key().public(), 40));
     }
-    let expected = TrustAnchors { own: Some(key().public()), ..TrustAnchors::default() };
-    let found = inspect(&store, &expected).findings;
+    let found = inspect(&store, &own(&key())).findings;
     assert_eq!(found, ["the chain is not signed by the vault's own key"]);
 }
 
@@ -430,7 +409,7 @@ fn a_key_that_was_not_introduced_by_the_one_before_it_is_found() {
     let store = rotated(&key());
     let place = tables::meta::audit_signer(2);
     commit(&store, Change::new().delete(Table::Meta, place));
-    let found = inspect(&store, &TrustAnchors::default()).findings;
+    let found = found_in(&store);
     assert_eq!(found, ["the checkpoint of 52 entries is not signed by the vault"]);
 }
 
@@ -439,7 +418,7 @@ fn a_key_that_was_replaced_signs_nothing_more() {
     let store = rotated(&key());
     commit(&store, entries(SCOPES[0], 1));
     sign(&store);
-    let found = inspect(&store, &TrustAnchors::default()).findings;
+    let found = found_in(&store);
     assert_eq!(found, ["the checkpoint of 53 entries is not signed by the vault"]);
     // Nor may it say where the chain starts.
     let store = rotated(&key());
@@ -447,7 +426,7 @@ fn a_key_that_was_replaced_signs_nothing_more() {
     let at = Timestamp::from_seconds(1_900_000_000);
     let start = statement(SignatureKind::Start, first.head(), 0, at).sign(&key());
     commit(&store, start.keep_as_start());
-    let found = inspect(&store, &TrustAnchors::default()).findings;
+    let found = found_in(&store);
     assert!(
         found.contains(&String::from("the chain's start at 12 is not signed by the vault")),
         "{found:?}"
@@ -474,13 +453,12 @@ fn a_chain_that_was_signed_anew_by_another_key_is_found_by_who_knows_the_old_one
         change = change.put(Table::AuditCheckpoints, place, value.unwrap());
     }
     commit(&store, change);
-    assert_eq!(inspect(&store, &TrustAnchors::default()).findings, Vec::<String>::new());
+    assert_eq!(found_in(&store), Vec::<String>::new());
     let found = inspect(&store, &known(&key())).findings;
     assert_eq!(found, ["the chain is not signed by the public key that was given"]);
     let found = inspect(&store, &since(kept)).findings;
     assert_eq!(found, ["the chain has another signing key than the receipt"]);
-    let expected = TrustAnchors { own: Some(key().public()), ..TrustAnchors::default() };
-    let found = inspect(&store, &expected).findings;
+    let found = inspect(&store, &own(&key())).findings;
     assert_eq!(found, ["the chain is not signed by the vault's own key"]);
 }
 
@@ -493,7 +471,7 @@ fn records_that_go_back_from_one_checkpoint_to_the_next_are_found() {
             commit(&store, entries(SCOPES[0], 1));
             sign_as(&store, &key(), 1, *records);
         }
-        inspect(&store, &TrustAnchors::default()).findings
+        found_in(&store)
     };
     assert_eq!(found(&[state(4, 3), state(4, 3), state(5, 2)]), Vec::<String>::new());
     let back = found(&[state(4, 3), RecordState::default(), state(3, 3)]);

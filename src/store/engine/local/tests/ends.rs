@@ -6,7 +6,7 @@ use crate::store::engine::local::file;
 use crate::store::engine::local::log::end::NAME;
 use crate::store::engine::local::log::segment::{is_log_file, name};
 use crate::store::engine::local::tests::damage::{check_refused, rows};
-use crate::store::engine::local::tests::{apply, prepared, put, start};
+use crate::store::engine::local::tests::{apply, close, prepared, put, start, started};
 use crate::store::tables::Table;
 use crate::store::tests::disk::{Image, TestDisk};
 
@@ -24,8 +24,7 @@ fn write(engine: &LocalEngine, keys: std::ops::Range<u8>) {
 
 /// A vault that was not closed, with six batches, of which the first four are noted.
 fn noted() -> Image {
-    let disk = TestDisk::holding(prepared().clone());
-    let engine = start(&disk).unwrap();
+    let (disk, engine) = started();
     write(&engine, 0..4);
     engine.shared.note_end().unwrap();
     write(&engine, 4..6);
@@ -34,11 +33,9 @@ fn noted() -> Image {
 }
 
 fn closed(batches: u8) -> Image {
-    let disk = TestDisk::holding(prepared().clone());
-    let engine = start(&disk).unwrap();
+    let (disk, engine) = started();
     write(&engine, 0..batches);
-    engine.close().unwrap();
-    drop(engine);
+    close(engine);
     disk.durable()
 }
 
@@ -87,8 +84,7 @@ fn a_log_that_was_not_closed_is_refused_without_its_noted_end() {
 
 #[test]
 fn a_log_with_another_history_than_the_noted_one_is_refused() {
-    let disk = TestDisk::holding(prepared().clone());
-    let engine = start(&disk).unwrap();
+    let (disk, engine) = started();
     write(&engine, 0..2);
     drop(engine);
     let copy = TestDisk::holding(disk.durable());
@@ -113,8 +109,7 @@ fn a_closed_data_file_needs_no_noted_end_and_an_old_copy_of_it_is_noticed() {
     let disk = TestDisk::holding(image.clone());
     let engine = start(&disk).unwrap();
     write(&engine, 3..5);
-    engine.close().unwrap();
-    drop(engine);
+    close(engine);
     let mut newer = disk.durable();
     newer.retain(|name, _| !is_log_file(name) || name == NAME);
     assert_eq!(rows(&newer).len(), 5);

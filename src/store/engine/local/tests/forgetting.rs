@@ -6,7 +6,9 @@ use crate::store::engine::local::LocalEngine;
 use crate::store::engine::local::forget as forgetting;
 use crate::store::engine::local::log::segment::is_log_file;
 use crate::store::engine::local::merger::Work;
-use crate::store::engine::local::tests::{apply, contents, forget, prepared, put, start};
+use crate::store::engine::local::tests::{
+    apply, close, contents, forget, prepared, put, start, started,
+};
 use crate::store::engine::{Engine as _, RowChange};
 use crate::store::failure::StorageFailure;
 use crate::store::tables::Table;
@@ -46,8 +48,7 @@ fn assert_rows(engine: &LocalEngine, case: &str) {
 
 #[test]
 fn a_forgotten_log_has_no_old_rows_and_goes_on() {
-    let disk = TestDisk::holding(prepared().clone());
-    let engine = start(&disk).unwrap();
+    let (disk, engine) = started();
     fill(&engine).unwrap();
     assert!(files_with_secret(&disk.volatile()).len() > 2);
     engine.forget().unwrap();
@@ -71,11 +72,9 @@ fn a_forgotten_log_has_no_old_rows_and_goes_on() {
 
 #[test]
 fn a_closed_log_has_no_old_rows() {
-    let disk = TestDisk::holding(prepared().clone());
-    let engine = start(&disk).unwrap();
+    let (disk, engine) = started();
     fill(&engine).unwrap();
-    engine.close().unwrap();
-    drop(engine);
+    close(engine);
     let closed = disk.durable();
     assert_eq!(files_with_secret(&closed), Vec::<&str>::new());
     let engine = start(&disk).unwrap();
@@ -90,8 +89,7 @@ fn a_power_loss_while_the_log_is_forgotten_loses_nothing_and_the_next_process_fo
     for operation in [Operation::Sync, Operation::Write] {
         for fate in [|_| Fate::Lost, |_| Fate::Reached, Fate::Torn] {
             for nth in 1.. {
-                let disk = TestDisk::holding(prepared().clone());
-                let engine = start(&disk).unwrap();
+                let (disk, engine) = started();
                 fill(&engine).unwrap();
                 let at = usize::try_from(nth).unwrap();
                 disk.plan(operation, at, Fault::PowerLoss(fate(nth)));
@@ -115,8 +113,7 @@ fn a_power_loss_while_the_log_is_forgotten_loses_nothing_and_the_next_process_fo
 
 #[test]
 fn a_segment_that_the_archive_lacks_is_kept_until_the_archive_has_it() {
-    let disk = TestDisk::holding(prepared().clone());
-    let engine = start(&disk).unwrap();
+    let (disk, engine) = started();
     let source = engine.log_source().unwrap();
     let mut tail = source.tail(None).unwrap().unwrap();
     source.hold(Some(tail.at()));
@@ -138,8 +135,7 @@ fn a_segment_that_the_archive_lacks_is_kept_until_the_archive_has_it() {
     apply(&engine, &put(Table::Tokens, &[11], b"left")).unwrap();
     assert_eq!(tail.next(source.end()).unwrap().unwrap().sequence, end.sequence);
     drop(source);
-    engine.close().unwrap();
-    drop(engine);
+    close(engine);
     assert_rows(&start(&disk).unwrap(), "archived");
 }
 
@@ -157,8 +153,7 @@ fn a_segment_that_need_not_be_forgotten_waits_for_the_next_merge() {
 #[test]
 fn batches_go_on_while_the_log_is_forgotten() {
     for _ in 0..10 {
-        let disk = TestDisk::holding(prepared().clone());
-        let engine = start(&disk).unwrap();
+        let (disk, engine) = started();
         fill(&engine).unwrap();
         std::thread::scope(|scope| {
             let write = |key| apply(&engine, &put(Table::Tokens, &[key], &[key; 700]));

@@ -11,7 +11,9 @@ use crate::store::engine::local::file::DataFile;
 use crate::store::engine::local::log::end::EndFile;
 use crate::store::engine::local::merge::carry_out;
 use crate::store::engine::local::merger::Work;
-use crate::store::engine::local::tests::{CACHE_BYTES, SMALL, apply, prepared, put, start};
+use crate::store::engine::local::tests::{
+    CACHE_BYTES, SMALL, apply, prepared, put, start, started,
+};
 use crate::store::engine::local::{LocalEngine, Sizes};
 use crate::store::engine::{Engine as _, Upkeep};
 use crate::store::tables::Table;
@@ -113,8 +115,7 @@ fn a_note_that_finds_no_space_is_made_later_and_ends_nothing() {
         (Operation::Sync, ENOSPC, true),
         (Operation::Write, EIO, false),
     ] {
-        let disk = TestDisk::holding(prepared().clone());
-        let engine = start(&disk).unwrap();
+        let (disk, engine) = started();
         put_at(&engine, 0);
         let merger = &engine.shared.merger;
         assert!(merger.has_note_due());

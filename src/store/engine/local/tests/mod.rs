@@ -57,6 +57,21 @@ pub(in crate::store) fn start(disk: &TestDisk) -> Result<LocalEngine, StorageFai
     start_on(&disk.volume())
 }
 
+fn started() -> (TestDisk, LocalEngine) {
+    let disk = TestDisk::holding(prepared().clone());
+    let engine = start(&disk).unwrap();
+    (disk, engine)
+}
+
+fn close(engine: LocalEngine) {
+    engine.close().unwrap();
+    drop(engine);
+}
+
+fn merge_all(engine: &LocalEngine) {
+    (0..4).for_each(|turn| engine.merge_turn(turn).unwrap());
+}
+
 fn start_on(volume: &Arc<dyn Volume>) -> Result<LocalEngine, StorageFailure> {
     let data = DataFile::open(volume.as_ref(), CACHE_BYTES).map_err(of_storage)?;
     LocalEngine::start_without_merger(volume, data, (&Clock::new(), &Alarm::default()), SMALL)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
-use crate::store::engine::local::tests::{apply, prepared, start};
+use crate::store::engine::local::tests::{apply, merge_all, prepared, start};
 use crate::store::engine::{Engine as _, Order, Read, RowChange};
 use crate::store::tables::{KeyRange, Table};
 use crate::store::tests::disk::TestDisk;
@@ -59,9 +59,7 @@ proptest! {
             apply(&engine, &batch.iter().map(row).collect::<Vec<_>>()).unwrap();
         };
         put(&batches[0]);
-        for turn in 0..4 {
-            engine.merge_turn(turn).unwrap();
-        }
+        merge_all(&engine);
         put(&batches[1]);
         let mut snapshots = vec![engine.snapshot().unwrap()];
         let before = model_rows(&batches[..2]);

@@ -3,7 +3,7 @@
 
 use crate::store::engine::Engine as _;
 use crate::store::engine::local::LocalEngine;
-use crate::store::engine::local::tests::{apply, contents, prepared, put, start};
+use crate::store::engine::local::tests::{apply, contents, put, start, started};
 use crate::store::engine::memory::Model;
 use crate::store::failure::StorageFailure;
 use crate::store::tables::Table;
@@ -30,8 +30,7 @@ fn after_power_loss(disk: &TestDisk, engine: LocalEngine) -> LocalEngine {
 
 #[test]
 fn a_frame_whose_sync_failed_is_there_for_good_once_the_next_process_has_shown_it() {
-    let disk = TestDisk::holding(prepared().clone());
-    let engine = start(&disk).unwrap();
+    let (disk, engine) = started();
     put_one(&engine, b"a").unwrap();
     disk.plan(Operation::Sync, 1, Fault::Once(EIO));
     put_one(&engine, b"b").unwrap_err();
@@ -48,8 +47,7 @@ fn a_frame_whose_sync_failed_is_there_for_good_once_the_next_process_has_shown_i
 fn what_a_process_finds_after_a_kill_survives_a_later_power_loss() {
     for operation in [Operation::Sync, Operation::Write] {
         for nth in 1.. {
-            let disk = TestDisk::holding(prepared().clone());
-            let engine = start(&disk).unwrap();
+            let (disk, engine) = started();
             disk.plan(operation, nth, Fault::Kill);
             let mut answered = 0_u8;
             let mut work = || {
@@ -85,8 +83,7 @@ fn what_a_process_finds_after_a_kill_survives_a_later_power_loss() {
 /// A segment that got its name just before the kill may lose it with the power.
 #[test]
 fn a_new_segment_of_a_killed_process_keeps_its_name() {
-    let disk = TestDisk::holding(prepared().clone());
-    let mut engine = start(&disk).unwrap();
+    let (disk, mut engine) = started();
     let mut answered = 0_u8;
     for round in 0..40 {
         // Kills at the sync of a frame, and some at the sync of the names.
@@ -107,8 +104,7 @@ fn a_new_segment_of_a_killed_process_keeps_its_name() {
 
 #[test]
 fn a_log_that_failed_takes_no_more_batches() {
-    let disk = TestDisk::holding(prepared().clone());
-    let engine = start(&disk).unwrap();
+    let (disk, engine) = started();
     put_one(&engine, b"a").unwrap();
     disk.plan(Operation::Sync, 1, Fault::Once(EIO));
     put_one(&engine, b"b").unwrap_err();
@@ -122,8 +118,7 @@ fn a_log_that_failed_takes_no_more_batches() {
 
 #[test]
 fn rows_of_a_merge_that_was_interrupted_stay_in_the_log() {
-    let disk = TestDisk::holding(prepared().clone());
-    let engine = start(&disk).unwrap();
+    let (disk, engine) = started();
     put_one(&engine, b"a").unwrap();
     let interrupted = std::panic::AssertUnwindSafe(|| engine.merge_turn_while(0, || panic!("now")));
     std::panic::catch_unwind(interrupted).unwrap_err();
@@ -139,8 +134,7 @@ fn rows_of_a_merge_that_was_interrupted_stay_in_the_log() {
 #[test]
 fn batches_that_come_while_the_engine_closes_are_kept() {
     for _ in 0..20 {
-        let disk = TestDisk::holding(prepared().clone());
-        let engine = start(&disk).unwrap();
+        let (disk, engine) = started();
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| (0..60).try_for_each(|key| put_one(&engine, &[key])));
             engine.close().unwrap();

@@ -12,7 +12,7 @@ use crate::store::engine::local::merger::Work;
 use crate::store::engine::local::open::{Cleanliness, begin_timeline};
 use crate::store::engine::local::state::Origin;
 use crate::store::engine::local::tests::damage::check_refused;
-use crate::store::engine::local::tests::{CACHE_BYTES, apply, prepared, put, start};
+use crate::store::engine::local::tests::{CACHE_BYTES, apply, prepared, put, start, started};
 use crate::store::engine::{Engine as _, Moment, Upkeep};
 use crate::store::tables::{Table, meta};
 use crate::store::tests::disk::TestDisk;
@@ -30,8 +30,7 @@ enum End {
 }
 
 fn disk_after(end: End) -> TestDisk {
-    let disk = TestDisk::holding(prepared().clone());
-    let engine = start(&disk).unwrap();
+    let (disk, engine) = started();
     match end {
         End::Closed => {
             put_one(&engine, 1);
@@ -79,8 +78,7 @@ fn after_a_kill_the_log_is_forgotten_and_the_rows_that_were_found_in_it_are_merg
 #[test]
 fn a_process_keeps_the_log_that_the_archive_of_an_earlier_one_lacked() {
     for holds in [true, false] {
-        let disk = TestDisk::holding(prepared().clone());
-        let engine = start(&disk).unwrap();
+        let (disk, engine) = started();
         let source = engine.log_source().unwrap();
         // Several segments; the archive has the first of them.
         (0..30).for_each(|key| put_one(&engine, key));

@@ -11,7 +11,7 @@ use crate::store::engine::Engine as _;
 use crate::store::engine::local::LocalEngine;
 use crate::store::engine::local::file::{self, DataFile};
 use crate::store::engine::local::log::segment;
-use crate::store::engine::local::tests::{apply, prepared, put, start, start_on};
+use crate::store::engine::local::tests::{apply, prepared, put, start, start_on, started};
 use crate::store::failure::StorageFailure;
 use crate::store::opening;
 use crate::store::tables::Table;
@@ -34,8 +34,7 @@ fn with_two_segments() -> (TestDirectory, LocalEngine) {
 
 #[test]
 fn an_engine_tells_the_size_of_its_log_and_the_batches_that_it_recovered() {
-    let disk = TestDisk::holding(prepared().clone());
-    let engine = start(&disk).unwrap();
+    let (disk, engine) = started();
     assert_eq!(engine.health().layer_bytes, 0);
     for key in 0..12 {
         apply(&engine, &put(Table::Tokens, &[key], &[7; 700])).unwrap();

@@ -5,7 +5,7 @@ use crate::store::engine::Engine as _;
 use crate::store::engine::local::log::frame;
 use crate::store::engine::local::log::segment::{Header, name};
 use crate::store::engine::local::tests::damage::{check_refused, noise, replace, rows};
-use crate::store::engine::local::tests::{apply, contents, prepared, put, start};
+use crate::store::engine::local::tests::{apply, contents, put, start, started};
 use crate::store::tables::Table;
 use crate::store::tests::disk::{Image, TestDisk};
 
@@ -16,8 +16,7 @@ const FRAME: usize = 2 * SECTOR;
 /// A vault with 31 rows, of which the log alone has the last three. They are in a file that was used
 /// before: its number, and the end of its newest frame. Old frames follow.
 fn written_to_a_used_file() -> (Image, u64, usize) {
-    let disk = TestDisk::holding(prepared().clone());
-    let engine = start(&disk).unwrap();
+    let (disk, engine) = started();
     for key in 0..31 {
         apply(&engine, &put(Table::Tokens, &[key], &[key; 700])).unwrap();
         if key < 28 {

@@ -19,6 +19,14 @@ fn refused(database: &Database) -> StorageFailure {
     }
 }
 
+/// The server of all tests, and an empty database with its name.
+fn new_database(test: &str) -> Option<(&'static Server, String, Database)> {
+    let server = server::server_for(test)?;
+    let url = server.new_database();
+    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    Some((server, name, Database::new(DatabaseUrl::parse(&url).unwrap(), None).unwrap()))
+}
+
 #[tokio::test]
 async fn a_vault_that_cannot_be_opened_is_no_panic_on_a_thread_of_a_server() {
     let url = "postgres://postgres@/none?host=/nowhere";
@@ -43,10 +51,7 @@ fn a_database_has_one_vault_or_none() {
 
 #[test]
 fn a_start_removes_the_rows_of_writers_that_ended_long_ago_and_no_others() {
-    let Some(server) = server::server_for("old writers") else { return };
-    let url = server.new_database();
-    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
-    let database = Database::new(DatabaseUrl::parse(&url).unwrap(), None).unwrap();
+    let Some((server, name, database)) = new_database("old writers") else { return };
     database.create_store(put(1)).unwrap().close();
     server.sql(
         &name,
@@ -79,10 +84,7 @@ fn a_server_that_does_not_wait_for_its_disk_is_noticed() {
 
 #[test]
 fn newer_tables_and_newer_rows_are_refused_and_stay_as_they_are() {
-    let Some(server) = server::server_for("newer tables") else { return };
-    let url = server.new_database();
-    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
-    let database = Database::new(DatabaseUrl::parse(&url).unwrap(), None).unwrap();
+    let Some((server, name, database)) = new_database("newer tables") else { return };
     database.create_store(put(1)).unwrap().close();
     server.sql(&name, "UPDATE strongroom_state SET version = 2");
     let failure = refused(&database);
@@ -102,10 +104,7 @@ fn newer_tables_and_newer_rows_are_refused_and_stay_as_they_are() {
 
 #[test]
 fn another_vault_in_the_place_of_the_open_one_is_noticed() {
-    let Some(server) = server::server_for("a replaced vault") else { return };
-    let url = server.new_database();
-    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
-    let database = Database::new(DatabaseUrl::parse(&url).unwrap(), None).unwrap();
+    let Some((server, name, database)) = new_database("a replaced vault") else { return };
     let store = database.create_store(put(1)).unwrap();
     server.sql(&name, "UPDATE strongroom_state SET timeline = decode(repeat('77', 16), 'hex')");
     assert!(matches!(store.check_place(), Err(StorageFailure::Database(..))));

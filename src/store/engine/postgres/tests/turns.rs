@@ -13,11 +13,15 @@ use crate::waiting::PATIENCE;
 
 const EACH: u64 = 50;
 
+fn two_engines(test: &str) -> Option<[PostgresEngine; 2]> {
+    let database = server::empty_vault(test)?;
+    let open = |()| PostgresEngine::start(&database, Access::ReadWrite).unwrap();
+    Some([(); 2].map(open))
+}
+
 /// Two engines add to one number at once. Returns how often a batch was decided.
 fn race(test: &str, has_turns: bool) -> Option<usize> {
-    let database = server::empty_vault(test)?;
-    let open = || Arc::new(PostgresEngine::start(&database, Access::ReadWrite).unwrap());
-    let engines = [open(), open()];
+    let engines = two_engines(test)?.map(Arc::new);
     let race = |engine: &Arc<PostgresEngine>| {
         let engine = Arc::clone(engine);
         engine.shared.has_turns.store(has_turns, Ordering::Relaxed);
@@ -60,9 +64,7 @@ fn a_database_without_turns_refuses_one_of_two_writers_and_it_decides_again() {
 /// rows, and each decides on the row of the other.
 #[test]
 fn without_turns_two_batches_of_different_rows_still_decide_one_after_the_other() {
-    let Some(database) = server::empty_vault("different rows") else { return };
-    let open = || PostgresEngine::start(&database, Access::ReadWrite).unwrap();
-    let engines = [open(), open()];
+    let Some(engines) = two_engines("different rows") else { return };
     for engine in &engines {
         engine.shared.has_turns.store(false, Ordering::Relaxed);
     }
@@ -92,9 +94,7 @@ fn without_turns_two_batches_of_different_rows_still_decide_one_after_the_other(
 
 #[test]
 fn a_turn_that_was_taken_is_used_by_the_next_batch_and_given_away_with_it() {
-    let Some(database) = server::empty_vault("a turn taken early") else { return };
-    let open = || PostgresEngine::start(&database, Access::ReadWrite).unwrap();
-    let engines = [open(), open()];
+    let Some(engines) = two_engines("a turn taken early") else { return };
     for engine in &engines {
         increment(engine).unwrap();
     }
@@ -149,9 +149,7 @@ fn a_row_that_was_not_read_is_replaced_after_a_second_decision() {
 
 #[test]
 fn an_engine_sees_at_once_what_another_one_has_written() {
-    let Some(database) = server::empty_vault("two engines") else { return };
-    let open = || PostgresEngine::start(&database, Access::ReadWrite).unwrap();
-    let engines = [open(), open()];
+    let Some(engines) = two_engines("two engines") else { return };
     for number in 0..20 {
         increment(&engines[number % 2]).unwrap();
         let seen = counter(&engines[(number + 1) % 2]).unwrap();
