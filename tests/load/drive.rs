@@ -2,9 +2,9 @@
 //! It never retries: an answer other than 2xx, or none at all, is an error and is counted.
 
 use crate::Outcome;
-use crate::client::{ANSWER_MAX, Connection, Target, id_of};
+use crate::client::{ANSWER_MAX, Connection, Target, block_on, id_of};
 use crate::proc;
-use crate::request::{Created, Load, Requests, Sent, Work};
+use crate::request::{Created, Kind, Load, Requests, Sent, Work};
 use crate::stats::{Histogram, quotient};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -246,6 +246,14 @@ async fn closed_loop(
     }
     (tally.created, tally.made) = requests.into_created();
     tally
+}
+
+/// Tokens of a vault without a load of its own: gets need some to choose from, and lists a last page.
+pub(crate) const SEEDED: usize = 1_000;
+
+pub(crate) fn seeded(target: &Target, kind: Kind) -> Outcome<Arc<Vec<String>>> {
+    let work = Work { ids: Arc::default(), kind, load: Load::Create };
+    Ok(Arc::new(block_on(seed(target, &work, SEEDED))?))
 }
 
 /// Creates `count` tokens and returns their ids; the first failure ends it.

@@ -45,12 +45,8 @@ impl Verdict {
 
 /// "Filled" is the vault with the preloaded cards, "empty" the one with the thousand that gets and lists need.
 const FIGURES: [Figure; 27] = [
-    at_least("get against bare, empty", "x", (0.50, 0.60), |r| {
-        Some(r.on_empty("get", HEADLINE)?.ratio)
-    }),
-    at_least("create against bare, empty", "x", (0.12, 0.25), |r| {
-        Some(r.on_empty("create", HEADLINE)?.ratio)
-    }),
+    at_least("get against bare, empty", "x", (0.50, 0.60), |r| ratio(r, "get")),
+    at_least("create against bare, empty", "x", (0.12, 0.25), |r| ratio(r, "create")),
     at_least("create against bare, filled", "x", (0.10, 0.22), |r| {
         Some(r.on_full("create", HEADLINE)?.ratio)
     }),
@@ -84,11 +80,9 @@ const FIGURES: [Figure; 27] = [
     at_most("last page of 20, filled against empty", "x", (1.5, 1.0), |r| {
         r.full_over_empty("list-last", 1, time)
     }),
-    at_most("resident, idle and filled", "MiB", (40.0, 20.0), |r| {
-        Some(r.resident_idle_bytes? as f64 / MIB)
-    }),
+    at_most("resident, idle and filled", "MiB", (40.0, 20.0), |r| mib(r.resident_idle_bytes)),
     at_most("resident, filled and after the load", "MiB", (200.0, 140.0), |r| {
-        Some(r.resident_loaded_bytes? as f64 / MIB)
+        mib(r.resident_loaded_bytes)
     }),
     at_most("start to first answer, clean", "ms", (50.0, 15.0), |r| Some(r.start_clean_s? * 1e3)),
     at_most("start after kill -9 idle, the slowest", "ms", (50.0, 15.0), |r| {
@@ -107,18 +101,12 @@ const FIGURES: [Figure; 27] = [
         r.proxy_cpu
     }),
     at_least("gets beside 1,000 silent destinations", "x", (0.9, 1.0), |r| r.gets_beside_silence),
-    at_least("PostgreSQL, get against a bare SELECT", "x", (0.5, 0.8), |r| {
-        Some(r.on_empty("get-pg-1", HEADLINE)?.ratio)
-    }),
+    at_least("PostgreSQL, get against a bare SELECT", "x", (0.5, 0.8), |r| ratio(r, "get-pg-1")),
     at_least("PostgreSQL, create against a bare INSERT", "x", (0.5, 0.8), |r| {
-        Some(r.on_empty("create-pg-1", HEADLINE)?.ratio)
+        ratio(r, "create-pg-1")
     }),
-    at_least("the same get, two processes", "x", (0.5, 0.8), |r| {
-        Some(r.on_empty("get-pg-2", HEADLINE)?.ratio)
-    }),
-    at_least("the same create, two processes", "x", (0.5, 0.8), |r| {
-        Some(r.on_empty("create-pg-2", HEADLINE)?.ratio)
-    }),
+    at_least("the same get, two processes", "x", (0.5, 0.8), |r| ratio(r, "get-pg-2")),
+    at_least("the same create, two processes", "x", (0.5, 0.8), |r| ratio(r, "create-pg-2")),
     at_most("binary", "MiB", (15.0, 10.0), |r| Some(r.binary_bytes as f64 / MIB)),
 ];
 
@@ -143,6 +131,14 @@ const fn at_most(
 /// Cards without code and metadata have fewer rows, so their rate is not the figure.
 fn whole(results: &Results, rate: Option<f64>) -> Option<f64> {
     rate.filter(|_| results.preload_is_whole == Some(true))
+}
+
+fn ratio(results: &Results, load: &str) -> Option<f64> {
+    results.on_empty(load, HEADLINE).map(rate)
+}
+
+fn mib(bytes: Option<u64>) -> Option<f64> {
+    bytes.map(|bytes| bytes as f64 / MIB)
 }
 
 fn slowest_ms(times_s: &[f64]) -> Option<f64> {

@@ -5,7 +5,7 @@ use crate::Outcome;
 use crate::bare_database::{BareDatabase, Order};
 use crate::client::{Target, block_on};
 use crate::cluster::Cluster;
-use crate::drive::{Slice, drive, drive_all, seed};
+use crate::drive::{SEEDED, Slice, drive, drive_all, seeded};
 use crate::plan::Plan;
 use crate::proc::Scratch;
 use crate::report::{self, Cell, HEADLINE, Results};
@@ -22,7 +22,6 @@ use std::thread;
 use std::time::Duration;
 
 const SLICES: usize = 3;
-const SEEDED: usize = 1_000;
 /// The writers finish in this time, so that their work is not taken from the bare server's slice.
 const SETTLE: Duration = Duration::from_millis(300);
 /// The files of a development vault that a second process needs.
@@ -64,7 +63,7 @@ pub(crate) fn measure(
     let (socket, model) = (cluster.directory.clone(), yardsticks.model.clone());
     let order = Order { socket, database: "bare".to_owned(), row_bytes, model };
     let bare = BareDatabase::start(&order, &scratch.path("bare-database"))?;
-    let bare_ids = seeded(&bare.target)?;
+    let bare_ids = seeded(&bare.target, Kind::Card)?;
     let bench = Bench { plan, scratch, bare, bare_ids };
     report::print_columns();
     bench.cells(bench.local()?, results)?;
@@ -85,7 +84,7 @@ fn row_bytes(plan: &Plan, scratch: &Scratch, cluster: &Cluster) -> Outcome<usize
     let place = Place { binary: plan.binary.clone(), data: scratch.path("rows") };
     let mut vault = start_over(&place, &url)?;
     let before = block_on(cluster.number("rows", ROW_BYTES))?;
-    seeded(&vault.target)?;
+    seeded(&vault.target, Kind::Card)?;
     let after = block_on(cluster.number("rows", ROW_BYTES))?;
     vault.stop()?;
     place.remove()?;
@@ -120,7 +119,7 @@ impl Bench<'_> {
     /// Gets, then creates, then the end of the processes. Returns the number of cards that were made.
     fn cells(&self, mut setting: Setting<'_>, results: &mut Results) -> Outcome<u64> {
         let targets: Vec<Target> = setting.vaults.iter().map(|it| it.target.clone()).collect();
-        let ids = seeded(&targets[0])?;
+        let ids = seeded(&targets[0], Kind::Card)?;
         let mut made = SEEDED as u64;
         for (name, load) in setting.names.into_iter().zip([Load::Get, Load::Create]) {
             let work = Work { ids: Arc::clone(&ids), kind: Kind::Card, load };
@@ -152,13 +151,8 @@ impl Bench<'_> {
             pairs.push((vault, bare));
         }
         let cell = Cell::new(name, 0, HEADLINE, &pairs);
-        report::print_cell(&cell);
-        for (vault, bare) in &pairs {
-            results.count_errors(name, vault);
-            results.count_errors("the bare server", bare);
-        }
         let made = cell.made;
-        results.cells.push(cell);
+        results.add(cell, &pairs);
         Ok(made)
     }
 }
@@ -184,9 +178,4 @@ fn join(first: &Place, next: &Place, url: &str) -> Outcome<()> {
         fs::copy(first.data.join(name), next.data.join(name))?;
     }
     Ok(symlink(write_url(&next.data, url)?, next.data.join(URL_FILE))?)
-}
-
-fn seeded(target: &Target) -> Outcome<Arc<Vec<String>>> {
-    let work = Work { ids: Arc::default(), kind: Kind::Card, load: Load::Create };
-    Ok(Arc::new(block_on(seed(target, &work, SEEDED))?))
 }

@@ -4,14 +4,14 @@ use crate::Outcome;
 use crate::bare::Bare;
 use crate::bare_proxy::BareProxy;
 use crate::client::{Connection, Target, block_on};
-use crate::drive::{Slice, drive, seed};
+use crate::drive::{Slice, drive, seeded};
 use crate::plan::Plan;
 use crate::proc::Scratch;
 use crate::report::{self, Cell, HEADLINE, Results};
 use crate::request::{Kind, Load, Work};
 use crate::slow::SlowDestinations;
 use crate::stats::{median, quotient};
-use crate::vault::{Place, Vault};
+use crate::vault::Place;
 use crate::yardsticks::Yardsticks;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -20,7 +20,6 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 const SLICES: usize = 3;
-const SEEDED: usize = 1_000;
 const DESTINATIONS: usize = 1_000;
 /// Connections from one address, below the maximum that the vault allows it.
 const PER_ADDRESS: usize = 200;
@@ -38,7 +37,7 @@ pub(crate) fn measure(
     let place = Place { binary: plan.binary.clone(), data: scratch.path("proxy") };
     let mut vault =
         place.start_with(&["--outbound-ca".as_ref(), destination.ready.ca.as_os_str()])?;
-    let ids = seeded(&vault)?;
+    let ids = seeded(&vault.target, Kind::Card)?;
     let bare =
         BareProxy::start(&destination.ready, &vault.target.key, &scratch.path("bare-proxy"))?;
     let load = Load::Proxy(format!("{}/charge", destination.ready.url));
@@ -49,15 +48,9 @@ pub(crate) fn measure(
         let through_vault = drive(&vault.target, &work, HEADLINE, plan.pace)?;
         pairs.push((through_vault, drive(&bare.target, &work, HEADLINE, plan.pace)?));
     }
-    let cell = Cell::new("proxy", 0, HEADLINE, &pairs);
-    report::print_cell(&cell);
-    for (vault, bare) in &pairs {
-        results.count_errors("proxy", vault);
-        results.count_errors("the bare proxy", bare);
-    }
+    results.add(Cell::new("proxy", 0, HEADLINE, &pairs), &pairs);
     results.proxy_cpu =
         median(pairs.iter().map(|(vault, bare)| quotient(vault.cpu_us, bare.cpu_us)));
-    results.cells.push(cell);
     vault.stop()?;
     place.remove()?;
     beside_silence(plan, scratch, results)
@@ -68,7 +61,7 @@ fn beside_silence(plan: &Plan, scratch: &Scratch, results: &mut Results) -> Outc
     let silent = SlowDestinations::start(DESTINATIONS, &scratch.path("slow"))?;
     let place = Place { binary: plan.binary.clone(), data: scratch.path("beside") };
     let mut vault = place.start_with(&["--outbound-ca".as_ref(), silent.ready.ca.as_os_str()])?;
-    let ids = seeded(&vault)?;
+    let ids = seeded(&vault.target, Kind::Card)?;
     let gets = Work { ids: Arc::clone(&ids), kind: Kind::Card, load: Load::Get };
     let get = |results: &mut Results| {
         let slice = drive(&vault.target, &gets, HEADLINE, plan.pace)?;
@@ -122,9 +115,4 @@ fn call_all(target: &Target, ids: &Arc<Vec<String>>, ports: &[u16]) -> Outcome<(
         }
         Ok((waited, refused))
     })
-}
-
-fn seeded(vault: &Vault) -> Outcome<Arc<Vec<String>>> {
-    let work = Work { ids: Arc::default(), kind: Kind::Card, load: Load::Create };
-    Ok(Arc::new(block_on(seed(&vault.target, &work, SEEDED))?))
 }

@@ -137,6 +137,16 @@ impl Results {
         }
     }
 
+    /// Prints a cell and keeps it, with the errors of its slices.
+    pub(crate) fn add(&mut self, cell: Cell, pairs: &[(Slice, Slice)]) {
+        print_cell(&cell);
+        for (vault, bare) in pairs {
+            self.count_errors(&cell.load, vault);
+            self.count_errors("the bare server", bare);
+        }
+        self.cells.push(cell);
+    }
+
     pub(crate) fn on_empty(&self, load: &str, connections: usize) -> Option<&Cell> {
         self.cell(load, 0, connections)
     }
@@ -190,7 +200,7 @@ pub(crate) fn print_columns() {
     println!("{:<12} {:>5} | {vault} | {bare} | {:>6}", "load", "conns", "ratio");
 }
 
-pub(crate) fn print_cell(cell: &Cell) {
+fn print_cell(cell: &Cell) {
     let side = |side: &Side| {
         format!(
             "{:>9.0} {:>8.0} {:>8.0} {:>8.0} {:>7.1}",

@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::bulk;
 use crate::client::block_on;
-use crate::drive::{Slice, drive, seed};
+use crate::drive::{Slice, drive, seeded};
 use crate::list;
 use crate::metrics::wait_until_merged;
 use crate::model::expect_reply;
@@ -21,8 +21,6 @@ use std::time::{Duration, Instant};
 
 /// An odd number, so that the median is one that was measured.
 const SLICES: usize = 3;
-/// Tokens in the "empty" vault: gets need some to choose from, and lists a last page.
-const SEEDED: usize = 1_000;
 /// Tokens that are read back before the load, to see that ids answer with their own token.
 const CHECKED: usize = 100;
 /// The vault's writer finishes and goes idle in this time, so that its work is not taken from the bare server's slice.
@@ -49,7 +47,7 @@ impl<'a> Stage<'a> {
     ) -> Outcome<Self> {
         let place = Place { binary: plan.binary.clone(), data: scratch.path("empty") };
         let vault = place.start()?;
-        let ids = seeded(&vault, Kind::Card)?;
+        let ids = seeded(&vault.target, Kind::Card)?;
         Ok(Self { plan, yardsticks, place, vault, ids, tokens: 0 })
     }
 
@@ -196,7 +194,7 @@ impl<'a> Stage<'a> {
         self.refresh(Kind::Plain)?;
         let cards = Arc::clone(&self.ids);
         if self.tokens > 0 {
-            self.ids = seeded(&self.vault, Kind::Plain)?;
+            self.ids = seeded(&self.vault.target, Kind::Plain)?;
         }
         self.cell("get-plain", Kind::Plain, &Load::Get, HEADLINE, results)?;
         self.cell("create-plain", Kind::Plain, &Load::Create, HEADLINE, results)?;
@@ -237,13 +235,7 @@ impl<'a> Stage<'a> {
             between(&vault)?;
             pairs.push((vault, drive(bare, &work, connections, self.plan.pace)?));
         }
-        let cell = Cell::new(name, self.tokens, connections, &pairs);
-        report::print_cell(&cell);
-        for (vault, bare) in &pairs {
-            results.count_errors(name, vault);
-            results.count_errors("the bare server", bare);
-        }
-        results.cells.push(cell);
+        results.add(Cell::new(name, self.tokens, connections, &pairs), &pairs);
         Ok(())
     }
 
@@ -255,7 +247,7 @@ impl<'a> Stage<'a> {
         self.vault.stop()?;
         self.place.remove()?;
         self.vault = self.place.start()?;
-        self.ids = seeded(&self.vault, kind)?;
+        self.ids = seeded(&self.vault.target, kind)?;
         Ok(())
     }
 
@@ -280,9 +272,4 @@ impl<'a> Stage<'a> {
             Ok(is_whole)
         })
     }
-}
-
-fn seeded(vault: &Vault, kind: Kind) -> Outcome<Arc<Vec<String>>> {
-    let work = Work { ids: Arc::default(), kind, load: Load::Create };
-    Ok(Arc::new(block_on(seed(&vault.target, &work, SEEDED))?))
 }
