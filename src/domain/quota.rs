@@ -214,24 +214,6 @@ mod tests {
         check("colour", "blue", None);
     }
 
-    #[test]
-    fn the_defaults_are_the_published_ones() {
-        let texts = Quotas::default().texts();
-        let texts: Vec<_> = texts.iter().map(|(name, text)| (*name, text.as_str())).collect();
-        assert_eq!(
-            texts,
-            [
-                ("tokenize_limit", "5"),
-                ("detokenize_limit", "5"),
-                ("cvc_retention", "3600"),
-                ("token_intent_retention", "86400"),
-                ("log_retention", "86400"),
-                ("rate_limit", "default"),
-                ("token_limit", "unlimited"),
-            ]
-        );
-    }
-
     proptest! {
         #[test]
         fn quotas_are_read_back_from_their_own_texts(

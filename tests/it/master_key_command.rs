@@ -181,6 +181,7 @@ fn every_bad_end_of_the_program_is_77_with_its_name_and_without_its_output() {
         (format!("echo {digits}; kill -KILL $$"), "signal 9 ended it"),
         (format!("echo {digits}; exec sleep 600"), "it did not end within 1 seconds"),
         (format!("while :; do echo {digits}; done"), "it printed more than 4096 bytes"),
+        (format!("while :; do echo {digits} >&2; done"), "it did not end within 1 seconds"),
         (format!("echo {digits}0"), "what it printed is not a master key"),
         (format!("echo key: {digits}"), "what it printed is not a master key"),
         (String::from("exit 0"), "what it printed is not a master key"),

@@ -109,13 +109,17 @@ fn a_webhook_is_created_listed_changed_and_deleted() {
 fn mistakes_and_a_sixth_webhook_are_refused_and_pages_lead_to_the_end() {
     let vault = Vault::start();
     let key = &vault.keys.management;
-    create(&vault, body("http://a.example", &["token.created"])).invalid(&["url"]);
-    create(&vault, body("https://a.example", &["token.exploded"])).invalid(&["events[0]"]);
+    let wrong = json!({
+        "name": "", "url": "http://a.example", "events": ["token.created", "token.exploded", 3],
+        "notify_email": "x", "status": "paused",
+    });
+    let paths = ["events[1]", "events[2]", "name", "notify_email", "status", "url"];
     create(&vault, body("https://a.example", &[])).invalid(&["events"]);
     create(&vault, json!({})).invalid(&["name", "url"]);
     let one_more = || create(&vault, body("https://a.example", &["token.read"]));
     let ids: BTreeSet<_> = (0..5).map(|_| one_more().with_status(201).id()).collect();
     one_more().problem(422);
+    vault.put(&format!("/webhooks/{}", ids.first().unwrap()), key, wrong).invalid(&paths);
     let (mut found, mut next) = (BTreeSet::new(), Some(String::new()));
     while let Some(start) = next.take() {
         let page = vault.get(&format!("/webhooks?size=2&start={start}"), key).with_status(200);

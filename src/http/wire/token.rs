@@ -354,29 +354,6 @@ mod tests {
     }
 
     #[test]
-    fn all_mistakes_of_a_body_are_reported_at_once() {
-        let draft = parse_draft(&json!({
-            "id": 1, "type": "colour", "containers": ["x", 2], "metadata": {"a": 1},
-            "search_indexes": "x", "fingerprint_expression": [], "deduplicate_token": "yes",
-            "expires_at": 5,
-        }));
-        let paths: Vec<_> = draft.mistakes.by_path().keys().map(String::as_str).collect();
-        let expected = [
-            "containers[0]",
-            "containers[1]",
-            "data",
-            "deduplicate_token",
-            "expires_at",
-            "fingerprint_expression",
-            "id",
-            "metadata.a",
-            "search_indexes",
-            "type",
-        ];
-        assert_eq!(paths, expected);
-    }
-
-    #[test]
     fn a_conversion_takes_type_and_data_from_the_intent_alone() {
         let draft = parse_draft(&json!({"token_intent_id": "x", "type": "card", "data": {}}));
         let paths: Vec<_> = draft.mistakes.by_path().keys().map(String::as_str).collect();

@@ -117,35 +117,3 @@ pub(crate) fn render_event_types() -> String {
     let names: Vec<_> = EventKind::published().map(|kind| Value::from(kind.as_str())).collect();
     Value::from(names).to_string()
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[track_caller]
-    fn check(body: &Value, wrong: &[&str]) {
-        let found = parse_change(body)
-            .map(drop)
-            .map_err(|mistakes| mistakes.by_path().keys().map(String::from).collect::<Vec<_>>());
-        let wrong: Vec<_> = wrong.iter().map(|path| String::from(*path)).collect();
-        assert_eq!(found.err().unwrap_or_default(), wrong, "{body}");
-    }
-
-    #[test]
-    fn every_mistake_of_a_webhook_is_told_at_once() {
-        let good =
-            json!({"name": "x", "url": "https://a.example/p?q=1", "events": ["token.created"]});
-        check(&good, &[]);
-        check(&json!({}), &["name", "url"]);
-        check(
-            &json!({
-                "name": "", "url": "http://a.example", "events": ["webhook.test", "no", 3],
-                "notify_email": "x", "status": "paused",
-            }),
-            &["events[0]", "events[1]", "events[2]", "name", "notify_email", "status", "url"],
-        );
-        check(&json!({"name": "x", "url": "https://a.example", "events": []}), &["events"]);
-    }
-}

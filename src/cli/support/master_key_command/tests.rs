@@ -1,14 +1,6 @@
 //! Ends of the program, and the lines of its standard error.
 
 use super::*;
-use crate::waiting::{block_on, wait_until};
-
-fn shell(script: &str, deadline: Duration) -> KeyCommand {
-    let arguments = vec![String::from("-c"), String::from(script)];
-    KeyCommand { program: PathBuf::from("/bin/sh"), arguments, deadline }
-}
-
-const AMPLE: Duration = Duration::from_mins(1);
 
 #[test]
 fn standard_error_is_told_in_printable_lines_without_long_words() {
@@ -34,39 +26,8 @@ fn standard_error_is_told_in_printable_lines_without_long_words() {
 
 #[test]
 fn what_the_program_prints_before_its_end_is_returned_and_nothing_else() {
-    let printed = run(&shell("echo one; echo two >&2; echo three", AMPLE)).unwrap();
+    let arguments = ["-c", "echo one; echo two >&2; echo three"].map(String::from).to_vec();
+    let (program, deadline) = (PathBuf::from("/bin/sh"), Duration::from_mins(1));
+    let printed = run(&KeyCommand { program, arguments, deadline }).unwrap();
     assert_eq!(printed.expose(), b"one\nthree\n");
-}
-
-#[test]
-fn a_child_that_holds_the_pipe_open_is_not_waited_for_and_ends_with_the_program() {
-    let begun = Instant::now();
-    let printed = run(&shell("echo key; sleep 600 & echo $!", AMPLE)).unwrap();
-    assert!(begun.elapsed() < AMPLE);
-    let text = String::from_utf8(printed.expose().clone()).unwrap();
-    let child = text.lines().nth(1).unwrap();
-    // Killed, and perhaps not reaped yet by the process that it was given to.
-    let is_gone = || match fs::read_to_string(format!("/proc/{child}/stat")) {
-        Ok(stat) => stat.contains(") Z "),
-        Err(_) => true,
-    };
-    block_on(wait_until("the end of the child", async || is_gone()));
-}
-
-#[test]
-fn every_bad_end_of_the_program_is_told_apart() {
-    let second = Duration::from_secs(1);
-    for (script, deadline, wanted) in [
-        ("echo secret; exit 3", AMPLE, "ended with the code 3"),
-        ("kill -TERM $$", AMPLE, "signal 15 ended it"),
-        ("sleep 600", second, "within 1 seconds"),
-        ("while :; do echo x >&2; done", second, "within 1 seconds"),
-        ("while :; do echo x; done", AMPLE, "more than 4096 bytes"),
-    ] {
-        let failure = run(&shell(script, deadline)).unwrap_err();
-        assert_eq!(failure.exit, Exit::Permission, "{script}");
-        let text = failure.to_string();
-        assert!(text.contains(wanted), "{script}: {text}");
-        assert!(text.contains("/bin/sh") && !text.contains("secret"), "{script}: {text}");
-    }
 }

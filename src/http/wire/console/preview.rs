@@ -121,31 +121,4 @@ mod tests {
         assert_eq!(of("token:delete"), refused);
         assert_eq!(shown["other_permissions"], json!(["proxy:invoke"]));
     }
-
-    #[test]
-    fn mistakes_are_those_of_an_application_and_of_the_container() {
-        let bodies = [
-            json!({}),
-            json!([]),
-            json!({"type": "public", "permissions": ["token:read", "x", 3]}),
-            json!({"type": "management", "rules": [rule(1, "/")]}),
-            json!({"type": "private", "rules": [{"priority": 0, "conditions": []}]}),
-            json!({"type": "x", "permissions": ["token:read"], "rules": {}}),
-        ];
-        for body in bodies {
-            let told = answered(&body);
-            let mut own = told["errors"].as_object().unwrap().clone();
-            let container = own.remove("container");
-            let mut named = body.clone();
-            if let Some(members) = named.as_object_mut() {
-                members.insert(String::from("name"), json!("x"));
-                assert!(container.is_some(), "{body}");
-            }
-            let expected = application::parse_draft(&named).map(drop).unwrap_err();
-            let expected: serde_json::Map<_, _> =
-                expected.by_path().iter().map(|(path, all)| (path.clone(), json!(all))).collect();
-            assert_eq!((&told["valid"], own), (&json!(false), expected), "{body}");
-            assert_eq!(told["token_permissions"], json!([]));
-        }
-    }
 }
