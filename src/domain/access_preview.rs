@@ -84,17 +84,7 @@ mod tests {
     use Transform::{Mask, Redact, Reveal};
 
     use super::*;
-
-    fn rule(priority: u32, path: &str, transform: Transform, may: &[Permission]) -> AccessRule {
-        AccessRule {
-            description: None,
-            priority,
-            container: Container::parse(path).unwrap(),
-            conditions: Vec::new(),
-            transform,
-            permissions: may.to_vec(),
-        }
-    }
+    use crate::domain::access::tests::rule;
 
     /// Each allowed permission: its rule or `-`, its transform, and what answers show.
     fn shown(permissions: &[Permission], rules: &[AccessRule], path: &str) -> Vec<String> {

@@ -3,36 +3,9 @@
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-
-/// A directory of a test, removed when dropped.
-struct TestDirectory(PathBuf);
-
-impl TestDirectory {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("sr-files-{}-{number}", std::process::id()));
-        fs::create_dir(&path).unwrap();
-        Self(path)
-    }
-
-    fn path(&self) -> &Path {
-        &self.0
-    }
-
-    fn join(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for TestDirectory {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).ok();
-    }
-}
+use crate::store::tests::TestDirectory;
 
 fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap()

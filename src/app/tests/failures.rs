@@ -41,18 +41,11 @@ fn check(operation: Operation, fault: Fault, expected: fn(&StorageFailure) -> bo
 }
 
 #[test]
-fn a_disk_that_fills_up_loses_nothing_that_was_answered() {
+fn a_disk_that_fills_up_or_fails_loses_nothing_that_was_answered() {
     check(Operation::Write, Fault::Always(ENOSPC), |it| matches!(it, StorageFailure::Full));
-}
-
-#[test]
-fn a_disk_that_fails_to_write_loses_nothing_that_was_answered() {
-    check(Operation::Write, Fault::Once(EIO), |it| matches!(it, StorageFailure::Io(_)));
-}
-
-#[test]
-fn a_disk_that_fails_to_sync_loses_nothing_that_was_answered() {
-    check(Operation::Sync, Fault::Once(EIO), |it| matches!(it, StorageFailure::Io(_)));
+    for operation in [Operation::Write, Operation::Sync] {
+        check(operation, Fault::Once(EIO), |it| matches!(it, StorageFailure::Io(_)));
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! an answer may show.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use crate::domain::condition::{Attribute, Condition, Target, TargetId};
 use crate::domain::container::Container;

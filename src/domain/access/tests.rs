@@ -3,7 +3,12 @@
 use super::*;
 use crate::domain::condition::Operator;
 
-fn rule(priority: u32, path: &str, transform: Transform, may: &[Permission]) -> AccessRule {
+pub(in crate::domain) fn rule(
+    priority: u32,
+    path: &str,
+    transform: Transform,
+    may: &[Permission],
+) -> AccessRule {
     AccessRule {
         description: None,
         priority,

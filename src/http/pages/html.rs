@@ -147,14 +147,13 @@ mod tests {
         let session = SessionId::new(uuid::Uuid::nil());
         let texts = Language::English.texts();
         let told = |status| challenge_done("n", texts, session, status, MessageTarget::Parent);
-        assert!(
-            told(Some(TransactionStatus::Successful))
-                .contains(r#""authenticationStatus":"successful""#)
-        );
-        assert!(
-            told(Some(TransactionStatus::Failed)).contains(r#""authenticationStatus":"failed""#)
-        );
-        assert!(told(None).contains(r#""isCompleted":false"#));
+        for (status, member) in [
+            (Some(TransactionStatus::Successful), r#""authenticationStatus":"successful""#),
+            (Some(TransactionStatus::Failed), r#""authenticationStatus":"failed""#),
+            (None, r#""isCompleted":false"#),
+        ] {
+            assert!(told(status).contains(member), "{member}");
+        }
         let popup = challenge_done("n", texts, session, None, MessageTarget::Opener);
         assert!(popup.contains("window.opener") && popup.contains("window.close()"));
     }

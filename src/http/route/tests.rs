@@ -92,29 +92,6 @@ fn pages_and_probes_are_routes() {
     }
 }
 
-fn without_test_tenant(presence: Presence) -> bool {
-    presence != Presence::WithTestTenant
-}
-
-#[test]
-fn the_simulators_pages_need_a_test_tenant() {
-    let simulated = ROUTES.iter().filter(|route| route.path.starts_with("/3ds/sim/"));
-    let mut count = 0;
-    for route in simulated {
-        assert!(find_api(&Method::POST, route.path, |_| true).is_ok());
-        assert!(matches!(
-            find_api(&Method::POST, route.path, without_test_tenant),
-            Err(NoMatch::Path)
-        ));
-        assert!(matches!(
-            find_api(&Method::GET, route.path, without_test_tenant),
-            Err(NoMatch::Path)
-        ));
-        count += 1;
-    }
-    assert_eq!(count, 2);
-}
-
 #[test]
 fn each_listener_has_its_own_routes() {
     for path in ["/healthz", "/readyz", "/metrics", "/status"] {

@@ -55,15 +55,25 @@ async fn one_tenant_takes_only_its_share_of_the_memory_of_answers() {
 }
 
 #[tokio::test]
-async fn a_head_that_is_too_large_is_broken() {
+async fn a_head_that_is_too_large_and_an_answer_without_end_are_broken() {
     let ca = Ca::new();
-    let long = "x".repeat(OUTBOUND_HEADER_BYTES_MAX);
-    let heads = [format!("X-Long: {long}\r\n"), "X: 1\r\n".repeat(OUTBOUND_HEADERS_COUNT_MAX + 1)];
-    for head in heads {
-        let answer = format!("HTTP/1.1 200 OK\r\n{head}Content-Length: 0\r\n\r\n");
+    let long = format!("X-Long: {}\r\n", "x".repeat(OUTBOUND_HEADER_BYTES_MAX));
+    let many = "X: 1\r\n".repeat(OUTBOUND_HEADERS_COUNT_MAX + 1);
+    let with = |headers: &str| format!("HTTP/1.1 200 OK\r\n{headers}");
+    let interim = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(8_192);
+    let size = "0".repeat(2 * 1024 * 1024);
+    for (what, answer) in [
+        ("a long header", with(&format!("{long}Content-Length: 0\r\n\r\n"))),
+        ("many headers", with(&format!("{many}Content-Length: 0\r\n\r\n"))),
+        ("interim answers", interim),
+        (
+            "the size of a chunk",
+            with(&format!("Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n{size}")),
+        ),
+    ] {
         let server = Server::start(&ca, HTTP1, None, move |_| Act::Write(answer.clone())).await;
         let failed = client(&ca).ask(server.port).await.unwrap_err();
-        assert!(matches!(failed, OutboundFailure::Broken(_)), "{failed:?}");
+        assert!(matches!(failed, OutboundFailure::Broken(_)), "{what}: {failed:?}");
     }
 }
 
@@ -187,15 +197,6 @@ async fn an_answer_in_very_many_small_pieces_is_broken() {
 }
 
 #[tokio::test]
-async fn sizes_of_chunks_without_end_are_cut_off() {
-    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-    let answer = format!("{head}1\r\nx\r\n{}", "0".repeat(2 * 1024 * 1024));
-    let (server, scene) = serving(HTTP1, move |_| Act::Write(answer.clone())).await;
-    let failed = scene.ask(server.port).await.unwrap_err();
-    assert!(matches!(failed, OutboundFailure::Broken(_)), "{failed:?}");
-}
-
-#[tokio::test]
 async fn a_connection_serves_one_tenant_only() {
     let (server, scene) = serving(HTTP1, |_| Act::Write(ok("x"))).await;
     for (id, connections) in [(1, 1), (1, 1), (2, 2), (1, 2), (2, 2)] {
@@ -219,14 +220,6 @@ async fn a_connection_is_not_used_again_after_a_body_that_servers_may_take_for_a
         scene.send(with(method, body)).await.unwrap();
         assert_eq!(server.connections(), connections, "{method} {body}");
     }
-}
-
-#[tokio::test]
-async fn interim_answers_without_end_are_cut_off() {
-    let interim = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(8_192);
-    let (server, scene) = serving(HTTP1, move |_| Act::Write(interim.clone())).await;
-    let failed = scene.ask(server.port).await.unwrap_err();
-    assert!(matches!(failed, OutboundFailure::Broken(_)), "{failed:?}");
 }
 
 #[tokio::test]

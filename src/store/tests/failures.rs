@@ -73,20 +73,13 @@ fn check(operation: Operation, fault: Fault, expected: (&str, &str)) {
 }
 
 #[test]
-fn a_full_disk_is_told_as_such_and_loses_nothing() {
-    check(Operation::Write, Fault::Always(ENOSPC), ("full", "free space on the disk"));
-    check(Operation::Write, Fault::Once(ENOSPC), ("full", "free space on the disk"));
-}
-
-#[test]
-fn a_broken_disk_is_told_as_such_and_loses_nothing() {
-    let advice = "check the disk and the system log";
-    check(Operation::Write, Fault::Once(EIO), ("io", advice));
-    check(Operation::Sync, Fault::Once(EIO), ("io", advice));
-}
-
-#[test]
-fn a_file_system_that_turns_read_only_is_told_as_such_and_loses_nothing() {
+fn a_disk_that_fails_is_told_as_such_and_loses_nothing() {
+    let full = ("full", "free space on the disk");
+    let broken = ("io", "check the disk and the system log");
+    check(Operation::Write, Fault::Always(ENOSPC), full);
+    check(Operation::Write, Fault::Once(ENOSPC), full);
+    check(Operation::Write, Fault::Once(EIO), broken);
+    check(Operation::Sync, Fault::Once(EIO), broken);
     check(Operation::Write, Fault::Always(EROFS), ("read-only", "mount the file system writable"));
 }
 

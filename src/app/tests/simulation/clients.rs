@@ -218,14 +218,7 @@ impl Sender {
 
 /// A right to see tokens in plain in this container.
 pub(super) fn rule(container: &str, permissions: &[Permission]) -> AccessRule {
-    AccessRule {
-        description: None,
-        priority: 1,
-        container: Container::parse(container).unwrap(),
-        conditions: Vec::new(),
-        transform: Transform::Reveal,
-        permissions: permissions.to_vec(),
-    }
+    crate::app::tests::rule(container, Transform::Reveal, permissions)
 }
 
 /// The data of a card of an intent.

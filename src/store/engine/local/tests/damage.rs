@@ -189,7 +189,8 @@ fn a_segment_with_a_wrong_header_is_named_with_its_fault() {
         let mut image = four_segments();
         image.get_mut(&name(number)).unwrap().truncate(100);
         check_refused(&image, &[&name(number), "no header", "restore the newest backup"]);
-        let changes: [(&str, fn(&mut Header)); 5] = [
+        type Edit = fn(&mut Header);
+        let changes: [(&str, Edit); 5] = [
             ("another vault", |header| header.lineage.vault = [9; 16]),
             ("another timeline", |header| header.lineage.timeline = [9; 16]),
             ("does not follow", |header| header.number += 1),
