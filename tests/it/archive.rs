@@ -240,10 +240,8 @@ fn a_directory_that_fails_costs_the_archive_alone_and_is_caught_up_later() {
     let event = |vault: &Vault, name: &str| vault.log().matches(name).count();
     wait_until("the failure", || event(&archived.vault, "\"archive_failing\"") == 1);
     let status = archived.status();
-    assert_eq!(
-        (&status["status"], &status["archive"]["state"]),
-        (&json!("ready"), &json!("directory_missing"))
-    );
+    assert_eq!(status["status"], "ready");
+    assert_eq!(status["archive"]["state"], "directory_missing");
     assert!(status["checks"]["archive"].as_str().unwrap().contains("is missing"));
     let (_, page) = on_socket(&archived.vault, "/metrics");
     assert!(page.contains("strongroom_archive_failing 1\n"), "{page}");
@@ -372,10 +370,8 @@ fn a_copy_that_was_put_back_leaves_the_archive_until_a_new_timeline_begins() {
     assert_eq!(archived.vault.stop(), Some(0));
     archived.vault.restart_as_service();
     let status = archived.status();
-    assert_eq!(
-        (&status["status"], &status["archive"]["state"]),
-        (&json!("ready"), &json!("forked"))
-    );
+    assert_eq!(status["status"], "ready");
+    assert_eq!(status["archive"]["state"], "forked");
     assert!(status["checks"]["archive"].as_str().unwrap().contains("old copy"), "{status}");
     assert!(on_socket(&archived.vault, "/metrics").1.contains("strongroom_archive_departed 1\n"));
     assert_eq!(archived.pieces(), pieces, "it does not archive");

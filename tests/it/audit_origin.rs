@@ -202,10 +202,8 @@ fn a_flood_of_wrong_keys_leaves_few_entries_with_the_whole_count() {
     for entry in &found {
         assert_eq!(entry["reason"], "wrong_key", "{entry}");
         assert_eq!((&entry["tenant_id"], &entry["key_id"]), (&Value::Null, &Value::Null));
-        assert_eq!(
-            (&entry["actor_type"], &entry["outcome"]),
-            (&json!("unknown"), &json!("failure"))
-        );
+        assert_eq!(entry["actor_type"], "unknown");
+        assert_eq!(entry["outcome"], "failure");
         assert!(entry["first_at"].as_str() <= entry["last_at"].as_str(), "{entry}");
         assert!(entry["last_at"].as_str() <= entry["time"].as_str(), "{entry}");
         assert!(!entry.to_string().contains("7Vvk3pXQ"), "{entry}");
@@ -268,26 +266,12 @@ fn a_refusal_with_a_known_key_names_it_in_the_log_of_its_tenant_alone_and_soon()
     assert!((1..=2).contains(&count), "{entry}");
     assert_eq!(entry["reason"], "not_allowed");
     assert_eq!((&entry["operation"], &entry["outcome"]), (&json!("refuse"), &json!("failure")));
-    assert_eq!(
-        (&entry["actor_type"], &entry["address"]),
-        (&json!("application"), &json!("127.0.0.1"))
-    );
+    assert_eq!(entry["actor_type"], "application");
+    assert_eq!(entry["address"], "127.0.0.1");
     assert_eq!((&entry["entity_id"], &entry["trace_id"]), (&json!("ReadToken"), &json!(TRACE)));
     assert_eq!(entry["message"], "Request refused without the right to do it");
-    let reader = vault.operator(&[
-        "application",
-        "create",
-        "--tenant",
-        &other.id,
-        "--name",
-        "n",
-        "--type",
-        "management",
-        "--permission",
-        "log:read",
-    ]);
-    let reader = reader.json();
-    let theirs = vault.get(logs, reader["key"].as_str().unwrap()).with_status(200).json;
+    let reader = vault.operators_key(&other.id, "management", "log:read");
+    let theirs = vault.get(logs, &reader).with_status(200).json;
     assert_eq!(theirs["data"], json!([]));
     let log = vault.log();
     let line = log.lines().find(|line| line.contains("\"refused_attempts\"")).unwrap();

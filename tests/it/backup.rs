@@ -7,14 +7,11 @@ use std::path::Path;
 
 use serde_json::json;
 
+use crate::archive::text;
 use crate::backup_load::replace;
 use crate::harness::{
     Directory, Vault, needs_data_file, on_postgres, run, wait_for as wait_for_value,
 };
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
 
 fn holds(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)

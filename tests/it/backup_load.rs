@@ -43,8 +43,7 @@ fn a_backup_under_load_restores_to_exactly_the_acknowledged_state_at_its_moment(
     let mut vault = Vault::start();
     let told: Vec<Mutex<Vec<Pair>>> = (0..CLIENTS).map(|_| Mutex::default()).collect();
     let (answers, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let file = vault.directory().join("under-load.backup");
-    let file = file.to_str().unwrap();
+    let file = &vault.directory().text("under-load.backup");
     let data = vault.data();
     let before: Vec<usize> = thread::scope(|scope| {
         let stop_clients = SetOnDrop(&stop);

@@ -1,19 +1,16 @@
 //! The pages of the built-in ACS: the purchase on them, their languages, and who sees them.
 
 use serde_json::{Value, json};
-use strongroom::testing::base64;
 
 use crate::harness::{Answer, Vault, post};
-use crate::threeds::{authenticate, body, card, create};
+use crate::threeds::{ACS, authenticate, body, card, create, creq};
 
-const ACS: &str = "/3ds/sim/acs/challenge";
 const NUMBER: &str = "4200000000000004";
 
 /// A challenge that waits for its cardholder.
 struct Challenged {
     session: String,
-    acs_transaction: String,
-    version: String,
+    asked: Answer,
 }
 
 impl Challenged {
@@ -21,20 +18,11 @@ impl Challenged {
         let session = create(vault, &card(vault, NUMBER)).with_status(201).id();
         let asked = authenticate(vault, &session, body).with_status(200);
         assert_eq!(asked.json["authentication_status"], "challenge", "{}", asked.text());
-        Self {
-            session,
-            acs_transaction: asked.member("acs_transaction_id"),
-            version: asked.member("threeds_version"),
-        }
+        Self { session, asked }
     }
 
     fn creq(&self) -> String {
-        let creq = json!({
-            "messageType": "CReq", "messageVersion": self.version,
-            "threeDSServerTransID": self.session, "acsTransID": self.acs_transaction,
-            "challengeWindowSize": "01",
-        });
-        base64::encode_url(creq.to_string().as_bytes())
+        creq(&self.session, &self.asked)
     }
 
     fn open(&self, vault: &Vault, languages: &str) -> Answer {
@@ -154,7 +142,7 @@ fn who_lacks_one_of_the_transaction_ids_sees_no_purchase() {
     let vault = Vault::start();
     let first = Challenged::begin(&vault, body());
     let second = Challenged::begin(&vault, body());
-    let mixed = Challenged { acs_transaction: second.acs_transaction, ..first };
+    let mixed = Challenged { asked: second.asked, ..first };
     let page = mixed.open(&vault, "de").with_status(404);
     check_language(&page, "de");
     assert!(page.text().contains("Das hat nicht funktioniert"), "{}", page.text());

@@ -116,8 +116,7 @@ fn the_commands_of_the_operator_take_the_directory_of_a_development_vault() {
         let compacted = on(&["compact"]).json();
         assert!(compacted["after_bytes"].as_u64() <= compacted["before_bytes"].as_u64());
     }
-    let shares = vault.directory().join("shares");
-    let shares = shares.to_str().unwrap();
+    let shares = &vault.directory().text("shares");
     let made = on(&["key", "shares", "--scheme", "2-of-2", "--directory", shares]).json();
     assert_eq!((&made["needed"], &made["total"]), (&json!(2), &json!(2)));
     let files = made["files"].as_array().unwrap().iter().map(|it| it.as_str().unwrap());
@@ -133,10 +132,9 @@ fn the_commands_of_the_operator_take_the_directory_of_a_development_vault() {
 fn the_result_of_a_backup_and_of_its_restore_is_json_with_the_facts() {
     let vault = Vault::start();
     vault.token(json!({"type": "token", "data": "one"}));
-    let file = vault.directory().join("b.backup");
-    let file = file.to_str().unwrap();
+    let file = &vault.directory().text("b.backup");
     let written = vault.operator(&["backup", file, "--json"]).json();
-    assert_eq!(written["file"], file);
+    assert_eq!(written["file"], *file);
     assert_eq!(written["manifest"]["counts"]["tokens"], 1);
     assert_eq!(written["file_bytes"].as_u64(), fs::metadata(file).ok().map(|it| it.len()));
     let key = vault.data().join("master.key");
@@ -284,9 +282,7 @@ fn a_development_vault_says_how_to_turn_the_rate_limits_off() {
 #[test]
 fn a_file_on_the_command_line_that_is_missing_is_named_with_advice() {
     let vault = Vault::start();
-    let none = vault.directory().join("none");
-    let (none, below) = (none.to_str().unwrap(), none.join("file"));
-    let below = below.to_str().unwrap();
+    let (none, below) = (&vault.directory().text("none"), &vault.directory().text("none/file"));
     let tenant = vault.tenant_id.clone();
     let lines: [&[&str]; 5] = [
         &["verify", none],

@@ -128,10 +128,8 @@ fn data_that_a_client_encrypted_goes_the_way_of_other_data() {
     let vault = Vault::start();
     let key = new_key(&vault);
     let made = tokenize(&vault, &encrypt(&key, &card())).with_status(201);
-    assert_eq!(
-        (&made.json["data"]["number"], &made.json["card"]["last4"]),
-        (&json!(NUMBER), &json!("4242"))
-    );
+    assert_eq!(made.json["data"]["number"], json!(NUMBER));
+    assert_eq!(made.json["card"]["last4"], "4242");
     assert_eq!(made.json.get("encrypted"), None);
     let plain = json!({"type": "card", "data": card()});
     let plain = vault.create(plain).with_status(201);
@@ -150,10 +148,8 @@ fn data_that_a_client_encrypted_goes_the_way_of_other_data() {
     });
     let done = vault.post("/tokenize", &vault.keys.private, body).with_status(200);
     assert_eq!(done.json["card"]["data"]["number"], NUMBER);
-    assert_eq!(
-        (&done.json["name"]["data"], &done.json["name"]["metadata"]["a"]),
-        (&json!("A. Name"), &json!("b"))
-    );
+    assert_eq!(done.json["name"]["data"], "A. Name");
+    assert_eq!(done.json["name"]["metadata"]["a"], "b");
     assert!(done.json["other"].is_string());
 }
 

@@ -10,7 +10,7 @@ use crate::harness::{
     Answer, Authority, Certificate, Connection, Directory, DirectoryServer, NUMBER, PATIENCE, Told,
     Vault, needs_data_file, post,
 };
-use crate::threeds::{authenticate, body, card, check_upstream, create, result};
+use crate::threeds::{self, authenticate, body, card, check_upstream, create, result};
 
 const ACS: &str = "6d1f3a54-0001-4000-8000-0000000000ac";
 const DS: &str = "6d1f3a54-0001-4000-8000-0000000000d5";
@@ -70,6 +70,12 @@ impl Scene {
 
     fn session(&self) -> Answer {
         create(&self.vault, &card(&self.vault, NUMBER)).with_status(201)
+    }
+
+    fn authenticated(&self) -> String {
+        let id = self.session().id();
+        authenticate(&self.vault, &id, body()).with_status(200);
+        id
     }
 
     /// Authenticates a new session, which fails, and returns the answer and the session.
@@ -190,11 +196,8 @@ fn replace(message: &mut Value, with: Value) {
 #[track_caller]
 fn check_erro(erro: &Value, code: &str, detail: &str) {
     assert_eq!(erro["messageType"], "Erro", "{erro}");
-    assert_eq!(
-        (&erro["errorCode"], &erro["errorDetail"]),
-        (&json!(code), &json!(detail)),
-        "{erro}"
-    );
+    assert_eq!(erro["errorCode"], json!(code), "{erro}");
+    assert_eq!(erro["errorDetail"], json!(detail), "{erro}");
     assert_eq!(erro["errorComponent"], "S");
     assert_eq!(erro["messageVersion"], "2.2.0");
 }
@@ -313,11 +316,7 @@ fn a_challenges_result_comes_from_the_directory_server_also_after_a_restart() {
 #[test]
 fn a_late_result_is_refused_and_an_erro_ends_the_wait() {
     let scene = Scene::start(with_ranges(challenge));
-    let start = || {
-        let id = scene.session().id();
-        authenticate(&scene.vault, &id, body()).with_status(200);
-        id
-    };
+    let start = || scene.authenticated();
     let id = start();
     scene.vault.advance(HOUR + 1);
     check_erro(&scene.tell(&rreq(&id, json!({}))), "402", "threeDSServerTransID");
@@ -347,11 +346,7 @@ fn told_by_directory_servers(vault: &Vault, session: &str) -> usize {
 #[test]
 fn what_a_directory_server_changes_has_an_audit_entry_and_what_it_does_not_has_none() {
     let scene = Scene::start(with_ranges(challenge));
-    let start = || {
-        let id = scene.session().id();
-        authenticate(&scene.vault, &id, body()).with_status(200);
-        id
-    };
+    let start = || scene.authenticated();
     let told = |id: &str| told_by_directory_servers(&scene.vault, id);
     let (ended, failed) = (start(), start());
     check_erro(&scene.tell(&rreq(&ended, json!({"acsTransID": DS}))), "301", "transaction ids");
@@ -439,10 +434,10 @@ fn results_are_taken_only_from_who_shows_a_schemes_certificate() {
 #[test]
 fn every_failure_of_a_directory_server_is_told_and_needs_a_new_session() {
     let scene = Scene::start(with_ranges(|_| Told::Status(500)));
-    let check = |answering: fn(&Value) -> Told, service: &str, erro: Option<(&str, &str)>| {
+    let check = |erro: Option<(&str, &str)>, answering: fn(&Value) -> Told| {
         scene.server.answer(with_ranges(answering));
         let (failed, session) = scene.failing();
-        assert_eq!(failed.json["error"]["service_status"], service, "{}", failed.text());
+        assert_eq!(failed.json["error"]["service_status"], "502", "{}", failed.text());
         assert_eq!(failed.json["error"]["session_id"], session);
         assert!(!failed.text().contains(NUMBER));
         check_upstream(failed, "Directory Server");
@@ -457,33 +452,20 @@ fn every_failure_of_a_directory_server_is_told_and_needs_a_new_session() {
         authenticate(&scene.vault, &session, body()).problem(409);
         result(&scene.vault, &session).problem(409);
     };
-    check(|_| Told::Status(500), "502", None);
-    check(|_| Told::Text(String::from("{")), "502", Some(("101", "not JSON")));
-    check(|_| Told::Text(String::from("<html>")), "502", Some(("101", "not JSON")));
-    check(|_| Told::Text("x".repeat(300 * 1024)), "502", None);
-    check(
-        |areq| Told::Json(ares(areq, json!({"threeDSServerTransID": DS}))),
-        "502",
-        Some(("301", "transaction ids")),
-    );
-    check(
-        |areq| Told::Json(ares(areq, json!({"messageVersion": "2.1.0"}))),
-        "502",
-        Some(("203", "messageVersion")),
-    );
-    check(
-        |areq| Told::Json(ares(areq, json!({"acsTransID": null}))),
-        "502",
-        Some(("201", "acsTransID")),
-    );
-    check(
-        |areq| {
-            let text = ares(areq, json!({})).to_string().replacen('{', "{\"eci\":\"07\",", 1);
-            Told::Text(text)
-        },
-        "502",
-        Some(("204", "eci")),
-    );
+    check(None, |_| Told::Status(500));
+    check(Some(("101", "not JSON")), |_| Told::Text(String::from("{")));
+    check(Some(("101", "not JSON")), |_| Told::Text(String::from("<html>")));
+    check(None, |_| Told::Text("x".repeat(300 * 1024)));
+    check(Some(("301", "transaction ids")), |areq| {
+        Told::Json(ares(areq, json!({"threeDSServerTransID": DS})))
+    });
+    check(Some(("203", "messageVersion")), |areq| {
+        Told::Json(ares(areq, json!({"messageVersion": "2.1.0"})))
+    });
+    check(Some(("201", "acsTransID")), |areq| Told::Json(ares(areq, json!({"acsTransID": null}))));
+    check(Some(("204", "eci")), |areq| {
+        Told::Text(ares(areq, json!({})).to_string().replacen('{', "{\"eci\":\"07\",", 1))
+    });
     let erro = |areq: &Value, code: &str, component: &str| {
         Told::Json(json!({
             "messageType": "Erro", "messageVersion": "2.2.0", "errorCode": code,
@@ -626,15 +608,9 @@ fn production_cards_never_meet_the_simulator_nor_test_cards_a_directory_server()
     assert_eq!(made.json["directory_server_id"], "A000000003");
     let id = made.id();
     let asked = authenticate(&scene.vault, &id, body()).with_status(200);
-    let creq = json!({
-        "messageType": "CReq", "messageVersion": "2.2.0", "threeDSServerTransID": id,
-        "acsTransID": asked.member("acs_transaction_id"), "challengeWindowSize": "03",
-    });
-    let creq = strongroom::testing::base64::encode_url(creq.to_string().as_bytes());
-    let request = post("/3ds/sim/acs/challenge")
-        .header("Content-Type", "application/x-www-form-urlencoded")
-        .body(format!("creq={creq}&code=1234"));
-    scene.vault.send(&request).with_status(404);
+    let creq = threeds::creq(&id, &asked);
+    threeds::form(&scene.vault, threeds::ACS, &[("creq", &creq), ("code", "1234")])
+        .with_status(404);
     assert_eq!(result(&scene.vault, &id).json["authentication_status"], "challenge");
     scene.server.asked_once("AReq");
 

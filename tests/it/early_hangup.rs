@@ -23,8 +23,7 @@ fn fill(pipe: &mut PipeWriter) {
 #[test]
 fn a_hangup_right_after_the_ready_line_does_not_end_the_server() {
     let directory = Directory::new();
-    let data = directory.join("data");
-    let data = data.to_str().unwrap();
+    let data = &directory.text("data");
     let (reader, mut writer) = std::io::pipe().unwrap();
     fill(&mut writer);
     let arguments = ["dev", "--data", data, "--listen", "127.0.0.1:0", "--json"];

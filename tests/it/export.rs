@@ -8,11 +8,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 use strongroom::testing::AgeIdentity;
 
+use crate::archive::text;
 use crate::harness::{Vault, output_of};
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
 
 fn open(identity: &AgeIdentity, sealed: &[u8]) -> Option<String> {
     identity.open(sealed).map(|plain| String::from_utf8(plain).unwrap())

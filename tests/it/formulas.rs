@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Request, Vault, get, post, put};
+use crate::harness::{Vault, get, post};
 
 const PATHS: [&str; 2] =
     ["/orchestration/connection_formulas", "/orchestration/connection/formulas"];
@@ -65,27 +65,6 @@ fn one_formula_is_read_by_its_id_and_an_unknown_id_is_404() {
             vault.get(&format!("{path}/{id}"), key).problem(404);
         }
         vault.get(&format!("{path}/"), key).with_status(200);
-    }
-}
-
-#[test]
-fn the_catalog_needs_its_own_permission_and_is_read_only() {
-    let vault = Vault::start();
-    let without = vault.key_with("private", &["token:create", "token:read"], &json!([]));
-    let with = vault.key_with("private", &["orchestration:connection_formulas"], &json!([]));
-    for path in PATHS {
-        for path in [String::from(path), format!("{path}/stripe-card"), format!("{path}/none")] {
-            for make in [get, post] {
-                vault.send(&make(&path).key(&without)).problem(403);
-                vault.send(&make(&path)).problem(401);
-            }
-        }
-        vault.get(path, &with).with_status(200);
-        let change = [put(path), crate::harness::delete(path), Request::new("PATCH", path)];
-        for request in change {
-            let refused = vault.send(&request.key(&with)).problem(405);
-            assert_eq!(refused.header("allow"), Some("GET, POST"));
-        }
     }
 }
 

@@ -3,13 +3,9 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::json;
 use strongroom::testing::bounds::{MEMORY_OUTBOUND_MAX, OUTBOUND_STREAM_HEADS_MAX};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -62,19 +58,7 @@ impl Hostile {
         let authority = Authority::new("Hostile");
         let directory = Directory::new();
         directory.write("ca.pem", &authority.pem, 0o644);
-        let own = authority.issue();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![CertificateDer::from_pem_slice(own.certificate.as_bytes()).unwrap()],
-                PrivateKeyDer::from_pem_slice(own.key.as_bytes()).unwrap(),
-            )
-            .unwrap();
-        config.alpn_protocols = vec![flood.alpn.as_bytes().to_vec()];
-        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let acceptor = TlsAcceptor::from(authority.issue().server(None, &[flood.alpn]));
         let runtime = Runtime::new().unwrap();
         let ports = (0..count).map(|_| {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -223,6 +223,22 @@ fn behind_a_trusted_proxy_the_client_counts_and_a_key_has_2000_wherever_it_comes
     }
 }
 
+#[test]
+fn each_token_of_a_tokenize_call_counts() {
+    let vault = limited("test");
+    let body = json!(["a", "b", "c", "d", "e"]);
+    let call = || vault.post("/tokenize", &vault.keys.private, body.clone());
+    let answers: Vec<_> = (0..20).map(|_| call()).collect();
+    let first = answers.iter().position(|it| it.status == 429).expect("a refusal");
+    assert_eq!(first, 10, "50 tokens in calls of five");
+    let refused = answers[first].clone().problem(429);
+    assert!(refused.header("retry-after").is_some());
+    vault.advance(10);
+    call().with_status(200);
+}
+
 crate::harness::again_over_http2! {
+    a_test_tenant_has_50_requests_in_10_seconds_for_each_key,
+    each_token_of_a_tokenize_call_counts,
     a_public_key_over_50_a_minute_is_blocked_for_10_seconds,
 }

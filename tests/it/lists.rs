@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault, card, only_rule, post, rule};
+use crate::harness::{Answer, Vault, card, post, rule};
 
 /// A token whose data is also its search term.
 fn token(vault: &Vault, data: &str, containers: &[&str], metadata: &Value) -> String {
@@ -104,32 +104,6 @@ fn parameters_that_cannot_be_combined_are_refused_by_name() {
         vault.get(&format!("/v2/tokens?{query}"), &vault.keys.private).invalid(paths);
     }
     assert_eq!(list(&vault, "/v2/tokens?colour=blue"), Vec::<String>::new());
-}
-
-#[test]
-fn a_caller_lists_and_counts_only_what_it_may_read() {
-    let vault = Vault::start();
-    for path in ["/a/", "/a/b/", "/c/"] {
-        token(&vault, path, &[path], &json!({"k": "v"}));
-    }
-    let key = vault.key_with(
-        "private",
-        &[],
-        &only_rule("/a/b/", "reveal", &["token:read", "token:search"]),
-    );
-    for path in ["/v2/tokens", "/v2/tokens?metadata.k=v", "/v2/tokens?container=/a/b/"] {
-        assert_eq!(data(&vault.get(path, &key).with_status(200)), ["/a/b/"], "{path}");
-    }
-    for path in ["/tokens", "/tokens?metadata.k=v"] {
-        let answer = vault.get(path, &key).with_status(200);
-        assert_eq!(data(&answer), ["/a/b/"]);
-        assert_eq!(answer.json["pagination"]["total_items"], 1);
-    }
-    vault.get("/v2/tokens?container=/a/", &key).problem(403);
-    let query = json!({"query": "container:\"/c/\""});
-    vault.post("/v2/tokens/search", &key, query).problem(403);
-    let other = vault.tenant("test");
-    assert_eq!(data(&vault.get("/v2/tokens", &other.keys.private)), Vec::<String>::new());
 }
 
 #[test]

@@ -86,7 +86,6 @@ mod quickstarts;
 mod quotas;
 mod race;
 mod random_damage;
-mod rate_limits;
 mod recovery;
 mod replaced_directory;
 mod replays;

@@ -248,13 +248,8 @@ fn check_serves(kind: Kind) {
 }
 
 #[test]
-fn nginx_with_the_shipped_site_serves_and_keeps_no_data() {
-    check_serves(Kind::Nginx);
-}
-
-#[test]
-fn haproxy_with_the_shipped_settings_serves_and_keeps_no_data() {
-    check_serves(Kind::Haproxy);
+fn the_shipped_settings_serve_and_keep_no_data() {
+    [Kind::Nginx, Kind::Haproxy].into_iter().for_each(check_serves);
 }
 
 /// A vault whose certificate another authority issued is not spoken to.
@@ -274,13 +269,8 @@ fn check_refuses_another_authority(kind: Kind) {
 }
 
 #[test]
-fn nginx_refuses_a_vault_of_another_authority() {
-    check_refuses_another_authority(Kind::Nginx);
-}
-
-#[test]
-fn haproxy_refuses_a_vault_of_another_authority() {
-    check_refuses_another_authority(Kind::Haproxy);
+fn a_vault_of_another_authority_is_refused() {
+    [Kind::Nginx, Kind::Haproxy].into_iter().for_each(check_refuses_another_authority);
 }
 
 /// A connection from another address of this machine.
@@ -313,13 +303,8 @@ fn check_tells_the_address(kind: Kind) {
 }
 
 #[test]
-fn nginx_tells_the_vault_the_address_of_the_client() {
-    check_tells_the_address(Kind::Nginx);
-}
-
-#[test]
-fn haproxy_tells_the_vault_the_address_of_the_client() {
-    check_tells_the_address(Kind::Haproxy);
+fn the_vault_is_told_the_address_of_the_client() {
+    [Kind::Nginx, Kind::Haproxy].into_iter().for_each(check_tells_the_address);
 }
 
 /// A server in place of the vault that passes on headers which reverse proxies act on.
@@ -343,13 +328,8 @@ fn check_ignores_headers_of_destinations(kind: Kind) {
 }
 
 #[test]
-fn nginx_does_not_act_on_headers_of_destinations() {
-    check_ignores_headers_of_destinations(Kind::Nginx);
-}
-
-#[test]
-fn haproxy_does_not_pass_on_headers_that_servers_act_on() {
-    check_ignores_headers_of_destinations(Kind::Haproxy);
+fn headers_of_destinations_are_neither_acted_on_nor_passed_on() {
+    [Kind::Nginx, Kind::Haproxy].into_iter().for_each(check_ignores_headers_of_destinations);
 }
 
 /// The vault itself passes no such header, whatever the reverse proxy does with it.

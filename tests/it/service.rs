@@ -2,21 +2,22 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::harness::{Directory, Running, SetOnDrop, Vault, get, run, wait_until};
 
 /// A settings file for a vault in this directory, with the certificate of another.
-fn settings(directory: &Directory, tls: &Path, master_key: &str) -> PathBuf {
+fn settings(directory: &Directory, tls: &Path, master_key: &str) -> String {
     let (place, tls) = (directory.path().display(), tls.display());
     let text = format!(
         "data_directory = \"{place}/data\"\nlisten = [\"127.0.0.1:0\"]\n[tls]\ncertificate = \
          \"{tls}/certificate.pem\"\nprivate_key = \"{tls}/certificate.key\"\n[master_key]\n\
          {master_key}\n",
     );
-    directory.write("c.toml", text, 0o644)
+    directory.write("c.toml", text, 0o644);
+    directory.text("c.toml")
 }
 
 #[test]
@@ -25,8 +26,7 @@ fn a_vault_is_made_filled_and_served_by_its_commands() {
     certificates.stop();
     let directory = Directory::new();
     let file = format!("file = \"{}/master.key\"", directory.path().display());
-    let config = settings(&directory, &certificates.data(), &file);
-    let config = config.to_str().unwrap();
+    let config = &settings(&directory, &certificates.data(), &file);
     run(&["check", "--config", config]).with_code(0);
     run(&["serve", "--config", config]).with_code(78);
     run(&["verify", "--config", config]).with_code(78);
@@ -61,8 +61,7 @@ fn what_root_makes_belongs_to_the_owner_of_the_data_directory() {
         return;
     }
     let file = format!("file = \"{}/master.key\"", directory.path().display());
-    let config = settings(&directory, &certificates.data(), &file);
-    let config = config.to_str().unwrap();
+    let config = &settings(&directory, &certificates.data(), &file);
     let owner = |name: &str| {
         let file = fs::metadata(data.join(name)).unwrap();
         (file.uid(), file.gid())
@@ -87,8 +86,7 @@ fn a_master_key_can_be_a_credential_of_the_service_manager() {
     let mut certificates = Vault::start();
     certificates.stop();
     let directory = Directory::new();
-    let config = settings(&directory, &certificates.data(), "credential = \"master.key\"");
-    let config = config.to_str().unwrap();
+    let config = &settings(&directory, &certificates.data(), "credential = \"master.key\"");
     run(&["init", "--config", config]).with_code(64);
     assert!(!directory.join("data").exists());
     let key = directory.join("master.key");
@@ -106,8 +104,8 @@ fn an_existing_master_key_is_used_and_never_overwritten() {
     let directory = Directory::new();
     directory.write("master.key", &key, 0o400);
     let file = format!("file = \"{}/master.key\"", directory.path().display());
-    let config = settings(&directory, &other.data(), &file);
-    run(&["init", "--config", config.to_str().unwrap()]).with_code(0);
+    let config = &settings(&directory, &other.data(), &file);
+    run(&["init", "--config", config]).with_code(0);
     assert_eq!(fs::read(directory.join("master.key")).unwrap(), key);
     let mode = fs::metadata(directory.join("master.key")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o400);

@@ -225,24 +225,16 @@ fn a_session_gets_no_more_than_its_grantor_has() {
         assert_eq!(answer.status, status, "{rights}: {}", answer.text());
     };
     let one = |path: &str, transform: &str, permissions: &[&str]| json!({"rules": only_rule(path, transform, permissions)});
-    check(one("/a/", "mask", READ), 200);
     check(one("/a/b/", "redact", &["token:read", "token:create"]), 200);
     check(json!({"permissions": ["token:search"]}), 200);
-    check(one("/a/", "mask", &["token:search"]), 200);
     check(one("/a/", "reveal", READ), 403);
     check(one("/", "mask", READ), 403);
-    check(one("/b/", "redact", READ), 403);
-    check(one("/a/", "mask", &["token:read", "token:delete"]), 403);
-    check(one("/a/", "reveal", &["token:search"]), 403);
-    check(json!({"permissions": READ}), 403);
     check(json!({"permissions": ["token:search", "token-intent:create"]}), 403);
     let conditional = |conditions: &[(&str, &str, &str)], transform: &str| json!({"rules": [rule(conditions, transform, READ)]});
-    check(conditional(&[("container", "equals", "/a/")], "mask"), 200);
     check(conditional(&[("container", "starts_with", "/a/")], "mask"), 200);
     check(conditional(&[("id", "equals", "x")], "mask"), 200);
     check(conditional(&[("container", "starts_with", "/a")], "mask"), 403);
     check(conditional(&[("container", "equals", "/b/"), ("id", "equals", "x")], "mask"), 403);
-    check(conditional(&[("id", "equals", "x")], "reveal"), 403);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use strongroom::testing::{Change, Store, Table, tables};
 use strongroom::testing::{Checkpoint, SignatureKind, Statement};
 use strongroom::testing::{Clock, Secret};
 
+use crate::audit::receipt;
 use crate::harness::{Ended, Vault, needs_data_file, run};
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -135,9 +136,7 @@ fn a_chain_that_was_signed_anew_fails_against_whatever_was_kept_elsewhere() {
     needs_data_file!("it changes the file");
     let mut vault = Vault::start();
     vault.token(json!({"type": "token", "data": 1}));
-    let receipt = vault.operator(&["audit", "receipt"]).with_code(0).stdout;
-    let receipt = vault.directory().write("receipt.json", receipt, 0o600);
-    let receipt = receipt.to_str().unwrap();
+    let receipt = &receipt(&vault, "receipt.json");
     let live = vault.operator(&["audit", "verify"]).with_code(0).stdout;
     assert!(live.contains("checked with: the server's own key\n"), "{live}");
     let key = signing_key(&live);
@@ -171,9 +170,7 @@ fn a_chain_that_was_signed_anew_fails_against_whatever_was_kept_elsewhere() {
 fn the_keys_of_the_chain_rotate_while_the_server_runs() {
     let mut vault = Vault::start();
     vault.token(json!({"type": "token", "data": 1}));
-    let receipt = vault.operator(&["audit", "receipt"]).with_code(0).stdout;
-    let receipt = vault.directory().write("receipt.json", receipt, 0o600);
-    let receipt = receipt.to_str().unwrap();
+    let receipt = &receipt(&vault, "receipt.json");
     let old = signing_key(&vault.operator(&["audit", "verify"]).with_code(0).stdout);
     let rotated = vault.operator(&["key", "rotate", "--audit"]).json();
     let rotated = &rotated["rotated"][0];

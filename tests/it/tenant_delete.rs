@@ -138,9 +138,8 @@ fn only_a_key_that_may_delete_the_tenant_gives_that_right_over_http() {
     vault.put(&harmless, management, body("b", "tenant:delete")).with_status(200);
     vault.send(&post(&format!("{harmless}/keys")).key(management)).with_status(201);
     let tenant = vault.tenant_id.as_str();
-    let made = ["application", "create", "--tenant", tenant, "--name", "d", "--type", "management"];
-    let made = vault.operator(&[&made[..], &["--permission", "tenant:delete"]].concat()).json();
-    vault.delete("/tenants/self", made["key"].as_str().unwrap()).with_status(204);
+    let key = vault.operators_key(tenant, "management", "tenant:delete");
+    vault.delete("/tenants/self", &key).with_status(204);
 }
 
 #[test]
@@ -184,19 +183,7 @@ fn a_deletion_that_kill_9_interrupts_goes_on_with_the_next_start_and_with_the_ne
         let own = vault.token(json!({"type": "token", "data": "own"}));
         let other = vault.tenant("test");
         fill(&vault, &other.keys.private, TOKENS);
-        let key = vault.operator(&[
-            "application",
-            "create",
-            "--tenant",
-            &other.id,
-            "--name",
-            "m",
-            "--type",
-            "management",
-            "--permission",
-            "tenant:delete",
-        ]);
-        let key = key.json()["key"].as_str().unwrap().to_owned();
+        let key = vault.operators_key(&other.id, "management", "tenant:delete");
         vault.delete("/tenants/self", &key).with_status(204);
         vault.kill();
         // On a busy machine the deletion may be over before the server is killed.
@@ -254,8 +241,7 @@ fn a_backup_from_before_still_has_the_tenant() {
     let other = vault.tenant("test");
     let made = vault.post("/tokens", &other.keys.private, json!({"type": "token", "data": "kept"}));
     let id = made.with_status(201).id();
-    let file = vault.directory().join("before.backup");
-    let file = file.to_str().unwrap();
+    let file = &vault.directory().text("before.backup");
     vault.operator(&["backup", file]).with_code(0);
     vault.operator(&["tenant", "delete", "--tenant", &other.id, "--yes"]).with_code(0);
     run(&["verify", file]).with_code(0);

@@ -80,11 +80,7 @@ fn every_documented_card_ends_as_documented() {
     let vault = Vault::start();
     for known in CARDS {
         // Numbers of older sets without a check digit of their own cannot be stored.
-        let made = vault.post(
-            "/tokens",
-            &vault.keys.private,
-            json!({"type": "card_number", "data": known.number}),
-        );
+        let made = vault.create(json!({"type": "card_number", "data": known.number}));
         assert_eq!(made.status, 201, "{}", known.number);
         let session = create(&vault, &made.id());
         match known.outcome {
@@ -207,13 +203,18 @@ fn a_browser_session_runs_its_method_its_challenge_and_a_restart_between() {
     vault.assert_nowhere(&["4200000000000004"]);
 }
 
+/// A session whose challenge waits for its cardholder, the answer that says so, and the CReq.
+fn challenged(vault: &Vault) -> (String, Answer, String) {
+    let id = create(vault, &card(vault, "4200000000000004")).with_status(201).id();
+    let asked = authenticate(vault, &id, body()).with_status(200);
+    let creq = creq(&id, &asked);
+    (id, asked, creq)
+}
+
 #[test]
 fn the_notification_page_says_the_stored_status_whatever_the_form_says() {
     let vault = Vault::start();
-    let token = card(&vault, "4200000000000004");
-    let id = create(&vault, &token).id();
-    let asked = authenticate(&vault, &id, body()).with_status(200);
-    let creq = creq(&id, &asked);
+    let (id, asked, creq) = challenged(&vault);
     let forged = json!({
         "messageType": "CRes", "messageVersion": asked.member("threeds_version"),
         "threeDSServerTransID": id, "acsTransID": asked.member("acs_transaction_id"),
@@ -270,20 +271,13 @@ fn a_session_in_redirect_mode_closes_its_windows_and_tells_their_opener() {
 #[test]
 fn cancelling_and_three_wrong_codes_end_a_challenge() {
     let vault = Vault::start();
-    let token = card(&vault, "4200000000000004");
-    let start = || {
-        let id = create(&vault, &token).with_status(201).id();
-        let asked = authenticate(&vault, &id, body()).with_status(200);
-        let creq = creq(&id, &asked);
-        (id, creq)
-    };
-    let (id, canceled) = start();
+    let (id, _, canceled) = challenged(&vault);
     form(&vault, ACS, &[("creq", &canceled), ("action", "cancel")]).with_status(200);
     let found = result(&vault, &id).with_status(200);
     assert_eq!(found.json["authentication_status"], "failed");
     assert_eq!(found.json["challenge_cancel_reason"], "cardholder-canceled");
     assert_eq!(found.json["challenge_cancel_reason_code"], "01");
-    let (id, wrong) = start();
+    let (id, _, wrong) = challenged(&vault);
     for _ in 0..3 {
         form(&vault, ACS, &[("creq", &wrong), ("code", "9")]).with_status(200);
     }
@@ -297,8 +291,7 @@ fn cancelling_and_three_wrong_codes_end_a_challenge() {
 #[test]
 fn a_challenge_that_nobody_answers_is_unavailable_after_an_hour() {
     let vault = Vault::start();
-    let id = create(&vault, &card(&vault, "4200000000000004")).with_status(201).id();
-    authenticate(&vault, &id, body()).with_status(200);
+    let (id, ..) = challenged(&vault);
     vault.advance(3_599);
     assert_eq!(result(&vault, &id).json["authentication_status"], "challenge");
     vault.advance(2);
@@ -447,44 +440,22 @@ fn a_session_authenticates_once_and_not_after_its_time() {
 }
 
 #[test]
-fn the_feature_the_permission_and_the_tenant_are_needed() {
+fn the_feature_and_the_tenant_are_needed() {
     let vault = Vault::start();
     let id = create(&vault, &card(&vault, "4242424242424242")).with_status(201).id();
     let path = format!("/3ds/sessions/{id}");
-    vault.get(&path, &vault.keys.public).problem(403);
-    vault.send(&get(&path)).problem(401);
-    vault.get("/3ds/sessions/nothing", &vault.keys.private).problem(404);
     let other = vault.tenant("test");
-    vault.operator(&["tenant", "set", "--tenant", &other.id, "--threeds", "off"]).with_code(0);
-    let permissions = [
-        "--permission",
-        "3ds:session:create",
-        "--permission",
-        "3ds:session:read",
-        "--permission",
-        "3ds:session:authenticate",
-        "--permission",
-        "token:create",
-    ];
-    let key = |tenant: &str| {
-        let fixed = ["application", "create", "--tenant", tenant, "--name", "3DS"];
-        let made = vault.operator(&[&fixed[..], &["--type", "private"], &permissions].concat());
-        String::from(made.json()["key"].as_str().unwrap())
-    };
-    let theirs = key(&other.id);
-    vault.get(&path, &theirs).problem(403);
-    vault.operator(&["tenant", "set", "--tenant", &other.id, "--threeds", "on"]).with_code(0);
-    vault.get(&path, &theirs).problem(404);
+    for (threeds, status) in [("off", 403), ("on", 404)] {
+        let set = ["tenant", "set", "--tenant", &other.id, "--threeds", threeds];
+        vault.operator(&set).with_code(0);
+        vault.get(&path, &other.keys.private).problem(status);
+    }
 
-    let real = vault.tenant("production");
-    let theirs = key(&real.id);
-    let token = vault
-        .post("/tokens", &theirs, json!({"type": "card_number", "data": "4242424242424242"}))
-        .with_status(201)
-        .id();
-    let refused =
-        vault.post("/3ds/sessions", &theirs, json!({"token_id": token, "type": "merchant"}));
-    let refused = refused.problem(424);
+    let theirs = vault.tenant("production").keys.private;
+    let card = json!({"type": "card_number", "data": "4242424242424242"});
+    let token = vault.post("/tokens", &theirs, card).with_status(201).id();
+    let session = json!({"token_id": token, "type": "merchant"});
+    let refused = vault.post("/3ds/sessions", &theirs, session).problem(424);
     assert_eq!(refused.json["error"]["error_source"], "3DS Server");
 }
 

@@ -54,7 +54,7 @@ impl Authority {
         Certificate { certificate, key: key.serialize_pem() }
     }
 
-    pub(super) fn roots(&self) -> RootCertStore {
+    fn roots(&self) -> RootCertStore {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(self.pem.as_bytes()).unwrap()).unwrap();
         roots
@@ -74,11 +74,30 @@ impl Authority {
 }
 
 impl Certificate {
-    pub(super) fn chain(&self) -> Vec<CertificateDer<'static>> {
+    /// A server that shows it to anyone, or to clients of an authority.
+    pub(crate) fn server(&self, clients: Option<&Authority>, alpn: &[&str]) -> Arc<ServerConfig> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .unwrap();
+        let builder = match clients {
+            None => builder.with_no_client_auth(),
+            Some(clients) => {
+                let roots = Arc::new(clients.roots());
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider).build();
+                builder.with_client_cert_verifier(verifier.unwrap())
+            }
+        };
+        let mut config = builder.with_single_cert(self.chain(), self.key()).unwrap();
+        config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+        Arc::new(config)
+    }
+
+    fn chain(&self) -> Vec<CertificateDer<'static>> {
         vec![CertificateDer::from_pem_slice(self.certificate.as_bytes()).unwrap()]
     }
 
-    pub(super) fn key(&self) -> PrivateKeyDer<'static> {
+    fn key(&self) -> PrivateKeyDer<'static> {
         PrivateKeyDer::from_pem_slice(self.key.as_bytes()).unwrap()
     }
 }
@@ -109,7 +128,7 @@ impl DirectoryServer {
         clients: &Authority,
         answering: impl Fn(&Value) -> Told + Send + 'static,
     ) -> Self {
-        let tls = Arc::new(Mutex::new(config(own, clients)));
+        let tls = Arc::new(Mutex::new(own.server(Some(clients), &[])));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let answering: Arc<Mutex<Answering>> = Arc::new(Mutex::new(Box::new(answering)));
@@ -134,7 +153,7 @@ impl DirectoryServer {
 
     /// From now on it shows another certificate, or takes other clients.
     pub(crate) fn identify(&self, own: &Certificate, clients: &Authority) {
-        *self.tls.lock().unwrap() = config(own, clients);
+        *self.tls.lock().unwrap() = own.server(Some(clients), &[]);
     }
 
     /// From now on it answers so.
@@ -167,20 +186,6 @@ impl Drop for DirectoryServer {
             self.thread.take().map(JoinHandle::join);
         }
     }
-}
-
-fn config(own: &Certificate, clients: &Authority) -> Arc<ServerConfig> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let roots = Arc::new(clients.roots());
-    let verifier =
-        WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_client_cert_verifier(verifier.unwrap())
-        .with_single_cert(own.chain(), own.key())
-        .unwrap();
-    Arc::new(config)
 }
 
 /// The other side reports failures; this one only ends the connection.

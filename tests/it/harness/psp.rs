@@ -46,7 +46,6 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::ServerConfig;
-use rustls::server::WebPkiClientVerifier;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
@@ -234,27 +233,13 @@ impl Drop for Psp {
 }
 
 fn config(authority: &Authority, offer: Offer, clients: Clients) -> Arc<ServerConfig> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .unwrap();
-    let builder = match clients {
-        Clients::Anyone => builder.with_no_client_auth(),
-        Clients::Shown => {
-            let roots = Arc::new(authority.roots());
-            let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider).build();
-            builder.with_client_cert_verifier(verifier.unwrap())
-        }
+    let clients = (clients == Clients::Shown).then_some(authority);
+    let alpn: &[&str] = match offer {
+        Offer::Both => &["h2", "http/1.1"],
+        Offer::Http1 => &["http/1.1"],
+        Offer::Http2 => &["h2"],
     };
-    let own = authority.issue();
-    let mut config = builder.with_single_cert(own.chain(), own.key()).unwrap();
-    let (one, two) = (b"http/1.1".to_vec(), b"h2".to_vec());
-    config.alpn_protocols = match offer {
-        Offer::Both => vec![two, one],
-        Offer::Http1 => vec![one],
-        Offer::Http2 => vec![two],
-    };
-    Arc::new(config)
+    authority.issue().server(clients, alpn)
 }
 
 /// The other side reports failures; this one only ends the connection.

@@ -438,6 +438,13 @@ impl Vault {
         Tenant { id, keys }
     }
 
+    /// The key of an application that the operator makes for a tenant.
+    #[track_caller]
+    pub(crate) fn operators_key(&self, tenant: &str, kind: &str, permission: &str) -> String {
+        let made = ["application", "create", "--tenant", tenant, "--name", "n", "--type", kind];
+        text(&self.operator(&[&made[..], &["--permission", permission]].concat()).json()["key"])
+    }
+
     pub(crate) fn operator(&self, arguments: &[&str]) -> Ended {
         self.operator_with_input(arguments, "")
     }

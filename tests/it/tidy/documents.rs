@@ -20,7 +20,7 @@ fn the_manual_page_has_every_command() {
 }
 
 /// The commands that the help of a command lists below `Commands:`.
-fn subcommands(command: &[&str]) -> Vec<String> {
+pub(crate) fn subcommands(command: &[&str]) -> Vec<String> {
     let program = env!("CARGO_BIN_EXE_strongroom");
     let help = output_of(Command::new(program).args(command).arg("--help")).stdout;
     let help = String::from_utf8_lossy(&help);

@@ -4,7 +4,7 @@
 
 mod bounds;
 mod circles;
-mod documents;
+pub(crate) mod documents;
 mod links;
 mod rules;
 mod sources;
