@@ -66,7 +66,8 @@ macro_rules! coded {
         }
     };
 }
-pub(super) use {coded, members};
+pub(super) use coded;
+pub(super) use members;
 
 /// The most characters of authentication data that the protocol takes.
 const LOGIN_CHARS_MAX: usize = 20_000;
