@@ -177,6 +177,8 @@ fn with_header(number: u64, change: impl FnOnce(&mut Header)) -> Image {
     image
 }
 
+type Edit = fn(&mut Header);
+
 #[test]
 fn a_segment_with_a_wrong_header_is_named_with_its_fault() {
     for number in [1, 2, 4] {
@@ -189,7 +191,6 @@ fn a_segment_with_a_wrong_header_is_named_with_its_fault() {
         let mut image = four_segments();
         image.get_mut(&name(number)).unwrap().truncate(100);
         check_refused(&image, &[&name(number), "no header", "restore the newest backup"]);
-        type Edit = fn(&mut Header);
         let changes: [(&str, Edit); 5] = [
             ("another vault", |header| header.lineage.vault = [9; 16]),
             ("another timeline", |header| header.lineage.timeline = [9; 16]),
