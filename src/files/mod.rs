@@ -8,7 +8,7 @@
 mod read;
 mod socket;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, Permissions};

@@ -3,9 +3,38 @@
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-use crate::store::tests::TestDirectory;
+
+/// A directory of a test's own, removed with all it holds when dropped.
+pub(crate) struct TestDirectory(PathBuf);
+
+impl TestDirectory {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("strongroom-test-{}-{number}", std::process::id());
+        let path = crate::waiting::scratch().join(name);
+        fs::remove_dir_all(&path).ok();
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for TestDirectory {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).ok();
+    }
+}
 
 fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap()

@@ -18,12 +18,11 @@ mod taken_files;
 mod unwritten;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::bounds::CACHE_BYTES;
 use crate::clock::Clock;
+pub(crate) use crate::files::tests::TestDirectory;
 use crate::store::alarm::Alarm;
 use crate::store::engine::local::file::DataFile;
 use crate::store::engine::local::state::LogState;
@@ -103,41 +102,14 @@ pub(crate) fn shared_copies(disk: &TestDisk) -> ([Store; 2], impl Fn(bool) + use
     (stores, move |is_there| engine.set_unavailable((!is_there).then_some("a test")))
 }
 
-/// A directory of a test's own, removed with all it holds when dropped.
-pub(crate) struct TestDirectory(PathBuf);
-
 impl TestDirectory {
-    pub(crate) fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("strongroom-test-{}-{number}", std::process::id());
-        let path = crate::waiting::scratch().join(name);
-        fs::remove_dir_all(&path).ok();
-        fs::create_dir(&path).unwrap();
-        Self(path)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-
-    pub(crate) fn join(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
     pub(crate) fn names(&self) -> Vec<String> {
-        Directory::open(&self.0).unwrap().names().unwrap()
+        Directory::open(self.path()).unwrap().names().unwrap()
     }
 
     pub(crate) fn contents(&self) -> disk::Image {
         let read = |name: String| (name.clone(), fs::read(self.join(&name)).unwrap());
         self.names().into_iter().map(read).collect()
-    }
-}
-
-impl Drop for TestDirectory {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).ok();
     }
 }
 
