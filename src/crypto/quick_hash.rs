@@ -1,8 +1,8 @@
 //! A hash of texts for look-ups in memory, at a tenth of the cost of HMAC.
 //!
 //! It is the tag of AES-256-GCM over the text, with a constant nonce, under a random key of this
-//! process. Two different texts have the same hash with a probability of about 2^-125, as long as
-//! nobody sees hashes: never store, log or send one.
+//! process. Two different texts have the same hash with a probability of about 2^-125, as long as the
+//! hashes stay secret: never store, log or send one.
 
 use ring::aead::{Aad, LessSafeKey, NONCE_LEN};
 
@@ -10,11 +10,11 @@ use crate::crypto::random::Random;
 use crate::crypto::seal::{aes_key, nonce};
 use crate::secret::Secret;
 
-pub struct QuickHash(LessSafeKey);
+pub struct QuickHash(Box<LessSafeKey>);
 
 impl QuickHash {
     pub fn new(random: &Random) -> Self {
-        Self(aes_key(&Secret::new(random.bytes())))
+        Self(Box::new(aes_key(&Secret::new(random.bytes()))))
     }
 
     /// `None` for a text beyond the 64 GiB of AES-GCM.

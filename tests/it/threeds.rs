@@ -203,7 +203,7 @@ fn a_browser_session_runs_its_method_its_challenge_and_a_restart_between() {
     vault.assert_nowhere(&["4200000000000004"]);
 }
 
-/// A session whose challenge waits for its cardholder, the answer that says so, and the CReq.
+/// A session whose challenge waits for its cardholder, the answer that says so, and the `CReq`.
 fn challenged(vault: &Vault) -> (String, Answer, String) {
     let id = create(vault, &card(vault, "4200000000000004")).with_status(201).id();
     let asked = authenticate(vault, &id, body()).with_status(200);
