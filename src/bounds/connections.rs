@@ -67,8 +67,8 @@ pub const H2_STREAMS_MAX: u32 = 64;
 /// The same until one of its requests has shown a known key.
 pub const H2_STREAMS_UNKNOWN_MAX: u32 = 16;
 /// Streams beyond the first one of each connection, of all HTTP/2 connections together. The first
-/// one is always admitted, as a request of HTTP/1.1 is. An eighth is for connections that have shown
-/// a secret key, without a look at shares; the shares are those of the rest.
+/// one is always admitted, as a request of HTTP/1.1 is. An eighth is reserved for connections that have
+/// shown a secret key. The shares divide the other seven eighths.
 ///
 /// Shares: address 1/8; no secret key 1/4; key as its tenant; tenant 1/2.
 pub const H2_SHARED_MAX: usize = 4_096;

@@ -50,8 +50,8 @@ pub const OUTBOUND_HEADER_BYTES_MAX: usize = 32 * 1024;
 pub const OUTBOUND_HEADERS_COUNT_MAX: usize = 128;
 /// Bytes of TLS without a byte of HTTP: a handshake has 64 KiB of certificates at most.
 pub const OUTBOUND_TLS_BYTES_MAX: u64 = 256 * 1024;
-/// Heads of one HTTP/2 stream: that of the answer, its trailers, and a few interim ones (1xx), which a
-/// server could send without end. Each may take six times [`OUTBOUND_HEADER_BYTES_MAX`] when it is
+/// Heads of one HTTP/2 stream: the answer's head, its trailers and a few interim answers (1xx). A
+/// server could send interim answers without end. Each head may take six times [`OUTBOUND_HEADER_BYTES_MAX`] when it is
 /// decoded, until the answer is read.
 pub const OUTBOUND_STREAM_HEADS_MAX: usize = 6;
 /// Bytes that are read on HTTP/1.1 before the head of an answer is complete. Interim answers (1xx) are

@@ -4,10 +4,9 @@
 //! secret key, a key and a tenant have in it (`Shares:`), or why it needs none (`No share:`). A test
 //! fails for one that says neither.
 
-/// The amount that others have left is divided by this. The result is the share of an address (of one
-/// /64 in IPv6) whose callers show no secret key, of all such callers together, of those of one
-/// tenant, and of a tenant, its callers without a secret key included. A key has the share of its
-/// tenant.
+/// A share is the amount that others have left, divided by one of these numbers. Callers without a
+/// secret key have a share for each address (a /64 in IPv6), one for each tenant, and one for all of
+/// them. A tenant has a share for all its callers. A key has no share beside its tenant's.
 pub const ADDRESS_SHARE: usize = 8;
 pub const STRANGERS_SHARE: usize = 4;
 pub const TENANT_STRANGERS_SHARE: usize = 6;

@@ -7,7 +7,7 @@ use crate::domain::words::words;
 macro_rules! permissions {
     ($($name:ident $text:literal [$($kind:ident),+] $description:literal;)+) => {
         words! {
-            /// The names are those of the published interface. Some belong to operations that this
+            /// Named as in the published interface. Some permissions belong to operations that this
             /// server does not have. They can be granted all the same, so that existing set-up
             /// programs work.
             pub enum Permission:

@@ -74,8 +74,8 @@ impl Http {
         host_of(parts).map(|host| format!("https://{host}"))
     }
 
-    /// The host that the client used, and that of the operator's setting if it is another: a reverse
-    /// proxy may not pass on the client's.
+    /// The host in the request, and the host in the operator's setting if it differs: a reverse proxy
+    /// may replace the host that the client used.
     pub(super) fn hosts<'p>(&'p self, parts: &'p Parts) -> Vec<&'p str> {
         let public = self.public_url.as_deref().and_then(|url| url.strip_prefix("https://"));
         let mut hosts: Vec<_> = host_of(parts).into_iter().chain(public).collect();
@@ -98,8 +98,8 @@ pub(super) fn key_of(headers: &HeaderMap) -> Option<KeyText> {
     headers.get(API_KEY).and_then(|value| value.to_str().ok()).and_then(KeyText::parse)
 }
 
-/// The shares that a caller counts for. The key of a public application is in pages that everybody can
-/// read, and so are those of its sessions.
+/// The shares that a caller counts for. The keys of a public application and of its sessions stand in
+/// pages that everybody can read.
 pub(super) fn claimant(caller: Option<&Caller>, address: IpAddr) -> Claimant {
     match caller {
         Some(caller) if caller.application.kind != ApplicationKind::Public => {

@@ -203,8 +203,8 @@ impl Http {
                 let invocation = Invocation { route, operation, call };
                 self.operate(context, parts, body, address, invocation, summary).await
             }
-            // In a box, as that of a proxy, so that the future of every other request is small: it is
-            // allocated and wiped for each.
+            // Pages and proxies have large futures. In a box, they do not enlarge the future of every
+            // other request, which is allocated and wiped.
             ApiCall::Page(call) => {
                 context.traced(Box::pin(self.show(call, parts, body, address)).await)
             }

@@ -11,8 +11,8 @@ use crate::domain::exposure::{Author, Computation, Grants, Operand, Output};
 use crate::expressions::{Budget, Reference, Scope, ScopedValue};
 use crate::secret::Secret;
 
-/// Tokens and intents by their ids, `config`, `encrypted` and `proxy`. Each has the expressions that
-/// may read it: those of the caller, and later those of the proxy's transforms.
+/// Tokens and intents by their ids, `config`, `encrypted` and `proxy`. The expressions of
+/// the caller read them first, then the expressions of the proxy's transforms.
 pub(super) struct ProxyScope {
     named: NamedReferences,
     /// An object of texts.

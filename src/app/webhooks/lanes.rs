@@ -111,7 +111,7 @@ impl Lanes {
     }
 }
 
-/// Returns whether a delivery may begin beside those of all tenants and of its own.
+/// True if another delivery may begin, given the running deliveries of all tenants and of this one.
 fn has_room(is_slow: bool, all: Counts, tenant: Counts) -> bool {
     // Deliveries that are slow take no place of the others, up to their own maximum.
     let prompt = all.all.saturating_sub(all.slow.min(WEBHOOK_SLOW_DELIVERIES_MAX));

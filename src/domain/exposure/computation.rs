@@ -8,8 +8,8 @@ pub enum Author {
     Application,
     /// The caller, known by the key of a session, which any visitor of a page can have.
     Session,
-    /// The caller, known by nothing but the key of a proxy. The grants are those of the proxy's
-    /// application, and show the caller nothing.
+    /// The caller, known by nothing but the key of a proxy. The proxy's application
+    /// gives the grants, and the caller sees nothing.
     Stranger,
     /// The tenant: transforms of its proxies, stored masks, and the defaults of token types.
     Tenant,
@@ -18,7 +18,7 @@ pub enum Author {
 /// A value that an expression reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operand {
-    /// The configuration of a proxy. It is in no container: the grants are those of the root.
+    /// The configuration of a proxy. It is in no container, so grants for the root apply.
     Configuration,
     /// The value of a token or an intent, or one that a client encrypted.
     Value(ValueOrigin),

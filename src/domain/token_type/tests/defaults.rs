@@ -4,7 +4,7 @@ const CARD: &str = r#"{"number":"{{ data.number | reveal_last: 4 }}","expiration
 const BANK: &str = r#"{"routing_number":"{{ data.routing_number }}","account_number":"{{ data.account_number | reveal_last: 4 }}"}"#;
 const TEXT: &str = r#""{{ data | reveal_last: 4 }}""#;
 
-/// Clients compare fingerprints and rely on masks, so the defaults are those of the published tables.
+/// Clients compare fingerprints and rely on masks, so the defaults must equal the published tables.
 #[test]
 fn defaults_are_those_of_the_published_tables() {
     let account = "{{ data.account_number }}|{{ data.routing_number }}";
