@@ -1,5 +1,4 @@
-//! Notifies the rest of the program that the file has failed, whether a reader or the writer
-//! noticed.
+//! Notifies the program that the store has failed, whichever thread noticed it.
 
 use std::sync::Arc;
 
@@ -7,14 +6,14 @@ use tokio::sync::watch;
 
 use crate::store::failure::{Fatal, StorageFailure};
 
-/// A handle. Clones share one alarm, which is never reset.
+/// Clones share one alarm, which is never reset.
 #[derive(Debug, Clone)]
 pub(super) struct Alarm(Arc<watch::Sender<Option<Fatal>>>);
 
 impl Alarm {
-    /// Raises the alarm and returns the failure, for the caller's own error. A transient failure
-    /// does not raise it. Nor does `Stopped`: it only follows an earlier failure, which has raised
-    /// the alarm with its cause.
+    /// Raises the alarm and returns the failure, for the caller's own error. Transient failures do
+    /// not raise it. Nor does `Stopped`: it follows an earlier failure, which has raised the alarm
+    /// already.
     pub(super) fn sound(&self, failure: StorageFailure) -> StorageFailure {
         if !matches!(failure, StorageFailure::Stopped | StorageFailure::Unavailable(_)) {
             self.end(Fatal::Storage(failure.clone()));
@@ -41,7 +40,7 @@ impl Alarm {
         let mut fatal = self.0.subscribe();
         match fatal.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(fatal)) => fatal.clone(),
-            // Neither happens: the sender lives as long as `self`, and `wait_for` returns a value.
+            // Unreachable: the sender lives as long as `self`, and `wait_for` returns a value.
             Ok(None) | Err(_) => std::future::pending().await,
         }
     }

@@ -1,17 +1,17 @@
-//! The term of a leader, and the authority that a change is written by.
+//! A leader's term, and the authority that a change is written by.
 
 use std::fmt;
 
-/// A stretch of time in which one process leads. The number of its lease is larger than that of
-/// every earlier term.
+/// A period in which one process leads. Each term's lease has a larger number than all earlier
+/// ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Term(pub(in crate::store) u64);
 
-/// The processes that may write a change, in a store that several share. It is a value of the
-/// change, so that work keeps its authority on every task and thread.
+/// The processes that may write a change, in a shared store. The change carries its authority, so
+/// that it holds on every task and thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Authority {
-    /// Any live process: a change of a request or of a command.
+    /// Any live process, for changes of requests and commands.
     #[default]
     Anyone,
     /// The leader, in this term. Without a term the change is refused.
@@ -19,7 +19,7 @@ pub enum Authority {
 }
 
 impl Authority {
-    /// The stricter one of both.
+    /// The stricter of the two.
     pub(in crate::store) const fn and(self, other: Self) -> Self {
         match self {
             Self::Anyone => other,

@@ -1,5 +1,5 @@
 //! Turns several changes into rows. Each change is checked against the newest rows and the changes
-//! before it. The rows of the accepted changes are collected in key order.
+//! before it. The rows of accepted changes are collected in key order.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ type Pending = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 pub(super) struct Batch<'t> {
     pub(super) stored: &'t dyn Read,
-    /// Values that were read, because an expectation and the digests may need the same one.
+    /// Values read so far: an expectation and the digests may need the same one.
     pub(super) known: BTreeMap<(Table, Vec<u8>), Option<Vec<u8>>>,
     pending: BTreeMap<Table, Pending>,
     /// The end of the audit chain, once a change has added a row to it.
@@ -53,8 +53,8 @@ impl<'t> Batch<'t> {
         self
     }
 
-    /// Reads the rows that the changes expect, all at once. An engine across a network needs one
-    /// round trip for them instead of one for each.
+    /// Reads the rows that the changes expect in one call, so that a networked engine needs one
+    /// round trip.
     pub(super) fn read_expected(&mut self, changes: &[Change]) -> Result<(), StorageFailure> {
         if let Some(process) = self.shared.as_ref().map(SharedBatch::process) {
             return self.read_ahead(changes, process);
@@ -75,7 +75,7 @@ impl<'t> Batch<'t> {
         Ok(())
     }
 
-    /// Like [`Batch::take`]; `None` if this process may not write the change, in a shared store.
+    /// Like [`Batch::take`]; `None` if this process may not write the change to a shared store.
     pub(super) fn take_if_allowed(
         &mut self,
         change: Change,
@@ -137,7 +137,7 @@ impl<'t> Batch<'t> {
             .collect()
     }
 
-    /// The rows to write, in the order of tables and keys.
+    /// The rows to write, in table and key order.
     pub(super) fn rows(mut self) -> Result<Vec<RowChange>, StorageFailure> {
         if let Some(digests) = self.digests.take() {
             let changes = self.digest_changes(digests)?;
@@ -163,7 +163,7 @@ impl<'t> Batch<'t> {
         Ok(rows.collect())
     }
 
-    /// The changes of the digests that count the rows.
+    /// The changes to the digests of records.
     fn digest_changes(&mut self, digests: &RecordDigests) -> Result<DigestChanges, StorageFailure> {
         let mut changes = DigestChanges::default();
         for (table, pending) in self.pending.iter().filter(|(table, _)| table.is_digested()) {
@@ -194,7 +194,7 @@ impl<'t> Batch<'t> {
         head.next.checked_add(u64::from(row.count)).ok_or_else(|| {
             StorageFailure::Damaged(String::from("the audit chain's head makes no sense"))
         })?;
-        // A damaged head names a place that is taken. The entry there must stay.
+        // A head that points at an existing row is damaged. The row must stay.
         let key = row.key();
         if self.value(Table::Audit, &key)?.is_some() {
             return Err(StorageFailure::Damaged(String::from(

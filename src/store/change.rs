@@ -1,7 +1,7 @@
-//! A write as a value: the rows that it expects, and the rows that it writes.
+//! A write as a value: the rows that it expects and the rows that it writes.
 //!
-//! An operation decides on a snapshot. Before the writer applies its change, other changes may be
-//! committed. A change therefore lists the expectations that the decision is based on, and the
+//! An operation decides on a snapshot, and other changes may be committed before the writer applies
+//! its change. A change therefore lists the expectations that the decision is based on, and the
 //! writer applies it only if they still hold. Deduplication, predefined ids, merge patches and
 //! conversions all rely on this.
 
@@ -20,7 +20,7 @@ use crate::store::tables::{KeyRange, Table, meta};
 pub struct Change {
     pub(super) expects: Vec<Expect>,
     pub(super) writes: Vec<Write>,
-    /// Events that are no rows yet. Nothing is written before [`Change::take_events`].
+    /// Events that are not rows yet. The change cannot be written before [`Change::take_events`].
     events: Vec<NewEvent>,
     /// Set by [`Change::impossible`].
     impossible: Option<&'static str>,
@@ -43,10 +43,9 @@ pub(super) enum Expect {
     Is(Table, Vec<u8>, Version),
     /// The row exists, in any version.
     Present(Table, Vec<u8>),
-    /// The keys of this range are still exactly these. The check reads one key more than the list
-    /// has.
+    /// The range still has exactly these keys. The check reads one key more than the list has.
     Keys(KeyRange, Vec<Vec<u8>>),
-    /// The value, which is in clear, is still the same.
+    /// The value, stored in clear, is still the same.
     Value(Table, Vec<u8>, Vec<u8>),
 }
 
@@ -76,13 +75,13 @@ pub struct NewEvent {
     pub actor: Actor,
     pub kind: EventKind,
     pub at: Timestamp,
-    /// Of the request that the event comes from.
+    /// The trace of the request that caused the event.
     pub trace: Option<TraceId>,
     /// The members of `data` without the actor.
     pub data: Map<String, Value>,
 }
 
-// The data has names and metadata of the caller.
+// `data` holds the caller's names and metadata.
 opaque_debug!(NewEvent);
 
 impl Change {
@@ -90,8 +89,8 @@ impl Change {
         Self::default()
     }
 
-    /// A change for a state that the program rules out. Neither it nor a change that contains it is
-    /// ever written.
+    /// A change for a state that the program rules out. It is never written, nor is a change that
+    /// contains it.
     pub fn impossible(what: &'static str) -> Self {
         Self { impossible: Some(what), ..Self::default() }
     }
@@ -177,44 +176,42 @@ impl Change {
         std::mem::take(&mut self.events)
     }
 
-    /// The reason that the change must not be written, if there is one.
     pub(super) fn refusal(&self) -> Option<&'static str> {
         let events = (!self.events.is_empty()).then_some("events of webhooks are no rows yet");
         self.impossible.or(events)
     }
 
-    /// Closes the scope of a deleted tenant: from this change on, no change adds a row to it. The
-    /// writer refuses such changes with [`crate::store::Verdict::Closed`]. Rows can still be deleted.
+    /// Closes the scope of a deleted tenant: from this change on, the writer refuses changes that
+    /// add a row to it, with [`crate::store::Verdict::Closed`]. Rows can still be deleted.
     #[must_use]
     pub fn close_scope(mut self, scope: [u8; 16], at: Timestamp) -> Self {
         self.closes = Some(scope);
         self.put(Table::Meta, meta::deletion(&scope), meta::deletion_value(at))
     }
 
-    /// Leaves out the rows of closed scopes instead of refusing the change. For changes that hold
-    /// rows of many tenants. The other change of [`Change::and`] does not pass this on.
+    /// Leaves out rows of closed scopes instead of refusing the change, for changes with rows of
+    /// many tenants. [`Change::and`] does not take this over from the other change.
     #[must_use]
     pub const fn passing_over_closed(mut self) -> Self {
         self.passes_over_closed = true;
         self
     }
 
-    /// Names the processes that may write the change, in a store that several share.
+    /// Limits the processes that may write the change to a shared store.
     #[must_use]
     pub const fn by(mut self, authority: Authority) -> Self {
         self.authority = authority;
         self
     }
 
-    /// Marks a change of the rows of [`Table::Processes`], which a process writes also while it is
-    /// not one of the live processes.
+    /// Marks a change to [`Table::Processes`]. A process writes it even while it is not a live
+    /// process.
     #[must_use]
     pub(super) const fn of_process(mut self) -> Self {
         self.is_of_process = true;
         self
     }
 
-    /// Adds the expectations and writes of another change to this one.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.expects.extend(other.expects);
@@ -226,13 +223,12 @@ impl Change {
         self
     }
 
-    /// Returns true for a change without expectations and writes.
     pub(super) fn is_empty(&self) -> bool {
         self.writes.is_empty() && self.expects.is_empty() && self.refusal().is_none()
     }
 
-    /// Returns true if the change affects tenants, applications or API keys, so that cached callers
-    /// become invalid.
+    /// Returns true if the change affects tenants, applications or API keys: cached callers become
+    /// invalid.
     pub(super) fn concerns_access(&self) -> bool {
         self.writes.iter().any(|write| match write {
             Write::Add(..) | Write::Audit(_) => false,
@@ -247,7 +243,7 @@ impl Change {
         })
     }
 
-    /// Returns true if the change affects webhooks, so that cached subscriptions become invalid.
+    /// Returns true if the change affects webhooks: cached subscriptions become invalid.
     pub(super) fn concerns_webhooks(&self) -> bool {
         self.writes.iter().any(|write| match write {
             Write::Add(..) | Write::Audit(_) => false,

@@ -1,4 +1,4 @@
-//! Closed scopes: those of tenants whose deletion has begun.
+//! Closed scopes: the scopes of tenants whose deletion has begun.
 //!
 //! Requests of the tenant may be under way when its deletion begins, and their changes may be
 //! queued behind it. A row that such a change adds would stay in the file for ever, so the writer
@@ -12,7 +12,7 @@ use crate::lock::SharedLock;
 use crate::store::change::Write;
 use crate::store::tables::{Table, meta};
 
-/// Clones share the scopes. Each takes 16 bytes, and only operators and management keys of tenants
+/// Clones share the scopes. A scope takes 16 bytes, and only operators and tenants' management keys
 /// close one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClosedScopes(Arc<SharedLock<HashSet<[u8; 16]>>>);
@@ -22,7 +22,7 @@ impl ClosedScopes {
         self.0.write().insert(scope);
     }
 
-    /// Opens a scope again, whose closing was not written.
+    /// Opens a scope again because its closing was not written.
     pub(super) fn remove(&self, scope: &[u8; 16]) {
         self.0.write().remove(scope);
     }
@@ -31,17 +31,16 @@ impl ClosedScopes {
         self.0.read().contains(scope)
     }
 
-    /// True for a write that adds a row to a closed scope.
     pub(super) fn take_no(&self, write: &Write) -> bool {
         scope_of(write).is_some_and(|scope| self.contains(&scope))
     }
 }
 
-/// The scope that the write adds a row to. Deletions and entries of the audit chain add none.
+/// Deletions and audit entries add no row to a scope.
 pub(super) fn scope_of(write: &Write) -> Option<[u8; 16]> {
     match write {
         Write::Add(key, _) => Table::Counts.scope_in_key(key),
-        // The other rows of this table outlive the tenant, or expect a row that does not.
+        // Other rows of this table outlive the tenant, or expect a row that does not.
         Write::Put(Table::Meta, key, _) => meta::import_scope_of_key(key),
         Write::Put(table, key, _) => table.scope_in_key(key),
         Write::Audit(_) | Write::Delete(..) => None,

@@ -1,9 +1,9 @@
 //! Returns the free pages of a closed data file to the disk.
 //!
-//! redb uses free pages again, but a file that was large once stays large, as after a rotation of
-//! the keys or the deletion of many tokens. Compaction moves pages to the front of the file and cuts
-//! off its end. Each move is a transaction, so a crash loses nothing, and no second copy of the file
-//! is needed.
+//! redb reuses free pages, but a file never shrinks by itself, for instance after a key rotation or
+//! the deletion of many tokens. Compaction moves pages to the front of the file and cuts off its
+//! end. Each move is a transaction, so a crash loses nothing, and no second copy of the file is
+//! needed.
 
 use std::path::Path;
 
@@ -13,7 +13,6 @@ use crate::store::handle::Store;
 use crate::store::opening;
 use crate::store::volume::Directory;
 
-/// The length of the data file before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactSummary {
     pub before_bytes: u64,

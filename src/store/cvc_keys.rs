@@ -1,9 +1,9 @@
-//! The keys of card verification codes: one for each tenant and minute, in a separate small file.
+//! The keys of card verification codes: one per tenant and minute, in a separate small file.
 //!
 //! After its retention a code must be unrecoverable, also from old pages of the data file, from
-//! snapshots and from every backup. Codes are therefore sealed under keys that are in none of
-//! these. Backups leave this file out. A key is synced before the commit that uses it. When its
-//! minute has passed, the key is overwritten in place and the file is synced.
+//! snapshots and from every backup. Codes are therefore sealed under keys that none of these
+//! contain. A key is synced before the commit that uses it. When its minute has passed, the key is
+//! overwritten in place and the file is synced. Backups leave this file out.
 //!
 //! The file consists of slots of 128 bytes. A used slot is tenant (16), minute (8), the sealed key
 //! (69) and zeros; a free slot is all zeros.
@@ -37,13 +37,13 @@ pub struct CvcKeys {
 
 #[derive(Debug, Default)]
 struct Slots {
-    /// `None` for keys whose writes fail, in tests.
+    /// `None` in tests whose writes must fail.
     file: Option<Box<dyn VolumeFile>>,
     used: BTreeMap<CvcKeyName, (u64, Vec<u8>)>,
     free: Vec<u64>,
     /// The number of slots in the file.
     count: u64,
-    /// Slots with bytes where zeros belong, and a slot that is cut.
+    /// Slots with other bytes than zeros behind the key, and a slot that is cut short.
     damaged: usize,
     /// The last key that was compared with the file.
     compared: Option<CvcKeyName>,
@@ -53,7 +53,6 @@ impl CvcKeys {
     /// The file's name in the data directory.
     pub const FILE: &'static str = "cvc.keys";
 
-    /// Opens the file or creates it.
     pub fn open(directory: &Path) -> Result<Self, StorageFailure> {
         let directory = files::Directory::open(directory)?;
         Self::on_volume(&Directory::from(directory))
@@ -64,7 +63,7 @@ impl CvcKeys {
         Self::on_volume(&OverlayVolume::new(directory))
     }
 
-    /// Keys that end with the process.
+    /// Keys that are lost when the process ends.
     pub fn in_memory() -> Result<Self, StorageFailure> {
         Self::on_volume(&OverlayVolume::in_memory())
     }
@@ -84,8 +83,8 @@ impl CvcKeys {
         Ok(Self { slots: Lock::new(slots) })
     }
 
-    /// Checks that the file's name still names it, and that some of its keys are as they were
-    /// written.
+    /// Checks that the file's name still refers to the open file, and that some of its keys are
+    /// unchanged.
     pub fn check_place(&self) -> Result<(), StorageFailure> {
         let mut slots = self.slots.lock();
         let checked = slots.file.as_ref().map_or(Ok(()), |file| file.check_place());
@@ -93,12 +92,11 @@ impl CvcKeys {
         slots.check_some()
     }
 
-    /// The number of slots that were not written like this.
+    /// The number of damaged slots.
     pub fn damaged(&self) -> usize {
         self.slots.lock().damaged
     }
 
-    /// All keys, sealed.
     pub fn all(&self) -> Vec<(CvcKeyName, Vec<u8>)> {
         self.slots.lock().used.iter().map(|(name, (_, sealed))| (*name, sealed.clone())).collect()
     }
@@ -107,23 +105,23 @@ impl CvcKeys {
         self.slots.lock().used.get(name).map(|(_, sealed)| sealed.clone())
     }
 
-    /// Stores a new key and returns when it is durable. If a key of this name exists, that one is
-    /// returned instead. Returns `None` if the file has the maximum number of keys.
+    /// Stores a new key and returns when it is durable. Returns the existing key if there is one of
+    /// this name, and `None` if the file is full.
     pub fn keep(&self, name: CvcKeyName, sealed: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
         Ok(self.slots.lock().keep(name, sealed)?)
     }
 
-    /// Destroys every key of a minute before this one, and returns when that is durable.
+    /// Destroys the keys of all minutes before this one. Returns when that is durable.
     pub fn destroy_before(&self, minute: u64) -> Result<usize, StorageFailure> {
         Ok(self.slots.lock().destroy(|(_, of)| *of < minute)?)
     }
 
-    /// Destroys every key of a tenant, and returns when that is durable.
+    /// Destroys the keys of a tenant. Returns when that is durable.
     pub fn destroy_of(&self, tenant: &[u8; 16]) -> Result<usize, StorageFailure> {
         Ok(self.slots.lock().destroy(|(of, _)| of == tenant)?)
     }
 
-    /// From now on every write fails, as on a file system that turned read-only.
+    /// Makes every write fail, as on a file system that turned read-only.
     #[cfg(test)]
     pub(crate) fn fail_writes(&self) {
         self.slots.lock().file = None;
@@ -131,7 +129,7 @@ impl CvcKeys {
 }
 
 impl Slots {
-    /// Reads the slots. Its `file` is not set.
+    /// Does not set `file`.
     fn read(file: &dyn VolumeFile) -> io::Result<Self> {
         let len = file.len()?;
         let count = len.div_euclid(SLOT);
@@ -143,7 +141,7 @@ impl Slots {
             damaged = damaged.saturating_add(usize::from(has_rest(&slot)));
             match parse(&slot) {
                 Some((name, sealed)) => {
-                    // Only one of two slots of the same name would be overwritten.
+                    // Destruction would overwrite only one of two slots of the same name.
                     if used.insert(name, (at, sealed)).is_some() {
                         return Err(io::Error::new(
                             io::ErrorKind::InvalidData,
@@ -157,8 +155,8 @@ impl Slots {
         Ok(Self { file: None, used, free, count, damaged, compared: None })
     }
 
-    /// Makes all keys durable. A process that was killed before its sync, or whose sync failed, leaves
-    /// keys in the memory of the operating system only, and this one uses them as it found them.
+    /// Makes all keys durable. A process that was killed before its sync, or whose sync failed,
+    /// leaves keys that only the page cache holds, and this process would use them as found.
     fn write_again(&self) -> io::Result<()> {
         for (name, (at, sealed)) in &self.used {
             self.write(*at, &slot(name, sealed))?;
@@ -166,8 +164,8 @@ impl Slots {
         if self.used.is_empty() { Ok(()) } else { self.file()?.sync() }
     }
 
-    /// Compares the next keys with the file, in which only this process writes. A file that cannot be
-    /// read is reported when it is written.
+    /// Compares the next keys with the file, which only this process writes. A read error is left
+    /// for the next write to report.
     fn check_some(&mut self) -> Result<(), StorageFailure> {
         let after = self.compared.take().map_or(Bound::Unbounded, Bound::Excluded);
         let some = self.used.range((after, Bound::Unbounded)).take(KEYS_COMPARED);
@@ -233,11 +231,9 @@ impl Slots {
     }
 }
 
-/// Keys that are compared at once, so that a request that needs a key waits for less than a
-/// millisecond.
+/// Keys compared in one call: a request that waits for a key waits less than a millisecond.
 const KEYS_COMPARED: usize = 64;
 
-/// The bytes of a slot before its zeros.
 fn head_of(name: &CvcKeyName, sealed: &[u8]) -> Vec<u8> {
     [&name.0, name.1.to_be_bytes().as_slice(), sealed].concat()
 }
@@ -250,7 +246,7 @@ fn slot(name: &CvcKeyName, sealed: &[u8]) -> [u8; SLOT_BYTES] {
     slot
 }
 
-/// Returns true if the end of a slot, which is zeros, has other bytes.
+/// Returns true if the padding of a slot has other bytes than zeros.
 fn has_rest(slot: &[u8; SLOT_BYTES]) -> bool {
     slot.iter().skip(HEAD_BYTES.saturating_add(SEALED_KEY_BYTES)).any(|byte| *byte != 0)
 }
@@ -342,7 +338,7 @@ mod tests {
         let bytes = std::fs::read(directory.join(CvcKeys::FILE)).unwrap();
         assert!(!bytes.contains(&0xaa));
         assert!(bytes.contains(&0xbb));
-        // The freed slot is used again: the file does not grow with time.
+        // Freed slots are used again: the file does not grow with time.
         keys.keep(([2; 16], 12), &SEALED).unwrap();
         assert_eq!(std::fs::metadata(directory.join(CvcKeys::FILE)).unwrap().len(), 256);
         std::fs::remove_dir_all(&directory).unwrap();

@@ -1,7 +1,7 @@
-//! The digests of live records: one value for the whole file and one for each scope. Every change
-//! of a record updates them in the same transaction.
+//! Digests of the live records: one of the whole file and one of each scope. Every change to a
+//! record updates them in the same transaction.
 //!
-//! A sealed record can be opened long after it was deleted, so an attacker who can write the file
+//! A sealed record can be opened long after its deletion, so an attacker who can write the file
 //! could put a deleted row back. The digests detect this: only the writer updates them, and they
 //! are sealed under their own key.
 //!
@@ -36,7 +36,7 @@ pub struct DigestState {
     pub digest: SetDigest,
 }
 
-/// All digests of a file. The writer keeps them in memory, and verification compares two of them.
+/// All digests of a file. The writer holds them in memory; verification compares two sets.
 pub struct RecordDigests {
     key: DigestKey,
     random: Random,
@@ -48,25 +48,22 @@ pub struct RecordDigests {
 /// [`crate::store::Store::keep_digests`].
 pub(super) type SharedDigests = Arc<Lock<Option<RecordDigests>>>;
 
-/// A row to write: its table, key and value.
 type DigestRow = (Table, Vec<u8>, Vec<u8>);
 
-/// The changes of one transaction to the digest of each scope.
 #[derive(Debug, Default)]
 pub(super) struct DigestChanges(BTreeMap<[u8; 16], SetDigest>);
 
-/// A fault in the digests of a file, found when the file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DigestFault {
-    /// The digests of the scopes do not add up to that of the whole file.
+    /// The digests of the scopes do not add up to the digest of the whole file.
     DoNotAddUp,
     /// The digests are missing or do not open.
     Missing,
 }
 
 impl RecordDigests {
-    /// Reads the digests of the file. Returns `None` if there are none, or if a row does not open
-    /// because it comes from another file or is damaged.
+    /// Returns `None` if there are no digests, or if a row does not open because it is damaged or
+    /// comes from another file.
     pub fn read(snapshot: &Snapshot, key: &DigestKey) -> Result<Option<Self>, StorageFailure> {
         let Some(whole) = Self::whole_of(snapshot, key)? else { return Ok(None) };
         let mut scopes = BTreeMap::new();
@@ -91,7 +88,6 @@ impl RecordDigests {
         Ok(sealed.and_then(|sealed| open(key, &WHOLE, Table::Meta, meta::AUDIT_RECORDS, &sealed)))
     }
 
-    /// Computes the digests from all records.
     pub fn count(snapshot: &Snapshot, key: &DigestKey) -> Result<Self, StorageFailure> {
         let mut counted = DigestChanges::default();
         for table in Table::ALL.iter().filter(|table| table.is_digested()) {
@@ -115,12 +111,12 @@ impl RecordDigests {
         self.scopes.iter()
     }
 
-    /// The digest of the scope's records; empty for a scope that never had any.
+    /// Empty for a scope that never had records.
     pub fn of(&self, scope: &[u8; 16]) -> SetDigest {
         self.scopes.get(scope).map(|tally| tally.digest).unwrap_or_default()
     }
 
-    /// Returns true if the digests of the scopes add up to that of the whole file.
+    /// Returns true if the digests of the scopes add up to the digest of the whole file.
     pub fn add_up(&self) -> bool {
         let mut sum = SetDigest::default();
         for tally in self.scopes.values() {
@@ -139,8 +135,8 @@ impl RecordDigests {
         self.rows_of(&advanced, &self.whole)
     }
 
-    /// The rows to write if other processes write digests too: `read` gives the newest rows. The
-    /// digests in memory stay as they are, since the rows may be decided again.
+    /// The rows to write in a store that other processes write too: `read` gives the newest rows.
+    /// The digests in memory stay unchanged, because the rows may be decided again.
     pub(super) fn apply_to_rows(
         &self,
         changes: DigestChanges,
@@ -171,7 +167,6 @@ impl RecordDigests {
         rows.chain([self.row_of_whole(whole)]).collect()
     }
 
-    /// The change that writes all digests.
     pub(super) fn keep(&self) -> Change {
         let rows = self.scopes.iter().map(|(scope, state)| self.row(scope, state));
         let rows = rows.chain([self.row_of_whole(&self.whole)]);
@@ -198,7 +193,7 @@ impl RecordDigests {
     }
 }
 
-/// Updates the digests and returns the scopes whose records changed, with their new state.
+/// Returns the scopes whose records changed, with their new state.
 fn advance(
     whole: &mut DigestState,
     scopes: &mut BTreeMap<[u8; 16], DigestState>,
@@ -210,7 +205,7 @@ fn advance(
     if changes.is_empty() {
         return Vec::new();
     }
-    // With one generation per transaction, 64 bits do not overflow.
+    // A 64-bit counter does not overflow at one generation per transaction.
     let generation = whole.generation.saturating_add(1);
     (whole.generation, whole.sequence) = (generation, sequence);
     let mut advanced = Vec::with_capacity(changes.len());
@@ -225,7 +220,6 @@ fn advance(
 }
 
 impl DigestChanges {
-    /// True if no record changed.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -240,7 +234,7 @@ impl DigestChanges {
         new: Option<&[u8]>,
     ) -> Result<(), StorageFailure> {
         let Some(scope) = table.digest_scope(place) else {
-            // A damaged file may have such a row, which `verify` reports. No change writes one.
+            // A damaged file may have such a row, and `verify` reports it. No change writes one.
             return match new {
                 Some(_) => Err(StorageFailure::Impossible("a record has no scope")),
                 None => Ok(()),

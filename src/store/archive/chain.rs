@@ -16,7 +16,7 @@ use crate::store::engine::Moment;
 use crate::store::engine::local::log::segment::Lineage;
 use crate::store::engine::local::state::Origin;
 
-/// The names of the pieces in a directory.
+/// Lists names only; the pieces are read later.
 #[derive(Debug)]
 pub struct ArchiveDirectory {
     path: PathBuf,
@@ -24,48 +24,46 @@ pub struct ArchiveDirectory {
     pieces: Vec<PieceName>,
 }
 
-/// The next thing to do with the archive.
+/// The next step of a walk through the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum Step {
-    /// The history goes on with another timeline.
     Cross(Crossing),
-    /// There is no more.
+    /// The archive has no later batch.
     End,
-    /// Apply the frames of this piece up to this number.
+    /// Apply the frames of this piece up to this batch.
     Piece(PieceName, u64),
 }
 
-/// The place where the history goes on with another timeline.
+/// A point where the history continues on another timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct Crossing {
-    /// The timeline, and the last batch of it.
+    /// The timeline that is left, and the last batch taken from it.
     pub(in crate::store) from: Origin,
     /// The digest of the history up to that batch, if a mark names it.
     digest: Option<[u8; 32]>,
     pub(in crate::store) next: [u8; 16],
 }
 
-/// The reason why the archive cannot be used, or not further.
+/// A problem that stops a walk through the archive.
 #[derive(Debug)]
 pub enum ArchiveProblem {
-    /// The archive ends with this batch of the timeline, before the history at hand. It can be that
-    /// of another copy of the vault.
+    /// The archive ends with this batch, before the current place. It may belong to another copy of
+    /// the vault.
     Behind(PathBuf, u64),
-    /// Another timeline began from the one at hand, and no mark says which of them goes on.
+    /// Another timeline began from the current one, and no mark says which of them continues.
     Branched {
         at: u64,
         branch: [u8; 16],
         own: [u8; 16],
-        /// A piece of it.
+        /// A piece of the branch.
         piece: PathBuf,
     },
     Directory(PathBuf, io::Error),
-    /// A piece that has other changes up to this batch than the history at hand.
+    /// The piece's changes up to this batch differ from the history so far.
     Diverged(PathBuf, u64),
-    /// The mark at the end of a timeline, and the last batch by it. The history at hand has later
-    /// ones, or others.
+    /// The mark ends the timeline with this batch. The history so far has later or different ones.
     Forked(PathBuf, u64),
-    /// Batches that no piece holds, and the piece behind them.
+    /// No piece holds these batches; `before` is the next file after them.
     Missing {
         first: u64,
         last: u64,
@@ -76,7 +74,7 @@ pub enum ArchiveProblem {
     UnknownTimeline(PathBuf, [u8; 16]),
 }
 
-/// The timelines of an archive, other than the first one, with their origins.
+/// The timelines of one vault, each with its origin and the path of one of its pieces.
 pub(in crate::store) type Branches = BTreeMap<[u8; 16], (Origin, PathBuf)>;
 
 impl ArchiveDirectory {
@@ -98,8 +96,8 @@ impl ArchiveDirectory {
         self.of(timeline).max_by_key(|piece| piece.last).copied()
     }
 
-    /// Returns true if two pieces of a timeline have the same batches. One vault never writes a batch
-    /// twice, so a copy of it has archived, too.
+    /// Returns true if two pieces of a timeline share a batch. A vault archives each batch once, so
+    /// a copy of the vault has archived too.
     pub fn has_overlap(&self, timeline: &[u8; 16]) -> bool {
         let mut last = None;
         self.of(timeline).any(|piece| {
@@ -136,7 +134,6 @@ impl ArchiveDirectory {
         covered.map(|(first, _)| first)
     }
 
-    /// Returns true if a mark ends the timeline of this vault.
     pub fn is_ended(
         path: &Path,
         lineage: Lineage,
@@ -145,7 +142,6 @@ impl ArchiveDirectory {
         TimelineEnd::is_there(path, lineage, keys)
     }
 
-    /// The origins of the timelines of this vault.
     pub(in crate::store) fn branches(&self, vault: &[u8; 16]) -> Branches {
         let mut branches = Branches::new();
         for piece in &self.pieces {
@@ -153,7 +149,7 @@ impl ArchiveDirectory {
                 continue;
             }
             let path = self.piece_path(piece);
-            // `Walk::check_timelines` reports a piece that cannot be read.
+            // `Walk::check_timelines` reports unreadable pieces.
             if let Ok(header) = read_header(&path)
                 && header.lineage.vault == *vault
             {
@@ -167,7 +163,6 @@ impl ArchiveDirectory {
         self.pieces.iter().filter(move |piece| piece.timeline == *timeline)
     }
 
-    /// The step after this place in the history.
     pub(in crate::store) fn step(
         &self,
         place: Moment,
@@ -205,7 +200,8 @@ impl ArchiveDirectory {
                 last: piece.first.saturating_sub(1),
                 before: self.piece_path(piece),
             }),
-            // The next timeline has all batches up to the limit.
+            // The next timeline continues from the limit, so this timeline must have all batches up
+            // to it.
             None if limit < u64::MAX => {
                 Err(ArchiveProblem::Missing { first: next, last: limit, before: mark })
             }
@@ -216,8 +212,8 @@ impl ArchiveDirectory {
         }
     }
 
-    /// Refuses a timeline that began from the one at hand, unless the history goes on with it. An
-    /// operator who has named the timeline to end with has chosen.
+    /// Refuses a second timeline that began from the current one. A named target timeline settles
+    /// the choice.
     fn check_branches(
         place: Moment,
         next: Option<[u8; 16]>,
@@ -238,7 +234,7 @@ impl ArchiveDirectory {
         }
     }
 
-    /// The crossing of the mark at the end of a timeline.
+    /// The crossing that the timeline's mark names.
     fn marked_crossing(
         &self,
         timeline: &[u8; 16],
@@ -254,7 +250,7 @@ impl ArchiveDirectory {
         }))
     }
 
-    /// The crossing from a timeline towards another one that descends from it.
+    /// The crossing from a timeline towards one of its descendants.
     fn crossing_to(
         &self,
         target: [u8; 16],
@@ -264,7 +260,7 @@ impl ArchiveDirectory {
     ) -> Result<Crossing, ArchiveProblem> {
         let marked = self.marked_crossing(&from, keys)?;
         let mut next = target;
-        // Each timeline is passed once at most, also if the origins lead in a circle.
+        // The bound ends the loop if the origins form a cycle.
         for _ in 0..=branches.len() {
             if let Some(marked) = marked.filter(|marked| marked.next == next) {
                 return Ok(marked);
@@ -300,7 +296,6 @@ impl ArchiveProblem {
         }
     }
 
-    /// Advice for the operator.
     pub fn advice(&self) -> String {
         match self {
             Self::Behind(..) => String::from(

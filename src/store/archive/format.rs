@@ -1,4 +1,4 @@
-//! The constants of the format, the names of files, and the failures of writing and reading them.
+//! Constants of the archive's format, names of its files, and failures of writing and reading them.
 
 use std::fmt;
 use std::io;
@@ -15,7 +15,7 @@ pub(in crate::store) const HEADER_BYTES: usize = 18 + 2 + 4 + 16 + 16 + 16 + 8 +
 /// The trailer without its SHA-256, its HMAC and its last word.
 pub(in crate::store) const LAST_BYTES: usize = 8 + 8;
 pub(in crate::store) const TRAILER_BYTES: usize = LAST_BYTES + 32 + 32 + 8;
-/// Separates the HMAC of a piece from that of a backup's manifest, which has the same key.
+/// Separates a piece's HMAC from a manifest's: both use the same key.
 pub(in crate::store) const PIECE_LABEL: &[u8] = b"strongroom archive piece 1";
 pub(in crate::store) const MARK_LABEL: &[u8] = b"strongroom archive end 1";
 
@@ -25,7 +25,6 @@ const PREFIX: &str = "strongroom-archive-";
 const PIECE: &str = ".piece";
 const ENDED: &str = ".ended";
 
-/// The name of a piece: its timeline, and its first and last batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PieceName {
     pub timeline: [u8; 16],
@@ -33,7 +32,6 @@ pub struct PieceName {
     pub last: u64,
 }
 
-/// The start of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct PieceHeader {
     /// The format of the data file.
@@ -47,26 +45,23 @@ pub(in crate::store) struct PieceHeader {
     pub(in crate::store) before: [u8; 32],
 }
 
-/// The reason why a piece or a mark cannot be used.
 #[derive(Debug)]
 pub enum InvalidPiece {
-    /// The file ends too early.
     CutShort,
     Damaged(&'static str),
     /// It belongs to another vault, or to another history of this vault.
     Foreign,
-    /// It names a master key that is at hand, but its HMAC was made with another one.
+    /// The master key that it names is at hand, but its HMAC does not match.
     Forged,
     Io(io::Error),
-    /// Its rows have another format than the backup.
+    /// The data file's format differs from the backup's.
     OtherFormat,
-    /// It was written by a newer program.
     Newer,
     /// It is signed under the master key with this check value, which is not at hand.
     UnknownKey([u8; 8]),
 }
 
-/// The reason why changes could not be archived. The vault goes on without.
+/// Changes could not be archived. The vault keeps running.
 #[derive(Debug)]
 pub enum ArchiveFailure {
     /// Another vault has ended this vault's timeline.
@@ -75,13 +70,12 @@ pub enum ArchiveFailure {
     Forked,
     /// The log no longer has the next change.
     Gone,
-    /// The mark at the end of the timeline is not valid.
+    /// The timeline's mark is not valid.
     Mark,
     /// The newest piece is not valid.
     Piece,
     /// The directory or a file in it cannot be used.
     Target(io::Error),
-    /// The log cannot be read.
     Log,
 }
 
@@ -96,7 +90,7 @@ impl PieceName {
         };
         let (first, last) = (number()?, number()?);
         let found = Self { timeline, first, last };
-        // A name with capital digits would be looked for under another one.
+        // A name in capitals would not be found again: files are opened by the canonical name.
         (first <= last && found.to_string() == name).then_some(found)
     }
 
@@ -113,7 +107,6 @@ impl fmt::Display for PieceName {
     }
 }
 
-/// The name of the mark at the end of a timeline.
 pub(in crate::store) fn mark_name(timeline: &[u8; 16]) -> String {
     format!("{PREFIX}{}{ENDED}", hex::encode(timeline))
 }
@@ -133,7 +126,7 @@ impl PieceHeader {
         bytes
     }
 
-    /// Reads the header, and returns it with the bytes behind it.
+    /// Decodes the header and returns it with the remaining bytes.
     pub(in crate::store) fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), InvalidPiece> {
         let rest = check_start(bytes)?;
         let parts = || {
@@ -159,7 +152,7 @@ impl PieceHeader {
     }
 }
 
-/// Checks the first word and the format of a file, and returns the bytes behind them.
+/// Checks the magic and the format, and returns the remaining bytes.
 pub(in crate::store) fn check_start(bytes: &[u8]) -> Result<&[u8], InvalidPiece> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(InvalidPiece::Damaged("its start is wrong"))?;
     let (format, rest) = rest.split_first_chunk().ok_or(InvalidPiece::CutShort)?;
@@ -177,7 +170,7 @@ impl From<io::Error> for ArchiveFailure {
 }
 
 impl From<StorageFailure> for ArchiveFailure {
-    /// A failure of the vault's own disk is reported by the writer, which meets it, too.
+    /// The writer reports failures of the vault's own disk.
     fn from(_failure: StorageFailure) -> Self {
         Self::Log
     }

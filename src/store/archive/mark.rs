@@ -15,22 +15,21 @@ use crate::store::engine::local::log::segment::Lineage;
 const SIGNED_BYTES: usize = 18 + 2 + 16 + 16 + 8 + 32 + 16 + 8 + 8;
 const BYTES: u64 = 124 + 32;
 
-/// The end of a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct TimelineEnd {
     pub(in crate::store) vault: [u8; 16],
     pub(in crate::store) timeline: [u8; 16],
-    /// The last batch of it that the next timeline has.
+    /// The last batch that the next timeline contains.
     pub(in crate::store) last: u64,
     /// The digest of the history up to that batch.
     pub(in crate::store) digest: [u8; 32],
-    /// The timeline that goes on.
+    /// The timeline that continues.
     pub(in crate::store) next: [u8; 16],
     pub(in crate::store) time: Timestamp,
 }
 
 impl TimelineEnd {
-    /// Writes the mark. Returns false if the timeline has a mark already, which is left as it is.
+    /// Writes the mark. Returns false if the timeline has one already, which stays unchanged.
     pub(in crate::store) fn write(&self, directory: &Path, key: &MasterKey) -> io::Result<bool> {
         let name = mark_name(&self.timeline);
         let directory = Directory::open(directory)?;
@@ -42,7 +41,6 @@ impl TimelineEnd {
         }
     }
 
-    /// Reads the mark of a timeline; `None` if the timeline has none.
     pub(in crate::store) fn read(
         directory: &Path,
         timeline: &[u8; 16],
@@ -51,8 +49,8 @@ impl TimelineEnd {
         Self::read_by(directory, timeline, |bytes| Self::decode(bytes, keys))
     }
 
-    /// Returns true if the timeline of this vault has a mark, also one under a master key that is not
-    /// at hand: the vault that goes on may have replaced the key.
+    /// Returns true if the timeline has a mark, also under a master key that is not at hand: the
+    /// vault that continues may have replaced the key.
     pub(in crate::store) fn is_there(
         directory: &Path,
         lineage: Lineage,
@@ -113,7 +111,7 @@ impl TimelineEnd {
         Ok(end)
     }
 
-    /// The parts of a mark: the check value of its master key, the bytes that are signed, and the
+    /// Splits a mark into its fields, the check value of its master key, the signed bytes, and the
     /// HMAC.
     #[expect(clippy::type_complexity, reason = "its two callers take the parts apart at once")]
     fn split(bytes: &[u8]) -> Result<(Self, [u8; 8], &[u8], &[u8]), InvalidPiece> {

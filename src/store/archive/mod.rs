@@ -1,10 +1,10 @@
-//! The archive: the log in files of another directory, seconds after it was written. A backup and
-//! the pieces after it give the vault as it was at any moment since the backup.
+//! The archive: the log's frames, copied to another directory seconds after they were written. A
+//! backup and the pieces after it restore the vault to any moment since the backup.
 //!
-//! A piece holds the frames of some batches as they are in the log. Its name has the timeline, and
-//! the numbers of the first and the last batch, as
-//! `strongroom-archive-TIMELINE-FIRST-LAST.piece`: 32 hexadecimal digits and twice 20 digits. Names
-//! therefore sort by timeline and number, and a missing piece shows in the names alone.
+//! A piece holds the frames of some batches as they are in the log. Its name has the timeline (32
+//! hexadecimal digits) and the first and last batch (20 digits each), as
+//! `strongroom-archive-TIMELINE-FIRST-LAST.piece`. Names therefore sort by timeline and number, and
+//! a missing piece shows in the names alone.
 //!
 //! The format of a piece, byte for byte; numbers are big-endian:
 //!
@@ -27,18 +27,18 @@
 //! | 32 | HMAC-SHA-256 of `strongroom archive piece 1` and that SHA-256 |
 //! | 8 | `srarcend` |
 //!
-//! The HMAC's key is that of the manifests of backups, as `crypto::master` describes it. A piece is
-//! signed under the master key that the vault has when the piece is written: pieces after the
-//! replacement of the master key need the new key.
+//! The HMAC's key is the key of backup manifests (see `crypto::master`). A piece is signed under
+//! the master key that the vault has when it writes the piece: pieces after a replacement of the
+//! master key need the new key.
 //!
-//! The pieces of a timeline are a chain: each names the digest of the history that it continues. The
-//! writer compares the newest piece with its own log before it goes on, and a reader compares each
-//! piece with the history that it has. A vault whose data directory was put back, or a second copy of
+//! The pieces of a timeline are a chain: each names the digest of the history that it continues.
+//! The writer compares the newest piece with its own log before it continues, and a reader compares
+//! each piece with the history that it has. A data directory that was put back, or a second copy of
 //! it, therefore never continues the pieces of the other one, although the numbers would fit. The
-//! vault remembers in its data file that it has left the archive
-//! (`engine::local::state::Departure`), until an operator begins a new timeline.
+//! data file records that the vault has left the archive (`engine::local::state::Departure`), until
+//! an operator begins a new timeline.
 //!
-//! The promotion of a standby ends the timeline that the standby has followed, and a new timeline ends
+//! The promotion of a standby ends the timeline that the standby followed, and a new timeline ends
 //! the one before it. Both write a mark into the archive directory,
 //! `strongroom-archive-TIMELINE.ended`:
 //!
@@ -55,9 +55,9 @@
 //! | 8 | check value of the master key that the mark is signed under |
 //! | 32 | HMAC-SHA-256 of `strongroom archive end 1` and all bytes before |
 //!
-//! A restored vault begins a timeline without a mark: a trial of a backup must not end the vault that
-//! serves. Its pieces name the timeline and the batch that it began from. A reader that comes to such
-//! a place stops there, unless it was given the timeline to end with.
+//! A restored vault begins a timeline without a mark: a trial restore must not end the vault in
+//! service. Its pieces name the timeline and the batch that it began from. A reader stops at such a
+//! branch, unless the operator named the timeline to end with.
 //!
 //! Values are sealed in a piece as in the data file. A piece contains nothing of `cvc.keys`.
 

@@ -1,4 +1,4 @@
-//! Reads a piece: all of it is checked before its first frame is used.
+//! Reads a piece. All of it is checked before its first frame is used.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::store::archive::format::{
 };
 use crate::store::engine::local::log::frame::{Frame, FrameHead, chained, padded};
 
-/// A piece in memory, with the right digest and HMAC.
+/// A piece in memory. Its digest and HMAC are verified.
 #[derive(Debug)]
 pub(in crate::store) struct Piece {
     pub(in crate::store) header: PieceHeader,
@@ -22,7 +22,7 @@ pub(in crate::store) struct Piece {
 }
 
 impl Piece {
-    /// Reads the piece of this name. It must be signed under one of the master keys.
+    /// The piece must be signed under one of the master keys.
     pub(in crate::store) fn read(
         path: &Path,
         name: &PieceName,
@@ -31,7 +31,6 @@ impl Piece {
         Self::parse(read_bounded(path, ARCHIVE_PIECE_BYTES_MAX)?, name, keys)
     }
 
-    /// Checks the bytes of a piece.
     pub(in crate::store) fn parse(
         bytes: Vec<u8>,
         name: &PieceName,
@@ -50,7 +49,7 @@ impl Piece {
         (own == *name).then_some(()).ok_or(other)
     }
 
-    /// Checks the digest of a piece. Returns it with its HMAC.
+    /// Checks the digest of a piece. Returns the piece with its digest and its HMAC.
     fn decode(bytes: Vec<u8>) -> Result<(Self, [u8; 32], [u8; 32]), InvalidPiece> {
         let (header, _) = PieceHeader::decode(&bytes)?;
         let start = bytes.len().checked_sub(TRAILER_BYTES).filter(|it| *it >= HEADER_BYTES);
@@ -80,7 +79,7 @@ impl Piece {
         Ok((Self { header, last, time, bytes }, digest, tag))
     }
 
-    /// The frames, in order and without a gap from the first number to the last.
+    /// The frames, in order and without gaps.
     pub(in crate::store) fn frames(&self) -> Frames<'_> {
         let rest = self.bytes.get(HEADER_BYTES..).unwrap_or_default();
         let digest = self.header.before;
@@ -88,7 +87,7 @@ impl Piece {
     }
 }
 
-/// The digest of the history up to the last frame of a piece. Its signature is not checked: the
+/// The digest of the history up to the piece's last frame. The signature is not checked: the
 /// writer, which compares the digest with its own log, may no longer have the master key.
 pub fn end_digest(path: &Path, name: &PieceName) -> Result<[u8; 32], InvalidPiece> {
     let (piece, ..) = Piece::decode(read_bounded(path, ARCHIVE_PIECE_BYTES_MAX)?)?;
@@ -100,7 +99,7 @@ pub fn end_digest(path: &Path, name: &PieceName) -> Result<[u8; 32], InvalidPiec
     Ok(frames.digest)
 }
 
-/// The header of a piece, which is not checked otherwise.
+/// Reads the header of a piece and checks nothing else.
 pub(in crate::store) fn read_header(path: &Path) -> Result<PieceHeader, InvalidPiece> {
     let mut bytes = Vec::new();
     let most = u64::try_from(HEADER_BYTES).unwrap_or(u64::MAX);
@@ -108,7 +107,6 @@ pub(in crate::store) fn read_header(path: &Path) -> Result<PieceHeader, InvalidP
     Ok(PieceHeader::decode(&bytes)?.0)
 }
 
-/// Checks the HMAC of a piece or a mark.
 pub(in crate::store) fn check_signature(
     keys: &[MasterKey],
     master: [u8; 8],
@@ -129,7 +127,7 @@ pub(in crate::store) fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, 
     })
 }
 
-/// The rest of the frames of a piece.
+/// The frames of a piece that are not read yet.
 #[derive(Debug)]
 pub(in crate::store) struct Frames<'a> {
     rest: &'a [u8],

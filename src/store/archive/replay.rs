@@ -14,7 +14,6 @@ use crate::store::engine::{Moment, RowChange};
 use crate::store::failure::StorageFailure;
 use crate::store::tables::Table;
 
-/// The archive to read, and how far.
 #[derive(Debug, Clone, Copy)]
 pub struct Replay<'a> {
     pub directory: &'a Path,
@@ -22,38 +21,34 @@ pub struct Replay<'a> {
     pub keys: &'a [MasterKey],
     /// Frames after this time are left out.
     pub until: Option<Timestamp>,
-    /// The timeline to end with, where the archive has several.
+    /// The timeline to end with, if the archive has several.
     pub timeline: Option<[u8; 16]>,
 }
 
-/// The place in the history that was reached.
+/// The place that a replay has reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reached {
     pub moment: Moment,
     /// The time of the last frame; `None` if no frame was applied.
     pub time: Option<Timestamp>,
-    /// The number of frames that were applied.
     pub batches: u64,
-    /// Pieces with changes from after the end of their timeline, which were not applied.
+    /// Pieces with batches after the end of their timeline, which were not applied.
     pub refused: BTreeSet<PathBuf>,
-    /// The archive has frames after the time to end with.
+    /// The archive has frames after `until`.
     pub has_later: bool,
 }
 
-/// The way through the archive.
+/// A walk through the archive.
 #[derive(Debug)]
 pub(in crate::store) struct Walk {
     pub(in crate::store) vault: [u8; 16],
-    /// The format of the rows.
     pub(in crate::store) data_format: u32,
     pub(in crate::store) reached: Reached,
-    /// The place where the way began.
     start: Moment,
-    /// The origin that the pieces of the timeline must name, if the way came from there.
+    /// The origin that the timeline's pieces must name; `None` before the first crossing.
     origin: Option<Origin>,
 }
 
-/// The reason why a walk ended early.
 #[derive(Debug)]
 pub(in crate::store) enum WalkFailure {
     Archive(ArchiveProblem),
@@ -71,8 +66,8 @@ impl Walk {
         Self { vault, data_format, reached, start: from, origin: None }
     }
 
-    /// Checks that the archive has the same history at the current place. One that ends before it
-    /// cannot be compared.
+    /// Checks that the archive has the same history at the current place. An archive that ends
+    /// before that place cannot be compared, and is refused.
     pub(in crate::store) fn compare(&self, replay: Replay<'_>) -> Result<(), WalkFailure> {
         let Moment { timeline, sequence, digest } = self.reached.moment;
         let directory = list(replay)?;
@@ -94,16 +89,15 @@ impl Walk {
         Ok(())
     }
 
-    /// Refuses an archive with a timeline whose first piece is not valid: it can have begun from the
-    /// history at hand, and its changes would be missing. An operator who has named the timeline to
-    /// end with has chosen.
+    /// Refuses an archive with a timeline whose first piece is not valid: the timeline may continue
+    /// this history, and its changes would be missing. A named target timeline settles the choice.
     pub(in crate::store) fn check_timelines(&self, replay: Replay<'_>) -> Result<(), WalkFailure> {
         if replay.timeline.is_some() || self.reached.has_later {
             return Ok(());
         }
         let directory = list(replay)?;
         for name in directory.first_pieces() {
-            // The pieces of this one that matter were read on the way.
+            // The walk has read the pieces of this timeline that matter.
             if name.timeline == self.start.timeline {
                 continue;
             }
@@ -117,8 +111,8 @@ impl Walk {
         Ok(())
     }
 
-    /// Returns true if an intact piece is that of another vault, or if its timeline has nothing from
-    /// after the start, so that the keys at hand need not be those of the time before.
+    /// Returns true if the piece belongs to another vault, or if its timeline has nothing after the
+    /// start. Its key is not needed then.
     fn is_apart(
         &self,
         directory: &ArchiveDirectory,
@@ -130,8 +124,8 @@ impl Walk {
         Ok(header.lineage.vault != self.vault || last <= Some(self.start.sequence))
     }
 
-    /// Applies what the archive has behind the current place. Everything before a problem is
-    /// applied. `is_stopping` is looked at between two pieces.
+    /// Applies the batches after the current place. All batches before a problem are applied.
+    /// `is_stopping` is checked between pieces.
     pub(in crate::store) fn run(
         &mut self,
         replay: Replay<'_>,
@@ -177,7 +171,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Reads a piece and checks that it continues this history.
+    /// Reads a piece and checks that it belongs to this history.
     fn piece(
         &self,
         path: &Path,
@@ -196,7 +190,7 @@ impl Walk {
         Ok(piece)
     }
 
-    /// Applies the frames of a piece. Returns true if the next frame is beyond the time.
+    /// Returns true if the next frame is later than `until`.
     fn apply(
         &mut self,
         piece: &Piece,
@@ -246,12 +240,11 @@ fn list(replay: Replay<'_>) -> Result<ArchiveDirectory, ArchiveProblem> {
         .map_err(|error| ArchiveProblem::Directory(replay.directory.to_path_buf(), error))
 }
 
-/// The newest value of each row of several frames.
 #[derive(Default)]
 struct PendingRows {
     values: BTreeMap<(Table, Vec<u8>), Option<Vec<u8>>>,
     bytes: usize,
-    /// The place has changed since the last flush.
+    /// The place has moved since the last flush.
     is_moved: bool,
 }
 

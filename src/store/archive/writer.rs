@@ -16,10 +16,9 @@ use crate::store::engine::local::log::Position;
 use crate::store::engine::local::log::tail::{LogTail, RawFrame, TailFailure};
 use crate::store::opening;
 
-/// The master key that a piece is signed under.
 #[derive(Debug)]
 pub struct Signer<'a> {
-    /// Its check value.
+    /// The check value of the master key.
     pub master: [u8; 8],
     pub key: &'a BackupKey,
 }
@@ -34,8 +33,8 @@ pub struct PieceSummary {
 }
 
 /// Writes the frames from the tail's place up to `end`, or fewer if they fill a piece. Returns
-/// `None` if there are none. The piece appears under its name only when it is durable. After a
-/// failure the tail is somewhere behind its place and must not be used again.
+/// `None` if there are no frames. The piece appears under its name only when it is durable. After a
+/// failure the tail's place is undefined, and the tail must not be used again.
 pub fn write_piece(
     directory: &Path,
     source: &LogSource,
@@ -70,7 +69,7 @@ pub fn write_piece(
     Ok(Some(PieceSummary { name, time, bytes }))
 }
 
-/// Removes the piece that a killed process of this vault has left.
+/// Removes the piece that a killed process of this vault left unfinished.
 pub fn clear_unfinished(directory: &Path, timeline: &[u8; 16]) -> io::Result<()> {
     let left = Directory::open(directory)?.hold(PieceName::unfinished(timeline))?;
     left.map_or(Ok(()), |left| left.remove())
@@ -103,7 +102,6 @@ fn put_frames(
     }
 }
 
-/// The file of a piece, with the digest of the bytes written so far.
 struct PieceOutput<'a> {
     to: io::BufWriter<&'a File>,
     digest: Sha256,
@@ -121,7 +119,6 @@ impl<'a> PieceOutput<'a> {
         self.to.write_all(bytes)
     }
 
-    /// Writes the trailer and returns the length of the piece.
     fn finish(mut self, last: u64, time: Timestamp, key: &BackupKey) -> io::Result<u64> {
         self.put(&last.to_be_bytes())?;
         self.put(&time.micros().to_be_bytes())?;

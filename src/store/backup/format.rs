@@ -1,4 +1,4 @@
-//! The constants of the format, and the failures of writing and reading it.
+//! Constants of the backup format, and failures of writing and reading it.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ pub(in crate::store) const MAGIC: &[u8; 17] = b"strongroom.backup";
 /// The first bytes of backups from before the first release.
 pub(in crate::store) const UNRELEASED_MAGIC: &[u8; 17] = b"strongroom backup";
 pub(in crate::store) const END: &[u8; 8] = b"srbakend";
-/// The newest backup format, and so far the only one.
+/// The only backup format so far.
 pub(in crate::store) const FORMAT: u8 = 1;
 /// The suffix of a backup's name until the backup is complete and durable.
 pub(in crate::store) const UNFINISHED: &str = ".unfinished";
@@ -24,25 +24,20 @@ pub(in crate::store) const CHUNK_HEAD_BYTES: usize = 1 + 1 + 4 + 4;
 pub(in crate::store) const MANIFEST_HEAD_BYTES: usize = 1 + 4;
 pub(in crate::store) const DIGEST_BYTES: usize = 32;
 
-/// The reason why no backup was written. The partial backup was removed, and existing files are
-/// unchanged.
+/// No backup was written. The partial backup was removed, and existing files are unchanged.
 #[derive(Debug)]
 pub enum BackupFailure {
-    /// A file of that name exists.
     Exists,
     /// The backup would be on the data file's disk and leave less free space than the minimum.
     NoSpace,
     /// The vault is busy or stopping, so it could not write the audit entry for the backup.
     NotAudited,
-    /// The backup file could not be written.
     Target(io::Error),
     /// This unfinished file exists: another backup is being written, or one was interrupted.
     Unfinished(PathBuf),
-    /// The data file could not be read.
     Vault(StorageFailure),
 }
 
-/// The reason why a file is not a valid backup.
 #[derive(Debug)]
 pub enum InvalidBackup {
     /// The file ends before its manifest.
@@ -62,7 +57,7 @@ pub enum InvalidBackup {
 }
 
 impl BackupFailure {
-    /// The name of the failure in the log, which takes only fixed texts.
+    /// The failure's name in the log, which takes only constant texts.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Exists => "exists",

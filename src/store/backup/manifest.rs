@@ -21,15 +21,15 @@ pub struct Manifest {
     pub created_at_us: i64,
     /// The master key's check value.
     pub master_key: String,
-    /// The number of rows of all tables.
     pub rows: u64,
     /// The total length of all keys and values.
     pub bytes: u64,
-    /// The number of rows by table.
+    /// Rows by table.
     pub counts: BTreeMap<String, u64>,
     /// The length and the last link of the audit chain.
     pub audit_head: Option<String>,
-    /// The timeline of the snapshot, in hexadecimal digits; missing if no engine had opened the file.
+    /// The timeline of the snapshot, in hexadecimal digits; missing if no engine had opened the
+    /// file.
     pub timeline: Option<String>,
     /// The number of the snapshot's last batch.
     pub sequence: Option<u64>,

@@ -20,14 +20,14 @@ use crate::store::engine::Row;
 use crate::store::opening;
 use crate::store::tables::Table;
 
-/// An open backup. It checks everything that it returns, except the origin, which takes the master
-/// key: see [`Reader::check_origin`].
+/// An open backup. It checks everything that it returns, except the origin:
+/// [`Reader::check_origin`] needs the master key for that.
 #[derive(Debug)]
 pub struct Reader<F = File> {
     file: BufReader<F>,
     manifest: Manifest,
     signed: SignedManifest,
-    /// The offset of the end of the rows.
+    /// The offset behind the last chunk.
     end: u64,
     at: u64,
     digest: Sha256,
@@ -36,24 +36,23 @@ pub struct Reader<F = File> {
     progress: Option<Arc<Progress>>,
 }
 
-/// The bytes of the manifest and their HMAC.
 #[derive(Debug)]
 struct SignedManifest {
     json: Vec<u8>,
     tag: Vec<u8>,
 }
 
-/// Rows of one table, in the order of their keys.
+/// Rows of one table, in key order.
 #[derive(Debug)]
 pub struct Chunk {
     pub table: Table,
     pub rows: Vec<Row>,
-    /// The length of the rows in the backup.
+    /// The encoded length of the rows.
     pub bytes: usize,
 }
 
 impl Reader {
-    /// Opens a backup and reads only the manifest.
+    /// Reads only the manifest.
     pub fn open(path: &Path) -> Result<Self, InvalidBackup> {
         let file = open_regular(path).map_err(|error| {
             if error.kind() == io::ErrorKind::InvalidInput {
@@ -67,21 +66,19 @@ impl Reader {
 }
 
 impl<'a> Reader<&'a File> {
-    /// Reads the manifest of a backup that the caller has open.
+    /// For a backup that the caller has opened.
     pub fn over(file: &'a File) -> Result<Self, InvalidBackup> {
         Self::new(file, file.metadata()?.len())
     }
 }
 
 impl<F> Reader<F> {
-    /// True for a backup of the vault with this id.
     pub fn is_of(&self, file_id: Option<&str>) -> bool {
         self.manifest.file_id.as_deref() == file_id
     }
 }
 
 impl<F: Read + Seek> Reader<F> {
-    /// Reads the manifest of a backup of this length.
     pub(in crate::store) fn new(mut file: F, length: u64) -> Result<Self, InvalidBackup> {
         let mut magic = [0; 18];
         match file.read_exact(&mut magic) {
@@ -114,7 +111,7 @@ impl<F: Read + Seek> Reader<F> {
         })
     }
 
-    /// Counts the rows that are read, of those that the manifest names.
+    /// Counts the rows that are read as progress towards the manifest's total.
     pub fn count(&mut self, progress: &Arc<Progress>) {
         progress.set_total(self.manifest.rows);
         self.progress = Some(Arc::clone(progress));
@@ -134,8 +131,8 @@ impl<F: Read + Seek> Reader<F> {
         master.backup_key().has_signed(json, tag).then_some(()).ok_or(InvalidBackup::Forged)
     }
 
-    /// Reads the next rows. Returns `None` after the last chunk, if the number of rows and the
-    /// digest match the manifest.
+    /// Reads the next rows. Returns `None` after the last chunk, if row counts and digest match the
+    /// manifest.
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>, InvalidBackup> {
         if self.at == self.end {
             return self.check_sums().map(|()| None);
@@ -171,7 +168,7 @@ impl<F: Read + Seek> Reader<F> {
         Ok(Some(Chunk { table, rows, bytes: bytes.len() }))
     }
 
-    /// Reads the remaining rows only to check them.
+    /// Reads the remaining rows to check them.
     pub fn check_rows(&mut self) -> Result<(), InvalidBackup> {
         while self.next_chunk()?.is_some() {}
         Ok(())
@@ -272,7 +269,7 @@ fn read_manifest(
     Ok((manifest, SignedManifest { json: json.to_vec(), tag: tag.to_vec() }))
 }
 
-/// The rows of a chunk, or `None` if they do not fill it exactly or take too much memory.
+/// Returns `None` if the rows do not fill the chunk exactly or take too much memory.
 fn parse(mut bytes: &[u8], count: u32) -> Option<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
     let mut left = BACKUP_ROWS_BYTES_MAX;

@@ -56,7 +56,7 @@ pub fn write(
     }
     let mut unfinished = name.clone();
     unfinished.push(UNFINISHED);
-    // The next backup would take a file that stays for one that is being written.
+    // A leftover file would look like a backup in progress to the next one.
     let new = Unfinished::create(&directory, &unfinished).map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {
             return BackupFailure::Unfinished(directory.path().join(&unfinished));
@@ -75,11 +75,10 @@ pub fn write(
     Ok(BackupSummary { manifest, file_bytes, file })
 }
 
-/// The output file, with digest and totals of the bytes written so far.
 struct BackupOutput<W> {
     to: W,
     at: u64,
-    /// The digest over the digests of the chunks.
+    /// The digest over the chunks' digests.
     digest: Sha256,
     rows: u64,
     bytes: u64,
@@ -122,7 +121,7 @@ fn fill<W: Write>(
         counts.insert(String::from(table.name()), out.rows.saturating_sub(before));
     }
     let digest = std::mem::take(&mut out.digest).finish();
-    // A file that no engine has opened has no place in a history.
+    // A file that no engine has opened has no history.
     let moment = Some(snapshot.moment()?).filter(|it| it.timeline != [0; 16]);
     let manifest = Manifest {
         program: String::from(env!("CARGO_PKG_VERSION")),
@@ -146,8 +145,8 @@ fn fill<W: Write>(
     Ok(manifest)
 }
 
-/// The tables of a backup, in the order of their numbers. The processes that share the rows are not
-/// those of a restored store.
+/// The tables of a backup, in the order of their numbers. The rows of live processes are left out:
+/// they mean nothing in a restored store.
 fn tables() -> Vec<Table> {
     let mut tables = Table::ALL.to_vec();
     tables.retain(|table| *table != Table::Processes);
@@ -155,7 +154,7 @@ fn tables() -> Vec<Table> {
     tables
 }
 
-/// The length of the audit chain and its last link, or `None` for a file without an audit chain.
+/// The length and the last link of the audit chain; `None` for a file without one.
 fn audit_head(snapshot: &Snapshot) -> Result<Option<String>, StorageFailure> {
     if Signers::read(snapshot)?.is_none() {
         return Ok(None);
@@ -209,7 +208,6 @@ fn put_manifest<W: Write>(
     out.to.flush()
 }
 
-/// Builds a chunk: its head, whose numbers are set at the end, and its rows.
 struct ChunkBuilder {
     table: Table,
     count: u32,
@@ -276,7 +274,6 @@ mod tests {
     use crate::store::handle::Store;
     use crate::store::tests::disk::TestDisk;
 
-    /// A disk with this much room.
     struct Room(usize);
 
     impl Write for Room {

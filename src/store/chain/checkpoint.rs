@@ -17,7 +17,6 @@ use crate::store::tables::{self, Table};
 
 const VERSION: u8 = 1;
 
-/// A signed link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checkpoint {
     /// The number of entries that the checkpoint covers.
@@ -59,7 +58,6 @@ pub enum SignatureKind {
     Start,
 }
 
-/// The fields to sign.
 #[derive(Debug, Clone, Copy)]
 pub struct Statement {
     pub signed: SignatureKind,
@@ -136,19 +134,17 @@ impl Checkpoint {
         Some(Self { sequence, previous, at, link, signer, state, signature })
     }
 
-    /// Reads the newest checkpoint.
     pub fn newest(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
         let last = snapshot.range_backwards(&Table::AuditCheckpoints.whole())?.next();
         Ok(last.transpose()?.and_then(|(key, value)| Self::decode(&key, &value)))
     }
 
-    /// Reads the oldest checkpoints, in order.
     pub fn oldest(snapshot: &Snapshot, count_max: usize) -> Result<Vec<Self>, StorageFailure> {
         let stored = snapshot.first(&Table::AuditCheckpoints.whole(), count_max)?;
         Ok(stored.iter().filter_map(|(key, value)| Self::decode(key, value)).collect())
     }
 
-    /// Reads the start of the chain, or `None` if it starts at its first entry.
+    /// Reads the start of the chain; `None` if the chain starts at its first entry.
     pub fn start(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
         let value = snapshot.value(Table::Meta, meta::AUDIT_START)?;
         Ok(value.as_deref().and_then(|value| {
@@ -157,7 +153,6 @@ impl Checkpoint {
         }))
     }
 
-    /// The change that stores the checkpoint.
     pub fn keep(&self) -> Change {
         let key = tables::audit_checkpoints(self.sequence);
         Change::new()
@@ -166,8 +161,7 @@ impl Checkpoint {
             .put(Table::AuditCheckpoints, key, self.value())
     }
 
-    /// The change that makes this checkpoint the start of the chain. Older entries may be removed
-    /// afterwards.
+    /// Makes this checkpoint the start of the chain. Older entries may be removed afterwards.
     pub fn keep_as_start(&self) -> Change {
         let value = [self.sequence.to_be_bytes().as_slice(), &self.value()].concat();
         Change::new().put(Table::Meta, meta::AUDIT_START.to_vec(), value)

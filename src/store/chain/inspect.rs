@@ -67,7 +67,7 @@ pub struct Inspection {
     reached: Head,
     /// False after a gap, until the next checkpoint: the link at `reached` is unknown.
     linked: bool,
-    /// The last position at which the chain was valid, for the texts of findings.
+    /// The last position where the chain was valid, for the texts of findings.
     anchor: u64,
     previous_checkpoint: u64,
     expected: TrustAnchors,
@@ -130,7 +130,7 @@ impl Inspection {
         for _ in 0..rows_max {
             let Some(row) = self.rows.next_row()? else { return Ok(false) };
             self.rows_seen = self.rows_seen.saturating_add(1);
-            // Rows before the start of the chain are skipped: they wait for their removal.
+            // Rows before the start of the chain are due for removal.
             if row.end() > self.report.first || row.count == 0 {
                 self.take(&row)?;
                 visit(&row);
@@ -139,7 +139,6 @@ impl Inspection {
         Ok(true)
     }
 
-    /// Inspects the whole chain.
     pub fn run(mut self, visit: &mut dyn FnMut(&AuditRow)) -> Result<ChainReport, StorageFailure> {
         while self.advance(usize::MAX, visit)? {}
         self.finish()

@@ -1,11 +1,11 @@
 //! The audit chain in the file: rows that are linked by hashes, the two ends of the chain, and the
 //! signed checkpoints.
 //!
-//! The key of a row starts with its scope, so that the entries of a tenant are one range. The
-//! number of a row is its position in the chain, which all scopes share. The value of a row is the
-//! time (8), the number of entries (2) and the sealed entries. Its link is SHA-256 over the
-//! previous link, scope, number, time, number of entries and the sealed entries
-//! ([`crate::crypto::Link`]); the previous link of the first row is 32 zeros.
+//! A row's key starts with its scope, so that a tenant's entries are one range. The row's number is
+//! its position in the chain, which all scopes share. Its value is the time (8), the number of
+//! entries (2) and the sealed entries. Its link is SHA-256 over the previous link, scope, number,
+//! time, number of entries and the sealed entries ([`crate::crypto::Link`]); the first row's
+//! previous link is 32 zeros.
 //!
 //! A checkpoint ([`checkpoint`]) signs the link at a number of entries, the position of the
 //! previous checkpoint, so that a missing checkpoint is noticed, and the state of the live records.

@@ -1,5 +1,5 @@
-//! A receipt of the audit chain as text: one JSON object with hexadecimal members. It is meant to
-//! be stored outside the vault.
+//! A receipt of the audit chain as text, to be stored outside the vault: one JSON object with
+//! hexadecimal members.
 
 use serde::{Deserialize, Serialize};
 

@@ -7,10 +7,9 @@ use crate::store::failure::StorageFailure;
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::{self, Table, meta};
 
-/// The end of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Head {
-    /// The number of the next entry, which is the number of entries ever written.
+    /// The number of the next entry: the number of entries ever written.
     pub next: u64,
     pub link: Link,
 }

@@ -48,7 +48,6 @@ impl ChainRows {
         Ok(())
     }
 
-    /// The next row in the order of the chain.
     pub fn next_row(&mut self) -> Result<Option<AuditRow>, StorageFailure> {
         let Some(Reverse((_, at))) = self.waiting.pop() else { return Ok(None) };
         let row = self.scopes.get_mut(at).and_then(|scope| scope.next.take());
@@ -57,13 +56,13 @@ impl ChainRows {
     }
 }
 
-/// The scopes that have rows. It takes one seek for each scope.
+/// The scopes that have rows. Takes one seek for each scope.
 pub fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, StorageFailure> {
     let mut found: Vec<[u8; 16]> = Vec::new();
     let mut rest = Table::Audit.whole();
     while found.len() < AUDIT_SCOPES_MAX {
         let Some((key, _)) = snapshot.range(&rest)?.next().transpose()? else { break };
-        // A key without a scope is not a row; verification reports it where it counts rows.
+        // A key without a scope is not a row; verification reports it when it counts rows.
         let scope = tables::audit_scope_of_key(&key);
         rest = scope.as_ref().map_or_else(|| rest.starting_after(&key), tables::audit_behind);
         found.extend(scope);

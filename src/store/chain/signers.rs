@@ -24,13 +24,13 @@ use crate::store::tables::meta as keys;
 
 const VERSION: u8 = 1;
 
-/// All keys of a chain, oldest first.
+/// Oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signers {
     pub file: [u8; 16],
     first: [u8; 32],
     handovers: Vec<Handover>,
-    /// The number of rows that should be handovers and do not decode.
+    /// Handover rows that do not decode.
     damaged: u64,
 }
 
@@ -74,7 +74,6 @@ impl Handover {
         Self { by_old: old.sign(&message), by_new: new.sign(&message), ..said }
     }
 
-    /// The change that stores the handover.
     pub fn keep(&self) -> Change {
         let place = keys::audit_signer(self.number);
         let Self { old, new, head, at, by_old, by_new, .. } = self;
@@ -137,7 +136,7 @@ impl Signers {
         Ok(both.map(|(file, first)| Self { file, first, handovers, damaged }))
     }
 
-    /// All signing keys, oldest first.
+    /// Oldest first.
     pub fn all(&self) -> impl Iterator<Item = Signer> {
         let ends = self.handovers.iter().map(|it| Some(it.head.next)).chain([None]);
         let keys = self.handovers.iter().map(|it| (it.number, it.new, it.head.next));
@@ -159,7 +158,6 @@ impl Signers {
         &self.handovers
     }
 
-    /// The signing key with this public key, if there is one.
     pub fn find(&self, public_key: &[u8; 32]) -> Option<Signer> {
         self.all().find(|signer| signer.public_key == *public_key)
     }
@@ -186,7 +184,7 @@ impl Signers {
         problems
     }
 
-    /// Returns true if the signature is of a key of this chain that was valid at this position.
+    /// Returns true if a key of this chain made the signature and was valid at this position.
     pub fn have_signed(&self, it: &Checkpoint, what: SignatureKind) -> bool {
         let Some(signer) = self.all().find(|signer| signer.number == it.signer) else {
             return false;

@@ -1,6 +1,6 @@
-//! The end of the common history of a vault and its archive.
+//! The point where a vault's history leaves its archive.
 
-/// The reason why a vault's history has left its archive. It is remembered until an operator begins a
+/// Why a vault's history has left its archive. The data file records it until an operator begins a
 /// new timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Departure {
@@ -20,7 +20,7 @@ impl Departure {
         }
     }
 
-    /// The number in the data file, where 0 stands for none.
+    /// The number in the data file; 0 stands for no departure.
     pub(super) const fn number(self) -> u8 {
         match self {
             Self::Forked => 1,

@@ -1,4 +1,4 @@
-//! Reads that their caller waits for without blocking a thread.
+//! Reads that do not block a thread.
 
 use std::future::ready;
 use std::pin::Pin;
@@ -8,14 +8,14 @@ use crate::store::engine::Read;
 use crate::store::failure::StorageFailure;
 use crate::store::tables::Table;
 
-/// The values of the keys that were asked for, in their order.
+/// The values of the requested keys, in their order.
 pub type Values = Vec<Option<Vec<u8>>>;
 
 pub type Fetched = Pin<Box<dyn Future<Output = Result<Values, StorageFailure>> + Send>>;
 
 pub trait Fetch: Send + Sync {
-    /// The values of these keys at one moment: that of the call or a later one, or, where a snapshot
-    /// costs nothing, that of the snapshot.
+    /// The values of these keys at one moment: the time of the call or later, or the snapshot's own
+    /// time in an engine whose snapshots cost nothing.
     fn fetch(&self, places: Vec<(Table, Vec<u8>)>) -> Fetched;
 }
 

@@ -13,11 +13,10 @@ use crate::store::tables::{KeyRange, Table};
 type OpenTable = ReadOnlyTable<&'static [u8], &'static [u8]>;
 type Definition = TableDefinition<'static, &'static [u8], &'static [u8]>;
 
-/// The tables, in the order of [`Table::ALL`]. `None` for a table that the file does not have,
-/// which is empty then.
+/// In the order of [`Table::ALL`]. `None` for a table that the file lacks, which counts as empty.
 pub(super) struct Base(Vec<Option<OpenTable>>);
 
-/// Rows of a range, in the order that was asked for.
+/// Rows of a range, in the requested order.
 pub(super) type BaseRows = Box<dyn Iterator<Item = Result<Row, StorageFailure>>>;
 
 pub(in crate::store) const fn definition(table: Table) -> Definition {
@@ -35,7 +34,7 @@ impl Base {
         guard(|| Ok(Self(Table::ALL.iter().map(open).collect::<Result<_, _>>()?)))
     }
 
-    /// Returns true if the file has all tables. The file of a new vault has none.
+    /// Returns true if the file has all tables. A new vault's file has none.
     pub(super) fn is_complete(&self) -> bool {
         self.0.iter().all(Option::is_some)
     }
@@ -45,7 +44,7 @@ impl Base {
         guard(|| Ok(table.get(key)?.map(|value| value.value().to_vec())))
     }
 
-    /// The rows of a range that is not empty.
+    /// The range must not be empty.
     pub(super) fn rows(&self, range: &KeyRange, order: Order) -> Result<BaseRows, StorageFailure> {
         let Some(table) = self.table(range.table()) else {
             return Ok(Box::new(std::iter::empty()));
@@ -61,7 +60,7 @@ impl Base {
                 };
                 let Some((key, value)) = entry.transpose()? else { return Ok(None) };
                 let key = key.value().to_vec();
-                // Pages in the wrong places show rows of other ranges, or lead in circles.
+                // Misplaced pages show rows of other ranges, or form cycles.
                 if !left.contains(&key) {
                     return Err(invalid_page());
                 }
@@ -75,7 +74,7 @@ impl Base {
         })))
     }
 
-    /// The number of all rows, which redb keeps; 0 if it cannot be read.
+    /// The number of all rows, from redb's own counters; 0 if they cannot be read.
     pub(super) fn len(&self) -> u64 {
         let len = |table: &OpenTable| guard(|| Ok::<_, StorageFailure>(table.len()?)).unwrap_or(0);
         let lengths = self.0.iter().flatten().map(len);

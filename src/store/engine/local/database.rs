@@ -1,11 +1,11 @@
-//! redb behind a guard. redb reports most damaged pages as errors and panics on the others. Such a
-//! panic is damage of the file and no fault of the program: the process ends with the code of
-//! damaged data, after which the service manager does not start it again.
+//! Guards redb. redb reports most damaged pages as errors and panics on the others. Such a panic
+//! means a damaged file, not a fault of the program: the process ends with the exit code of damaged
+//! data, and the service manager does not restart it.
 //!
-//! After a panic, redb gives up what it had begun, and can panic once more there. That panic cannot be
-//! caught, so the program's hook of panics ends the process with the same code
-//! ([`panic_cannot_be_caught`]). Pages that lead in a circle are an error for a read; a write into
-//! them overflows the stack, which aborts the process.
+//! While it unwinds, redb rolls back its work and can panic again. That second panic cannot be
+//! caught, so the panic hook ends the process with the same code ([`panic_cannot_be_caught`]).
+//! Pages that form a cycle are an error for a read; a write into them overflows the stack, which
+//! aborts the process.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,12 +20,12 @@ pub(in crate::store) struct GuardedDatabase(
     Option<Database>,
 );
 
-/// The work on pages that a thread does.
+/// The state of this thread's work on pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Work {
     None,
     Guarded,
-    /// It has panicked.
+    /// The work has panicked.
     GivenUp,
 }
 
@@ -33,18 +33,17 @@ thread_local! {
     static WORK: Cell<Work> = const { Cell::new(Work::None) };
 }
 
-/// Runs work on pages of the file, and gives a panic as damage.
+/// Runs work on pages of the file and returns a panic as damage.
 pub(in crate::store) fn guard<T, E: From<StorageFailure>>(
     work: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, E> {
     let around = WORK.replace(Work::Guarded);
-    // The caller gives the file up after this failure, so no half-changed state is used again.
+    // The caller drops the file after this failure, so no half-changed state is used again.
     let done = catch_unwind(AssertUnwindSafe(work));
     WORK.set(around);
     done.unwrap_or_else(|_payload| Err(invalid_page().into()))
 }
 
-/// Work on pages that only panics.
 #[cfg(test)]
 pub(crate) fn guard_pages(work: impl FnOnce()) -> Result<(), StorageFailure> {
     guard(|| {
@@ -53,8 +52,8 @@ pub(crate) fn guard_pages(work: impl FnOnce()) -> Result<(), StorageFailure> {
     })
 }
 
-/// For the hook of panics, which calls it once for each panic of its thread: true for the second
-/// panic of guarded work, after which the runtime of Rust aborts the process.
+/// The panic hook calls this once for each panic on its thread. Returns true for the second panic
+/// of guarded work, after which the Rust runtime aborts the process.
 pub fn panic_cannot_be_caught() -> bool {
     match WORK.get() {
         Work::None => false,
@@ -88,7 +87,7 @@ impl GuardedDatabase {
         guard(|| Ok(database.compact()?))
     }
 
-    /// Reads every page and compares its checksum. Returns false if one is wrong.
+    /// Reads every page and checks its checksum. Returns false if one is wrong.
     pub(in crate::store) fn has_sound_pages(&mut self) -> Result<bool, StorageFailure> {
         let database = self.0.as_mut().ok_or(StorageFailure::Stopped)?;
         let checked = guard(|| Ok(database.check_integrity()?));
@@ -104,8 +103,8 @@ impl GuardedDatabase {
 }
 
 impl Drop for GuardedDatabase {
-    /// redb reads and writes pages when it is dropped. A page that it cannot read was reported
-    /// before, or will be by the next start.
+    /// redb reads and writes pages when it is dropped. An unreadable page was reported before, or
+    /// the next start reports it.
     fn drop(&mut self) {
         let database = self.0.take();
         guard(|| -> Result<(), StorageFailure> {

@@ -29,7 +29,7 @@ pub(in crate::store) struct DataFile {
     pub(super) was_repaired: bool,
 }
 
-/// redb's view of a file on a volume.
+/// Adapts a file on a volume to redb.
 #[derive(Debug)]
 struct Backend(Arc<WatchedFile>);
 
@@ -56,7 +56,7 @@ impl StorageBackend for Backend {
 }
 
 impl DataFile {
-    /// Opens the data file of a volume. redb keeps pages of `cache_bytes` in memory.
+    /// redb caches up to `cache_bytes` of pages.
     pub(in crate::store) fn open(
         volume: &dyn Volume,
         cache_bytes: usize,
@@ -73,8 +73,8 @@ impl DataFile {
         Self::from_file(file, cache_bytes)
     }
 
-    /// Creates a data file, which gets its name only when the result of `fill` is durable. On
-    /// failure the file is removed.
+    /// Creates a data file. It gets its name only when the result of `fill` is durable. On failure
+    /// the file is removed.
     pub(in crate::store) fn create<E: From<OpenFailure> + From<io::Error>>(
         volume: &dyn Volume,
         fill: impl FnOnce(&GuardedDatabase) -> Result<(), E>,
@@ -99,13 +99,12 @@ impl DataFile {
         Ok(Self::open(volume, CACHE_BYTES)?)
     }
 
-    /// The length of the file.
     pub(in crate::store) fn bytes(&self) -> Result<u64, StorageFailure> {
         Ok(self.file.file.len()?)
     }
 
-    /// Moves pages to the front and cuts off the end of the file. Returns false when nothing is
-    /// left to do.
+    /// Moves pages to the front and cuts off the end of the file. Returns false when there is
+    /// nothing left to move.
     pub(in crate::store) fn compact(&mut self) -> Result<bool, StorageFailure> {
         self.database.compact()
     }
@@ -128,7 +127,7 @@ impl DataFile {
     }
 }
 
-/// Begins a transaction after which an unclean stop needs no check of the file.
+/// Begins a transaction whose commit spares the check of the file after an unclean stop.
 pub(super) fn begin(database: &GuardedDatabase) -> Result<WriteTransaction, StorageFailure> {
     let mut transaction = database.begin_write()?;
     guard(move || {
@@ -138,7 +137,6 @@ pub(super) fn begin(database: &GuardedDatabase) -> Result<WriteTransaction, Stor
     })
 }
 
-/// Commits rows and, if given, the state of the log.
 pub(in crate::store) fn commit(
     database: &GuardedDatabase,
     rows: Vec<RowChange>,
@@ -150,7 +148,7 @@ pub(in crate::store) fn commit(
     })
 }
 
-/// Commits what `fill` writes, after every missing table was created.
+/// Creates every missing table, then commits the writes of `fill`.
 pub(in crate::store) fn commit_with(
     database: &GuardedDatabase,
     fill: impl FnOnce(&WriteTransaction) -> Result<(), StorageFailure>,
@@ -166,7 +164,7 @@ pub(in crate::store) fn commit_with(
     })
 }
 
-/// Writes rows. They should be sorted by table and key: neighbouring keys share pages.
+/// Rows should be sorted by table and key: neighbouring keys share pages.
 pub(in crate::store) fn write(
     transaction: &WriteTransaction,
     rows: Vec<RowChange>,
@@ -184,7 +182,6 @@ pub(in crate::store) fn write(
     Ok(())
 }
 
-/// Writes the rows of a layer, in the order of their keys.
 pub(super) fn move_rows(
     transaction: &WriteTransaction,
     table: Table,
@@ -204,8 +201,8 @@ pub(super) fn move_rows(
     })
 }
 
-/// Writes sorted rows into a data file that no engine uses, in transactions of bounded size. Without
-/// a log and in the order of keys, this is several times faster than batches of changes.
+/// Writes sorted rows into a data file that no engine uses, in transactions of bounded size.
+/// Without a log and in key order, this is several times faster than batches of changes.
 pub(in crate::store) fn load_into(
     database: &GuardedDatabase,
     rows: &mut SortedRows<'_>,
@@ -231,6 +228,6 @@ pub(in crate::store) fn load_into(
         }
         transaction.commit()?;
     }
-    // Creates the empty tables, and saves the next start from checking the file.
+    // Creates the empty tables, and spares the next start the check of the file.
     commit(database, Vec::<RowChange>::new(), None)
 }

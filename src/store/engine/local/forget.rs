@@ -1,7 +1,7 @@
-//! Forgets the past of the log: afterwards no file of it has a row that was deleted or changed.
+//! Removes deleted and replaced rows from all files of the log.
 //!
-//! The log goes on in an empty segment, a merge moves all rows before it into the data file, and the
-//! segments before it are overwritten. A segment that the archive still needs is overwritten when
+//! The log continues in an empty segment, a merge moves all rows before it into the data file, and
+//! the older segments are overwritten. A segment that the archive still needs is overwritten once
 //! the archive has it.
 
 use std::sync::{Arc, MutexGuard};
@@ -11,7 +11,7 @@ use crate::store::engine::local::log::Log;
 use crate::store::engine::local::merge::{Closing, freeze_in, move_frozen};
 use crate::store::failure::StorageFailure;
 
-/// Merges everything and overwrites the log. Batches go on meanwhile, in the new segment.
+/// Batches continue meanwhile, in the new segment.
 pub(super) fn forget(shared: &Shared, closing: Closing) -> Result<(), StorageFailure> {
     let _merging = shared.merging.lock();
     let (volume, spare) = {
@@ -21,7 +21,7 @@ pub(super) fn forget(shared: &Shared, closing: Closing) -> Result<(), StorageFai
         }
         (Arc::clone(log.volume()), log.take_spare())
     };
-    // Without the lock of the log: batches do not wait for this.
+    // Without the log's lock, so that batches do not wait.
     spare.map_or(Ok(()), |spare| spare.overwrite(volume.as_ref()))?;
     let mut frozen = {
         let mut log = shared.log();
@@ -32,8 +32,8 @@ pub(super) fn forget(shared: &Shared, closing: Closing) -> Result<(), StorageFai
     move_frozen(shared, &frozen, closing)
 }
 
-/// Forgets the log of an engine that is closed, and notes its end. The rows are in the data file
-/// already, so a disk without space for a new segment does not matter.
+/// Forgets the log of a closed engine and notes its end. The rows are in the data file already, so
+/// a disk without space for a new segment is no failure.
 pub(super) fn forget_closed(shared: &Shared) -> Result<(), StorageFailure> {
     match forget(shared, Closing::Yes).and_then(|()| shared.note_end()) {
         Err(StorageFailure::Full | StorageFailure::ReadOnly | StorageFailure::Stopped) => Ok(()),
@@ -49,8 +49,8 @@ pub(super) fn free(shared: &Shared) -> Result<(), StorageFailure> {
     free_before(shared, log, number)
 }
 
-/// Frees the segments before this one, whose rows the data file has, as far as the archive does not
-/// need them. The caller has the lock of merges.
+/// Frees the segments before this one that the archive does not need. Their rows are in the data
+/// file. The caller holds the merge lock.
 pub(super) fn free_before(
     shared: &Shared,
     mut log: MutexGuard<'_, Log>,

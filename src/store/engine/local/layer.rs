@@ -1,4 +1,4 @@
-//! A layer: rows that are in the log and not yet in the data file, in memory.
+//! A layer: rows in memory that are in the log and not yet in the data file.
 //!
 //! Each row keeps the versions that snapshots may still read, by the sequence number of their
 //! batch. A deletion is a version without a value.
@@ -20,14 +20,13 @@ pub(super) struct Layer {
     /// One map for each table, in the order of [`Table::ALL`].
     tables: Vec<SharedLock<Rows>>,
     bytes: AtomicUsize,
-    /// The place in the log of the first frame whose rows the layer may hold.
+    /// The position of the first frame whose rows the layer may hold.
     start: Position,
     made: Instant,
 }
 
 type Rows = BTreeMap<Box<[u8]>, Versions>;
 
-/// The versions of one row, the newest apart.
 #[derive(Debug)]
 struct Versions {
     newest: Version,
@@ -41,10 +40,10 @@ struct Version {
     value: Option<Box<[u8]>>,
 }
 
-/// A row of a layer: its key, and its value or `None` for a deletion.
+/// A key and its value; `None` for a deletion.
 pub(super) type LayerRow = (Vec<u8>, Option<Vec<u8>>);
 
-/// A value in a layer; `None` for a deleted row.
+/// `None` for a deleted row.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LayerValue(pub(super) Option<Vec<u8>>);
 
@@ -62,7 +61,7 @@ impl Layer {
         self.made
     }
 
-    /// The memory that the rows take, about.
+    /// The approximate memory of the rows.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -71,8 +70,8 @@ impl Layer {
         self.bytes() == 0
     }
 
-    /// Inserts rows of one table. Snapshots see them once their sequence number is published. The
-    /// versions that no snapshot from `oldest_live` on can read are dropped.
+    /// Snapshots see the rows once their sequence number is published. Drops the versions that no
+    /// snapshot from `oldest_live` on can read.
     pub(super) fn insert(
         &self,
         table: Table,
@@ -97,14 +96,13 @@ impl Layer {
                 }
             }
         }
-        // Only the writer changes the number.
+        // Only the writer changes the counter.
         let bytes = self.bytes().saturating_add(added).saturating_sub(removed);
         self.bytes.store(bytes, Ordering::Relaxed);
         Ok(())
     }
 
-    /// The version of a row that a snapshot of this sequence number sees; `None` if the layer does
-    /// not know the row.
+    /// The row as a snapshot of this sequence number sees it; `None` if the layer lacks the row.
     pub(super) fn get(
         &self,
         table: Table,
@@ -119,7 +117,7 @@ impl Layer {
         Ok(version.map(|version| LayerValue(version.value.as_deref().map(<[u8]>::to_vec))))
     }
 
-    /// The first rows of a range that a snapshot of this sequence number sees, with deletions.
+    /// The first rows of a range as a snapshot of this sequence number sees them, with deletions.
     pub(super) fn rows(
         &self,
         table: Table,
@@ -140,8 +138,8 @@ impl Layer {
         })
     }
 
-    /// Gives the newest version of every row to `each`, in the order of keys. For a layer that is
-    /// no longer written.
+    /// Passes the newest version of every row to `each`, in key order. The layer must no longer be
+    /// written.
     pub(super) fn for_each(
         &self,
         table: Table,
@@ -160,11 +158,11 @@ impl Layer {
     }
 }
 
-/// The memory of a row besides its key and its value, about.
+/// The approximate memory of a row besides its key and value.
 const ROW_BYTES: usize = 96;
 
 impl Versions {
-    /// Adds the newest version and returns the bytes of those that were dropped.
+    /// Adds the newest version and returns the bytes of the dropped ones.
     fn push(&mut self, version: Version, oldest_live: u64) -> usize {
         let before = std::mem::replace(&mut self.newest, version);
         self.older.push(before);

@@ -1,7 +1,7 @@
 //! Moves rows from the layers into the data file.
 //!
-//! A merge freezes some layers: new rows go into new ones. It writes the frozen rows and the new
-//! position of the log in one transaction. Then snapshots read these rows from the data file, and
+//! A merge freezes some layers; new rows go into new layers. It writes the frozen rows and the
+//! log's new position in one transaction. Then snapshots read these rows from the data file, and
 //! the segments before the position are free.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,9 +40,8 @@ pub(super) fn run(shared: &Shared) {
     }
 }
 
-/// Does one piece of work. `merged` keeps the layers of earlier merges that snapshots still use:
-/// freeing the rows of a layer takes milliseconds, so this thread does it, not the request that
-/// happens to drop the last snapshot of the layer.
+/// `merged` keeps the layers of earlier merges that snapshots still use: freeing a layer takes
+/// milliseconds, so this thread does it instead of the request that drops the last snapshot.
 pub(super) fn carry_out(
     shared: &Shared,
     work: Work,
@@ -55,7 +54,7 @@ pub(super) fn carry_out(
         Work::Note => return note(shared),
         Work::Merge(turn) => turn,
     };
-    // Two transactions, so that after a kill the next process finds the first part done.
+    // Two transactions, so that a kill between them leaves the first part done.
     merged.extend(merge(shared, &|part, _| part == 0)?);
     merged.extend(merge(shared, &|part, layer| {
         merger::is_chosen(turn, part, now.saturating_duration_since(layer.made()))
@@ -66,8 +65,8 @@ pub(super) fn carry_out(
     Ok(())
 }
 
-/// Notes the end of the log. Some file systems need space to replace bytes: without it, the note
-/// waits, and no batch is refused for it.
+/// Notes the end of the log. Some file systems need space to replace bytes: on a full disk the note
+/// is tried again later, and no batch is refused for it.
 fn note(shared: &Shared) -> Result<(), StorageFailure> {
     match shared.note_end() {
         Err(StorageFailure::Full) => {
@@ -78,7 +77,7 @@ fn note(shared: &Shared) -> Result<(), StorageFailure> {
     }
 }
 
-/// Merges part 0 and one slice, as the merger does. `meanwhile` runs when their layers are frozen.
+/// Merges part 0 and one slice, as the merger does. `meanwhile` runs while their layers are frozen.
 #[cfg(test)]
 pub(super) fn merge_turn(
     shared: &Shared,
@@ -92,7 +91,7 @@ pub(super) fn merge_turn(
     move_frozen(shared, &frozen, Closing::No)
 }
 
-/// Merges the parts that `choose` names, and returns their layers, which snapshots may still use.
+/// Merges the parts that `choose` selects, and returns their layers, which snapshots may still use.
 fn merge(
     shared: &Shared,
     choose: &dyn Fn(usize, &Layer) -> bool,
@@ -109,7 +108,7 @@ pub(super) fn move_frozen(
     frozen: &Frozen,
     closing: Closing,
 ) -> Result<(), StorageFailure> {
-    // In a file whose content was replaced, the pages of this process would be damage.
+    // In a file whose content was replaced, this process's pages would be damage.
     shared.file.check_head()?;
     let transaction = file::begin(&shared.database)?;
     let state = frozen.state(shared, closing);
@@ -140,14 +139,13 @@ pub(super) fn move_frozen(
     forget::free_before(shared, log, state.position.segment)
 }
 
-/// The mark of a closed log, which the last merge sets.
+/// Only the last merge marks the log as closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closing {
     No,
     Yes,
 }
 
-/// The layers of a merge.
 pub(super) struct Frozen {
     view: View,
     /// The log before the merge is overwritten.
@@ -171,8 +169,8 @@ impl Frozen {
     }
 }
 
-/// Fails if the rows of an earlier merge did not reach the data file: a new one would take their
-/// place, and the log must keep them for the next start.
+/// Fails if the rows of an earlier merge did not reach the data file: a new merge would replace
+/// them, and the log must keep them for the next start.
 fn freeze(
     shared: &Shared,
     choose: &dyn Fn(usize, &Layer) -> bool,
@@ -180,7 +178,7 @@ fn freeze(
     freeze_in(shared, &shared.log(), choose)
 }
 
-/// The same for a caller that has the lock of the log.
+/// Like [`freeze`], for a caller that holds the log's lock.
 pub(super) fn freeze_in(
     shared: &Shared,
     log: &Log,
@@ -194,7 +192,8 @@ pub(super) fn freeze_in(
     }
     let mut merged = [0; PARTS];
     for ((number, part), merged) in view.parts.iter_mut().enumerate().zip(&mut merged) {
-        // An empty layer can begin again here, so that it does not hold the log.
+        // An empty layer starts over at the end of the log, so that it does not hold older
+        // segments.
         if choose(number, &part.active) || part.active.is_empty() {
             let active = std::mem::replace(part, Part::new(end)).active;
             part.frozen = Some(active).filter(|layer| !layer.is_empty());
@@ -205,7 +204,7 @@ pub(super) fn freeze_in(
     Ok(Frozen { view, forgets: false, merged })
 }
 
-/// Merges everything and marks the log as closed, in one transaction: a batch that comes meanwhile
+/// Merges everything and marks the log as closed, in one transaction. A batch that comes meanwhile
 /// is behind the position that the transaction writes.
 pub(super) fn close(shared: &Shared) -> Result<(), StorageFailure> {
     let _merging = shared.merging.lock();

@@ -1,4 +1,4 @@
-//! Decides when the merger's thread works, and on which rows. The work itself is in
+//! Decides when the merger thread works, and on which rows. The work itself is in
 //! [`merge`](super::merge) and [`forget`](super::forget).
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,10 +10,9 @@ use crate::lock::Lock;
 use crate::store::engine::local::parts::SLICES;
 use crate::store::engine::{EngineHealth, Upkeep};
 
-/// The work of the merger's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
-    /// Merge part 0 and the slice whose turn it is.
+    /// Merge part 0 and this slice.
     Merge(usize),
     Forget,
     Free,
@@ -21,24 +20,24 @@ pub(super) enum Work {
     Note,
 }
 
-/// The rows that a merge has left in memory.
+/// Rows left in memory after a merge.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Left {
     pub(super) has_rows: bool,
     pub(super) is_large: bool,
 }
 
-/// Returns true if the turn of a slice merges this part too, whose layer has this age. Part 0 is
-/// merged before it in every turn.
+/// Returns true if the turn of a slice also merges this part, with a layer of this age. Part 0 is
+/// merged first in every turn.
 pub(super) fn is_chosen(turn: usize, part: usize, age: Duration) -> bool {
     part > 0 && (part == turn.saturating_add(1) || age >= MERGE_AFTER)
 }
 
-/// The longest wait before a condition is looked at again.
+/// The longest wait before a condition is checked again.
 const WAIT: Duration = Duration::from_millis(50);
 const WAIT_LONG: Duration = Duration::from_mins(1);
 
-/// Holds the schedule, and wakes the thread when it changes.
+/// Holds the schedule and wakes the thread when it changes.
 #[derive(Debug)]
 pub(super) struct Merger {
     schedule: Lock<Schedule>,
@@ -76,8 +75,7 @@ impl Merger {
         }
     }
 
-    /// Notes that a batch has added rows: now if they are large enough, and in time otherwise, they
-    /// are merged.
+    /// A batch has added rows. They are merged now if they are large, otherwise when they are due.
     pub(super) fn consider(&self, is_large: bool) {
         if self.schedule.lock().grow(Instant::now(), is_large) {
             self.changed.notify_all();
@@ -85,7 +83,7 @@ impl Merger {
     }
 
     /// Waits until the layers have room for another batch. Returns true if it had to wait. After a
-    /// failure no merge comes; the batch fails then, or the process ends.
+    /// failure no merge comes: the batch then fails, or the process ends.
     pub(super) fn wait_for_room(
         &self,
         is_full: impl Fn() -> bool,
@@ -112,23 +110,23 @@ impl Merger {
         is_allowed
     }
 
-    /// Has the merger forget the log when upkeep is allowed.
+    /// Lets the merger forget the log when upkeep is allowed.
     pub(super) fn forget_later(&self) {
         self.schedule.lock().is_forgetting = true;
     }
 
-    /// Has the merger overwrite the segments that are free and to be forgotten.
+    /// Lets the merger overwrite free segments that are to be forgotten.
     pub(super) fn free(&self) {
         self.schedule.lock().is_freeing = true;
         self.changed.notify_all();
     }
 
-    /// Has the end of the log noted again after the usual time.
+    /// Schedules another note of the log's end, after the usual time.
     pub(super) fn note_later(&self) {
         self.schedule.lock().note_later(Instant::now());
     }
 
-    /// Waits for the next work; `None` at the end.
+    /// Waits for the next work; `None` when the merger stops.
     pub(super) fn next(&self) -> Option<Work> {
         let mut schedule = self.schedule.lock();
         loop {
@@ -143,7 +141,6 @@ impl Merger {
         }
     }
 
-    /// Notes that a merge has ended.
     pub(super) fn done(&self, begun: Instant, ended: Instant, left: Left) {
         let micros = ended.saturating_duration_since(begun).as_micros();
         self.last_merge_micros.store(u64::try_from(micros).unwrap_or(u64::MAX), Ordering::Relaxed);
@@ -157,7 +154,7 @@ impl Merger {
         self.schedule.lock().note_due.is_some()
     }
 
-    /// The work on rows that the thread would begin now, for a test that has no thread.
+    /// The work that the thread would begin now, for a test without the thread. Notes are left out.
     #[cfg(test)]
     pub(super) fn due_work(&self, now: Instant) -> Option<Work> {
         let mut schedule = self.schedule.lock();
@@ -169,32 +166,30 @@ impl Merger {
     }
 }
 
-/// The requests for work, and the time at which it is due.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a request or a state of its own")]
 struct Schedule {
     /// The time by which the rows in memory are merged; `None` without rows.
     due: Option<Instant>,
-    /// The time by which the end of the log is noted; `None` if no batch came since.
+    /// The time by which the end of the log is noted; `None` without new batches.
     note_due: Option<Instant>,
-    /// A merge is wanted now.
+    /// A merge is requested now.
     is_asked: bool,
     /// The log is to be forgotten when upkeep is allowed.
     is_forgetting: bool,
-    /// The archive has let segments go that are to be forgotten.
+    /// The archive has released segments that are to be forgotten.
     is_freeing: bool,
     is_merging: bool,
     is_stopping: bool,
     upkeep: Upkeep,
-    /// The slice whose turn it is.
+    /// The next slice to merge.
     turn: usize,
 }
 
-/// The next step of the merger's thread.
 #[derive(Debug, PartialEq, Eq)]
 enum Step {
     Work(Work),
-    /// Wait until something changes, at most for this time.
+    /// Wait for a change, at most this long.
     Wait(Duration),
     End,
 }
@@ -214,7 +209,7 @@ impl Schedule {
         }
     }
 
-    /// Notes that there are rows. Returns true if the thread has to look at the schedule again.
+    /// Rows were added. Returns true if the thread must check the schedule again.
     fn grow(&mut self, now: Instant, is_large: bool) -> bool {
         let is_new = self.due.is_none() || self.note_due.is_none();
         self.due = self.due.or_else(|| now.checked_add(MERGE_AFTER));
@@ -228,7 +223,7 @@ impl Schedule {
         self.note_due = self.note_due.or_else(|| now.checked_add(LOG_END_AFTER));
     }
 
-    /// The next step. Work that it returns is no longer asked for.
+    /// The next step. Returned work is no longer scheduled.
     fn next(&mut self, now: Instant) -> Step {
         if self.is_stopping {
             return Step::End;
@@ -242,7 +237,8 @@ impl Schedule {
         }
         let left =
             |due: Option<Instant>| due.map_or(WAIT_LONG, |due| due.saturating_duration_since(now));
-        // A note replaces bytes of its file, so it needs no space and is not held.
+        // A note overwrites existing bytes. It takes no space on most file systems, so it is never
+        // held.
         let until_note = left(self.note_due);
         if until_note.is_zero() {
             self.note_due = None;
@@ -260,7 +256,7 @@ impl Schedule {
         Step::Work(Work::Merge(turn))
     }
 
-    /// Notes that a merge has ended. Rows that came meanwhile keep the time at which they are due.
+    /// A merge has ended. Rows that came meanwhile keep their due time.
     fn end_merge(&mut self, now: Instant, left: Left) {
         self.is_merging = false;
         self.is_asked |= left.is_large;
@@ -335,7 +331,7 @@ mod tests {
         let waits = Step::Wait(MERGE_AFTER);
         let later = Step::Wait(LOG_END_AFTER.saturating_sub(SECOND));
         let large = Left { has_rows: true, is_large: true };
-        // With rows that came a second ago, while the merge was running, or without them.
+        // With or without rows that came during the merge, a second ago.
         for (meanwhile, left, next) in [
             (false, NONE_LEFT, Step::Wait(WAIT_LONG)),
             (false, rows, waits),
@@ -350,7 +346,7 @@ mod tests {
             assert!(!schedule.is_merging);
             assert_eq!(schedule.next(now), next, "{meanwhile} {left:?}");
         }
-        // A merge that was asked for meanwhile still comes.
+        // A merge that was requested meanwhile still comes.
         let mut schedule = Schedule { is_asked: true, ..allowed() };
         schedule.end_merge(now, rows);
         assert_eq!(schedule.next(now), MERGE);
@@ -409,7 +405,7 @@ mod tests {
         let merger = Merger::new();
         assert!(!merger.wait_for_room(|| false, || false), "it did not have to wait");
         assert_eq!(merger.due_work(Instant::now()), None);
-        // Full at the first looks, and then no more.
+        // Full at the first checks, then no longer.
         let looks = AtomicU32::new(0);
         let is_full = || {
             let look = looks.fetch_add(1, Ordering::Relaxed);
@@ -418,7 +414,7 @@ mod tests {
         };
         assert!(merger.wait_for_room(is_full, || false));
         assert_eq!(merger.due_work(Instant::now()), Some(Work::Merge(0)));
-        // No merge comes any more.
+        // No further merge comes.
         assert!(merger.wait_for_room(|| true, || true));
         assert_eq!(merger.due_work(Instant::now()), None);
         merger.stop();

@@ -1,10 +1,10 @@
-//! The engine of one host: a log, layers in memory and a data file.
+//! The engine of one host: a log, layers in memory, and a data file.
 //!
 //! A batch is checked against the newest rows, written to the [`log`] and synced. Then its rows go
-//! into the active [`layer`], snapshots see them, and the batch is answered. A [`merge`] moves the
-//! rows of a layer into the data file (redb) in the order of their keys, with the position of the
-//! log in the same transaction, and frees the segments before that position. After a crash,
-//! [`open`] reads the frames behind that position into a layer again.
+//! into the active [`layer`], snapshots see them, and the batch is answered. A [`merge`] moves a
+//! layer's rows into the data file (redb) in key order, with the log's position in the same
+//! transaction, and frees the segments before that position. After a crash, [`open`] reads the
+//! frames behind that position into layers again.
 
 mod base;
 pub(in crate::store) mod database;
@@ -48,21 +48,21 @@ use crate::store::engine::local::watched::WatchedFile;
 use crate::store::engine::{Decide, Engine, EngineHealth, Read, RowChange, Upkeep};
 use crate::store::failure::StorageFailure;
 
-/// The engine. Dropping it without [`Engine::close`] is an unclean stop.
+/// Dropping it without [`Engine::close`] is an unclean stop.
 pub(in crate::store) struct LocalEngine {
     shared: Arc<Shared>,
     merger: Lock<Option<JoinHandle<()>>>,
 }
 
-/// The sizes of the log and of the layers. Tests use small ones.
+/// Sizes of the log and the layers. Tests use small ones.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store) struct Sizes {
     pub(in crate::store) segment_bytes: u64,
-    /// Rows in memory that start a merge.
+    /// The size of rows in memory that starts a merge.
     pub(in crate::store) merge_bytes: usize,
-    /// Rows in memory after which a batch waits.
+    /// The size of rows in memory above which a batch waits.
     pub(in crate::store) layers_bytes_max: usize,
-    /// The log that is kept for the archive.
+    /// The size of the log that is kept for the archive.
     pub(in crate::store) held_bytes_max: u64,
 }
 
@@ -77,7 +77,6 @@ impl Default for Sizes {
     }
 }
 
-/// The state that the writer and the merger share.
 struct Shared {
     sizes: Sizes,
     database: GuardedDatabase,
@@ -86,7 +85,6 @@ struct Shared {
     alarm: Alarm,
     /// Held while a batch is applied and while a layer is frozen.
     log: Lock<Log>,
-    /// The noted end of the log.
     end: Lock<EndFile>,
     lineage: Lineage,
     /// The rows that new snapshots see.
@@ -98,7 +96,7 @@ struct Shared {
     counts: Counts,
     /// Held while rows are moved into the data file.
     merging: Lock<()>,
-    /// The place from which on the archive lacks the log; `None` without an archive.
+    /// The archive lacks the log from this place on; `None` without an archive.
     held: Lock<Option<log::Position>>,
 }
 
@@ -108,7 +106,7 @@ struct Counts {
     log_segments: AtomicU64,
     waits: AtomicU64,
     recovered: AtomicU64,
-    /// The start left out a batch that was not whole.
+    /// The start left out an incomplete batch.
     is_cut_off: bool,
 }
 
@@ -121,7 +119,6 @@ impl Shared {
         *self.held.lock()
     }
 
-    /// Notes the newest batch, which is durable.
     fn note_end(&self) -> Result<(), StorageFailure> {
         let (view, lineage) = (self.view(), self.lineage);
         let noted = NotedEnd { lineage, sequence: view.sequence, digest: view.digest };
@@ -136,9 +133,8 @@ impl Shared {
         Arc::clone(&self.current())
     }
 
-    /// Makes rows visible that are durable, as the batch after the current one, with the digest of
-    /// the history up to it. The caller holds
-    /// the lock of the log, so no layer is frozen meanwhile.
+    /// Makes durable rows visible as the batch after the current one, with the digest of the
+    /// history up to it. The caller holds the log's lock, so no layer is frozen meanwhile.
     fn publish(&self, rows: Vec<RowChange>, digest: [u8; 32]) -> Result<(), StorageFailure> {
         let view = self.view();
         let sequence = view.sequence.saturating_add(1);
@@ -149,8 +145,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Replaces the view that new snapshots see. Snapshots may use every view that was current, so
-    /// each is remembered.
+    /// Replaces the view that new snapshots see, and tracks it, because snapshots may use every
+    /// view that was current.
     fn replace(&self, current: &mut Arc<View>, next: View) {
         let next = Arc::new(next);
         let mut views = self.views.lock();
@@ -180,14 +176,13 @@ impl Shared {
         Ok(())
     }
 
-    /// Notes the length of the log, which the metrics read without its lock.
+    /// Updates the counters that metrics read without the log's lock.
     fn count(&self, log: &Log) {
         self.counts.log_bytes.store(log.bytes(), Ordering::Relaxed);
         let segments = u64::try_from(log.segments()).unwrap_or(u64::MAX);
         self.counts.log_segments.store(segments, Ordering::Relaxed);
     }
 
-    /// Returns true if the rows in memory are enough for a merge.
     fn has_many_rows(&self) -> bool {
         let view = self.view();
         let ordered = view.parts.first().map_or(0, |part| part.active.bytes());
@@ -195,7 +190,6 @@ impl Shared {
             || view.active_bytes() >= self.sizes.layers_bytes_max.div_euclid(2)
     }
 
-    /// Returns true if a batch has to wait for a merge.
     fn is_full(&self) -> bool {
         self.view().layer_bytes() > self.sizes.layers_bytes_max
     }
@@ -204,7 +198,7 @@ impl Shared {
     fn oldest_live(&self, newest: u64) -> u64 {
         let mut views = self.views.lock();
         while views.pop_front_if(|(_, view)| view.strong_count() == 0).is_some() {}
-        // Behind an old snapshot that is still used, views that no snapshot uses would pile up.
+        // Behind an old snapshot in use, dead views would pile up.
         if views.len() > VIEWS_MAX {
             views.retain(|(_, view)| view.strong_count() > 0);
         }
@@ -212,7 +206,7 @@ impl Shared {
     }
 }
 
-/// The number of views after which those that no snapshot uses are forgotten.
+/// The number of views above which dead ones are removed.
 const VIEWS_MAX: usize = 1024;
 
 /// The rows of a data file that no engine uses.
@@ -239,8 +233,8 @@ impl Engine for LocalEngine {
             return Ok(());
         }
         log.append(shared.clock.now(), &rows)?;
-        // A batch in a file that was taken away is not there for the next process, so it is not
-        // answered. Two looks at names cost a few microseconds, a sync much more.
+        // A batch in a file that was moved away would be lost to the next process, so it is not
+        // answered. The two checks of names cost a few microseconds, a sync much more.
         shared.file.check_place()?;
         log.check_newest_place()?;
         shared.publish(rows, log.end().digest)?;
@@ -254,7 +248,7 @@ impl Engine for LocalEngine {
         self.shared.file.check_place()?;
         self.shared.file.check_head()?;
         self.shared.end.try_lock().map_or(Ok(()), |end| end.check_place())?;
-        // The log is not waited for: on a disk that hangs, a batch holds it.
+        // `try_lock`: on a disk that hangs, a batch holds the log's lock.
         self.shared.log.try_lock().map_or(Ok(()), |log| log.check_place())
     }
 

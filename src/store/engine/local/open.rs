@@ -26,17 +26,16 @@ use crate::store::failure::StorageFailure;
 use crate::store::tables::{Table, meta};
 use crate::store::volume::{Volume, remove_left};
 
-/// The state in which the last process left the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cleanliness {
     Clean,
-    /// The process ended without closing the files, so the log had to be read.
+    /// The process did not close the files, so the log had to be read.
     NeedsRecovery,
 }
 
 impl LocalEngine {
-    /// Starts the engine on an open data file of the current format. Rows of the log that the data
-    /// file lacks are read into memory.
+    /// Starts the engine on an open data file of the current format. Reads the rows that the data
+    /// file lacks from the log.
     pub(in crate::store) fn start(
         volume: &Arc<dyn Volume>,
         data: DataFile,
@@ -46,8 +45,8 @@ impl LocalEngine {
         Self::start_sized(volume, data, (clock, alarm), Sizes::default())
     }
 
-    /// Starts the engine also if batches are gone from the end of the log. The noted end stays as it
-    /// is, so that later starts refuse this log until a new timeline has begun.
+    /// Starts the engine even if batches are missing at the end of the log. The noted end is kept,
+    /// so that later starts refuse this log until a new timeline has begun.
     pub(in crate::store) fn start_accepting_any_end(
         volume: &Arc<dyn Volume>,
         data: DataFile,
@@ -75,7 +74,7 @@ impl LocalEngine {
         Ok(Self { shared, merger: Lock::new(Some(merger)) })
     }
 
-    /// Starts the engine without its thread: a test merges when it wants to.
+    /// Starts the engine without the merger thread; the test merges.
     #[cfg(test)]
     pub(in crate::store) fn start_without_merger(
         volume: &Arc<dyn Volume>,
@@ -87,13 +86,12 @@ impl LocalEngine {
         Ok(Self { shared, merger: Lock::new(None) })
     }
 
-    /// Merges part 0 and one slice.
     #[cfg(test)]
     pub(in crate::store) fn merge_turn(&self, turn: usize) -> Result<(), StorageFailure> {
         self.merge_turn_while(turn, || ())
     }
 
-    /// Merges part 0 and one slice. `meanwhile` runs when their layers are frozen.
+    /// `meanwhile` runs while the layers are frozen.
     #[cfg(test)]
     pub(in crate::store) fn merge_turn_while(
         &self,
@@ -134,7 +132,7 @@ fn open(
     let noted = EndFile::expected(end.as_ref(), lineage, expected)?.filter(|_| !accepts_any_end);
     let (log, view, recovered) =
         recover(volume, (lineage, sizes), base, (&state, noted), known.is_none())?;
-    // Durable before the data file says that there is one. A later end that is noted stays.
+    // The noted end must be durable before the data file requires it. A later noted end is kept.
     let last = NotedEnd { lineage, sequence: view.sequence, digest: view.digest };
     let end = EndFile::begin(volume.as_ref(), end, last)?;
     let was_closed = state.is_closed && recovered.batches == 0;
@@ -172,7 +170,7 @@ fn open(
         shared.merger.consider(shared.has_many_rows());
     }
     if !was_closed {
-        // The last process may have been ended before it could forget what was deleted.
+        // The last process may have ended before it could forget deleted rows.
         shared.merger.forget_later();
     }
     let cleanliness =
@@ -180,13 +178,13 @@ fn open(
     Ok((shared, cleanliness))
 }
 
-/// The place from which on an earlier process has kept the log for its archive.
+/// The place from which an earlier process held the log for its archive.
 fn held_from(state: &LogState) -> Option<Position> {
     let place = Position { segment: state.held_segment, ..Position::default() };
     (state.held_segment != NOT_HELD).then_some(place)
 }
 
-/// The state of a file that has no log yet. Its first frame comes after the batch of this moment.
+/// The state of a file without a log. The first frame follows the batch of this moment.
 pub(in crate::store) fn fresh(timeline: [u8; 16], origin: Origin, after: Moment) -> LogState {
     let Moment { sequence, digest, .. } = after;
     let next = sequence.saturating_add(1);
@@ -201,8 +199,8 @@ pub(in crate::store) fn fresh(timeline: [u8; 16], origin: Origin, after: Moment)
     }
 }
 
-/// Makes a data file that no engine uses the first of a new timeline, which continues the history
-/// up to this moment. Returns the id of the timeline.
+/// Begins a new timeline in a data file that no engine uses. It continues the history up to this
+/// moment. Returns the timeline's id.
 pub(in crate::store) fn begin_timeline(
     database: &GuardedDatabase,
     origin: Moment,
@@ -220,7 +218,6 @@ fn vault_id(base: &Base) -> Result<[u8; 16], StorageFailure> {
         .ok_or_else(|| StorageFailure::Damaged(String::from("the file has no id")))
 }
 
-/// The part of the log that a start has read.
 #[derive(Debug, Clone, Copy, Default)]
 struct Recovered {
     batches: u64,
@@ -246,7 +243,7 @@ fn recover(
     if is_fresh || (state.is_closed && !is_there) {
         reader::check_not_newer(volume.as_ref(), lineage, state.position.sequence)?;
         noted.map_or(Ok(()), |noted| noted.check_reached(view.sequence))?;
-        // Files of another history would be taken for damage later.
+        // Later starts would take files of another history for damage.
         for number in &numbers {
             let name = super::log::segment::name(*number);
             remove_left(volume.as_ref(), &name)?;
@@ -275,7 +272,7 @@ fn recover(
     noted.map_or(Ok(()), |noted| noted.check_reached(view.sequence))?;
     let recovered = Recovered { batches, is_cut_off: scan.is_cut_off };
     let mut log = Log::resume(volume, lineage, sizes.segment_bytes, scan)?;
-    // The next merge overwrites them: an earlier process may have had to forget them.
+    // An earlier process may have had to forget these segments, so the next merge overwrites them.
     log.forget_before(state.position.segment);
     log.free_before(state.position.segment.min(state.held_segment))?;
     Ok((log, view, recovered))

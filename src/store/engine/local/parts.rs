@@ -1,22 +1,20 @@
-//! The parts that the rows in memory are divided into. A merge moves part 0 each time and one of the
-//! others in turn.
+//! Divides the rows in memory into parts. Each merge moves part 0 and one of the others in turn.
 //!
-//! Part 0 has the tables whose new keys are next to each other: a merge of many of them writes few
-//! pages. New keys of the other tables are spread over the whole table, so a merge writes a page for
-//! almost every row until many have been gathered. Each of these parts is a slice of their keys; the
-//! slices take turns, so that each gathers rows for several merges.
+//! Part 0 has the tables whose new keys are adjacent: merging many of them writes few pages. New
+//! keys of the other tables are spread over the whole table, so a merge of a few rows writes almost
+//! one page per row. The other parts are slices of these keys; they take turns, so that each
+//! gathers rows for several merges.
 
 use std::ops::Bound;
 
 use crate::store::tables::{KeyRange, Table};
 
-/// The number of slices.
 pub(super) const SLICES: usize = 4;
-/// The number of parts: part 0 and the slices.
+/// Part 0 and the slices.
 pub(super) const PARTS: usize = SLICES + 1;
 
-/// The offset of the byte of a key that decides its slice, which is evenly distributed; `None` for
-/// the tables of part 0.
+/// The offset of the key's evenly distributed byte that selects the slice; `None` for tables of
+/// part 0.
 const fn slice_byte(table: Table) -> Option<usize> {
     if matches!(table, Table::Idempotency) {
         // half-day (8), tenant (16), blinded key.
@@ -29,14 +27,12 @@ const fn slice_byte(table: Table) -> Option<usize> {
     }
 }
 
-/// The part of a row.
 pub(super) fn part_of(table: Table, key: &[u8]) -> usize {
     let Some(at) = slice_byte(table) else { return 0 };
     let byte = key.get(at).copied().unwrap_or(0);
     usize::from(byte).rem_euclid(SLICES).saturating_add(1)
 }
 
-/// The parts that the rows of a range can be in.
 pub(super) fn parts_of(range: &KeyRange) -> std::ops::Range<usize> {
     let Some(at) = slice_byte(range.table()) else { return 0..1 };
     let (from, to) = range.bounds();
@@ -45,7 +41,7 @@ pub(super) fn parts_of(range: &KeyRange) -> std::ops::Range<usize> {
     else {
         return 1..PARTS;
     };
-    // If both ends begin with the same bytes, so do all keys between them.
+    // If both ends share a prefix, all keys between them do.
     let shared = from.iter().zip(to).take_while(|(from, to)| from == to).count();
     if shared > at {
         let part = part_of(range.table(), from);
@@ -74,7 +70,7 @@ mod tests {
         }
     }
 
-    /// The byte of the slice is the first that differs, or one behind it.
+    /// The slice byte is the first that differs, or one behind it.
     #[test]
     fn a_range_whose_ends_are_in_two_slices_is_in_all_of_them() {
         let list = |end: &[u8]| [&[9; 16], end].concat();

@@ -12,7 +12,7 @@ use crate::store::engine::local::state::{LogState, Origin};
 use crate::store::engine::local::view::View;
 use crate::store::failure::StorageFailure;
 
-/// The log of an open engine, which can be read while it is written.
+/// The log of an open engine, readable while it is written.
 #[derive(Debug, Clone)]
 pub struct LogSource(pub(super) Arc<Shared>);
 
@@ -21,18 +21,16 @@ impl LogSource {
         self.0.lineage
     }
 
-    /// The timeline that the current one began from.
     pub fn origin(&self) -> Origin {
         self.0.origin
     }
 
-    /// The place behind the last durable batch.
     pub fn end(&self) -> Position {
         self.0.log().end()
     }
 
-    /// Reads from the batch with this number on, or from the oldest one that the log has. `None` if
-    /// the log no longer has that batch.
+    /// Reads from the batch with this number, or from the oldest one in the log. `None` if the log
+    /// no longer has that batch.
     pub fn tail(&self, from: Option<u64>) -> Result<Option<LogTail>, StorageFailure> {
         let (volume, lineage, first, end) = {
             let log = self.0.log();
@@ -44,10 +42,10 @@ impl LogSource {
         }
     }
 
-    /// Remembers that the history has left the archive. Only a new timeline ends it.
+    /// Records that the history has left the archive. Only a new timeline ends this.
     pub fn depart(&self, departure: Departure) -> Result<(), StorageFailure> {
         let shared = &self.0;
-        // A merge writes the state too, from the view that it has frozen.
+        // A merge writes the state too, from its frozen view.
         let _merging = shared.merging.lock();
         let departed = Some(departure);
         {
@@ -85,7 +83,7 @@ impl LogSource {
         let held_segment = shared.log().first_held(Some(from));
         let state = LogState::read(&shared.database)?
             .ok_or(StorageFailure::Impossible("the data file has no state of the log"))?;
-        // One that holds more is enough, until the next merge.
+        // A durable hold on older segments suffices until the next merge.
         if state.held_segment <= held_segment {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! The mark of a standby in its data file, in the table of the log's state.
 //!
-//! A standby has no log: the state of the log names the timeline that it follows and the next batch,
-//! and is written in the same transaction as the rows. The mark, byte for byte; numbers are
+//! A standby has no log: the state of the log names the timeline that it follows and the next
+//! batch, and is written in the same transaction as the rows. The mark, byte for byte; numbers are
 //! big-endian:
 //!
 //! | bytes | what |
@@ -20,17 +20,16 @@ use crate::store::failure::StorageFailure;
 const KEY: &str = "standby";
 const VERSION: u8 = 1;
 
-/// The data file is a standby's.
+/// Marks the data file of a standby.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct StandbyMark {
-    /// The time of the last batch.
     pub(in crate::store) time: Timestamp,
     /// The timeline that a promotion has chosen and not yet begun.
     pub(in crate::store) next: Option<[u8; 16]>,
 }
 
 impl StandbyMark {
-    /// `None` for a data file that is not a standby's.
+    /// Returns `None` if the data file is not a standby's.
     pub(in crate::store) fn read(
         database: &GuardedDatabase,
     ) -> Result<Option<Self>, StorageFailure> {

@@ -1,4 +1,4 @@
-//! The state of the log in the data file: a row of a table of its own, written with every merge.
+//! The state of the log in the data file: one row of a separate table, written with every merge.
 //!
 //! The row, byte for byte; numbers are big-endian:
 //!
@@ -32,7 +32,7 @@ const VERSION: u8 = 3;
 /// No archive holds the log.
 pub(in crate::store) const NOT_HELD: u64 = u64::MAX;
 
-/// Reads a row of the engine's own table; `None` if the file has no such row.
+/// Reads a row of the engine's own table.
 pub(super) fn read_row(
     database: &GuardedDatabase,
     key: &str,
@@ -62,26 +62,26 @@ pub(super) fn remove_row(transaction: &WriteTransaction, key: &str) -> Result<()
     Ok(())
 }
 
-/// A fresh file, which a program without a log has written, has no such row.
+/// A newly created file has no such row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct LogState {
-    /// The process that wrote the log has merged all of it and closed it.
+    /// All of the log is merged, and the process closed it.
     pub(in crate::store) is_closed: bool,
     pub(in crate::store) timeline: [u8; 16],
     pub(in crate::store) origin: Origin,
     /// The first frame that the data file may lack.
     pub(in crate::store) position: Position,
-    /// The reason why this history is no longer that of the archive.
+    /// Why the history has left the archive.
     pub(in crate::store) departed: Option<Departure>,
-    /// The oldest segment that the archive lacks. Segments from it on are kept although they are
-    /// merged, also by a process that does not archive.
+    /// The oldest segment that the archive lacks. Segments from it on are kept after their merge,
+    /// also by a process that does not archive.
     pub(in crate::store) held_segment: u64,
     /// For each part, the last batch whose rows the data file has. `None` if the file was written
     /// with another number of parts; then all frames are read again, which gives the same rows.
     pub(in crate::store) merged: Option<[u64; PARTS]>,
 }
 
-/// The timeline that a timeline began from; zeros for the first one of a vault.
+/// The timeline that a timeline began from; zeros for a vault's first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Origin {
     pub timeline: [u8; 16],

@@ -15,21 +15,19 @@ use crate::store::engine::{Moment, Order, Page, Read};
 use crate::store::failure::StorageFailure;
 use crate::store::tables::{KeyRange, Table};
 
-/// An immutable view. Layers grow after it was made, but it sees only rows up to its sequence
-/// number.
+/// An immutable view. Its layers may grow, but it sees only rows up to its sequence number.
 #[derive(Clone)]
 pub(super) struct View {
     pub(super) sequence: u64,
-    /// The digest of the history up to it.
+    /// The digest of the history up to `sequence`.
     pub(super) digest: [u8; 32],
     pub(super) timeline: [u8; 16],
-    /// The reason why the history is no longer that of the archive.
+    /// Why the history has left the archive.
     pub(super) departed: Option<Departure>,
     pub(super) parts: [Part; PARTS],
     pub(super) base: Arc<Base>,
 }
 
-/// The layers of a part.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     /// Takes new rows.
@@ -50,7 +48,6 @@ impl Part {
 }
 
 impl View {
-    /// A view of the data file alone.
     pub(super) fn of_base(base: Base, end: Position, timeline: [u8; 16]) -> Self {
         Self {
             sequence: end.sequence.saturating_sub(1),
@@ -66,13 +63,11 @@ impl View {
         self.parts.get(number).ok_or(StorageFailure::Impossible("a row belongs to no part"))
     }
 
-    /// The memory of all layers.
     pub(super) fn layer_bytes(&self) -> usize {
         let layers = self.parts.iter().flat_map(Part::layers);
         layers.map(|layer| layer.bytes()).fold(0, usize::saturating_add)
     }
 
-    /// The memory of the layers that take new rows.
     pub(super) fn active_bytes(&self) -> usize {
         self.parts.iter().map(|part| part.active.bytes()).fold(0, usize::saturating_add)
     }
@@ -88,7 +83,7 @@ impl Read for View {
         self.departed
     }
 
-    /// Rows that are only in the log are not counted.
+    /// Does not count rows that are not in the data file yet.
     fn rows_about(&self) -> u64 {
         self.base.len()
     }
@@ -138,25 +133,25 @@ impl Read for View {
     }
 }
 
-/// Sorted rows, with the next one at hand.
+/// Sorted rows with a lookahead of one.
 enum Source<'a> {
     Layer(LayerSource<'a>),
     Base(BaseRows, Option<Row>),
 }
 
-/// Reads a layer in small pieces, so that the writer waits only for a moment.
+/// Reads a layer in small pieces, so that the writer waits only briefly.
 struct LayerSource<'a> {
     layer: &'a Layer,
     range: &'a KeyRange,
     order: Order,
     sequence: u64,
-    /// The next rows, the next one last.
+    /// The next rows, in reverse.
     piece: Vec<LayerRow>,
     /// The last key of the piece, if the layer may have more rows behind it.
     more_behind: Option<Vec<u8>>,
 }
 
-/// Rows that are read from a layer at once.
+/// Rows per read of a layer.
 const PIECE_ROWS: usize = 32;
 
 impl<'a> LayerSource<'a> {
@@ -197,7 +192,7 @@ impl<'a> LayerSource<'a> {
 }
 
 impl Source<'_> {
-    /// The next key, which stays at hand.
+    /// Returns the next key without consuming its row.
     fn peek(&mut self) -> Result<Option<&[u8]>, StorageFailure> {
         match self {
             Self::Layer(layer) => layer.peek(),
@@ -218,8 +213,8 @@ impl Source<'_> {
     }
 }
 
-/// The next row of all sources. Of several rows with the same key, that of the first source is the
-/// newest: it is returned and the others are left out.
+/// The next row of all sources. Sources are ordered newest first: of rows with the same key, the
+/// first source's is returned and the others are skipped.
 fn next_row(sources: &mut [Source<'_>], order: Order) -> Result<Option<LayerRow>, StorageFailure> {
     if let [only] = sources {
         only.peek()?;

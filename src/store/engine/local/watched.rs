@@ -1,8 +1,8 @@
-//! The data file, and a look at its first bytes: if another process has written over them, nothing
-//! more is written.
+//! Watches the first bytes of the data file: if another process has overwritten them, nothing more
+//! is written.
 //!
 //! The first bytes name the newest transaction, so they change with every one. A copy that was put
-//! back with `cp` has the same name and the same inode as the file that is open, and other bytes.
+//! back with `cp` has the same name and inode as the open file, but other bytes.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,10 +12,9 @@ use crate::lock::Lock;
 use crate::store::failure::StorageFailure;
 use crate::store::volume::VolumeFile;
 
-/// The bytes that are compared. redb's header is shorter.
+/// The number of compared bytes. redb's header is shorter.
 const HEAD_BYTES: usize = 512;
 
-/// The file, for redb and for the checks.
 #[derive(Debug)]
 pub(in crate::store) struct WatchedFile {
     pub(super) file: Arc<dyn VolumeFile>,
@@ -28,7 +27,7 @@ enum Head {
     /// The file is being opened.
     Unknown,
     Known(Vec<u8>),
-    /// Another process has written over them.
+    /// Another process has overwritten them.
     Replaced,
 }
 
@@ -37,7 +36,7 @@ impl WatchedFile {
         Self { file, head: Lock::new(Head::Unknown) }
     }
 
-    /// Reads the first bytes of the file, which redb has opened.
+    /// Reads the first bytes once redb has opened the file.
     pub(super) fn remember_head(&self) -> io::Result<()> {
         let mut head = self.head.lock();
         *head = Head::Known(self.read_head()?);
@@ -57,7 +56,7 @@ impl WatchedFile {
             Head::Unknown => (),
         }
         if offset >= HEAD_LEN {
-            // Only writes of the head need the lock.
+            // Only writes to the head need the lock.
             drop(head);
         }
         self.file.write(offset, bytes)
@@ -70,13 +69,12 @@ impl WatchedFile {
         self.file.set_len(len)
     }
 
-    /// Checks that the file's name still names it.
     pub(super) fn check_place(&self) -> Result<(), StorageFailure> {
         self.file.check_place().map_err(StorageFailure::Removed)
     }
 
-    /// Checks that no other process has written over the first bytes. After that, writes fail. A
-    /// file that cannot be read is reported where its rows are read.
+    /// Checks that no other process has overwritten the first bytes. After that, writes fail. A
+    /// read error is left for the reads of rows to report.
     pub(super) fn check_head(&self) -> Result<(), StorageFailure> {
         let mut head = self.head.lock();
         match &*head {

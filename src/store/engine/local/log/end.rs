@@ -1,12 +1,12 @@
-//! The noted end of the log: a small file beside it that names a recent batch that was durable.
+//! The noted end of the log: a small file beside it that names a recent durable batch.
 //!
-//! Batches at the end of the log are only there until a merge. If they are cut off or overwritten with
-//! zeros, the log looks as if they had never been written; a start refuses such a log because this
-//! file names a later batch. The merger's thread writes it about every two seconds while there are
-//! batches, and the close of the log once more, so no batch waits for it.
+//! Until a merge, batches at the end of the log are nowhere else. If they are cut off or
+//! overwritten with zeros, the log looks as if they had never been written; a start refuses such a
+//! log because this file names a later batch. The merger thread writes the file about every two
+//! seconds while batches come, and closing the log writes it once more, so no batch waits for it.
 //!
-//! The file has two slots of one sector. A write takes the slot with the older batch, so a write that
-//! is cut off leaves the other. A slot, byte for byte; numbers are big-endian:
+//! The file has two slots of one sector. A write takes the slot with the older batch, so a torn
+//! write leaves the other intact. A slot, byte for byte; numbers are big-endian:
 //!
 //! | bytes | what |
 //! |---|---|
@@ -19,8 +19,8 @@
 //! | 4 | CRC-32 (IEEE) of the bytes before |
 //! | 420 | zeros |
 //!
-//! The data file says whether there must be one: from before the mark that the log is open until the
-//! mark that it is closed.
+//! The data file requires this file from just before the log is marked open until it is marked
+//! closed.
 
 use std::io;
 
@@ -29,7 +29,6 @@ use crate::store::engine::local::log::segment::Lineage;
 use crate::store::failure::StorageFailure;
 use crate::store::volume::{Volume, VolumeFile};
 
-/// The name of the file.
 pub(in crate::store) const NAME: &str = "strongroom.log.end";
 
 const MAGIC: &[u8; 16] = b"strongroom end\0\x01";
@@ -45,14 +44,13 @@ pub(in crate::store) struct NotedEnd {
     pub(in crate::store) digest: [u8; 32],
 }
 
-/// The open file.
 #[derive(Debug)]
 pub(in crate::store) struct EndFile {
     file: Box<dyn VolumeFile>,
     slots: [Option<NotedEnd>; 2],
 }
 
-/// The log that a data file says to have, as far as the noted end must agree with it.
+/// The log that the data file names, as far as the noted end must agree with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum ExpectedLog {
     None,
@@ -86,7 +84,7 @@ impl NotedEnd {
         })
     }
 
-    /// Refuses a log that has another history up to the noted batch.
+    /// Refuses a log with a different history up to the noted batch.
     pub(in crate::store) fn check_digest(
         &self,
         sequence: u64,
@@ -99,7 +97,7 @@ impl NotedEnd {
         Err(StorageFailure::Log(what, PUT_BACK))
     }
 
-    /// Refuses a log that ends with a batch before the noted one.
+    /// Refuses a log that ends before the noted batch.
     pub(in crate::store) fn check_reached(&self, last: u64) -> Result<(), StorageFailure> {
         if last >= self.sequence {
             return Ok(());
@@ -128,8 +126,8 @@ impl EndFile {
         Ok(Some(Self { file, slots }))
     }
 
-    /// The end to compare with the log, if there is one to compare. A data file that was not closed
-    /// has a log, whose end is noted.
+    /// The end to compare with the log, if the file has one. A data file that was not closed must
+    /// have a log with a noted end.
     pub(in crate::store) fn expected(
         found: Option<&Self>,
         lineage: Lineage,
@@ -143,7 +141,7 @@ impl EndFile {
         }
         let noted = newest(&slots, lineage);
         match log {
-            // A first start that was cut off notes an end without a batch.
+            // A first start that was interrupted notes an end without a batch.
             ExpectedLog::None if slots.iter().flatten().any(|noted| noted.sequence > 0) => {
                 let what = "belongs to this vault, but the data file names no log";
                 Err(refused(what, OTHER_DATA_FILE))
@@ -158,7 +156,7 @@ impl EndFile {
         }
     }
 
-    /// Goes on with the file, or makes one, and notes this end in it.
+    /// Reuses or creates the file, and notes this end in it.
     pub(in crate::store) fn begin(
         volume: &dyn Volume,
         found: Option<Self>,
@@ -168,7 +166,7 @@ impl EndFile {
             found
         } else {
             let file = volume.create(NAME)?;
-            // Later notes need no space on the disk.
+            // Later notes overwrite these bytes, which takes no space on most file systems.
             file.write(0, &[0; 2 * SECTOR_BYTES])?;
             Self { file, slots: [None; 2] }
         };
@@ -179,7 +177,7 @@ impl EndFile {
         Ok(file)
     }
 
-    /// The batch that is noted, if there is one of this history.
+    /// The noted batch of this history, if the file names one.
     pub(in crate::store) fn noted(
         volume: &dyn Volume,
         lineage: Lineage,
@@ -188,7 +186,8 @@ impl EndFile {
         Ok(noted.map(|noted| noted.sequence))
     }
 
-    /// Returns when the end is durable. An end that is not later than the noted one changes nothing.
+    /// Returns when the end is durable. An end that is not later than the noted one changes
+    /// nothing.
     pub(in crate::store) fn note(&mut self, end: NotedEnd) -> io::Result<()> {
         if newest(&self.slots, end.lineage).is_some_and(|noted| noted.sequence >= end.sequence) {
             return Ok(());
@@ -203,13 +202,12 @@ impl EndFile {
         Ok(())
     }
 
-    /// Checks that the file's name still names it.
     pub(in crate::store) fn check_place(&self) -> Result<(), StorageFailure> {
         self.file.check_place().map_err(StorageFailure::Removed)
     }
 }
 
-/// Slots of this history come behind others, and later batches behind earlier ones.
+/// Slots of this history rank above others, and later batches above earlier ones.
 fn rank(slot: Option<NotedEnd>, lineage: Lineage) -> Option<u64> {
     slot.filter(|noted| noted.lineage == lineage).map(|noted| noted.sequence)
 }
@@ -223,7 +221,6 @@ fn newest(slots: &[Option<NotedEnd>; 2], lineage: Lineage) -> Option<NotedEnd> {
         .filter(|noted| noted.lineage == lineage)
 }
 
-/// The advice for a log that was not written with the data file.
 pub(super) const OTHER_DATA_FILE: &str = "put back the data file that belongs to this log; if the data \
                                           file is new, restored or closed, move the files \
                                           strongroom.log.* elsewhere";
@@ -262,7 +259,7 @@ mod tests {
     #[test]
     fn a_note_that_was_found_is_durable_before_the_log_goes_on() {
         let disk = TestDisk::new();
-        // A process that was killed before it could sync the file and its name.
+        // A process was killed before it synced the file and its name.
         disk.create(NAME).unwrap().write(0, &noted(4).encode()).unwrap();
         let found = EndFile::find(&disk).unwrap();
         EndFile::begin(&disk, found, noted(4)).unwrap();

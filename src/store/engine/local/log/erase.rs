@@ -1,9 +1,9 @@
-//! Overwrites the frames that the log no longer needs, so that none of its files has rows that were
-//! deleted or changed since.
+//! Overwrites frames that the log no longer needs, so that its files hold no rows that were deleted
+//! or changed since.
 //!
-//! Only a segment whose rows are durable in the data file and that the archive does not need is
-//! overwritten. Each keeps its header until it is removed: a process that is killed meanwhile leaves
-//! a file that the next one takes for an old segment or for the spare.
+//! A segment is overwritten only when its rows are durable in the data file and the archive does
+//! not need it. It keeps its header until it is removed: if the process is killed meanwhile, the
+//! next one takes the file for an old segment or for the spare.
 
 use std::io;
 use std::ops::Range;
@@ -16,7 +16,6 @@ use crate::store::failure::StorageFailure;
 use crate::store::volume::{Volume, VolumeFile};
 
 impl Log {
-    /// Returns true if no file of the log has a frame.
     pub(in crate::store::engine::local) fn is_blank(&self) -> bool {
         self.newest.is_fresh
             && self.end.offset == FIRST_FRAME
@@ -25,15 +24,15 @@ impl Log {
             && self.retired.is_empty()
     }
 
-    /// Takes the spare from the log, which makes a new file for its next segment.
+    /// Takes the spare from the log. The log then creates a file for its next segment.
     pub(in crate::store::engine::local) fn take_spare(&mut self) -> Option<Spare> {
         let spare = self.spare.take()?;
         self.old_spare = Some(Arc::clone(&spare.file));
         Some(spare)
     }
 
-    /// Goes on in a segment that has no frames, neither of this use of its file nor of an earlier
-    /// one. The spare was taken before.
+    /// Continues in a segment without frames, also from an earlier use of its file. The spare must
+    /// have been taken before.
     pub(in crate::store::engine::local) fn leave_segment(&mut self) -> Result<(), StorageFailure> {
         if std::mem::replace(&mut self.has_failed, true) {
             return Err(StorageFailure::Stopped);
@@ -46,25 +45,23 @@ impl Log {
         Ok(())
     }
 
-    /// From now on, segments before this one are overwritten when they are free. The data file has
+    /// Marks the segments before this one to be overwritten when they are free. The data file has
     /// all their rows.
     pub(in crate::store::engine::local) fn forget_before(&mut self, number: u64) {
         self.forget_before = self.forget_before.max(number);
     }
 
-    /// The number of the first segment to keep among those that are to be overwritten; `None`
-    /// without one to overwrite.
+    /// The first segment to keep; `None` if no segment is due to be overwritten.
     pub(in crate::store::engine::local) fn forgettable(&self) -> Option<u64> {
         let oldest = self.older.front()?.number;
         (oldest < self.forget_before).then_some(self.forget_before)
     }
 
-    /// The free segments, which the caller overwrites without the lock of the log.
+    /// The free segments, which the caller overwrites without the log's lock.
     pub(in crate::store::engine::local) fn take_retired(&mut self) -> Vec<ClosedSegment> {
         std::mem::take(&mut self.retired)
     }
 
-    /// Overwrites these segments and removes them.
     pub(in crate::store::engine::local) fn overwrite(
         volume: &dyn Volume,
         retired: &[ClosedSegment],
@@ -83,7 +80,6 @@ impl Spare {
     }
 }
 
-/// Writes zeros from the first frame to this offset.
 fn overwrite(volume: &dyn Volume, file: &dyn VolumeFile, until: u64) -> io::Result<()> {
     if !volume.is_kept() {
         return Ok(());
@@ -91,7 +87,6 @@ fn overwrite(volume: &dyn Volume, file: &dyn VolumeFile, until: u64) -> io::Resu
     write_zeros(file, FIRST_FRAME..until.min(file.len()?))
 }
 
-/// Writes zeros into this part of a file, and syncs it.
 pub(super) fn write_zeros(file: &dyn VolumeFile, part: Range<u64>) -> io::Result<()> {
     let mut offset = part.start;
     while offset < part.end {
@@ -102,9 +97,9 @@ pub(super) fn write_zeros(file: &dyn VolumeFile, part: Range<u64>) -> io::Result
     file.sync()
 }
 
-/// Makes the names and the newest frame durable, and replaces the part of a frame behind it by zeros.
-/// The frame is written again, because after a failed sync the system can take it for written
-/// although the disk does not have it.
+/// Makes the names and the newest frame durable, and replaces a torn frame behind it by zeros. The
+/// frame is written again: after a failed sync the kernel may treat it as written although the disk
+/// does not have it.
 pub(super) fn settle(
     volume: &dyn Volume,
     newest: &dyn VolumeFile,
@@ -123,7 +118,7 @@ pub(super) fn settle(
     Ok(())
 }
 
-/// Zeros that are written at once.
+/// Zeros per write.
 const CHUNK_BYTES: u64 = 1024 * 1024;
 
 #[cfg(test)]
@@ -153,7 +148,7 @@ mod tests {
         }
     }
 
-    /// The name of the file goes too, so the test reads it by a handle from before.
+    /// The file's name is removed too, so the test reads through an earlier handle.
     #[test]
     fn a_forgotten_segment_and_an_old_spare_have_no_frame_left_on_the_disk() {
         let disk = TestDisk::new();

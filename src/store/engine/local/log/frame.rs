@@ -12,22 +12,22 @@
 //! | ... | the rows |
 //!
 //! A row is the table's number (1), the length of its key (2), the length of its value plus one (4;
-//! 0 deletes the row), the key, and the value. Zeros fill the frame up to a multiple of 512 bytes. A
-//! frame therefore shares no sector with another: a write that is cut off damages no earlier frame.
-//! A sector of zeros follows the newest frame. The place behind it therefore has zeros or the start of
-//! the next frame, also in a file that was used before, and anything else there is damage.
+//! 0 deletes the row), the key, and the value. Zeros fill the frame up to a multiple of 512 bytes,
+//! so frames share no sector and a torn write damages no earlier frame. A sector of zeros follows
+//! the newest frame: the place behind it has zeros or the start of the next frame, even in a reused
+//! file, and anything else there is damage.
 //!
-//! The digest of a history is a chain over its frames: the SHA-256 of the digest before a frame and of
-//! the frame's head. It begins with zeros. Two vaults that go on from the same batch have different
-//! digests from then on, although their batches have the same numbers. The head has the checksum of
-//! the rows and the time, so a second pass over the rows would tell no more histories apart.
+//! The digest of a history is a chain over its frames, starting with zeros: the SHA-256 of the
+//! digest before a frame and of the frame's head. Two vaults that continue from the same batch have
+//! different digests from then on, although their batches have the same numbers. The head has the
+//! checksum of the rows and the time, so hashing the rows too would distinguish no more histories.
 
 use crate::crypto::Sha256;
 use crate::domain::time::Timestamp;
 use crate::store::engine::RowChange;
 use crate::store::tables::Table;
 
-/// The unit that a disk writes whole or not at all.
+/// The unit that a disk writes completely or not at all.
 pub(in crate::store) const SECTOR_BYTES: usize = 512;
 /// The length of a frame's head, which comes before its rows.
 pub(in crate::store) const HEAD_BYTES: usize = 4 + 4 + 8 + 8 + 4;
@@ -35,7 +35,6 @@ pub(in crate::store) const HEAD_BYTES: usize = 4 + 4 + 8 + 8 + 4;
 const UNCHECKED_BYTES: usize = 4 + 4;
 const ROW_HEAD_BYTES: usize = 1 + 2 + 4;
 
-/// The decoded changes of one batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::store) struct Frame {
     pub(in crate::store) sequence: u64,
@@ -43,7 +42,6 @@ pub(in crate::store) struct Frame {
     pub(in crate::store) rows: Vec<RowChange>,
 }
 
-/// The start of a frame, not checked yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct FrameHead {
     /// The length without padding.
@@ -51,11 +49,9 @@ pub(in crate::store) struct FrameHead {
     pub(in crate::store) sequence: u64,
 }
 
-/// A batch that does not fit into the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct TooLarge;
 
-/// Appends a frame with its padding to `out`.
 pub(in crate::store) fn encode(
     sequence: u64,
     time: Timestamp,
@@ -87,7 +83,7 @@ pub(in crate::store) fn encode(
     Ok(())
 }
 
-/// The digest of a history with one more frame.
+/// The digest of a history after one more frame.
 pub(in crate::store) fn chained(before: &[u8; 32], frame: &[u8]) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(before);
@@ -95,13 +91,12 @@ pub(in crate::store) fn chained(before: &[u8; 32], frame: &[u8]) -> [u8; 32] {
     digest.finish()
 }
 
-/// The length of a frame with its padding.
 pub(in crate::store) const fn padded(len: usize) -> usize {
     len.div_ceil(SECTOR_BYTES).saturating_mul(SECTOR_BYTES)
 }
 
 impl FrameHead {
-    /// Reads the first bytes of a frame. `None` if no frame begins with them.
+    /// Returns `None` if the bytes cannot start a frame.
     pub(in crate::store) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut bytes = Bytes(bytes);
         let len = usize::try_from(bytes.u32()?).ok()?;
@@ -111,7 +106,7 @@ impl FrameHead {
     }
 }
 
-/// The number and the time of a frame without its padding, if its checksum is right.
+/// The number and the time of a frame without its padding; `None` if its checksum is wrong.
 pub(in crate::store) fn checked_head(bytes: &[u8]) -> Option<(u64, Timestamp)> {
     if FrameHead::decode(bytes)?.len != bytes.len() {
         return None;
@@ -125,7 +120,7 @@ pub(in crate::store) fn checked_head(bytes: &[u8]) -> Option<(u64, Timestamp)> {
 }
 
 impl Frame {
-    /// Decodes a frame without its padding. `None` if it is damaged.
+    /// Decodes a frame without its padding; `None` if it is damaged.
     pub(in crate::store) fn decode(bytes: &[u8]) -> Option<Self> {
         if FrameHead::decode(bytes)?.len != bytes.len() {
             return None;
@@ -137,7 +132,7 @@ impl Frame {
         let sequence = bytes.u64()?;
         let time = Timestamp::from_micros(i64::from_be_bytes(bytes.u64()?.to_be_bytes()));
         let count = usize::try_from(bytes.u32()?).ok()?;
-        // A row takes at least its head, so a wrong number cannot reserve much memory.
+        // A row takes at least its head, so a damaged count cannot reserve much memory.
         if count > bytes.0.len().div_euclid(ROW_HEAD_BYTES) {
             return None;
         }
@@ -149,14 +144,14 @@ impl Frame {
     }
 }
 
-/// Returns true if the checksum of a frame without its padding is right. Such a frame was written
-/// whole; if it cannot be decoded, a newer program wrote it.
+/// Checks the checksum of a frame without its padding. An intact frame was written completely; if
+/// it does not decode, a newer program wrote it.
 pub(in crate::store) fn is_intact(bytes: &[u8]) -> bool {
     let Some((head, checked)) = bytes.split_at_checked(UNCHECKED_BYTES) else { return false };
     head.last_chunk().is_some_and(|sum| crc32fast::hash(checked) == u32::from_be_bytes(*sum))
 }
 
-/// The rest of the bytes that are being decoded.
+/// The bytes left to decode.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {

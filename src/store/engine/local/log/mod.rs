@@ -1,10 +1,10 @@
-//! The log: every batch of changes is written here first and is durable then. A merge later moves
-//! the rows into the data file.
+//! The log: every batch is written and synced here first. A merge later moves the rows into the
+//! data file.
 //!
 //! Segments are numbered files. Each is filled with zeros ahead of its frames, and a segment that
-//! is no longer needed becomes the spare for the next one. A sync of a frame therefore writes no
-//! metadata of the file system. The spare still has its old frames. [`Log::leave_segment`] begins a
-//! segment without any; the ones before it are overwritten when they are free, and removed.
+//! is no longer needed becomes the spare for the next one. A sync therefore writes no file system
+//! metadata. The spare still has its old frames. [`Log::leave_segment`] begins a segment without
+//! any; the ones before it are overwritten when they are free, and removed.
 
 pub(in crate::store) mod end;
 pub(super) mod erase;
@@ -32,7 +32,7 @@ use crate::store::engine::local::log::spare::{Segment, Spare, begin_segment, fin
 use crate::store::failure::StorageFailure;
 use crate::store::volume::{Volume, VolumeFile, remove_left};
 
-/// The open log. The newest segment takes frames; the older ones are kept until they are merged.
+/// Frames go to the newest segment; older segments are kept until they are merged.
 #[derive(Debug)]
 pub(super) struct Log {
     volume: Arc<dyn Volume>,
@@ -42,36 +42,36 @@ pub(super) struct Log {
     /// Oldest first.
     older: VecDeque<ClosedSegment>,
     spare: Option<Spare>,
-    /// A spare that is being overwritten. Its name is free when this file was removed.
+    /// A spare that is being overwritten. Its name is free once this file is removed.
     old_spare: Option<Arc<dyn VolumeFile>>,
-    /// Segments before this number are overwritten when they are free, and never used again.
+    /// Segments before this number are overwritten when they are free, and never reused.
     forget_before: u64,
     /// Free segments that wait to be overwritten.
     retired: Vec<ClosedSegment>,
     /// The place of the next frame.
     end: Position,
     last_time: Timestamp,
-    /// The offset and the head of the frame that this process wrote last to the newest segment.
+    /// The offset and the head of the last frame that this process wrote to the newest segment.
     last_head: Option<(u64, Vec<u8>)>,
     buffer: Vec<u8>,
-    /// A frame was not written, or it is unknown whether it was. No other may take its number.
+    /// A frame failed, or its outcome is unknown. No other frame may take its number.
     has_failed: bool,
 }
 
-/// The file stays open, so that no other one is taken for it when it is overwritten and removed.
+/// The file stays open, so that no other file is overwritten and removed in its place.
 #[derive(Debug)]
 pub(super) struct ClosedSegment {
     file: Arc<dyn VolumeFile>,
     number: u64,
     bytes: u64,
-    /// Behind this offset the file has only zeros.
+    /// The file has only zeros behind this offset.
     used: u64,
-    /// The sequence number of the first frame behind the segment, if this process wrote it.
+    /// The sequence number of the first frame after the segment, if this process wrote it.
     next: Option<u64>,
 }
 
 impl Log {
-    /// Begins a log with a segment whose first frame goes to this place.
+    /// Begins a log. The first frame goes to this place.
     pub(super) fn begin(
         volume: &Arc<dyn Volume>,
         lineage: Lineage,
@@ -107,8 +107,8 @@ impl Log {
         }
     }
 
-    /// Goes on with the log that a [`reader::Scan`] has read. Names and frames that the last process
-    /// wrote and did not sync are durable afterwards: what is shown must not vanish with the power.
+    /// Continues the log that a [`reader::Scan`] has read. Makes names and frames durable that the
+    /// last process did not sync: rows that readers have seen must survive a loss of power.
     pub(super) fn resume(
         volume: &Arc<dyn Volume>,
         lineage: Lineage,
@@ -133,7 +133,6 @@ impl Log {
         Ok(Self { older: older.collect(), spare, last_time, ..log })
     }
 
-    /// The place of the next frame.
     pub(super) const fn end(&self) -> Position {
         self.end
     }
@@ -142,7 +141,6 @@ impl Log {
         self.lineage
     }
 
-    /// The length of all files of the log.
     pub(super) fn bytes(&self) -> u64 {
         let older = self.older.iter().map(|segment| segment.bytes);
         older
@@ -169,10 +167,10 @@ impl Log {
             return Err(StorageFailure::Stopped);
         }
         let frame_bytes = self.buffer.len();
-        // The place of the next frame must not show bytes of an earlier use of the file.
+        // The sector behind the frame must not show bytes of the file's earlier use.
         self.buffer.resize(frame_bytes.saturating_add(SECTOR_BYTES), 0);
         let len = u64::try_from(self.buffer.len()).unwrap_or(u64::MAX);
-        // A frame that is larger than a segment gets a segment for itself.
+        // A frame larger than a segment gets a segment for itself.
         let is_full = self.end.offset.saturating_add(len) > self.segment_bytes;
         if is_full && self.end.offset > FIRST_FRAME {
             self.next_segment()?;
@@ -186,12 +184,12 @@ impl Log {
         self.last_head = head.map(|head| (self.end.offset, head));
         self.end.pass(self.buffer.get(..frame_bytes).unwrap_or_default());
         self.last_time = time;
-        // One large batch should not keep its memory for ever.
+        // Releases the memory of an exceptionally large batch.
         self.buffer.shrink_to(LOG_BUFFER_BYTES);
         Ok(())
     }
 
-    /// Writes zeros behind `end`, more of them each time, so that most frames replace old bytes.
+    /// Writes zeros behind `end`, more each time, so that most frames overwrite existing bytes.
     fn fill(&mut self, end: u64) -> io::Result<()> {
         let filled = self.newest.filled;
         if end <= filled {
@@ -205,10 +203,10 @@ impl Log {
         Ok(())
     }
 
-    /// Removes a spare that is being overwritten, so that another file can have its name.
+    /// Removes a spare that is being overwritten, so that another file can take its name.
     fn free_spare_name(&mut self) -> io::Result<()> {
         let Some(old) = self.old_spare.take() else { return Ok(()) };
-        // Without the sync, a loss of power could give the name of the next segment to the old file.
+        // Without the sync, a loss of power could give the next segment's name to the old file.
         old.remove().and_then(|()| self.volume.sync())
     }
 
@@ -233,7 +231,7 @@ impl Log {
         Ok(())
     }
 
-    /// The first segment that has frames from this place on; the largest number without a place.
+    /// The first segment with frames from this place on; the largest number if there is no place.
     pub(super) fn first_held(&self, held: Option<Position>) -> u64 {
         let Some(held) = held else { return u64::MAX };
         let mut first = held.segment;
@@ -246,8 +244,8 @@ impl Log {
         first
     }
 
-    /// The first segment to keep of those that hold this place and what follows it, so that the log
-    /// has at most `bytes_max`.
+    /// Like [`Log::first_held`], but the segments from the returned one on have at most
+    /// `bytes_max`.
     pub(super) fn bounded_hold(&self, held: Option<Position>, bytes_max: u64) -> u64 {
         let held = self.first_held(held);
         let mut bytes = self.newest.filled;
@@ -262,7 +260,6 @@ impl Log {
         first.max(held)
     }
 
-    /// The number of the oldest segment.
     pub(super) fn first_segment(&self) -> u64 {
         self.older.front().map_or(self.newest.number, |oldest| oldest.number)
     }
@@ -271,8 +268,8 @@ impl Log {
         &self.volume
     }
 
-    /// Frees the segments before the one with this number. One of them becomes the spare, unless
-    /// they are to be overwritten.
+    /// Frees the segments before this number. One of them becomes the spare, unless they are to be
+    /// overwritten.
     pub(super) fn free_before(&mut self, number: u64) -> Result<(), StorageFailure> {
         let mut has_spare = false;
         while let Some(oldest) = self.older.pop_front_if(|oldest| oldest.number < number) {
@@ -297,13 +294,12 @@ impl Log {
         Ok(())
     }
 
-    /// Checks that the newest segment still has its name.
     pub(super) fn check_newest_place(&self) -> Result<(), StorageFailure> {
         self.newest.file.check_place().map_err(StorageFailure::Removed)
     }
 
-    /// Checks that the last frame is as this process wrote it. A file that cannot be read is reported
-    /// when the next frame is written.
+    /// Checks that the last frame is as this process wrote it. A read error is left for the next
+    /// append to report.
     fn check_last_frame(&self) -> Result<(), StorageFailure> {
         let Some((offset, head)) = &self.last_head else { return Ok(()) };
         let mut found = vec![0; head.len()];
@@ -315,7 +311,7 @@ impl Log {
         }
     }
 
-    /// Checks that the names of all segments still name the files that are open.
+    /// Checks that the names of all segments still refer to the open files.
     pub(super) fn check_place(&self) -> Result<(), StorageFailure> {
         self.check_newest_place()?;
         self.check_last_frame()?;
@@ -324,5 +320,5 @@ impl Log {
     }
 }
 
-/// Memory that the log keeps between two frames.
+/// Memory that the log keeps between frames.
 const LOG_BUFFER_BYTES: usize = 1024 * 1024;

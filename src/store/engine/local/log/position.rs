@@ -1,4 +1,4 @@
-//! A place in the log.
+//! Positions in the log.
 
 use crate::store::engine::local::log::frame::chained;
 use crate::store::engine::local::log::segment::FIRST_FRAME;
@@ -8,7 +8,6 @@ use crate::store::engine::local::log::segment::FIRST_FRAME;
 pub struct Position {
     /// The sequence number of the frame at this place.
     pub sequence: u64,
-    /// The number of the segment.
     pub segment: u64,
     pub offset: u64,
     /// The digest of the history before this place.
@@ -21,7 +20,7 @@ impl Position {
         Self { sequence, segment, offset: FIRST_FRAME, digest }
     }
 
-    /// Moves behind a frame with its padding.
+    /// Moves past a frame with its padding.
     pub(in crate::store) fn pass(&mut self, frame: &[u8]) {
         let len = u64::try_from(frame.len()).unwrap_or(u64::MAX);
         self.offset = self.offset.saturating_add(len);

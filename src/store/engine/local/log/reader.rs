@@ -1,9 +1,9 @@
-//! Reads the log after a start: the frames from a position on, and where the next one goes.
+//! Reads the log at a start: the frames from a position on, and the place of the next one.
 //!
-//! Only the newest frame can be cut off, because each is synced before the next is written. It was
-//! not answered, so it is left out. A bad frame with a good one behind it is damage, and so is a place
-//! behind the newest frame that has neither zeros nor the start of the next one. In a file that was
-//! used before, the zeros may be what a loss of power kept from the disk.
+//! Only the newest frame can be torn, because each is synced before the next is written. It was not
+//! answered, so it is left out. A bad frame before a good one is damage, and so is a place behind
+//! the newest frame with neither zeros nor the start of the next one. In a reused file, a loss of
+//! power may have kept those zeros from the disk.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,31 +20,28 @@ use crate::store::engine::local::log::segment::{self, BadHeader, FIRST_FRAME, He
 use crate::store::failure::StorageFailure;
 use crate::store::volume::{Volume, VolumeFile};
 
-/// The end of a log that was read.
 #[derive(Debug)]
 pub(in crate::store) struct Scan {
     /// The place of the next frame.
     pub(super) end: Position,
     pub(super) newest: Arc<dyn VolumeFile>,
-    /// The segments before the newest one, oldest first.
+    /// Oldest first.
     pub(super) older: Vec<OpenSegment>,
     pub(super) last_time: Timestamp,
     /// Offset and length of the last frame, if it is in the newest segment.
     pub(super) last_frame: Option<(u64, usize)>,
     /// A part of the next frame is there.
     pub(in crate::store) is_cut_off: bool,
-    /// The part of the newest segment that has bytes of the next frame, which is not whole.
+    /// The part of the newest segment that has bytes of the next, incomplete frame.
     pub(super) torn: Range<u64>,
 }
 
 impl Scan {
-    /// The place of the next frame.
     pub(in crate::store) const fn end(&self) -> Position {
         self.end
     }
 }
 
-/// One file of the log, opened.
 #[derive(Debug)]
 pub(super) struct OpenSegment {
     pub(super) number: u64,
@@ -52,12 +49,11 @@ pub(super) struct OpenSegment {
     pub(super) len: u64,
 }
 
-/// Takes a frame, and the digest of the history with it.
+/// Takes a frame and the digest of the history up to it.
 pub(in crate::store) type FoundFrame<'a> =
     dyn FnMut(Frame, [u8; 32]) -> Result<(), StorageFailure> + 'a;
 
-/// Reads the frames from `from` on and gives each to `found`. Returns `None` if the log has no
-/// segment at all.
+/// Passes the frames from `from` on to `found`. Fails if the segment of `from` is missing.
 pub(in crate::store) fn scan(
     volume: &dyn Volume,
     lineage: Lineage,
@@ -73,7 +69,7 @@ pub(in crate::store) fn scan(
     let mut older = Vec::new();
     for number in numbers.iter().copied().filter(|number| *number < from.segment) {
         let segment = open(volume, number)?;
-        // These are overwritten and removed, so one of another log must not be among them.
+        // These are overwritten and removed, so they must not belong to another log.
         own_header(&segment, lineage, NOT_NEEDED)?;
         older.push(segment);
     }
@@ -110,7 +106,6 @@ pub(in crate::store) fn scan(
     }
 }
 
-/// The numbers of all segments, in order.
 pub(in crate::store) fn numbers(volume: &dyn Volume) -> Result<Vec<u64>, StorageFailure> {
     let names = volume.names()?;
     let mut numbers: Vec<u64> = names.iter().filter_map(|name| segment::number_of(name)).collect();
@@ -125,7 +120,7 @@ fn open(volume: &dyn Volume, number: u64) -> Result<OpenSegment, StorageFailure>
     Ok(OpenSegment { number, file, len })
 }
 
-/// The header of a segment, if it is of this log and the one that its name says.
+/// Checks that the header belongs to this log and has the number of the file's name.
 fn own_header(
     segment: &OpenSegment,
     lineage: Lineage,
@@ -164,8 +159,8 @@ fn check_vault(
     Err(wrong(number, &what, advice))
 }
 
-/// Checks that the segment is of this log and that it follows the frames before it, which end at
-/// `before` in the segment before.
+/// Checks that the segment belongs to this log and continues the frames before it, which end at
+/// `before` in the previous segment.
 fn check_header(
     segment: &OpenSegment,
     lineage: Lineage,
@@ -185,7 +180,7 @@ fn check_header(
 }
 
 impl OpenSegment {
-    /// `None` if the file ends before that.
+    /// Returns `None` if the file ends before that.
     pub(super) fn read(&self, offset: u64, len: usize) -> Result<Option<Vec<u8>>, StorageFailure> {
         let end = u64::try_from(len).ok().and_then(|len| offset.checked_add(len));
         if end.is_none_or(|end| end > self.len) {
@@ -196,9 +191,9 @@ impl OpenSegment {
         Ok(Some(bytes))
     }
 
-    /// The frame at this offset and its bytes with padding; `None` if no whole frame is there. A
-    /// whole frame from `sequence` on that cannot be decoded is refused, because it may have been
-    /// answered; one before it is of an earlier use of the file.
+    /// The frame at this offset and its bytes with padding; `None` if there is no complete frame. A
+    /// complete frame from `sequence` on that does not decode is refused, because it may have been
+    /// answered; one with a smaller number is from the file's earlier use.
     fn frame(
         &self,
         offset: u64,
@@ -218,11 +213,11 @@ impl OpenSegment {
         }
     }
 
-    /// The part of the file behind the newest frame that has bytes of a frame which is not whole, and
-    /// whether such a frame is there for certain. The first sector of the place has zeros, or the
-    /// frame's head. Behind the frame a file that was not used before has only zeros. Anything else
-    /// was not written by the log. If this start has read the frame before this place, the zeros
-    /// behind it may not have reached the disk, and the place has old bytes.
+    /// The part of the file behind the newest frame that has bytes of a torn frame, and whether
+    /// there certainly is a torn frame. The first sector there has zeros or the frame's head;
+    /// behind the frame, a file that was not used before has only zeros. Anything else was not
+    /// written by the log. There is one exception: if this start has read the frame before, the
+    /// zeros behind it may not have reached the disk, and a reused file shows old bytes there.
     fn torn(
         &self,
         at: Position,
@@ -240,17 +235,17 @@ impl OpenSegment {
             return Err(damaged_end(at));
         }
         let end = at.offset.saturating_add(len.unwrap_or(0));
-        // The head of a frame may be the sector that did not reach the disk.
+        // The sector with the frame's head may not have reached the disk.
         let used = match (used_from, is_blank) {
             (0, _) => self.used_until(if is_blank { at.offset } else { end.min(self.len) })?,
-            // The rest of it must go: with the zeros behind it, it would look later as if frames of
-            // this use had been there.
+            // The rest must be erased: with the zeros behind it, it would look like lost frames of
+            // this use to a later start.
             (_, true) => self.before_frames(at, 0)?.0,
             (_, false) => end,
         };
         let torn = at.offset..used.max(end).min(self.len);
         let is_cut_off = !torn.is_empty() && (used_from == 0 || !is_blank);
-        // The log puts a frame that does not fit behind others into a segment for itself.
+        // Only a frame at the start of a segment may exceed the segment's size.
         let end_max =
             if at.offset > FIRST_FRAME { LOG_SEGMENT_BYTES } else { ARCHIVE_PIECE_BYTES_MAX };
         if is_cut_off && ((used_from == 0 && !is_blank && used > end) || torn.end > end_max) {
@@ -259,17 +254,17 @@ impl OpenSegment {
         Ok((torn, is_cut_off))
     }
 
-    /// Returns true if the bytes from this place on can be of the use of the file before. Its frames
-    /// have no zeros between them, and zeros follow the last one. Zeros before one of them are those
-    /// behind the newest frame, so the bytes before the zeros were frames of this use.
+    /// Returns true if the bytes from this place on can be from the file's earlier use. Its frames
+    /// have no zeros between them, and zeros follow the last one. Zeros before such a frame are the
+    /// sector behind the newest frame, so the bytes before those zeros were frames of this use.
     fn has_old_bytes(&self, at: Position, used_from: u64) -> Result<bool, StorageFailure> {
         let (_, has_zeros, is_followed) = self.before_frames(at, used_from)?;
         Ok(has_zeros != is_followed)
     }
 
-    /// Looks at what is between this place and the next whole frame with a number from `from` up to
-    /// that of the place: the end of the last sector with other bytes than zeros, whether there are
-    /// sectors of zeros, and whether there is such a frame.
+    /// Scans from this place to the next complete frame of an earlier use, with a number in
+    /// `from..at.sequence`. Returns the end of the last sector that is not zero, whether there are
+    /// zero sectors, and whether such a frame was found.
     fn before_frames(&self, at: Position, from: u64) -> Result<(u64, bool, bool), StorageFailure> {
         let (mut offset, mut used, mut has_zeros) = (at.offset, at.offset, false);
         while let Some(bytes) = self.read(offset, self.chunk(offset))?.filter(|it| !it.is_empty()) {
@@ -290,7 +285,7 @@ impl OpenSegment {
         Ok((used, has_zeros, false))
     }
 
-    /// The end of the last sector from this offset on that has other bytes than zeros.
+    /// The end of the last non-zero sector from this offset on.
     fn used_until(&self, from: u64) -> Result<u64, StorageFailure> {
         let (mut offset, mut used) = (from, from);
         while let Some(bytes) = self.read(offset, self.chunk(offset))?.filter(|it| !it.is_empty()) {
@@ -305,9 +300,9 @@ impl OpenSegment {
         Ok(used)
     }
 
-    /// Returns true if the segment, whose first frame has the number `first`, has more than a data
-    /// file whose next frame has the number `next`. A first start that was cut off leaves a segment
-    /// without frames, which the data file does not name yet.
+    /// Returns true if the segment with the first frame `first` has frames that a data file lacks
+    /// whose next frame is `next`. A first start that was interrupted leaves a segment without
+    /// frames, which the data file does not name yet.
     fn is_newer(&self, first: u64, next: u64) -> Result<bool, StorageFailure> {
         if first != next {
             return Ok(first > next);
@@ -316,15 +311,15 @@ impl OpenSegment {
         Ok(self.frame(FIRST_FRAME, first)?.is_some() || self.has_later_frame(at)?)
     }
 
-    /// Returns true if a whole frame that comes after `at` is behind it in this segment.
+    /// Returns true if the segment has a complete frame behind `at` with a later number.
     fn has_later_frame(&self, at: Position) -> Result<bool, StorageFailure> {
         let mut offset = at.offset;
         while let Some(bytes) = self.read(offset, self.chunk(offset))?.filter(|it| !it.is_empty()) {
             let sectors = bytes.chunks(SECTOR_BYTES).zip(0_u64..);
             for (sector, number) in sectors {
                 let offset = offset.saturating_add(number.saturating_mul(FIRST_FRAME));
-                // Frames of an earlier use of the file have smaller numbers; a larger one than this
-                // file can hold is no frame.
+                // Frames of an earlier use have smaller numbers; a number too large for this file
+                // is no frame.
                 let is_later = FrameHead::decode(sector).is_some_and(|head| {
                     let ahead = head.sequence.checked_sub(at.sequence);
                     ahead.is_some_and(|ahead| ahead > 0 && ahead <= FRAMES_MAX)
@@ -338,7 +333,6 @@ impl OpenSegment {
         Ok(false)
     }
 
-    /// The number of bytes to read at this offset.
     fn chunk(&self, offset: u64) -> usize {
         let left = self.len.saturating_sub(offset).min(CHUNK_BYTES);
         usize::try_from(left).unwrap_or(0)
@@ -351,7 +345,7 @@ fn is_zero(bytes: &[u8]) -> bool {
 
 /// A multiple of a sector.
 const CHUNK_BYTES: u64 = 1024 * 1024;
-/// The frames that a segment can hold, each of one sector.
+/// The most frames a segment can hold, with one sector each.
 const FRAMES_MAX: u64 = LOG_SEGMENT_BYTES.div_ceil(FIRST_FRAME);
 
 const PUT_BACK: &str =
@@ -376,7 +370,6 @@ fn newer(number: u64) -> StorageFailure {
     StorageFailure::Log(what, "use the newer program; nothing was changed")
 }
 
-/// The log lacks batches that the data file has.
 pub(in crate::store) fn too_short(end: Position) -> StorageFailure {
     let next = segment::name(end.segment.saturating_add(1));
     let (name, offset) = (segment::name(end.segment), end.offset);
@@ -389,8 +382,8 @@ pub(in crate::store) fn too_short(end: Position) -> StorageFailure {
     )
 }
 
-/// Refuses a data file that names no log although there is one of this vault. A log without frames is
-/// left by a first start that was cut off.
+/// Refuses a data file that names no log although this vault has one. A log without frames is left
+/// by a first start that was interrupted.
 pub(in crate::store) fn check_no_frames(
     volume: &dyn Volume,
     vault: [u8; 16],
@@ -412,8 +405,8 @@ pub(in crate::store) fn check_no_frames(
     Ok(())
 }
 
-/// Refuses a data file that was put back although its log went on without it, and a segment of another
-/// vault: the caller removes the segments that are there.
+/// Refuses a data file that was put back although its log went on without it, and segments of
+/// another vault: the caller removes the segments.
 pub(in crate::store) fn check_not_newer(
     volume: &dyn Volume,
     lineage: Lineage,
@@ -435,7 +428,6 @@ pub(in crate::store) fn check_not_newer(
     Ok(())
 }
 
-/// The place behind the newest frame has bytes that the log did not write.
 fn damaged_end(at: Position) -> StorageFailure {
     let (name, offset) = (segment::name(at.segment), at.offset);
     StorageFailure::Damaged(format!(

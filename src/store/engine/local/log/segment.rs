@@ -15,8 +15,8 @@
 //! | 4 | CRC-32 (IEEE) of the bytes before |
 //! | 404 | zeros |
 //!
-//! Segments are used again, so old frames may follow the newest one. A reader
-//! recognises them by their sequence numbers, which are too small for their place.
+//! Files are reused, so old frames may follow the newest one. A reader recognises them by their
+//! sequence numbers, which are too small for their place.
 
 use crate::store::engine::local::log::end::NAME as END_FILE;
 use crate::store::engine::local::log::frame::SECTOR_BYTES;
@@ -24,16 +24,14 @@ use crate::store::engine::local::log::frame::SECTOR_BYTES;
 const MAGIC: &[u8; 14] = b"strongroom log";
 const FORMAT: u16 = 1;
 const CHECKED_BYTES: usize = 14 + 2 + 16 + 16 + 8 + 8 + 32 + 8;
-/// The offset of the first frame.
 pub(in crate::store) const FIRST_FRAME: u64 = 512;
 
-/// The start of the name of every segment. The number follows.
+/// The start of every segment's name. The number follows.
 const PREFIX: &str = "strongroom.log.";
-/// The name of a segment that is kept for the next use.
 pub(in crate::store) const SPARE: &str = "strongroom.log.spare";
 
 /// The history that a log belongs to. Every restored or promoted vault begins a new timeline, so
-/// that two vaults with the same past are never taken for each other.
+/// that two vaults with the same past are never mistaken for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lineage {
     pub vault: [u8; 16],
@@ -47,12 +45,11 @@ pub(in crate::store) struct Header {
     pub(in crate::store) first_sequence: u64,
     /// The digest of the history before the first frame.
     pub(in crate::store) before: [u8; 32],
-    /// The first frame of the use of the file before this one, whose frames may follow the newest
-    /// frame; 0 for a file that was not used before.
+    /// The first frame of the file's previous use, whose frames may follow the newest frame; 0 for
+    /// a new file.
     pub(in crate::store) used_from: u64,
 }
 
-/// The reason why a header cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum BadHeader {
     Damaged,
@@ -60,19 +57,17 @@ pub(in crate::store) enum BadHeader {
     Newer,
 }
 
-/// The name of a segment's file.
 pub(in crate::store) fn name(number: u64) -> String {
     format!("{PREFIX}{number:010}")
 }
 
-/// The number in the name of a segment's file; `None` for other files.
+/// Returns `None` for other files.
 pub(in crate::store) fn number_of(name: &str) -> Option<u64> {
     let digits = name.strip_prefix(PREFIX)?;
     let is_number = digits.len() >= 10 && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| digits.parse().ok()).flatten()
 }
 
-/// Returns true for the name of a file of the log.
 pub fn is_log_file(name: &str) -> bool {
     name == SPARE || name == END_FILE || number_of(name).is_some()
 }

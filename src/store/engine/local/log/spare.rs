@@ -1,4 +1,4 @@
-//! The spare segment, and new segments, which are made of it.
+//! The spare segment, and the creation of segments from it.
 
 use std::io;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::store::volume::{Volume, VolumeFile};
 pub(super) struct Segment {
     pub(super) file: Arc<dyn VolumeFile>,
     pub(super) number: u64,
-    /// The part of the file that has been written before. Writing it again needs no metadata.
+    /// The part of the file that has been written before. Overwriting it needs no metadata.
     pub(super) filled: u64,
-    /// No earlier use has left frames in the file.
+    /// The file has no frames of an earlier use.
     pub(super) is_fresh: bool,
 }
 
@@ -26,8 +26,8 @@ pub(in crate::store) struct Spare {
     pub(super) bytes: u64,
 }
 
-/// The spare segment. One that is not of this log is removed: its frames could have the numbers of
-/// later frames.
+/// Finds the spare. A spare of another log is removed: its frames could have the numbers of later
+/// frames.
 pub(super) fn find_spare(
     volume: &dyn Volume,
     lineage: Lineage,
@@ -47,8 +47,8 @@ pub(super) fn find_spare(
     Ok(None)
 }
 
-/// Makes a segment, from the spare one if there is one. It gets its name when its header is durable,
-/// so a file with the name of a segment always has a header.
+/// Creates a segment, from the spare if there is one. It gets its name when its header is durable,
+/// so a file with a segment's name always has a header.
 pub(super) fn begin_segment(
     volume: &dyn Volume,
     lineage: Lineage,
@@ -64,7 +64,7 @@ pub(super) fn begin_segment(
     let used_from = if is_fresh { 0 } else { first_frame(file.as_ref())? };
     let mut start = Header { lineage, number, first_sequence, before, used_from }.encode();
     if !is_fresh {
-        // In the place of the first frame, as behind every frame.
+        // Zeros at the place of the next frame, as behind every frame.
         start.extend([0; SECTOR_BYTES]);
     }
     file.write(0, &start)?;
@@ -75,7 +75,6 @@ pub(super) fn begin_segment(
     Ok(Segment { file, number, filled, is_fresh })
 }
 
-/// The sequence number of the first frame of a used file.
 fn first_frame(file: &dyn VolumeFile) -> io::Result<u64> {
     let mut bytes = [0; SECTOR_BYTES];
     file.read(0, &mut bytes)?;

@@ -1,8 +1,8 @@
-//! Reads a log that is in use, frame by frame, for the archive.
+//! Reads a log in use, frame by frame, for the archive.
 //!
-//! The reader stays before the end that the log gives, so that it sees only durable frames. A
-//! segment that was let go may be in use again under another name: its frames then have other
-//! numbers, and the reader reports that the frame is gone.
+//! The reader stops at the end that the log reports, so it sees only durable frames. A freed
+//! segment may be in use again under another name: its frames then have other numbers, and the
+//! reader reports that the frame is gone.
 
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ use crate::store::engine::local::log::segment::{self, FIRST_FRAME, Header, Linea
 use crate::store::failure::StorageFailure;
 use crate::store::volume::Volume;
 
-/// A place in the log and the frames behind it.
 #[derive(Debug)]
 pub struct LogTail {
     volume: Arc<dyn Volume>,
@@ -25,7 +24,7 @@ pub struct LogTail {
     segment: Option<OpenSegment>,
 }
 
-/// A frame as it is in the log, with its padding. Its checksum is right.
+/// A frame as it is in the log, with its padding. Its checksum is correct.
 #[derive(Debug)]
 pub struct RawFrame {
     pub bytes: Vec<u8>,
@@ -33,16 +32,15 @@ pub struct RawFrame {
     pub time: Timestamp,
 }
 
-/// The reason why a frame cannot be read.
 #[derive(Debug)]
 pub enum TailFailure {
-    /// The log no longer has it.
+    /// The log no longer has the frame.
     Gone,
     Storage(StorageFailure),
 }
 
 impl LogTail {
-    /// Reads from the first frame of the segments `first..=end.segment` on.
+    /// Starts at the oldest frame of the segments `first..=end.segment`.
     pub(in crate::store) fn oldest(
         volume: &Arc<dyn Volume>,
         lineage: Lineage,
@@ -55,8 +53,8 @@ impl LogTail {
         Ok(Some(Self { volume: Arc::clone(volume), lineage, at, segment: Some(segment) }))
     }
 
-    /// Reads from the frame with this number on, if one of the segments `first..=end.segment` has
-    /// it.
+    /// Starts at the frame with this number; `None` if none of the segments `first..=end.segment`
+    /// has it.
     pub(in crate::store) fn seek(
         volume: &Arc<dyn Volume>,
         lineage: Lineage,
@@ -80,12 +78,11 @@ impl LogTail {
         Ok(None)
     }
 
-    /// The place of the next frame.
     pub const fn at(&self) -> Position {
         self.at
     }
 
-    /// The next frame before `end`, which the log gave; `None` if there are no more.
+    /// The next frame before `end`, which the log reported; `None` if there are no more.
     pub fn next(&mut self, end: Position) -> Result<Option<RawFrame>, TailFailure> {
         let frame = self.peek(end)?;
         if let Some(frame) = &frame {
@@ -94,13 +91,13 @@ impl LogTail {
         Ok(frame)
     }
 
-    /// The same, but the place stays before the frame.
+    /// Like [`LogTail::next`], but does not move past the frame.
     pub fn peek(&mut self, end: Position) -> Result<Option<RawFrame>, TailFailure> {
         while self.at.sequence < end.sequence {
             if let Some(frame) = self.frame()? {
                 return Ok(Some(frame));
             }
-            // The frames of a segment end where the next number is missing.
+            // A segment ends where the next number is missing.
             if self.at.segment >= end.segment {
                 return Err(TailFailure::Gone);
             }
@@ -118,7 +115,7 @@ impl LogTail {
             none => {
                 let opened = open(self.volume.as_ref(), self.lineage, self.at.segment)?;
                 let (segment, header) = opened.ok_or(TailFailure::Gone)?;
-                // Only the first frame of a segment is looked for in a segment that was not open.
+                // A segment is opened only to read its first frame.
                 let is_next = header.first_sequence == self.at.sequence;
                 if !is_next || header.before != self.at.digest {
                     return Err(TailFailure::Gone);
@@ -126,7 +123,7 @@ impl LogTail {
                 none.insert(segment)
             }
         };
-        // The log fills its newest segment as it goes.
+        // The log extends its newest segment.
         segment.len = segment.file.len()?;
         let Some(head) = segment.read(self.at.offset, HEAD_BYTES)? else { return Ok(None) };
         let Some(head) = FrameHead::decode(&head) else { return Ok(None) };
@@ -139,7 +136,7 @@ impl LogTail {
     }
 }
 
-/// Opens a segment of this log; `None` if it is gone.
+/// Returns `None` if the segment is gone.
 fn open(
     volume: &dyn Volume,
     lineage: Lineage,
