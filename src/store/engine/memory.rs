@@ -1,4 +1,4 @@
-//! The engine that is a model: rows in a map. It loses everything when it is dropped.
+//! A model engine: rows in a map. Dropping it loses everything.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, MutexGuard};
@@ -11,7 +11,6 @@ use crate::store::engine::{
 use crate::store::failure::StorageFailure;
 use crate::store::tables::{KeyRange, Table};
 
-/// All rows by table and key.
 pub(in crate::store) type Model = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
 #[derive(Default)]
@@ -21,24 +20,23 @@ pub(in crate::store) struct MemoryEngine(Lock<State>);
 struct State {
     rows: Model,
     sequence: u64,
-    /// Given to every call while it is set.
+    /// Every call fails with this reason while it is set.
     unavailable: Option<&'static str>,
     /// Several stores may use the engine.
     is_shared: bool,
-    /// Changes of other processes. Each of them comes between a decision and the next one.
+    /// Changes of other processes. One is applied between two decisions.
     between: VecDeque<Vec<RowChange>>,
 }
 
 impl MemoryEngine {
-    /// An engine that several stores may use.
     pub(in crate::store) fn shared() -> Self {
         let engine = Self::default();
         engine.0.lock().is_shared = true;
         engine
     }
 
-    /// Makes the next call of [`Engine::apply`] decide once more for each of these changes, which
-    /// are written between the decisions.
+    /// Makes the next [`Engine::apply`] decide once more for each of these changes, which are
+    /// written between the decisions.
     pub(in crate::store) fn decide_again_after(&self, between: Vec<Vec<RowChange>>) {
         self.0.lock().between.extend(between);
     }
@@ -48,7 +46,6 @@ impl MemoryEngine {
         self.0.lock().unavailable = why;
     }
 
-    /// Puts rows in place without a batch.
     pub(in crate::store) fn insert(&self, table: Table, rows: Vec<Row>) {
         self.0.lock().rows.extend(rows.into_iter().map(|(key, value)| ((table, key), value)));
     }

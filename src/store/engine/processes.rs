@@ -1,10 +1,9 @@
-//! State that lives in one process and must hold for all processes of one store.
+//! Per-process state that must hold for all processes of one store.
 //!
-//! With the local engine, one process has the store: it holds the lock of the data file. With an
-//! engine that several processes share ([`Engine::is_shared`]), each of these needs an answer. A new
-//! piece of such state gets a row here. [`crate::store::shared`] has the rows and the rules,
-//! `app::processes` the work of a process among others. Tests without another name are in
-//! `app::tests::processes`.
+//! With the local engine, one process has the store: it holds the data file's lock. With a shared
+//! engine ([`Engine::is_shared`]), each piece of such state needs an entry in this table; a new
+//! piece gets a new row. [`crate::store::shared`] has the rows and the rules, `app::processes` the
+//! work of a process among others. Tests without a path are in `app::tests::processes`.
 //!
 //! | state | the local engine | several processes | test |
 //! |---|---|---|---|
@@ -31,9 +30,8 @@
 //! | the table of card number ranges (`Vault::bins`) | a file of the host, loaded again by SIGHUP | a file of each host | - |
 //! | rows that are not merged yet ([`crate::store::engine::local`]) | layers in memory over the data file | none: the database has them | - |
 //!
-//! Not every design of several processes has one audit chain. It needs no second chain here because
-//! the engine lets the batches of all processes take turns; a chain for each process would make
-//! verification, receipts and exports walk several.
+//! One audit chain suffices here because the engine lets the batches of all processes take turns; a
+//! chain for each process would make verification, receipts and exports walk several.
 //!
 //! [`Engine::is_shared`]: crate::store::engine::Engine::is_shared
 //! [`Store::access_generation`]: crate::store::Store::access_generation

@@ -1,4 +1,4 @@
-//! A database that may have the tables of a vault: creates them, and opens the engine on them.
+//! Creates a vault's tables in a database, and opens the engine on them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use crate::store::engine::postgres::tls::client_config;
 use crate::store::engine::postgres::url::{DatabaseUrl, InvalidUrl};
 use crate::store::failure::{OpenFailure, StorageFailure};
 
-/// The place of a vault in a database. Clones share it.
+/// Clones share the dialer.
 #[derive(Clone)]
 pub struct Database {
     dialer: Arc<Dialer>,
 }
 
 impl Database {
-    /// `authorities` is a PEM bundle of those that may have signed the certificate of the database.
-    /// An address of this machine needs none.
+    /// `authorities` is a PEM bundle of the CAs that may have signed the database's certificate. A
+    /// database on this machine needs none.
     pub fn new(url: DatabaseUrl, authorities: Option<&[u8]>) -> Result<Self, InvalidUrl> {
         let tls = authorities.map(|bundle| {
             client_config(bundle)
@@ -44,8 +44,8 @@ impl Database {
         Arc::clone(&self.dialer)
     }
 
-    /// Creates the tables with these rows in one transaction. Without `is_complete` the vault cannot
-    /// be opened until [`Self::complete`].
+    /// Creates the tables with these rows in one transaction. Without `is_complete` the vault
+    /// cannot be opened before [`Self::complete`].
     pub(in crate::store) fn create(
         &self,
         origin: Origin,
@@ -71,12 +71,12 @@ impl Database {
         })
     }
 
-    /// Makes a vault usable that was created incomplete.
+    /// Makes an incomplete vault usable.
     pub(in crate::store) fn complete(&self) -> Result<(), OpenFailure> {
         self.run(async |client| client.batch_execute(schema::COMPLETE).await.map_err(failed))
     }
 
-    /// Removes the tables of a vault that is not complete.
+    /// Removes the tables of an incomplete vault.
     pub(in crate::store) fn remove_incomplete(&self) -> Result<(), OpenFailure> {
         self.run(async |client| {
             let summary = schema::read(client).await.map_err(failed)?;
@@ -85,7 +85,7 @@ impl Database {
         })
     }
 
-    /// Checks that the tables are those of a complete vault that this program knows.
+    /// Checks that the tables belong to a complete vault of a version that this program knows.
     pub(in crate::store) fn check(&self, access: Access) -> Result<schema::Summary, OpenFailure> {
         self.run(async |client| {
             if !schema::exists(client).await.map_err(failed)? {
@@ -96,12 +96,12 @@ impl Database {
         })
     }
 
-    /// Removes what processes that have ended left behind.
+    /// Removes the rows of processes that have ended.
     pub(super) fn tidy(&self) -> Result<(), OpenFailure> {
         self.run(async |client| client.batch_execute(schema::FORGET_WRITERS).await.map_err(failed))
     }
 
-    /// Runs statements on a connection of their own, and a runtime of their own.
+    /// Runs statements on a separate connection and a separate runtime.
     fn run<T>(
         &self,
         work: impl AsyncFnOnce(&Client) -> Result<T, OpenFailure>,
@@ -115,7 +115,7 @@ impl Database {
     }
 }
 
-/// The runtime that looks up names and connects.
+/// The runtime for name lookups and connection attempts.
 pub(super) struct Network(Option<Runtime>, Handle);
 
 impl Network {
@@ -136,7 +136,7 @@ impl Network {
 
 impl Drop for Network {
     fn drop(&mut self) {
-        // It may be dropped on a thread of a server, which may not wait for other threads.
+        // A worker of the server's runtime may drop it, and must not block on other threads.
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }
@@ -151,7 +151,6 @@ pub(super) fn failed(error: tokio_postgres::Error) -> OpenFailure {
     OpenFailure::Storage(Fault::of(&error).failure())
 }
 
-/// Hosts and database.
 impl fmt::Display for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.dialer)

@@ -1,4 +1,4 @@
-//! Connects to the first server of the address that is reachable and writable.
+//! Connects to the first server in the URL that is reachable and writable.
 
 use std::error::Error as _;
 use std::fmt;
@@ -32,18 +32,18 @@ use crate::store::engine::postgres::url::{DatabaseUrl, Host};
 use crate::store::engine::postgres::wait::{send, wait};
 use crate::store::engine::postgres::wire::{Wire, run};
 
-/// The use that a connection is for. It decides on the timeouts that the server enforces.
+/// The purpose of a connection, which decides its server-side timeouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     Reading,
     Writing,
 }
 
-/// A connection with its settings.
+/// A connection with its settings applied.
 pub(super) struct Dialed {
     pub(super) client: Client,
     pub(super) wire: Wire,
-    /// Is notified when a message arrives that the connection has asked for with LISTEN.
+    /// Notified when a message of LISTEN arrives.
     pub(super) heard: Arc<Notify>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Dialer {
     url: DatabaseUrl,
     tls: Option<Arc<ClientConfig>>,
     names: Resolver,
-    /// The host that answered last is tried first.
+    /// The host that answered last, which is tried first.
     last_good: AtomicUsize,
 }
 
@@ -70,7 +70,7 @@ impl Dialer {
         &self.url.database
     }
 
-    /// Tries each host in turn. The runtime is for names and addresses.
+    /// Tries each host in turn. `runtime` looks up names and connects.
     pub(super) fn dial(self: &Arc<Self>, runtime: &Handle, purpose: Use) -> Result<Dialed, Fault> {
         let first = self.last_good.load(Ordering::Relaxed);
         let mut last = Fault::Lost(UNREACHABLE);
@@ -158,7 +158,7 @@ async fn connect_to(names: &Resolver, name: &str, port: u16) -> Result<TcpStream
     connected.await.ok_or(unknown)?.map_err(Fault::Lost)
 }
 
-/// A connection that is idle in the pool must not outlive its server for long.
+/// An idle connection in the pool must notice soon that its server is gone.
 fn keep_alive(stream: &TcpStream) -> rustix::io::Result<()> {
     sockopt::set_socket_keepalive(stream, true)?;
     sockopt::set_tcp_keepidle(stream, DATABASE_ALIVE_AFTER)?;
@@ -181,7 +181,7 @@ where
     Ok(Dialed { client, wire: Wire::new(socket, Box::pin(connection)), heard })
 }
 
-/// Carries messages until the connection ends. Its error reaches the statements that wait on it.
+/// Drives the connection until it ends. Statements that wait on it get its error.
 async fn carry<T>(mut connection: Connection<Socket, T>, heard: Arc<Notify>)
 where
     T: AsyncRead + AsyncWrite + Unpin,
@@ -208,9 +208,9 @@ fn connect_fault(error: &tokio_postgres::Error) -> Fault {
     }
 }
 
-/// Settings that other databases may lack; a refusal of one is ignored. The plan of each statement
-/// must not depend on statistics: a walk over the whole table would be slow, and would conflict with
-/// every other transaction.
+/// Settings that other databases may lack; refusals are ignored. Query plans must not depend on
+/// statistics: a scan of the whole table would be slow and would conflict with every other
+/// transaction.
 const OPTIONAL_SETTINGS: &[&str] = &[
     "SET enable_seqscan = off",
     "SET enable_hashjoin = off",
@@ -218,17 +218,17 @@ const OPTIONAL_SETTINGS: &[&str] = &[
     "SET enable_bitmapscan = off",
     "SET plan_cache_mode = force_generic_plan",
     "SET jit = off",
-    // A process whose host has gone must not keep its turn.
+    // A process whose host is gone must not keep its turn.
     "SET tcp_keepalives_idle = 5",
     "SET tcp_keepalives_interval = 2",
     "SET tcp_keepalives_count = 3",
     "SET tcp_user_timeout = 10000",
-    // An answered write is durable. A stricter setting of the operator stays.
+    // An answered write is durable. A stricter setting of the operator is kept.
     "SELECT set_config('synchronous_commit', 'on', false) \
      WHERE current_setting('synchronous_commit') IN ('off', 'local')",
 ];
 
-/// Gives the session its settings, and checks that the server is writable.
+/// Applies the session's settings, and checks that the server is writable.
 async fn prepare_session(client: &Client, purpose: Use) -> Result<(), Fault> {
     // A COMMIT that waits for a replica must not be cut off: the server would report success.
     let (statement, idle) = match purpose {

@@ -1,4 +1,4 @@
-//! Faults of a statement or of a connection, by what they mean for the caller.
+//! Faults of statements and connections, by their meaning for the caller.
 
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, Severity, SqlState};
@@ -8,28 +8,26 @@ use crate::store::failure::{
     StorageFailure,
 };
 
-/// The reason why a statement has no result.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// Another transaction came between. Nothing was changed; the whole transaction is repeated.
+    /// Conflict with another transaction. Nothing was changed; the whole transaction is repeated.
     Conflict,
-    /// The connection ended, or its answer did not come in time. The outcome of a COMMIT that was
-    /// sent is unknown.
+    /// The connection ended, or its answer timed out. The outcome of a COMMIT that was sent is
+    /// unknown.
     Lost(&'static str),
-    /// The database refused the statement; the transaction changes nothing.
+    /// The database refused the statement. The transaction changes nothing.
     Refused(Refusal),
 }
 
-/// A refusal of the database.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// It lacks a statement that PostgreSQL has.
+    /// The database lacks a statement that PostgreSQL has.
     Unsupported,
-    /// The tables of a vault are not there.
+    /// The vault's tables are missing.
     NoTables,
-    /// It may succeed later.
+    /// A later attempt may succeed.
     ForNow(&'static str),
-    /// The code of the refusal. The text of the database may quote values, so it is dropped.
+    /// The SQLSTATE of the refusal. The database's text may quote values, so it is dropped.
     Other(String),
 }
 
@@ -85,7 +83,7 @@ impl From<Fault> for StorageFailure {
     }
 }
 
-/// The database ends the connection with this message.
+/// Returns true if the database ends the connection with this message.
 fn is_end(refusal: &DbError) -> bool {
     matches!(refusal.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
         || refusal.code().code().starts_with("08")
@@ -93,12 +91,12 @@ fn is_end(refusal: &DbError) -> bool {
 }
 
 fn is_conflict(code: &SqlState) -> bool {
-    // A row that a batch took for a new one exists.
+    // A batch treated an existing row as new.
     *code == SqlState::UNIQUE_VIOLATION
         || [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code)
 }
 
-/// Texts for the operator, who sees them in the log and in the answer of the readiness probe.
+/// Texts for the operator, who sees them in the log and in the readiness probe's answer.
 fn why_ended(code: &SqlState) -> &'static str {
     match code.code() {
         "28000" | "28P01" => NOT_AUTHENTICATED,
@@ -126,8 +124,8 @@ fn refused(refusal: &DbError) -> Refusal {
     }
 }
 
-/// The right that is missing, from the text of the database, which names the kind of the object
-/// first. In another language, the text of the tables is as good as any.
+/// The missing right, from the database's message, which names the kind of object first. For
+/// messages in another language it falls back to the text for tables.
 fn lacking(text: &str) -> &'static str {
     let object = text.strip_prefix("permission denied for ").unwrap_or(text);
     if object.starts_with("schema ") {

@@ -1,5 +1,5 @@
-//! Listens for changes of other processes, so that they are followed at once. Notices can be lost with
-//! their connection, so each process looks for changes from time to time, too.
+//! Listens for other processes' changes, so that this process follows them at once. Notices can be
+//! lost with their connection, so each process also polls for changes.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
@@ -23,9 +23,9 @@ const LISTEN: &str = "LISTEN strongroom";
 pub(super) struct Listener(Arc<Line>);
 
 struct Line {
-    /// Is notified of each change that is heard.
+    /// Notified of each notice.
     changes: Arc<Notify>,
-    /// Is notified at the end.
+    /// Notified when the listener is dropped.
     end: Notify,
     state: Lock<LineState>,
 }
@@ -37,7 +37,7 @@ struct LineState {
 }
 
 impl Listener {
-    /// `None` if no thread can be started.
+    /// Returns `None` if no thread can be started.
     pub(super) fn start(shared: &Arc<Shared>) -> Option<Self> {
         let line = Arc::new(Line {
             changes: Arc::new(Notify::new()),
@@ -71,7 +71,7 @@ impl Line {
         while !self.state().has_ended {
             let listened = self.listen(shared);
             self.state().socket = None;
-            // Such a database has no notices.
+            // This database has no notices.
             if matches!(listened, Err(Fault::Refused(Refusal::Unsupported))) {
                 return;
             }
@@ -79,7 +79,6 @@ impl Line {
         }
     }
 
-    /// Listens until the connection ends.
     fn listen(&self, shared: &Shared) -> Result<(), Fault> {
         let Dialed { client, mut wire, heard } = shared.dial(Use::Reading)?;
         if !self.begin(wire.socket()) {
@@ -88,7 +87,7 @@ impl Line {
         let listening = wire.run(client.batch_execute(LISTEN), DATABASE_ANSWER_MAX);
         listening.ok_or(Fault::Lost(LATE))?.map_err(|error| Fault::of(&error))?;
         shared.has_notices.store(true, Ordering::Relaxed);
-        // Changes of the time before were not heard.
+        // Notices before LISTEN were missed.
         self.changes.notify_one();
         while wire.is_open() {
             if wire.run(heard.notified(), DATABASE_LISTEN_WAIT).is_some() {
@@ -98,7 +97,8 @@ impl Line {
         Ok(())
     }
 
-    /// Lets the end close this socket. False if the end has come.
+    /// Registers the socket, so that the drop can close it. Returns false if the listener was
+    /// dropped.
     fn begin(&self, socket: Socket) -> bool {
         let mut state = self.state();
         if !state.has_ended {

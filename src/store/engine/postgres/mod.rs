@@ -1,20 +1,21 @@
-//! The engine of several processes: the rows are in a PostgreSQL database.
+//! The engine that several processes share: the rows are in a PostgreSQL database.
 //!
 //! A batch is one transaction ([`turn`]); the writers of all processes take turns. A [`view`] is a
-//! read-only transaction that begins with its first read, so a snapshot that is never read costs
-//! nothing. Requests that need single rows and no snapshot are answered together ([`readers`]). A
-//! [`listener`] hears of changes that other processes have to follow. The
-//! outcome of a COMMIT whose connection ended is found out, not guessed ([`outcome`]). A connection
-//! that ends is no end of the process: operations fail for now and go on when the database is back.
+//! read-only transaction that begins with its first read, so an unread snapshot costs nothing.
+//! Requests that need single rows and no snapshot are answered together ([`readers`]). A
+//! [`listener`] receives notices of changes that other processes have to follow. The outcome of a
+//! COMMIT whose connection ended is looked up, not guessed ([`outcome`]). A lost connection does
+//! not end the process: operations fail until the database is back.
 //!
-//! The client is `tokio-postgres`, without its default features: sockets, names and TLS are ours. It
-//! sends several statements before the first answer, which halves the round trips of a batch; `sqlx`
-//! does not, and is several times as large; `postgres` is a blocking cover over this one with a
-//! runtime for each connection. The thread that waits for an answer moves the bytes ([`wire`]).
+//! The client is `tokio-postgres` without its default features: sockets, names and TLS are ours. It
+//! sends several statements before the first answer, which halves the round trips of a batch;
+//! `sqlx` does not, and is several times as large; `postgres` is a blocking wrapper of this one
+//! with a runtime for each connection. The thread that waits for an answer moves the bytes
+//! ([`wire`]).
 //!
-//! Values are sealed above the engine: the database sees what the data file of the local engine
-//! shows. Proxies that share one connection among several clients between two transactions lose
-//! prepared statements and settings, and cannot be used.
+//! Values are sealed above the engine: the database sees no more than the local engine's data file
+//! shows. Connection poolers that switch clients between transactions lose prepared statements and
+//! settings, and cannot be used.
 
 mod database;
 mod dial;
@@ -64,30 +65,28 @@ use crate::store::failure::{OpenFailure, StorageFailure};
 pub(in crate::store) struct PostgresEngine {
     shared: Arc<Shared>,
     readers: Arc<Readers>,
-    /// Begins with the first wait for changes.
+    /// Starts with the first wait for changes.
     listener: OnceLock<Option<Listener>>,
     writer: Lock<Writer>,
     access: Access,
-    /// The server does not wait for its disk.
+    /// The server runs without fsync.
     lacks_sync: bool,
-    /// Ends with the engine.
+    /// Keeps the runtime alive as long as the engine.
     _network: Network,
 }
 
-/// The use of a vault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum Access {
     ReadWrite,
     /// For verification.
     ReadOnly,
-    /// The vault is being made from a backup, and nothing else uses it.
+    /// A restore is loading the vault; nothing else uses it.
     Loading,
 }
 
-/// The connection for writing.
 struct Writer {
     session: Option<Session>,
-    /// The session has begun the transaction of the next batch.
+    /// The session has begun the next batch's transaction.
     has_turn: bool,
     /// Identifies this process in the table of writers.
     id: [u8; 16],
@@ -96,7 +95,6 @@ struct Writer {
 }
 
 impl PostgresEngine {
-    /// Opens the engine on the tables of a complete vault.
     pub(in crate::store) fn start(
         database: &Database,
         access: Access,
@@ -120,8 +118,8 @@ impl PostgresEngine {
 }
 
 impl Writer {
-    /// Begins the transaction of the next batch. After a failure, the attempt to write begins it again
-    /// and reports what is wrong.
+    /// Begins the next batch's transaction. A failure here is ignored: the next attempt begins
+    /// again and reports it.
     fn take_turn(&mut self, shared: &Shared) {
         if let Some(session) = self.session.take().filter(Session::is_open) {
             self.has_turn = turn::begin(shared, &session);
@@ -133,7 +131,7 @@ impl Writer {
         }
     }
 
-    /// One attempt to write a batch. `None` if it has to be decided again.
+    /// Makes one attempt to write a batch. Returns `None` if the batch has to be decided again.
     fn attempt(
         &mut self,
         shared: &Shared,
@@ -210,7 +208,7 @@ impl Engine for PostgresEngine {
         listener.as_ref().map(Listener::changes)
     }
 
-    /// Asks the database for the row of the vault.
+    /// Reads the row of the vault from the database.
     fn check_place(&self) -> Result<(), StorageFailure> {
         let moment = self.snapshot()?.moment()?;
         if moment.timeline != self.shared.timeline {

@@ -1,9 +1,9 @@
-//! Finds out whether a batch was written whose connection ended during its COMMIT.
+//! Finds out whether a batch was written when its connection ended during COMMIT.
 //!
-//! The row of the writer decides: a batch writes it together with its rows. If it does not name the
-//! batch, this writes a fence into it, so that the old transaction can no longer be committed, should
-//! its COMMIT still be on the way: its snapshot is older than the fence. Taking the turn comes first,
-//! which waits until the old transaction has ended.
+//! The writer's row decides: a batch writes it together with its rows. If the row does not name the
+//! batch, this module writes a fence into it. A COMMIT that is still on its way then fails, because
+//! its transaction's snapshot is older than the fence. Taking the turn first waits until the old
+//! transaction has ended.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -23,8 +23,8 @@ pub(super) enum Outcome {
     NotWritten,
 }
 
-/// Asks until the database answers, and gives the connection that it answered on. A failure says
-/// that the outcome stays unknown; it ends the process, like a failed sync of a disk.
+/// Asks until the database answers, and returns the connection that answered. A failure means that
+/// the outcome stays unknown; it ends the process, like a failed disk sync.
 pub(super) fn find_out(
     shared: &Shared,
     writer: (&[u8; 16], i64),

@@ -1,5 +1,5 @@
-//! The ends of a range as the statements take them: the first key that belongs to it, and the first
-//! one that does not.
+//! The bounds of a range as the statements take them: the first key inside, and the first key
+//! behind.
 
 use std::ops::Bound;
 
@@ -27,7 +27,7 @@ pub(super) fn ends(range: &KeyRange) -> Ends {
     Ends { from, to }
 }
 
-/// The first key behind `key`: no key lies between a key and the same key with a zero at its end.
+/// The first key after `key`: no key lies between a key and that key with a zero byte appended.
 fn next(key: &[u8]) -> Vec<u8> {
     [key, &[0]].concat()
 }

@@ -1,7 +1,7 @@
 //! Reads of many requests in few statements.
 //!
-//! A thread takes all reads that wait, and asks for their rows with one statement. Meanwhile the next
-//! reads come together. Each by itself would take two messages, and a thread that waits for them.
+//! A thread takes all waiting reads and fetches their rows with one statement. The next reads
+//! gather meanwhile. A read by itself would take two messages and a waiting thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -28,7 +28,6 @@ struct Job {
     reply: oneshot::Sender<Result<Values, StorageFailure>>,
 }
 
-/// The state of one thread.
 struct Reader {
     shared: Arc<Shared>,
     session: Option<Session>,
@@ -65,8 +64,8 @@ impl Fetch for Readers {
 impl Reader {
     fn run(mut self, jobs: &Lock<Receiver<Job>>) {
         while let Some(batch) = next(jobs) {
-            // A panic must not leave the requests of the whole process without a thread. It fails its
-            // own batch: `read` has taken the connection, and the replies are dropped.
+            // A panic must not cost the process its reader threads. It fails only its own batch:
+            // `read` has taken the connection, and the replies are dropped.
             catch_unwind(AssertUnwindSafe(|| self.serve(batch))).ok();
         }
     }
@@ -80,7 +79,7 @@ impl Reader {
         }
     }
 
-    /// Reads on the connection of this thread, or on a new one if it has ended.
+    /// Reads on this thread's connection, or on a new one if it has ended.
     fn read(&mut self, keys: &[(Table, &[u8])]) -> Result<Values, Fault> {
         if let Some(session) = self.session.take().filter(Session::is_open) {
             let values = ask(&session, keys);
@@ -100,7 +99,7 @@ fn ask(session: &Session, keys: &[(Table, &[u8])]) -> Result<Values, Fault> {
     session.run(session.statements.get_many(&session.client, keys))
 }
 
-/// The jobs that wait, or the next one; `None` at the end of the engine.
+/// Blocks for the next job and takes all others that wait; `None` when the engine is dropped.
 fn next(jobs: &Lock<Receiver<Job>>) -> Option<Vec<Job>> {
     let jobs = jobs.lock();
     let first = jobs.recv().ok()?;
@@ -124,8 +123,7 @@ fn answer(batch: Vec<Job>, values: Values) {
     }
 }
 
-/// Answers with a failure. One that ends the process does so from the first
-/// job.
+/// Answers with a failure. Only the first job gets a failure that ends the process.
 fn refuse(batch: Vec<Job>, failure: StorageFailure) {
     let again = if let StorageFailure::Unavailable(why) = failure { why } else { REFUSED };
     let mut failure = Some(failure);

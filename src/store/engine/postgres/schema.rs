@@ -13,7 +13,7 @@ use crate::store::engine::local::state::Origin;
 use crate::store::engine::postgres::Access;
 use crate::store::failure::{OpenFailure, StorageFailure};
 
-/// The version of these tables. The formats of rows have a number of their own.
+/// The version of these tables. The formats of rows are numbered separately.
 pub(super) const VERSION: i32 = 1;
 
 const TABLES: &str = "\
@@ -37,7 +37,6 @@ const STATE: &str = "INSERT INTO strongroom_state \
     (id, version, timeline, sequence, origin_timeline, origin_sequence, is_complete) \
     VALUES (1, $1, $2, $3, $4, $3, false)";
 
-/// Looks for the tables of a vault.
 pub(super) async fn exists(client: &Client) -> Result<bool, Error> {
     let found = client
         .query(
@@ -49,7 +48,7 @@ pub(super) async fn exists(client: &Client) -> Result<bool, Error> {
     Ok(!found.is_empty())
 }
 
-/// Creates the tables in the transaction that is under way. The vault is not complete yet.
+/// Creates the tables in the current transaction. The vault is not complete yet.
 pub(super) async fn create(
     client: &Client,
     timeline: &[u8; 16],
@@ -61,11 +60,11 @@ pub(super) async fn create(
     client.execute(STATE, &[&VERSION, &timeline, &sequence, &before]).await.map(drop)
 }
 
-/// Makes the vault usable. Its history goes on behind the one that its rows come from.
+/// Makes the vault usable. Its history continues the history that its rows come from.
 pub(super) const COMPLETE: &str =
     "UPDATE strongroom_state SET is_complete = true, sequence = origin_sequence WHERE id = 1";
 
-/// Removes the rows of processes that ended long ago. Each process that runs writes its own every few
+/// Removes the rows of processes that ended long ago. A live process writes its row every few
 /// seconds.
 pub(super) const FORGET_WRITERS: &str =
     "DELETE FROM strongroom_writers WHERE at < now() - interval '1 day'";
@@ -73,18 +72,18 @@ pub(super) const FORGET_WRITERS: &str =
 pub(super) const REMOVE: &str =
     "DROP TABLE strongroom_state, strongroom_rows, strongroom_writers, strongroom_turn";
 
-/// The row of the vault, as far as all versions of the tables have it.
+/// The parts of the vault's row that all versions of the tables have.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store) struct Summary {
     version: i32,
     is_complete: bool,
     pub(in crate::store) timeline: [u8; 16],
     pub(in crate::store) sequence: u64,
-    /// The server does not wait for its disk.
+    /// The server runs without fsync.
     pub(super) lacks_sync: bool,
 }
 
-/// Reads the row of the vault without prepared statements, which need tables of this version.
+/// Reads the vault's row without prepared statements, which need tables of this version.
 pub(super) async fn read(client: &Client) -> Result<Option<Summary>, Error> {
     // Other servers may lack the setting.
     let text = "SELECT version, is_complete, timeline, sequence, \

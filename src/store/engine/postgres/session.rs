@@ -18,7 +18,7 @@ pub(super) struct Session {
     pub(super) client: Client,
     pub(super) statements: Statements,
     wire: Lock<Wire>,
-    /// An answer did not come in time, so the next one would belong to another statement.
+    /// An answer timed out, so the next one would belong to another statement.
     is_given_up: AtomicBool,
 }
 
@@ -36,7 +36,6 @@ impl Session {
         Ok(Self { client, statements, wire: Lock::new(wire), is_given_up })
     }
 
-    /// Waits for the answers of the server.
     pub(super) fn run<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Fault> {
         let answered = self.wire().run(work, DATABASE_ANSWER_MAX);
         match answered {
@@ -58,7 +57,7 @@ impl Session {
         !self.is_given_up.load(Ordering::Relaxed) && self.wire().is_open()
     }
 
-    /// Ends a transaction without a wait. The next statement comes behind it.
+    /// Ends a transaction without waiting. Later statements queue behind it.
     pub(super) fn roll_back(&self) {
         send(self.client.batch_execute("ROLLBACK"));
         self.wire().push();

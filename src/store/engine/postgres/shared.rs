@@ -1,4 +1,4 @@
-//! The state that the engine and its snapshots share, and the pool of connections for reading.
+//! State shared by the engine and its snapshots, and the pool of connections for reading.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, MutexGuard, PoisonError};
@@ -19,21 +19,20 @@ pub(super) struct Shared {
     dialer: Arc<Dialer>,
     pool: Lock<Pool>,
     freed: Condvar,
-    /// The last attempt to connect that failed.
+    /// The last failed attempt to connect.
     failed: Lock<Option<(Instant, &'static str)>>,
-    /// The newest batch that this process knows of.
+    /// The newest batch that this process has seen.
     pub(super) sequence: AtomicU64,
-    /// The history that the engine was opened on.
+    /// The timeline at the time the engine was opened.
     pub(super) timeline: [u8; 16],
-    /// The database has LOCK TABLE, so that writers take turns.
+    /// The database supports LOCK TABLE, so that writers take turns.
     pub(super) has_turns: AtomicBool,
-    /// The database has LISTEN and NOTIFY.
+    /// The database supports LISTEN and NOTIFY.
     pub(super) has_notices: AtomicBool,
-    /// The outcome of a batch is being found out.
+    /// The outcome of a batch is being looked up.
     pub(super) is_in_doubt: AtomicBool,
-    /// The process is about to end, and no longer waits for an outcome.
+    /// The process is ending and no longer waits for an outcome.
     pub(super) is_ending: AtomicBool,
-    /// Attempts to write a batch that were repeated.
     pub(super) repeats: AtomicU64,
     connects_failed: AtomicU64,
 }
@@ -41,19 +40,18 @@ pub(super) struct Shared {
 #[derive(Default)]
 struct Pool {
     idle: Vec<Session>,
-    /// Connections that exist, idle or not.
+    /// Existing connections, idle or in use.
     open: usize,
     is_closed: bool,
 }
 
-/// A place in the pool.
 enum Place {
     Idle(Session),
     /// A connection may be opened.
     Free,
 }
 
-/// A connection of the pool. It goes back when it is dropped.
+/// A pooled connection. It returns to the pool when it is dropped.
 pub(super) struct Lease {
     session: Option<Session>,
     shared: Arc<Shared>,
@@ -80,7 +78,7 @@ impl Shared {
         }
     }
 
-    /// Opens a connection. Shortly after a failed attempt it fails with the same reason at once.
+    /// Opens a connection. Shortly after a failed attempt it fails at once, with the same reason.
     pub(super) fn connect(&self, purpose: Use) -> Result<Session, Fault> {
         let failed = *self.failed.lock();
         if let Some((at, why)) = failed
@@ -100,12 +98,12 @@ impl Shared {
         connected
     }
 
-    /// Opens a connection without statements.
+    /// Opens a connection without prepared statements.
     pub(super) fn dial(&self, purpose: Use) -> Result<Dialed, Fault> {
         self.dialer.dial(&self.runtime, purpose)
     }
 
-    /// A connection for reading. It waits for one that is in use.
+    /// A connection for reading. Waits if all are in use.
     pub(super) fn lease(self: &Arc<Self>) -> Result<Lease, Fault> {
         let session = match self.idle()? {
             Some(session) => session,
@@ -114,7 +112,7 @@ impl Shared {
         Ok(Lease { session: Some(session), shared: Arc::clone(self) })
     }
 
-    /// An idle connection that has not ended, or `None` with the permission to open one.
+    /// An idle connection that is still open, or `None` with permission to open one.
     fn idle(&self) -> Result<Option<Session>, Fault> {
         loop {
             let found = in_two_parts(DATABASE_POOL_WAIT_MAX, |until| self.place(until));
@@ -126,7 +124,7 @@ impl Shared {
         }
     }
 
-    /// `None` if no place becomes free until this time.
+    /// Returns `None` if no place becomes free before `until`.
     fn place(&self, until: Instant) -> Option<Place> {
         let mut pool = self.pool();
         loop {
@@ -143,7 +141,7 @@ impl Shared {
         }
     }
 
-    /// After one connection has ended, the idle ones have likely ended too.
+    /// When one connection has ended, the idle ones have likely ended too.
     pub(super) fn drop_idle(&self) {
         let mut pool = self.pool();
         let dropped = std::mem::take(&mut pool.idle);

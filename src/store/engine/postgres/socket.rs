@@ -1,6 +1,6 @@
-//! A connection of either kind, before TLS. It belongs to no runtime: the thread that waits for an
-//! answer moves the bytes itself ([`super::wire`]). A task that moved them would cost two changes of
-//! threads for each answer.
+//! A TCP or Unix connection before TLS. It belongs to no runtime: the thread that waits for an
+//! answer moves the bytes itself ([`super::wire`]). A separate task would cost two thread switches
+//! per answer.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -14,16 +14,16 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A stream that does not block. No waker is called when it is ready: [`Socket::wait`] says so.
+/// A non-blocking stream. It calls no waker when it is ready; use [`Socket::wait`].
 #[derive(Debug, Clone)]
 pub(super) struct Socket(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     stream: Stream,
-    /// Bytes may have arrived. Without it, a read would be in vain and is not tried.
+    /// Bytes may have arrived. Reads are skipped while this is false.
     is_readable: AtomicBool,
-    /// A write was not possible, so that the socket is watched for that, too.
+    /// A write would have blocked, so [`Socket::wait`] also waits for room to write.
     is_full: AtomicBool,
 }
 
@@ -48,11 +48,11 @@ impl Socket {
             Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
             Stream::Unix(stream) => stream.shutdown(Shutdown::Both),
         };
-        // It fails only if the other side has closed it.
+        // It fails only if the peer has closed the connection.
         closed.ok();
     }
 
-    /// Blocks until bytes can be moved, or the time is over.
+    /// Blocks until bytes can be moved, or until the timeout.
     pub(super) fn wait(&self, at_most: Duration) {
         let mut events = PollFlags::IN;
         if self.0.is_full.swap(false, Ordering::Relaxed) {
@@ -66,7 +66,7 @@ impl Socket {
             tv_sec: i64::try_from(at_most.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: at_most.subsec_nanos().into(),
         };
-        // A failure, such as an interruption by a signal, ends the wait early, and the caller looks.
+        // A failure, such as a signal, ends the wait early, and the caller checks again.
         poll(&mut watched, Some(&at_most)).ok();
         self.0.is_readable.store(true, Ordering::Relaxed);
     }
@@ -87,7 +87,7 @@ impl AsyncRead for Socket {
             Stream::Tcp(stream) => (&*stream).read(free),
             Stream::Unix(stream) => (&*stream).read(free),
         });
-        // A stream that has given less than there was room for is empty, or has ended.
+        // A read that returned less than requested has emptied the stream or met its end.
         if !matches!(read, Poll::Ready(Ok(count)) if count == room || count == 0) {
             self.0.is_readable.store(false, Ordering::Relaxed);
         }
@@ -123,7 +123,7 @@ impl AsyncWrite for Socket {
     }
 }
 
-/// Repeats what a signal has interrupted. Pending if it would block.
+/// Retries after interruption by a signal. Pending if it would block.
 fn again(mut attempt: impl FnMut() -> io::Result<usize>) -> Poll<io::Result<usize>> {
     loop {
         match attempt() {

@@ -1,4 +1,4 @@
-//! The statements of the engine. Each connection prepares them once.
+//! The engine's statements. Each connection prepares them once.
 
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row, Statement};
@@ -8,7 +8,7 @@ use crate::store::engine::postgres::range::{Ends, ends};
 use crate::store::engine::{Order, Page, RowChange};
 use crate::store::tables::{KeyRange, Table};
 
-/// Pages up to this number of rows are read without looking at their length.
+/// Pages up to this number of rows are read without a check of their length.
 const SHORT_PAGE_ROWS: i64 = 16;
 
 const GET: &str = "SELECT value FROM strongroom_rows WHERE tbl = $1 AND key = $2";
@@ -47,7 +47,6 @@ const FENCE: &str = "INSERT INTO strongroom_writers (writer, number, sequence, a
     VALUES ($1, $2, NULL, now()) ON CONFLICT (writer) DO UPDATE \
     SET number = excluded.number, sequence = NULL, at = excluded.at";
 
-/// The rows of a range from one end on.
 fn page_text(order: Order) -> String {
     let order = if order == Order::Ascending { "" } else { " DESC" };
     format!(
@@ -57,7 +56,8 @@ fn page_text(order: Order) -> String {
     )
 }
 
-/// The same without the rows behind [`PAGE_BYTES`], and the number of rows with them.
+/// Like [`page_text`], but leaves out the rows behind [`PAGE_BYTES`] and returns the number of rows
+/// including them.
 fn bounded_page_text(order: Order) -> String {
     let page = page_text(order);
     let order = if order == Order::Ascending { "" } else { " DESC" };
@@ -87,18 +87,16 @@ pub(super) struct Statements {
     fence: Statement,
 }
 
-/// The row of the vault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) version: i32,
     pub(super) timeline: [u8; 16],
     pub(super) sequence: u64,
-    /// False while a restore is under way, or after one that did not end.
+    /// False during a restore, or after one that failed.
     pub(super) is_complete: bool,
 }
 
 impl Statements {
-    /// Prepares all statements in one round trip.
     pub(super) async fn prepare(client: &Client) -> Result<Self, Error> {
         let place = [Type::INT2, Type::BYTEA, Type::INT2, Type::BYTEA, Type::INT8];
         let (forward, backward) = (page_text(Order::Ascending), page_text(Order::Descending));
@@ -203,13 +201,12 @@ impl Statements {
         Ok(Page { rows: rows?, is_last: is_whole && total < limit })
     }
 
-    /// The row of the vault; `None` if there is no such row.
     pub(super) async fn state(&self, client: &Client) -> Result<Option<State>, Error> {
         let row = client.query_opt(&self.state, &[]).await?;
         row.map(|row| decode_state(&row)).transpose()
     }
 
-    /// Counts a batch, and notes it as the newest one of this writer.
+    /// Counts a batch and records it as this writer's newest.
     pub(super) async fn mark(
         &self,
         client: &Client,
@@ -236,8 +233,8 @@ impl Statements {
         added.and(put).and(deleted)
     }
 
-    /// The newest batch of a writer, and its place in the history; `None` for a batch that was
-    /// fenced off.
+    /// The newest batch of a writer and its place in the history, which is `None` for a fenced
+    /// batch.
     pub(super) async fn outcome(
         &self,
         client: &Client,
@@ -249,7 +246,7 @@ impl Statements {
         Ok(Some((row.try_get(0)?, sequence.map(unsigned))))
     }
 
-    /// Notes that a batch is not written, so that its transaction cannot be committed later.
+    /// Records that a batch is not written, so that its transaction cannot commit later.
     pub(super) async fn fence(
         &self,
         client: &Client,
@@ -268,10 +265,10 @@ async fn insert(client: &Client, statement: &Statement, rows: &[RowChange]) -> R
     Ok(())
 }
 
-/// The rows of a batch by the statements that write them. All keys differ.
+/// A batch's rows by the statements that write them. All keys differ.
 #[derive(Debug, Default)]
 pub(super) struct RowSets {
-    /// Rows that do not exist.
+    /// Rows that do not exist yet.
     added: Vec<RowChange>,
     put: Vec<RowChange>,
     deleted: Vec<RowChange>,
@@ -312,7 +309,7 @@ fn number(table: Table) -> i16 {
     i16::from(table.number())
 }
 
-/// Numbers of batches are never negative; a foreign hand may have written one.
+/// Batch numbers are never negative, unless another program wrote one.
 fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
 }
@@ -321,7 +318,7 @@ fn decode_state(row: &Row) -> Result<State, Error> {
     let timeline: Vec<u8> = row.try_get(1)?;
     Ok(State {
         version: row.try_get(0)?,
-        // The table has a check of its length.
+        // The table checks the length.
         timeline: timeline.try_into().unwrap_or_default(),
         sequence: unsigned(row.try_get(2)?),
         is_complete: row.try_get(3)?,

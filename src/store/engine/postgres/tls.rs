@@ -1,4 +1,4 @@
-//! TLS towards the database: rustls, through the traits of the client.
+//! TLS to the database: rustls behind the client's traits.
 
 use std::fmt;
 use std::io;
@@ -16,7 +16,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::store::engine::postgres::socket::Socket;
 
-/// The authorities of a PEM bundle, or `None` if the bundle has no usable certificate.
+/// Trusts the CAs of a PEM bundle; `None` if the bundle has no usable certificate.
 pub(super) fn client_config(bundle: &[u8]) -> Option<Arc<ClientConfig>> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(bundle) {
@@ -31,13 +31,12 @@ pub(super) fn client_config(bundle: &[u8]) -> Option<Arc<ClientConfig>> {
     Some(Arc::new(builder.with_root_certificates(roots).with_no_client_auth()))
 }
 
-/// A handshake with one server, whose certificate must have this name.
+/// A handshake with one server. Its certificate must match this name.
 pub(super) struct Handshake {
     pub(super) config: Arc<ClientConfig>,
     pub(super) name: ServerName<'static>,
 }
 
-/// The reason why a handshake failed.
 #[derive(Debug)]
 pub(super) struct HandshakeFailed(pub(super) &'static str);
 

@@ -1,18 +1,18 @@
 //! A batch of changes as one transaction.
 //!
-//! The writers of all processes take turns: each transaction begins with a lock of an empty table.
-//! Without it, transactions of several processes would refuse each other: every batch changes the row
-//! of the vault, and REPEATABLE READ refuses a change of a row that another transaction has changed
-//! since the snapshot. So each batch is decided on what the batch before it has left, also on a
-//! database without such a lock. SERIALIZABLE would give no more here, and takes half as long again
-//! for each read.
+//! The writers of all processes take turns: each transaction begins by locking an empty table.
+//! Without the lock, transactions of several processes would fail each other: every batch changes
+//! the vault's row, and REPEATABLE READ refuses to change a row that another transaction has
+//! changed since the snapshot. That refusal also keeps each batch based on the one before it on a
+//! database without such a lock. SERIALIZABLE would add nothing here, and makes each read take half
+//! as long again.
 //!
 //! A batch takes three round trips: the lock, the reads, and all rows together with COMMIT. Changes
-//! that come while a process waits for its turn go with its batch.
+//! that come while a process waits for its turn join its batch.
 //!
-//! A plain INSERT takes two thirds of the time of one that may also replace a row, and needs no read
-//! before it. Rows of tables that grow are therefore taken for new ones, unless the batch has read
-//! them. If one of them exists, the batch is decided again, and every row may replace another.
+//! A plain INSERT takes two thirds of the time of an upsert, and needs no read before it. Rows of
+//! tables that grow are therefore inserted as new, unless the batch has read them. If one exists,
+//! the batch is decided again with upserts for every row.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -34,27 +34,26 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
 const BEGIN_AND_LOCK: &str =
     "BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE strongroom_turn IN EXCLUSIVE MODE";
 
-/// The end of one attempt to write a batch.
+/// The result of one attempt to write a batch.
 #[derive(Debug)]
 pub(super) enum Attempt {
     /// The batch is durable, or there was nothing to write.
     Written,
-    /// Nothing was written, and the batch is decided again.
+    /// Nothing was written; the batch is decided again.
     Again(Fault),
     /// The connection ended after COMMIT was sent.
     Unknown,
 }
 
-/// The rows that a batch puts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Puts {
-    /// Rows of some tables are taken for new ones.
+    /// Unread rows of tables that grow are inserted as new.
     MayBeNew,
-    /// Each of them may replace another.
+    /// Every row may replace another.
     MayReplace,
 }
 
-/// The transaction of a batch. It begins with its first statement.
+/// A batch's transaction. It begins with its first statement.
 struct Turn<'a> {
     shared: &'a Shared,
     session: &'a Session,
@@ -75,15 +74,15 @@ pub(super) fn begin_text(shared: &Shared) -> &'static str {
     if shared.has_turns.load(Ordering::Relaxed) { BEGIN_AND_LOCK } else { BEGIN }
 }
 
-/// Takes the turn and begins the transaction of a batch. False if that failed; the session may not be
-/// used then.
+/// Takes the turn and begins a batch's transaction. Returns false if that failed; the session must
+/// not be used then.
 pub(super) fn begin(shared: &Shared, session: &Session) -> bool {
     let turn = Turn { shared, session, puts: Puts::MayReplace, progress: Lock::default() };
     turn.ask(async |_| Ok(())).is_ok()
 }
 
-/// Decides and writes one batch. `writer` is the id of this process and the number of the attempt. The
-/// session may have begun its transaction.
+/// Decides and writes one batch. `writer` is the id of this process and the number of the attempt.
+/// The session may have begun the transaction already.
 pub(super) fn attempt(
     shared: &Shared,
     session: &Session,
@@ -94,8 +93,8 @@ pub(super) fn attempt(
     let progress = Lock::new(Progress { has_begun, ..Progress::default() });
     let turn = Rows(Turn { shared, session, puts, progress });
     let decided = decide(&turn).and_then(|rows| {
-        // Rows that rest on no reads are written behind a begin as well: the transaction that is
-        // fenced off later must have a snapshot.
+        // A batch without reads also begins its transaction before it writes: a fence only works
+        // against a transaction that has a snapshot.
         if !rows.is_empty() && !turn.0.progress().has_begun {
             turn.0.ask(async |_| Ok(()))?;
         }
@@ -134,7 +133,7 @@ pub(super) fn attempt(
     }
 }
 
-/// Sends the rows, the mark of the batch and COMMIT in one go.
+/// Sends the rows, the mark of the batch and COMMIT together.
 fn write(
     shared: &Shared,
     session: &Session,
@@ -151,7 +150,7 @@ fn write(
         let notify = async { if notifies { client.batch_execute(NOTIFY).await } else { Ok(()) } };
         let commit = client.batch_execute("COMMIT");
         let (mark, write, notify, commit) = tokio::join!(biased; mark, write, notify, commit);
-        // An error of a statement before COMMIT makes a ROLLBACK of it.
+        // After an error in an earlier statement, COMMIT acts as ROLLBACK.
         match mark.and_then(|sequence| write.map(|()| sequence)) {
             Ok(sequence) => marked = Some(sequence),
             Err(error) => refused = Some(error),
@@ -161,7 +160,7 @@ fn write(
     });
     let refused = refused.map(|error| Fault::of(&error));
     match (written, refused) {
-        // Notices only save time: the next attempt does without them.
+        // Notices only save time: the next attempt leaves them out.
         (Ok(()), None) if !is_notified => {
             shared.has_notices.store(false, Ordering::Relaxed);
             Ok(Attempt::Again(Fault::Conflict))
@@ -174,7 +173,7 @@ fn write(
             Ok(Attempt::Again(Fault::Conflict))
         }
         (_, Some(Fault::Refused(refusal))) => Err(refusal.failure()),
-        // Also after a refusal of COMMIT itself: its code does not say what became of it.
+        // Also after a refusal of COMMIT itself: its code does not say whether it took effect.
         (_, Some(Fault::Lost(_))) | (Err(Fault::Lost(_) | Fault::Refused(_)), None) => {
             Ok(Attempt::Unknown)
         }
@@ -247,7 +246,7 @@ impl Ask for Turn<'_> {
             let (kept, failure) = match fault {
                 Fault::Conflict => (Some(Fault::Conflict), Fault::Conflict.failure()),
                 Fault::Lost(why) => (Some(Fault::Lost(why)), StorageFailure::Unavailable(why)),
-                // The database has no LOCK TABLE: the next attempt does without it.
+                // The database has no LOCK TABLE: the next attempt works without it.
                 Fault::Refused(Refusal::Unsupported)
                     if self.shared.has_turns.swap(false, Ordering::Relaxed) =>
                 {

@@ -1,7 +1,7 @@
 //! The address of a database: `postgres://user:password@host:port/database?sslmode=verify-full`.
 //!
-//! The text is a secret. Mistakes name the part that is wrong and never quote it, and `Debug` shows
-//! hosts and database only.
+//! The text is a secret. Error messages name the wrong part and never quote it, and `Debug` shows
+//! only hosts and database.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,24 +12,24 @@ use percent_encoding::percent_decode_str;
 use crate::bounds::DATABASE_HOSTS_MAX;
 use crate::secret::Secret;
 
-/// A parsed address. Several hosts are several servers of one database, one of which is writable.
+/// Several hosts are servers of one database, one of which is writable.
 pub struct DatabaseUrl {
     pub(super) user: String,
     pub(super) password: Option<Secret<String>>,
     pub(super) hosts: Vec<Host>,
     pub(super) database: String,
-    /// Also towards hosts that may be reached without TLS.
+    /// TLS is required even for hosts that may be reached without it.
     pub(super) wants_tls: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Host {
-    /// The directory of the socket, and the port that is a part of its name.
+    /// The directory of the socket, and the port in the socket's name.
     Socket(PathBuf, u16),
     Tcp(String, u16),
 }
 
-/// The part of an address that is wrong, as a sentence for the operator.
+/// The wrong part of an address, as a sentence for the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidUrl(pub &'static str);
 
@@ -49,7 +49,7 @@ enum SslMode {
     Verify,
 }
 
-/// The parameters behind the question mark.
+/// The query parameters.
 #[derive(Default)]
 struct Parameters {
     host: Option<String>,
@@ -60,7 +60,7 @@ struct Parameters {
 }
 
 impl DatabaseUrl {
-    /// Parses the content of the operator's file. White space around it is ignored.
+    /// Parses the content of the operator's file. Surrounding white space is ignored.
     pub fn parse(text: &str) -> Result<Self, InvalidUrl> {
         let text = text.trim();
         let rest = text.strip_prefix("postgres://").or_else(|| text.strip_prefix("postgresql://"));
@@ -68,7 +68,7 @@ impl DatabaseUrl {
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let parameters = Parameters::parse(query)?;
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        // A password may hold an @ that was not encoded.
+        // A password may hold an unencoded @.
         let (login, hosts) = match authority.rsplit_once('@') {
             Some((login, hosts)) => (login, hosts),
             None => ("", authority),
@@ -102,12 +102,11 @@ impl DatabaseUrl {
         Ok(Self { user, password, hosts, database, wants_tls })
     }
 
-    /// A host is on another machine, or the operator wants TLS.
+    /// Returns true if a host is on another machine, or the operator requires TLS.
     pub fn needs_tls(&self) -> bool {
         self.wants_tls || !self.hosts.iter().all(Host::is_near)
     }
 
-    /// The same address with other hosts.
     #[cfg(test)]
     pub(super) fn with_hosts(mut self, hosts: Vec<Host>) -> Self {
         self.hosts = hosts;
@@ -127,7 +126,7 @@ impl Parameters {
                 "user" => parameters.user = Some(value),
                 "password" => parameters.password = Some(value),
                 "sslmode" => parameters.sslmode = Some(parse_sslmode(&value)?),
-                // The program always wants the writable server, and names itself.
+                // The program always connects to the writable server, and sets its own name.
                 "target_session_attrs" if value == "read-write" || value == "primary" => (),
                 "target_session_attrs" => {
                     return Err(InvalidUrl("target_session_attrs must be read-write"));
@@ -159,7 +158,7 @@ fn parse_port(value: &str) -> Result<u16, InvalidUrl> {
     port.ok_or(InvalidUrl("a port is no number from 1 to 65535"))
 }
 
-/// The hosts of a list with commas. Those before the path are encoded and may have ports.
+/// Parses a comma-separated list. Hosts in the authority are percent-encoded and may have ports.
 fn parse_hosts(list: &str, port: Option<u16>, is_authority: bool) -> Result<Vec<Host>, InvalidUrl> {
     let common = port.unwrap_or(PORT);
     let parse = |item: &str| {
@@ -184,7 +183,7 @@ fn parse_hosts(list: &str, port: Option<u16>, is_authority: bool) -> Result<Vec<
     Ok(hosts)
 }
 
-/// The name and the port of `name:port`. An IPv6 address stands in brackets.
+/// Splits `name:port`. An IPv6 address is in brackets.
 fn split_port(item: &str) -> Option<(&str, &str)> {
     let (name, port) = item.rsplit_once(':')?;
     (!port.contains(']')).then_some((name, port))
@@ -197,7 +196,7 @@ fn decode(text: &str) -> Result<String, InvalidUrl> {
 }
 
 impl Host {
-    /// On this machine, so that no network is between.
+    /// Returns true for a host on this machine, which is reached without a network.
     pub(super) fn is_near(&self) -> bool {
         match self {
             Self::Socket(..) => true,
@@ -218,7 +217,6 @@ impl fmt::Display for Host {
     }
 }
 
-/// Hosts and database, for messages.
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "database {} at ", self.database)?;

@@ -1,4 +1,4 @@
-//! Rows at one moment, read from a transaction.
+//! Rows at one moment, read in a transaction.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::store::engine::{Moment, Order, Page, Read};
 use crate::store::failure::StorageFailure;
 use crate::store::tables::{KeyRange, Table};
 
-/// A transaction that statements can be sent to. It begins with the first one.
+/// A transaction that begins with its first statement.
 pub(super) trait Ask: Send + Sync {
     fn ask<T>(
         &self,
@@ -28,7 +28,6 @@ pub(super) trait Ask: Send + Sync {
     fn note(&self, _table: Table, _key: &[u8]) {}
 }
 
-/// The rows that a transaction shows.
 pub(super) struct Rows<A>(pub(super) A);
 
 impl<A: Ask> Read for Rows<A> {
@@ -80,7 +79,7 @@ impl<A: Ask> Read for Rows<A> {
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// A snapshot. It takes a connection with its first read, and gives it back when it is dropped.
+/// A snapshot. It takes a connection for its first read and returns it when it is dropped.
 pub(super) struct View {
     shared: Arc<Shared>,
     reading: Lock<Reading>,
@@ -89,11 +88,11 @@ pub(super) struct View {
 enum Reading {
     NotBegun,
     Begun(Transaction),
-    /// The connection ended, and with it the snapshot.
+    /// The connection ended, and the snapshot with it.
     Lost(&'static str),
 }
 
-/// A transaction for reading. It ends when it is dropped.
+/// A read transaction. It ends when it is dropped.
 struct Transaction(Lease);
 
 impl View {
@@ -101,8 +100,8 @@ impl View {
         Self { shared, reading: Lock::new(Reading::NotBegun) }
     }
 
-    /// Begins the transaction with this statement. A pooled connection may have ended while it was
-    /// idle; then a new one is opened.
+    /// Begins the transaction with this statement. If the pooled connection has ended while idle, a
+    /// new one is opened.
     fn begin<T>(
         &self,
         statement: &impl AsyncFn(&Session) -> Result<T, Error>,
@@ -127,7 +126,7 @@ impl View {
             begun?;
             output
         });
-        // It is not known whether the session is in a transaction.
+        // The session may or may not be in a transaction.
         let output = output.inspect_err(|_| session.give_up())?;
         Ok((Transaction(lease), output))
     }
@@ -158,7 +157,7 @@ impl Ask for View {
             }
             Reading::Lost(why) => return Err(StorageFailure::Unavailable(why)),
         };
-        // After a refusal, too, the transaction answers nothing more.
+        // After a refusal, the transaction answers nothing more either.
         asked.map_err(|fault| {
             let failure = fault.failure();
             if let StorageFailure::Unavailable(why) = failure {

@@ -1,5 +1,5 @@
-//! Waits for a future on a thread that may run no tasks. The seam to the storage is synchronous, and
-//! callers are threads of their own, or workers of the server's runtime.
+//! Waits for a future on a thread that may run no tasks. The storage interface is synchronous; its
+//! callers are separate threads or workers of the server's runtime.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use tokio::task::{block_in_place, unconstrained};
 
 use crate::bounds::DATABASE_WAIT_IN_PLACE;
 
-/// The output of a future, or `None` if it is not there in time.
+/// Returns `None` on timeout.
 pub(super) fn wait<F: Future>(work: F, at_most: Duration) -> Option<F::Output> {
     blocking(|| poll_until(work, Instant::now().checked_add(at_most)?))
 }
 
-/// Waits in two parts: until the first deadline the thread just blocks, behind it other tasks of its
-/// runtime move to another thread. Most waits are short, and a change of threads takes longer than
+/// Waits in two parts: until the first deadline the thread just blocks, after it the runtime's
+/// other tasks move to another thread. Most waits are short, and moving tasks takes longer than
 /// many of them. `look` returns `None` at its deadline.
 pub(super) fn in_two_parts<T>(
     at_most: Duration,
@@ -30,16 +30,16 @@ pub(super) fn in_two_parts<T>(
     look(short).or_else(|| blocking(|| look(deadline)))
 }
 
-/// Runs work that blocks. On a worker of a runtime, other tasks move to another thread meanwhile.
+/// Runs blocking work. On a worker of a runtime, other tasks move to another thread meanwhile.
 fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => block_in_place(work),
-        // A runtime with one thread runs an operator's command or a test.
+        // `block_in_place` panics on a current-thread runtime.
         Ok(_) | Err(_) => work(),
     }
 }
 
-/// Polls once: a statement is sent then, and its answer is dropped.
+/// Polls once, which sends the statement. Its answer is dropped.
 pub(super) fn send(work: impl Future) {
     drop(pin!(work).poll(&mut Context::from_waker(Waker::noop())));
 }
@@ -47,8 +47,8 @@ pub(super) fn send(work: impl Future) {
 fn poll_until<F: Future>(work: F, deadline: Instant) -> Option<F::Output> {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
-    // The budget of a task that this thread may be running does not count here: without tasks in
-    // between, it would never be renewed.
+    // Exempt from the budget of the task that this thread may be running: no task runs in between
+    // to renew it.
     let mut work = pin!(unconstrained(work));
     loop {
         if let Poll::Ready(output) = work.as_mut().poll(&mut context) {

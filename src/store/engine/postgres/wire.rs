@@ -12,7 +12,7 @@ use tokio::task::unconstrained;
 use crate::store::engine::postgres::socket::Socket;
 use crate::store::engine::postgres::wait::in_two_parts;
 
-/// The other end of a client: it sends the client's messages and receives the answers.
+/// The connection half of a client: it sends the client's messages and receives the answers.
 type Connection = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 pub(super) struct Wire {
@@ -26,7 +26,7 @@ impl Wire {
         Self { socket, connection, is_over: false }
     }
 
-    /// Runs work on the client of this connection. `None` if it is not done in time.
+    /// Runs work on this connection's client. Returns `None` on timeout or if the connection ends.
     pub(super) fn run<F: Future>(&mut self, work: F, at_most: Duration) -> Option<F::Output> {
         let Self { socket, connection, is_over } = self;
         let mut work = pin!(work);
@@ -35,7 +35,7 @@ impl Wire {
                 return Poll::Ready(Some(output));
             }
             *is_over = *is_over || connection.as_mut().poll(cx).is_ready();
-            // An answer may have arrived, or the end of the connection.
+            // An answer may have arrived, or the connection may have ended.
             match work.as_mut().poll(cx) {
                 Poll::Ready(output) => Poll::Ready(Some(output)),
                 Poll::Pending if *is_over => Poll::Ready(None),
@@ -45,44 +45,44 @@ impl Wire {
         run(socket, both, at_most).flatten()
     }
 
-    /// The socket, for a thread that is to end another one's wait.
+    /// Lets another thread end this one's wait.
     pub(super) fn socket(&self) -> Socket {
         self.socket.clone()
     }
 
-    /// Closes the connection, also for the server.
+    /// Closes the connection on both sides.
     pub(super) fn close(&mut self) {
         self.is_over = true;
         self.socket.close();
     }
 
-    /// Sends what the client has queued, without a wait.
+    /// Sends the client's queued messages without waiting.
     pub(super) fn push(&mut self) {
         let mut cx = Context::from_waker(Waker::noop());
         self.is_over = self.is_over || self.connection.as_mut().poll(&mut cx).is_ready();
     }
 
-    /// False if the connection is known to have ended. One that has ended while it was idle is found
-    /// by its next use.
+    /// Returns false if the connection is known to have ended. Its next use detects an end while
+    /// idle.
     pub(super) const fn is_open(&self) -> bool {
         !self.is_over
     }
 }
 
-/// Polls work that uses this socket until it is done. `None` if the time is over.
+/// Polls work that uses this socket until it is done. Returns `None` on timeout.
 pub(super) fn run<F: Future>(socket: &Socket, work: F, at_most: Duration) -> Option<F::Output> {
     let woken = Arc::new(Woken(AtomicBool::new(false)));
     let waker = Waker::from(Arc::clone(&woken));
     let mut cx = Context::from_waker(&waker);
-    // The budget of a task that this thread may be running does not count here: without tasks in
-    // between, it would never be renewed.
+    // Exempt from the budget of the task that this thread may be running: no task runs in between
+    // to renew it.
     let mut work = pin!(unconstrained(work));
     in_two_parts(at_most, |deadline| {
         loop {
             if let Poll::Ready(output) = work.as_mut().poll(&mut cx) {
                 return Some(output);
             }
-            // One part of the work has made another part ready.
+            // One part of the work has woken another.
             if woken.0.swap(false, Ordering::Relaxed) {
                 continue;
             }
