@@ -1,9 +1,9 @@
-//! Epochs of snapshots. They show when all work based on older snapshots has ended, so that a
-//! change of keys is visible to every request.
+//! Epochs of snapshots. They show when all work based on older snapshots has ended, so that every
+//! request uses the new keys after a key change.
 //!
-//! Every snapshot belongs to the epoch in which it was opened. Work that relies on data from a
-//! snapshot keeps an [`EpochGuard`] of its epoch. When all guards of older epochs are dropped, no
-//! work relies on data from before the last [`Epochs::advance`].
+//! Every snapshot belongs to the epoch in which it was opened. Work that relies on a snapshot's
+//! data keeps an [`EpochGuard`] of its epoch. When all guards of older epochs are dropped, no work
+//! relies on data from before the last [`Epochs::advance`].
 
 use std::sync::{Arc, Weak};
 

@@ -1,65 +1,62 @@
 //! Failures of the storage. A failure of a local disk is final: the process ends and the service
-//! manager starts it again. A transient failure ends nothing: the request is answered with 503.
+//! manager restarts it. A transient failure only fails its request, with a 503.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The reason why the file could not be read or written.
 #[derive(Debug, Clone)]
 pub enum StorageFailure {
     Damaged(String),
     /// The database cannot be used: the reason, and advice for the operator.
     Database(String, &'static str),
     Full,
-    /// A state that the program rules out, so a bug. Nothing was written.
+    /// A state that the program rules out: a bug. Nothing was written.
     Impossible(&'static str),
     Io(Arc<io::Error>),
-    /// The log is not the one that this data file or this program needs: the reason, and advice for
-    /// the operator. Nothing was changed.
+    /// The log does not fit this data file or this program: the reason, and advice for the
+    /// operator. Nothing was changed.
     Log(String, &'static str),
     ReadOnly,
     /// The file under this path was removed or replaced while it was open.
     Removed(PathBuf),
     /// An earlier failure closed the file.
     Stopped,
-    /// The storage cannot be reached now. Nothing was changed, and a later attempt may succeed.
+    /// The storage is unreachable now. Nothing was changed, and a later attempt may succeed.
     Unavailable(&'static str),
 }
 
-/// The reason why a file could not be opened. The file is unchanged.
+/// The file is unchanged.
 #[derive(Debug)]
 pub enum OpenFailure {
     AlreadyOpen,
     Exists,
     Missing,
-    /// The file's format, which is newer than this program's, and the program version that set it,
-    /// if the file holds it.
+    /// The file's format is newer than this program's; with the program version that set it, if the
+    /// file names it.
     Newer(u32, Option<String>),
-    /// Not a data file of this program.
     NotOurs,
-    /// Not the data file of a standby.
     NotStandby,
-    /// The data file of a standby that was not promoted.
+    /// A standby's data file that was not promoted.
     Standby,
     Storage(StorageFailure),
-    /// The rows were written by a version before the first release, whose formats no program reads.
+    /// A version before the first release wrote the rows; no program reads its formats.
     Unreleased,
 }
 
-/// The reason why a change was not committed, or why its outcome is unknown.
+/// The change was not committed, or its outcome is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommitFailure {
     /// The change was made by [`crate::store::Change::impossible`].
     Impossible(&'static str),
     QueueFull,
     Stopped,
-    /// The storage cannot be reached now. Nothing was changed.
+    /// The storage is unreachable now. Nothing was changed.
     Unavailable,
 }
 
-/// The reason why the store no longer works. The process must end.
+/// The store no longer works. The process must end.
 #[derive(Debug, Clone)]
 pub enum Fatal {
     Storage(StorageFailure),
@@ -83,14 +80,14 @@ impl From<redb::Error> for StorageFailure {
         match error {
             redb::Error::Io(error) => error.into(),
             redb::Error::PreviousIo | redb::Error::DatabaseClosed => Self::Stopped,
-            // The texts of redb name pages and tables, never keys or values.
+            // redb's messages name pages and tables, never keys or values.
             other => Self::Damaged(other.to_string()),
         }
     }
 }
 
-/// Texts of [`StorageFailure::Unavailable`] for a database that refuses the user, each with the
-/// remedy. A running server goes on, since the operator may correct it meanwhile.
+/// Texts of [`StorageFailure::Unavailable`] for a database that refuses the user, each with its
+/// remedy. A running server continues, because the operator may correct the cause meanwhile.
 const DENIED: &[(&str, &str)] = &[
     (NOT_AUTHENTICATED, "correct the user and the password in the URL, or pg_hba.conf"),
     (MAY_NOT_CONNECT, "GRANT CONNECT ON DATABASE name TO user"),
@@ -114,12 +111,11 @@ impl StorageFailure {
         DENIED.iter().find(|(denied, _)| denied == why).map(|(_, remedy)| *remedy)
     }
 
-    /// Returns true if the process can go on and a later attempt may succeed.
+    /// Returns true if the process can continue and a later attempt may succeed.
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::Unavailable(_))
     }
 
-    /// Advice for the operator.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Damaged(_) => "restore the newest backup and keep this file for examination",
@@ -170,7 +166,7 @@ impl From<redb::DatabaseError> for OpenFailure {
     fn from(error: redb::DatabaseError) -> Self {
         match error {
             redb::DatabaseError::DatabaseAlreadyOpen => Self::AlreadyOpen,
-            // redb reports a file in a foreign format as an IO error of this kind.
+            // redb reports a foreign file format as an IO error of this kind.
             redb::DatabaseError::Storage(redb::StorageError::Io(error))
                 if matches!(
                     error.kind(),

@@ -32,7 +32,7 @@ use crate::store::volume::{Directory, OverlayVolume, Volume};
 use crate::store::writer::{Job, Writer};
 use crate::store::writer_metrics::WriterMetrics;
 
-/// A handle to the open store. Clones share it.
+/// Clones share the store.
 #[derive(Clone)]
 pub struct Store(pub(super) Arc<Inner>);
 
@@ -52,8 +52,8 @@ pub(super) struct Inner {
     pub(super) process: Option<Arc<Process>>,
 }
 
-/// Starts work that a caller waits for, on a thread of its own. The simulation runs it at once, so
-/// that its order does not depend on the scheduler of the system.
+/// Runs work that a caller waits for on a separate thread. The simulation runs it at once, so that
+/// its order does not depend on the scheduler.
 pub(super) type Background = fn(Box<dyn FnOnce() + Send>) -> io::Result<()>;
 
 fn on_a_thread(work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
@@ -61,7 +61,6 @@ fn on_a_thread(work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
 }
 
 impl Store {
-    /// The data file's name in the data directory.
     pub const FILE: &'static str = file::NAME;
 
     /// The path of a new data file until it is complete.
@@ -69,13 +68,13 @@ impl Store {
         directory.join(file::UNFINISHED)
     }
 
-    /// Returns true for the name of a file that a vault makes in its data directory.
+    /// Returns true for the names of files that a vault creates in its data directory.
     pub fn makes_file(name: &str) -> bool {
         [file::NAME, file::UNFINISHED, CvcKeys::FILE].contains(&name) || is_log_file(name)
     }
 
-    /// Creates a store with the rows of `first`. Its data file appears under its name only when
-    /// they are durable, so that a crash leaves nothing that looks like a vault.
+    /// Creates a store with the rows of `first`. The data file gets its name only when they are
+    /// durable, so a crash leaves nothing that looks like a vault.
     pub fn create(directory: &Path, clock: &Clock, first: Change) -> Result<Self, OpenFailure> {
         let volume: Arc<dyn Volume> = Arc::new(Directory::open(directory)?);
         opening::create(volume.as_ref(), first)?;
@@ -87,7 +86,7 @@ impl Store {
         Self::on_volume(&volume, clock)
     }
 
-    /// Opens the store for verification: all writes to it stay in memory. A file that needs recovery
+    /// Opens the store for verification: all writes stay in memory. A file that needs recovery
     /// after a crash is recovered there.
     pub fn open_unwritten(
         directory: &Path,
@@ -100,8 +99,8 @@ impl Store {
         Ok((Self::start(Arc::new(engine), alarm), cleanliness))
     }
 
-    /// Checks the pages of a stopped store's data file, also those that no row is read from. Writes
-    /// nothing. Returns false if one is damaged.
+    /// Checks all pages of a stopped store's data file, also pages without rows. Writes nothing.
+    /// Returns false if one is damaged.
     pub fn has_sound_pages(directory: &Path) -> Result<bool, OpenFailure> {
         Self::has_sound_pages_on(&OverlayVolume::new(directory))
     }
@@ -111,7 +110,6 @@ impl Store {
         data.database.has_sound_pages().map_err(OpenFailure::Storage)
     }
 
-    /// Opens the store on a volume.
     pub(super) fn on_volume(volume: &Arc<dyn Volume>, clock: &Clock) -> Result<Self, OpenFailure> {
         let alarm = Alarm::default();
         let data = opening::open(volume.as_ref())?;
@@ -119,8 +117,8 @@ impl Store {
         Ok(Self::start(Arc::new(engine?.0), alarm))
     }
 
-    /// Opens the store also if batches are gone from the end of its log. Later starts still refuse it,
-    /// until a new timeline has begun.
+    /// Opens the store even if batches are missing at the end of its log. Later starts still refuse
+    /// it, until a new timeline has begun.
     pub(super) fn accepting_any_end(
         volume: &Arc<dyn Volume>,
         clock: &Clock,
@@ -131,8 +129,7 @@ impl Store {
         Ok(Self::start(Arc::new(engine), alarm))
     }
 
-    /// Opens the store on a disk of a test. An empty disk gets a new store with the rows of
-    /// `first`.
+    /// Opens the store on a test's disk. An empty disk gets a new store with the rows of `first`.
     #[cfg(test)]
     pub(crate) fn on_disk(
         disk: &crate::store::tests::disk::TestDisk,
@@ -218,7 +215,7 @@ impl Store {
         if let Some(what) = change.refusal() {
             return Err(CommitFailure::Impossible(what));
         }
-        // After a failed read, too, nothing more is written: the process is ending.
+        // Also after a failed read, nothing more is written: the process is ending.
         if self.0.alarm.has_sounded() {
             return Err(CommitFailure::Stopped);
         }
@@ -250,7 +247,7 @@ impl Store {
         })
     }
 
-    /// Writes a change without the writer thread. For the time before requests use the store.
+    /// Writes a change without the writer thread, before requests use the store.
     pub fn amend(&self, change: Change) -> Result<Verdict, StorageFailure> {
         if change.is_empty() {
             return Ok(Verdict::Applied);
@@ -259,8 +256,8 @@ impl Store {
         self.apply(change, digests.as_mut())
     }
 
-    /// Writes a change and, in the same batch, the digests of all records after it. For a file that
-    /// has no digests.
+    /// Writes a change to a file without digests and, in the same batch, the digests of all records
+    /// after it.
     pub fn begin_digests(
         &self,
         key: &DigestKey,
@@ -288,8 +285,8 @@ impl Store {
         Ok(verdict)
     }
 
-    /// Reads the digests, which every later change of a record updates. Missing digests are
-    /// reported as a fault and not recomputed, because that would hide their removal.
+    /// Reads the digests. Every later change to a record updates them. Missing digests are reported
+    /// as a fault and not recomputed, because that would hide their removal.
     pub fn keep_digests(&self, key: &DigestKey) -> Result<Option<DigestFault>, StorageFailure> {
         let stored = RecordDigests::read(&self.snapshot()?, key)?;
         let Some(digests) = stored else { return Ok(Some(DigestFault::Missing)) };
@@ -298,12 +295,12 @@ impl Store {
         Ok(fault)
     }
 
-    /// Closes the scopes whose deletion was under way when the file was closed.
+    /// Closes the scopes whose deletion had begun when the file was closed.
     pub fn close_scopes(&self, scopes: impl Iterator<Item = [u8; 16]>) {
         scopes.for_each(|scope| self.0.closed.insert(scope));
     }
 
-    /// Returns true if the tenant of this scope is deleted or its deletion is under way.
+    /// Returns true if the tenant of this scope is deleted or being deleted.
     pub fn is_closed(&self, scope: &[u8; 16]) -> bool {
         self.0.closed.contains(scope)
     }
@@ -319,15 +316,15 @@ impl Store {
         self.0.epochs.is_quiescent()
     }
 
-    /// Lets the engine do work that only saves time later. Held by default, because on a full disk
-    /// such work would fail and end the store.
+    /// Allows or holds back work that only saves time later. Held by default, because on a full
+    /// disk such work would fail and end the store.
     pub fn set_upkeep(&self, upkeep: Upkeep) {
         self.0.engine.set_upkeep(upkeep);
     }
 
     /// Returns when the log has no rows that were deleted or replaced before the call; see
-    /// [`Engine::forget`]. Commits go on meanwhile. The work is done even if the caller drops the
-    /// future. A failure ends the store.
+    /// [`Engine::forget`]. Commits continue meanwhile. The work is done even if the caller drops
+    /// the future. A failure ends the store.
     pub async fn forget(&self) -> Result<(), StorageFailure> {
         let (reply, done) = oneshot::channel();
         let inner = Arc::clone(&self.0);
@@ -339,13 +336,12 @@ impl Store {
         done.await.unwrap_or(Err(StorageFailure::Stopped))
     }
 
-    /// Merges now. As on the merger's thread, a failure ends the store.
+    /// Merges now. As on the merger thread, a failure ends the store.
     #[cfg(test)]
     pub(crate) fn merge_now(&self, turn: usize) -> Result<(), StorageFailure> {
         self.0.engine.merge_now(Some(turn)).map_err(|failure| self.0.alarm.sound(failure))
     }
 
-    /// Notes the end of the log now.
     #[cfg(test)]
     pub(crate) fn note_end_now(&self) -> Result<(), StorageFailure> {
         self.0.engine.merge_now(None)
@@ -360,7 +356,8 @@ impl Store {
         self.0.engine.health()
     }
 
-    /// Checks that the names of the open files still name them. A failure does not end the process.
+    /// Checks that the names of the open files still refer to them. A failure does not end the
+    /// process.
     pub fn check_place(&self) -> Result<(), StorageFailure> {
         self.0.engine.check_place()
     }
@@ -375,7 +372,7 @@ impl Store {
         self.0.alarm.sounded().await
     }
 
-    /// Writes the queued changes and closes the file, so that the next start need not check it.
+    /// Writes the queued changes and closes the file, which spares the next start its check.
     pub fn close(self) {
         self.0.engine.stop_waiting();
         // `send` fails only if the writer has ended; then the join returns at once.
@@ -387,7 +384,6 @@ impl Store {
     }
 }
 
-/// The writer has ended without a reply.
 const fn stopped(_: oneshot::error::RecvError) -> CommitFailure {
     CommitFailure::Stopped
 }

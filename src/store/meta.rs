@@ -15,13 +15,13 @@ use crate::store::snapshot::Snapshot;
 use crate::store::tables::Table;
 use crate::store::tables::meta as keys;
 
-/// The file's format, or `None` for a file of another program.
+/// The file's format; `None` for a file of another program.
 pub(super) fn format(snapshot: &Snapshot) -> Result<Option<u32>, StorageFailure> {
     let value = snapshot.value(Table::Meta, keys::FORMAT)?;
     Ok(value.and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes))
 }
 
-/// Returns true for the rows of a version before the first release.
+/// Returns true for rows of a version before the first release.
 pub(super) fn is_unreleased(snapshot: &Snapshot) -> Result<bool, StorageFailure> {
     Ok(snapshot.value(Table::Meta, keys::UNRELEASED_FORMAT)?.is_some())
 }
@@ -39,7 +39,7 @@ pub(super) fn program(snapshot: &Snapshot) -> Result<Option<String>, StorageFail
     Ok(value.and_then(|bytes| String::from_utf8(bytes).ok()))
 }
 
-/// The check value of the master key that the file's keys are sealed under.
+/// The check value of the master key that seals the file's keys.
 pub fn master_check(snapshot: &Snapshot) -> Result<Option<Vec<u8>>, StorageFailure> {
     snapshot.value(Table::Meta, keys::MASTER)
 }
@@ -49,7 +49,7 @@ pub fn put_master_check(change: Change, check: &[u8]) -> Change {
     change.put(Table::Meta, keys::MASTER.to_vec(), check.to_vec())
 }
 
-/// The place in the history of the newest backup that was written, without its digest.
+/// The newest backup's place in the history, without its digest.
 pub fn backup_moment(snapshot: &Snapshot) -> Result<Option<Moment>, StorageFailure> {
     let value = snapshot.value(Table::Meta, keys::BACKUP_MOMENT)?;
     Ok(value.and_then(|value| {
@@ -86,7 +86,7 @@ pub fn backups_if_cut_off(snapshot: &Snapshot) -> Result<Option<Vec<u8>>, Storag
     snapshot.value(Table::Meta, keys::BACKUPS_IF_CUT_OFF)
 }
 
-/// Stores the state after a backup or a proof has ended.
+/// Stores the state after a backup or a proof.
 #[must_use]
 pub fn put_backups(record: Vec<u8>) -> Change {
     Change::new()
@@ -99,13 +99,11 @@ pub fn put_backups_if_cut_off(record: Vec<u8>) -> Change {
     Change::new().put(Table::Meta, keys::BACKUPS_IF_CUT_OFF.to_vec(), record)
 }
 
-/// A set of recovery shares, or `None` if the file has no such set.
 pub fn share_set(snapshot: &Snapshot, set: [u8; 4]) -> Result<Option<ShareSet>, StorageFailure> {
     let value = snapshot.value(Table::Meta, &keys::share_set(set))?;
     value.map(|value| decoded(set, &value)).transpose()
 }
 
-/// All sets of recovery shares.
 pub fn share_sets(snapshot: &Snapshot) -> Result<Vec<ShareSet>, StorageFailure> {
     let rows = snapshot.first(&keys::share_sets(), usize::MAX)?;
     let mut sets = Vec::with_capacity(rows.len());
@@ -115,7 +113,7 @@ pub fn share_sets(snapshot: &Snapshot) -> Result<Vec<ShareSet>, StorageFailure> 
     Ok(sets)
 }
 
-/// The set in a row of [`Table::Meta`], or `None` for any other row.
+/// The set in a row of [`Table::Meta`]; `None` for any other row.
 pub fn share_set_of_row((key, value): &Row) -> Result<Option<ShareSet>, StorageFailure> {
     keys::share_set_of_key(key).map(|set| decoded(set, value)).transpose()
 }
@@ -129,7 +127,7 @@ pub fn put_share_set(change: Change, set: &ShareSet) -> Result<Change, EncodeFai
     Ok(change.put(Table::Meta, keys::share_set(set.set), encode_share_set(set)?))
 }
 
-/// The time at which the file was made from a backup, and the user who did it. They are kept until
+/// The time when the file was restored from a backup, and the user who did it. They are kept until
 /// the audit chain has an entry for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restoration {
@@ -145,7 +143,7 @@ pub fn restoration(snapshot: &Snapshot) -> Result<Option<Restoration>, StorageFa
     decode_restoration(&value).ok_or_else(damaged).map(Some)
 }
 
-/// The time in microseconds, then the user's number and name, if they are known.
+/// The time in microseconds, then the user's number and name, if known.
 fn decode_restoration(value: &[u8]) -> Option<Restoration> {
     let (at, user) = value.split_first_chunk()?;
     let at = Timestamp::from_micros(i64::from_be_bytes(*at));
@@ -157,8 +155,8 @@ fn decode_restoration(value: &[u8]) -> Option<Restoration> {
     Some(Restoration { at, by: Some(SystemUser { uid: u32::from_be_bytes(*uid), name }) })
 }
 
-/// Marks a file as restored. Also deletes the state for an interrupted backup, because the restored
-/// rows were read during a backup.
+/// Marks a file as restored, and deletes the state for an interrupted backup: the restored rows
+/// were read during a backup.
 #[must_use]
 pub fn put_restored(restoration: &Restoration) -> Change {
     let mut value = restoration.at.micros().to_be_bytes().to_vec();
@@ -176,7 +174,7 @@ pub fn forget_restored() -> Change {
     Change::new().delete(Table::Meta, keys::RESTORED_AT.to_vec())
 }
 
-/// Sets the format and the version of this program.
+/// Sets the format, and this program's version with it.
 pub(super) fn put_format(change: Change, format: u32) -> Change {
     change.put(Table::Meta, keys::FORMAT.to_vec(), format.to_be_bytes().to_vec()).put(
         Table::Meta,

@@ -1,10 +1,9 @@
-//! The store: rows in an [`engine`]. The store handles sealed bytes; only [`record`], which encodes
-//! and decodes, handles plaintext.
+//! The store: rows in an [`engine`]. It handles sealed bytes; only [`record`], which encodes and
+//! decodes, handles plaintext.
 //!
 //! The rest of the program reads through a [`Snapshot`], or single rows through [`Newest`], writes
-//! through a [`Change`], and does not depend on the engine. Only [`engine::local`] uses redb.
+//! through a [`Change`], and never uses an engine. Only [`engine::local`] uses redb.
 
-/// Conversions into a failure from its causes.
 macro_rules! from_causes {
     ($failure:ty: $($cause:ty => $variant:path),+ $(,)?) => {$(
         impl From<$cause> for $failure {

@@ -9,17 +9,17 @@ use crate::store::failure::StorageFailure;
 use crate::store::handle::{Inner, Store};
 use crate::store::tables::Table;
 
-/// The newest rows. Two reads may see two moments. The caller of an engine across a network waits
-/// without blocking its thread.
+/// The newest rows. Two reads may see two moments. Reads from a networked engine do not block the
+/// thread.
 pub struct Newest {
     rows: Arc<dyn Fetch>,
     alarm: Alarm,
-    /// A rotation of keys waits until the rows that were read are opened.
+    /// A key rotation waits until the rows that were read are opened.
     _epoch: EpochGuard,
 }
 
 impl Newest {
-    /// For an operation that reads once, or whose reads do not depend on one moment.
+    /// For an operation that reads once, or whose reads need no common moment.
     pub fn of(store: &Store) -> Result<Self, StorageFailure> {
         let Inner { engine, alarm, epochs, .. } = store.0.as_ref();
         // Take the epoch before the rows, as for a snapshot.

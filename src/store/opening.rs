@@ -1,4 +1,4 @@
-//! Creates and opens the data file of the local engine, and checks its format.
+//! Creates and opens the local engine's data file, and checks its format.
 
 use std::sync::Arc;
 
@@ -21,15 +21,14 @@ use crate::store::volume::Volume;
 /// The version of the schema and of all encodings in the file.
 pub const FORMAT: u32 = 1;
 
-/// The change that makes a file of one format into a file of the next.
+/// The change that upgrades a file to the next format.
 type Step = fn(&Snapshot) -> Result<Change, StorageFailure>;
 
-/// The steps, the first from format 1 to format 2. `CONTRIBUTING.md` says how one is added.
+/// The first step leads from format 1 to 2. `CONTRIBUTING.md` describes adding one.
 const STEPS: &[Step] = &[];
 
 const _: () = assert!(STEPS.is_empty() && FORMAT == 1, "every older format has its step");
 
-/// Creates a data file of the current format with the rows of `first`.
 pub(super) fn create(volume: &dyn Volume, first: Change) -> Result<(), OpenFailure> {
     let first = described(first);
     let fill = |database: &GuardedDatabase| write(database, first).map_err(OpenFailure::Storage);
@@ -50,7 +49,7 @@ pub(super) fn write(database: &GuardedDatabase, change: Change) -> Result<(), St
     file::commit(database, rows, None)
 }
 
-/// Opens the data file of a vault, in the current format.
+/// Opens a vault's data file and upgrades it to the current format.
 pub(super) fn open(volume: &dyn Volume) -> Result<DataFile, OpenFailure> {
     let data = DataFile::open(volume, CACHE_BYTES)?;
     if StandbyMark::read(&data.database)?.is_some() {
@@ -61,7 +60,7 @@ pub(super) fn open(volume: &dyn Volume) -> Result<DataFile, OpenFailure> {
     Ok(data)
 }
 
-/// Opens the data file of a vault or of a standby, in the current format.
+/// Opens the data file of a vault or of a standby and upgrades it to the current format.
 pub(super) fn open_any(volume: &dyn Volume) -> Result<DataFile, OpenFailure> {
     let data = DataFile::open(volume, CACHE_BYTES)?;
     migrate(&data.database, STEPS)?;
@@ -70,7 +69,7 @@ pub(super) fn open_any(volume: &dyn Volume) -> Result<DataFile, OpenFailure> {
 }
 
 /// Runs the steps that a file of an older format needs. Each is one transaction that also sets the
-/// next format, so a crash leaves a file of one format and never one between two.
+/// next format, so a crash never leaves a file between two formats.
 pub(super) fn migrate(database: &GuardedDatabase, steps: &[Step]) -> Result<(), StorageFailure> {
     let Some(format @ 1..) = meta::format(&first_look(database)?)? else { return Ok(()) };
     for (from, step) in (1..).zip(steps).skip_while(|(from, _)| *from < format) {
@@ -90,7 +89,6 @@ pub(super) fn check_format(database: &GuardedDatabase) -> Result<(), OpenFailure
     check_snapshot(&first_look(database)?)
 }
 
-/// Checks that the rows have the format of this program.
 pub(super) fn check_snapshot(snapshot: &Snapshot) -> Result<(), OpenFailure> {
     match meta::format(snapshot)? {
         Some(FORMAT) => Ok(()),

@@ -41,9 +41,8 @@ impl StorePlace {
         }
     }
 
-    /// The keys of card verification codes. Old rows of a database stay in its log and its replicas,
-    /// so that a key could not be destroyed there: the process that took a code holds its key in
-    /// memory alone.
+    /// The keys of card verification codes. A database keeps old rows in its log and its replicas,
+    /// so a key could not be destroyed there: processes hold these keys in memory only.
     pub fn cvc_keys(&self) -> Result<CvcKeys, StorageFailure> {
         match self {
             Self::Directory(directory) => CvcKeys::open(directory),
@@ -51,7 +50,7 @@ impl StorePlace {
         }
     }
 
-    /// Makes a store from a backup of either kind of place. See [`Store::restore`].
+    /// Restores a backup of either kind of place. See [`Store::restore`].
     pub fn restore(
         &self,
         backup: Reader,
@@ -66,7 +65,7 @@ impl StorePlace {
 }
 
 impl Database {
-    /// Creates a store in a database without one. All rows are there, or none.
+    /// Creates a store in a database without one, all rows or nothing.
     pub fn create_store(&self, first: Change) -> Result<Store, OpenFailure> {
         let mut batch = Batch::new(&NoRows, None);
         batch.take(opening::described(first))?;
@@ -97,7 +96,6 @@ impl Database {
     }
 }
 
-/// A store before its first change.
 struct NoRows;
 
 impl Read for NoRows {

@@ -1,4 +1,4 @@
-//! Makes a data file from a backup, and from the archive of the log after it.
+//! Restores a data file from a backup and, optionally, from the log's archive after it.
 
 use std::path::Path;
 
@@ -27,21 +27,20 @@ use crate::store::opening;
 use crate::store::snapshot::Snapshot;
 use crate::store::volume::Directory;
 
-/// The reason why no data file was made. The partial file was removed.
+/// No data file was made. The partial file was removed.
 #[derive(Debug)]
 pub enum RestoreFailure {
     Archive(ArchiveProblem),
     Backup(InvalidBackup),
-    /// The history of the backup had left the archive, so that the archive cannot follow it.
+    /// The backup's history had left the archive, so the archive does not continue it.
     Departed,
     File(OpenFailure),
-    /// The backup shows this moment, which is after the one to restore.
+    /// The backup shows this moment, which is later than the requested one.
     Later(Timestamp),
-    /// The backup does not name its place in the history, so that the archive cannot follow it.
+    /// The backup does not name its place in the history, so the archive cannot continue it.
     NoMoment,
 }
 
-/// A restored data file.
 #[derive(Debug)]
 pub struct Restored {
     pub manifest: Manifest,
@@ -52,10 +51,9 @@ pub struct Restored {
 }
 
 impl Store {
-    /// Makes the data file in an existing directory. It gets its name only when every row was read,
-    /// checked and made durable. It has the format of the file that the backup was made of, and the
-    /// rows of `mark`. With an archive, it has the changes after the backup, too. It begins a new
-    /// timeline.
+    /// Creates the data file in an existing directory. It gets its name only when every row was
+    /// read, checked and made durable. It keeps the backup's file format, adds the rows of `mark`
+    /// and, with an archive, the changes after the backup, and begins a new timeline.
     pub fn restore(
         directory: &Path,
         mut backup: Reader,
@@ -92,7 +90,7 @@ impl Store {
 }
 
 impl Database {
-    /// Makes a store in a database without one. It cannot be opened until every row was read,
+    /// Creates a store in a database without one. It cannot be opened until every row was read,
     /// checked and made durable. It begins a new timeline.
     pub fn restore_store(
         &self,
@@ -117,7 +115,7 @@ impl Database {
                 Ok(Restored { manifest: backup.manifest().clone(), reached: None, master_check })
             }
             Err(failure) => {
-                // The failure that is reported is the first one. Tables that stay cannot be opened.
+                // The first failure is reported. Leftover tables cannot be opened.
                 self.remove_incomplete().ok();
                 Err(failure)
             }
@@ -125,8 +123,7 @@ impl Database {
     }
 }
 
-/// Writes the rows of the backup, then those of `mark`, and returns the check value of the master
-/// key.
+/// Writes the rows of the backup, then those of `mark`. Returns the master key's check value.
 fn fill(
     database: &Database,
     backup: &mut Reader,
@@ -146,7 +143,6 @@ fn fill(
     Ok(master_check)
 }
 
-/// Writes rows in several batches.
 fn load_over(engine: &dyn Engine, rows: &mut SortedRows<'_>) -> Result<(), StorageFailure> {
     let mut rows = rows.fuse().peekable();
     while rows.peek().is_some() {
@@ -163,7 +159,7 @@ fn load_over(engine: &dyn Engine, rows: &mut SortedRows<'_>) -> Result<(), Stora
     Ok(())
 }
 
-/// Refuses a backup that shows a later moment than the one to restore.
+/// Refuses a backup that is later than the requested moment.
 fn check_time(manifest: &Manifest, until: Option<Timestamp>) -> Result<(), RestoreFailure> {
     let settled = manifest.settled_at().ok_or(RestoreFailure::NoMoment)?;
     match until {
@@ -172,7 +168,7 @@ fn check_time(manifest: &Manifest, until: Option<Timestamp>) -> Result<(), Resto
     }
 }
 
-/// Applies the archive behind the moment of the backup.
+/// Applies the archive's batches after the backup.
 fn replay(
     database: &GuardedDatabase,
     manifest: &Manifest,
@@ -190,7 +186,7 @@ fn replay(
     }
 }
 
-/// The way through the archive that begins with a backup.
+/// Begins a walk through the archive at the backup's moment.
 pub(in crate::store) fn begin_walk(
     database: &GuardedDatabase,
     manifest: &Manifest,
@@ -208,12 +204,12 @@ pub(in crate::store) fn load(
     with_rows(backup, |rows| load_into(database, rows))
 }
 
-/// Gives all rows of the backup to `use_rows`, in order.
+/// Passes all rows of the backup to `use_rows`, in order.
 fn with_rows(
     backup: &mut Reader,
     use_rows: impl FnOnce(&mut SortedRows<'_>) -> Result<(), StorageFailure>,
 ) -> Result<(), RestoreFailure> {
-    // The loader knows only failures of storage; that of the backup is kept here.
+    // The loader returns only storage failures; a failure of the backup is kept here.
     let mut invalid = None;
     let mut chunk = None;
     let mut rows = std::iter::from_fn(|| {

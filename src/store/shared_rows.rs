@@ -1,4 +1,4 @@
-//! The operations of a process on the rows of [`Table::Processes`], and the generations of its caches.
+//! The operations of a process on [`Table::Processes`], and the generations of its caches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,18 +22,17 @@ pub struct SharedRows<'a> {
 }
 
 impl<'a> SharedRows<'a> {
-    /// The process of this store.
     pub const fn process(self) -> &'a Process {
         self.process
     }
 
-    /// Is notified when another process has changed the generations. `None` if the engine does not
+    /// Notified when another process has changed the generations. `None` if the engine does not
     /// know.
     pub fn changes(self) -> Option<Arc<Notify>> {
         self.store.0.engine.changes()
     }
 
-    /// Adds the row of this process. All its earlier work must have ended.
+    /// Adds this process's row. All its earlier work must have ended.
     pub async fn join(self, row: &ProcessRow) -> Result<(), CommitFailure> {
         let change = Change::new().put(Table::Processes, place(row.id), row.encode());
         self.store.commit(change.of_process()).await?;
@@ -41,7 +40,7 @@ impl<'a> SharedRows<'a> {
         Ok(())
     }
 
-    /// Writes the row of this process again. False if the others have counted the process out; it
+    /// Updates this process's row. Returns false if the others have counted the process out; it
     /// then writes nothing until it joins again.
     pub async fn beat(self, row: &ProcessRow) -> Result<bool, CommitFailure> {
         let change = Change::new().expect_present(Table::Processes, place(row.id)).put(
@@ -52,13 +51,13 @@ impl<'a> SharedRows<'a> {
         Ok(self.store.commit(change.of_process()).await? == Verdict::Applied)
     }
 
-    /// Removes the row of this process, after its last change.
+    /// Removes this process's row, after its last change.
     pub async fn leave(self) -> Result<(), CommitFailure> {
         let change = Change::new().delete(Table::Processes, place(self.process.id()));
         self.store.commit(change.of_process()).await.map(drop)
     }
 
-    /// Removes the row of a dead process. False if the row has changed: the process lives.
+    /// Removes a dead process's row. Returns false if the row has changed: the process is alive.
     pub async fn count_out(self, row: &ProcessRow) -> Result<bool, CommitFailure> {
         let change = Change::new()
             .expect_present(Table::Processes, place(self.process.id()))
@@ -67,7 +66,8 @@ impl<'a> SharedRows<'a> {
         Ok(self.store.commit(change.of_process()).await? == Verdict::Applied)
     }
 
-    /// Takes the lease if its holder is not a live process. `None` if another process has it.
+    /// Takes the lease if its holder is not a live process. Returns `None` if another process has
+    /// it.
     pub async fn take_lease(self, known: Option<Lease>) -> Result<Option<Term>, CommitFailure> {
         let number = known.map_or(0, |lease| lease.number).saturating_add(1);
         let lease = Lease { holder: self.process.id(), number };
@@ -83,7 +83,7 @@ impl<'a> SharedRows<'a> {
         Ok((verdict == Verdict::Applied).then_some(Term(number)))
     }
 
-    /// Writes the messages. A process that the others have counted out sends nothing.
+    /// Writes messages. A process that the others have counted out sends nothing.
     pub async fn send(self, messages: Vec<CodeMessage>) -> Result<(), CommitFailure> {
         let put =
             |change: Change, it: CodeMessage| change.put(Table::Processes, it.place, it.sealed);
@@ -113,20 +113,20 @@ impl Store {
         generation(self, &self.0.webhook_generation)
     }
 
-    /// Empties caches, because another process has changed the rows that they were made from.
+    /// Invalidates caches because another process has changed their rows.
     pub fn advance_generations(&self) {
         self.0.webhook_generation.fetch_add(1, Ordering::Release);
         self.0.access_generation.fetch_add(1, Ordering::Release);
     }
 
-    /// The rows of the processes that share the store; `None` if this process has it alone.
+    /// The rows of the processes; `None` if the store is not shared.
     pub fn shared(&self) -> Option<SharedRows<'_>> {
         self.0.process.as_deref().map(|process| SharedRows { store: self, process })
     }
 }
 
-/// While this process may lack the newest changes of others, each call gives a new generation,
-/// so that nothing is found in a cache.
+/// While this process may lack the newest changes of others, each call returns a new generation, so
+/// that every cache lookup misses.
 fn generation(store: &Store, of: &AtomicU64) -> u64 {
     match &store.0.process {
         Some(process) if process.is_stale() => of.fetch_add(1, Ordering::AcqRel).wrapping_add(1),

@@ -19,17 +19,17 @@ pub struct Snapshot {
     progress: Option<Arc<Progress>>,
 }
 
-/// The rows of a range, read page by page as they are needed.
+/// The rows of a range, read page by page on demand.
 pub struct Rows {
     snapshot: Snapshot,
-    /// The part of the range that has not been read; `None` at its end.
+    /// The unread part of the range; `None` at its end.
     rest: Option<KeyRange>,
     order: Order,
     page: std::vec::IntoIter<Row>,
     page_max: usize,
 }
 
-/// The rows of the first page of a range. Each further page has twice as many, up to the maximum.
+/// The size of a range's first page. Each further page is twice as large, up to the maximum.
 const PAGE_ROWS_MIN: usize = 16;
 const PAGE_ROWS_MAX: usize = 512;
 
@@ -39,8 +39,8 @@ impl Snapshot {
         Self { rows, alarm, epoch, progress: None }
     }
 
-    /// The same snapshot, which counts the rows that are read page by page. The total is about the
-    /// number of all rows, unless a larger one is set.
+    /// Counts the rows that are read page by page. The total is the approximate number of all rows,
+    /// unless a larger one is set.
     #[must_use]
     pub fn counted(mut self, progress: &Arc<Progress>) -> Self {
         let (_, total) = progress.read();
@@ -49,17 +49,16 @@ impl Snapshot {
         self
     }
 
-    /// The epoch of the snapshot, for values that are derived from it and outlive it.
+    /// The epoch of the snapshot, for derived values that outlive it.
     pub fn epoch(&self) -> EpochGuard {
         self.epoch.clone()
     }
 
-    /// The reason why this history is no longer that of its archive.
+    /// Why the history has left its archive.
     pub fn departed(&self) -> Option<Departure> {
         self.rows.departed()
     }
 
-    /// The moment of the snapshot in the history of the store.
     pub fn moment(&self) -> Result<Moment, StorageFailure> {
         self.rows.moment().map_err(|failure| self.alarm.sound(failure))
     }
@@ -68,12 +67,12 @@ impl Snapshot {
         self.rows.get(table, key).map_err(|failure| self.alarm.sound(failure))
     }
 
-    /// The values of several keys, in their order. An engine across a network needs one round trip.
+    /// The values of several keys, in their order. A networked engine needs one round trip.
     pub fn values(&self, keys: &[(Table, &[u8])]) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
         self.rows.get_many(keys).map_err(|failure| self.alarm.sound(failure))
     }
 
-    /// As [`Snapshot::values`], for keys of the caller.
+    /// As [`Snapshot::values`], for owned keys.
     pub fn values_at(
         &self,
         places: &[(Table, Vec<u8>)],
@@ -82,7 +81,6 @@ impl Snapshot {
         self.values(&keys)
     }
 
-    /// The first rows of a range, in order.
     pub fn first(&self, range: &KeyRange, count_max: usize) -> Result<Vec<Row>, StorageFailure> {
         if count_max == 0 {
             return Ok(Vec::new());
@@ -90,12 +88,11 @@ impl Snapshot {
         self.rows(range, Order::Ascending, count_max.min(PAGE_ROWS_MAX))?.take(count_max).collect()
     }
 
-    /// The rows of a range, in order.
     pub fn range(&self, range: &KeyRange) -> Result<Rows, StorageFailure> {
         self.rows(range, Order::Ascending, PAGE_ROWS_MIN)
     }
 
-    /// The rows of a range, the last one first.
+    /// The rows of a range, last one first.
     pub fn range_backwards(&self, range: &KeyRange) -> Result<Rows, StorageFailure> {
         self.rows(range, Order::Descending, PAGE_ROWS_MIN)
     }
@@ -113,13 +110,13 @@ impl Snapshot {
         Ok(rows)
     }
 
-    /// The number of rows of a table. It reads all of them.
+    /// Reads all rows of the table.
     pub fn len(&self, table: Table) -> Result<u64, StorageFailure> {
         let mut rows = self.range(&table.whole())?;
         rows.try_fold(0_u64, |count, row| row.map(|_| count.saturating_add(1)))
     }
 
-    /// The sum of the numbers in a range of [`Table::Counts`], or `None` if it has `max` rows or more.
+    /// The sum of the numbers in a range of [`Table::Counts`]; `None` if it has `max` rows or more.
     pub fn sum(&self, range: &KeyRange, max: usize) -> Result<Option<i64>, StorageFailure> {
         let rows = self.first(range, max)?;
         let is_whole = rows.len() < max;
@@ -144,7 +141,6 @@ impl Snapshot {
 }
 
 impl Rows {
-    /// Reads the next page, if the range has one.
     fn read_page(&mut self) -> Result<(), StorageFailure> {
         let Some(rest) = self.rest.take() else { return Ok(()) };
         let page = self.snapshot.rows.page(&rest, self.order, self.page_max);
@@ -182,7 +178,7 @@ opaque_debug!(Snapshot);
 
 opaque_debug!(Rows);
 
-/// A number that was never written is 0. One that does not decode is damage: reading it as 0 would
+/// A number that was never written is 0. One that does not decode is damage: treating it as 0 would
 /// write a wrong number back.
 pub(super) fn decode_count(value: Option<Vec<u8>>) -> Result<i64, StorageFailure> {
     let Some(value) = value else { return Ok(0) };

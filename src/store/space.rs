@@ -15,14 +15,13 @@ pub struct Space {
     pub data_bytes: u64,
 }
 
-/// The disk that the data file is on. Tests replace it.
+/// The disk of the data file. Tests replace it.
 pub trait DataDisk: Send + Sync {
     fn space(&self) -> io::Result<Space>;
     /// Returns true if files in this directory use the space of this disk.
     fn is_under(&self, directory: &Path) -> io::Result<bool>;
 }
 
-/// The disk of this data directory.
 #[derive(Debug)]
 pub struct DirectoryDisk(pub PathBuf);
 
@@ -32,7 +31,7 @@ impl DataDisk for DirectoryDisk {
         for entry in std::fs::read_dir(&self.0)? {
             let entry = entry?;
             if entry.file_name().to_str().is_some_and(is_log_file) {
-                // A segment may be freed while this looks.
+                // A segment may be freed during this loop.
                 let log_bytes = entry.metadata().map_or(0, |metadata| metadata.len());
                 data_bytes = data_bytes.saturating_add(log_bytes);
             }
@@ -65,7 +64,7 @@ impl DataDisk for DiskWithoutRows {
     }
 }
 
-/// The space that the file system of a directory has left for this user.
+/// The space that the directory's file system has left for this user.
 pub fn free_bytes(directory: &Path) -> io::Result<u64> {
     let volume = rustix::fs::statvfs(directory)?;
     Ok(volume.f_bavail.saturating_mul(volume.f_frsize))

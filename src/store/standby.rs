@@ -1,8 +1,8 @@
 //! A standby: a data file that follows the archive of another vault.
 //!
-//! It has no log and no engine. The rows of several frames, and the place in the history after them,
-//! are written in one transaction, so that a killed standby goes on where it was. Only a promotion
-//! makes a vault of it.
+//! It has no log and no engine. The rows of several frames, and the place in the history after
+//! them, are written in one transaction, so that a killed standby continues where it stopped. Only
+//! a promotion makes it a vault.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ use crate::store::opening;
 use crate::store::restore::{RestoreFailure, load};
 use crate::store::volume::Directory;
 
-/// An open standby. No other process can open its data file meanwhile.
+/// An open standby. Its data file is locked against other processes.
 pub struct Standby {
     data: DataFile,
     vault: [u8; 16],
@@ -35,28 +35,26 @@ pub struct Standby {
     mark: StandbyMark,
 }
 
-/// A promoted standby.
 #[derive(Debug)]
 pub struct Promoted {
-    /// Its own timeline, and the last batch of the old one.
+    /// The new timeline, and the last batch of the old one.
     pub moment: Moment,
-    /// The time of that batch.
     pub time: Timestamp,
 }
 
-/// The reason why a standby could not go on.
+/// The standby cannot continue.
 #[derive(Debug)]
 pub enum StandbyFailure {
     Archive(ArchiveProblem),
-    /// Another standby was promoted; its mark is this file.
+    /// Another standby was promoted and wrote this mark.
     OtherPromoted(PathBuf),
     Storage(StorageFailure),
-    /// None of the master keys is that of the data file, which has this check value.
+    /// None of the master keys matches the data file's, which has this check value.
     WrongMasterKey(Vec<u8>),
 }
 
 impl Standby {
-    /// Makes a standby from a backup, in an existing directory.
+    /// Creates a standby from a backup, in an existing directory.
     pub fn begin(directory: &Path, mut backup: Reader) -> Result<Self, RestoreFailure> {
         let manifest = backup.manifest().clone();
         let (moment, time) = match (manifest.moment(), manifest.settled_at()) {
@@ -101,7 +99,7 @@ impl Standby {
         (self.moment, self.mark.time)
     }
 
-    /// Checks that one of the master keys is that of the data file.
+    /// Checks that one of the master keys is the data file's.
     pub fn check_keys(&self, keys: &[MasterKey]) -> Result<(), StandbyFailure> {
         self.own_key(keys).map(drop)
     }
@@ -113,7 +111,7 @@ impl Standby {
         own.ok_or(StandbyFailure::WrongMasterKey(check))
     }
 
-    /// Applies what the archive has behind the current place. Everything before a problem is
+    /// Applies the archive's batches after the current place. All batches before a problem are
     /// applied and durable.
     pub fn catch_up(
         &mut self,
@@ -137,9 +135,8 @@ impl Standby {
         Ok(walk.reached)
     }
 
-    /// Makes a vault of the standby, with a timeline of its own. With an archive, applies the rest
-    /// of it and marks the end of the old timeline there. A promotion that is cut off can be
-    /// repeated.
+    /// Makes the standby a vault with its own timeline. With an archive, applies the rest of it and
+    /// marks the end of the old timeline there. An interrupted promotion can be repeated.
     pub fn promote(
         mut self,
         archive: Option<Replay<'_>>,
@@ -175,7 +172,7 @@ impl Standby {
             };
             let is_written = end.write(directory, key).map_err(failed)?;
             let known = read_end(directory, &timeline, keys)?;
-            // The mark of an earlier attempt of this standby names the timeline that it chose.
+            // The mark of this standby's earlier attempt names the timeline that it chose.
             let is_own = known.is_some_and(|it| TimelineEnd { time: it.time, ..end } == it);
             if !is_written && !is_own {
                 let path = directory.join(mark_name(&timeline));

@@ -22,20 +22,19 @@ use crate::store::meta::{self, Restoration};
 use crate::store::opening;
 use crate::store::volume::{Directory, Volume};
 
-/// A timeline that has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewTimeline {
     pub timeline: [u8; 16],
-    /// The last batch of the timeline before.
+    /// The last batch of the previous timeline.
     pub sequence: u64,
-    /// The last batch that was durable, if the log ended before it.
+    /// The last durable batch, if the log ended before it.
     pub lost: Option<u64>,
-    /// The reason why the vault had left its archive, if it had.
+    /// Why the vault had left its archive, if it had.
     pub departed: Option<Departure>,
     pub mark: TimelineMark,
 }
 
-/// The mark at the end of the timeline before.
+/// The mark at the end of the previous timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimelineMark {
     /// No archive was named.
@@ -45,19 +44,18 @@ pub enum TimelineMark {
     Own,
 }
 
-/// The reason why no timeline has begun.
 #[derive(Debug)]
 pub enum TimelineFailure {
     Archive(ArchiveProblem),
     File(OpenFailure),
     /// The timeline has begun, but its mark could not be written into this directory.
     NotMarked(PathBuf, std::io::Error),
-    /// None of the master keys is that of the data file, which has this check value.
+    /// None of the master keys matches the data file's, which has this check value.
     WrongMasterKey(Vec<u8>),
 }
 
-/// Begins a timeline that continues everything the vault has. With an archive, marks the end of
-/// the timeline before there, so that other copies of the vault refuse changes.
+/// Begins a timeline that continues everything the vault has. With an archive, marks the end of the
+/// previous timeline there, so that other copies of the vault refuse changes.
 pub fn begin_timeline(
     directory: &Path,
     archive: Option<&Path>,
@@ -72,7 +70,7 @@ pub fn begin_timeline(
     begin_on(&volume, archive, keys, by)
 }
 
-/// The same on a volume. If it is cut off, the vault is as before, or the timeline has begun.
+/// If this is interrupted, the vault is unchanged, or the timeline has begun.
 pub(super) fn begin_on(
     volume: &Arc<dyn Volume>,
     archive: Option<&Path>,
@@ -93,9 +91,9 @@ pub(super) fn begin_on(
         }
     };
     drop((snapshot, data));
-    // Opening and closing the store moves the rows of the log into the data file. A new timeline can
-    // go on without batches that are gone from the end of the log. Until it has begun, the noted end
-    // still names them.
+    // Opening and closing the store moves the rows of the log into the data file. A new timeline
+    // can continue without batches that are missing at the end of the log. Until it has begun, the
+    // noted end still names them.
     Store::accepting_any_end(volume, clock)?.close();
     let data = opening::open(volume.as_ref())?;
     let state = LogState::read(&data.database)?.filter(|state| state.is_closed);
@@ -110,7 +108,7 @@ pub(super) fn begin_on(
     batch.take(meta::put_restored(restoration))?;
     let rows = batch.rows()?;
     file::commit(&data.database, rows, Some(&begun))?;
-    // After the commit: without it, the mark would end this vault, too.
+    // After the commit: before it, the mark would end this vault too.
     let mark = match archive {
         None => TimelineMark::None,
         Some(path) => {

@@ -1,5 +1,5 @@
-//! The writer thread, the only one that writes. It takes the queued changes, applies them as one
-//! batch, and then answers them.
+//! The writer thread, which makes all writes once requests are served. It applies the queued
+//! changes as one batch, then answers them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -25,11 +25,10 @@ pub(super) enum Job {
     Commit(Change, Reply),
     /// Checks that the writer still takes jobs.
     Reach(oneshot::Sender<()>),
-    /// The last job: the changes queued before it are written, then the engine is closed.
+    /// The last job: the changes before it are written, then the engine is closed.
     Close,
 }
 
-/// The state of the writer after a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Round {
     Handled,
@@ -57,8 +56,7 @@ impl Writer {
         while self.round(|jobs| jobs.recv().unwrap_or(Job::Close)) == Round::Handled {}
     }
 
-    /// Handles the next job, and the ones that are queued behind it. After a failure the alarm has
-    /// sounded.
+    /// Handles the next job and the ones queued behind it. A failure raises the alarm.
     pub(super) fn round(&self, next: impl FnOnce(&Receiver<Job>) -> Job) -> Round {
         let ended = match catch_unwind(AssertUnwindSafe(|| self.handle(next(&self.jobs)))) {
             Ok(Ok(round)) => return round,
@@ -72,12 +70,12 @@ impl Writer {
         Round::Ended
     }
 
-    /// If a file of the log was taken away, the rows that were answered and are only in it are still
-    /// in memory. They are moved into the data file. If that is gone too, nothing can be saved.
+    /// If a file of the log was removed, answered rows that only the log had are still in memory.
+    /// They are moved into the data file. If that is gone too, nothing can be saved.
     fn save_rows(&self, failure: &StorageFailure) {
         if matches!(failure, StorageFailure::Removed(_)) {
             let closed = catch_unwind(AssertUnwindSafe(|| self.engine.close()));
-            // The failure that is reported is the first one.
+            // The first failure is the one reported.
             drop(closed);
         }
     }
@@ -127,7 +125,7 @@ impl Writer {
         let mut verdicts: Vec<Option<Verdict>> = Vec::new();
         let mut changes = Repeatable::new(changes, self.process.is_some());
         let applied = self.engine.apply(&mut |newest| {
-            // A decision before this one may have closed them.
+            // An earlier decision of this batch may have closed them.
             for scope in &closing {
                 self.closed.remove(scope);
             }
@@ -166,8 +164,7 @@ impl Writer {
             self.webhook_generation.fetch_add(1, Ordering::Release);
         }
         if access {
-            // Before the replies: after the deletion of a key is confirmed, the key must be
-            // refused.
+            // Before the replies: once the deletion of a key is confirmed, the key must be refused.
             self.access_generation.fetch_add(1, Ordering::Release);
         }
         for (verdict, reply) in verdicts.into_iter().zip(replies) {

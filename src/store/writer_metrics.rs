@@ -17,19 +17,17 @@ const COMMIT_BOUNDS: &[u64] = &[
 #[derive(Debug)]
 pub(super) struct WriterMetrics {
     pub(super) queued: Gauge,
-    /// Changes that were refused because the queue was full.
+    /// Changes refused because the queue was full.
     pub(super) refused: Counter,
     pub(super) batches: Histogram,
     pub(super) commits: Histogram,
     origin: Instant,
-    /// The start of the current commit, in microseconds since `origin` plus one; 0 between
-    /// commits.
+    /// The start of the current commit, in microseconds since `origin` plus one; 0 between commits.
     begun: AtomicU64,
     /// The end of the last commit, in the same form.
     pub(super) ended: AtomicU64,
 }
 
-/// The start of a commit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CommitStart(Instant);
 
@@ -53,7 +51,7 @@ impl WriterMetrics {
         CommitStart(Instant::now())
     }
 
-    /// Records the end of a commit. Not called after a failed commit, which ends the store.
+    /// Records the end of a commit. Not called after a final failure, which ends the store.
     pub(super) fn end(&self, begun: CommitStart) {
         self.commits.observe_duration(begun.0.elapsed());
         self.begun.store(0, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! Backups and pieces of an archive: as they come, and with digests and signatures made right, since
-//! otherwise a changed byte would end the reading at the first check.
+//! Backups and archive pieces: raw, and with correct digests and signatures. Without those, any
+//! changed byte would end the reading at the first check.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -22,7 +22,7 @@ use crate::store::engine::local::state::Origin;
 use crate::store::opening;
 use crate::store::tables::Table;
 
-/// The first byte chooses: a file as it is, chunks with their digests, or the text of a manifest.
+/// The first byte selects: a raw file, chunks with their digests, or the text of a manifest.
 pub(crate) fn backup(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else { return };
     let Some(master) = master() else { return };
@@ -73,7 +73,7 @@ fn check_backup(bytes: &[u8], master: &MasterKey) {
 }
 
 fn check_failure(invalid: &InvalidBackup) {
-    // An operator has to know the version of the program and the position of the damage.
+    // These messages name the program version or the position of the damage, for the operator.
     if !matches!(invalid, InvalidBackup::Newer(_) | InvalidBackup::Damaged(..)) {
         check_sentence(&invalid.to_string());
     }
@@ -83,7 +83,7 @@ fn start() -> Vec<u8> {
     [MAGIC.as_slice(), &[FORMAT]].concat()
 }
 
-/// Chunks of the parts of the input, the number of rows by table, and the digest of all.
+/// Builds chunks from the parts of the input. Returns them with the rows by table and the digest.
 fn chunks(mut data: &[u8]) -> (Vec<u8>, BTreeMap<String, u64>, String) {
     let (mut bytes, mut counts, mut all) = (start(), BTreeMap::new(), Sha256::new());
     while let Some(rows) = part(&mut data) {
@@ -124,7 +124,7 @@ fn manifest(master: &MasterKey, counts: BTreeMap<String, u64>, digest: String) -
     }
 }
 
-/// A backup of these rows with this manifest, signed.
+/// A signed backup of these rows with this manifest.
 fn file(mut rows: Vec<u8>, json: &[u8], master: &MasterKey) -> Vec<u8> {
     let at = u64::try_from(rows.len()).unwrap_or(u64::MAX).to_be_bytes();
     let length = u32::try_from(json.len()).unwrap_or(u32::MAX).to_be_bytes();
@@ -145,7 +145,7 @@ fn digest(parts: &[&[u8]]) -> [u8; 32] {
     digest.finish()
 }
 
-/// The first byte chooses: a piece as it is, frames in a signed piece, a mark, or the name of a file.
+/// The first byte selects: a raw piece, frames in a signed piece, a mark, or the name of a file.
 pub(crate) fn archive(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else { return };
     let Some(master) = master() else { return };
@@ -164,7 +164,7 @@ pub(crate) fn archive(data: &[u8]) {
     }
 }
 
-/// A signed piece whose frames are the input. The first two bytes are the numbers of its frames.
+/// A signed piece with the input as frames. The first two bytes are its first and last number.
 fn piece(data: &[u8], keys: &[MasterKey]) -> Vec<u8> {
     let [first, last] = data.first_chunk().copied().unwrap_or_default();
     let master = keys.first().map_or([0; 8], |key| *key.check());
@@ -195,7 +195,7 @@ fn check_piece(bytes: Vec<u8>, keys: &[MasterKey]) {
         Err(invalid) => return check_invalid(&invalid),
     };
     assert_eq!(bytes.get(..PIECE_HEADER_BYTES), Some(header.encode().as_slice()));
-    // The name is the one that the piece itself would have.
+    // The name that the piece itself implies.
     let at = length.saturating_sub(88);
     let last = bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default();
     let name = PieceName {
@@ -226,7 +226,7 @@ fn check_piece(bytes: Vec<u8>, keys: &[MasterKey]) {
 }
 
 fn check_invalid(invalid: &InvalidPiece) {
-    // An operator has to know the check value of the key.
+    // This message names the check value of the key, for the operator.
     if !matches!(invalid, InvalidPiece::UnknownKey(_)) {
         check_sentence(&invalid.to_string());
     }

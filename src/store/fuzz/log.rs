@@ -1,4 +1,4 @@
-//! Frames and segments of the log, and the file of the keys of card verification codes.
+//! Frames and segments of the log, and the file of card verification code keys.
 
 use super::part;
 use crate::domain::time::Timestamp;
@@ -13,8 +13,8 @@ use crate::store::engine::local::log::segment::{self, FIRST_FRAME, Header, Linea
 use crate::store::tables::Table;
 use crate::store::volume::{OverlayVolume, Volume as _};
 
-/// The first byte chooses: bytes as they are, a frame whose length and checksum are made right, rows
-/// that are written and read, or a whole segment.
+/// The first byte selects: raw bytes, a frame with correct length and checksum, rows that are
+/// written and read back, or a whole segment.
 pub(crate) fn frames(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else { return };
     match kind % 4 {
@@ -25,7 +25,7 @@ pub(crate) fn frames(data: &[u8]) {
     }
 }
 
-/// The length and the checksum in front of these bytes.
+/// Prepends the length and the checksum.
 fn sealed(data: &[u8]) -> Vec<u8> {
     let length = u32::try_from(data.len().saturating_add(8)).unwrap_or(u32::MAX);
     let sum = crc32fast::hash(data);
@@ -49,7 +49,7 @@ fn value_len(row: &RowChange) -> usize {
     row.value.as_ref().map_or(0, Vec::len)
 }
 
-/// Rows that are written are read again, and nothing shorter or longer is.
+/// Encoded rows decode to the same rows, and no shorter or longer input does.
 fn check_rows(mut data: &[u8]) {
     let mut rows = Vec::new();
     while let Some((number, rest)) = data.split_first() {
@@ -70,7 +70,8 @@ fn check_rows(mut data: &[u8]) {
     assert_eq!(Frame::decode(&[whole, &[0]].concat()), None, "a frame that is too long");
 }
 
-/// Each part of the input is a frame at the next place: its first byte says whether it is made whole.
+/// Each part of the input becomes a frame at the next place. Its first byte decides if the frame is
+/// made valid.
 fn check_segment(mut data: &[u8]) {
     let lineage = Lineage::default();
     let from = Position::first(1, 1, [0; 32]);
@@ -109,7 +110,6 @@ fn check_segment(mut data: &[u8]) {
     }
 }
 
-/// The bytes of `cvc.keys`.
 pub(crate) fn cvc_keys(data: &[u8]) {
     let volume = holding(CvcKeys::FILE, data);
     let Ok(keys) = CvcKeys::on_volume(&volume) else { return };
@@ -123,7 +123,6 @@ pub(crate) fn cvc_keys(data: &[u8]) {
     }
 }
 
-/// A volume in memory with this file.
 fn holding(name: &str, bytes: &[u8]) -> OverlayVolume {
     let volume = OverlayVolume::in_memory();
     let written = volume.create(name).and_then(|file| file.write(0, bytes));

@@ -1,5 +1,5 @@
-//! Records: what is read is written and read again as the same. Keys of rows: any bytes are a key, or
-//! are none.
+//! Records: a record that decodes is encoded and decoded again to the same value. Row keys: any
+//! bytes either are a key or are refused.
 
 use uuid::Uuid;
 
@@ -24,7 +24,7 @@ use crate::store::tables::{self, Table};
 const TENANT: TenantId = TenantId::new(Uuid::from_u128(0x018b_cfe5_6800_4000_8000_0000_0000_0001));
 const ID: Uuid = Uuid::from_u128(0x018b_cfe5_6800_4fff_bfff_ffff_ffff_ffff);
 
-/// The first byte chooses the kind of record.
+/// The first byte selects the kind of record.
 pub(crate) fn records(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else { return };
     let exposed = |bytes: Secret<Vec<u8>>| bytes.expose().clone();
@@ -88,7 +88,7 @@ pub(crate) fn records(data: &[u8]) {
     }
 }
 
-/// The second form that is written is the first one: nothing is lost or changed on the way.
+/// Encoding twice gives the same bytes: nothing is lost or changed.
 fn check_record<T>(
     data: &[u8],
     decode: impl Fn(&[u8]) -> Option<T>,
@@ -103,7 +103,7 @@ fn check_record<T>(
     assert!(again.as_ref() == Some(&written), "a record changed when it was written again");
 }
 
-/// The first byte chooses the table, the next one the length of the key; the value follows.
+/// The first byte selects the table, the next one is the length of the key; the value follows.
 pub(crate) fn keys(data: &[u8]) {
     let Some((&[table, length], rest)) = data.split_first_chunk() else { return };
     let (key, value) = rest.split_at(usize::from(length).min(rest.len()));
@@ -111,7 +111,7 @@ pub(crate) fn keys(data: &[u8]) {
         return;
     };
     let owner = table.owner_of_key(key);
-    // Rows of the server have the scope of zeros.
+    // The server's rows have a scope of zeros.
     if let Some(scope) = owner.filter(|scope| *scope != [0; 16]) {
         assert!(key.windows(16).any(|it| it == scope), "an owner that the key does not name");
     }

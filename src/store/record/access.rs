@@ -14,7 +14,7 @@ use crate::store::record::shape::{
     Members, Shape, Sparse, Stored, decode_shape, encode_shape, flags, members, put, record, texts,
 };
 
-/// An API key and the tag that it is found by.
+/// An API key and the tag that finds it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct KeyRecord {
     pub key: ApiKey,

@@ -3,9 +3,9 @@
 //!
 //! A disclosure is the right, the origin of the value, the containers, and the three members of an
 //! exposure. A subject is its kind, its ids (16 bytes each), the name of a token, and its hidden
-//! parts, which are sealed together under a key that is derived from the seed in the subject's own
-//! record. A part of the body is 0 and a text, or 1 and the position of the subject whose next hidden
-//! part stands there.
+//! parts, sealed together under a key derived from the seed in the subject's own record. A part of
+//! the body is 0 and a text, or 1 and the position of the subject whose next hidden part goes
+//! there.
 
 use uuid::Uuid;
 
@@ -31,7 +31,6 @@ pub struct AnswerRecord {
     pub body: Vec<StoredPart>,
 }
 
-/// A part of a body.
 #[derive(Debug)]
 pub enum StoredPart {
     /// The next hidden part of this subject.
@@ -40,7 +39,7 @@ pub enum StoredPart {
 }
 
 const STATUSES: &[AnswerStatus] = &[AnswerStatus::Ok, AnswerStatus::Created];
-/// Only the rights that write: no other answer is remembered.
+/// Only rights that write: answers to reads are not remembered.
 const RIGHTS: &[Right] = &[Right::Create, Right::Update];
 const ORIGINS: &[ValueOrigin] =
     &[ValueOrigin::Own, ValueOrigin::Duplicate, ValueOrigin::Collected, ValueOrigin::Stored];

@@ -30,7 +30,7 @@ use crate::store::record::audit_origin::{decode_origin, encode_origin, take};
 use crate::store::record::encoding::{BadRecord, EncodeFailed, body};
 
 const VERSION: u8 = 1;
-/// An entry of an application's request over IPv4.
+/// The size of an entry of an application's request over IPv4.
 const ENTRY_BYTES: usize = 96;
 
 /// Fails for a predefined id of 64 KiB and more: a shortened one would name another entity.
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(encode_audit(&[entry(usize::from(u16::MAX) + 1)]), Err(EncodeFailed));
     }
 
-    /// The bytes of a row decide how fast the file grows: each read costs one entry.
+    /// Every read costs one entry, so the bytes of a row decide how fast the file grows.
     #[test]
     fn an_origin_adds_few_bytes_and_is_written_once_for_the_entries_of_a_request() {
         let trace = "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed";

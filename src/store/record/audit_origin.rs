@@ -1,4 +1,4 @@
-//! The origin of an audit entry: a byte that says which parts follow, and the parts.
+//! The origin of an audit entry: a byte of flags, and the parts that the flags announce.
 //!
 //! | bit | bytes | part |
 //! |---|---|---|
@@ -31,8 +31,8 @@ const USER: u8 = 32;
 const PRESENT: u8 = 64;
 const SAME: u8 = 128;
 
-/// `before` is the origin of the newest entry before this one that has one. Fails for a text of more
-/// than 255 bytes, which no origin has.
+/// `before` is the newest origin among the entries before this one. Fails for a text of more than
+/// 255 bytes, which no origin has.
 pub(super) fn encode_origin(
     bytes: &mut Vec<u8>,
     origin: Option<&Arc<Origin>>,

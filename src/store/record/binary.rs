@@ -1,4 +1,4 @@
-//! The binary encoding of records that are read and written with every request.
+//! The binary encoding of records that every request reads or writes.
 //!
 //! | value | bytes |
 //! |---|---|
@@ -27,7 +27,7 @@ impl Writer {
         Self { out, has_failed: false }
     }
 
-    /// Bytes whose number the reader knows.
+    /// Bytes of a length that the reader knows.
     pub(super) fn bytes(&mut self, bytes: &[u8]) {
         self.out.extend(bytes);
     }
@@ -41,7 +41,7 @@ impl Writer {
         self.counted(text.as_bytes());
     }
 
-    /// Fails for a value that the list lacks.
+    /// Fails for a value outside the list.
     pub(super) fn choice<T: PartialEq>(&mut self, values: &[T], value: &T) {
         let at = values.iter().position(|known| known == value);
         match at.and_then(|at| u8::try_from(at).ok()) {

@@ -8,8 +8,8 @@ use crate::secret::{Secret, SecretBuffer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadRecord;
 
-/// A value cannot be encoded. No part of it may be written, because a partial record would only be
-/// noticed when it is read.
+/// A value cannot be encoded. No part of it may be written: a partial record would only be noticed
+/// when it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EncodeFailed;
 
@@ -31,7 +31,7 @@ pub(in crate::store) fn unencodable(_: serde_json::Error) -> EncodeFailed {
     EncodeFailed
 }
 
-/// The JSON of a record of this version. Fails for any other version.
+/// Returns the JSON of a record of this version. Fails for any other version.
 pub(super) fn body(version: u8, bytes: &[u8]) -> Result<&[u8], BadRecord> {
     match bytes.split_first() {
         Some((found, body)) if *found == version => Ok(body),

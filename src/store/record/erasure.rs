@@ -1,5 +1,5 @@
-//! A receipt of an erasure as text: one JSON object, signed by the key that signs the audit chain.
-//! It is meant to be kept outside the vault, and it holds no personal value.
+//! A receipt of an erasure as text, to be kept outside the vault: one JSON object, signed by the
+//! audit chain's signing key. It holds no personal value.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -11,10 +11,9 @@ use crate::store::record::encoding::{BadRecord, EncodeFailed, bad, unencodable};
 
 const FORMAT: &str = "strongroom erasure receipt 1";
 
-/// The facts that a receipt states.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErasureReceipt {
-    /// The id of the data file, which is the vault's.
+    /// The id of the data file, which is the vault's id.
     pub file: [u8; 16],
     pub tenant: Uuid,
     /// The id of the erasure, which is the entity of its audit entry.
@@ -28,14 +27,13 @@ pub struct ErasureReceipt {
     pub threeds_sessions: Vec<Uuid>,
     /// The time of the entry.
     pub at: Timestamp,
-    /// The number of the erasure's entry in the audit chain. A look at the vault after this entry was
-    /// written found nothing that matched.
+    /// The number of the erasure's entry in the audit chain. A search of the vault after this entry
+    /// was written found no match.
     pub entry: u64,
     /// The number of the signing key.
     pub signer: u32,
 }
 
-/// A receipt with its signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedErasure {
     pub receipt: ErasureReceipt,
@@ -55,7 +53,6 @@ struct ErasureText {
     tokens: Vec<Uuid>,
     token_intents: Vec<Uuid>,
     threeds_sessions: Vec<Uuid>,
-    /// The number of all ids.
     count: usize,
     /// The time in a readable form; `time_micros` is the exact value.
     time: String,
@@ -77,7 +74,7 @@ impl ErasureReceipt {
         SignedErasure { receipt: self, public_key, signature }
     }
 
-    /// The signed bytes. Every part of variable length comes after its length.
+    /// The signed bytes. Every part of variable length follows its length.
     fn message(&self) -> Vec<u8> {
         let mut message = FORMAT.as_bytes().to_vec();
         message.push(0);
@@ -102,7 +99,6 @@ impl ErasureReceipt {
 }
 
 impl SignedErasure {
-    /// True if this key signed all members of the receipt.
     pub fn is_signed_by(&self, public: &[u8; 32]) -> bool {
         self.public_key == *public && is_signed_by(public, &self.receipt.message(), &self.signature)
     }
@@ -131,7 +127,7 @@ pub fn encode_erasure(signed: &SignedErasure) -> Result<String, EncodeFailed> {
     serde_json::to_string(&text).map_err(unencodable)
 }
 
-/// Members that the signature does not cover must follow from those that it does.
+/// Refuses a receipt whose unsigned members do not follow from the signed ones.
 pub fn decode_erasure(text: &str) -> Result<SignedErasure, BadRecord> {
     let text: ErasureText = serde_json::from_str(text).map_err(bad)?;
     let signature = hex::decode_all(&text.signature).and_then(|it| it.try_into().ok());

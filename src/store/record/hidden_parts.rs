@@ -1,5 +1,4 @@
-//! The hidden parts of a remembered answer, which are sealed under a key derived from the seed of
-//! their subject.
+//! The hidden parts of a remembered answer, sealed under a key derived from their subject's seed.
 
 use crate::secret::{Secret, SecretBuffer};
 use crate::store::record::encoding::{BadRecord, EncodeFailed};
@@ -8,7 +7,7 @@ pub(super) const LENGTH_BYTES: usize = 4;
 const TEXT: u8 = 0;
 const CVC: u8 = 1;
 
-/// A part that is sealed together with the other hidden parts of its subject.
+/// A part that is sealed together with its subject's other hidden parts.
 #[derive(Debug)]
 pub enum HiddenPart {
     /// Sealed under the key of a card verification code.
@@ -16,7 +15,6 @@ pub enum HiddenPart {
     Text(Secret<Vec<u8>>),
 }
 
-/// The hidden parts of one subject, before they are sealed.
 pub fn encode_hidden(parts: &[HiddenPart]) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     let mut bytes = SecretBuffer::with_capacity(512);
     for part in parts {
@@ -54,7 +52,7 @@ pub fn decode_hidden(mut bytes: &[u8]) -> Result<Vec<HiddenPart>, BadRecord> {
     Ok(parts)
 }
 
-/// Splits off bytes that have their length in front, and returns them and the rest.
+/// Splits off length-prefixed bytes, and returns them and the rest.
 pub(super) fn counted(bytes: &[u8]) -> Result<(&[u8], &[u8]), BadRecord> {
     let (length, mut rest) = bytes.split_first_chunk::<LENGTH_BYTES>().ok_or(BadRecord)?;
     let length = usize::try_from(u32::from_be_bytes(*length)).ok().ok_or(BadRecord)?;

@@ -1,10 +1,10 @@
-//! The state of an import, in [`crate::store::Table::Meta`]. It is in clear: it holds numbers, and a
-//! keyed digest that says nothing about the rows without the tenant's keys.
+//! The state of an import, in [`crate::store::Table::Meta`]. It is in clear: it holds numbers, and
+//! a keyed digest that reveals nothing about the rows without the tenant's keys.
 
 use crate::domain::time::Timestamp;
 use crate::store::record::shape::record;
 
-/// The progress of an import. The state changes in the same change as the rows that it counts.
+/// The progress of an import, written in the same change as the rows that it counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportRecord {
     /// Rows of the file that are done, from its start.
@@ -12,7 +12,7 @@ pub struct ImportRecord {
     pub created: u64,
     /// Rows whose content the tenant had already.
     pub duplicates: u64,
-    /// Rows that were skipped because they have mistakes.
+    /// Rows that were skipped because of errors.
     pub bad: u64,
     /// The keyed digest of the rows that are done.
     pub digest: String,

@@ -1,4 +1,4 @@
-//! The forms of values that several records hold.
+//! Encodings of values that several records hold.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ impl Shape for Access {
         put(map, "rules", &self.rules().to_vec())
     }
 
-    /// The rules are sorted again, so that no record can change their order.
+    /// Sorts the rules, so that no record can change their order.
     fn read_members(members: &Members<'_>, (): ()) -> Option<Self> {
         Some(Self::new(members.required("permissions")?, members.required("rules")?))
     }

@@ -1,6 +1,6 @@
-//! The encodings of records: a version byte, then JSON. Tokens, remembered answers and audit entries
-//! are binary, because every request reads or writes one. Both are documented and have vectors, so
-//! that a customer can read a backup without this program. Versions that were released stay
+//! The encodings of records: a version byte, then JSON. Tokens, remembered answers and audit
+//! entries are binary, because every request reads or writes one. Both encodings are documented and
+//! have vectors, so that a customer can read a backup without this program. Released versions stay
 //! readable: a new version is added and does not replace them.
 //!
 //! `shape` declares the members of a record once. The declarations document the versions in use, and

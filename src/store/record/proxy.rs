@@ -53,7 +53,7 @@ impl Shape for ProxySettings {
     }
 }
 
-/// The transforms are those of the request, in its spelling.
+/// Keeps the transforms in the request's own text.
 fn write_transforms<M: SerializeMap>(
     map: &mut M,
     side: Side,
@@ -75,7 +75,7 @@ fn read_given(members: &Members<'_>, side: Side) -> Option<Transforms> {
             members.insert(String::from(name), plain(raw)?);
         }
     }
-    // The record keeps the text of the request; the parsed form may order members differently.
+    // The record keeps the request's text; the parsed form may order members differently.
     let text = |raw: &RawValue| Secret::new(String::from(raw.get()));
     let given = match (one, list) {
         (None, None) => Given::Nothing,
@@ -91,7 +91,7 @@ fn read_given(members: &Members<'_>, side: Side) -> Option<Transforms> {
     Some(read.with_given(given))
 }
 
-/// Names and values in the order of the request.
+/// Keeps the order of the request.
 impl Stored for Configuration {
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(|(name, value)| (name, value.expose())))

@@ -1,5 +1,5 @@
-//! The shapes of records: the names of a struct's members, once, in the order of the file. Writing
-//! and reading follow from the list, and a member that the list lacks does not compile.
+//! The shapes of records: each struct's members are listed once, in the order of the file. Encoding
+//! and decoding follow from the list, and a member missing from the list does not compile.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +15,6 @@ use uuid::Uuid;
 use crate::secret::Secret;
 use crate::store::record::encoding::{BadRecord, EncodeFailed, VERSION, bad, body, encode};
 
-/// A value in a record.
 pub(super) trait Stored: Sized {
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
     fn read(json: &RawValue) -> Option<Self>;
@@ -28,7 +27,7 @@ pub(super) trait Sparse: Default {
 
 /// A struct whose members a record holds. `record!` and `members!` implement it.
 pub(super) trait Shape: Sized {
-    /// The members that stand in the key of the row, which the seal authenticates.
+    /// The members that are in the row's key, which the seal authenticates.
     type Key;
 
     fn write_members<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
@@ -44,9 +43,9 @@ pub(super) fn decode_shape<T: Shape>(key: T::Key, bytes: &[u8]) -> Result<T, Bad
     T::read_members(&members, key).ok_or(BadRecord)
 }
 
-/// Implements [`Shape`]: `field` for a member of the same name, `field = "name"` for one of another
-/// name, a question mark behind one that is left out if it is absent or empty, and `..field` for a
-/// struct whose members stand among these.
+/// Implements [`Shape`]: `field` for a member of the same name, `field = "name"` for another name,
+/// a question mark for a member that is left out if absent or empty, and `..field` for a struct
+/// whose members are inlined here.
 macro_rules! members {
     ($($type:ty $(, $key:ident: $key_type:ty)* { $($rows:tt)+ })+) => {$(
         impl $crate::store::record::shape::Shape for $type {
@@ -114,8 +113,8 @@ macro_rules! read_rows {
     };
 }
 
-/// Declares a record: the functions that encode and decode it, with the members that stand in the key
-/// of its row, and its members. A record `in_clear` is not sealed.
+/// Declares a record: its encoding and decoding functions, the members in its row's key, and its
+/// other members. A record `in_clear` is not sealed.
 macro_rules! record {
     ($encode:ident, $decode:ident($($key:ident: $key_type:ty),*): $type:ty { $($members:tt)+ }) => {
         pub fn $encode(
@@ -151,7 +150,7 @@ macro_rules! record {
     };
 }
 
-/// Implements [`Stored`] for types whose texts are read by `parse` and written by a method.
+/// Implements [`Stored`] for types that `parse` reads and a method writes as text.
 macro_rules! texts {
     ($($write:ident: $($type:ty),+;)+) => {$($(
         impl $crate::store::record::shape::Stored for $type {
@@ -160,14 +159,14 @@ macro_rules! texts {
             }
 
             fn read(json: &serde_json::value::RawValue) -> Option<Self> {
-                // Some return an option, others a result.
+                // Some `parse` functions return an option, others a result.
                 Self::parse(&$crate::store::record::shape::text(json)?).into_iter().next()
             }
         }
     )+)+};
 }
 
-/// Implements [`Stored`] for enumerations without texts of their own: a word for each variant.
+/// Implements [`Stored`] for enumerations as one word per variant.
 macro_rules! words {
     ($($type:ident { $($variant:ident $word:literal),+ $(,)? })+) => {$(
         impl $crate::store::record::shape::Stored for $type {
@@ -185,7 +184,7 @@ macro_rules! words {
     )+};
 }
 
-/// Implements [`Stored`] for enumerations of two variants that records hold as a flag.
+/// Implements [`Stored`] for enumerations of two variants as a flag.
 macro_rules! flags {
     ($($type:ident { false $off:ident, true $on:ident })+) => {$(
         impl $crate::store::record::shape::Stored for $type {
@@ -209,7 +208,7 @@ pub(super) use texts;
 pub(super) use words;
 pub(super) use write_rows;
 
-/// A value that is written in its form in a record.
+/// Serializes a value in its stored form.
 pub(super) struct AsStored<'a, T>(pub(super) &'a T);
 
 impl<T: Stored> Serialize for AsStored<'_, T> {
@@ -254,7 +253,6 @@ impl<T: Shape<Key = ()>> Stored for T {
     }
 }
 
-/// The members of an object, as text.
 pub(super) struct Members<'a>(Vec<(&'a str, &'a RawValue)>);
 
 impl<'a> Members<'a> {
@@ -262,12 +260,12 @@ impl<'a> Members<'a> {
         T::read(self.find(name)?)
     }
 
-    /// The outer `None` is a value that cannot be read.
+    /// A missing member is the default; `None` if the value does not decode.
     pub(super) fn optional<T: Stored + Sparse>(&self, name: &str) -> Option<T> {
         self.find(name).map_or_else(|| Some(T::default()), T::read)
     }
 
-    /// The only member.
+    /// Returns `None` unless there is exactly one member.
     pub(super) fn single(&self) -> Option<(&'a str, &'a RawValue)> {
         let [member] = self.0.as_slice() else { return None };
         Some(*member)
@@ -321,13 +319,12 @@ pub(super) struct Json<'a>(pub(super) &'a str);
 
 impl Serialize for Json<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // The error of the parser may quote the text.
+        // The parser's error is dropped, because it may quote the text.
         let raw: Option<&RawValue> = serde_json::from_str(self.0).ok();
         raw.ok_or_else(|| S::Error::custom("not JSON"))?.serialize(serializer)
     }
 }
 
-/// Writes an object with one member.
 pub(super) fn write_tagged<S: Serializer>(
     name: &str,
     value: &impl Stored,

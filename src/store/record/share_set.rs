@@ -1,6 +1,6 @@
-//! A set of recovery shares. It is stored in clear in [`crate::store::Table::Meta`], because it is
-//! needed to recover the master key, when no key can open anything. Hashes of shares reveal nothing
-//! about the key.
+//! A set of recovery shares. It is stored in clear in [`crate::store::Table::Meta`]: recovering the
+//! master key needs it, and no key can open anything then. Hashes of shares reveal nothing about
+//! the key.
 
 use crate::domain::share_set::ShareSet;
 use crate::store::record::shape::record;

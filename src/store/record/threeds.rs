@@ -1,5 +1,5 @@
-//! 3DS sessions, version 1. Words are those of the HTTP interface, codes those of the 3DS protocol.
-//! The record does not contain the card number.
+//! 3DS sessions, version 1. Words follow the HTTP interface, codes the 3DS protocol. The record
+//! does not contain the card number.
 
 use serde::Serializer;
 use serde_json::value::RawValue;
@@ -129,7 +129,6 @@ impl Stored for CardSource {
     }
 }
 
-/// The members of [`SessionState::Created`].
 struct Created {
     method: MethodState,
     expires_at: Timestamp,

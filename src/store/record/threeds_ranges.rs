@@ -62,7 +62,6 @@ pub fn encode_known_ranges(
 }
 
 impl KnownRanges {
-    /// Adds the ranges of all further records.
     pub fn with(self, ranges: Vec<AccountRange>) -> Result<DirectoryRanges, BadRecord> {
         let table = match self.table {
             Some(TableHead { serial, ds_start, ds_end }) => {

@@ -4,7 +4,8 @@
 //! expiry, creator (16 bytes), time of creation, last modifier, time of the last change, and the seed
 //! of remembered answers (16 bytes).
 //!
-//! A mask, search indexes or a fingerprint expression that are absent are those of the token's type.
+//! If the mask, the search indexes or the fingerprint expression are absent, the token type's
+//! apply.
 
 use uuid::Uuid;
 
@@ -50,7 +51,7 @@ pub fn decode_token(tenant: TenantId, id: TokenId, bytes: &[u8]) -> Result<Token
     let name = |it: &mut Reader<'_>| TokenName::parse(it.text()?).ok().ok_or(BadRecord);
     let application =
         |it: &mut Reader<'_>| it.array().map(Uuid::from_bytes).map(ApplicationId::new);
-    // The members are read in the order in which they stand here.
+    // Field order matters: members are decoded in this order.
     let token = Token {
         id,
         tenant,

@@ -9,13 +9,13 @@ use crate::store::record::shape::{
     Json, Members, Shape, decode_shape, encode_shape, members, put, put_sparse, record, texts,
 };
 
-/// An event as it waits for its delivery.
+/// An event that waits for delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRecord {
     pub kind: EventKind,
     pub at: Timestamp,
     pub trace: Option<String>,
-    /// The member `data` of the event: a JSON object as text.
+    /// The event's member `data`: a JSON object as text.
     pub data: String,
 }
 

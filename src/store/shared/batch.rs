@@ -12,12 +12,11 @@ use crate::store::shared::process::Process;
 use crate::store::shared::rows::{LEASE, Lease, place};
 use crate::store::tables::{self, GENERATIONS, Table, meta, tenant_of_scope};
 
-/// The scope of the server's own rows, which no one can close.
+/// The scope of the server's own rows, which cannot be closed.
 const SERVER: [u8; 16] = [0; 16];
 
 type Places = BTreeSet<(Table, Vec<u8>)>;
 
-/// The state of a batch of a shared store.
 pub(in crate::store) struct SharedBatch<'t> {
     process: &'t Process,
     /// The new generations, once a change has advanced one.
@@ -31,15 +30,14 @@ impl<'t> SharedBatch<'t> {
 }
 
 impl<'t> Batch<'t> {
-    /// Makes the batch one of a store that several processes share.
     pub(in crate::store) fn sharing(mut self, process: Option<&'t Process>) -> Self {
         self.shared = process.map(|process| SharedBatch { process, generations: None });
         self
     }
 
-    /// Reads nearly all rows that the changes need in two round trips: only the places of audit rows
-    /// depend on another row. Anything else that a change needs is read one by one. Rows that are new
-    /// in all likelihood are not read, if the engine refuses them should they exist.
+    /// Reads nearly all rows that the changes need in two round trips: only the places of audit
+    /// rows depend on another row. Other rows are read one by one. Rows that are most likely new
+    /// are not read, if the engine refuses them should they exist.
     pub(in crate::store) fn read_ahead(
         &mut self,
         changes: &[Change],
@@ -91,8 +89,8 @@ impl<'t> Batch<'t> {
         Ok(())
     }
 
-    /// True if this process may write the change: the others count it as live, and a change that
-    /// needs a leader was decided in the term of the newest lease.
+    /// Returns true if this process may write the change: the others count it as live, and a change
+    /// that needs a leader was decided in the term of the newest lease.
     pub(in crate::store) fn may_write(&mut self, change: &Change) -> Result<bool, StorageFailure> {
         let Some(SharedBatch { process, .. }) = self.shared else { return Ok(true) };
         if process.is_member()
@@ -111,8 +109,8 @@ impl<'t> Batch<'t> {
         Ok(lease.is_some_and(|lease| lease.term() == term))
     }
 
-    /// True for a write that adds a row to a tenant that another process may have deleted. The
-    /// tenant's record goes with the change that closes its scope.
+    /// Returns true for a write that adds a row to a tenant that another process may have deleted.
+    /// The change that closes the tenant's scope deletes the tenant's record.
     pub(in crate::store) fn is_for_deleted_tenant(
         &mut self,
         change: &Change,
@@ -129,7 +127,7 @@ impl<'t> Batch<'t> {
         Ok(!creates && self.value(Table::Tenants, &tenant)?.is_none())
     }
 
-    /// Advances the generations of the caches that an accepted change makes out of date.
+    /// Advances the generations of the caches that an accepted change invalidates.
     pub(in crate::store) fn advance_generations(
         &mut self,
         change: &Change,
@@ -189,9 +187,9 @@ fn places_of(change: &Change, places: &mut Places) {
     }
 }
 
-/// The rows that the changes put in tables that grow. A change that has read an old row expects it.
-/// Only the row itself proves that it was absent, so no change may rely on it without putting it: the
-/// change that puts it may be refused.
+/// The rows that the changes put into tables that grow. A change that has read an old row expects
+/// it. Only putting the row proves that it was absent. A change must not rely on the absence
+/// without putting the row itself, because the other change that puts it may be refused.
 fn likely_new(changes: &[Change]) -> Places {
     let mut new = Places::new();
     for write in changes.iter().flat_map(|change| &change.writes) {

@@ -1,5 +1,5 @@
-//! Rows with keys of card verification codes, on their way from one process to another. Their
-//! values are sealed to the recipient; this file knows nothing of their content.
+//! Rows that carry keys of card verification codes from one process to another. Their values are
+//! sealed to the recipient; this module never opens them.
 
 use uuid::Uuid;
 
@@ -11,7 +11,6 @@ use crate::store::tables::{KeyRange, Table};
 const CODES: &[u8] = b"codes/";
 const ID_BYTES: usize = 16;
 
-/// A message from one process to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeMessage {
     /// The key of its row.
@@ -20,22 +19,20 @@ pub struct CodeMessage {
 }
 
 impl CodeMessage {
-    /// The place of a message. The number makes it unique.
+    /// The key of a message's row. The number makes it unique.
     pub fn place(recipient: Uuid, sender: Uuid, number: [u8; 8]) -> Vec<u8> {
         [CODES, recipient.as_bytes(), sender.as_bytes(), &number].concat()
     }
 
-    /// The messages for this process.
     pub fn to(snapshot: &Snapshot, recipient: Uuid) -> Result<Vec<Self>, StorageFailure> {
         Self::under(snapshot, [CODES, recipient.as_bytes()].concat())
     }
 
-    /// The messages for all processes.
     pub fn all(snapshot: &Snapshot) -> Result<Vec<Self>, StorageFailure> {
         Self::under(snapshot, CODES.to_vec())
     }
 
-    /// The process that may open it, and the one that sent it.
+    /// The recipient and the sender.
     pub fn parties(&self) -> Option<(Uuid, Uuid)> {
         let ids = self.place.strip_prefix(CODES)?;
         let (recipient, rest) = ids.split_first_chunk::<ID_BYTES>()?;
@@ -49,7 +46,6 @@ impl CodeMessage {
     }
 }
 
-/// True for a write that sends a message.
 pub(super) fn is_message(write: &Write) -> bool {
     matches!(write, Write::Put(Table::Processes, key, _) if key.starts_with(CODES))
 }

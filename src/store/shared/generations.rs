@@ -1,4 +1,4 @@
-//! Generations: numbers that change with the rows that a cache was made from.
+//! Generations: numbers that change with the rows that a cache was built from.
 
 use crate::domain::words::words;
 use crate::store::change::{Change, Write};
@@ -20,12 +20,12 @@ words! {
     }
 }
 
-/// The generation of each kind. Numbers of kinds that this version does not know are kept.
+/// The generation of each kind. Numbers of unknown kinds are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generations(Vec<u64>);
 
 impl Generation {
-    /// The caches that the change makes out of date.
+    /// The caches that the change invalidates.
     pub(super) fn all_of(change: &Change) -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|kind| kind.concerns(change))
     }

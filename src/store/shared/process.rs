@@ -8,13 +8,13 @@ use uuid::Uuid;
 use crate::bounds::PROCESS_STALE_AFTER;
 use crate::crypto::Random;
 
-/// The identity of this process, and how fresh its knowledge of the others is. Each start has an id
-/// of its own.
+/// The identity of this process, and the age of its knowledge of the others. Each start has a new
+/// id.
 #[derive(Debug)]
 pub struct Process {
     pub(super) id: Uuid,
     begun: Instant,
-    /// The process has joined the others: each batch expects its row.
+    /// The process has joined the others: each of its batches expects its row.
     is_member: AtomicBool,
     /// The time of the last poll of the generations, in milliseconds since `begun`, plus one.
     polled: AtomicU64,
@@ -35,7 +35,7 @@ impl Process {
     }
 
     /// False before the first [`SharedRows::join`](crate::store::SharedRows::join), and in a
-    /// command that does not serve. Its batches do not expect a row.
+    /// command that does not serve: batches then expect no row.
     pub fn is_member(&self) -> bool {
         self.is_member.load(Ordering::Acquire)
     }
@@ -44,23 +44,23 @@ impl Process {
         self.is_member.store(is_member, Ordering::Release);
     }
 
-    /// The age of the process, on the monotonic clock.
+    /// Measured on the monotonic clock.
     pub fn age(&self) -> Duration {
         self.begun.elapsed()
     }
 
-    /// Notes that caches have followed the generations of a snapshot that was opened after this age.
+    /// Caches have followed the generations of a snapshot that was opened after this age.
     pub fn note_poll(&self, age: Duration) {
         self.polled.fetch_max(millis(age).saturating_add(1), Ordering::AcqRel);
     }
 
-    /// True if a cache may be older than [`PROCESS_STALE_AFTER`]. The clock goes on while the process
-    /// is stopped by a signal.
+    /// Returns true if a cache may be older than [`PROCESS_STALE_AFTER`]. The clock keeps running
+    /// while a signal has stopped the process.
     pub fn is_stale(&self) -> bool {
         self.since_poll().is_none_or(|since| since > PROCESS_STALE_AFTER)
     }
 
-    /// The time since the last poll; `None` before the first one.
+    /// Returns `None` before the first poll.
     pub fn since_poll(&self) -> Option<Duration> {
         let polled = self.polled.load(Ordering::Acquire).checked_sub(1)?;
         let now = millis(self.age());

@@ -2,7 +2,7 @@
 
 use crate::store::failure::StorageFailure;
 
-/// An engine of one process takes the value, which costs nothing. A shared engine gets copies.
+/// An engine of one process takes the value itself, without a copy. A shared engine gets copies.
 #[derive(Debug)]
 pub(in crate::store) struct Repeatable<T> {
     value: Option<T>,

@@ -21,21 +21,21 @@ const COMMAND: u8 = 1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessRow {
     pub id: Uuid,
-    /// A number that each beat changes.
+    /// Changes with each beat.
     pub beat: u64,
     pub started_at: Timestamp,
-    /// The time of the last beat, on the clock of the process.
+    /// The time of the last beat, on the process's own clock.
     pub beat_at: Timestamp,
     /// The generation of keys that all work of the process has followed.
     pub keys_followed: u64,
     pub host: String,
     pub version: String,
     pub role: ProcessRole,
-    /// The public half of the key pair for messages to this process, sealed.
+    /// The public key for messages to this process, sealed.
     pub code_key: Vec<u8>,
 }
 
-/// The lease of the leader. It lasts as long as the row of its holder.
+/// The leader's lease. It lasts as long as its holder's row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
     pub holder: Uuid,
@@ -62,7 +62,7 @@ impl Lease {
 }
 
 impl ProcessRow {
-    /// All live processes. Each refuses to join if there are too many.
+    /// All live processes. A process refuses to join if there are too many.
     pub fn all(snapshot: &Snapshot) -> Result<Vec<Self>, StorageFailure> {
         let range = KeyRange::prefix(Table::Processes, PROCESS.to_vec());
         let damaged = || StorageFailure::Damaged(String::from("the row of a process"));
@@ -91,7 +91,7 @@ impl ProcessRow {
         bytes
     }
 
-    /// Bytes behind the known ones belong to a newer version.
+    /// Bytes after the known ones belong to a newer version.
     fn decode(key: &[u8], value: &[u8]) -> Option<Self> {
         let id = Uuid::from_slice(key.strip_prefix(PROCESS)?).ok()?;
         let (&VERSION, rest) = value.split_first()? else { return None };
@@ -129,18 +129,17 @@ fn text(bytes: &[u8]) -> Option<(String, &[u8])> {
     Some((plain(str::from_utf8(text).ok()?), rest))
 }
 
-/// A name of bounded length that a terminal shows as it is.
+/// A name of bounded length that is safe to print on a terminal.
 fn plain(text: &str) -> String {
     let shown = |c: char| if c.is_ascii_graphic() { c } else { '?' };
     text.chars().take(HOST_NAME_MAX).map(shown).collect()
 }
 
-/// The key of a process's row.
 pub(in crate::store) fn place(id: Uuid) -> Vec<u8> {
     [PROCESS, id.as_bytes().as_slice()].concat()
 }
 
-/// The generations, the lease and whether this process is counted as live, in one read.
+/// The generations, the lease and this process's membership, in one read.
 #[derive(Debug)]
 pub struct Polled {
     pub generations: Generations,

@@ -11,17 +11,15 @@ pub fn tenants(tenant: TenantId) -> Vec<u8> {
     tenant.bytes().to_vec()
 }
 
-/// The tenant of a key of [`Table::Tenants`].
 pub fn tenant_of_key(key: &[u8]) -> Option<TenantId> {
     Uuid::from_slice(key).ok().map(TenantId::new)
 }
 
-/// The row that an API key is found by; `place` comes from `crypto::api_keys::ApiKeyIndex`.
+/// The key of the row that finds an API key; `place` comes from `crypto::api_keys::ApiKeyIndex`.
 pub fn api_keys(place: &[u8; 32]) -> Vec<u8> {
     place.to_vec()
 }
 
-/// The place in a key of [`Table::ApiKeys`].
 pub fn api_key_of_key(key: &[u8]) -> Option<&[u8; 32]> {
     key.try_into().ok()
 }
@@ -30,7 +28,6 @@ pub fn application_keys(tenant: TenantId, application: ApplicationId, key: KeyId
     join(&[tenant.bytes(), application.bytes(), key.bytes()])
 }
 
-/// The API keys of all applications of a tenant.
 pub fn application_keys_of_tenant(tenant: TenantId) -> KeyRange {
     KeyRange::prefix(Table::ApplicationKeys, tenant.bytes().to_vec())
 }
@@ -39,7 +36,6 @@ pub fn application_keys_of(tenant: TenantId, application: ApplicationId) -> KeyR
     KeyRange::prefix(Table::ApplicationKeys, applications(tenant, application))
 }
 
-/// The tenant, the application and the API key of a key of [`Table::ApplicationKeys`].
 pub fn application_key_of_key(key: &[u8]) -> Option<(TenantId, (ApplicationId, KeyId))> {
     let (tenant, rest) = key.split_first_chunk()?;
     let (application, id) = two_ids(rest)?;
@@ -47,17 +43,16 @@ pub fn application_key_of_key(key: &[u8]) -> Option<(TenantId, (ApplicationId, K
     Some((tenant, (ApplicationId::new(application), KeyId::new(id))))
 }
 
-/// The place of the last use of an API key, which is that of the key in [`Table::ApplicationKeys`].
+/// A row of [`Table::KeyUses`] has the same key as the API key in [`Table::ApplicationKeys`].
 pub fn key_uses(tenant: TenantId, application: ApplicationId, key: KeyId) -> Vec<u8> {
     application_keys(tenant, application, key)
 }
 
-/// The last uses of the API keys of a tenant.
 pub fn key_uses_of(tenant: TenantId) -> KeyRange {
     KeyRange::prefix(Table::KeyUses, tenant.bytes().to_vec())
 }
 
-/// The value of a row of [`Table::KeyUses`]: a minute since 1970.
+/// A minute since 1970, for [`Table::KeyUses`].
 pub fn minute_value(minute: i64) -> Vec<u8> {
     minute.to_be_bytes().to_vec()
 }
@@ -70,7 +65,7 @@ pub fn keys(scope: &[u8; 16], purpose: u8, number: u32) -> Vec<u8> {
     join(&[scope, &[purpose], &number.to_be_bytes()])
 }
 
-/// The keys of a scope, of all purposes.
+/// The keys of a scope, for all purposes.
 pub fn keys_of(scope: &[u8; 16]) -> KeyRange {
     KeyRange::prefix(Table::Keys, scope.to_vec())
 }
@@ -79,13 +74,12 @@ pub fn keys_of_purpose(scope: &[u8; 16], purpose: u8) -> KeyRange {
     KeyRange::prefix(Table::Keys, join(&[scope, &[purpose]]))
 }
 
-/// Purpose and number of a key of [`Table::Keys`].
+/// The purpose and the number in a key of [`Table::Keys`].
 pub fn key_parts(key: &[u8]) -> Option<(u8, u32)> {
     let (_, &[purpose, ref number @ ..]) = key.split_first_chunk::<16>()? else { return None };
     Some((purpose, u32::from_be_bytes(number.try_into().ok()?)))
 }
 
-/// The scope of a key of [`Table::Keys`].
 pub fn scope_of_keys_key(key: &[u8]) -> Option<&[u8; 16]> {
     key.first_chunk()
 }

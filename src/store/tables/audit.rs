@@ -28,7 +28,6 @@ pub fn audit(scope: &[u8; 16], sequence: u64) -> Vec<u8> {
     join(&[scope, &sequence.to_be_bytes()])
 }
 
-/// All rows of a scope.
 pub fn audit_of(scope: &[u8; 16]) -> KeyRange {
     KeyRange::prefix(Table::Audit, scope.to_vec())
 }
@@ -44,19 +43,17 @@ pub fn audit_before(scope: &[u8; 16], sequence: u64) -> KeyRange {
     KeyRange::new(Table::Audit, from, Bound::Excluded(audit(scope, sequence)))
 }
 
-/// All rows after those of this scope.
 pub fn audit_behind(scope: &[u8; 16]) -> KeyRange {
     let last = join(&[scope, &[u8::MAX; 9]]);
     Table::Audit.whole().starting_after(&last)
 }
 
-/// The scope and the number of the first entry of a key of [`Table::Audit`].
 pub fn audit_of_key(key: &[u8]) -> Option<([u8; 16], u64)> {
     let (scope, sequence) = key.split_first_chunk::<16>()?;
     Some((*scope, u64::from_be_bytes(sequence.try_into().ok()?)))
 }
 
-/// The scope of a key of [`Table::Audit`], also if the rest of the key is damaged.
+/// The scope in a key of [`Table::Audit`], also if the rest of the key is damaged.
 pub fn audit_scope_of_key(key: &[u8]) -> Option<[u8; 16]> {
     key.first_chunk().copied()
 }
@@ -84,19 +81,19 @@ pub fn seal_counts(scope: &[u8; 16], number: u32) -> Vec<u8> {
     join(&[scope, &[3], &number.to_be_bytes()])
 }
 
-/// The scope and the number of a key of [`seal_counts`]; `None` for other keys.
+/// Returns `None` for keys that are not of [`seal_counts`].
 pub fn seal_count_of_key(key: &[u8]) -> Option<([u8; 16], u32)> {
     let (scope, &[3, ref number @ ..]) = key.split_first_chunk()? else { return None };
     Some((*scope, u32::from_be_bytes(number.try_into().ok()?)))
 }
 
-/// The tenant and the kind of a key of [`counts`]; `None` for other keys.
+/// Returns `None` for keys that are not of [`counts`].
 pub fn count_of_key(key: &[u8]) -> Option<(TenantId, CountKind)> {
     let (tenant, &[code]) = key.split_first_chunk()? else { return None };
     Some((tenant_of_scope(tenant), CountKind::from_code(code)?))
 }
 
-/// The things that a number counts.
+/// The name of the counted things, for messages.
 pub fn counted_name(key: &[u8]) -> String {
     if key == all_webhook_counts() {
         return String::from("events that wait for webhooks");
@@ -110,12 +107,11 @@ pub fn counted_name(key: &[u8]) -> String {
     }
 }
 
-/// The digest of a scope's live records.
 pub fn digests(scope: &[u8; 16]) -> Vec<u8> {
     join(&[scope, &[DIGESTS]])
 }
 
-/// The scope of a digest's key in [`Table::Counts`]; `None` for other keys.
+/// Returns `None` for keys that are not of [`digests`].
 pub fn digest_of_key(place: &[u8]) -> Option<[u8; 16]> {
     let (scope, &[DIGESTS]) = place.split_first_chunk()? else { return None };
     Some(*scope)

@@ -1,4 +1,4 @@
-//! The kinds of expiries, and the keys of [`Table::Expiries`], which are ordered by time.
+//! The kinds of expiries, and the keys of [`Table::Expiries`] in order of time.
 
 use std::ops::Bound;
 
@@ -29,7 +29,6 @@ words! {
     }
 }
 
-/// A decoded key of [`Table::Expiries`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExpiryEntry {
     pub kind: ExpiryKind,
@@ -47,13 +46,12 @@ pub fn expiry_of_key(key: &[u8]) -> Option<ExpiryEntry> {
     Some(ExpiryEntry { kind, tenant: TenantId::new(tenant), id })
 }
 
-/// The time in a key of [`Table::Expiries`].
 pub fn expiry_time(key: &[u8]) -> Option<Timestamp> {
     let micros = key.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes))?;
     i64::try_from(micros).ok().map(Timestamp::from_micros)
 }
 
-/// The entries of all times up to and including this moment.
+/// The entries up to and including this moment.
 pub fn expiries_until(at: Timestamp) -> KeyRange {
     let end = micros(at).saturating_add(1).to_be_bytes().to_vec();
     KeyRange::new(Table::Expiries, Bound::Unbounded, Bound::Excluded(end))

@@ -5,7 +5,7 @@ use crate::domain::time::Timestamp;
 use crate::store::tables::range::KeyRange;
 use crate::store::tables::table::{Table, join};
 
-/// The audit chain's end.
+/// The end of the audit chain.
 pub const AUDIT_HEAD: &[u8] = b"audit_head";
 /// The number of entries of the newest checkpoint.
 pub const AUDIT_NEWEST_CHECKPOINT: &[u8] = b"audit_newest_checkpoint";
@@ -15,11 +15,10 @@ pub const AUDIT_PUBLIC_KEY: &[u8] = b"audit_public_key";
 pub const AUDIT_RECORDS: &[u8] = b"audit_records";
 /// The signed start of a chain whose oldest rows were removed.
 pub const AUDIT_START: &[u8] = b"audit_start";
-/// The place in the history of the newest backup: timeline (16) and number of the last batch (8).
+/// The newest backup's place in the history: timeline (16) and number of the last batch (8).
 pub const BACKUP_MOMENT: &[u8] = b"backup_moment";
 /// The time of that backup in microseconds since 1970 (8).
 pub const BACKUP_TIME: &[u8] = b"backup_time";
-/// The state of scheduled backups.
 pub const BACKUPS: &[u8] = b"backups";
 /// The state of scheduled backups if the process dies during the current one.
 pub const BACKUPS_IF_CUT_OFF: &[u8] = b"backups/if_cut_off";
@@ -29,13 +28,13 @@ pub const FORMAT: &[u8] = b"file_format";
 pub const MASTER: &[u8] = b"master";
 /// The check value of the previous master key, and the time of its replacement.
 pub const MASTER_BEFORE: &[u8] = b"master/before";
-/// The time at which the master key was made for this file.
+/// The time when the master key was made for this file.
 pub const MASTER_MADE: &[u8] = b"master/made";
 /// The version of the program that set the file's format.
 pub const PROGRAM: &[u8] = b"program";
 /// The format of a file from before the first release.
 pub const UNRELEASED_FORMAT: &[u8] = b"format";
-/// The time at which the file was made from a backup.
+/// The time when the file was restored from a backup.
 pub const RESTORED_AT: &[u8] = b"restored_at";
 
 const AUDIT_SIGNER: &[u8] = b"audit_signer/";
@@ -45,7 +44,7 @@ const KEY: &[u8] = b"key/";
 const ROTATION: &[u8] = b"rotation/";
 const SHARES: &[u8] = b"shares/";
 
-/// All rows whose names start alike.
+/// The rows of each prefix.
 macro_rules! ranges {
     ($($range:ident $prefix:ident;)*) => {$(
         pub fn $range() -> KeyRange {
@@ -63,57 +62,51 @@ ranges! {
     share_sets SHARES;
 }
 
-/// The deletion of a tenant that is under way. Its value is the time at which it began.
+/// The row of a tenant's current deletion. Its value is the time when it began.
 pub fn deletion(scope: &[u8; 16]) -> Vec<u8> {
     join(&[DELETION, scope])
 }
 
-/// The scope in a key of [`deletion`].
 pub fn deletion_of_key(key: &[u8]) -> Option<[u8; 16]> {
     key.strip_prefix(DELETION)?.try_into().ok()
 }
 
-/// The current rotation of a scope's keys.
+/// The row of the current rotation of a scope's keys.
 pub fn rotation(scope: &[u8; 16]) -> Vec<u8> {
     join(&[ROTATION, scope])
 }
 
-/// The scope in a key of [`rotation`].
 pub fn rotation_of_key(key: &[u8]) -> Option<[u8; 16]> {
     key.strip_prefix(ROTATION)?.try_into().ok()
 }
 
-/// The set in a key of [`share_set`].
 pub fn share_set_of_key(key: &[u8]) -> Option<[u8; 4]> {
     key.strip_prefix(SHARES)?.try_into().ok()
 }
 
-/// The handover to the signing key of this number.
+/// The row of the handover to this signing key.
 pub fn audit_signer(number: u32) -> Vec<u8> {
     join(&[AUDIT_SIGNER, &number.to_be_bytes()])
 }
 
-/// The number of the signing key in a key of [`audit_signer`].
 pub fn audit_signer_of_key(key: &[u8]) -> Option<u32> {
     key.strip_prefix(AUDIT_SIGNER)?.try_into().ok().map(u32::from_be_bytes)
 }
 
-/// The state of an import of a tenant.
+/// The row of an import's state.
 pub fn import(tenant: TenantId, import: &str) -> Vec<u8> {
     join(&[IMPORT, tenant.bytes(), import.as_bytes()])
 }
 
-/// The scope in a key of [`import`].
 pub fn import_scope_of_key(key: &[u8]) -> Option<[u8; 16]> {
     key.strip_prefix(IMPORT)?.first_chunk().copied()
 }
 
-/// The states of all imports of a tenant.
 pub fn imports_of(tenant: TenantId) -> KeyRange {
     KeyRange::prefix(Table::Meta, join(&[IMPORT, tenant.bytes()]))
 }
 
-/// The times of a key; `key` is that key's own key in [`Table::Keys`].
+/// The row of a key's times; `key` is that key's own key in [`Table::Keys`].
 pub fn key_facts(key: &[u8]) -> Vec<u8> {
     join(&[KEY, key])
 }
@@ -122,7 +115,6 @@ pub fn key_facts_of(scope: &[u8; 16]) -> KeyRange {
     KeyRange::prefix(Table::Meta, join(&[KEY, scope]))
 }
 
-/// The key in [`Table::Keys`] that a row of [`key_facts`] describes.
 pub fn key_of_facts(key: &[u8]) -> Option<&[u8]> {
     key.strip_prefix(KEY)
 }
@@ -131,7 +123,7 @@ pub fn deletion_value(at: Timestamp) -> Vec<u8> {
     at.micros().to_be_bytes().to_vec()
 }
 
-/// A set of recovery shares.
+/// The row of a set of recovery shares.
 pub fn share_set(set: [u8; 4]) -> Vec<u8> {
     join(&[SHARES, &set])
 }

@@ -1,6 +1,6 @@
-//! The schema: every table, its number in the identity of sealed values, and its keys. All keys of a
-//! tenant's rows contain the tenant's id, and most start with it, so that a lookup cannot reach the
-//! rows of another tenant. Keys that start with a time are removed by ranges of time.
+//! The schema: every table, its number in the identity of sealed values, and its keys. All keys of
+//! a tenant's rows contain the tenant's id, and most start with it, so that a lookup cannot reach
+//! another tenant's rows. Keys that start with a time let one range remove expired rows.
 
 mod access;
 mod audit;

@@ -2,10 +2,10 @@
 
 use crate::store::tables::table::Table;
 
-/// The row with the generations of the caches in the memory of all processes.
+/// The row with the generations of the processes' caches.
 pub const GENERATIONS: &[u8] = b"generations";
 
-/// True for a row whose change the other processes have to learn of soon.
+/// Returns true for a row whose changes other processes must learn of soon.
 pub fn concerns_other_processes(table: Table, key: &[u8]) -> bool {
     table == Table::Processes && key == GENERATIONS
 }

@@ -1,10 +1,9 @@
-//! A range of keys of one table: the only argument that scans take.
+//! A range of keys of one table, which every scan takes.
 
 use std::ops::Bound;
 
 use crate::store::tables::table::Table;
 
-/// The keys of a table between two bounds, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRange {
     table: Table,
@@ -17,7 +16,6 @@ impl KeyRange {
         Self { table, from, to }
     }
 
-    /// All keys that start with the prefix.
     pub(in crate::store) fn prefix(table: Table, prefix: Vec<u8>) -> Self {
         let to = successor(&prefix).map_or(Bound::Unbounded, Bound::Excluded);
         Self { table, from: Bound::Included(prefix), to }
@@ -28,19 +26,17 @@ impl KeyRange {
     }
 
     /// The part of this range from `key` on, to continue a scan. An empty key sorts before all
-    /// other keys.
+    /// others.
     #[must_use]
     pub fn starting_at(self, key: &[u8]) -> Self {
         self.narrowed(Bound::Included(key.to_vec()))
     }
 
-    /// The part of this range after `key`.
     #[must_use]
     pub fn starting_after(self, key: &[u8]) -> Self {
         self.narrowed(Bound::Excluded(key.to_vec()))
     }
 
-    /// The part of this range before `key`.
     #[must_use]
     pub(in crate::store) fn ending_before(mut self, key: &[u8]) -> Self {
         let is_earlier = match &self.to {
@@ -62,8 +58,8 @@ impl KeyRange {
         std::ops::RangeBounds::<[u8]>::contains(&self.bounds(), key)
     }
 
-    /// Returns true for bounds in the wrong order, which [`Self::starting_at`] can produce and
-    /// which the engine does not accept.
+    /// Returns true for bounds in the wrong order, which [`Self::starting_at`] can produce and the
+    /// engine does not accept.
     pub(in crate::store) fn is_empty(&self) -> bool {
         match (&self.from, &self.to) {
             (Bound::Included(from), Bound::Included(to)) => from > to,
@@ -75,7 +71,7 @@ impl KeyRange {
         }
     }
 
-    /// Keeps the later one of both starts, so that a range never grows.
+    /// Keeps the later of the two starts, so that a range never grows.
     fn narrowed(self, from: Bound<Vec<u8>>) -> Self {
         let is_later = match (&from, &self.from) {
             (_, Bound::Unbounded) => true,
@@ -88,13 +84,12 @@ impl KeyRange {
 }
 
 impl Table {
-    /// Every key of the table.
     pub const fn whole(self) -> KeyRange {
         KeyRange::new(self, Bound::Unbounded, Bound::Unbounded)
     }
 }
 
-/// The first key after all keys with this prefix; `None` if no key can be.
+/// The first key after all keys with this prefix; `None` if no key follows them.
 fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
     let mut next = prefix.get(..=last)?.to_vec();

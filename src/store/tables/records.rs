@@ -35,12 +35,12 @@ record_keys! {
     Webhooks: WebhookId, webhooks, webhooks_of, webhook_of_key;
 }
 
-/// The row that a proxy is found by; `hash` is the SHA-256 of its key.
+/// The key of the row that finds a proxy; `hash` is the SHA-256 of the proxy's key.
 pub fn proxy_keys(hash: &[u8; 32]) -> Vec<u8> {
     hash.to_vec()
 }
 
-/// The row that a session is found by; `hash` is the SHA-256 of its key's text.
+/// The key of the row that finds a session; `hash` is the SHA-256 of the session key's text.
 pub fn session_keys(hash: &[u8; 32]) -> Vec<u8> {
     hash.to_vec()
 }

@@ -1,5 +1,5 @@
-//! The tables. A row of the declaration below is everything that walks over all tables need to know:
-//! verification, the scrub, rotations of keys, deletion of tenants, inventories and backups.
+//! The tables. Each row of the declaration has everything that walks over all tables need:
+//! verification, the scrub, key rotations, deletion of tenants, inventories and backups.
 
 use uuid::Uuid;
 
@@ -40,10 +40,10 @@ macro_rules! tables {
 use OwnerPlace::{Key, Nobody, Sealed, Value};
 
 // Each row: the number in the identity of sealed values, which must never be changed or reused; the
-// name in the file; the place of the owner; the owner of the sealing key; how often rows are written.
-// The order is that in which a deletion empties the tables. Codes come first, since the tenant's
-// sealing keys do not protect them. A row that finds another one goes before it, so that the scrub
-// and `verify` meet no row that leads to nothing. Rotations and the scrub walk backwards.
+// name in the file; the place of the owner; the owner of the sealing key; the frequency of writes.
+// The order is the order in which a deletion empties the tables. Codes come first, because the
+// tenant's sealing keys do not protect them. A row that finds another one is deleted before it, so
+// that the scrub and `verify` never meet a dangling row. Rotations and the scrub walk backwards.
 tables! {
     /// minute (8), tenant, token or intent -> the minute again and the card verification code,
     /// sealed by the key of that minute, which is not in this file.
@@ -125,7 +125,6 @@ tables! {
     Processes = 32, "processes", Nobody, Others, Often;
 }
 
-/// The facts about a table.
 struct TableSpec {
     number: u8,
     name: &'static str,
@@ -148,11 +147,10 @@ pub enum OwnerPlace {
     Nobody,
 }
 
-/// The owner of the key that seals the values of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SealedBy {
-    /// The master key, the key of a minute, or the audit chain's key seals the values, or they are
-    /// in clear.
+    /// The values are sealed by the master key, a minute's key or the audit chain's key, or are in
+    /// clear.
     Others,
     Server,
     /// The tenant whose id is in the row's key.
@@ -160,9 +158,9 @@ pub enum SealedBy {
 }
 
 enum Written {
-    /// Mostly once, with a key that no row had before.
+    /// Mostly once, with a new key.
     Once,
-    /// Often again, without being read.
+    /// Repeatedly, without being read.
     Often,
 }
 
@@ -171,7 +169,7 @@ impl Table {
         self.spec().name
     }
 
-    /// The number of the table in the identity of sealed values.
+    /// The table's number in the identity of sealed values.
     pub const fn number(self) -> u8 {
         self.spec().number
     }
@@ -189,18 +187,18 @@ impl Table {
     }
 
     /// Returns true if the digests of live records count the rows. They count all sealed rows
-    /// except the audit chain, which is protected by its links, and card verification codes, whose
-    /// keys are destroyed.
+    /// except the audit chain, which its links protect, and card verification codes, whose keys are
+    /// destroyed.
     pub const fn is_digested(self) -> bool {
         !matches!(self.sealed_by(), SealedBy::Others) || matches!(self, Self::Keys)
     }
 
-    /// The scope whose digest counts the row of this key.
+    /// The scope whose digest counts this row.
     pub fn digest_scope(self, key: &[u8]) -> Option<[u8; 16]> {
         if self == Self::Keys { self.scope_in_key(key) } else { self.owner_of_key(key) }
     }
 
-    /// The scope whose key seals the row of this key; `None` for a key that is too short.
+    /// The scope whose key seals this row; `None` for a key that is too short.
     pub fn owner_of_key(self, key: &[u8]) -> Option<[u8; 16]> {
         match self.sealed_by() {
             SealedBy::Server => Some([0; 16]),
@@ -217,7 +215,7 @@ impl Table {
         }
     }
 
-    /// True if the key or the clear value of the row names this scope.
+    /// Returns true if the key or the clear value of the row names this scope.
     pub fn is_row_of(self, scope: &[u8; 16], key: &[u8], value: &[u8]) -> bool {
         let found = match self.owner_place() {
             Value => value.first_chunk().copied(),
@@ -226,8 +224,9 @@ impl Table {
         found.as_ref() == Some(scope)
     }
 
-    /// The table and the key in the identity of a sealed row: its own, except for remembered answers,
-    /// which are sealed for the row that finds them. `None` for a key that is too short.
+    /// The table and the key in the identity of a sealed row. Remembered answers have the identity
+    /// of the row that finds them; all other rows have their own. `None` for a key that is too
+    /// short.
     pub fn identity_of_key(self, key: &[u8]) -> Option<(Self, Vec<u8>)> {
         if self == Self::IdempotencyAnswers {
             return Some((Self::Idempotency, finder_of_answer(key)?));
@@ -255,24 +254,21 @@ impl Table {
         id.map_or(Uuid::nil(), |id| Uuid::from_bytes(*id))
     }
 
-    /// The place of the table in [`Table::ALL`].
     #[expect(clippy::as_conversions, reason = "the tables are listed in the order of declaration")]
     pub(in crate::store) const fn index(self) -> usize {
         self as usize
     }
 
-    /// The table of this number; `None` for a number that no table has.
     pub(in crate::store) fn from_number(number: u8) -> Option<Self> {
         Self::ALL.iter().copied().find(|table| table.number() == number)
     }
 }
 
-/// The tenant of a scope, which is the tenant's id.
+/// A scope is the tenant's id.
 pub const fn tenant_of_scope(scope: &[u8; 16]) -> TenantId {
     TenantId::new(Uuid::from_bytes(*scope))
 }
 
-/// The two ids that a key of 32 bytes consists of.
 pub(super) fn two_ids(key: &[u8]) -> Option<(Uuid, Uuid)> {
     let (first, second) = key.split_first_chunk::<16>()?;
     Some((Uuid::from_bytes(*first), Uuid::from_bytes(second.try_into().ok()?)))

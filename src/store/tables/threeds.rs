@@ -9,12 +9,10 @@ pub fn threeds_ranges(scheme: Scheme, part: u32) -> Vec<u8> {
     join(&[scheme.as_str().as_bytes(), &[0], &part.to_be_bytes()])
 }
 
-/// All parts of the card ranges of a scheme.
 pub fn threeds_ranges_of(scheme: Scheme) -> KeyRange {
     KeyRange::prefix(Table::ThreedsRanges, join(&[scheme.as_str().as_bytes(), &[0]]))
 }
 
-/// The scheme and the part in a key of [`Table::ThreedsRanges`].
 pub fn part_of_ranges_key(key: &[u8]) -> Option<(Scheme, u32)> {
     let (name, part) = key.split_last_chunk::<4>()?;
     let name = name.strip_suffix(&[0])?;

@@ -1,4 +1,4 @@
-//! Keys of tokens, token intents, their codes and the lists that find tokens.
+//! Keys of tokens, token intents, their codes, and the lists that find tokens.
 
 use std::ops::Bound;
 
@@ -13,13 +13,12 @@ use crate::store::tables::table::{Table, join, micros, two_ids};
 
 /// The filter that lists every token. It is the same under every index key.
 pub const EVERYTHING: [u8; 16] = [0; 16];
-/// The filter after [`EVERYTHING`] in the order of keys.
+/// The first filter after [`EVERYTHING`] in key order.
 const FIRST_BLINDED: [u8; 16] = 1_u128.to_be_bytes();
-/// Comes before the path in the keys of [`ListForm::Lowered`]. No path starts with it.
+/// The byte before the path in keys of [`ListForm::Lowered`]. No path starts with it.
 const LOWERED: u8 = 1;
 
-/// A list of tokens: the tenant, the blinded filter and the form that all keys of the list start
-/// with.
+/// A list of tokens. All its keys start with the tenant, the blinded filter and the form.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenList {
     tenant: TenantId,
@@ -27,17 +26,14 @@ pub struct TokenList {
     form: ListForm,
 }
 
-/// The spelling of the values that a list is found by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ListForm {
-    /// The tokens have exactly the value of the filter.
+    /// The tokens have exactly the filter's value.
     Exact,
-    /// The filter is a metadata entry in lower case, and the tokens have the entry in another
-    /// spelling only.
+    /// The filter is a metadata entry in lower case; the tokens have it only in another spelling.
     Lowered,
 }
 
-/// A key of [`Table::TokenLists`], decoded.
 #[derive(Debug, Clone, Copy)]
 pub struct ListKey<'a> {
     pub tenant: TenantId,
@@ -45,41 +41,37 @@ pub struct ListKey<'a> {
     pub position: ListPosition<'a>,
 }
 
-/// A position in a list: the key of an entry without tenant, filter and form. It is the same in
-/// every list that has the token.
+/// A position in a list: an entry's key without tenant, filter and form. It is the same in every
+/// list that has the token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListPosition<'a> {
     pub path: &'a str,
     pub rank: ListRank,
 }
 
-/// The inverted time and the id of a token. It orders the entries of a container, newest first.
+/// The inverted time and the id of a token: orders a container's entries, newest first.
 pub type ListRank = [u8; LIST_KEY_TAIL_BYTES - 1];
 
-/// The key of the card verification code of a token or an intent. It starts with the minute in which
-/// the code expires, so that one range removes expired codes and new ones are inserted side by
-/// side.
+/// The key of a token's or intent's card verification code. It starts with the minute in which the
+/// code expires, so that one range removes expired codes and new ones are inserted side by side.
 pub fn cvcs(expires_at: Timestamp, tenant: TenantId, id: Uuid) -> Vec<u8> {
     let minute = cvc_minute(expires_at).to_be_bytes();
     join(&[&minute, tenant.bytes(), id.as_bytes()])
 }
 
-/// The minute in which this moment lies.
 pub fn cvc_minute(at: Timestamp) -> u64 {
     u64::try_from(at.seconds()).unwrap_or(0).div_euclid(60)
 }
 
-/// The codes of all minutes before this one.
 pub fn cvcs_before(minute: u64) -> KeyRange {
     let to = Bound::Excluded(minute.to_be_bytes().to_vec());
     KeyRange::new(Table::Cvcs, Bound::Unbounded, to)
 }
 
-/// A decoded key of [`Table::Cvcs`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CvcEntry {
     pub tenant: TenantId,
-    /// The token or the token intent.
+    /// A token or a token intent.
     pub id: Uuid,
 }
 
@@ -95,7 +87,7 @@ pub fn cvc_due_at(key: &[u8]) -> Option<Timestamp> {
     i64::try_from(end).ok().map(Timestamp::from_seconds)
 }
 
-/// The key in the identity of a sealed code: that of its row without the minute.
+/// The key in the identity of a sealed code: the row's key without the minute.
 pub fn cvc_identity(tenant: TenantId, id: Uuid) -> Vec<u8> {
     join(&[tenant.bytes(), id.as_bytes()])
 }
@@ -108,13 +100,11 @@ pub fn token_names_of(tenant: TenantId) -> KeyRange {
     KeyRange::prefix(Table::TokenNames, tenant.bytes().to_vec())
 }
 
-/// The tenant of a key of [`Table::TokenNames`].
 pub fn tenant_of_name_key(key: &[u8]) -> Option<TenantId> {
     two_ids(key).map(|(tenant, _)| TenantId::new(tenant))
 }
 
-/// The entries of a tenant whose keys depend on an index key: all except those under
-/// [`EVERYTHING`].
+/// The entries whose keys depend on an index key: all except those under [`EVERYTHING`].
 pub fn blinded_token_lists_of(tenant: TenantId) -> KeyRange {
     let all = KeyRange::prefix(Table::TokenLists, tenant.bytes().to_vec());
     all.starting_at(&join(&[tenant.bytes(), &FIRST_BLINDED]))
@@ -130,12 +120,11 @@ pub fn list_position(key: &[u8]) -> Option<&[u8]> {
     key.get(32..)
 }
 
-/// The token in a key of [`Table::TokenLists`].
 pub fn token_of_list_key(key: &[u8]) -> Option<TokenId> {
     key.last_chunk().map(|bytes| TokenId::new(Uuid::from_bytes(*bytes)))
 }
 
-/// `None` for a key that is too short or whose path is not text.
+/// Returns `None` for a key that is too short or whose path is not text.
 pub fn list_key(key: &[u8]) -> Option<ListKey<'_>> {
     let tenant: &[u8; 16] = key.first_chunk()?;
     let position = key.get(32..)?;
@@ -147,13 +136,12 @@ pub fn list_key(key: &[u8]) -> Option<ListKey<'_>> {
     })
 }
 
-/// The token of a rank.
 pub fn token_of_rank(rank: &ListRank) -> Option<TokenId> {
     token_of_list_key(rank)
 }
 
 impl<'a> ListPosition<'a> {
-    /// `None` for a position that is too short or whose path is not text.
+    /// Returns `None` for a position that is too short or whose path is not text.
     pub fn decode(position: &'a [u8]) -> Option<Self> {
         let (path, rank) = position.split_last_chunk()?;
         let path = path.strip_suffix(&[0])?;
@@ -176,14 +164,13 @@ impl TokenList {
         Self { tenant, filter, form: ListForm::Exact }
     }
 
-    /// The list of a metadata entry in lower case, for tokens that have it in another spelling
-    /// only.
+    /// The list of a metadata entry in lower case, for tokens that have it only in another
+    /// spelling.
     pub const fn lowered(tenant: TenantId, filter: [u8; 16]) -> Self {
         Self { tenant, filter, form: ListForm::Lowered }
     }
 
-    /// A zero byte ends the path, so that the entries of a container come before those of its
-    /// children.
+    /// A zero byte ends the path, so that a container's entries come before its children's.
     pub fn in_container(
         &self,
         container: &Container,
@@ -194,12 +181,12 @@ impl TokenList {
         self.key(&[path, &[0], &inverted(created_at), token.bytes()])
     }
 
-    /// The entries of exactly this container.
+    /// The entries of this container, without its children's.
     pub fn of_container(&self, container: &Container) -> KeyRange {
         KeyRange::prefix(Table::TokenLists, self.key(&[container.as_str().as_bytes(), &[0]]))
     }
 
-    /// The entries of a container and of all containers inside it, after this position.
+    /// The entries of a container and its descendants, after this position.
     pub fn inside(&self, container: &Container, after: Option<&[u8]>) -> KeyRange {
         let all = self.key(&[container.as_str().as_bytes()]);
         let all = KeyRange::prefix(Table::TokenLists, all);
@@ -209,13 +196,12 @@ impl TokenList {
         }
     }
 
-    /// The entries of a container and of all containers inside it, from this position on; an empty
-    /// position is the start.
+    /// The entries of a container and its descendants, from this position on; an empty position is
+    /// the start.
     pub fn inside_from(&self, container: &Container, from: &[u8]) -> KeyRange {
         self.inside(container, None).starting_at(&self.key(&[from]))
     }
 
-    /// The position of an entry, from its key in this list.
     pub fn position_of<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
         let position = list_position(key)?;
         match self.form {

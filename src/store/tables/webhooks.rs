@@ -13,7 +13,6 @@ use crate::store::tables::table::{Table, join, micros, two_ids};
 /// The byte after the scope in the keys of [`webhook_counts`] and [`all_webhook_counts`].
 const PENDING: u8 = 10;
 
-/// An event that waits for its delivery to a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PendingDelivery {
     pub tenant: TenantId,
@@ -22,7 +21,6 @@ pub struct PendingDelivery {
 }
 
 impl PendingDelivery {
-    /// The key in [`Table::WebhookDeliveries`].
     pub fn delivery_key(&self) -> Vec<u8> {
         join(&[self.tenant.bytes(), self.webhook.bytes(), self.event.bytes()])
     }
@@ -38,7 +36,7 @@ pub fn webhook_deliveries_of(tenant: TenantId, webhook: WebhookId) -> KeyRange {
     KeyRange::prefix(Table::WebhookDeliveries, webhooks(tenant, webhook))
 }
 
-/// The rows of the schedule from one time up to and with another.
+/// The rows of the schedule between two times, both included.
 pub fn webhook_schedule(from: Timestamp, until: Timestamp) -> KeyRange {
     let to = match micros(until).checked_add(1) {
         Some(end) => Bound::Excluded(end.to_be_bytes().to_vec()),
@@ -48,7 +46,6 @@ pub fn webhook_schedule(from: Timestamp, until: Timestamp) -> KeyRange {
     KeyRange::new(Table::WebhookSchedule, from, to)
 }
 
-/// The time and the delivery of a key of [`Table::WebhookSchedule`].
 pub fn scheduled_of_key(key: &[u8]) -> Option<(Timestamp, PendingDelivery)> {
     let (time, rest) = key.split_first_chunk::<8>()?;
     let at = i64::try_from(u64::from_be_bytes(*time)).ok().map(Timestamp::from_micros)?;
@@ -59,7 +56,6 @@ pub fn scheduled_of_key(key: &[u8]) -> Option<(Timestamp, PendingDelivery)> {
     Some((at, PendingDelivery { tenant, webhook, event }))
 }
 
-/// The value of a row of the schedule.
 pub fn attempts_value(attempts: u32) -> Vec<u8> {
     attempts.to_be_bytes().to_vec()
 }
@@ -68,17 +64,16 @@ pub fn attempts_of_value(value: &[u8]) -> Option<u32> {
     value.try_into().ok().map(u32::from_be_bytes)
 }
 
-/// The number of events that wait for a webhook.
+/// The row that counts the events that wait for a webhook.
 pub fn webhook_counts(tenant: TenantId, webhook: WebhookId) -> Vec<u8> {
     join(&[tenant.bytes(), &[PENDING], webhook.bytes()])
 }
 
-/// The numbers of events that wait for the webhooks of a tenant.
 pub fn webhook_counts_of(tenant: TenantId) -> KeyRange {
     KeyRange::prefix(Table::Counts, join(&[tenant.bytes(), &[PENDING]]))
 }
 
-/// The tenant and the webhook of a key of [`webhook_counts`]; `None` for other keys.
+/// Returns `None` for keys that are not of [`webhook_counts`].
 pub fn webhook_of_count_key(key: &[u8]) -> Option<(TenantId, WebhookId)> {
     let (tenant, rest) = key.split_first_chunk::<16>()?;
     let (&PENDING, webhook) = rest.split_first()? else { return None };
@@ -86,7 +81,7 @@ pub fn webhook_of_count_key(key: &[u8]) -> Option<(TenantId, WebhookId)> {
     Some((TenantId::new(Uuid::from_bytes(*tenant)), WebhookId::new(webhook)))
 }
 
-/// The number of events that wait for any webhook of the vault.
+/// The row that counts the events that wait for any webhook of the vault.
 pub fn all_webhook_counts() -> Vec<u8> {
     join(&[&[0; 16], &[PENDING]])
 }

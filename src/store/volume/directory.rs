@@ -10,19 +10,19 @@ use crate::files::{self, Identity, NamedFile};
 use crate::store::failure::OpenFailure;
 use crate::store::volume::{Volume, VolumeFile};
 
-/// The files of this directory. New files are for the owner alone.
+/// New files are readable by their owner only.
 #[derive(Debug, Clone)]
 pub struct Directory(files::Directory);
 
 #[derive(Debug)]
 struct DirectoryFile {
     named: NamedFile,
-    /// The length that this process has seen or made. Only this process may cut the file.
+    /// The length that this process has seen or set. Only this process may truncate the file.
     len: AtomicU64,
 }
 
 impl Directory {
-    /// A directory that does not exist has no data file.
+    /// A missing directory has no data file.
     pub fn open(path: &Path) -> Result<Self, OpenFailure> {
         files::Directory::open(path).map(Self).map_err(|error| {
             if error.kind() == io::ErrorKind::NotFound {
@@ -53,7 +53,7 @@ impl Volume for Directory {
 
     fn create(&self, name: &str) -> io::Result<Box<dyn VolumeFile>> {
         let named = self.0.create(name)?;
-        // A command that root runs must not leave files that the server cannot open.
+        // A command run by root must not leave files that the server cannot open.
         let owner = self.0.metadata()?;
         if rustix::process::geteuid().is_root() && owner.uid() != 0 {
             fchown(named.file(), Some(owner.uid()), Some(owner.gid()))?;
@@ -62,7 +62,7 @@ impl Volume for Directory {
     }
 
     fn names(&self) -> io::Result<Vec<String>> {
-        // No file of a vault has a name that is not text.
+        // All file names of a vault are text.
         Ok(self.0.names()?.into_iter().filter_map(|name| name.into_string().ok()).collect())
     }
 
@@ -88,8 +88,8 @@ impl VolumeFile for DirectoryFile {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        // Lowered before the file is cut and raised after it has grown: a check at the same time must
-        // not take this for the work of another process.
+        // Lowered before the file is cut and raised after it has grown: a concurrent check must not
+        // mistake this for another process's work.
         self.len.fetch_min(len, Ordering::Relaxed);
         self.named.file().set_len(len)?;
         self.len.fetch_max(len, Ordering::Relaxed);
@@ -116,7 +116,7 @@ impl VolumeFile for DirectoryFile {
         self.named.remove()
     }
 
-    /// Errors other than a missing file are ignored here: the monitoring of the disk reports them.
+    /// Ignores errors other than a missing file; the disk monitoring reports them.
     fn check_place(&self) -> Result<(), PathBuf> {
         let len = self.len.load(Ordering::Relaxed);
         let path = self.named.path();

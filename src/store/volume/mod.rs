@@ -1,5 +1,5 @@
-//! The directory that the files of a vault are in. The engine and the keys of card verification
-//! codes reach the disk only through it, so that tests can replace the disk under all of them.
+//! The directory of a vault's files. The engine and the keys of card verification codes reach the
+//! disk only through it, so that tests can replace the disk under all of them.
 
 mod directory;
 mod overlay;
@@ -11,7 +11,6 @@ use std::path::PathBuf;
 pub use directory::Directory;
 pub(super) use overlay::OverlayVolume;
 
-/// A directory of files.
 pub trait Volume: fmt::Debug + Send + Sync {
     /// Opens a file for reading and writing; `None` if no file has this name.
     fn open(&self, name: &str) -> io::Result<Option<Box<dyn VolumeFile>>>;
@@ -19,9 +18,10 @@ pub trait Volume: fmt::Debug + Send + Sync {
     fn create(&self, name: &str) -> io::Result<Box<dyn VolumeFile>>;
     /// The names of all files, in any order.
     fn names(&self) -> io::Result<Vec<String>>;
-    /// Makes the names of all files durable. The contents need a sync of their own.
+    /// Makes the names of all files durable, but not their contents.
     fn sync(&self) -> io::Result<()>;
-    /// False if all writes are lost when the process ends, so that overwriting a file is of no use.
+    /// Returns false if all writes are lost when the process ends; overwriting a file is useless
+    /// then.
     fn is_kept(&self) -> bool {
         true
     }
@@ -32,29 +32,30 @@ pub trait VolumeFile: fmt::Debug + Send + Sync {
     fn len(&self) -> io::Result<u64>;
     /// Fills `out`, or fails if the file ends before that.
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()>;
-    /// Writes all bytes. The file grows if they end behind its end.
+    /// Writes all bytes. The file grows if necessary.
     fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
-    /// Cuts the file or extends it with zeros.
+    /// Truncates the file or extends it with zeros.
     fn set_len(&self, len: u64) -> io::Result<()>;
     /// Returns when the content and the length are durable.
     fn sync(&self) -> io::Result<()>;
     /// Locks the file against other processes until it is closed. Returns false if another process
     /// has locked it.
     fn try_lock(&self) -> io::Result<bool>;
-    /// Gives the file another name. Fails if a file has that name, or if the old name names another
-    /// file by now.
+    /// Renames the file. Fails if the new name exists, or if the old name refers to another file by
+    /// now.
     fn rename(&self, to: &str) -> io::Result<()>;
-    /// Removes the file's name. If another file has the name by now, that one stays.
+    /// Removes the file's name. If the name refers to another file by now, that one stays.
     fn remove(&self) -> io::Result<()>;
-    /// Checks that the file's name still names this file, so that the next process finds what this
-    /// one writes. If it does not, returns the path.
+    /// Checks that the file's name still refers to this file, so that the next process finds this
+    /// one's writes. If not, returns the path.
     fn check_place(&self) -> Result<(), PathBuf>;
 }
 
-/// Removes the file of this name that an earlier process has left, if there is one.
+/// Removes a file of this name that an earlier process left.
 pub(super) fn remove_left(volume: &dyn Volume, name: &str) -> io::Result<()> {
     let Some(left) = volume.open(name)? else { return Ok(()) };
     left.remove()?;
-    // Otherwise a loss of power could undo the removal after the next file of this name was renamed.
+    // Otherwise a loss of power could undo the removal after the next file of this name was
+    // renamed.
     volume.sync()
 }

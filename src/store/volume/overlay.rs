@@ -1,5 +1,5 @@
-//! A directory that is never written, or none: all writes stay in memory and are lost when the process
-//! ends.
+//! A read-only view of a directory, or an empty one: all writes stay in memory and are lost when
+//! the process ends.
 //!
 //! The engine writes even to files that are only read: a mark that the data file is open, the state
 //! of its allocator, and after a crash the recovered pages and a new log segment. Here these writes
@@ -21,7 +21,7 @@ use crate::store::volume::{Volume, VolumeFile};
 const BLOCK_BYTES: usize = 4096;
 const BLOCK: u64 = 4096;
 
-/// The files of a directory, as they were when each was opened, with the changes in memory.
+/// The files of a directory as they were when each was opened, with changes in memory.
 #[derive(Debug)]
 pub(in crate::store) struct OverlayVolume {
     /// `None` for files that exist only in memory.
@@ -32,7 +32,7 @@ pub(in crate::store) struct OverlayVolume {
 /// The files that were opened, created or removed. `None` for a removed file.
 type Names = Lock<BTreeMap<String, Option<Arc<Overlay>>>>;
 
-/// A file, and the blocks that were written over it.
+/// A file and the blocks written over it.
 #[derive(Debug)]
 struct Overlay {
     /// `None` for a file that exists only in memory.
@@ -42,15 +42,15 @@ struct Overlay {
 }
 
 struct OverlayBlocks {
-    /// The written blocks by number. Any other block is read from the file.
+    /// The written blocks by number. All other blocks are read from the file.
     blocks: BTreeMap<u64, Box<[u8]>>,
     len: u64,
-    /// The part of the file that is still valid. It is shorter than the file if the length was ever
+    /// The part of the file that is still valid: shorter than the file if the length was ever
     /// reduced.
     file_len: u64,
 }
 
-// Without the bytes, which may be keys.
+// The bytes may be keys.
 opaque_debug!(OverlayBlocks);
 
 impl OverlayVolume {
@@ -123,7 +123,7 @@ impl Overlay {
         Self { file: None, written: Lock::new(written), names: Arc::downgrade(names) }
     }
 
-    /// Takes the file from its name, and gives it another one.
+    /// Removes the file's name, and gives it a new one if there is one.
     fn move_to(self: &Arc<Self>, to: Option<&str>) -> io::Result<()> {
         let names = self.names.upgrade().ok_or(io::ErrorKind::NotFound)?;
         let mut names = names.lock();
@@ -138,7 +138,7 @@ impl Overlay {
         Ok(())
     }
 
-    /// Reads a block from the file, with zeros after the end of the file.
+    /// Reads a block from the file, padded with zeros.
     fn block_of_file(&self, number: u64, file_len: u64) -> io::Result<Box<[u8]>> {
         let mut block = vec![0; BLOCK_BYTES].into_boxed_slice();
         let start = number.saturating_mul(BLOCK);
@@ -236,7 +236,7 @@ impl VolumeFile for Arc<Overlay> {
     }
 }
 
-/// The part of a read or a write that lies in one block.
+/// The part of a read or write within one block.
 struct Piece {
     number: u64,
     /// The offset in the block.
