@@ -3,8 +3,8 @@
 //! have vectors, so that a customer can read a backup without this program. Released versions stay
 //! readable: a new version is added and does not replace them.
 //!
-//! `shape` declares the members of a record once. The declarations document the versions in use, and
-//! `tests/vectors` holds a sample of each.
+//! `shape` declares the members of a record once. The declarations document the versions in use,
+//! and `tests/vectors` holds a sample of each.
 mod access;
 mod answer;
 mod audit;

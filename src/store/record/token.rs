@@ -1,8 +1,8 @@
 //! Tokens, version 1, in binary. In order: type, data as JSON text, the time when the card
 //! verification code expires, predefined id, mask as JSON text, containers, metadata as pairs of
 //! texts, expressions of search indexes, search terms, expression of the fingerprint, fingerprint,
-//! expiry, creator (16 bytes), time of creation, last modifier, time of the last change, and the seed
-//! of remembered answers (16 bytes).
+//! expiry, creator (16 bytes), time of creation, last modifier, time of the last change, and the
+//! seed of remembered answers (16 bytes).
 //!
 //! If the mask, the search indexes or the fingerprint expression are absent, the token type's
 //! apply.

@@ -1,4 +1,4 @@
-//! Two stores over one engine, as two processes have them.
+//! Two stores over one engine, as in two processes.
 
 use std::sync::Arc;
 
@@ -137,7 +137,7 @@ fn a_closing_that_is_decided_again_closes_once_and_one_that_is_refused_closes_no
     let (engine, store, _) = two();
     let scope = *tenant().bytes();
     let close = || Change::new().close_scope(scope, AT).expect_absent(Table::Meta, vec![9]);
-    // The row that the change itself adds to the scope must not be refused the second time.
+    // The second decision must not refuse the row that the change itself adds to the scope.
     let own = close().and(token(3, 3));
     let taken = RowChange { table: Table::Meta, key: vec![9], value: Some(vec![1]) };
     engine.decide_again_after(vec![vec![taken]]);
@@ -232,17 +232,17 @@ fn a_leader_that_was_replaced_changes_nothing() {
         commit(&first, token(1, 1).by(Authority::Leader(Some(early)))),
         Ok(Verdict::Applied)
     );
-    // The first process pauses; the second counts it out and leads; the first joins again and goes
-    // on where it was.
+    // The first process pauses; the second counts it out and leads; the first joins again and
+    // continues its old work.
     assert!(block_on(shared(&second).count_out(&row(&first, 1))).unwrap());
     let late = block_on(shared(&second).take_lease(Some(lease))).unwrap().unwrap();
     block_on(shared(&first).join(&row(&first, 9))).unwrap();
-    // Also on another thread: the term is a value of the change.
+    // Also on another thread: the change carries the term.
     for authority in [Authority::Leader(Some(early)), Authority::Leader(None)] {
         let moved = || commit(&first, token(2, 2).by(authority));
         let fenced = std::thread::scope(|scope| scope.spawn(moved).join().unwrap());
         assert_eq!(fenced, Err(CommitFailure::Unavailable), "{authority:?}");
-        // A part of a change makes the whole one need a leader.
+        // One part makes the whole change need a leader.
         let part = token(2, 2).and(token(5, 5).by(authority));
         assert_eq!(commit(&first, part), Err(CommitFailure::Unavailable));
     }

@@ -1,5 +1,4 @@
-//! The encodings of remembered answers against the files that hold them for good, and against
-//! themselves.
+//! The encodings of remembered answers: vectors and round trips.
 
 use proptest::collection::vec;
 use proptest::option::of;
@@ -27,7 +26,7 @@ fn vectors(file: &str) -> Vec<(String, Value)> {
     vectors.into_iter().map(parts).collect()
 }
 
-/// Reads a record, which no part of it and no longer one is taken for.
+/// Reads a record. Neither a part of it nor a longer text may decode.
 fn read(encoded: &str, decoded: &Value) -> AnswerRecord {
     let bytes = hex::decode_all(encoded).unwrap();
     let record = decode_answer(&bytes).unwrap();

@@ -1,5 +1,5 @@
-//! The archive: a backup and the pieces after it are the store at any batch, and any damage, forgery
-//! or gap is found.
+//! The archive: a backup and the pieces after it restore the store at any batch, and any damage,
+//! forgery or gap is found.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -124,7 +124,7 @@ impl Primary {
     }
 }
 
-/// Archives all that a store has written since its first batch.
+/// Archives everything that a store has written since its first batch.
 fn archive_all(store: &Store, archive: &Path, own: &MasterKey) -> PieceSummary {
     let source = store.log_source().unwrap();
     let mut tail = source.tail(None).unwrap().unwrap();
@@ -248,11 +248,11 @@ fn a_piece_under_another_key_another_name_or_of_another_vault_is_refused() {
     write_piece(&primary.place.join("archive"), &source, tail, &signer).unwrap();
     let forged = Piece::read(&path, &piece.name, &keys);
     assert!(matches!(forged, Err(InvalidPiece::Forged)), "{forged:?}");
-    // The key of another vault.
+    // Another vault's key.
     fs::write(&path, &bytes).unwrap();
     let other = Piece::read(&path, &piece.name, &[master(b'2')]);
     assert!(matches!(other, Err(InvalidPiece::UnknownKey(_))), "{other:?}");
-    // An intact piece in the place of another one.
+    // An intact piece under another piece's name.
     let name = PieceName { last: piece.name.last + 1, ..piece.name };
     fs::write(primary.archive().join(name.to_string()), &bytes).unwrap();
     fs::remove_file(&path).unwrap();
@@ -323,7 +323,7 @@ fn after_a_promotion_the_later_pieces_of_the_old_primary_are_refused() {
     let timeline = late.name.timeline;
     let lineage = primary.store.log_source().unwrap().lineage();
     assert!(ArchiveDirectory::is_ended(&archive, lineage, &keys).unwrap());
-    // The promoted vault goes on in the same directory.
+    // The promoted vault continues in the same directory.
     let store = Store::open(&primary.place.join("first"), &Clock::new()).unwrap();
     commit(&store, put(7));
     let piece = archive_all(&store, &archive, &master(b'1'));
@@ -334,16 +334,16 @@ fn after_a_promotion_the_later_pieces_of_the_old_primary_are_refused() {
     assert_eq!(reached.moment.timeline, promoted.moment.timeline);
     assert!(reached.refused.contains(&primary.path(&late)) && reached.refused.len() == 1);
     restored.close();
-    // A standby that is not promoted follows the promoted vault; it is not promoted by mistake.
+    // A standby that was not promoted follows the promoted vault, and its promotion is refused.
     let mistaken = primary.standby("mistaken").promote(Some(replay), &keys, &now());
     assert!(matches!(mistaken, Err(StandbyFailure::OtherPromoted(_))), "{mistaken:?}");
     let reached = catch_up(&mut second, &archive).unwrap();
     assert_eq!(reached.moment.timeline, promoted.moment.timeline);
-    // One that has later changes of the old primary cannot follow.
+    // A standby with later changes of the old primary cannot follow.
     let mark = archive.join(crate::store::archive::format::mark_name(&timeline));
     let hidden = primary.place.join("hidden");
     fs::rename(&mark, &hidden).unwrap();
-    // Without the mark, the promoted vault is a branch. Everything before the problem is applied.
+    // Without the mark, the promoted vault is a branch. All batches before the problem are applied.
     let branched = catch_up(&mut ahead, &archive);
     let is_branched = matches!(
         &branched, Err(StandbyFailure::Archive(ArchiveProblem::Branched { at, branch, .. }))
@@ -367,7 +367,7 @@ fn a_promotion_that_was_cut_off_is_repeated_with_the_same_timeline() {
     primary.piece(&[3]);
     let (archive, keys) = (primary.archive(), [master(b'1')]);
     let replay = Replay { directory: &archive, keys: &keys, until: None, timeline: None };
-    // The mark cannot be written, since a directory has its name for a time.
+    // A directory has the mark's name, so the mark cannot be written.
     let timeline = standby.place().0.timeline;
     let mark = archive.join(crate::store::archive::format::mark_name(&timeline));
     let unfinished = PathBuf::from(format!("{}.unfinished", mark.display()));
@@ -388,7 +388,7 @@ fn a_promotion_that_was_cut_off_is_repeated_with_the_same_timeline() {
     }
 }
 
-/// An engine whose segments take four rows of [`write_rows`].
+/// An engine whose segments hold four rows of [`write_rows`].
 fn start_with(disk: &TestDisk, held_bytes_max: u64) -> LocalEngine {
     let volume = disk.volume();
     let data = DataFile::open(volume.as_ref(), 0).unwrap();
@@ -417,7 +417,7 @@ fn the_log_is_kept_for_the_archive_within_a_bound_also_over_a_restart() {
     write_rows(&engine, 7);
     engine.close().unwrap();
     drop((engine, source));
-    // The next process has no archive, and keeps the log all the same.
+    // The next process has no archive, but keeps the log.
     let engine = start();
     engine.close().unwrap();
     drop(engine);
@@ -427,7 +427,7 @@ fn the_log_is_kept_for_the_archive_within_a_bound_also_over_a_restart() {
     let end = source.end();
     let numbers = std::iter::from_fn(|| tail.next(end).unwrap()).map(|frame| frame.sequence);
     assert!(numbers.eq(held.sequence..end.sequence), "every frame is there");
-    // Beyond the bound the oldest segments go.
+    // Beyond the bound, the oldest segments are freed.
     write_rows(&engine, 40);
     for turn in 0..4 {
         engine.merge_turn(turn).unwrap();
@@ -455,7 +455,7 @@ fn the_next_process_keeps_the_log_for_the_archive_although_this_one_was_killed()
     let held = source.tail(None).unwrap().unwrap().at();
     source.hold_durably(held).unwrap();
     write_rows(&engine, 8);
-    // Before the first merge, and before the next process can say that it has an archive.
+    // Before the first merge, and before the next process can announce its archive.
     let next = start(&TestDisk::holding(disk.durable()));
     for turn in 0..8 {
         next.merge_turn(turn).unwrap();
@@ -466,7 +466,7 @@ fn the_next_process_keeps_the_log_for_the_archive_although_this_one_was_killed()
     }
 }
 
-/// Computed apart from this program.
+/// Computed with another program.
 #[test]
 fn the_published_piece_and_mark_are_read() {
     let vectors: serde_json::Value =
@@ -522,7 +522,7 @@ fn now() -> Restoration {
     Restoration { at: Clock::new().now(), by: None }
 }
 
-/// A copy of the data directory from before the last batches was put back, and has other ones.
+/// A copy of the data directory from before the last batches was put back and wrote other batches.
 fn put_back(primary: &mut Primary, piece: &[u8], copy_writes: &[u8]) {
     let (data, copy) = (primary.place.join("data"), primary.place.join("copy"));
     let copy_files = |from: &Path, to: &Path| {
@@ -542,7 +542,7 @@ fn put_back(primary: &mut Primary, piece: &[u8], copy_writes: &[u8]) {
     }
 }
 
-/// The numbers of the batches fit; only the digests tell the histories apart.
+/// The batch numbers fit; only the digests distinguish the histories.
 #[test]
 fn a_piece_of_another_history_with_the_right_numbers_is_refused_by_restore_and_follow() {
     let mut primary = Primary::new();
@@ -550,7 +550,7 @@ fn a_piece_of_another_history_with_the_right_numbers_is_refused_by_restore_and_f
     put_back(&mut primary, &[3, 4], &[7, 8, 9]);
     catch_up(&mut standby, &primary.archive()).unwrap();
     let last = standby.place().0;
-    // A writer that looks at numbers alone goes on behind the last archived batch.
+    // A writer that compares only numbers continues behind the last archived batch.
     primary.tail =
         primary.store.log_source().unwrap().tail(Some(last.sequence + 1)).unwrap().unwrap();
     assert_ne!(primary.tail.at().digest, last.digest);
@@ -570,7 +570,7 @@ fn a_piece_of_another_history_with_the_right_numbers_is_refused_by_restore_and_f
 
 #[test]
 fn a_backup_of_another_history_does_not_go_on_with_the_pieces_of_the_first_one() {
-    // The archive has the last batch of the backup, and more or nothing behind it.
+    // The archive has the backup's last batch, and more batches or nothing behind it.
     for copy_writes in [&[7][..], &[7, 8]] {
         let mut primary = Primary::new();
         put_back(&mut primary, &[3, 4], copy_writes);
@@ -585,7 +585,7 @@ fn a_backup_of_another_history_does_not_go_on_with_the_pieces_of_the_first_one()
 fn a_restore_ends_with_the_timeline_that_the_operator_names() {
     let mut primary = Primary::new();
     let fork = primary.piece(&[3]);
-    // A restored vault goes on in the same directory, and no mark says so.
+    // A restored vault continues in the same directory without a mark.
     let (_, restored) = primary.restore().unwrap();
     commit(&restored, put(7));
     let branch = archive_all(&restored, &primary.archive(), &master(b'1')).name.timeline;
@@ -626,7 +626,7 @@ fn a_damaged_piece_of_a_later_timeline_is_refused_by_its_name() {
     restored.close();
     let bytes = fs::read(&path).unwrap();
     assert!(matches!(primary.refusal(), ArchiveProblem::Branched { .. }));
-    // In the id of the vault, in the timeline before, and in the HMAC.
+    // In the vault's id, in the previous timeline, and in the HMAC.
     let flipped = [25, 60, bytes.len() - 9].map(|at| {
         let mut changed = bytes.clone();
         changed[at] ^= 1;
@@ -637,14 +637,14 @@ fn a_damaged_piece_of_a_later_timeline_is_refused_by_its_name() {
         fs::write(&path, &damaged).unwrap();
         let problem = primary.refusal();
         assert!(problem.path() == path, "{problem:?}");
-        // A restore that ends before it does not need it.
+        // A restore that ends before the piece does not need it.
         let until = Timestamp::from_micros(fork.time.micros() - 1);
         primary.restore_by(Some(until), &keys).unwrap().1.close();
     }
     let replay = Replay { directory: &archive, keys: &keys, until: None, timeline: None };
     let promoted = standby.promote(Some(replay), &keys, &now());
     assert!(matches!(promoted, Err(StandbyFailure::Archive(_))), "{promoted:?}");
-    // One that is signed under a key that is not at hand, too; but not that of another vault.
+    // A piece signed under a key that is not at hand is refused too, but not another vault's piece.
     fs::write(&path, of_unknown_key).unwrap();
     assert_eq!(primary.refusal().path(), path);
     fs::remove_file(&path).unwrap();

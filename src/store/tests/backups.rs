@@ -1,4 +1,4 @@
-//! Backups: what goes in comes out, any damage is found, and nothing is ever overwritten.
+//! Backups: a restore gives the same rows, any damage is found, and no file is ever overwritten.
 
 use std::fs;
 use std::path::Path;
@@ -91,7 +91,7 @@ proptest! {
     ) {
         let mut first = Change::new();
         for (table, key, value) in entries {
-            // Keys of its own kind, which the store itself writes, are not ours to choose.
+            // The store itself writes these tables.
             if !matches!(Table::ALL[table], Table::Meta | Table::Processes) {
                 first = first.put(Table::ALL[table], key.into_bytes(), value);
             }
@@ -168,7 +168,7 @@ fn lengths_beyond_any_are_not_believed() {
     fs::write(&path, &bytes).unwrap();
     let refused = check(&path).unwrap_err().to_string();
     assert!(refused.contains("longer than any"), "{refused}");
-    // A manifest that begins with the rows.
+    // A manifest whose offset points at the rows.
     let padding = vec![0; BACKUP_MANIFEST_BYTES_MAX];
     let end = whole.len() - 16;
     let bytes = [&whole[..end], &padding, 18_u64.to_be_bytes().as_slice(), b"srbakend"].concat();

@@ -1,4 +1,4 @@
-//! The audit chain: numbered without gaps, and every damage to it is found without keys.
+//! The audit chain: its numbers have no gaps, and all damage is found without keys.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ fn receipt(store: &Store) -> Receipt {
     Receipt { file: FILE, public_key: key().public(), checkpoint }
 }
 
-/// Three scopes in turn, signed after 12, 24 and 36 entries, and four more behind that.
+/// Three scopes in turn, signed after 12, 24 and 36 entries, and four more entries.
 fn chain() -> Store {
     let store = open(&TestDisk::new());
     let public = key().public().to_vec();
@@ -136,7 +136,7 @@ fn any_changed_byte_of_any_row_is_found() {
         "an entry from 24 to 35 was changed: the links differ",
     ];
     for row in 0..count {
-        // A byte of the time, the last of the count, one of the sealed entries.
+        // A byte of the time, the last byte of the count, and one of the sealed entries.
         for byte in [7, 9, 20] {
             let found = findings(|store| {
                 let (key, mut value) = rows(store).swap_remove(row);
@@ -197,7 +197,7 @@ fn a_row_that_was_made_up_is_found() {
     check(&["21 rows are stored, but 20 belong to the chain"], insert(vec![1; 17]));
 }
 
-/// Removes everything behind the first 24 entries and says that there was never more.
+/// Removes everything after the first 24 entries and rewrites the head to match.
 fn cut(store: &Store) -> Change {
     let mut change =
         Change::new().delete(Table::AuditCheckpoints, tables::audit_checkpoints(36)).put(
@@ -225,7 +225,7 @@ fn a_cut_tail_is_found_by_its_head_and_behind_a_receipt_by_that() {
     assert_eq!(found_in(&store), Vec::<String>::new(), "it was cut with care");
     let expected = "the receipt is of 36 entries, but the chain has 24: its tail was cut";
     assert_eq!(inspect(&store, &since(receipt)).findings, [expected]);
-    // Whoever goes on writing behind the cut makes another chain.
+    // Entries written after the cut form another chain.
     commit(&store, entries(SCOPES[0], 12));
     let expected = "the chain of 36 entries is not the one of the receipt";
     assert_eq!(inspect(&store, &since(receipt)).findings, [expected]);
@@ -304,7 +304,7 @@ fn pruned(signed: SignatureKind) -> Store {
         let place = tables::audit_checkpoints(checkpoint.sequence);
         change = change.delete(Table::AuditCheckpoints, place);
     }
-    // One row still waits for its removal.
+    // One row is still due for removal.
     for (key, _) in rows(&store).into_iter().take(11) {
         change = change.delete(Table::Audit, key);
     }
@@ -322,7 +322,7 @@ fn a_chain_starts_later_only_where_the_vault_says_so() {
     let found = inspect(&store, &since(old)).findings;
     assert!(found.iter().any(|it| it.contains("a newer receipt is needed")), "{found:?}");
 
-    // A checkpoint's own signature does not make a start, and no start at all leaves a gap.
+    // A checkpoint's own signature is not valid for a start, and a missing start leaves a gap.
     let found = inspect(&pruned(SignatureKind::Checkpoint), &TrustAnchors::default()).findings;
     assert_eq!(found, ["the chain's start at 24 is not signed by the vault"]);
     let store = pruned(SignatureKind::Start);
@@ -367,7 +367,7 @@ fn new_key() -> SigningKey {
     SigningKey::from_seed(&Secret::new([5; 32])).unwrap()
 }
 
-/// The chain with a second key from 40 entries on, and twelve more.
+/// The chain with a second key from 40 entries on, and twelve more entries.
 fn rotated(by: &SigningKey) -> Store {
     let store = chain();
     sign(&store);
@@ -405,7 +405,7 @@ fn a_key_that_was_not_introduced_by_the_one_before_it_is_found() {
     let found = inspect(&rotated(&stranger), &TrustAnchors::default()).findings;
     let expected = "signing key 2 was not introduced by the one before it: it is not the vault's";
     assert_eq!(found, [expected]);
-    // Without the handover the new key is nobody's.
+    // Without the handover the new key is unknown.
     let store = rotated(&key());
     let place = tables::meta::audit_signer(2);
     commit(&store, Change::new().delete(Table::Meta, place));
@@ -420,7 +420,7 @@ fn a_key_that_was_replaced_signs_nothing_more() {
     sign(&store);
     let found = found_in(&store);
     assert_eq!(found, ["the checkpoint of 53 entries is not signed by the vault"]);
-    // Nor may it say where the chain starts.
+    // Nor may it sign the start of the chain.
     let store = rotated(&key());
     let first = Checkpoint::oldest(&store.snapshot().unwrap(), 1).unwrap()[0];
     let at = Timestamp::from_seconds(1_900_000_000);
@@ -446,7 +446,7 @@ fn a_chain_that_was_signed_anew_by_another_key_is_found_by_who_knows_the_old_one
     for it in Checkpoint::oldest(&store.snapshot().unwrap(), 9).unwrap() {
         let statement = statement(SignatureKind::Checkpoint, it.head(), it.previous, it.at);
         let place = tables::audit_checkpoints(it.sequence);
-        // As it would be kept where none is yet.
+        // As it would be stored without an existing one.
         let again = open(&TestDisk::new());
         commit(&again, statement.sign(&stranger).keep());
         let value = again.snapshot().unwrap().value(Table::AuditCheckpoints, &place).unwrap();

@@ -7,22 +7,18 @@ use crate::store::tests::disk::{Dice, Image};
 const SECTOR: usize = 512;
 const PAGE: usize = 4096;
 
-/// Damage of one file at one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// One bit is another one.
     Flip,
-    /// A byte is another one.
     Byte,
-    /// A sector is zeros.
+    /// A sector is zeroed.
     Zeros,
-    /// Two pages have changed places.
+    /// Two pages are exchanged.
     Swap,
-    /// The rest of the file is gone.
     Cut,
-    /// A page is as it was earlier.
+    /// A page has its earlier content.
     OldPage,
-    /// The file is as it was earlier, or gone if it was not there.
+    /// The file has its earlier content, or is missing if it did not exist then.
     OldFile,
 }
 
@@ -45,7 +41,7 @@ const KINDS: [Kind; 16] = [
     Kind::OldFile,
 ];
 
-/// One sample: the seed repeats it.
+/// A sample that its seed repeats.
 #[derive(Debug, Clone)]
 pub(crate) struct Sample {
     pub(crate) seed: u64,
@@ -65,13 +61,13 @@ fn roll(dice: &mut Dice, sides: usize) -> usize {
     usize::try_from(dice.roll(u64::try_from(sides).unwrap())).unwrap()
 }
 
-/// A place that is not zero, if one is found: most of a file is zeros that nothing reads.
+/// A non-zero place, if one is found: most of a file is zeros that no reader uses.
 fn used_place(dice: &mut Dice, bytes: &[u8]) -> usize {
     let mut places = (0..200).map(|_| roll(dice, bytes.len()));
     places.find(|at| bytes[*at] != 0).unwrap_or(0)
 }
 
-/// Damages an image as the seed says. `None` if nothing would change.
+/// Damages an image as the seed determines. Returns `None` if nothing would change.
 pub(crate) fn damage(seed: u64, image: &Image, earlier: &Image) -> Option<(Sample, Image)> {
     let mut dice = Dice(seed);
     // The data file is most of the bytes, so it gets most of the samples.
@@ -136,7 +132,7 @@ fn change(
     }
 }
 
-/// A number from the environment, which makes a run longer or another one.
+/// A number from the environment, which changes the length or the seed of a run.
 pub(crate) fn number(name: &str, usual: u64) -> u64 {
     #[expect(clippy::disallowed_methods, reason = "only the length of a test depends on it")]
     let text = std::env::var(name);

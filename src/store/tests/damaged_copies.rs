@@ -1,5 +1,4 @@
-//! Random damage of the archive: a restore refuses it, or gives exactly what was
-//! stored.
+//! Random damage to the archive: a restore refuses it, or gives exactly the stored rows.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,7 @@ const NOW: Timestamp = Timestamp::from_seconds(1_794_648_600);
 const TIMES: SnapshotTimes = SnapshotTimes { created_at: NOW, settled_at: NOW };
 const BACKUP: &str = "a.backup";
 
-/// A backup, the pieces of the archive after it, and the rows that a restore must give.
+/// A backup, the archive's pieces after it, and the rows that a restore must give.
 struct Copies {
     place: TestDirectory,
     archive: Image,
@@ -27,7 +26,7 @@ struct Copies {
 
 fn rows(snapshot: &Snapshot) -> Vec<(Table, Vec<Row>)> {
     let all = |table: &Table| (*table, snapshot.first(&table.whole(), usize::MAX).unwrap());
-    // The rows of this table tell of the restore itself.
+    // The restore itself writes rows of this table.
     Table::ALL.iter().filter(|table| **table != Table::Meta).map(all).collect()
 }
 
@@ -80,7 +79,6 @@ impl Copies {
         self.place.join("archive")
     }
 
-    /// Puts these files in the place of the archive.
     fn put(&self, archive: &Image) {
         fs::remove_dir_all(self.archive()).unwrap();
         fs::create_dir(self.archive()).unwrap();
@@ -128,7 +126,7 @@ fn a_damaged_archive_is_refused_or_leads_to_the_same_rows() {
         match copies.restore() {
             Err(RestoreFailure::Archive(_)) => refused += 1,
             Err(other) => panic!("{sample}: {other:?}"),
-            // Nothing tells a missing last piece from one that was not written yet.
+            // A missing last piece looks the same as one that was not written yet.
             Ok(_) if sample.file == *last && !damaged.contains_key(last) => shorter += 1,
             Ok(_) => panic!("{sample}: it was restored"),
         }

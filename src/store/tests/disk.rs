@@ -1,5 +1,5 @@
-//! A volume in memory that fails on request. It keeps what was synced apart from what was only
-//! written, so that a test can pull the plug and look at what is left.
+//! A volume in memory that fails on request. It keeps synced and unsynced writes apart, so that a
+//! test can cut the power and look at the rest.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,13 +13,12 @@ pub(crate) const EIO: i32 = 5;
 pub(crate) const ENOSPC: i32 = 28;
 pub(crate) const EROFS: i32 = 30;
 
-/// What a disk writes whole or not at all.
+/// The unit that a disk writes completely or not at all.
 const SECTOR_BYTES: usize = 512;
 
-/// The files of a volume and their contents.
 pub(crate) type Image = BTreeMap<String, Vec<u8>>;
 
-/// A handle; clones are the same disk.
+/// Clones share the disk.
 #[derive(Clone)]
 pub(crate) struct TestDisk(Arc<Shared>);
 
@@ -44,7 +43,7 @@ struct State {
 struct FileState {
     durable: Vec<u8>,
     volatile: Vec<u8>,
-    /// What is in `volatile` and not yet in `durable`, in order.
+    /// The writes in `volatile` that are not yet in `durable`, in order.
     unsynced: Vec<Unsynced>,
 }
 
@@ -72,7 +71,7 @@ pub(crate) enum Operation {
     Read,
     /// Of a file, or of the names of all files.
     Sync,
-    /// Setting the length, creating, renaming and removing are some too.
+    /// Includes setting the length, creating, renaming and removing.
     Write,
 }
 
@@ -82,22 +81,22 @@ pub(crate) enum Fault {
     Always(i32),
     /// The operation waits until [`TestDisk::release`].
     Block,
-    /// The process is killed: this operation and all later ones fail, and what was written stays.
+    /// The process is killed: this operation and all later ones fail, and earlier writes stay.
     Kill,
-    /// This one operation fails. The content that a failed sync was to keep will never be kept,
-    /// although it can be read until the power goes.
+    /// Only this operation fails. Content that a failed sync did not keep is never kept, although
+    /// it can be read until the power fails.
     Once(i32),
     Panic,
     PowerLoss(Fate),
 }
 
-/// What becomes of unsynced writes when the power goes.
+/// The fate of unsynced writes in a loss of power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Lost,
     Reached,
-    /// An arbitrary part of their sectors, and of the changes of names, reaches the disk; the seed
-    /// says which.
+    /// An arbitrary part of the sectors and of the name changes reaches the disk, as the seed
+    /// determines.
     Torn(u64),
 }
 
@@ -124,7 +123,6 @@ impl TestDisk {
         Self(Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }))
     }
 
-    /// A disk with only a data file, of these bytes.
     pub(crate) fn with_data_file(bytes: Vec<u8>) -> Self {
         Self::holding(Image::from([(String::from(crate::store::Store::FILE), bytes)]))
     }
@@ -149,7 +147,7 @@ impl TestDisk {
         *self.lock().counts.of(operation)
     }
 
-    /// Returns when this many operations have begun since the disk was made.
+    /// Returns when this number of operations have begun since the disk was made.
     pub(crate) fn wait_for(&self, operation: Operation, count: usize) {
         let is_missing = |state: &mut State| *state.counts.of(operation) < count;
         let waited = self.0.changed.wait_timeout_while(self.lock(), PATIENCE, is_missing);
@@ -161,32 +159,32 @@ impl TestDisk {
         self.lock().lose_power(fate);
     }
 
-    /// Ends the use of the disk by this process. What was written stays.
+    /// Ends this process's use of the disk. Its writes stay.
     pub(crate) fn kill(&self) {
         self.lock().off = true;
     }
 
-    /// True after a loss of power or the end of the process, until [`TestDisk::restart`].
+    /// True after a loss of power or a kill, until [`TestDisk::restart`].
     pub(crate) fn is_off(&self) -> bool {
         self.lock().off
     }
 
-    /// Lets a new process use the disk, and no fault is planned. What was written and not synced is
-    /// still so, unless the power was lost.
+    /// Lets a new process use the disk, without planned faults. Unsynced writes stay unsynced,
+    /// unless the power was lost.
     pub(crate) fn restart(&self) {
         let mut state = self.lock();
         state.off = false;
         state.plan = None;
     }
 
-    /// What is left when the power goes now and nothing unsynced reached the disk.
+    /// The files after a loss of power now, if no unsynced write reached the disk.
     pub(crate) fn durable(&self) -> Image {
         let state = self.lock();
         let file = |(name, at): (&String, &usize)| (name.clone(), state.files[*at].durable.clone());
         state.durable_names.iter().map(file).collect()
     }
 
-    /// What another process would read now.
+    /// The files as another process would read them now.
     pub(crate) fn volatile(&self) -> Image {
         let state = self.lock();
         let file =
@@ -198,7 +196,8 @@ impl TestDisk {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts an operation and lets it fail if that is planned. `file` is what a sync was to keep.
+    /// Counts an operation and fails it if that is planned. `file` is the file that a sync was to
+    /// keep.
     fn begin(
         &self,
         operation: Operation,
@@ -217,7 +216,7 @@ impl TestDisk {
             None => Ok(state),
             Some(Fault::Always(errno)) => Err(io::Error::from_raw_os_error(errno)),
             Some(Fault::Block) => {
-                // The writer thread fails its work at the deadline, so that closing the store ends.
+                // The writer thread fails at the deadline, so that closing the store returns.
                 let is_held = |state: &mut State| state.plan.is_some();
                 let waited = self.0.changed.wait_timeout_while(state, TEST_MAX, is_held);
                 let (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -466,7 +465,7 @@ impl VolumeFile for TestFile {
         Ok(())
     }
 
-    /// As a directory does, which knows the file by its inode.
+    /// Like a directory, which identifies the file by its inode.
     fn check_place(&self) -> Result<(), PathBuf> {
         let is_named = self.disk.lock().name_of(self.number).is_some();
         is_named.then_some(()).ok_or_else(PathBuf::new)
@@ -475,11 +474,11 @@ impl VolumeFile for TestFile {
 
 opaque_debug!(TestDisk);
 
-/// Numbers that look random and are the same for the same seed.
+/// Pseudo-random numbers, repeatable by seed.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    /// Below `sides`.
+    /// Returns a number below `sides`.
     pub(crate) fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

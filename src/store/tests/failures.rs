@@ -6,7 +6,7 @@ use crate::store::{
     Change, CommitFailure, Fatal, OpenFailure, StorageFailure, Store, Table, Verdict,
 };
 
-/// Commits until the disk gives out; how many were answered.
+/// Commits until the disk fails. Returns the number of answered changes.
 fn fill(store: &Store) -> u8 {
     for key in 0..8 {
         match block_on(store.commit(put(key))) {
@@ -39,8 +39,8 @@ fn kind(fatal: &Fatal) -> (&'static str, &'static str) {
     (name, failure.advice().split(',').next().unwrap())
 }
 
-/// Every operation in turn fails so; the failure is told as `expected`, and what was answered is
-/// in the file that the next process reads and in what a power loss would leave of it.
+/// Every operation in turn fails with `fault`, and the store reports `expected`. The answered
+/// changes are in the files that the next process reads, and in the files after a loss of power.
 #[track_caller]
 fn check(operation: Operation, fault: Fault, expected: (&str, &str)) {
     let prepared = TestDisk::new();
@@ -60,7 +60,7 @@ fn check(operation: Operation, fault: Fault, expected: (&str, &str)) {
         for image in [disk.volatile(), disk.durable()] {
             let again = open(&TestDisk::holding(image));
             for key in 0..8 {
-                // The one that failed may be there; what came after it may not.
+                // The failed change may be there, but no later one.
                 assert!(has(&again, key) || key >= answered, "{operation:?} {nth}: {key} is lost");
                 assert!(
                     !has(&again, key) || key <= answered,
@@ -127,7 +127,7 @@ fn a_read_that_fails_while_running_ends_the_store_with_its_own_failure() {
         let read = store.snapshot().and_then(|it| it.first(&Table::Tokens.whole(), 200));
         assert!(matches!(read, Err(StorageFailure::Io(_))), "{nth}");
         assert_eq!(kind(&block_on(end_of(&store))).0, "io");
-        // The echo of it does not hide it.
+        // The follow-up failure does not hide the first one.
         assert_eq!(block_on(store.commit(put(1))), Err(CommitFailure::Stopped));
         assert_eq!(kind(&block_on(end_of(&store))).0, "io");
     }
@@ -163,7 +163,7 @@ fn a_power_loss_while_the_file_is_made_leaves_none_or_a_whole_one() {
                     return store.close();
                 }
             }
-            // An unfinished file is refused, made anew, or was whole.
+            // An unfinished file is refused or made again, or it was complete.
             if let Ok(again) = Store::on_disk(&TestDisk::holding(disk.durable()), put(1)) {
                 assert!(has(&again, 1), "{nth} {fate:?}");
             }

@@ -1,4 +1,4 @@
-//! Formats of files: those of other programs are refused, and a step leads from one to the next.
+//! File formats: other programs' files are refused, and a step leads from each format to the next.
 
 use crate::bounds::CACHE_BYTES;
 use crate::store::change::Change;
@@ -13,7 +13,7 @@ fn database(disk: &TestDisk) -> GuardedDatabase {
     DataFile::open(disk, CACHE_BYTES).unwrap().database
 }
 
-/// Changes rows of a closed file that describe it; `None` removes one.
+/// Changes the rows that describe a closed file; `None` removes one.
 fn describe(disk: &TestDisk, rows: &[(&str, Option<&[u8]>)]) {
     let database = database(disk);
     let transaction = database.begin_write().unwrap();
@@ -71,7 +71,7 @@ fn a_table_that_came_without_a_format_is_made_when_the_file_is_opened() {
     assert!(has(&store, 1));
 }
 
-/// Formats 2 and 3 of a program to come.
+/// Formats 2 and 3 of a future program.
 #[test]
 fn a_failure_at_any_moment_of_a_migration_leaves_one_format_or_the_next() {
     let prepared = TestDisk::new();

@@ -34,7 +34,7 @@ use crate::store::{Change, Store, Table, Upkeep};
 pub(crate) use crate::waiting::block_on;
 use crate::waiting::within;
 
-/// The store's end, which a test expects to have come.
+/// Waits for the store's failure.
 pub(crate) async fn end_of(store: &Store) -> crate::store::Fatal {
     within("the end of the store", store.failed()).await
 }
@@ -45,8 +45,8 @@ fn open(disk: &TestDisk) -> Store {
     store
 }
 
-/// Reads everything from the disk again and again. The usual cache would never: in a debug build
-/// redb walks the whole file when it opens it.
+/// Reads everything from the disk each time. With the usual cache no read would reach it: in a
+/// debug build redb walks the whole file when it opens it.
 pub(crate) fn open_without_cache(disk: &TestDisk) -> Store {
     let (volume, alarm) = (disk.volume(), Alarm::default());
     let data = DataFile::open(volume.as_ref(), 0).unwrap();
@@ -54,7 +54,7 @@ pub(crate) fn open_without_cache(disk: &TestDisk) -> Store {
     Store::start(Arc::new(engine), alarm)
 }
 
-/// Opens the store with segments that a few batches fill. It merges when the test says so.
+/// Opens the store with segments that a few batches fill. It merges only when the test does.
 pub(crate) fn open_with_small_log(disk: &TestDisk, clock: &Clock) -> Store {
     let (volume, alarm) = (disk.volume(), Alarm::default());
     let sizes = Sizes { segment_bytes: 8 * 1024, ..Sizes::default() };
@@ -70,8 +70,7 @@ pub(crate) fn remove_log_state(disk: &TestDisk) {
     crate::store::engine::local::file::commit_with(&data.database, remove).unwrap();
 }
 
-/// A store in memory with the rows of the one on the disk, and a function that says whether it can
-/// be reached.
+/// A store in memory with the disk's rows, and a function that sets its reachability.
 pub(crate) fn copy_in_memory(disk: &TestDisk) -> (Store, impl Fn(bool) + use<>) {
     let original = open(disk);
     let snapshot = original.snapshot().unwrap();
@@ -86,8 +85,8 @@ pub(crate) fn copy_in_memory(disk: &TestDisk) -> (Store, impl Fn(bool) + use<>) 
     (store, move |is_there| engine.set_unavailable((!is_there).then_some("a test")))
 }
 
-/// Two stores over one engine with the rows of the one on the disk, as two processes have them, and
-/// a function that says whether the engine can be reached.
+/// Two stores over one engine with the disk's rows, as in two processes, and a function that sets
+/// the engine's reachability.
 pub(crate) fn shared_copies(disk: &TestDisk) -> ([Store; 2], impl Fn(bool) + use<>) {
     let original = open(disk);
     let snapshot = original.snapshot().unwrap();

@@ -1,4 +1,4 @@
-//! The encoding of proxies against the file that holds it for good, and against itself.
+//! The encoding of proxies: vectors and round trips.
 
 use proptest::collection::vec;
 use proptest::option::of;
@@ -67,7 +67,7 @@ fn proxies_of_version_1_are_read_and_written_as_ever() {
         assert_eq!(str::from_utf8(again.expose()).unwrap(), encoded);
         assert!(decode(&[&[2], &encoded.as_bytes()[1..]].concat()).is_err());
         assert!(decode(&encoded.as_bytes()[..encoded.len() - 1]).is_err());
-        // Transforms that this program cannot run are no transforms that it may skip.
+        // Transforms that this program cannot run must not be skipped.
         let code = encoded.replace("append_header", "code");
         assert_eq!(decode(code.as_bytes()).is_err(), code != encoded);
     }

@@ -1,4 +1,4 @@
-//! What waits for the writer: how much may, and what becomes of those who leave.
+//! The writer's queue: its bound, and the changes of clients that disconnect.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -9,13 +9,13 @@ use crate::store::tests::disk::{EIO, Fault, Operation, TestDisk};
 use crate::store::tests::{block_on, end_of, has, open, put};
 use crate::store::{Change, CommitFailure, Store, Table, Verdict};
 
-/// Hands a change over without waiting for its answer, as a client does that then leaves.
+/// Submits a change without waiting for its answer, as a client that then disconnects.
 fn hand_over(store: &Store, change: Change) -> Poll<Result<Verdict, CommitFailure>> {
     let commit = pin!(store.commit(change));
     commit.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// A store whose writer is in the middle of a commit and stays there until the disk is released.
+/// A store whose writer is stuck in a commit until the disk is released.
 fn stuck() -> (TestDisk, Store) {
     let disk = TestDisk::new();
     let store = open(&disk);

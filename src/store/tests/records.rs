@@ -1,4 +1,4 @@
-//! The encodings of records against the files that hold them for good, and against themselves.
+//! The encodings of records: vectors and round trips.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ use crate::threeds::version::NamedVersion;
 const ID: Uuid = Uuid::from_u128(0x018b_cfe5_6800_4fff_bfff_ffff_ffff_ffff);
 const TENANT: Uuid = Uuid::from_u128(0x018b_cfe5_6800_4000_8000_0000_0000_0001);
 
-/// One vector: the plain bytes as text, and what they say.
+/// The plain bytes as text, and their meaning.
 struct Vector {
     encoded: String,
     decoded: Value,
@@ -57,7 +57,7 @@ fn vectors(file: &str) -> Vec<Vector> {
     vectors.into_iter().map(vector).collect()
 }
 
-/// What the file's bytes decode to is what it says; and it is still what is written.
+/// The file's bytes decode to the listed values, and encode to the same bytes.
 #[track_caller]
 pub(super) fn check_vectors<T>(
     file: &str,
@@ -69,7 +69,7 @@ pub(super) fn check_vectors<T>(
         let found = decode(encoded.as_bytes()).map_err(|BadRecord| encoded.clone()).unwrap();
         assert_eq!(tell(&found), decoded);
         assert_eq!(String::from_utf8(encode(&found)).unwrap(), encoded);
-        // Neither another version nor a part of the record is taken for it.
+        // Neither another version nor a part of the record decodes.
         assert!(decode(&[&[2], &encoded.as_bytes()[1..]].concat()).is_err());
         assert!(decode(&encoded.as_bytes()[..encoded.len() - 1]).is_err());
     }
@@ -346,7 +346,7 @@ fn tell_token(token: &Token) -> Value {
 
 fn tell_tenant(tenant: &Tenant) -> Value {
     let mut quotas = BTreeMap::from(tenant.quotas.texts());
-    // Came after the oldest vectors.
+    // The oldest vectors lack this member.
     if tenant.quotas.token_limit.is_none() {
         quotas.remove("token_limit");
     }
@@ -442,7 +442,7 @@ fn permissions() -> impl Strategy<Value = Vec<Permission>> {
 }
 
 prop_compose! {
-    /// Who made and changed it, and when.
+    /// Creator and last modifier, with their times.
     fn history()(
         created_by in application_id(),
         created_at in time(),

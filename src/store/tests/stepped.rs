@@ -1,4 +1,4 @@
-//! A store without threads: its owner runs each round of the writer and each merge, so that a run
+//! A store without threads: the test runs each round of the writer and each merge, so that a run
 //! repeats exactly.
 
 use std::io;
@@ -17,16 +17,17 @@ use crate::store::writer::{Round, Writer};
 /// A few batches fill a segment.
 const SEGMENT_BYTES: u64 = 8 * 1024;
 
-/// The writer of a store. It runs on the thread of the test, one round for each call.
+/// A store's writer. It runs on the test's thread, one round per call.
 pub(crate) struct Stepper(Option<Writer>);
 
 impl Stepper {
-    /// Runs one round of the writer. Returns false if no job was queued, or if it has ended.
+    /// Runs one round of the writer. Returns false if no job was queued, or if the writer has
+    /// ended.
     pub(crate) fn step(&mut self) -> bool {
         let Some(writer) = &self.0 else { return false };
         let Ok(job) = writer.jobs.try_recv() else { return false };
         if writer.round(|_| job) == Round::Ended {
-            // Changes that are still queued are never answered, as with the thread.
+            // Queued changes are never answered, as with the thread.
             self.0 = None;
         }
         true

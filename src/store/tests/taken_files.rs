@@ -1,5 +1,5 @@
-//! Files that are taken away from an open store: no batch is answered after that, and the rows that
-//! were answered before are not lost with the log.
+//! Files that are removed from an open store: no batch is answered after that, and rows that were
+//! answered before are not lost with the log.
 
 use std::fs;
 
@@ -73,7 +73,7 @@ fn a_named_pipe_in_place_of_a_file_is_refused_without_waiting() {
     assert!(has(&Store::open(directory.path(), &Clock::new()).unwrap(), 2));
 }
 
-/// The end of the log is noted when it is closed. A new timeline goes on without what is gone.
+/// Closing the log notes its end. A new timeline continues without the missing batches.
 #[test]
 fn batches_that_are_gone_from_the_end_of_the_log_are_missed_until_a_new_timeline_begins() {
     let [live, copy] = [(); 2].map(|()| TestDirectory::new());
@@ -109,7 +109,7 @@ fn batches_that_are_gone_from_the_end_of_the_log_are_missed_until_a_new_timeline
     store.close();
 }
 
-/// A new timeline that is cut off at any write has begun, or the batches are still missed.
+/// After a new timeline is interrupted at any write, it has begun, or the batches are still missed.
 #[test]
 fn batches_that_are_gone_are_missed_after_a_new_timeline_was_cut_off() {
     let master = MasterKey::parse(&Secret::new(b"42".repeat(32))).unwrap();

@@ -1,4 +1,4 @@
-//! A data file that is only looked at stays as it is, byte for byte.
+//! A data file that is opened for reading only stays unchanged, byte for byte.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ fn a_file_is_read_whole_and_not_written_whether_it_was_closed_or_not() {
             fs::copy(live.join(&name), copy.join(&name)).unwrap();
         }
         let before = copy.contents();
-        // Two at once do not keep each other out.
+        // Two readers do not lock each other out.
         let opened = [(); 2].map(|()| Store::open_unwritten(copy.path(), &Clock::new()).unwrap());
         for (looking, cleanliness) in opened {
             assert_eq!(cleanliness, expected);
@@ -31,7 +31,7 @@ fn a_file_is_read_whole_and_not_written_whether_it_was_closed_or_not() {
         }
         assert!(copy.contents() == before);
     };
-    // The copy of an open file is what a kill leaves.
+    // A copy of an open file is in the state that a kill leaves.
     check(Cleanliness::NeedsRecovery);
     store.close();
     check(Cleanliness::Clean);

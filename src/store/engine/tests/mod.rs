@@ -1,5 +1,5 @@
-//! The rules of every engine. Each test runs on all of them. The crashes of the durable engine have
-//! tests of their own.
+//! Rules that every engine keeps; each test runs on all of them. The durable engine's crashes have
+//! separate tests.
 
 mod reads;
 mod transient;
@@ -21,12 +21,12 @@ use crate::store::tables::KeyRange;
 use crate::store::tests::disk::TestDisk;
 use crate::store::{Store, Table, Verdict};
 
-/// Long enough to be a sealed value; the byte is its version as well.
+/// Long enough for a sealed value; the byte is its version as well.
 fn value(byte: u8) -> Vec<u8> {
     vec![byte; 24]
 }
 
-/// Short keys, and those of all slices of the local engine.
+/// Short keys, and keys in all slices of the local engine.
 fn key() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         2 => vec(0_u8..3, 0..4),
@@ -38,14 +38,14 @@ fn table() -> impl Strategy<Value = Table> {
     prop_oneof![Just(Table::TokenLists), Just(Table::Tokens)]
 }
 
-/// Expectations are of things rather than texts, so that many of them hold.
+/// Expectations about the model's current rows, so that many of them hold.
 #[derive(Debug, Clone)]
 enum Wish {
     Absent(Table, Vec<u8>),
     CountsAtMost(Vec<Vec<u8>>, i64),
     Is(Table, Vec<u8>, u8),
     Present(Table, Vec<u8>),
-    /// The keys that are under the prefix just then, less the last when the flag is set.
+    /// The current keys under the prefix, without the last one if the flag is set.
     Under(Table, Vec<u8>, bool),
     UnderExactly(Table, Vec<u8>, Vec<Vec<u8>>),
     Value(Table, Vec<u8>, u8),
@@ -91,7 +91,7 @@ fn in_range(model: &Model, range: &KeyRange) -> Vec<Vec<u8>> {
     keys.map(|(_, key)| key.clone()).collect()
 }
 
-/// The wishes as the operation that looked at `model` would state them.
+/// The wishes, as an operation that read `model` would state them.
 fn change(model: &Model, wishes: &[Wish], deeds: &[Deed]) -> Change {
     let mut change = Change::new();
     for wish in wishes.iter().cloned() {
@@ -150,7 +150,7 @@ fn apply(model: &mut Model, change: &Change) -> Verdict {
                 let sum = i64::from_be_bytes(count.as_slice().try_into().unwrap()) + by;
                 *count = sum.to_be_bytes().to_vec();
             }
-            // Its numbers are the chain's own test.
+            // The chain's tests check the numbers.
             Write::Audit(_) => (),
             Write::Delete(table, key) => drop(model.remove(&(*table, key.clone()))),
             Write::Put(table, key, value) => {
@@ -161,7 +161,7 @@ fn apply(model: &mut Model, change: &Change) -> Verdict {
     Verdict::Applied
 }
 
-/// An empty engine, and what it does between two batches.
+/// An empty engine, and its work between two batches.
 struct Subject {
     name: &'static str,
     engine: Arc<dyn Engine>,
@@ -176,7 +176,7 @@ struct Subject {
 enum Merges {
     /// All rows, between any two batches.
     All,
-    /// Part 0 and the slice whose turn it is, between any two batches.
+    /// Part 0 and one slice in turn, between any two batches.
     InTurn,
 }
 

@@ -1,4 +1,4 @@
-//! Ranges, pages and snapshots that do not move.
+//! Ranges, pages and immutable snapshots.
 
 use std::sync::Arc;
 
@@ -83,10 +83,10 @@ impl Walk {
     }
 }
 
-/// A snapshot and the rows that it was made of.
+/// A snapshot and the rows that it must show.
 type Held = (Arc<dyn Read>, Model);
 
-/// A snapshot of this moment, also of an engine that waits for the first read.
+/// A snapshot of this moment, also of an engine that starts it with the first read.
 fn taken(engine: &dyn Engine) -> Arc<dyn Read> {
     let snapshot = engine.snapshot().unwrap();
     snapshot.moment().unwrap();

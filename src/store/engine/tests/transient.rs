@@ -1,4 +1,4 @@
-//! A storage that cannot be reached for a while: nothing is written, and everything goes on.
+//! Storage that is unreachable for a while: nothing is written, and everything continues later.
 
 use std::sync::Arc;
 

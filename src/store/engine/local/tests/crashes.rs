@@ -21,7 +21,7 @@ struct Told {
     open: Option<Vec<RowChange>>,
 }
 
-/// Starts the engine on the disk, which gets a vault if it has none.
+/// Starts the engine. A disk without a vault gets one.
 fn open(disk: &TestDisk) -> Result<LocalEngine, StorageFailure> {
     if disk.open(file::NAME)?.is_none() {
         opening::create(disk, Change::new()).map_err(of_storage)?;
@@ -46,8 +46,8 @@ impl Told {
         Ok(())
     }
 
-    /// A life of a vault: batches, segment changes, merges, a forgotten log, a close, a clean start, a kill and a
-    /// recovery.
+    /// A vault's life: batches, segment changes, merges, a forgotten log, a close, a clean start, a
+    /// kill and a recovery.
     fn live(&mut self, disk: &TestDisk) -> Result<(), StorageFailure> {
         let engine = open(disk)?;
         for turn in 0..3 {
@@ -73,8 +73,8 @@ impl Told {
         engine.merge_turn(3)
     }
 
-    /// The vault has every answered batch, and the open one whole or not at all. Later work survives
-    /// the next power loss.
+    /// The vault has every answered batch, and the unanswered one completely or not at all. Later
+    /// work survives the next power loss.
     #[track_caller]
     fn check(mut self, disk: &TestDisk, case: &str) {
         let engine = open(disk).unwrap_or_else(|failure| panic!("{case}: {failure:?}"));
@@ -100,7 +100,7 @@ impl Told {
     }
 }
 
-/// Returns the number of operations among which those that failed are a step apart.
+/// Injects the fault at every `step`-th operation. Returns the number of operations.
 #[track_caller]
 fn check(operation: Operation, fault: impl Fn(u64) -> Fault, step: u64) -> u64 {
     let step = step * thorough(5, 1);
@@ -148,7 +148,7 @@ fn each_sync_fails() {
 #[test]
 fn each_write_fails() {
     assert!(check(Operation::Write, |_| Fault::Once(ENOSPC), 1) > 100);
-    // The kinds differ in nothing but their text, which other tests read.
+    // The error kinds differ only in their text, which other tests check.
     let once = [EIO, EROFS].map(Fault::Once);
     let always = [EIO, ENOSPC, EROFS].map(Fault::Always);
     for fault in once.into_iter().chain(always) {

@@ -1,5 +1,5 @@
-//! Logs that are damaged, incomplete or of another vault: the start is refused, names the segment,
-//! and leaves the log as it is.
+//! Logs that are damaged, incomplete or from another vault: the start is refused, names the
+//! segment, and leaves the log unchanged.
 
 use crate::domain::time::Timestamp;
 use crate::store::engine::local::file::NAME;
@@ -44,7 +44,6 @@ fn log_of(image: &Image) -> Image {
     log
 }
 
-/// The message for the operator when the start is refused.
 #[track_caller]
 fn refused(image: &Image) -> String {
     let disk = TestDisk::holding(image.clone());
@@ -84,7 +83,7 @@ fn a_last_frame_that_is_cut_off_is_left_out_and_its_number_is_used_again() {
     assert!(found.len() == 24 && found.contains_key(&(Table::Tokens, b"next".to_vec())));
 }
 
-/// Bytes that look like none of the log.
+/// Bytes that do not resemble the log.
 pub(super) fn noise(len: usize) -> Vec<u8> {
     let mut dice = Dice(7);
     (0..len).map(|_| u8::try_from(dice.roll(256)).unwrap()).collect()
@@ -103,20 +102,20 @@ fn the_last_frames_under_other_bytes_are_damage_and_not_the_end_of_the_log() {
         let place = format!("byte {}", SECTOR + (6 - frames) * FRAME);
         check_refused(&image, &[&name(1), &place, "not free", "restore the newest backup"]);
     }
-    // The head of the first bad frame is whole, as after a write that was cut off.
+    // The head of the first bad frame is intact, as after a torn write.
     let mut image = written(6);
     replace(&mut image, 1, at + 100, &noise(4 * FRAME - 100));
     check_refused(&image, &[&name(1), &format!("byte {at}"), "not free"]);
 }
 
-/// A frame that does not fit behind others goes into a segment for itself.
+/// A frame that does not fit behind others gets a segment for itself.
 #[test]
 fn the_head_of_a_frame_that_is_too_large_for_its_place_is_damage() {
     let at = SECTOR + 5 * FRAME;
     for (len, is_damage) in [(60 << 20, false), (64 << 20, true), (u32::MAX, true)] {
         let mut image = written(6);
         replace(&mut image, 1, at, &u32::to_be_bytes(len));
-        // The rest of the frame would be in the file, which is as long as the frame.
+        // The file is long enough for the rest of the frame.
         image.get_mut(&name(1)).unwrap().resize(65 << 20, 0);
         if is_damage {
             check_refused(&image, &[&name(1), &format!("byte {at}"), "not free"]);
@@ -144,7 +143,7 @@ fn any_part_of_the_last_write_that_reached_the_disk_is_left_out() {
 
 #[test]
 fn a_bad_frame_before_a_good_one_is_damage() {
-    // The first one, one in the middle, the end of a segment, the last but one of the newest.
+    // The first frame, a middle one, the end of a segment, and the newest segment's last but one.
     for (number, frame) in [(1, 0), (2, 3), (2, 6), (4, 1)] {
         for at in [2, 10, 500, 700] {
             let mut image = four_segments();
@@ -167,7 +166,7 @@ fn a_missing_segment_is_named() {
     check_refused(&image, &[&name(1), "missing", "move it back"]);
 }
 
-/// A segment of four, with another header.
+/// Four segments, one with another header.
 fn with_header(number: u64, change: impl FnOnce(&mut Header)) -> Image {
     let mut image = four_segments();
     let bytes = image.get_mut(&name(number)).unwrap();
@@ -231,7 +230,7 @@ fn a_segment_of_another_log_before_the_first_one_is_refused_and_stays() {
     }
 }
 
-/// A frame with a good checksum was written whole, so it may have been answered.
+/// A frame with a correct checksum was written completely, so it may have been answered.
 #[test]
 fn a_frame_of_an_unknown_table_is_of_a_newer_program_and_never_cut() {
     let mut image = four_segments();
@@ -308,7 +307,7 @@ fn a_log_that_is_newer_than_a_closed_data_file_is_not_removed() {
 fn a_spare_segment_of_another_vault_is_not_used() {
     let other = written(60);
     let mut image = written(1);
-    // Its frames have numbers that come later in the log of this vault.
+    // Its frames have numbers that come later in this vault's log.
     image.insert(String::from(SPARE), other[&name(4)].clone());
     let disk = TestDisk::holding(image);
     for round in 0..4 {
@@ -346,7 +345,7 @@ fn frames_of_an_earlier_use_of_a_segment_are_never_taken() {
     assert_eq!(Header::decode(&newest[..SECTOR]).unwrap().lineage, lineage);
 }
 
-/// The places of two pages in the data file are exchanged, for all pairs of neighbours that are in use.
+/// Exchanges two pages of the data file, for all pairs of neighbours in use.
 #[test]
 fn a_walk_over_pages_in_wrong_places_ends_and_shows_its_own_range_in_order() {
     const PAGE: usize = 4096;

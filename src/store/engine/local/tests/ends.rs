@@ -1,4 +1,4 @@
-//! The noted end of the log: batches that it names cannot vanish from the end of the log unnoticed.
+//! The noted end of the log: batches up to it cannot vanish unnoticed.
 
 use crate::store::engine::Engine as _;
 use crate::store::engine::local::LocalEngine;
@@ -22,7 +22,7 @@ fn write(engine: &LocalEngine, keys: std::ops::Range<u8>) {
     }
 }
 
-/// A vault that was not closed, with six batches, of which the first four are noted.
+/// A vault that was not closed, with six batches; the fourth is the noted end.
 fn noted() -> Image {
     let (disk, engine) = started();
     write(&engine, 0..4);
@@ -69,7 +69,7 @@ fn a_log_that_was_not_closed_is_refused_without_its_noted_end() {
     let mut image = whole.clone();
     image.remove(NAME).unwrap();
     check_refused(&image, &[NAME, "missing", "put back"]);
-    // The first slot has the start of the log, the second one the fourth batch.
+    // The first slot names the start of the log, the second one the fourth batch.
     for (damaged, found) in [(0, 6), (1, 6)] {
         let mut image = whole.clone();
         *slot(&mut image, damaged) ^= 1;

@@ -1,4 +1,4 @@
-//! Rows that were deleted are in no file of the log when it was forgotten.
+//! After the log was forgotten, none of its files has deleted rows.
 
 use std::time::Instant;
 
@@ -16,7 +16,6 @@ use crate::store::tests::disk::{Fate, Fault, Image, Operation, TestDisk};
 
 const SECRET: &[u8] = b"a sealed key that is destroyed";
 
-/// The files of the log that have the secret.
 fn files_with_secret(image: &Image) -> Vec<&str> {
     let has = |bytes: &[u8]| bytes.windows(SECRET.len()).any(|it| it == SECRET);
     let log = image.iter().filter(|(name, _)| is_log_file(name));
@@ -131,7 +130,7 @@ fn a_segment_that_the_archive_lacks_is_kept_until_the_archive_has_it() {
     assert_eq!(merger.due_work(Instant::now()), Some(Work::Free));
     forgetting::free(&engine.shared).unwrap();
     assert_eq!(files_with_secret(&disk.durable()), Vec::<&str>::new());
-    // The archive goes on in the next segment.
+    // The archive continues in the next segment.
     apply(&engine, &put(Table::Tokens, &[11], b"left")).unwrap();
     assert_eq!(tail.next(source.end()).unwrap().unwrap().sequence, end.sequence);
     drop(source);

@@ -1,4 +1,4 @@
-//! A layer against a list of all versions: which of them snapshots see, and which are dropped.
+//! A layer against a list of all versions: the ones that snapshots see, and the dropped ones.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -17,7 +17,7 @@ enum Step {
     /// Keys and lengths of values; `None` deletes.
     Batch(Vec<(u8, Option<usize>)>),
     Hold,
-    /// Ends the snapshot at this place of the list.
+    /// Drops the snapshot at this index.
     Release(prop::sample::Index),
 }
 
@@ -33,7 +33,7 @@ fn row(key: u8, value: Option<Vec<u8>>) -> RowChange {
     RowChange { table: Table::Tokens, key: vec![key], value }
 }
 
-/// The rows of each moment. A missing key was never written; `None` is a deletion.
+/// The rows at each moment. A missing key was never written; `None` is a deletion.
 type History = Vec<BTreeMap<Vec<u8>, Option<Vec<u8>>>>;
 
 fn check(layer: &Layer, history: &History, sequence: usize) {
@@ -105,7 +105,7 @@ fn versions_that_no_snapshot_can_see_take_no_memory() {
         let put = std::iter::once(row(1, Some(vec![1; 100])));
         layer.insert(Table::Tokens, put, sequence, sequence - 1).unwrap();
     }
-    // The version of the batch before is kept: a snapshot may have been made of it.
+    // The previous batch's version is kept, because a snapshot may use it.
     let version = 100 + 40;
     assert!(layer.bytes() <= one + version, "{} bytes, {one} for one version", layer.bytes());
     for sequence in 50..60 {

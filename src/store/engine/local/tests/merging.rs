@@ -1,4 +1,4 @@
-//! Merges by the merger: which rows it moves, when it is needed, and its thread.
+//! The merger: the rows it moves, its schedule, and its thread.
 
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -20,7 +20,7 @@ use crate::store::tables::Table;
 use crate::store::tests::disk::{EIO, ENOSPC, Fault, Operation, TestDisk};
 use crate::waiting::{PATIENCE, receive};
 
-/// Batches of one row: in part 0 and in each slice.
+/// One row in part 0 and one in each slice.
 const PLACES: [(Table, [u8; 17]); 5] = [
     (Table::Tokens, [9; 17]),
     (Table::TokenLists, [0; 17]),
@@ -46,7 +46,6 @@ fn sized(disk: &TestDisk, sizes: Sizes) -> LocalEngine {
     LocalEngine::start_without_merger(&disk.volume(), data, (&clock, &alarm), sizes).unwrap()
 }
 
-/// An engine with its thread.
 fn threaded(disk: &TestDisk, sizes: Sizes) -> (LocalEngine, Alarm) {
     let data = DataFile::open(disk.volume().as_ref(), CACHE_BYTES).unwrap();
     let (clock, alarm) = (Clock::new(), Alarm::default());
@@ -65,7 +64,7 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
 
 #[test]
 fn a_turn_merges_part_0_its_slice_and_layers_that_are_old() {
-    // From before the first layer: none of them is old then.
+    // Taken before the first layer, so that no layer is old at this time.
     let now = Instant::now();
     let engine = start(&TestDisk::holding(prepared().clone())).unwrap();
     engine.set_upkeep(Upkeep::Allowed);
@@ -133,7 +132,7 @@ fn a_note_that_finds_no_space_is_made_later_and_ends_nothing() {
     }
 }
 
-/// Part 0 counts alone: a merge of few rows of the slices writes many pages.
+/// Only part 0 counts: merging a few rows of the slices writes many pages.
 #[test]
 fn rows_ask_for_a_merge_and_fill_the_memory_at_exact_sizes() {
     let disk = TestDisk::holding(prepared().clone());
@@ -161,7 +160,7 @@ fn rows_ask_for_a_merge_and_fill_the_memory_at_exact_sizes() {
         let case = format!("part {part}, {merge_bytes} of {layers_bytes_max}");
         assert_eq!(engine.shared.has_many_rows(), has_many, "{case}");
         assert_eq!(engine.shared.is_full(), is_full, "{case}");
-        // A batch asks for the merge itself, while upkeep is held too.
+        // A batch requests the merge itself, also while upkeep is held.
         let asked = engine.shared.merger.due_work(Instant::now());
         assert_eq!(asked, has_many.then_some(Work::Merge(0)), "{case}");
         engine.close().unwrap();
@@ -194,7 +193,7 @@ fn the_thread_merges_what_it_is_asked_for_and_ends_the_store_when_the_disk_fails
     wait_until("a merge", || engine.health().merges > 0);
     wait_until("its end", || !engine.health().is_merging && parts_in_memory(&engine).is_empty());
     assert!(!alarm.has_sounded());
-    // The rows of a slice ask for nothing, so that the next sync is the merge's.
+    // Rows of a slice request no merge, so that the next sync is the merge's.
     put_at(&engine, 1);
     disk.plan(Operation::Sync, 1, Fault::Always(EIO));
     engine.shared.merger.consider(true);

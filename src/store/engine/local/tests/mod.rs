@@ -1,4 +1,4 @@
-//! The engine on a simulated disk, without its thread: a test merges when it wants to.
+//! The engine on a simulated disk, without the merger thread; the tests merge.
 
 mod crashes;
 mod damage;
@@ -36,14 +36,14 @@ const SMALL: Sizes = Sizes {
     layers_bytes_max: usize::MAX,
     held_bytes_max: u64::MAX,
 };
-/// Less than the tests write, so that redb reads the disk too.
+/// Less than the tests write, so that redb also reads the disk.
 const CACHE_BYTES: usize = 64 * 1024;
 
 /// Tables of part 0 and of the slices.
 const TABLES: [Table; 4] =
     [Table::Tokens, Table::TokenLists, Table::TokenNames, Table::Idempotency];
 
-/// The files of an empty vault that no engine has used yet.
+/// The files of an empty vault that no engine has opened.
 pub(in crate::store) fn prepared() -> &'static Image {
     static PREPARED: OnceLock<Image> = OnceLock::new();
     PREPARED.get_or_init(|| {
@@ -77,7 +77,7 @@ fn start_on(volume: &Arc<dyn Volume>) -> Result<LocalEngine, StorageFailure> {
     LocalEngine::start_without_merger(volume, data, (&Clock::new(), &Alarm::default()), SMALL)
 }
 
-/// The failure of the disk, which is the only one that the tests expect.
+/// The disk's failure, the only kind that the tests expect.
 fn of_storage(failure: OpenFailure) -> StorageFailure {
     let OpenFailure::Storage(failure) = failure else { panic!("{failure:?}") };
     failure

@@ -1,8 +1,8 @@
 //! Random work, crashes and restarts against a model.
 //!
-//! Each seed is one vault: batches, reads, held snapshots, merges and closes, ended by a crash,
-//! again and again. After each restart every answered batch is there, the one that was not answered
-//! is there whole or not at all, and the sequence numbers go on.
+//! Each seed is one vault: rounds of batches, reads, held snapshots, merges and closes, each ended
+//! by a crash. After each restart every answered batch is there, an unanswered one is there
+//! completely or not at all, and the sequence numbers continue.
 //!
 //! A failure names its seed. To repeat that seed alone:
 //! `STRONGROOM_MODEL_SEED=17 cargo test --lib engine::local::tests::model`.
@@ -64,7 +64,7 @@ struct Driver {
     disk: TestDisk,
     model: Model,
     sequence: u64,
-    /// The batch that was not answered, if the crash came during one.
+    /// The unanswered batch, if the crash came during one.
     open: Option<Vec<RowChange>>,
     held: Vec<Held>,
     crashes: u64,
@@ -75,7 +75,7 @@ struct Driver {
 impl Driver {
     fn new(seed: u64) -> Self {
         Self {
-            // The dice of neighbouring seeds must not follow each other.
+            // Mixes the seed, so that neighbouring seeds do not give the same sequence.
             dice: Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d)),
             disk: TestDisk::holding(prepared().clone()),
             model: Model::new(),
@@ -131,7 +131,7 @@ impl Driver {
         self.disk.lose_power(fate);
     }
 
-    /// Kills the process, if the disk has not. The power may go with it.
+    /// Kills the process, if the disk has not. The power may fail too.
     fn crash(&mut self, engine: LocalEngine) {
         self.held.clear();
         self.disk.kill();
@@ -147,13 +147,13 @@ impl Driver {
         self.disk.restart();
     }
 
-    /// Starts the engine, perhaps after crashes during the recovery.
+    /// Starts the engine, in some rounds after crashes during recovery.
     fn restart(&mut self) -> LocalEngine {
         for _ in 0..self.dice.roll(3) {
             self.plan(8);
             match start(&self.disk) {
                 Ok(engine) => {
-                    // The recovery is no longer at risk, but perhaps what it has written.
+                    // The recovery has succeeded; this crash tests the durability of its writes.
                     self.observe(&engine);
                     self.crash(engine);
                 }
@@ -166,7 +166,7 @@ impl Driver {
         start(&self.disk).unwrap_or_else(|failure| panic!("{failure:?}"))
     }
 
-    /// Rows that a started engine has shown stay as they are, also after another crash.
+    /// Rows that a started engine has shown stay unchanged, also after another crash.
     fn observe(&mut self, engine: &LocalEngine) {
         let sequence = engine.snapshot().unwrap().moment().unwrap().sequence;
         let open = self.open.take();
@@ -238,7 +238,7 @@ impl Driver {
     fn key(&mut self) -> (Table, Vec<u8>) {
         let at = usize::try_from(self.dice.roll(4)).unwrap();
         let byte = u8::try_from(self.dice.roll(12)).unwrap();
-        // The byte decides the slice.
+        // This byte selects the slice.
         (TABLES[at], [vec![7; [0, 16, 16, 24][at]], vec![byte]].concat())
     }
 

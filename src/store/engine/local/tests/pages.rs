@@ -10,7 +10,7 @@ use crate::store::engine::{Engine as _, Order, Read, RowChange};
 use crate::store::tables::{KeyRange, Table};
 use crate::store::tests::disk::TestDisk;
 
-/// Keys of all slices, more than a piece of a layer has; `None` deletes.
+/// Keys of all slices, more than one piece of a layer; `None` deletes.
 type Batch = BTreeMap<u8, Option<u8>>;
 
 fn batch() -> impl Strategy<Value = Batch> {
@@ -21,7 +21,6 @@ fn key(byte: u8) -> Vec<u8> {
     [vec![7; 16], vec![byte]].concat()
 }
 
-/// All rows of a range, in pages of this size.
 fn pages(view: &dyn Read, range: &KeyRange, order: Order, count_max: usize) -> Vec<(u8, u8)> {
     let (mut rows, mut rest) = (Vec::new(), range.clone());
     loop {

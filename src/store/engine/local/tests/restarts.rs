@@ -1,5 +1,5 @@
-//! A process ends and the next one starts on the same disk, which may lose its power only later.
-//! Rows that the second process shows are durable before it shows them.
+//! A process ends and the next one starts on the same disk, which may lose power only later. The
+//! second process makes rows durable before it shows them.
 
 use crate::store::engine::Engine as _;
 use crate::store::engine::local::LocalEngine;
@@ -42,7 +42,7 @@ fn a_frame_whose_sync_failed_is_there_for_good_once_the_next_process_has_shown_i
     assert!(has(&engine, b"a") && has(&engine, b"b") && has(&engine, b"c"));
 }
 
-/// The process is killed at each sync and at each write in turn.
+/// The process is killed at each sync and each write in turn.
 #[test]
 fn what_a_process_finds_after_a_kill_survives_a_later_power_loss() {
     for operation in [Operation::Sync, Operation::Write] {
@@ -86,7 +86,7 @@ fn a_new_segment_of_a_killed_process_keeps_its_name() {
     let (disk, mut engine) = started();
     let mut answered = 0_u8;
     for round in 0..40 {
-        // Kills at the sync of a frame, and some at the sync of the names.
+        // Kills at the sync of a frame, and some at the sync of names.
         disk.plan(Operation::Sync, round % 3 + 1, Fault::Kill);
         while put_one(&engine, &[answered]).is_ok() {
             answered += 1;
@@ -108,7 +108,7 @@ fn a_log_that_failed_takes_no_more_batches() {
     put_one(&engine, b"a").unwrap();
     disk.plan(Operation::Sync, 1, Fault::Once(EIO));
     put_one(&engine, b"b").unwrap_err();
-    // Large enough for the next segment: the frame of "b" would stay in the one before.
+    // Large enough for the next segment: the frame of "b" would stay in the previous one.
     let large = put(Table::Tokens, b"c", &[2; 9_000]);
     assert!(matches!(apply(&engine, &large), Err(StorageFailure::Stopped)));
     assert!(!has(&engine, b"b") && !has(&engine, b"c"));

@@ -1,4 +1,4 @@
-//! Snapshots that are held while batches and merges go on.
+//! Snapshots held during batches and merges.
 
 use crate::store::engine::Engine as _;
 use crate::store::engine::local::tests::{apply, contents, prepared, put, start};
@@ -11,7 +11,7 @@ const KEY: [u8; 17] = [3; 17];
 fn a_snapshot_of_a_merge_keeps_its_rows_although_no_batch_made_it() {
     let engine = start(&TestDisk::holding(prepared().clone())).unwrap();
     apply(&engine, &put(Table::TokenLists, &KEY, b"old")).unwrap();
-    // The turn of another slice: the row stays in its layer.
+    // Another slice's turn: the row stays in its layer.
     engine.merge_turn(0).unwrap();
     let snapshot = engine.snapshot().unwrap();
     for value in [b"new".as_slice(), b"newer", b"newest"] {

@@ -1,4 +1,4 @@
-//! The state in which a process finds the files of the one before it.
+//! The state of the files that the previous process left.
 
 use std::time::Instant;
 
@@ -21,7 +21,6 @@ fn put_one(engine: &LocalEngine, key: u8) {
     apply(engine, &put(Table::Tokens, &[key], &[7; 700])).unwrap();
 }
 
-/// The end of the process before a start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Closed,
@@ -80,7 +79,7 @@ fn a_process_keeps_the_log_that_the_archive_of_an_earlier_one_lacked() {
     for holds in [true, false] {
         let (disk, engine) = started();
         let source = engine.log_source().unwrap();
-        // Several segments; the archive has the first of them.
+        // Several segments; the archive has the first one.
         (0..30).for_each(|key| put_one(&engine, key));
         let mut tail = source.tail(None).unwrap().unwrap();
         while tail.at().segment < 2 {
@@ -117,7 +116,7 @@ fn a_file_that_begins_a_timeline_tells_its_vault_and_where_it_comes_from() {
     assert_eq!((source.lineage().vault.to_vec(), source.lineage().timeline), (vault, timeline));
 }
 
-/// The data file names the log of a begun timeline only at the end of the first start.
+/// The data file names a new timeline's log only at the end of the first start.
 #[test]
 fn a_first_start_of_a_timeline_that_was_cut_off_is_begun_again_and_its_batches_are_not_lost() {
     let disk = TestDisk::holding(prepared().clone());

@@ -1,4 +1,4 @@
-//! Tests of the health of an engine, the place of its files and the end of its thread.
+//! Tests of an engine's health, the place of its files and the end of its thread.
 
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ fn a_log_whose_last_frame_was_written_over_is_noticed() {
     let (directory, engine) = with_two_segments();
     let path = directory.join(&segment::name(2));
     let whole = std::fs::read(&path).unwrap();
-    // Into the same file: its name and its header stay.
+    // Writes into the same file: its name and its header stay.
     let write = |bytes: &[u8]| {
         let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
         file.write_all_at(bytes, 0).unwrap();

@@ -1,4 +1,4 @@
-//! Logs in files that were used before, whose old frames follow the newest one.
+//! Logs in reused files, where old frames follow the newest one.
 
 use crate::domain::time::Timestamp;
 use crate::store::engine::Engine as _;
@@ -13,8 +13,8 @@ const SECTOR: usize = 512;
 /// A frame of the tests takes two sectors.
 const FRAME: usize = 2 * SECTOR;
 
-/// A vault with 31 rows, of which the log alone has the last three. They are in a file that was used
-/// before: its number, and the end of its newest frame. Old frames follow.
+/// A vault with 31 rows; only the log has the last three. They are in a reused file, with old
+/// frames behind them. Returns the file's number and the end of its newest frame.
 fn written_to_a_used_file() -> (Image, u64, usize) {
     let (disk, engine) = started();
     for key in 0..31 {
@@ -33,8 +33,8 @@ fn written_to_a_used_file() -> (Image, u64, usize) {
     (image, number, end)
 }
 
-/// The last write is a frame of two sectors, and zeros behind it. Before it, its place had zeros in
-/// the first sector, and old bytes in the others: the start of an old frame, or its middle.
+/// The last write is a frame of two sectors and zeros behind it. Before it, the place had zeros in
+/// the first sector and old bytes in the others: the start of an old frame, or its middle.
 #[test]
 fn any_part_of_the_last_write_to_a_used_file_that_reached_the_disk_is_accepted() {
     let (whole, number, end) = written_to_a_used_file();
@@ -61,8 +61,8 @@ fn any_part_of_the_last_write_to_a_used_file_that_reached_the_disk_is_accepted()
     }
 }
 
-/// The first loss keeps the head of a frame away, but not the zeros behind it. The second one keeps
-/// the zeros behind the next frame away, which is shorter: the rest of the first one is behind it.
+/// The first loss of power drops a frame's head, but keeps the zeros behind it. The second one
+/// drops the zeros behind the next frame, which is shorter: the rest of the first frame follows it.
 #[test]
 fn two_losses_of_power_in_a_row_are_accepted_in_a_used_file() {
     let (mut image, number, end) = written_to_a_used_file();
@@ -78,7 +78,7 @@ fn two_losses_of_power_in_a_row_are_accepted_in_a_used_file() {
     assert_eq!(rows(&image).len(), 31);
 }
 
-/// The frames of an earlier use end with zeros, so bytes up to the end of the file are none of them.
+/// Frames of an earlier use end with zeros, so bytes up to the end of the file are not such frames.
 #[test]
 fn noise_up_to_the_end_of_a_used_file_is_damage() {
     let (mut image, number, end) = written_to_a_used_file();

@@ -1,4 +1,4 @@
-//! Connections that end during COMMIT: the outcome is found out, and each batch is written once.
+//! Connections that end during COMMIT: the outcome is looked up, and each batch is written once.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,7 +11,6 @@ use crate::store::engine::postgres::tests::{counter, eventually, increment, serv
 use crate::store::engine::postgres::{Access, Database, DatabaseUrl, PostgresEngine};
 use crate::store::failure::StorageFailure;
 
-/// A proxy and an engine behind it.
 fn behind_proxy(test: &str) -> Option<(Proxy, PostgresEngine)> {
     let server = server::server_for(test)?;
     let url = server.new_database();
@@ -45,8 +44,8 @@ fn a_commit_that_never_arrived_is_decided_again() {
     check("a lost COMMIT", Cut::Before, 2);
 }
 
-/// The database learns nothing of the end of the client: it ends the transaction after its timeout,
-/// and until then the turn is taken.
+/// The database does not notice the client's end: it ends the transaction after its timeout, and
+/// holds the turn until then.
 #[test]
 fn a_transaction_that_hangs_gives_its_turn_away_and_is_decided_again() {
     check("a hanging transaction", Cut::Hung, 2);
@@ -70,7 +69,7 @@ fn an_outcome_that_cannot_be_found_out_is_never_guessed() {
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| increment(&engine));
         eventually("the outcome is asked for", || engine.is_held_up());
-        // Another question for the same batch, with less patience.
+        // A second lookup of the same batch, with a shorter timeout.
         let failed = find_out_within(&engine.shared, (&[7; 16], 1), Duration::from_millis(300));
         assert_stays_unknown(failed.unwrap_err());
         assert!(engine.is_held_up());
@@ -92,7 +91,7 @@ fn a_process_that_is_about_to_end_does_not_wait_for_an_outcome() {
         assert_stays_unknown(writing.join().unwrap().unwrap_err());
     });
     proxy.accept_again();
-    // The engine does not ask for a moment after it was refused.
+    // The engine pauses after a refusal before it connects again.
     eventually("the batch is there", || counter(&engine).is_ok_and(|count| count == 2));
 }
 
@@ -108,7 +107,7 @@ fn a_batch_that_was_fenced_off_cannot_be_written_later() {
     let Some(engine) = server::engine("a fence") else { return };
     let id = engine.writer.lock().id;
     let batch = 1;
-    // Without turns the old transaction does not hold up the question.
+    // Without turns, the old transaction does not block the lookup.
     engine.shared.has_turns.store(false, Ordering::Relaxed);
     let mut found = None;
     let decided = std::cell::Cell::new(0);

@@ -114,7 +114,7 @@ fn the_newest_rows_are_read_without_a_transaction_also_on_a_new_connection() {
     }
 }
 
-/// The connections of one engine that are in a transaction and run no statement.
+/// The engine's connections that are in a transaction and run no statement.
 fn open_transactions(server: &Server, engine: &PostgresEngine) -> usize {
     let database = engine.shared.database_name();
     let text = format!(
@@ -169,7 +169,7 @@ fn reads_work_on_the_threads_of_every_runtime() {
         let task = {
             let engine = Arc::clone(&engine);
             async move {
-                // More than the budget of a task.
+                // More than a task's budget.
                 for _ in 0..300 {
                     assert_eq!(counter(engine.as_ref()).unwrap(), 1);
                 }

@@ -15,7 +15,6 @@ use crate::store::engine::{Engine as _, RowChange};
 use crate::store::tables::{GENERATIONS, Table};
 use crate::waiting::PATIENCE;
 
-/// A database with a vault, and its address.
 fn vault(test: &str) -> Option<(Database, String)> {
     let url = server_for(test)?.new_database();
     let database = Database::new(DatabaseUrl::parse(&url).unwrap(), None).unwrap();
@@ -23,7 +22,7 @@ fn vault(test: &str) -> Option<(Database, String)> {
     Some((database, url))
 }
 
-/// An engine that listens, and that has been notified of its beginning.
+/// A listening engine. Its first notification, at the start, is consumed.
 fn listening(database: &Database) -> (PostgresEngine, Arc<Notify>) {
     let engine = PostgresEngine::start(database, Access::ReadWrite).unwrap();
     let changes = engine.changes().unwrap();
@@ -36,7 +35,7 @@ fn hear(changes: &Notify, what: &str) {
     assert!(wait(changes.notified(), PATIENCE).is_some(), "waited in vain: {what}");
 }
 
-/// Changes the generations. Returns how often it was decided.
+/// Changes the generations. Returns the number of decisions.
 fn advance(engine: &PostgresEngine, value: u8) -> usize {
     let mut decided = 0;
     let applied = engine.apply(&mut |_| {
@@ -78,7 +77,7 @@ fn other_changes_are_not_heard() {
     for _ in 0..5 {
         increment(&one).unwrap();
     }
-    // A notice of this test comes behind those of the batches, if there were any.
+    // This notice comes after any notices of the batches.
     server.sql(name, "NOTIFY strongroom");
     hear(&changes, "the notice of this test");
     assert!(wait(changes.notified(), std::time::Duration::from_millis(50)).is_none());

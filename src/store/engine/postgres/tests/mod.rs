@@ -22,7 +22,7 @@ use crate::waiting::PATIENCE;
 
 const COUNTER: &[u8] = b"counter";
 
-/// Adds one to a number, as a batch that rests on what it reads. Returns how often it was decided.
+/// Adds one to a number that the batch reads. Returns the number of decisions.
 fn increment(engine: &dyn Engine) -> Result<usize, StorageFailure> {
     let mut decided = 0;
     engine.apply(&mut |newest| {

@@ -1,4 +1,4 @@
-//! Databases that have no vault, or one that cannot be used; and the way of a backup between places.
+//! Databases without a vault, or with an unusable one; and backups moved between places.
 
 use crate::clock::Clock;
 use crate::store::backup::{Reader, SnapshotTimes, write};
@@ -19,7 +19,7 @@ fn refused(database: &Database) -> StorageFailure {
     }
 }
 
-/// The server of all tests, and an empty database with its name.
+/// The shared server, and an empty database with its name.
 fn new_database(test: &str) -> Option<(&'static Server, String, Database)> {
     let server = server::server_for(test)?;
     let url = server.new_database();

@@ -1,4 +1,4 @@
-//! A server between the engine and the database, which cuts connections at a chosen message.
+//! A proxy between the engine and the database that cuts connections at a chosen message.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -14,18 +14,18 @@ use crate::store::engine::postgres::tests::server::Server;
 use crate::store::engine::postgres::url::Host;
 use crate::store::engine::postgres::{Database, DatabaseUrl};
 
-/// The fate of the next COMMIT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// It does not reach the database.
+    /// COMMIT does not reach the database.
     Before,
-    /// It reaches the database, and both connections end at once.
+    /// COMMIT reaches the database, and both connections end at once.
     Forwarded,
-    /// The database answers it, and the answer is lost.
+    /// The database answers, and the answer is lost.
     After,
-    /// It does not reach the database, which does not learn that the client has gone.
+    /// COMMIT does not reach the database, and the database does not notice that the client is
+    /// gone.
     Hung,
-    /// The same as `After`, and later connections are refused.
+    /// Like `After`, and later connections are refused.
     AfterForGood,
 }
 
@@ -39,7 +39,7 @@ struct State {
     next: Mutex<Option<Cut>>,
     is_closed: Mutex<bool>,
     refuses_notices: AtomicBool,
-    /// Connections to the database that hang.
+    /// Hanging connections to the database.
     hung: Mutex<Vec<UnixStream>>,
 }
 
@@ -70,7 +70,6 @@ impl Proxy {
         Self { directory, state }
     }
 
-    /// The database behind the proxy.
     pub(super) fn database(&self, url: &str) -> Database {
         let hosts = vec![Host::Socket(self.directory.clone(), 5432)];
         Database::new(DatabaseUrl::parse(url).unwrap().with_hosts(hosts), None).unwrap()
@@ -85,7 +84,7 @@ impl Proxy {
         self.state.next.lock().unwrap().is_none()
     }
 
-    /// Lets the database refuse every notice, as one does whose queue of them is full.
+    /// Makes the database refuse every notice, as with a full notice queue.
     pub(super) fn refuse_notices(&self) {
         self.state.refuses_notices.store(true, Ordering::Relaxed);
     }
@@ -121,7 +120,7 @@ impl State {
                 seen[at..][..NOTIFY.len()].fill(b'?');
             }
             let Some(at) = seen.windows(COMMIT.len()).position(|it| it == COMMIT) else {
-                // The beginning of a COMMIT may be the end of what has come.
+                // The input may end in the middle of a COMMIT.
                 let begun = (1..COMMIT.len()).rev().find(|len| seen.ends_with(&COMMIT[..*len]));
                 let whole = seen.len() - begun.unwrap_or(0);
                 let _sent = to.write_all(&seen[..whole]);
@@ -152,7 +151,7 @@ impl State {
             Cut::Before | Cut::Forwarded => server.shutdown(Shutdown::Both).unwrap(),
             Cut::Hung => self.hung.lock().unwrap().push(server.try_clone().unwrap()),
             Cut::After | Cut::AfterForGood => {
-                // The database closes its side when it has answered all that it was sent.
+                // The database closes its side when it has answered everything.
                 *self.is_closed.lock().unwrap() = cut == Cut::AfterForGood;
                 server.shutdown(Shutdown::Write).unwrap();
             }
@@ -161,7 +160,7 @@ impl State {
     }
 }
 
-/// Copies the answers of the database until they are to be lost.
+/// Copies the database's answers until they are muted.
 fn copy_unless(muted: &Mutex<bool>, from: &mut UnixStream, to: &mut UnixStream) {
     let mut buffer = [0; 8_192];
     while let Ok(count @ 1..) = from.read(&mut buffer) {

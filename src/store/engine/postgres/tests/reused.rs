@@ -10,11 +10,10 @@ use crate::store::tables::Table;
 
 static IDLE: Mutex<Vec<Arc<PostgresEngine>>> = Mutex::new(Vec::new());
 
-/// An engine without rows.
 pub(in crate::store) struct ReusedEngine(Arc<PostgresEngine>);
 
 impl ReusedEngine {
-    /// `None` if PostgreSQL is not installed.
+    /// Returns `None` if PostgreSQL is not installed.
     pub(in crate::store) fn take() -> Option<Self> {
         let idle = IDLE.lock().unwrap().pop();
         let engine = match idle {
@@ -42,7 +41,8 @@ impl ReusedEngine {
 
 impl Drop for ReusedEngine {
     fn drop(&mut self) {
-        // After a failed test the others fail for their own reasons.
+        // After a failed test the lock is poisoned; other tests must fail for their own reasons
+        // only.
         if let Ok(mut idle) = IDLE.lock() {
             idle.push(Arc::clone(&self.0));
         }

@@ -1,6 +1,7 @@
-//! A server of PostgreSQL for this test process: one cluster, and a database for each test.
+//! A PostgreSQL server for this test process: one cluster, and a database for each test.
 //!
-//! Without PostgreSQL a test says that it is skipped. With `STRONGROOM_POSTGRES_REQUIRED=1` it fails.
+//! Without PostgreSQL a test prints that it is skipped. With `STRONGROOM_POSTGRES_REQUIRED=1` it
+//! fails.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -17,28 +18,27 @@ use crate::store::engine::local::state::Origin;
 use crate::store::engine::postgres::{Access, Database, DatabaseUrl, PostgresEngine};
 use crate::waiting::PATIENCE;
 
-/// The user that runs the server if the tests run as root, which the server refuses.
+/// Runs the server if the tests run as root, because the server refuses root.
 const NOBODY: u32 = 65_534;
 
 pub(in crate::store) struct Server {
     directory: PathBuf,
     bin: PathBuf,
-    /// Ends the server when this process ends, whichever way: the shell waits for the end of its
-    /// standard input.
+    /// Ends the server however this process ends: the shell waits for the end of its standard
+    /// input.
     keeper: Mutex<Option<Child>>,
     databases: AtomicU32,
     port: u16,
-    /// The password that its own client needs.
+    /// The password for its own client.
     password: &'static str,
 }
 
-/// The way into a server.
 pub(in crate::store) enum Security {
-    /// Everyone on its socket may enter.
+    /// Every user of the socket may connect.
     Open,
-    /// The user on its socket needs a password.
+    /// The user of the socket needs a password.
     Password(&'static str),
-    /// Over TCP, too.
+    /// The same, over TCP too.
     Tcp(&'static str),
     Tls {
         certificate: String,
@@ -55,7 +55,7 @@ kill -INT $server; wait $server
 [ "$kept" = yes ] || rm -rf "$2"
 "#;
 
-/// The server of all tests of this process; `None` if PostgreSQL is not installed.
+/// The server shared by all tests of this process; `None` if PostgreSQL is not installed.
 pub(in crate::store) fn server() -> Option<&'static Server> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
     SERVER
@@ -63,7 +63,7 @@ pub(in crate::store) fn server() -> Option<&'static Server> {
         .as_ref()
 }
 
-/// An empty vault in a database of its own, or `None` with a line that says so.
+/// An empty vault in a separate database; `None` if the test is skipped.
 pub(in crate::store) fn empty_vault(test: &str) -> Option<Database> {
     let database = empty_database(test)?;
     database.create(Origin::default(), &[], true).unwrap();
@@ -118,7 +118,7 @@ fn as_user(program: &Path) -> Command {
 }
 
 impl Server {
-    /// A server that one test may stop, or that is not open to everyone.
+    /// A separate server that one test may stop, or that requires authentication.
     pub(in crate::store) fn of_its_own(security: &Security) -> Self {
         let port = match security {
             Security::Open | Security::Password(_) => 5432,
@@ -206,10 +206,10 @@ impl Server {
         ready.status().unwrap().success()
     }
 
-    /// Ends the server as an operator does, with all connections.
+    /// Ends the server as an operator does, with all its connections.
     pub(in crate::store) fn stop(&self) {
         let mut keeper = self.keeper.lock().unwrap().take().unwrap();
-        // A line keeps the directory.
+        // A line on standard input keeps the directory.
         keeper.stdin.take().unwrap().write_all(b"stop\n").unwrap();
         let begun = Instant::now();
         while keeper.try_wait().unwrap().is_none() {
@@ -237,7 +237,7 @@ impl Server {
         format!("postgres://postgres@/{name}?host={}", self.directory.display())
     }
 
-    /// Runs statements as the owner, by the server's own client.
+    /// Runs statements as the owner, with psql.
     pub(in crate::store) fn sql(&self, database: &str, text: &str) -> String {
         let mut psql = Command::new(self.bin.join("psql"));
         psql.arg("-h").arg(&self.directory).args(["-U", "postgres", "-X", "-q", "-A", "-t"]);

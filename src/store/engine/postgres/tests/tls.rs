@@ -11,7 +11,7 @@ const PASSWORD: &str = "correct-horse";
 const UNTRUSTED: &str =
     "the storage cannot be reached: the certificate of the database is not trusted";
 
-/// An authority, and a certificate of it for `localhost` with its key.
+/// A CA, and a certificate for `localhost` that it signed, with its key.
 fn certificates() -> (String, String, String) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(Vec::new()).unwrap();

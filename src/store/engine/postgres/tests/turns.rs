@@ -19,7 +19,7 @@ fn two_engines(test: &str) -> Option<[PostgresEngine; 2]> {
     Some([(); 2].map(open))
 }
 
-/// Two engines add to one number at once. Returns how often a batch was decided.
+/// Two engines add to one number at once. Returns the number of decisions.
 fn race(test: &str, has_turns: bool) -> Option<usize> {
     let engines = two_engines(test)?.map(Arc::new);
     let race = |engine: &Arc<PostgresEngine>| {
@@ -60,8 +60,8 @@ fn a_database_without_turns_refuses_one_of_two_writers_and_it_decides_again() {
     assert!(decided > usize::try_from(2 * EACH).unwrap(), "they never met: {decided}");
 }
 
-/// Each of two writers takes a place unless the other one has taken its own. They write different
-/// rows, and each decides on the row of the other.
+/// Each of two writers takes a place unless the other has taken its own. They write different rows,
+/// and each decides on the other's row.
 #[test]
 fn without_turns_two_batches_of_different_rows_still_decide_one_after_the_other() {
     let Some(engines) = two_engines("different rows") else { return };

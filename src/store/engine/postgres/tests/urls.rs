@@ -1,4 +1,4 @@
-//! Addresses: what is accepted, and what is said about mistakes.
+//! Addresses that are accepted, and the messages about errors.
 
 use std::path::PathBuf;
 

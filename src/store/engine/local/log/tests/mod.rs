@@ -80,7 +80,7 @@ fn the_log_counts_its_segments_and_the_bytes_of_its_files() {
     }
 }
 
-/// So a sync of a frame writes no metadata of the file system.
+/// A sync of a frame therefore writes no file system metadata.
 #[test]
 fn most_frames_replace_bytes_that_were_written_before() {
     let disk = TestDisk::new();
@@ -115,7 +115,7 @@ fn an_archive_holds_the_segment_of_its_next_frame_and_those_behind_it() {
         |sequence, segment| log.first_held(Some(Position::first(segment, sequence, [0; 32])));
     assert_eq!(log.first_held(None), u64::MAX);
     assert_eq!([held(1, 1), held(4, 1), held(5, 2), held(8, 2), held(13, 4)], [1, 1, 2, 2, 4]);
-    // The place behind the last frame of a segment is the start of the next one.
+    // The place behind a segment's last frame is the start of the next segment.
     assert_eq!([held(5, 1), held(9, 2), held(13, 3)], [2, 3, 4]);
 }
 
@@ -186,7 +186,7 @@ fn a_log_is_blank_only_without_any_frame() {
     assert!(log.is_blank());
 }
 
-/// A segment that was used before has old frames behind its header.
+/// A reused segment has old frames behind its header.
 #[test]
 fn a_log_leaves_a_segment_that_has_old_frames() {
     let mut log = with_three_closed(&TestDisk::new());
@@ -211,7 +211,7 @@ fn only_a_spare_of_this_log_is_used_again() {
     for (bytes, is_ours) in [
         (header(LINEAGE, 1), true),
         (header(LINEAGE, 5), true),
-        // Its frames could have the numbers of later ones.
+        // Its frames could have the numbers of later frames.
         (header(LINEAGE, 6), false),
         (header(other_vault, 1), false),
         (header(other_timeline, 1), false),

@@ -12,7 +12,6 @@ fn scan(disk: &TestDisk, from: Position) -> Result<reader::Scan, StorageFailure>
     Ok(scan.unwrap())
 }
 
-/// The place of the first frame of a segment.
 fn first_of(disk: &TestDisk, number: u64) -> Position {
     LogTail::oldest(&disk.volume(), LINEAGE, number).unwrap().unwrap().at()
 }
@@ -46,8 +45,7 @@ fn a_resumed_log_knows_each_older_segment_once() {
     }
 }
 
-/// A segment that was used before, whose first frame is cut off, with a whole frame of this number
-/// behind it.
+/// A reused segment: its first frame is torn, and a complete frame of this number follows.
 fn frame_behind(sequence: u64) -> Vec<u8> {
     let header = Header { used_from: 1, ..header(LINEAGE, 5) };
     let mut bytes = header.encode();
@@ -62,7 +60,7 @@ fn a_bad_frame_is_damage_only_if_a_later_one_of_this_log_is_behind_it() {
     let from = Position::first(1, 5, [0; 32]);
     let frames_max = LOG_SEGMENT_BYTES / FIRST_FRAME;
     for (sequence, is_later) in [
-        // Of an earlier use of the file.
+        // From an earlier use of the file.
         (4, false),
         (5, false),
         (6, true),
@@ -86,7 +84,7 @@ fn a_log_is_newer_than_a_data_file_only_with_later_batches_of_its_own_history() 
         reader::check_not_newer(disk.volume().as_ref(), lineage, sequence).is_ok()
     };
     assert_eq!([1, 13, 14].map(|sequence| check(LINEAGE, sequence)), [false, false, true]);
-    // A segment whose first frame is not whole is newer only if there is another one behind it.
+    // A segment with a torn first frame is newer only if a later frame follows.
     for (bytes, is_older) in
         [(header(LINEAGE, 5).encode(), true), (frame_behind(5), true), (frame_behind(6), false)]
     {
