@@ -40,7 +40,7 @@ pub enum Error {
     Upstream(Box<Upstream>),
 }
 
-/// A 3DS failure that another server caused. All its texts are constants of this program.
+/// A 3DS failure that another server caused. This program writes all the texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
     /// The code of an HTTP status.
