@@ -316,8 +316,8 @@ fn network_of(address: IpAddr) -> IpAddr {
     first_bits(address, 32, 64)
 }
 
-/// The part of an address that one site holds: the first 24 bits of an IPv4 address, the first 48 of
-/// an IPv6 address.
+/// The part of an address that one site holds: the first 24 bits of an IPv4 address, the first 48
+/// of an IPv6 address.
 fn wide_network_of(address: IpAddr) -> IpAddr {
     first_bits(address, 24, 48)
 }
@@ -460,7 +460,7 @@ mod tests {
         };
         // Before the guesser comes, the table is full of clients with several attempts each.
         (0..3 * most).for_each(|number| new(number % most));
-        // Then each of its guesses is followed by attempts from two networks that were not seen yet.
+        // Then each of its guesses is followed by attempts from two new networks.
         for number in 0..4 * most {
             table.note(&attempt("192.0.2.1", "ReadToken"), at(1));
             (0..2).for_each(|more| new(most + 2 * number + more));

@@ -1,6 +1,6 @@
-//! Random histories of a vault with an archive: writes, archive rounds, losses of power, copies of the
-//! data directory that are put back or run beside the vault, backups, restores, standbys, promotions
-//! and new timelines. Two rules hold at every step:
+//! Random histories of a vault with an archive: writes, archive rounds, losses of power, copies of
+//! the data directory that are put back or run beside the vault, backups, restores, standbys,
+//! promotions and new timelines. Two rules hold at every step:
 //!
 //! - Every restored, following and promoted state is a prefix of one history, never a mixture of
 //!   two.

@@ -1,4 +1,5 @@
-//! The rows and bytes that a change writes. They decide the cost of a write and the size of the file.
+//! The rows and bytes that a change writes. They decide the cost of a write and the size of the
+//! file.
 
 use std::collections::BTreeMap;
 

@@ -21,7 +21,7 @@ use crate::threeds::session::{CardOrigin, CardSource};
 const NO_TOKEN: &str = "There is no such token.";
 const NO_CARD: &str = "The token does not hold a card.";
 
-/// The expiry and the entity are those of the token or intent that holds the card.
+/// With the expiry and the entity of the token or intent that holds the card.
 #[derive(Debug)]
 pub(super) struct HeldCard {
     pub(super) card: PaymentCard,

@@ -1,6 +1,6 @@
 //! 3-D Secure sessions: the operations on them, their rows, and the end of their waits.
 //!
-//! The simulator answers for sessions of test tenants, never for those of production tenants.
+//! The simulator serves the sessions of test tenants, never of production tenants.
 
 mod asking;
 mod authenticate;

@@ -198,8 +198,8 @@ impl Transfer<'_> {
         Ok(change)
     }
 
-    /// An entry for each token, and one for the import with its first page. No webhook events:
-    /// those of a whole file would push out the events of other acts.
+    /// An entry for each token, and one for the import with its first page. No webhook events: the
+    /// events of a whole file would push out others.
     fn audit(self, page: &ImportPage, caller: &Caller, new: &[NewToken], at: Timestamp) -> Change {
         let imported =
             |subject| AuditedAct { at, actor: Actor::Operator, act: Act::Import, subject };

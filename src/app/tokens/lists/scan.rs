@@ -158,7 +158,7 @@ impl<'a> Scan<'a> {
         position.ok_or_else(|| Error::invalid("start", refused))
     }
 
-    /// Distinguishes the cursors of this list from those of others.
+    /// Binds cursors to this list.
     fn list(&self) -> [u8; 32] {
         let container = self.query.container.as_ref().map_or("", Container::as_str);
         self.caller.keys.lasting().tag(&[
