@@ -24,7 +24,7 @@ impl BlockingPool {
         Self { permits, waiting: AtomicUsize::new(0), waiting_max }
     }
 
-    /// Waits for a permit to run. [`Error::Busy`] if too many requests wait already.
+    /// [`Error::Busy`] if too many requests wait already.
     pub(in crate::app) async fn permit(&self) -> Result<SemaphorePermit<'_>, Error> {
         let Some(_waiting) = Waiting::begin(&self.waiting, self.waiting_max) else {
             return Err(Error::Busy);
@@ -39,12 +39,12 @@ impl BlockingPool {
     }
 }
 
-/// Runs `work` on this thread while the runtime moves other tasks to another one. The caller holds
-/// a permit.
+/// The caller must hold a permit.
 pub(in crate::app) fn run_blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => block_in_place(work),
-        // A runtime with one thread has no other requests: it runs an operator's command or a test.
+        // `block_in_place` panics on a current-thread runtime, which serves no other requests: it
+        // runs an operator's command or a test.
         Ok(_) | Err(_) => work(),
     }
 }

@@ -1,5 +1,5 @@
-//! Reads for the console that no published operation gives: the API keys of a tenant with their last
-//! uses, and the numbers of its things against their limits. All of them stay in the caller's tenant.
+//! Reads for the console that no published operation offers: a tenant's API keys with their last
+//! uses, and its record counts against their limits. All of them stay in the caller's tenant.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,6 @@ use crate::store::record::KeyRecord;
 use crate::store::tables::{self, CountKind, KeyRange};
 use crate::store::{Snapshot, Table};
 
-/// The reads of one caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Console<'a> {
     vault: &'a Vault,
@@ -37,7 +36,6 @@ pub struct KeyOverview {
     pub last_used_at: Option<Timestamp>,
 }
 
-/// The number of things of one kind that a tenant has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TenantCount {
     pub name: &'static str,
@@ -83,7 +81,7 @@ impl<'a> Console<'a> {
         self.vault.sound_records(&self.caller.keys, rows.take(APPLICATIONS_MAX)).map(kind).collect()
     }
 
-    /// The numbers of the tenant's things. Those without a counter are few, and are walked.
+    /// Kinds without a counter have few records, which are walked.
     pub async fn counts(self) -> Result<Vec<TenantCount>, Error> {
         self.vault.console_walks.run(self.caller.party(), || self.walk_counts()).await?
     }

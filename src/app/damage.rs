@@ -1,6 +1,6 @@
 //! Damaged rows that lists, sweeps, rotations and the scrub have found. A walk skips such a row
-//! instead of failing, and notes it here. The server logs each row once. The readiness, the metrics
-//! and `strongroom status` report their number.
+//! instead of failing, and notes it here. The server logs each row once; readiness, metrics and
+//! `strongroom status` report the number of known rows.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -45,7 +45,7 @@ impl fmt::Display for DamagedRow {
 pub(in crate::app) struct Damage {
     known: Lock<Known>,
     found: Notify,
-    /// Counts every time that a walk finds a damaged row, also the same one again.
+    /// Counts every encounter with a damaged row, also repeated ones.
     met: Counter,
 }
 
@@ -74,7 +74,8 @@ impl Damage {
         }
     }
 
-    /// Ends a pass of the scrub. Rows that were not found in it are intact again or deleted.
+    /// Forgets rows that no walk found during this pass of the scrub: they are intact again or
+    /// deleted.
     pub(in crate::app) fn end_pass(&self) {
         let mut known = self.known.lock();
         let pass = known.pass;
@@ -82,7 +83,7 @@ impl Damage {
         known.pass = pass.saturating_add(1);
     }
 
-    /// The number of rows known to be damaged, at most [`DAMAGED_ROWS_MAX`].
+    /// At most [`DAMAGED_ROWS_MAX`].
     pub(in crate::app) fn count(&self) -> u64 {
         u64::try_from(self.known.lock().rows.len()).unwrap_or(u64::MAX)
     }
@@ -91,7 +92,6 @@ impl Damage {
         self.met.get()
     }
 
-    /// Waits for the next damaged row that has not been logged.
     pub(in crate::app) async fn next_found(&self) -> DamagedRow {
         loop {
             if let Some(row) = self.known.lock().news.pop_front() {
@@ -101,8 +101,8 @@ impl Damage {
         }
     }
 
-    /// Notes a damaged row, so that the walk can continue without it. Failures of the disk are not
-    /// damage: they are returned.
+    /// Notes a damaged row, so that the walk can continue without it. Other errors, such as
+    /// failures of the disk, are not damage and are returned.
     pub(in crate::app) fn pass_over(
         &self,
         table: Table,

@@ -12,35 +12,35 @@ pub enum Error {
     /// The queue of the writer or of a blocking pool is full, or concurrent requests kept changing
     /// the same record.
     Busy,
-    /// The text is a sentence that names the obstacle.
+    /// A sentence that names the obstacle.
     Conflict(&'static str),
     Forbidden(&'static str),
     /// A request with the same idempotency key is still being processed.
     InFlight,
-    /// A fault of the server. Its answer does not describe the fault.
+    /// The answer does not describe the fault.
     Internal(Fault),
     Invalid(Mistakes),
     /// A decision needs the key of a card verification code that does not exist yet. The commit
     /// loop creates the key and decides again, so no caller gets this.
     NeedsCvcKey(CvcKeyName),
     NotFound(&'static str),
-    /// The disk is nearly full, or another vault was promoted. The text is a sentence that names the
-    /// refused operation.
+    /// The disk is nearly full, or another vault was promoted. The sentence names the refused
+    /// operation.
     ReadOnly(&'static str),
     /// Not a failure: the stored answer to an earlier request with the same idempotency key.
     Replayed(Box<Replay>),
     /// The file failed or was closed; the process is about to end.
     Stopped,
-    /// The same as [`Error::Stopped`], for the operation that saw the failure first.
+    /// As [`Error::Stopped`], for the operation that saw the failure first.
     Storage(StorageFailure),
     Unauthenticated,
-    /// A valid request that the state or the limits of its target forbid.
+    /// A valid request that its target's state or limits forbid.
     Unprocessable(&'static str),
     /// A 3DS server, directory server or ACS failed.
     Upstream(Box<Upstream>),
 }
 
-/// The server that failed a 3DS session, and its failure. This program writes all the texts.
+/// A 3DS failure that another server caused. This program writes all the texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
     /// The code of an HTTP status.
@@ -56,19 +56,15 @@ pub struct Upstream {
 pub enum Fault {
     /// The parts of an answer to store for an idempotency key contradict each other.
     BadAnswer,
-    /// A record did not decode.
     BadRecord,
-    /// A record did not open under its key.
     DoesNotOpen,
     /// An index entry, a key or an application refers to a missing record.
     Dangling,
-    /// A state that the program rules out. It is a bug of the program; nothing was written.
+    /// A bug of the program. Nothing was written.
     Impossible(&'static str),
-    /// A defect of the record of this token.
     Token(TokenId, TokenFault),
 }
 
-/// A defect of a token's record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenFault {
     BadRecord,
@@ -78,7 +74,7 @@ pub enum TokenFault {
 }
 
 impl Fault {
-    /// A text for the log and the operator.
+    /// For the log and the operator.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BadAnswer => "an answer does not fit together",
@@ -94,7 +90,6 @@ impl Fault {
         }
     }
 
-    /// The token that the fault concerns, if it concerns one.
     pub const fn token(self) -> Option<TokenId> {
         match self {
             Self::Token(token, _) => Some(token),

@@ -1,8 +1,8 @@
-//! The findings of `verify`: the parts that check the tables share one report.
+//! The report of `verify`, which the checks of all tables share.
 
 use crate::bounds::VERIFY_FINDINGS_MAX;
 
-/// The result of the walk. Findings name tables and ids, never values.
+/// Findings name tables and ids, never values.
 #[derive(Debug, Default)]
 pub struct Report {
     pub tenants: u64,
@@ -20,7 +20,7 @@ pub struct Report {
     /// Tenants whose deletion is under way. Their remaining rows are not checked.
     pub deletions: u64,
     pub findings: Vec<String>,
-    /// Findings beyond the listed ones.
+    /// The number of findings beyond the listed ones.
     pub more: u64,
 }
 

@@ -1,6 +1,6 @@
-//! A cache of values that were made from rows of the data file. A change of any of these rows begins
-//! another generation, which empties the whole cache. Such changes are rare, and removing only the
-//! affected values would be one more thing to get wrong.
+//! A cache of values made from rows of the data file. A change of any of these rows begins a new
+//! generation, which empties the whole cache. Such changes are rare, and evicting only the affected
+//! values would be one more thing to get wrong.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -25,7 +25,6 @@ impl<K, V: ?Sized, const MAX: usize> Default for GenerationCache<K, V, MAX> {
 }
 
 impl<K: Eq + Hash, V: ?Sized, const MAX: usize> GenerationCache<K, V, MAX> {
-    /// Empties the cache: the next use of each value reads the data file.
     pub(in crate::app) fn forget(&self) {
         self.0.write().values.clear();
     }

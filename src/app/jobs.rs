@@ -1,5 +1,5 @@
-//! Long work that is under way: backups, exports and imports. The command line asks for their
-//! progress while it waits, and `status` lists them.
+//! Long-running work: backups, exports and imports. The command line polls their progress while it
+//! waits, and `status` lists them.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -8,11 +8,11 @@ use std::sync::{Arc, MutexGuard};
 use crate::lock::Lock;
 use crate::metrics::Progress;
 
-/// The pieces of work by their names.
+/// The jobs by name.
 #[derive(Debug, Default)]
 pub struct Jobs(Lock<BTreeMap<String, Arc<Progress>>>);
 
-/// A piece of work, which is listed until this is dropped.
+/// A job, listed until this is dropped.
 #[derive(Debug)]
 pub struct Job {
     jobs: Arc<Jobs>,
@@ -21,14 +21,14 @@ pub struct Job {
 }
 
 impl Jobs {
-    /// Lists a piece of work. One of the same name is replaced in the list, and goes on.
+    /// A job of the same name continues, but is no longer listed.
     pub fn begin(self: &Arc<Self>, name: String) -> Job {
         let progress = Arc::new(Progress::default());
         self.listed().insert(name.clone(), Arc::clone(&progress));
         Job { jobs: Arc::clone(self), name, progress }
     }
 
-    /// The done part and the total of the work of this name, if there is one.
+    /// The done part and the total.
     pub fn progress(&self, name: &str) -> Option<(u64, u64)> {
         self.listed().get(name).map(|progress| progress.read())
     }

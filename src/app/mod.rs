@@ -111,7 +111,6 @@ pub use upkeep::scrub::{ScrubProgress, ScrubWalk};
 
 pub use crate::crypto::KeyPurpose;
 
-/// The version of the format of the data file.
 pub use crate::store::{Authority, FORMAT};
 pub use origin::{originated, originated_by_process};
 pub use transfer::{
@@ -135,12 +134,12 @@ pub struct Vault {
     callers: generation_cache::GenerationCache<[u8; 32], Caller, { 2 * CALLERS_MAX }>,
     key_texts: QuickHash,
     last_uses: caller::last_uses::LastUses,
-    /// Walks of requests: pages of logs and of numbered lists.
+    /// For pages of logs and of numbered lists.
     walks: fair_pool::FairPool,
-    /// Walks of the console, which take no place of other requests.
+    /// Separate, so that the console takes no place of other requests.
     console_walks: fair_pool::FairPool,
-    /// Walks of the operator: exports, inventories, inspections. They may take minutes, so that
-    /// requests do not wait for them.
+    /// For exports, inventories and inspections of the operator. They may take minutes, so requests
+    /// must not wait for them.
     operator_walks: blocking::BlockingPool,
     evaluations: tokens::evaluations::Evaluations,
     lanes: commit::lanes::Lanes,
@@ -149,7 +148,7 @@ pub struct Vault {
     open_cvc_keys: keys::cvc::OpenCvcKeys,
     received_cvc_keys: keys::cvc::ReceivedCvcKeys,
     bins: SharedLock<Arc<BinTable>>,
-    /// Entries of reads that are queued for the audit chain.
+    /// Entries of reads, queued for the audit chain.
     reads: audit::reads::ReadQueue,
     /// Refused attempts that are not in the audit chain yet.
     refusals: audit::refusals::RefusalTable,
@@ -162,10 +161,8 @@ pub struct Vault {
     outbound: OnceLock<Arc<dyn Outbound>>,
     proxy_calls: proxy_calls::counts::CallCounts,
     webhooks: webhooks::state::WebhookState,
-    /// The known damaged rows.
     damage: damage::Damage,
     archive: upkeep::archive::ArchiveWatch,
-    /// Long work that is under way.
     jobs: Arc<jobs::Jobs>,
     scrubs: upkeep::scrub::ScrubWatch,
     deletions: deletion::state::Deletions,
@@ -185,7 +182,7 @@ impl Vault {
         &self.random
     }
 
-    /// The table of card number ranges: issuers, countries and products.
+    /// Card number ranges with their issuers, countries and products.
     pub fn bins(&self) -> Arc<BinTable> {
         Arc::clone(&self.bins.read())
     }
@@ -207,12 +204,12 @@ impl Vault {
     }
 }
 
-/// Called at most once, before the first request. Without it nothing can be sent to destinations.
+/// Call it at most once, before the first request. Without it nothing can be sent to destinations.
 pub fn configure_outbound(vault: &Vault, outbound: Arc<dyn Outbound>) {
     vault.outbound.get_or_init(|| outbound);
 }
 
-/// Declares the parts of the operations. Each borrows the vault; its folder has its operations.
+/// Declares the parts of the operations. Each borrows the vault; its operations are in its folder.
 macro_rules! parts {
     ($($(#[$doc:meta])* $part:ident $name:ident;)+) => {$(
         $(#[$doc])*
@@ -234,19 +231,16 @@ parts! {
     access AccessControl;
     /// The audit chain: writing entries, checkpoints, listing, export and inspection.
     audit Audit;
-    /// Operations on client encryption keys.
     client_keys ClientKeys;
     /// Storing, reading and destroying card verification codes.
     cvcs Cvcs;
-    /// Idempotency keys and the answers that are remembered for them.
+    /// Idempotency keys and their remembered answers.
     idempotency Idempotency;
     /// The keys of the server and of tenants, opened with the master key.
     keys KeyRing;
     /// This process and the others.
     processes Processes;
-    /// The proxies of all tenants.
     proxies Proxies;
-    /// Operations on 3-D Secure sessions.
     threeds ThreedsSessions;
     /// Writes the rows of a token: its record and its index entries.
     token_rows TokenRows;
@@ -254,14 +248,14 @@ parts! {
     verification Verification;
 }
 
-/// As [`parts`], with work that the leader does if several processes share the store.
+/// As [`parts`], for work that only the leader does if several processes share the store.
 macro_rules! parts_of_leader {
     ($($(#[$doc:meta])* $part:ident $name:ident;)+) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
         pub struct $name<'a> {
             vault: &'a Vault,
-            /// Of the work of a leader.
+            /// The processes that may do this work.
             by: Authority,
         }
 
@@ -272,8 +266,8 @@ macro_rules! parts_of_leader {
         }
 
         impl $name<'_> {
-            /// Names the processes that may do this work, in a store that several share. Without it,
-            /// only a vault that is alone does it.
+            /// Names the processes that may do this work in a shared store. By default only a vault
+            /// that is alone does it.
             #[must_use]
             pub const fn by(mut self, authority: Authority) -> Self {
                 self.by = authority;
@@ -288,7 +282,6 @@ parts_of_leader! {
     backups Backups;
     /// Card ranges that the directory servers publish.
     card_ranges CardRanges;
-    /// Deleting tenants.
     deletion TenantDeletion;
     /// Replacing keys while the vault is in use.
     rotation KeyRotation;

@@ -1,4 +1,4 @@
-//! Creating and opening a vault: the file, the master key, the server's own keys.
+//! Creating and opening a vault: its file, its master key, and the server's keys.
 
 use std::path::Path;
 use std::sync::atomic::AtomicI64;
@@ -40,19 +40,19 @@ use crate::store::{
     Verdict, meta, tables,
 };
 
-/// The reason that a vault could not be created or opened. Nothing was changed.
+/// Nothing was written under a wrong master key.
 #[derive(Debug)]
 pub enum VaultFailure {
     File(OpenFailure),
-    /// The file's own keys do not open although the master key is the right one.
+    /// The server's keys do not open although the master key is the right one.
     KeysDamaged,
-    /// An earlier master key of this vault, which was replaced at this time.
+    /// This vault had this master key until the given time.
     ReplacedMasterKey(Timestamp),
     WrongMasterKey,
 }
 
 impl Vault {
-    /// Creates a vault in a place without one.
+    /// Fails if the place has a vault already.
     pub fn create(
         place: &StorePlace,
         master: MasterKey,
@@ -64,7 +64,6 @@ impl Vault {
         start(store, place.cvc_keys(), master, clock, random)
     }
 
-    /// Opens the vault in either kind of place.
     pub fn open(place: &StorePlace, master: MasterKey, clock: Clock) -> Result<Self, VaultFailure> {
         let database = match place {
             StorePlace::Directory(directory) => return open_directory(directory, master, clock),
@@ -79,7 +78,7 @@ impl Vault {
         Ok(opened)
     }
 
-    /// Opens the vault for checking: nothing is written to it.
+    /// Opens the vault for checking, without writing to it.
     pub fn open_unwritten(
         place: &StorePlace,
         master: MasterKey,
@@ -96,7 +95,7 @@ impl Vault {
         Ok((opened, Cleanliness::Clean))
     }
 
-    /// Creates a vault on the given disk, for tests of failing disks.
+    /// For tests of failing disks.
     #[cfg(test)]
     pub fn on_disk(
         disk: &crate::store::tests::disk::TestDisk,
@@ -129,7 +128,7 @@ fn open_directory(
     Ok(opened)
 }
 
-/// Opens the vault for checking: nothing is written to any file.
+/// As [`open_directory`], without writing to any file.
 fn open_directory_unwritten(
     directory: &Path,
     master: MasterKey,
@@ -214,7 +213,7 @@ pub(in crate::app) fn start(
 fn check_records(app: Vault, have_digests: bool) -> Result<Vault, VaultFailure> {
     match app.snapshot().and_then(|snapshot| app.audit().records_are_current(&snapshot)) {
         Ok(true) if have_digests => Ok(app),
-        // The vault is still served, and the finding is reported.
+        // Serve the vault anyway, and report the finding.
         Ok(_) => {
             app.audit_watch.find(AuditFinding::ForeignRecords);
             Ok(app)
@@ -230,7 +229,7 @@ fn check_records(app: Vault, have_digests: bool) -> Result<Vault, VaultFailure> 
     }
 }
 
-/// Writes an audit entry of a restore when the restored file is opened for the first time.
+/// Writes the audit entry of a restore when the restored file is opened for the first time.
 fn note_restore(vault: &Vault) -> Result<(), StorageFailure> {
     let Some(Restoration { at, by }) = meta::restoration(&vault.store.snapshot()?)? else {
         return Ok(());
@@ -251,8 +250,8 @@ pub(in crate::app) fn first_change(master: &MasterKey, random: &Random, now: Tim
         .and(begin_chain(master, random, now))
 }
 
-/// Checks the master key against the file. A new file then gets the key of its digests. Nothing is
-/// written under a wrong key.
+/// Checks the master key against the file before anything is written. A new file then gets its
+/// digest key.
 fn unlock(
     store: &Store,
     master: &MasterKey,
@@ -277,7 +276,7 @@ fn unlock(
     if !snapshot.first(&digests, 1).map_err(failed)?.is_empty() {
         return Ok(snapshot);
     }
-    // Only a vault with a digest key signs checkpoints, so the key was removed.
+    // Only a vault with a digest key signs checkpoints, so the digest key was removed.
     if Checkpoint::newest(&snapshot).map_err(failed)?.is_some() {
         return Err(VaultFailure::KeysDamaged);
     }
@@ -289,7 +288,7 @@ fn unlock(
     }
 }
 
-/// The change that adds the keys of the audit chain, and its public key in clear.
+/// The keys of the audit chain, sealed, and its public key in clear.
 fn begin_chain(master: &MasterKey, random: &Random, now: Timestamp) -> Change {
     let purposes = [KeyPurpose::Audit, KeyPurpose::Sign];
     let (change, made) = new_keys(master, random, &SystemKeys::SCOPE, &purposes, 1, now);

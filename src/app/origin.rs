@@ -1,9 +1,8 @@
-//! The origin of the request or command that the current task serves. Audit entries pick it up when
-//! they are made, and events of webhooks take its trace id, so that a receiver can find the request
-//! in its own log.
+//! The origin of the request or command that the current task serves. Audit entries record it, and
+//! webhook events carry its trace id, so that a receiver can find the request in its own log.
 //!
-//! Operations do not take the origin as an argument: no decision depends on it. A task that is
-//! spawned has no origin, so the acts of background tasks have none.
+//! Operations do not take the origin as an argument: no decision depends on it. A spawned task has
+//! no origin, so acts of background tasks have none.
 
 use std::sync::Arc;
 
@@ -16,8 +15,7 @@ tokio::task_local! {
     static ORIGIN: Arc<Origin>;
 }
 
-/// Runs `work` as a part of the request or command with this origin. Not an `async fn`, whose future
-/// would hold `work` twice.
+/// Not an `async fn`, whose future would hold `work` twice.
 pub fn originated<T>(
     origin: Arc<Origin>,
     work: impl Future<Output = T>,
@@ -25,7 +23,7 @@ pub fn originated<T>(
     ORIGIN.scope(origin, work)
 }
 
-/// Runs a command of the command line. Futures that it waits for on its own thread have the origin
+/// For a command of the command line. Futures that it waits for on its own thread have the origin
 /// too.
 pub fn originated_by_process<T>(origin: Origin, work: impl FnOnce() -> T) -> T {
     ORIGIN.sync_scope(Arc::new(origin), work)
@@ -36,14 +34,13 @@ pub(in crate::app) fn current() -> Option<Arc<Origin>> {
     ORIGIN.try_with(Arc::clone).ok()
 }
 
-/// Notes the key of the current request.
 pub(in crate::app) fn note_key(key: KeyId) {
-    // Outside of a request there is nothing to note it in.
+    // Outside of a request there is no origin to note the key in.
     ORIGIN.try_with(|origin| origin.note_key(key)).ok();
 }
 
-/// The entry of an act that takes place now. The system's own acts have no origin, also those that
-/// a request gives rise to.
+/// The entry of an act that takes place now. Acts of the system have no origin, even if a request
+/// causes them.
 pub(in crate::app) fn entry(at: Timestamp, actor: Actor, act: Act, entity: Entity) -> AuditEntry {
     let origin = if actor == Actor::System { None } else { current() };
     AuditEntry { origin, ..AuditEntry::new(at, actor, act, entity) }

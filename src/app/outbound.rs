@@ -18,8 +18,7 @@ pub trait Outbound: Debug + Send + Sync {
     /// Checks the destination, sends the request and reads the whole answer.
     fn send(&self, request: OutboundRequest) -> Sending<'_>;
 
-    /// Checks a client certificate before it is stored, by the rules of its use. The error is a
-    /// reason to refuse it.
+    /// Checks a client certificate before it is stored. The error is the reason to refuse it.
     fn check_identity(&self, _identity: &ClientIdentity) -> Result<(), &'static str> {
         Ok(())
     }
@@ -29,21 +28,20 @@ pub type Sending<'a> =
     Pin<Box<dyn Future<Output = Result<OutboundResponse, OutboundFailure>> + Send + 'a>>;
 
 pub struct OutboundRequest {
-    /// The tenant that it is sent for. Connections of one tenant never serve another: a destination
-    /// that misreads one request could give its answer to the next one.
+    /// Connections of one tenant never serve another: a destination that misreads one request could
+    /// give its answer to the next one.
     pub tenant: TenantId,
-    /// The credential of the caller: those without a secret key have a share of the places.
+    /// Callers without a secret key have a share of the places.
     pub credential: Credential,
     pub method: String,
     pub url: HttpsUrl,
     /// All headers except `Host` and `Content-Length`, which the client sets.
     pub headers: Vec<(String, Secret<Vec<u8>>)>,
     pub body: Secret<Vec<u8>>,
-    /// The time for everything: name, connection, request and answer.
+    /// Covers name resolution, connection, request and answer.
     pub timeout: Duration,
     pub response_bytes_max: usize,
-    /// Our client certificate for the destination. Connections with one identity never serve
-    /// requests with another.
+    /// Our client certificate. Connections with one identity never serve requests with another.
     pub identity: Option<Arc<ClientIdentity>>,
 }
 
@@ -53,7 +51,6 @@ pub struct ClientIdentity {
 }
 
 impl ClientCertificate {
-    /// The certificate as the client takes it.
     pub(in crate::app) fn identity(&self) -> ClientIdentity {
         ClientIdentity { pem: Secret::new(self.pem().expose().clone()) }
     }
@@ -65,15 +62,15 @@ pub struct OutboundResponse {
     pub body: Secret<Vec<u8>>,
 }
 
-/// The reason for a missing answer. The variants tell whether any byte of the request may have left,
-/// since a caller may repeat a request only if none has.
+/// A caller may repeat a request only if no byte of it has left. The variants separate the failures
+/// by this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutboundFailure {
     /// The destination is not allowed. Nothing was sent.
     Refused(&'static str),
     /// There is no connection to the destination, or no room for one more. Nothing was sent.
     Unreachable(&'static str),
-    /// The time was over. The request may have been sent.
+    /// The request may have been sent.
     TimedOut,
     /// The connection broke, or the answer cannot be used. The request may have been sent.
     Broken(&'static str),

@@ -1,6 +1,6 @@
-//! The records that tenants seal. [`Record`] says where a record is, how it is read and written, and
-//! which rows belong to it. Looking up, listing, creating, replacing and removing records, and the
-//! checks of `verify` and the scrub, follow from it.
+//! The records that tenants seal. [`Record`] says in which table a record is, how it is read and
+//! written, and which rows belong to it. Looking up, listing, creating, replacing and removing
+//! records, and the checks of `verify` and the scrub, are generic over it.
 
 use crate::app::Vault;
 use crate::app::error::{Error, Fault};
@@ -24,13 +24,12 @@ use crate::store::tables::{self, CountKind, ExpiryKind};
 use crate::store::{Change, Row, Snapshot, StorageFailure, Table};
 use crate::threeds;
 
-/// A record that its tenant seals.
 pub(in crate::app) trait Record: Sized {
     type Id: Copy;
     const TABLE: Table;
-    /// The word for it in the answer to an id that names none.
+    /// The record's name in the answer to an unknown id.
     const NAME: &'static str;
-    /// The number of the tenant's records, if it is counted.
+    /// The counter of the tenant's records, if they are counted.
     const COUNT: Option<CountKind> = None;
 
     fn place(tenant: TenantId, id: Self::Id) -> Vec<u8>;
@@ -44,12 +43,12 @@ pub(in crate::app) trait Record: Sized {
         Vec::new()
     }
 
-    /// The entries that a record may have during a rotation under keys that look-ups do not use.
+    /// Entries that a record may have during a rotation, under keys that look-ups do not use.
     fn other_entries(&self, _keys: &TenantKeys) -> Vec<(Table, Vec<u8>)> {
         Vec::new()
     }
 
-    /// False for a record whose time is over, which the sweep removes.
+    /// False for an expired record, which the sweep removes.
     fn is_live(&self, _now: Timestamp) -> bool {
         true
     }
@@ -86,7 +85,7 @@ impl Entry {
     }
 }
 
-/// The members of [`Record`] that are functions of other rooms, in one row.
+/// Implements [`Record`] in one row, from functions of other modules.
 macro_rules! record {
     (
         $name:literal $record:ty, $id:ty, $table:ident, ($place:path, $id_of:path),
@@ -284,7 +283,7 @@ pub(in crate::app) fn proxy_key_hash(key: &ProxyKey) -> [u8; 32] {
     digest.finish()
 }
 
-/// Opens a row. Keys of another tenant do not open it.
+/// Fails with the keys of another tenant.
 pub(in crate::app) fn open<R: Record>(
     keys: &TenantKeys,
     (place, sealed): &Row,
@@ -294,7 +293,7 @@ pub(in crate::app) fn open<R: Record>(
     R::open(keys, tenant, id, sealed)
 }
 
-/// The record of this id, whether it is live or not, and its version.
+/// The record and its version, also if it is not live.
 pub(in crate::app) fn find<R: Record>(
     snapshot: &Snapshot,
     keys: &TenantKeys,
@@ -304,7 +303,7 @@ pub(in crate::app) fn find<R: Record>(
     sealed.map(|sealed| R::open(keys, keys.tenant(), id, &sealed)).transpose()
 }
 
-/// As [`find`], and an error without a live record.
+/// As [`find`]; fails unless the record is live.
 pub(in crate::app) fn require<R: Record>(
     snapshot: &Snapshot,
     keys: &TenantKeys,
@@ -315,7 +314,6 @@ pub(in crate::app) fn require<R: Record>(
     found.ok_or(Error::NotFound(R::NAME))
 }
 
-/// The rows of all records of the tenant.
 pub(in crate::app) fn rows_of<R: Record>(
     snapshot: &Snapshot,
     keys: &TenantKeys,
@@ -323,13 +321,13 @@ pub(in crate::app) fn rows_of<R: Record>(
     snapshot.range(&R::TABLE.rows_of(keys.tenant().bytes()))
 }
 
-/// The change that expects that the record was not changed.
+/// A change that is refused if the record has changed.
 pub(in crate::app) fn expect<R: Record>(record: &R, version: Version) -> Change {
     let (tenant, id) = record.owner();
     Change::new().expect_version(R::TABLE, R::place(tenant, id), version)
 }
 
-/// Removes a record and all its rows.
+/// Removes the record and its entries.
 pub(in crate::app) fn remove<R: Record>(keys: &TenantKeys, record: &R, version: Version) -> Change {
     let (tenant, id) = record.owner();
     let change = expect(record, version).delete(R::TABLE, R::place(tenant, id));
@@ -342,7 +340,7 @@ fn counted<R: Record>(change: Change, tenant: TenantId, by: i64) -> Change {
 }
 
 impl Vault {
-    /// Opens rows one after the other. A damaged one is noted and left out.
+    /// Opens rows one after the other. Damaged rows are noted and left out.
     pub(in crate::app) fn sound_records<R: Record>(
         &self,
         keys: &TenantKeys,
@@ -364,7 +362,6 @@ impl Vault {
         rows.filter_map(open)
     }
 
-    /// Seals a record that is new or replaces another one.
     fn sealed<R: Record>(&self, keys: &TenantKeys, record: &R) -> Result<Change, Error> {
         let (tenant, id) = record.owner();
         let (place, plain) = (R::place(tenant, id), record.encode()?);
@@ -377,7 +374,7 @@ impl Vault {
         Ok(Change::new().put(R::TABLE, place, sealed))
     }
 
-    /// Writes a new record and its rows. The caller writes those with sealed values.
+    /// The caller writes the entries with sealed values.
     pub(in crate::app) fn create_record<R: Record>(
         &self,
         keys: &TenantKeys,
@@ -393,7 +390,7 @@ impl Vault {
         Ok(counted::<R>(change, tenant, 1))
     }
 
-    /// Replaces the record that was read by one with the same entries.
+    /// The new record must have the same entries.
     pub(in crate::app) fn update_record<R: Record>(
         &self,
         keys: &TenantKeys,
@@ -403,7 +400,7 @@ impl Vault {
         Ok(expect(record, version).and(self.sealed(keys, record)?))
     }
 
-    /// Replaces the record that was read, whose entries were these.
+    /// `old` holds the entries of the record that was read.
     pub(in crate::app) fn replace_record<R: Record>(
         &self,
         keys: &TenantKeys,

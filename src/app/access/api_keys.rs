@@ -21,7 +21,7 @@ use crate::domain::time::Timestamp;
 use crate::store::record::{KeyRecord, encode_api_key};
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// A new key with its text. The record of the key keeps only a tag of the text.
+/// The record keeps only a tag of the text.
 #[derive(Debug)]
 pub struct NewKey {
     pub key: ApiKey,

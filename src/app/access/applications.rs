@@ -24,17 +24,17 @@ pub struct ApplicationDraft {
     pub kind: ApplicationKind,
     pub access: Access,
     pub allowed_origins: AllowedOrigins,
-    /// Selects if the application gets a first API key in the same change.
+    /// Makes a first API key in the same change, or none.
     pub key: FirstKey,
 }
 
-/// The properties of an application that change. Its kind never does.
+/// The kind of an application never changes.
 #[derive(Debug)]
 pub struct ApplicationChange {
     pub name: String,
     pub access: Access,
-    /// `None` leaves them as they are: clients of the published interface do not know them, and
-    /// would remove them with every change of a name.
+    /// `None` leaves them as they are: clients of the published API do not know this field, and
+    /// would remove the origins with every change of a name.
     pub allowed_origins: Option<AllowedOrigins>,
 }
 
@@ -48,7 +48,7 @@ pub enum FirstKey {
 pub struct ApplicationQuery {
     pub ids: Vec<ApplicationId>,
     pub kinds: Vec<ApplicationKind>,
-    /// Matching applications to leave out before the page starts.
+    /// The number of matching applications before the page.
     pub skip: usize,
     pub take: usize,
 }
@@ -121,7 +121,7 @@ impl AccessControl<'_> {
         Ok((application, api_keys))
     }
 
-    /// Lists the newest first: ids are ordered by time, so the table is read backwards.
+    /// Newest first: ids are ordered by time, so the table is read backwards.
     pub fn list_applications(
         self,
         tenant: TenantId,
@@ -149,8 +149,7 @@ impl AccessControl<'_> {
         Ok(ApplicationPage { applications: with_keys.collect::<Result<_, Error>>()?, total })
     }
 
-    /// Changes an application to what `wanted` makes of it. `caller` is `None` when the operator
-    /// does it.
+    /// `caller` is `None` when the operator does it.
     pub async fn update_application(
         self,
         tenant: TenantId,
@@ -185,7 +184,7 @@ impl AccessControl<'_> {
             .await
     }
 
-    /// Deletes the application and its API keys. `caller` is `None` when the operator does it.
+    /// Deletes its API keys too. `caller` is `None` when the operator does it.
     pub async fn delete_application(
         self,
         tenant: TenantId,
@@ -205,8 +204,7 @@ impl AccessControl<'_> {
                     let audit = audit.entry(tenant, actor, Act::Delete, &record.key, now);
                     change = change.and(self.forget_key(&record)).and(audit);
                 }
-                // The change is refused if a key was added meanwhile: it would outlive its
-                // application.
+                // Refuse the change if a key was added meanwhile: it would outlive its application.
                 let range = tables::application_keys_of(tenant, id);
                 let known = snapshot.first(&range, KEYS_PER_APPLICATION_MAX)?;
                 let known = known.into_iter().map(|(key, _)| key).collect();
@@ -242,9 +240,9 @@ impl AccessControl<'_> {
     }
 }
 
-/// Requires that a caller who gives an application the right to delete the tenant has that right.
-/// Otherwise every key that creates applications could destroy the tenant. `before` is the access of
-/// an application that changes; it may keep the right.
+/// A caller may grant the right to delete the tenant only if it has that right. Otherwise every key
+/// that creates applications could destroy the tenant. `before` is the access of an application
+/// that changes; it may keep the right.
 pub(super) fn require_own(
     caller: Option<&Caller>,
     before: Option<&Access>,

@@ -21,7 +21,7 @@ use crate::store::record::{KeyRecord, decode_api_key, decode_tenant};
 use crate::store::{Snapshot, Table, tables};
 
 impl AccessControl<'_> {
-    /// Notes the use of the key. A session's key counts as a use of the key that made the session.
+    /// Notes the use of the key. The use of a session counts for the key that made the session.
     pub fn authenticate(self, text: &KeyText) -> Result<Arc<Caller>, Error> {
         let caller = self.find(text)?;
         caller.last_use.note(self.vault.now());
@@ -29,8 +29,7 @@ impl AccessControl<'_> {
         Ok(caller)
     }
 
-    /// A key that was found before is known by a quick hash of its text. Unknown texts are not
-    /// remembered.
+    /// A quick hash of the text finds keys that were used before. Unknown texts are not cached.
     fn find(self, text: &KeyText) -> Result<Arc<Caller>, Error> {
         self.vault.processes().poll_if_stale()?;
         let callers = &self.vault.callers;
@@ -68,8 +67,8 @@ impl AccessControl<'_> {
         }
     }
 
-    /// The caller of a session's key; `None` for a session that does not exist, is not authorized
-    /// or has ended, which a client cannot tell apart.
+    /// `None` for a session that does not exist, is not authorized or has ended: clients must not
+    /// be able to distinguish these.
     fn find_session_caller(self, hash: &[u8; 32]) -> Result<Option<Arc<Caller>>, Error> {
         let now = self.vault.now();
         loop {
@@ -107,7 +106,7 @@ impl AccessControl<'_> {
     }
 
     /// `None` for a session that is not authorized, or one of whose two API keys is gone. The cache
-    /// of callers stays right, because a change of keys and applications empties it.
+    /// of callers stays right, because a change of keys or applications empties it.
     fn session_caller(
         self,
         snapshot: &Snapshot,
@@ -154,8 +153,8 @@ impl AccessControl<'_> {
         }
     }
 
-    /// The keyed hash that finds a key. Because it is keyed, the time of a look-up reveals nothing
-    /// about the texts of other keys.
+    /// The keyed hash that finds an API key. Because it is keyed, the time of a look-up reveals
+    /// nothing about the texts of other keys.
     pub(in crate::app) fn tag(self, text: &KeyText) -> [u8; 32] {
         self.vault.keys().system().api_keys().tag(text.expose())
     }
@@ -185,9 +184,8 @@ impl AccessControl<'_> {
         Ok(Caller { tenant, application, key, tag, last_use, session, keys, _epoch: epoch })
     }
 
-    /// A caller with the rights of an application and without an API key of it. `tag` identifies
-    /// the key that stands for it where requests are counted. `None` if there is no such
-    /// application.
+    /// A caller with the rights of an application but without an API key. Its requests are counted
+    /// under `tag`. `None` if the application does not exist.
     pub(in crate::app) fn caller_without_key(
         self,
         tenant: TenantId,
@@ -231,7 +229,6 @@ impl AccessControl<'_> {
     }
 }
 
-/// Opens a row of [`Table::ApiKeys`].
 pub(in crate::app) fn open_api_key(
     system: &SystemKeys,
     place: &[u8; 32],

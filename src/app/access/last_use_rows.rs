@@ -1,4 +1,4 @@
-//! The rows of the last uses of API keys: writing and reading them.
+//! Writing and reading the rows of [`Table::KeyUses`].
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use crate::domain::time::Timestamp;
 use crate::store::{Change, Snapshot, Table, tables};
 
 impl AccessControl<'_> {
-    /// Writes the last uses that are not in the file yet. Below the floor of the disk they stay in
-    /// memory: an administrator can do without them.
+    /// Writes the last uses that are not in the file yet. Below the disk floor they stay in memory:
+    /// an administrator can do without them.
     pub async fn write_last_uses(self) -> Result<(), Error> {
         let unwritten = self.vault.last_uses.unwritten();
         for batch in unwritten.chunks(LAST_USES_AT_ONCE) {
@@ -41,7 +41,7 @@ impl AccessControl<'_> {
         Ok(())
     }
 
-    /// The starts of the minutes in which the keys of a tenant were last used.
+    /// To the minute.
     pub fn last_uses(self, tenant: TenantId) -> Result<HashMap<KeyId, Timestamp>, Error> {
         let mut found = HashMap::new();
         for row in self.vault.snapshot()?.range(&tables::key_uses_of(tenant))? {

@@ -1,4 +1,4 @@
-//! The operator as a caller, for operations that the operator does in the place of an application.
+//! The operator as the caller of operations that applications call otherwise.
 
 use std::sync::Arc;
 
@@ -15,9 +15,8 @@ use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::web_origin::AllowedOrigins;
 
 impl Caller {
-    /// A caller for the tenant's keys and quotas. `named` is the application that new tokens count
-    /// as created by; without it they have the id zero as their creator. The caller has no
-    /// permission: nothing that asks for one may be done with it.
+    /// New tokens get `named` as their creator, or the nil id without it. The caller has no
+    /// permission: operations that require one fail.
     pub(in crate::app) fn of_operator(
         vault: &Vault,
         tenant: TenantId,

@@ -1,8 +1,8 @@
-//! Sessions: a public application makes one, and a private application gives it rights.
+//! Sessions: a public application creates one, and a private application gives it rights.
 //!
-//! A session's rights are at every use those that it was given and that its grantor has today. It
-//! ends at its expiry, or before with either of the two API keys that it was made and authorized
-//! with: a key that is deleted because it leaked leaves no session behind.
+//! At every use, a session has the rights that it was given and that its grantor still has. It ends
+//! at its expiry, or with either of the two API keys that created and authorized it: a key that is
+//! deleted because it leaked leaves no session behind.
 
 use crate::app::AccessControl;
 use crate::app::audit::subject::Subject;
@@ -28,16 +28,15 @@ use crate::store::tables::{self, CountKind};
 /// 22 base58 digits hold the nonce's 128 bits.
 const NONCE_DIGITS: usize = 22;
 
-/// A new session, with the two texts that only its answer shows.
+/// Only the answer that creates the session shows its two texts.
 #[derive(Debug)]
 pub struct NewSession {
     pub text: KeyText,
-    /// The private application names the session by it.
+    /// By this the private application names the session.
     pub nonce: Secret<String>,
     pub expires_at: Timestamp,
 }
 
-/// The rights that a private application gives to a session.
 #[derive(Debug)]
 pub struct SessionAuthorization {
     pub nonce: Secret<String>,
@@ -66,7 +65,7 @@ impl AccessControl<'_> {
         self.vault
             .commit(Priority::Normal, |snapshot| {
                 let live = snapshot.count(&tables::counts(tenant, CountKind::Sessions))?;
-                // Unauthorized sessions vanish within minutes, so the caller may try again.
+                // Unauthorized sessions expire within minutes, so the caller may try again.
                 if usize::try_from(live).is_ok_and(|live| live >= SESSIONS_MAX) {
                     return Err(Error::Busy);
                 }
@@ -131,7 +130,6 @@ impl AccessControl<'_> {
 const BEYOND: &str =
     "A session cannot get rights that the application of the API key does not have itself.";
 
-/// The end of a session that an authorization asks for.
 fn life(text: &str, now: Timestamp) -> Result<Timestamp, Error> {
     let mistake = |message: &str| Error::Invalid(Mistakes::one("expires_at", message));
     let at = parse_expiry(text, now).map_err(|invalid| mistake(invalid.message()))?;
@@ -141,8 +139,8 @@ fn life(text: &str, now: Timestamp) -> Result<Timestamp, Error> {
     Ok(at)
 }
 
-/// The id of a session is a part of the hash of its nonce. The nonce then finds the session without
-/// a further row, and the id, which logs show, does not disclose the nonce.
+/// The id of a session is a part of the hash of its nonce. So the nonce finds the session without a
+/// further row, and the id, which logs show, does not disclose the nonce.
 fn id_of_nonce(nonce: &str) -> AccessSessionId {
     let hash = sha256(&[b"session nonce ", nonce.as_bytes()]);
     let half = hash.first_chunk::<16>().copied().unwrap_or_default();

@@ -19,7 +19,6 @@ use crate::store::record::{decode_tenant, encode_tenant};
 use crate::store::tables::{self};
 use crate::store::{Change, Snapshot, Table};
 
-/// The operator's input for a new tenant.
 #[derive(Debug)]
 pub struct TenantDraft {
     pub name: String,
@@ -28,13 +27,13 @@ pub struct TenantDraft {
     pub quotas: Quotas,
 }
 
-/// The fields to change. `None` and an empty list leave a field as it is.
+/// Fields that are `None` or empty do not change.
 #[derive(Debug, Default)]
 pub struct TenantChange {
     pub name: Option<String>,
     pub threeds: Option<Threeds>,
     pub settings: Option<BTreeMap<String, String>>,
-    /// Names and values of quotas. Each is checked when it is applied.
+    /// Names and values. Each is checked when it is applied.
     pub quotas: Vec<(String, String)>,
 }
 
@@ -82,7 +81,7 @@ impl AccessControl<'_> {
         stored.iter().map(|(key, sealed)| self.open_tenant(key, sealed)).collect()
     }
 
-    /// Changes a tenant. `caller` is `None` when the operator does it.
+    /// `caller` is `None` when the operator changes the tenant.
     pub async fn change_tenant(
         self,
         id: TenantId,

@@ -28,7 +28,7 @@ const CHECKPOINTS: &[u8] = b"audit checkpoints";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuditStatus {
     pub head: Head,
-    /// The number of the first entry. Entries before it were removed.
+    /// The number of the oldest entry that is kept.
     pub first: u64,
     pub last_checkpoint: Option<(u64, Timestamp)>,
 }
@@ -42,16 +42,14 @@ impl AuditStatus {
 }
 
 impl<'a> Audit<'a> {
-    /// Takes the lane of checkpoints. Each checkpoint names the one before it, so they are made one
-    /// at a time. The newest key signs the start of the chain, so a rotation of that key takes this
-    /// lane too.
+    /// Each checkpoint names the one before it, so they are made one at a time. The newest key
+    /// signs the start of the chain, so a rotation of that key takes this lane too.
     pub(in crate::app) async fn checkpoints_turn(self) -> Result<LaneGuard<'a>, Error> {
         self.vault.lanes.take(CHECKPOINTS).await
     }
 }
 
-/// The change is refused if another process has signed meanwhile, or has replaced the signing
-/// key.
+/// The change is refused if another process has signed or replaced the signing key meanwhile.
 fn expect_signer(vault: &Vault, snapshot: &Snapshot) -> Result<Change, Error> {
     if !vault.processes().may_be_several() {
         return Ok(Change::new());
@@ -66,9 +64,9 @@ fn expect_signer(vault: &Vault, snapshot: &Snapshot) -> Result<Change, Error> {
     })
 }
 
-/// A clock that was ahead and was set back leaves a checkpoint with a time in the future. The
-/// chain is then signed at once, instead of when the clock has caught up. The last condition
-/// also counts monotonic time.
+/// A clock that was ahead and was set back leaves a checkpoint with a time in the future. The chain
+/// is then signed at once instead of when the clock has caught up. `since_signed` also counts
+/// monotonic time.
 fn is_due_after(vault: &Vault, newest: &Checkpoint) -> bool {
     let now = vault.now();
     newest.at > now
@@ -77,7 +75,7 @@ fn is_due_after(vault: &Vault, newest: &Checkpoint) -> bool {
 }
 
 impl Audit<'_> {
-    /// Returns the finding on the first call, and `None` on later calls.
+    /// The finding on the first call, `None` on later calls.
     pub fn news(self) -> Option<AuditFinding> {
         let finding = self.vault.audit_watch.finding()?;
         (!self.vault.audit_watch.is_told.swap(true, Ordering::Relaxed)).then_some(finding)
@@ -115,8 +113,8 @@ impl Audit<'_> {
         })
     }
 
-    /// A quick check: this vault signed the newest checkpoint, and the entries after it lead to the
-    /// end of the chain. These are the entries of about a minute.
+    /// A quick check: this vault signed the newest checkpoint, and the entries after it, about a
+    /// minute's, lead to the end of the chain.
     pub fn tail_is_whole(self) -> Result<bool, Error> {
         let snapshot = self.vault.snapshot()?;
         let head = Head::read(&snapshot)?;
@@ -142,16 +140,15 @@ impl Audit<'_> {
         Ok(reached == head)
     }
 
-    /// The keys that have signed the chain, or `None` if they do not lead to this vault's signing
-    /// key.
+    /// `None` if the keys that signed the chain do not lead to this vault's signing key.
     pub(in crate::app) fn own_signers(self, snapshot: &Snapshot) -> Result<Option<Signers>, Error> {
         let own = self.vault.keys().system().signing().public();
         let signers = Signers::read(snapshot)?;
         Ok(signers.filter(|it| it.newest().public_key == own && it.problems().is_empty()))
     }
 
-    /// Walks the chain as an auditor without secret keys would. The only addition is this vault's
-    /// public key, which must be the current signer.
+    /// Walks the chain as an auditor without secret keys would. In addition, the current signer
+    /// must be this vault's public key.
     pub async fn inspect(self, expected: &TrustAnchors) -> Result<ChainReport, Error> {
         self.flush_reads().await?;
         let own = Some(self.vault.keys().system().signing().public());
@@ -164,7 +161,7 @@ impl Audit<'_> {
         self.vault.operator_walks.run(inspect).await?
     }
 
-    /// Signs the chain to its end and returns the newest checkpoint, to be kept outside the vault.
+    /// Signs the chain to its end. The returned checkpoint is to be kept outside the vault.
     pub async fn receipt(self) -> Result<Receipt, Error> {
         self.sign().await?;
         if let Some(finding) = self.vault.audit_watch.finding() {
@@ -180,8 +177,8 @@ impl Audit<'_> {
         Ok(Receipt { file: own.file, public_key, checkpoint })
     }
 
-    /// Writes the queued entries of reads and signs the end of the chain, unless it is signed
-    /// already. A server also calls this as its last act.
+    /// Writes the queued entries of reads, then signs the end of the chain unless it is signed. The
+    /// server calls this as its last act.
     pub async fn sign(self) -> Result<(), Error> {
         self.flush_reads().await?;
         let _turn = self.checkpoints_turn().await?;
@@ -191,7 +188,7 @@ impl Audit<'_> {
         self.sign_end(Authority::Anyone, |_| true).await
     }
 
-    /// A part of the sweep: signs the end of the chain when a checkpoint is due.
+    /// A part of the sweep.
     pub(in crate::app) async fn sign_when_due(self, by: Authority) -> Result<(), Error> {
         let _turn = self.checkpoints_turn().await?;
         if !self.may_sign()? {
@@ -200,7 +197,7 @@ impl Audit<'_> {
         self.sign_end(by, |newest| is_due_after(self.vault, newest)).await
     }
 
-    /// Signs the end of the chain, unless it is signed already or the newest checkpoint is recent.
+    /// Does nothing if the end is signed already or the newest checkpoint is recent.
     async fn sign_end(
         self,
         by: Authority,
@@ -220,8 +217,7 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// `None` when no checkpoint is due; an empty change when the end of the chain is signed
-    /// already.
+    /// `None` when no checkpoint is due; an empty change when the end of the chain is signed.
     pub(in crate::app) fn plan_checkpoint(
         self,
         snapshot: &Snapshot,
@@ -251,7 +247,7 @@ impl Audit<'_> {
         Ok(Some(statement.sign(system.signing()).keep().and(expect_signer(self.vault, snapshot)?)))
     }
 
-    /// Signs a statement that the chain starts at `head`. `signer` is the number of `key`.
+    /// Signs that the chain starts at `head`. `signer` is the number of `key`.
     pub(in crate::app) fn start_of(
         self,
         snapshot: &Snapshot,
@@ -302,7 +298,7 @@ impl Audit<'_> {
         Ok((gone, old.len()))
     }
 
-    /// A change that deletes a batch of rows before the start of the chain, and their number.
+    /// Deletes a batch of rows before the start of the chain, and returns their number.
     fn plan_removal(self, snapshot: &Snapshot) -> Result<(Change, usize), Error> {
         let Some(start) = Checkpoint::start(snapshot)? else { return Ok((Change::new(), 0)) };
         if !self.may_prune_to(snapshot, &[start], SignatureKind::Start)? {
@@ -336,7 +332,7 @@ impl Audit<'_> {
         Ok(is_own)
     }
 
-    /// Checks that the chain is complete, that every row opens, that the vault's own key signed it,
+    /// Checks that the chain is complete, that every row opens, that this vault's key signed it,
     /// and that the records agree with its entries. `keys` are the ids of the listed API keys.
     pub(in crate::app) fn verify(
         self,

@@ -1,4 +1,4 @@
-//! Audit entries and the acts that they tell of.
+//! Audit entries and the acts that they record.
 
 use crate::app::audit::subject::Subject;
 use crate::app::caller::Caller;
@@ -24,7 +24,7 @@ impl Caller {
     }
 }
 
-/// An act on a tenant's resource: its audit entry, and its event if webhooks tell of it.
+/// An act on a tenant's resource, with the content of its audit entry and of its webhook event.
 #[derive(Debug, Clone)]
 pub(in crate::app) struct AuditedAct<'a> {
     pub(in crate::app) at: Timestamp,
@@ -44,12 +44,11 @@ pub(in crate::app) fn actor_of(caller: Option<&Caller>) -> Actor {
     caller.map_or(Actor::Operator, Caller::actor)
 }
 
-/// The expiry of a token.
 pub(in crate::app) fn expired(token: &Token, at: Timestamp) -> AuditedAct<'_> {
     AuditedAct { at, actor: Actor::System, act: Act::Expire, subject: token.into() }
 }
 
-/// The part of the audit log that a reader gets: the server's entries, or one tenant's.
+/// One scope of the audit log. A reader gets the entries of one scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditScope {
     Server,
@@ -65,11 +64,11 @@ impl AuditScope {
     }
 }
 
-/// The effects of events outside of the file, after the commit.
+/// Effects of events outside of the file, after the commit.
 #[derive(Debug, Default)]
 pub(in crate::app) struct EventEffects {
-    /// The worker has something to deliver.
+    /// Wakes the delivery worker.
     pub(in crate::app) has_events: bool,
-    /// Webhooks without room for an event.
+    /// Webhooks whose queues had no room for an event.
     pub(in crate::app) dropped: Vec<(TenantId, WebhookId)>,
 }

@@ -1,5 +1,4 @@
-//! Export of the decrypted chain for the operator: the entries of all scopes in chain order, in
-//! pages.
+//! Export of the decrypted chain for the operator: entries of all scopes in chain order, in pages.
 
 use uuid::Uuid;
 
@@ -16,7 +15,7 @@ use crate::store::chain::ChainRows;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExportQuery {
-    /// The `next` of the previous page. `None` asks for the first page, which also writes an audit
+    /// The `next` of the previous page. `None` asks for the first page, which also writes the audit
     /// entry of the export.
     pub next: Option<u64>,
     pub from: Option<Timestamp>,
@@ -57,7 +56,7 @@ fn export_rows(audit: Audit<'_>, query: &ExportQuery) -> Result<ExportPage, Erro
     for examined in 1..=LOG_ROWS_EXAMINED_MAX {
         let Some(row) = rows.next_row()? else { return Ok(ExportPage { entries, next: None }) };
         let scope = scope_of(row.scope);
-        // A row has the time of its newest entry, so a row before `from` need not be opened.
+        // A row has the time of its newest entry, so rows before `from` need not be opened.
         if query.from.is_none_or(|from| row.at >= from) {
             let opened = audit.open_row(&row)?.into_iter().zip(row.sequence..);
             let kept = opened.filter(|(entry, _)| wanted(entry));
@@ -78,7 +77,8 @@ fn scope_of(bytes: [u8; 16]) -> AuditScope {
     }
 }
 
-/// The SHA-256 of a text that leaves the vault, as `sha256sum` prints it, for its audit entry.
+/// SHA-256 in hexadecimal, as `sha256sum` prints it, for the audit entry of a text that leaves the
+/// vault.
 pub fn digest_of(text: &str) -> String {
     let mut digest = Sha256::new();
     digest.update(text.as_bytes());

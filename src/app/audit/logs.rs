@@ -19,16 +19,15 @@ use crate::store::{Table, tables};
 #[derive(Debug, Default)]
 pub struct LogQuery {
     pub kind: Option<EntityKind>,
-    /// The public form of the entity's id, which answers show.
+    /// In the form that answers show.
     pub entity_id: Option<String>,
     pub act: Option<Act>,
-    /// The earliest time, inclusive.
+    /// Inclusive.
     pub from: Option<Timestamp>,
-    /// The latest time, exclusive.
+    /// Exclusive.
     pub to: Option<Timestamp>,
 }
 
-/// The start of a page.
 #[derive(Debug)]
 pub enum LogStart {
     /// After the page whose `next` this is. `None` starts at the newest entry.
@@ -39,13 +38,13 @@ pub enum LogStart {
 
 #[derive(Debug)]
 pub struct LogPage {
-    /// Newest first, each with an id of its own.
+    /// Newest first, each with a stable id.
     pub entries: Vec<(Uuid, AuditEntry)>,
-    /// The cursor of the next page; absent on the last one.
+    /// `None` on the last page.
     pub next: Option<Vec<u8>>,
 }
 
-/// The row key that cursors are sealed with. No other sealed value passes as a cursor.
+/// The row key that cursors are sealed with, so that no other sealed value passes as a cursor.
 const CURSOR: &[u8] = b"log cursor";
 
 impl Audit<'_> {
@@ -141,18 +140,17 @@ struct LogFilter<'a> {
     from: Timestamp,
 }
 
-/// The part of a row's entries that the query wants, judged without opening the row.
+/// The entries of a row that match the query, judged without opening the row.
 enum Part {
     All,
     Some,
     None,
-    /// None, and none of any older row.
+    /// Neither this row nor an older one has a match.
     NoneFromHereOn,
 }
 
 impl LogFilter<'_> {
-    /// A row has the time of its newest entry. Its oldest entry is at most [`AUDIT_DISORDER`]
-    /// older.
+    /// A row has the time of its newest entry; its oldest is at most [`AUDIT_DISORDER`] older.
     fn of(&self, row: &AuditRow) -> Part {
         let oldest = back(row.at, AUDIT_DISORDER);
         let ends_before = self.query.to.is_none_or(|to| row.at < to);

@@ -41,7 +41,6 @@ pub use reads::AuditReads;
 pub use refusal_rows::{RefusalPace, WrittenRefusals};
 pub use refusals::RefusedAttempt;
 
-/// The operator's settings for the audit chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuditPolicy {
     pub reads: AuditReads,
@@ -57,7 +56,7 @@ impl Default for AuditPolicy {
 }
 
 impl Vault {
-    /// Sets the policy. Call it before the vault takes requests: it replaces the queue of reads.
+    /// Call it before the vault takes requests: it replaces the queue of reads.
     #[must_use]
     pub fn with_audit(mut self, policy: AuditPolicy) -> Self {
         self.reads = ReadQueue::new(policy.reads);
@@ -67,18 +66,16 @@ impl Vault {
 }
 
 impl Audit<'_> {
-    /// Writes an entry for an act of the operator that has no effect in the data file, such as an
-    /// export.
+    /// For an operator's act without an effect in the data file, such as an export.
     pub async fn write_operator_entry(self, act: Act, entity: Entity) -> Result<(), Error> {
         self.write_server_entry(Actor::Operator, act, entity).await
     }
 
-    /// Writes an entry for the start or the stop of the server.
+    /// For the start or the stop of the server.
     pub async fn write_lifecycle_entry(self, act: Act) -> Result<(), Error> {
         self.write_server_entry(Actor::System, act, Entity::of_server(EntityKind::Vault)).await
     }
 
-    /// Commits one entry that belongs to no tenant.
     pub(super) async fn write_server_entry(
         self,
         actor: Actor,
@@ -90,13 +87,13 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// The change that adds one entry that belongs to no tenant.
+    /// An entry that belongs to no tenant.
     pub(super) fn server_entry(self, actor: Actor, act: Act, entity: Entity) -> Change {
         let entry = origin::entry(self.vault.now(), actor, act, entity);
         rows(self.vault, AuditScope::Server, &[entry])
     }
 
-    /// The change that adds the entries of a tenant, and the events of webhooks that tell of them.
+    /// Adds the entries of a tenant, and their webhook events.
     pub(super) fn acts(self, tenant: TenantId, acts: &[AuditedAct<'_>]) -> Change {
         let entries: Vec<_> = acts.iter().map(AuditedAct::entry).collect();
         let rows = rows(self.vault, AuditScope::Tenant(tenant), &entries);
@@ -104,7 +101,7 @@ impl Audit<'_> {
         acts.iter().fold(rows, |change, act| change.and(event(act)))
     }
 
-    /// The change that adds one entry of a tenant, and its event.
+    /// Adds one entry of a tenant, and its event.
     pub(super) fn entry<'s>(
         self,
         tenant: TenantId,
@@ -116,7 +113,7 @@ impl Audit<'_> {
         self.acts(tenant, &[AuditedAct { at, actor, act, subject: subject.into() }])
     }
 
-    /// The change that adds one entry for an act of this caller, and its event.
+    /// Adds one entry for an act of this caller, and its event.
     pub(super) fn caller_entry<'s>(
         self,
         caller: &Caller,
@@ -127,7 +124,7 @@ impl Audit<'_> {
         self.entry(caller.tenant.id, caller.actor(), act, subject, at)
     }
 
-    /// Opens a row. A row that does not hold as many entries as its count says is damaged.
+    /// Fails if the number of entries differs from the row's count.
     pub(super) fn open_row(self, row: &AuditRow) -> Result<Vec<AuditEntry>, Error> {
         let plain = self.vault.keys().system().open_audit(&place(&row.scope), &row.sealed)?;
         let entries = decode_audit(plain.expose())?;
@@ -138,20 +135,20 @@ impl Audit<'_> {
         }
     }
 
-    /// Notes reads of the tokens in a replayed answer, which shows them once more.
+    /// A replayed answer shows its tokens once more, so they are noted as read again.
     pub async fn note_replay(self, caller: &Caller, replay: &Replay) -> Result<(), Error> {
         self.note_reads(caller, replay.shown.iter().cloned(), self.vault.now()).await
     }
 }
 
 /// The identity that a row is sealed with. The row's position is not part of it: the position is
-/// known only when the row is written, and the chain itself fixes it.
+/// known only when the row is written, and the chain fixes it.
 const fn place(scope: &[u8; 16]) -> Identity<'_> {
     Identity { tenant: scope, table: Table::Audit.number(), key: &[] }
 }
 
-/// The change that adds rows with these entries to the chain, to be combined with the change that has
-/// their effect. Entries of tenants go through [`Audit::acts`], which adds their events.
+/// Adds these entries to the chain. Combine it with the change that has their effect. Entries of
+/// tenants go through [`Audit::acts`], which adds their events.
 pub(in crate::app) fn rows(vault: &Vault, scope: AuditScope, entries: &[AuditEntry]) -> Change {
     let scope = scope.bytes();
     let mut change = Change::new();

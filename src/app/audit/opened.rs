@@ -1,6 +1,5 @@
-//! The values that one operation opened. Each gets its entry before the operation's outcome is
-//! returned, also if the operation fails: a failure depends on the value too, so it is an answer
-//! about it.
+//! The values that one operation opened. Each gets its entry before the operation returns, also if
+//! the operation fails: a failure depends on the value, so it discloses something about it.
 
 use crate::app::caller::Caller;
 use crate::app::error::Error;
@@ -9,9 +8,9 @@ use crate::domain::audit::{Act, Actor, AuditEntry, Entity};
 use crate::domain::id::TenantId;
 use crate::lock::Lock;
 
-/// Functions that open a value take this, so that none is opened without it. An operation that is
-/// dropped before [`Opened::settle`] has failed: its client has disconnected, and knows that there
-/// was no answer in this time.
+/// Functions that open a value require this. Dropping it before [`Opened::settle`] writes the
+/// entries of a failure: the client has disconnected, and has learned that there was no answer in
+/// this time.
 #[must_use]
 #[derive(Debug)]
 pub(in crate::app) struct Opened<'a> {
@@ -31,12 +30,11 @@ struct OpenedValue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SuccessEntry {
     Queued,
-    /// The change of the operation has an entry for this value.
+    /// The operation's change has the entry.
     InChange,
 }
 
 impl<'a> Opened<'a> {
-    /// Nothing is open yet.
     pub(in crate::app) const fn new(vault: &'a Vault, tenant: TenantId, actor: Actor) -> Self {
         Self { vault, tenant, actor, values: Lock::new(Vec::new()) }
     }
@@ -50,12 +48,13 @@ impl<'a> Opened<'a> {
         self.push(OpenedValue { act, entity, success: SuccessEntry::Queued });
     }
 
-    /// The same, for an act whose success has its entry in the change.
+    /// As `add`, for an act whose success has its entry in the change.
     pub(in crate::app) fn add_written(&self, act: Act, entity: Entity) {
         self.push(OpenedValue { act, entity, success: SuccessEntry::InChange });
     }
 
-    /// Queues the entries, with the outcome. If they cannot be queued, the outcome is lost.
+    /// Queues the entries, with the outcome. If they cannot be queued, the error replaces the
+    /// outcome.
     pub(in crate::app) async fn settle<T, E: From<Error>>(
         self,
         outcome: Result<T, E>,
@@ -69,7 +68,7 @@ impl<'a> Opened<'a> {
         self.values.lock().push(value);
     }
 
-    /// Takes the values: one entry for each. The call through a proxy comes first.
+    /// Takes the values and makes one entry per entity. The call through a proxy comes first.
     fn entries(&self, has_succeeded: bool) -> Vec<AuditEntry> {
         let mut values = {
             let mut values = self.values.lock();

@@ -1,5 +1,4 @@
-//! Writes the entries of reads to the audit chain. They are gathered in a bounded queue and
-//! committed together.
+//! Entries of reads: gathered in a bounded queue, and committed to the audit chain together.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -22,8 +21,7 @@ use crate::domain::webhook::EventKind;
 use crate::store::{Change, CommitFailure, Snapshot, Verdict};
 
 impl Audit<'_> {
-    /// Queues an entry that the caller reads this entity. The read must not be answered before this
-    /// returns.
+    /// The read must not be answered before this returns.
     pub(in crate::app) async fn note_read(
         self,
         caller: &Caller,
@@ -39,8 +37,7 @@ impl Audit<'_> {
         until(wait).await
     }
 
-    /// Like `note_read`, for several entities. All entries are queued, or this fails and the read
-    /// is not answered.
+    /// As `note_read`, for several entities. All entries are queued, or this fails.
     pub(in crate::app) async fn note_reads(
         self,
         caller: &Caller,
@@ -51,8 +48,8 @@ impl Audit<'_> {
         self.note_acts(caller.tenant.id, entries).await
     }
 
-    /// Queues entries of acts of one tenant that have no effect in the data file. All of them are
-    /// queued, or this fails and the acts must not happen.
+    /// Queues entries of acts that have no effect in the data file. All of them are queued, or this
+    /// fails and the acts must not happen.
     pub(in crate::app) async fn note_acts(
         self,
         tenant: TenantId,
@@ -67,7 +64,7 @@ impl Audit<'_> {
         let places = places.map_err(|closed| stopped(&closed))?;
         let (mut written, wait) = self.vault.reads.waiter();
         for (number, (place, entry)) in places.zip(entries).enumerate() {
-            // Entries are written in order: when the last one is durable, all are.
+            // Entries are written in order, so the last one is durable after all others.
             let is_last = number.saturating_add(1) == count;
             let written = written.take_if(|_| is_last);
             place.send(ReadNote { tenant, entry, has_event, written });
@@ -76,8 +73,8 @@ impl Audit<'_> {
         until(wait).await
     }
 
-    /// Queues entries of an operation that was dropped and cannot wait. If the queue is full, they go
-    /// to the writer directly.
+    /// For an operation that was dropped and cannot wait. If the queue is full, the entries go to
+    /// the writer directly.
     pub(super) fn note_abandoned(self, tenant: TenantId, entries: Vec<AuditEntry>) {
         if let Ok(places) = self.vault.reads.sender.try_reserve_many(entries.len()) {
             for (place, entry) in places.zip(entries) {
@@ -86,13 +83,13 @@ impl Audit<'_> {
             self.vault.reads.announce();
         } else {
             let change = rows(self.vault, AuditScope::Tenant(tenant), &entries);
-            // A store that takes no change answers no request either.
+            // A store that takes no change answers no request, so the entries are not needed.
             drop(self.vault.store.submit(change.passing_over_closed()));
         }
     }
 
-    /// Writes queued reads for as long as the server runs. Returns when the store no longer accepts
-    /// them; from then on no read is answered.
+    /// Runs as long as the server. Returns when the store no longer accepts entries; from then on
+    /// no read is answered.
     pub async fn write_reads(self) {
         loop {
             self.vault.reads.wake.notified().await;
@@ -152,7 +149,7 @@ impl Audit<'_> {
     }
 }
 
-/// The entries of reads by tenant, and the events of those that webhooks want to know of.
+/// The entries of reads by tenant, and the webhook events of those that have one.
 fn rows_of(vault: &Vault, snapshot: &Snapshot, noted: &[ReadNote]) -> Change {
     let wanted = noted.iter().filter(|note| note.has_event && !note.entry.act.is_failure());
     let events = wanted.fold(Change::new(), |change, note| {
@@ -167,7 +164,6 @@ fn rows_of(vault: &Vault, snapshot: &Snapshot, noted: &[ReadNote]) -> Change {
     })
 }
 
-/// True if a webhook of the tenant wants to know of reads.
 fn has_event(vault: &Vault, tenant: TenantId) -> Result<bool, Error> {
     vault.webhooks().wants(tenant, EventKind::TokenRead)
 }
@@ -188,7 +184,7 @@ const fn stopped<T>(_: &T) -> Error {
     Error::Stopped
 }
 
-/// The moment from which a read may be answered.
+/// The time at which a read may be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditReads {
     /// After its entry is queued.
@@ -211,14 +207,14 @@ pub(in crate::app) struct ReadQueue {
 pub(super) struct ReadNote {
     pub(super) tenant: TenantId,
     pub(super) entry: AuditEntry,
-    /// True if a webhook wants to know of the read.
+    /// True if a webhook receives an event of the read.
     pub(super) has_event: bool,
     /// Signalled when the entry is durable.
     pub(super) written: Option<oneshot::Sender<()>>,
 }
 
 /// The receiving end of the queue. Entries that were taken from the queue stay here until the
-/// writer's verdict arrives, so that a cancelled flush loses neither entries nor their waiters.
+/// writer's verdict arrives, so that a cancelled flush loses neither entries nor waiters.
 #[derive(Debug)]
 pub(super) struct Outbox {
     pub(super) queue: Receiver<ReadNote>,
@@ -226,7 +222,6 @@ pub(super) struct Outbox {
     pub(super) handed: Option<SubmittedReads>,
 }
 
-/// Entries that were submitted to the writer.
 pub(super) struct SubmittedReads {
     pub(super) verdict: Pin<Box<dyn Future<Output = Result<Verdict, CommitFailure>> + Send>>,
     pub(super) written: Vec<oneshot::Sender<()>>,
@@ -234,7 +229,7 @@ pub(super) struct SubmittedReads {
 }
 
 impl Outbox {
-    /// Waits for the verdict on the submitted entries, then signals their waiters.
+    /// Waits for the verdict on the submitted entries, then notifies their waiters.
     async fn hear(&mut self, vault: &Vault) -> Result<(), CommitFailure> {
         let Some(handed) = &mut self.handed else { return Ok(()) };
         let heard = handed.verdict.as_mut().await;
@@ -247,7 +242,7 @@ impl Outbox {
         }
         vault.webhooks().after_commit(effects);
         for waiter in written {
-            // Sending fails if the client has disconnected; then no task needs the signal.
+            // Sending fails if the client has disconnected; then no task waits for the signal.
             waiter.send(()).ok();
         }
         Ok(())
@@ -268,7 +263,7 @@ impl ReadQueue {
         }
     }
 
-    /// The two ends of the signal that an entry is durable. Only strict mode waits for it.
+    /// Signals that an entry is durable. Only strict mode waits for it.
     pub(super) fn waiter(&self) -> (Option<oneshot::Sender<()>>, Option<oneshot::Receiver<()>>) {
         match self.mode {
             AuditReads::Batched => (None, None),

@@ -19,14 +19,13 @@ use crate::store::{DigestState, RecordDigests, Snapshot, StorageFailure, Table, 
 #[derive(Debug)]
 pub(super) struct EndedRecords<'a> {
     snapshot: &'a Snapshot,
-    /// Ids of the listed API keys.
     keys: &'a HashSet<Uuid>,
     /// By kind and id: the number of the entry that ended the record, and the name of its act.
     found: BTreeMap<(&'static str, Uuid), (u64, &'static str)>,
-    /// The digests count all changes of records before this entry. Later entries must not add or
+    /// The digests include all changes of records before this entry. Later entries must not add or
     /// remove records.
     counted_up_to: Option<u64>,
-    /// The first entry that adds or removes a record that the digests do not count.
+    /// The first entry that adds or removes a record that is not in the digests.
     uncounted: Option<u64>,
 }
 
@@ -89,7 +88,7 @@ impl<'a> EndedRecords<'a> {
     }
 
     /// The transaction that adds or removes a record also writes its entry and updates the digests.
-    /// An entry that the digests do not count means that the records were rolled back.
+    /// An entry that the digests do not include means that the records were rolled back.
     fn note_uncounted(&mut self, kind: EntityKind, number: u64) {
         let is_record = EntityKind::OF_TENANTS.contains(&kind);
         if is_record && self.counted_up_to.is_some_and(|end| number >= end) {
@@ -127,7 +126,7 @@ impl<'a> EndedRecords<'a> {
         } else if table == Table::ThreedsSessions {
             tables::threeds_sessions(tenant, SessionId::new(id))
         } else {
-            // All others have keys of the same form.
+            // All other tables have keys of the same form.
             tables::tokens(tenant, TokenId::new(id))
         };
         Ok(self.snapshot.value(table, &place)?.is_some())
@@ -150,7 +149,7 @@ impl<'a> EndedRecords<'a> {
 }
 
 impl Audit<'_> {
-    /// The record state for the next checkpoint; the default when the digest is missing.
+    /// For the next checkpoint. The default when the digest is missing.
     pub(super) fn record_state(self, snapshot: &Snapshot) -> Result<RecordState, Error> {
         let system = self.vault.keys().system();
         let Some(DigestState { generation, digest, .. }) =
@@ -171,8 +170,8 @@ impl Audit<'_> {
         Ok(known.is_none_or(|known| now.generation > known.generation || now == known))
     }
 
-    /// Compares the stored digests with the records and reports differences. Returns the stored
-    /// digest of the vault, or `None` if the digests are missing or do not open.
+    /// Compares the stored digests with the records and reports differences. Returns the vault's
+    /// stored digest, or `None` if the digests are missing or do not open.
     pub(super) fn verify_digests(
         self,
         snapshot: &Snapshot,

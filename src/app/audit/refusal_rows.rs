@@ -1,5 +1,5 @@
-//! Writes refused attempts to the audit chain: soon after the first, then at most once a minute, and
-//! less often in a flood.
+//! Writes refused attempts to the audit chain: soon after the first, then at most once a minute,
+//! and less often in a flood.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::domain::audit::AuditEntry;
 use crate::domain::time::Timestamp;
 use crate::store::{Change, CommitFailure, Verdict};
 
-/// The refused attempts that were written at once, for the log.
+/// For the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrittenRefusals {
     pub attempts: u64,
@@ -22,8 +22,8 @@ pub struct WrittenRefusals {
     pub first_at: Timestamp,
 }
 
-/// The time between two writings of refused attempts. It grows in a flood, so that one that does not
-/// end does not fill the chain.
+/// The time between two writes of refused attempts. It grows in a flood, so that a lasting flood
+/// does not fill the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefusalPace {
     period: Duration,
@@ -36,7 +36,7 @@ impl Default for RefusalPace {
 }
 
 impl RefusalPace {
-    /// The pace after this number of entries was written.
+    /// The pace after this many entries were written.
     #[must_use]
     pub fn after(self, entries: u64) -> Self {
         if entries <= REFUSALS_CALM_MAX {
@@ -46,7 +46,6 @@ impl RefusalPace {
     }
 }
 
-/// The refused attempts of a vault.
 #[derive(Debug, Clone, Copy)]
 pub struct RefusalLog<'a> {
     vault: &'a Vault,
@@ -59,27 +58,25 @@ impl<'a> Audit<'a> {
 }
 
 impl RefusalLog<'_> {
-    /// Counts an attempt that was refused. This neither waits nor writes: an attempt costs no more
-    /// than its place in a table.
+    /// Neither waits nor writes: an attempt costs no more than its place in a table.
     pub fn note(self, attempt: &RefusedAttempt) {
         self.vault.refusals.note(attempt, self.vault.now());
     }
 
-    /// Returns when it is time to write refused attempts.
+    /// Returns soon after the first attempt is noted.
     pub async fn due(self) {
         self.vault.refusals.noted.notified().await;
         tokio::time::sleep(REFUSALS_WAIT).await;
     }
 
-    /// Returns when further refused attempts may be written.
+    /// Waits until further attempts may be written.
     pub async fn rest(self, pace: RefusalPace) {
         tokio::time::sleep(pace.period).await;
     }
 
-    /// Writes all refused attempts that were noted. Those that cannot be written stay noted. `None`
-    /// if there are none.
+    /// Writes all noted attempts; `None` without any. Attempts that cannot be written stay noted.
     pub async fn write(self) -> Result<Option<WrittenRefusals>, Error> {
-        // Below the floor of the disk they stay in memory, whose bound holds.
+        // Below the disk floor they stay in memory, which is bounded.
         self.vault.require_space_for_audit()?;
         let taken = self.vault.refusals.take();
         let Some(first_at) = taken.iter().map(|row| row.refusals().first_at).min() else {
@@ -88,7 +85,7 @@ impl RefusalLog<'_> {
         let attempts = taken.iter().map(|row| row.refusals().count);
         let attempts = attempts.fold(0, u64::saturating_add);
         let entries = u64::try_from(taken.len()).unwrap_or(u64::MAX);
-        // No await is between taking and submitting: a task that is dropped loses no rows.
+        // No await between taking and submitting: dropping this task loses no rows.
         let verdict = match self.vault.store.submit(self.change(&taken)) {
             Ok(verdict) => verdict.await,
             Err(failure) => Err(failure),

@@ -1,9 +1,9 @@
 //! Refused attempts, counted in memory until they are written to the audit chain.
 //!
 //! Guessing keys must be visible in the chain and must not flood it. So attempts of the same kind,
-//! from the same place and to the same route are one row with a count. The number of rows has a
-//! bound: one for strangers, one for each tenant and one for all. Beyond the bound, the rows with the
-//! fewest attempts are joined: those of one client, then those of one wide network, then all.
+//! from the same place and to the same route are one row with a count. The number of rows is
+//! bounded for strangers, for each tenant and for all. Beyond a bound, the rows with the fewest
+//! attempts are merged: first by client, then by wide network, then all.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -23,25 +23,24 @@ use crate::domain::time::Timestamp;
 use crate::lock::Lock;
 use crate::metrics::Counter;
 
-/// The name of the route in a row of attempts to several routes.
+/// The route's name in a row of attempts to several routes.
 const SEVERAL_ROUTES: &str = "several";
 
-/// An attempt that was refused.
 #[derive(Debug, Clone)]
 pub struct RefusedAttempt {
     pub reason: RefusalReason,
-    /// The name of a route, or of the operator's socket.
+    /// A route of the API, or the operator's socket.
     pub route: &'static str,
-    /// The tenant and the application, if the attempt had a known key.
+    /// Set if the attempt had a known key.
     pub caller: Option<(TenantId, ApplicationId)>,
     pub origin: Arc<Origin>,
 }
 
-/// The table of refused attempts that are not written yet.
+/// The refused attempts that are not written yet.
 #[derive(Debug)]
 pub(in crate::app) struct RefusalTable {
     rows: Lock<Rows>,
-    /// Signalled when an attempt is noted.
+    /// Notified when an attempt is noted.
     pub(super) noted: Notify,
     counts: Vec<(RefusalReason, Counter)>,
 }
@@ -49,23 +48,22 @@ pub(in crate::app) struct RefusalTable {
 #[derive(Debug, Default)]
 struct Rows {
     by_scope: HashMap<Option<TenantId>, ScopeRows>,
-    /// The sum of all rows.
+    /// The number of rows in all scopes.
     count: usize,
 }
 
-/// The rows of a tenant, or of strangers.
+/// The rows of one tenant, or of strangers.
 #[derive(Debug, Default)]
 struct ScopeRows(HashMap<RefusalGroup, RefusedRow>);
 
-/// One row of the table.
 #[derive(Debug, Clone)]
 pub(super) struct RefusedRow {
     place: RefusalGroup,
     tenant: Option<TenantId>,
     application: Option<ApplicationId>,
     route: &'static str,
-    /// That of the first attempt, without the parts that later ones do not share. Its address is that
-    /// of the network if attempts came from several addresses of it.
+    /// The origin of the first attempt, without the parts that differ in later ones. If they came
+    /// from several addresses of a network, the address is the network's.
     origin: Option<Arc<Origin>>,
     refusals: Refusals,
 }
@@ -96,7 +94,6 @@ impl RefusalTable {
         self.noted.notify_one();
     }
 
-    /// Removes and returns all rows.
     pub(super) fn take(&self) -> Vec<RefusedRow> {
         let Rows { by_scope, .. } = std::mem::take(&mut *self.rows.lock());
         by_scope.into_values().flat_map(|scope| scope.0.into_values()).collect()
@@ -112,7 +109,7 @@ impl RefusalTable {
         self.noted.notify_one();
     }
 
-    /// The attempts since the start, by reason.
+    /// Since the start.
     pub(in crate::app) fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.counts.iter().map(|(reason, count)| (reason.as_str(), count.get()))
     }
@@ -142,8 +139,8 @@ impl Rows {
 }
 
 impl ScopeRows {
-    /// Beyond a few routes of a client, its attempts are in one row: otherwise a few clients could
-    /// take all rows.
+    /// Beyond a few routes, a client's attempts share one row: otherwise a few clients could take
+    /// all rows.
     fn add(&mut self, mut row: RefusedRow) {
         if let RefusalGroup::Route(..) = row.place
             && !self.0.contains_key(&row.place)
@@ -164,9 +161,9 @@ impl ScopeRows {
         }
     }
 
-    /// Makes room for an eighth of the rows. The rows with the fewest attempts move to wider places
-    /// until enough of them have joined others, so that who makes the most attempts stays named. An
-    /// eighth at once gives clients the time to differ in their number of attempts.
+    /// Frees an eighth of the rows. The rows with the fewest attempts move to wider groups until
+    /// enough have merged, so that the most active clients stay named. Freeing an eighth at once
+    /// gives clients the time to differ in their number of attempts.
     fn fold(&mut self) {
         let most = self.0.len().saturating_sub(self.0.len().div_ceil(8));
         while let Some(excess) = self.0.len().checked_sub(most).filter(|excess| *excess > 0) {
@@ -188,7 +185,7 @@ impl ScopeRows {
 }
 
 impl RefusedRow {
-    /// Adds the attempts of another row with the same place.
+    /// `other` must have the same place.
     fn join(&mut self, other: &Self) {
         let Refusals { count, first_at, last_at, .. } = other.refusals;
         self.refusals.count = self.refusals.count.saturating_add(count);
@@ -217,8 +214,7 @@ impl RefusedRow {
         &self.refusals
     }
 
-    /// The entry of the row, which is written at `at`. It names the route, never a path: paths hold
-    /// texts that the caller chose.
+    /// The entry names the route, never a path: paths hold texts that the caller chose.
     pub(super) fn entry(&self, at: Timestamp) -> AuditEntry {
         let actor = self.application.map_or(Actor::Unknown, Actor::Application);
         let name = Some(Box::from(self.route));
@@ -227,7 +223,7 @@ impl RefusedRow {
     }
 }
 
-/// Attempts with equal places are in one row.
+/// Attempts of the same group are in one row.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum RefusalGroup {
     Route(&'static str, Caller),
@@ -235,7 +231,6 @@ pub(super) enum RefusalGroup {
     Caller(Caller),
     /// All callers of a wide network.
     Wide(RefusalReason, IpAddr),
-    /// All others.
     Other(RefusalReason),
 }
 
@@ -255,7 +250,7 @@ impl RefusalGroup {
         Self::Route(route, Caller { reason, key: origin.key(), network, uid })
     }
 
-    /// The next place, which holds more attempts. `None` if this one holds all of its reason.
+    /// The next wider group. `None` if this one holds all attempts of its reason.
     pub(super) fn wider(&self) -> Option<Self> {
         match self {
             Self::Route(_, caller) => Some(Self::Caller(caller.clone())),
@@ -268,8 +263,8 @@ impl RefusalGroup {
         }
     }
 
-    /// The order in which rows with this place and number of attempts move to wider places: first the
-    /// routes are given up, then the clients with the fewest attempts.
+    /// The sort key by which rows move to wider groups: first routes are merged, then the clients
+    /// with the fewest attempts.
     pub(super) const fn order(&self, attempts: u64) -> (bool, u64, bool) {
         match self {
             Self::Route(..) => (false, attempts, false),
@@ -278,7 +273,7 @@ impl RefusalGroup {
         }
     }
 
-    /// True for two routes that the same client asked for.
+    /// True for two routes of the same client.
     pub(super) fn shares_client(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Route(_, one), Self::Route(_, two)) => {
@@ -306,7 +301,7 @@ pub(super) fn common_origin(one: &Arc<Origin>, two: &Origin) -> Option<Arc<Origi
     Some(Arc::new(Origin::new(address, key, one.trace.clone(), user)))
 }
 
-/// The smallest network that holds both, by its first address.
+/// The smallest network that holds both, as its first address.
 fn common_network(one: IpAddr, two: IpAddr) -> Option<IpAddr> {
     if one == two {
         return Some(one);
@@ -321,8 +316,8 @@ fn network_of(address: IpAddr) -> IpAddr {
     first_bits(address, 32, 64)
 }
 
-/// The part of an address that one site holds: the first 24 bits of an IPv4 address, the first 48 of
-/// an IPv6 address.
+/// The part of an address that one site holds: the first 24 bits of an IPv4 address, the first 48
+/// of an IPv6 address.
 fn wide_network_of(address: IpAddr) -> IpAddr {
     first_bits(address, 24, 48)
 }
@@ -465,7 +460,7 @@ mod tests {
         };
         // Before the guesser comes, the table is full of clients with several attempts each.
         (0..3 * most).for_each(|number| new(number % most));
-        // Then each of its guesses is followed by attempts from two networks that were not seen yet.
+        // Then each of its guesses is followed by attempts from two new networks.
         for number in 0..4 * most {
             table.note(&attempt("192.0.2.1", "ReadToken"), at(1));
             (0..2).for_each(|more| new(most + 2 * number + more));

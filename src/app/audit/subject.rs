@@ -1,6 +1,6 @@
-//! The subjects of audit entries, and the events that tell of them. An entry of an act that has an
-//! event must come with everything that the event shows; without it the change is not written. So
-//! no operation can forget its event.
+//! The subjects of audit entries, and their webhook events. An act that has an event must come with
+//! everything that the event shows; otherwise the change is not written. So no operation can forget
+//! its event.
 
 use serde_json::{Map, Value, json};
 
@@ -21,7 +21,7 @@ use crate::domain::token_type::TokenType;
 use crate::domain::webhook::EventKind;
 use crate::threeds::session::{CardSource, Session};
 
-/// The resource that was acted on, as far as its event shows it.
+/// The resource that was acted on, with the fields that its event shows.
 #[derive(Debug, Clone)]
 pub(in crate::app) enum Subject<'a> {
     ApiKey(&'a ApiKey),
@@ -33,19 +33,19 @@ pub(in crate::app) enum Subject<'a> {
         token: String,
         token_kind: TokenType,
     },
-    /// No more than its id.
+    /// Only the id.
     Entity(Entity),
     Intent(&'a TokenIntent),
     Proxy(&'a Proxy),
-    /// A session, and the name of the public application that it acts for.
+    /// With the name of the public application that the session acts for.
     Session(&'a access::Session, &'a str),
     Tenant(&'a Tenant),
-    /// A 3DS session, and the kind of the event if the act has one.
+    /// With the kind of the event, if the act has one.
     Threeds(&'a Session, Option<EventKind>),
     Token(&'a Token),
 }
 
-/// The act has an event, and the subject lacks its content.
+/// The act has an event whose content the subject lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) struct LacksContent;
 
@@ -78,7 +78,6 @@ impl Subject<'_> {
         }
     }
 
-    /// The event of an act on this subject, if it has one.
     pub(in crate::app) fn event(&self, act: Act) -> Result<Option<EventKind>, LacksContent> {
         if let Self::Threeds(_, kind) = self {
             return Ok(*kind);
@@ -87,8 +86,8 @@ impl Subject<'_> {
         if kind.is_none_or(|kind| self.is_whole(kind)) { Ok(kind) } else { Err(LacksContent) }
     }
 
-    /// False if an event of this kind shows more than the subject has. Those that are not named here
-    /// show an id.
+    /// False if an event of this kind shows more than the subject has. Kinds that are not named
+    /// here show only an id.
     const fn is_whole(&self, kind: EventKind) -> bool {
         if matches!(kind, EventKind::ApplicationKeyCreated | EventKind::ApplicationKeyDeleted) {
             matches!(self, Self::ApiKey(_))
@@ -157,7 +156,6 @@ impl Subject<'_> {
     }
 }
 
-/// The data of `token.read`.
 pub(in crate::app) fn read_data(token: &Entity, kind: Option<TokenType>) -> Map<String, Value> {
     let mut shown = Map::from_iter([(String::from("id"), Value::from(token.public_id()))]);
     if let Some(kind) = kind {
@@ -166,7 +164,7 @@ pub(in crate::app) fn read_data(token: &Entity, kind: Option<TokenType>) -> Map<
     Map::from_iter([(String::from("token"), Value::Object(shown))])
 }
 
-/// The event of an act on a resource of this kind. 3DS sessions decide by their state instead.
+/// 3DS sessions decide by their state instead.
 fn event_of(entity: EntityKind, act: Act) -> Option<EventKind> {
     Some(match (entity, act) {
         (EntityKind::Application, Act::Create) => EventKind::ApplicationCreated,
@@ -197,7 +195,7 @@ const fn shows_token(kind: EventKind) -> bool {
     matches!(kind, EventKind::TokenCreated | EventKind::TokenUpdated)
 }
 
-/// An object without its absent members.
+/// Leaves absent members out.
 fn object(members: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Value {
     let present = |(name, value): (&str, Option<Value>)| Some((String::from(name), value?));
     Value::Object(members.into_iter().filter_map(present).collect())
@@ -305,7 +303,7 @@ fn proxy_value(proxy: &Proxy) -> Value {
     object(members.into_iter().chain(modified(proxy.modified_by, proxy.modified_at)))
 }
 
-/// With the rights that the session was given, after it was authorized.
+/// Shows the rights after the session was authorized.
 fn access_session_value(session: &access::Session, name: &str) -> Value {
     let rights = session.grant.as_ref().map(|grant| &grant.access);
     let rules = |access: &Access| access.rules().iter().map(rule_value).collect::<Vec<_>>();

@@ -1,5 +1,5 @@
-//! A running server's knowledge of its audit chain: the time of the last signature, and the first
-//! problem that was found.
+//! The server's knowledge of its audit chain while it runs: the time of the last signature, and the
+//! first problem found.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
@@ -12,15 +12,14 @@ use crate::lock::Lock;
 /// the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditFinding {
-    /// The entries that the server found after the newest checkpoint when it started do not lead to
-    /// the end of the chain. The chain is not signed any more: a new checkpoint would hide the
-    /// break.
+    /// The entries found after the newest checkpoint at the start do not lead to the end of the
+    /// chain. The chain is no longer signed: a new checkpoint would hide the break.
     BrokenTail,
     /// The digests of the records are missing, do not add up, or are older than the newest
     /// checkpoint: records were rolled back or their digests removed.
     ForeignRecords,
-    /// Old entries were due to be removed up to a checkpoint that this vault did not sign, so
-    /// nothing is removed.
+    /// Old entries were due for removal up to a checkpoint that this vault did not sign. Nothing is
+    /// removed.
     ForgedCheckpoint,
 }
 
@@ -52,21 +51,20 @@ impl ChainWatch {
         }
     }
 
-    /// Notes that the chain is signed to the end that it had at this moment.
+    /// Notes that the chain is signed to its end.
     pub(super) fn set_signed(&self, at: Timestamp) {
         let mut signed = self.signed.lock();
         *signed = Moment { monotonic: Instant::now(), at };
     }
 
-    /// The time since the last signature, by the clock that shows more.
+    /// By the clock that shows more.
     pub(in crate::app) fn since_signed(&self, now: Timestamp) -> Duration {
         let signed = *self.signed.lock();
         now.since(signed.at).max(signed.monotonic.elapsed())
     }
 
     pub(in crate::app) fn find(&self, finding: AuditFinding) {
-        // `set` fails when there is a finding already. The first one is kept, as the one to
-        // investigate.
+        // `set` fails if there is a finding already: the first one is the one to investigate.
         self.finding.set(finding).ok();
     }
 
@@ -76,7 +74,7 @@ impl ChainWatch {
 }
 
 impl AuditFinding {
-    /// The name in the log, which accepts fixed texts only.
+    /// The log accepts fixed texts only.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BrokenTail => "broken_tail",

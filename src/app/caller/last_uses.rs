@@ -1,8 +1,8 @@
 //! The last use of each API key, to the minute, in memory.
 //!
-//! A request stores its minute in memory with one atomic, which all cached callers of a key share. A
-//! task of the server writes the minutes that changed, once a minute and at a stop, so that a crash
-//! loses at most a minute and a vault without requests writes nothing.
+//! A request stores its minute in one atomic, which all cached callers of a key share. A task of
+//! the server writes the changed minutes once a minute and at a stop: a crash loses at most a
+//! minute, and a vault without requests writes nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,17 +15,15 @@ use crate::domain::time::Timestamp;
 use crate::lock::Lock;
 use crate::store::tables;
 
-/// A minute before all others: the key was not used.
+/// Less than every minute: the key was not used.
 const NEVER: i64 = i64::MIN;
 
-/// The last use of one key.
 #[derive(Debug)]
 pub(in crate::app) struct LastUse {
     key: KeyId,
     tenant: TenantId,
-    /// The key of the row.
     pub(in crate::app) place: Vec<u8>,
-    /// The minute since 1970 of the last request.
+    /// The last use, in minutes since 1970.
     noted: AtomicI64,
     /// The minute that is in the file.
     written: AtomicI64,
@@ -43,7 +41,7 @@ impl LastUse {
     }
 
     /// Within a minute, all requests but the first only load the atomic: a store by each of them
-    /// would make the processors pass its cache line around.
+    /// would make the cores pass its cache line around.
     pub(in crate::app) fn note(&self, now: Timestamp) {
         let minute = minute_of(now);
         if self.noted.load(Ordering::Relaxed) < minute {
@@ -51,26 +49,24 @@ impl LastUse {
         }
     }
 
-    /// The file has this minute now.
     pub(in crate::app) fn set_written(&self, minute: i64) {
         self.written.fetch_max(minute, Ordering::Relaxed);
     }
 
-    /// The minute that is not in the file yet.
+    /// `None` if the file has the newest minute.
     fn unwritten(&self) -> Option<i64> {
         let noted = self.noted.load(Ordering::Relaxed);
         (noted > self.written.load(Ordering::Relaxed)).then_some(noted)
     }
 }
 
-/// The last uses of the keys that authenticated callers have.
+/// Holds the keys of cached callers.
 #[derive(Debug, Default)]
 pub(in crate::app) struct LastUses(Lock<HashMap<KeyId, Arc<LastUse>>>);
 
 impl LastUses {
-    /// The one value that all callers with this key share. Called when a caller is read from the
-    /// file, not for each request. If there are too many keys, the uses of further ones are not
-    /// kept.
+    /// All callers with this key share one value. Called when a caller is read from the file, not
+    /// for each request. Beyond the maximum number of keys, the uses of further keys are not kept.
     pub(in crate::app) fn share(&self, key: &ApiKey) -> Arc<LastUse> {
         let mut known = self.0.lock();
         if let Some(last) = known.get(&key.id) {
@@ -96,7 +92,6 @@ impl LastUses {
         self.0.lock().retain(|_, last| is_needed(last));
     }
 
-    /// The minutes in memory of a tenant's keys.
     pub(in crate::app) fn of_tenant(&self, tenant: TenantId) -> Vec<(KeyId, i64)> {
         let known = self.0.lock();
         let own = known.values().filter(|last| last.tenant == tenant);
@@ -105,7 +100,7 @@ impl LastUses {
     }
 }
 
-/// True if a caller shares it or the file does not have it yet.
+/// True if a caller shares the value or the file does not have it yet.
 fn is_needed(last: &Arc<LastUse>) -> bool {
     Arc::strong_count(last) > 1 || last.unwritten().is_some()
 }

@@ -25,25 +25,24 @@ use crate::domain::time::Timestamp;
 use crate::domain::web_origin::WebOrigin;
 use crate::store::EpochGuard;
 
-/// The tenant and application that an authenticated request acts for.
 #[derive(Debug)]
 pub struct Caller {
     pub tenant: Tenant,
     pub application: Application,
-    /// The key that the request has. For a session, the key that made the session.
+    /// For a session, the key that made the session.
     pub key: ApiKey,
-    /// Identifies the key where its requests are counted; the text of the key is not kept.
+    /// Identifies the key where requests are counted; the text of the key is not kept.
     pub tag: [u8; 32],
-    /// The last use of the key, which all callers with this key share.
+    /// Shared by all callers with this key.
     pub(super) last_use: Arc<LastUse>,
-    /// Present if the request has the key of a session.
+    /// Set if the request has the key of a session.
     pub(in crate::app) session: Option<SessionRights>,
     pub(in crate::app) keys: TenantKeys,
     /// Makes a rotation wait until all holders of these keys have dropped them.
     pub(super) _epoch: EpochGuard,
 }
 
-/// The rights of a session, which replace those of its public application.
+/// They replace the rights of the session's public application.
 #[derive(Debug)]
 pub(in crate::app) struct SessionRights {
     pub(in crate::app) id: AccessSessionId,
@@ -56,8 +55,8 @@ pub(in crate::app) struct SessionRights {
 }
 
 impl Caller {
-    /// Requires that the key holds one of the permissions in at least one container. This check
-    /// needs no body, so it runs before the body is read. An empty list is always granted.
+    /// Requires one of the permissions in at least one container. This check needs no body, so it
+    /// runs before the body is read. An empty list is always granted.
     pub fn require_one_somewhere(&self, permissions: &[Permission]) -> Result<(), Error> {
         let held = |permission: &Permission| {
             self.may_hold(*permission)
@@ -85,7 +84,6 @@ impl Caller {
         self.held(permission, |access| access.in_any(permission, target)).ok_or_else(lacks)
     }
 
-    /// Everything that this caller holds on a token.
     pub(in crate::app) fn grants(&self, target: Target<'_>) -> Grants {
         let in_any = |permission| self.require_in_any(permission, target).ok();
         let in_all = |permission| self.require_in_all(permission, target).ok();
@@ -99,8 +97,8 @@ impl Caller {
         right: Right,
         origin: ValueOrigin,
     ) -> Result<Exposure, Error> {
-        // The key of a public application is in pages that must not learn the card that a person
-        // typed into a field: a mask, the first digits and a fingerprint lead to the number.
+        // The key of a public application is in web pages, which must not learn the card that a
+        // person typed into a field: a mask, the first digits and a fingerprint lead to the number.
         let origin = match (origin, self.application.kind) {
             (ValueOrigin::Collected, ApplicationKind::Public) => ValueOrigin::Stored,
             (origin, _) => origin,
@@ -108,7 +106,7 @@ impl Caller {
         self.grants(target).exposure(right, origin).ok_or_else(lacks)
     }
 
-    /// Decides which expressions of this caller may read a value of this origin.
+    /// Decides which of this caller's expressions may read a value of this origin.
     pub(in crate::app) fn computation(
         &self,
         target: Target<'_>,
@@ -140,14 +138,14 @@ impl Caller {
         if lists && self.may_hold(permission) { Ok(()) } else { Err(lacks()) }
     }
 
-    /// True if containers do not decide which tokens the permission is held for.
+    /// True if the permission depends on conditions on tokens, not only on their containers.
     pub(in crate::app) fn is_conditional(&self, permission: Permission) -> bool {
         self.accesses().any(|access| access.is_conditional(permission))
     }
 
-    /// Refuses an id that names no token, if conditions on ids would hide every token of this id for
-    /// each of these permissions. The answer is then that for a hidden token, so that the caller
-    /// does not learn which ids exist.
+    /// Refuses an id that names no token if conditions on ids would hide every token with this id
+    /// for each of these permissions. The refusal is the same as for a hidden token, so that the
+    /// caller does not learn which ids exist.
     pub(in crate::app) fn require_may_name(
         &self,
         permissions: &[Permission],
@@ -164,8 +162,8 @@ impl Caller {
         self.accesses().any(|access| access.redacts_somewhere(permission))
     }
 
-    /// The tenant and the credential, which decide about the share of what all tenants use. A call
-    /// without an API key has the nil id of a key.
+    /// Decides the caller's share of resources that all tenants use. A call without an API key has
+    /// the nil key id.
     pub(in crate::app) fn party(&self) -> Party {
         let is_public = self.session.is_some()
             || self.application.kind == ApplicationKind::Public
@@ -174,12 +172,12 @@ impl Caller {
         Party { tenant: self.tenant.id, credential }
     }
 
-    /// False for a session that has ended. Keys of applications do not expire.
+    /// False for a session that has expired. API keys do not expire.
     pub(in crate::app) fn is_live(&self, now: Timestamp) -> bool {
         self.session.as_ref().is_none_or(|session| now < session.expires_at)
     }
 
-    /// Requires the key of an application of this kind, and not of a session.
+    /// Requires an API key of an application of this kind, not a session.
     pub(in crate::app) fn require_key_of(&self, kind: ApplicationKind) -> Result<(), Error> {
         if self.session.is_none() && self.application.kind == kind {
             return Ok(());
@@ -193,8 +191,9 @@ impl Caller {
         }))
     }
 
-    /// Decides if a page of this origin may show card fields with this caller's key. Such a key is in
-    /// the page, so it is a public application's or a session's. `own` is the vault's origin.
+    /// Decides if a page of this origin may show card fields with this caller's key. The key is in
+    /// the page, so it must belong to a public application or a session. `own` is the vault's
+    /// origin.
     pub fn may_show_fields(
         &self,
         page: &WebOrigin,
@@ -217,7 +216,7 @@ impl Caller {
         std::iter::once(first).chain(second)
     }
 
-    /// The transform of a permission that every access of the caller holds.
+    /// The transform of a permission, if every access of the caller holds it.
     fn held(
         &self,
         permission: Permission,
@@ -227,7 +226,7 @@ impl Caller {
         lowest.filter(|_| self.may_hold(permission))
     }
 
-    /// The kind of an application limits its permissions. That is also checked when the application
+    /// The kind of an application limits its permissions. This is also checked when the application
     /// is created; this check holds even if a stored record grants more.
     fn may_hold(&self, permission: Permission) -> bool {
         match &self.session {
@@ -256,8 +255,8 @@ fn common(one: &[Container], other: &[Container]) -> Vec<Container> {
     common
 }
 
-/// The refusal of an operation on a certain resource. The text is the same for every permission and
-/// rule, and for a resource that does not exist, so that it says nothing about the resource.
+/// The refusal of an operation on one resource. The text is the same for every permission and rule,
+/// and for a resource that does not exist, so that it discloses nothing about the resource.
 pub(in crate::app) const fn lacks() -> Error {
     Error::Forbidden(
         "The permissions and access rules of the API key do not allow this operation here.",

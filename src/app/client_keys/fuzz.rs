@@ -1,4 +1,4 @@
-//! The fuzz target of encrypted values: the compact form of JWE, and the plain text in it.
+//! The fuzz target of encrypted values: compact JWE, and the plain text in it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,7 +9,7 @@ use crate::crypto::ClientKeyPair;
 use crate::domain::merge_patch::is_within;
 use crate::secret::Secret;
 
-/// The text is a message, or its header, which is put into one that is otherwise whole.
+/// The text is a message, or the header of an otherwise valid message.
 pub(crate) fn messages(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     check_message(text);

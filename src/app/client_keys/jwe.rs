@@ -1,5 +1,5 @@
-//! The compact form of JWE (RFC 7516), as far as clients use it: five parts in base64url with dots
-//! between them, the second one empty.
+//! The compact form of JWE (RFC 7516) that clients use: five parts in base64url, separated by dots,
+//! the second one empty.
 //!
 //! The header is read strictly. A member that this program does not know could change the meaning
 //! of the message, so such a message is refused.
@@ -13,23 +13,21 @@ use crate::crypto::ClientMessage;
 use crate::domain::id::ClientKeyId;
 use crate::threeds::message::repeated;
 
-/// The members of a header. `typ` describes the message and changes nothing.
+/// `typ` describes the message and is ignored.
 const HEADER: &[&str] = &["alg", "cty", "enc", "epk", "kid", "typ"];
 const EPHEMERAL_KEY: &[&str] = &["crv", "kty", "x"];
 
-/// The bytes of the tag behind the cipher text.
+/// The authentication tag follows the cipher text.
 const TAG_BYTES: usize = 16;
 
-/// A message, with the members of its header that the vault reads.
 pub(super) struct Message<'a> {
-    /// The client encryption key.
     pub(super) key: ClientKeyId,
-    /// The type of token that the client encrypted the value for (`cty`), if it says one.
+    /// The token type that the client encrypted the value for (`cty`), if the header has one.
     pub(super) kind: Option<String>,
     pub(super) sealed: ClientMessage<'a>,
 }
 
-/// `None` for any text that is not such a message.
+/// `None` unless the text is such a message.
 pub(super) fn parse(text: &str) -> Option<Message<'_>> {
     let mut parts = text.split('.');
     let mut part = || parts.next();
@@ -47,7 +45,8 @@ pub(super) fn parse(text: &str) -> Option<Message<'_>> {
     Some(Message { key, kind, sealed })
 }
 
-/// The client encryption key and the type that the header names, and the client's own public key.
+/// The client encryption key and the type that the header names, and the client's ephemeral public
+/// key.
 fn header(protected: &str) -> Option<(ClientKeyId, Option<String>, [u8; 32])> {
     // Four characters hold three bytes.
     if protected.len() > JWE_HEADER_BYTES_MAX.saturating_mul(4).div_ceil(3) {
@@ -55,7 +54,7 @@ fn header(protected: &str) -> Option<(ClientKeyId, Option<String>, [u8; 32])> {
     }
     let text = URL_SAFE_NO_PAD.decode(protected).ok()?;
     let header: Value = serde_json::from_slice(&text).ok()?;
-    // The parser keeps the last of two members of the same name, and another one may not.
+    // Of two members with the same name, our parser keeps the last one, but another parser may not.
     if repeated(&text).is_some() {
         return None;
     }
@@ -79,7 +78,7 @@ fn header(protected: &str) -> Option<(ClientKeyId, Option<String>, [u8; 32])> {
     Some((key, kind, exactly(ephemeral.get("x")?.as_str()?)?))
 }
 
-/// The members of an object that has no others than these.
+/// `None` if the object has other members.
 fn known<'v>(value: &'v Value, names: &[&str]) -> Option<&'v Map<String, Value>> {
     let members = value.as_object()?;
     members.keys().all(|name| names.contains(&name.as_str())).then_some(members)

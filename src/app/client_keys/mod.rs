@@ -20,7 +20,7 @@ use crate::domain::id::ClientKeyId;
 use crate::domain::time::Timestamp;
 use crate::store::tables;
 
-/// A client encryption key without its private half.
+/// Without the private half.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientKeyView {
     pub id: ClientKeyId,
@@ -100,7 +100,6 @@ impl ClientKeys<'_> {
 
 const TOO_MANY: &str = "The tenant has as many client encryption keys as it can; delete one first.";
 
-/// The expiry that a request asks for.
 fn life(text: &str, now: Timestamp) -> Result<Timestamp, Error> {
     let mistake = |message: &str| Error::invalid("expires_at", message);
     let at = parse_expiry(text, now).map_err(|invalid| mistake(invalid.message()))?;

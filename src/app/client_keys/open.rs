@@ -1,5 +1,5 @@
 //! Opening values that clients encrypted. Every failure has the same text, so that an answer does
-//! not say how far a forged message got.
+//! not disclose how far a forged message got.
 
 use base64::Engine as _;
 use base64::engine::DecodePaddingMode;
@@ -27,8 +27,8 @@ const UNOPENED: &str =
 const NO_HEADER: &str = "The BT-ENCRYPTED header must be the base64 form of an encrypted value, or of \
                          an object of up to 20 of them.";
 
-/// The data that a client encrypted. `kind` is the type of token that the request names beside it,
-/// which is not authenticated: if the message names a type, it must be the same one.
+/// The data that a client encrypted. `kind` is the token type in the request, which is not
+/// authenticated: if the message names a type, the two must be equal.
 pub(in crate::app) fn open_encrypted(
     snapshot: &Snapshot,
     caller: &Caller,
@@ -51,8 +51,9 @@ pub(in crate::app) fn open_encrypted(
 }
 
 impl ClientKeys<'_> {
-    /// The values of a `BT-ENCRYPTED` header, for the variable `encrypted` of expressions: an object
-    /// with `type` and `data`, or an object of such objects under the names that the client chose.
+    /// The values of a `BT-ENCRYPTED` header, for the variable `encrypted` of expressions: an
+    /// object with `type` and `data`, or an object of such objects under names that the client
+    /// chose.
     pub(in crate::app) fn open_header(
         self,
         caller: &Caller,
@@ -91,7 +92,7 @@ impl ClientKeys<'_> {
     }
 }
 
-/// Headers come with and without padding.
+/// Clients send headers with and without padding.
 const ANY_PADDING: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),

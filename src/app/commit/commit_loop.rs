@@ -1,4 +1,4 @@
-//! The optimistic commit loop: decide on a snapshot, commit, and decide again when a concurrent
+//! The optimistic commit loop: decide on a snapshot, commit, and decide again if a concurrent
 //! change has invalidated the decision.
 
 use crate::app::Vault;
@@ -8,30 +8,29 @@ use crate::bounds::DECISIONS_MAX;
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::store::{Authority, Change, Snapshot, Verdict};
 
-/// Decides which changes are still accepted when the disk is nearly full, and when another vault was
+/// Decides which changes are accepted when the disk is nearly full, or when another vault was
 /// promoted in place of this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum Priority {
-    /// Refused only below the hard floor, and accepted by a vault that was superseded. For audit
-    /// entries of reads, and for the signatures of the audit chain.
+    /// Refused only below the hard floor, and accepted by a superseded vault. For audit entries of
+    /// reads, and for signatures of the audit chain.
     Audit,
     /// Refused as soon as free space is below the floor.
     Normal,
-    /// Refused only below the hard floor. For removing records, for revoking access, and for
-    /// finishing work that began when there was space.
+    /// Refused only below the hard floor. For removing records, revoking access, and finishing work
+    /// that began when there was space.
     Upkeep,
 }
 
-/// The caller's part of a write: the guard of its idempotency key, if it has one, and the function
-/// that renders the answer. With a guard the answer is part of the change, so it is rendered before
-/// the commit, and the same bytes are then sent.
+/// The guard of the caller's idempotency key, if any, and the function that renders the answer.
+/// With a guard the answer is part of the change, so it is rendered before the commit, and the same
+/// bytes are then sent.
 #[derive(Clone, Copy)]
 pub struct Write<'a, T> {
     pub guard: Option<&'a Guard>,
     pub render: &'a (dyn Fn(&T) -> RememberedAnswer + Sync),
 }
 
-/// A write that was committed, and its answer.
 #[derive(Debug)]
 pub struct CommitOutcome<T> {
     pub outcome: T,
@@ -39,7 +38,7 @@ pub struct CommitOutcome<T> {
 }
 
 impl<T> Write<'_, T> {
-    /// A write without an idempotency key whose answer is not rendered here.
+    /// For a write without an idempotency key whose answer is rendered elsewhere.
     pub const fn plain() -> Self {
         Self { guard: None, render: &|_| RememberedAnswer::empty(AnswerStatus::Ok) }
     }
@@ -52,7 +51,7 @@ impl<T> std::fmt::Debug for Write<'_, T> {
 }
 
 impl Vault {
-    /// Commits the change that `decide` makes from a fresh snapshot.
+    /// `decide` makes the change from a fresh snapshot.
     pub(in crate::app) async fn commit<T>(
         &self,
         priority: Priority,
@@ -61,8 +60,7 @@ impl Vault {
         commit_loop(self, priority, None, decide, |_| None).await
     }
 
-    /// Like `commit`, but also renders the answer. If the write has a guard, the answer is
-    /// remembered in the same change.
+    /// As `commit`, but also renders the answer. With a guard, the same change stores the answer.
     pub(in crate::app) async fn commit_write<T>(
         &self,
         priority: Priority,
@@ -79,7 +77,7 @@ impl Vault {
 }
 
 impl Authority {
-    /// Like [`Vault::commit`], for work that only these processes may do.
+    /// As [`Vault::commit`], for work that only these processes may do.
     pub(in crate::app) async fn commit<T>(
         self,
         vault: &Vault,
@@ -104,8 +102,8 @@ async fn commit_loop<T>(
     let (mut refused, mut closed): (usize, bool) = (0, false);
     while refused < DECISIONS_MAX {
         let snapshot = vault.snapshot()?;
-        // The look-up and the stored answer must use the same time, since it selects the
-        // half-day that the answer is stored in.
+        // The look-up and the stored answer must use the same time, since it selects the half-day
+        // that the answer is stored in.
         let now = vault.now();
         let expected = match guard {
             // The first attempt reuses the look-up that was made before the body was read.
@@ -125,8 +123,8 @@ async fn commit_loop<T>(
             let (change, effects) = vault.webhooks().write_events(&snapshot, change);
             (change, effects, outcome)
         });
-        // The epoch makes a rotation of keys wait until the change is queued. The snapshot is
-        // not needed for that long.
+        // The epoch makes a rotation of keys wait until the change is queued. The snapshot is not
+        // needed that long.
         let _epoch = snapshot.epoch();
         drop(snapshot);
         let (change, effects, outcome) = match decided {
@@ -143,7 +141,7 @@ async fn commit_loop<T>(
             }
             Verdict::Refused => refused = refused.saturating_add(1),
             // The tenant was deleted after its request was authenticated. Work for many tenants
-            // decides again without this one.
+            // decides again without it.
             Verdict::Closed if closed => return Err(Error::Unauthenticated),
             Verdict::Closed => closed = true,
         }

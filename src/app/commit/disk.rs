@@ -1,7 +1,7 @@
 //! The floor of free disk space. A vault whose disk is nearly full refuses changes, so that it does
-//! not fail in the middle of one. Reads, their audit entries and removals go on down to a hard
-//! floor; below that nothing is written. When there is space again, the vault accepts changes again
-//! without a restart.
+//! not fail in the middle of one. Reads, their audit entries and removals continue down to a hard
+//! floor; below it nothing is written. Once space is free again, the vault accepts changes without
+//! a restart.
 
 use std::fmt;
 use std::io;
@@ -16,7 +16,6 @@ use crate::bounds::{DISK_HARD_FLOOR_PART, DISK_RECOVERY_PART};
 use crate::metrics::{Checks, Observe, Page, StatusValue};
 use crate::store::{DataDisk, Space};
 
-/// The operations that the free space of the disk allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiskState {
     Writable,
@@ -26,11 +25,10 @@ pub enum DiskState {
     Full,
 }
 
-/// A difference between two looks at the disk.
 #[derive(Debug, PartialEq, Eq)]
 pub enum DiskEvent {
     State(DiskState, Space),
-    /// The free space cannot be read. The state stays as it was.
+    /// The state stays as it was.
     Unreadable,
 }
 
@@ -43,9 +41,8 @@ pub(in crate::app) struct DiskFloor {
     data_bytes: AtomicU64,
 }
 
-/// The limit for files that are written beside the data file, such as backups. On the disk of the
-/// data file they must leave the floor free. Other disks may be filled, since the vault does not
-/// write there.
+/// The limit for files beside the data file, such as backups. On the disk of the data file they
+/// must leave the floor free. Other disks may be filled, since the vault does not write there.
 #[derive(Clone)]
 pub(in crate::app) struct Allowance {
     floor_bytes: u64,
@@ -53,7 +50,7 @@ pub(in crate::app) struct Allowance {
     state: DiskState,
 }
 
-/// The answer to every change of a vault whose timeline has ended.
+/// The answer to changes of a vault whose timeline has ended.
 const SUPERSEDED: &str = "Another vault was promoted in place of this one: changes are refused here. \
                           Send them to that vault.";
 const CHANGES_REFUSED: &str =
@@ -103,8 +100,8 @@ impl DiskFloor {
 }
 
 impl Allowance {
-    /// True when a copy of the data file and this number of further bytes may be written to a
-    /// directory. This queries the disks and may block.
+    /// True if this number of bytes and a copy of the data file may be written to the directory.
+    /// Queries the disks and may block.
     pub(in crate::app) fn admits(&self, directory: &Path, bytes: u64) -> io::Result<bool> {
         if !self.disk.is_under(directory)? {
             return Ok(true);
@@ -116,8 +113,8 @@ impl Allowance {
 }
 
 impl DiskState {
-    /// The next state. It changes as soon as the space falls below a floor, but changes back only
-    /// when the space exceeds the floor by a margin. This prevents rapid changes.
+    /// The state changes as soon as the space falls below a floor, but changes back only when the
+    /// space exceeds the floor by a margin, so that it does not flap.
     fn next(self, free: u64, floor: u64) -> Self {
         let hard = floor.div_euclid(DISK_HARD_FLOOR_PART);
         let above = |level: u64| level.saturating_add(level.div_euclid(DISK_RECOVERY_PART));
@@ -153,7 +150,7 @@ impl DiskState {
 }
 
 impl Vault {
-    /// Keeps this much of the disk free from now on. Without a floor there is always room.
+    /// Without a floor there is always room.
     pub fn keep_free(&mut self, floor_bytes: u64, disk: Arc<dyn DataDisk>) {
         self.floor = Some(DiskFloor::new(floor_bytes, disk));
     }
@@ -162,8 +159,8 @@ impl Vault {
         self.floor.as_ref().map_or(DiskState::Writable, DiskFloor::state)
     }
 
-    /// Refuses a change of this priority when the disk lacks space for it, or when another vault goes
-    /// on in place of this one. Reads need their audit entries, so that these are still written.
+    /// Fails if the disk lacks space for a change of this priority, or if another vault was
+    /// promoted. Reads need their audit entries, so these are still written.
     pub(in crate::app) fn require_space(&self, priority: Priority) -> Result<(), Error> {
         if priority != Priority::Audit && self.archive.is_superseded() {
             return Err(Error::ReadOnly(SUPERSEDED));
@@ -176,7 +173,6 @@ impl Vault {
         }
     }
 
-    /// Refuses a read when the disk lacks space for its audit entry.
     pub fn require_space_for_audit(&self) -> Result<(), Error> {
         self.require_space(Priority::Audit)
     }

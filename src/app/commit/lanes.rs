@@ -1,5 +1,5 @@
-//! Lanes: changes of one record wait for each other. Without them, concurrent changes would
-//! invalidate each other's decisions until the commit loop gives up.
+//! Lanes serialize changes of one record. Without them, concurrent changes would invalidate each
+//! other's decisions until the commit loop gives up.
 
 use std::hash::BuildHasher;
 
@@ -11,13 +11,13 @@ use crate::app::error::{Error, Fault};
 /// each other.
 const LANES: usize = 1_024;
 
-/// The right to change the records of a lane until the guard is dropped.
+/// The right to change the records of a lane, until dropped.
 pub(in crate::app) type LaneGuard<'a> = MutexGuard<'a, ()>;
 
-/// Unknown to callers, who could choose ids of one lane otherwise.
+/// Seeded at random: otherwise callers could choose ids that share a lane.
 #[cfg(not(test))]
 type LaneHasher = std::hash::RandomState;
-/// The same in every run, so that a simulation repeats.
+/// Not seeded, so that a simulation repeats.
 #[cfg(test)]
 type LaneHasher = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
 
@@ -32,8 +32,7 @@ impl Lanes {
         Self { hasher: LaneHasher::default(), lanes: (0..LANES).map(|_| Mutex::new(())).collect() }
     }
 
-    /// Waits for the lane of this name. Of all tasks that take the same name, only the holder of
-    /// the guard decides and commits.
+    /// Of all tasks that take the same name, only the holder of the guard decides and commits.
     pub(in crate::app) async fn take(&self, name: &[u8]) -> Result<LaneGuard<'_>, Error> {
         let hash = self.hasher.hash_one(name).to_le_bytes();
         let [low, high, ..] = hash;

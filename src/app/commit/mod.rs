@@ -1,5 +1,5 @@
-//! Committing a change: the loop that decides and commits, idempotency keys, lanes for changes of one
-//! record, and the floor of free disk space.
+//! Committing a change: the commit loop, idempotency keys, lanes for changes of one record, and the
+//! floor of free disk space.
 
 pub(in crate::app) mod commit_loop;
 pub(in crate::app) mod disk;

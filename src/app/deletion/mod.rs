@@ -1,12 +1,13 @@
 //! Deletion of a tenant.
 //!
-//! One change begins it: it removes the tenant's record and its keys, and closes its scope. After
-//! that instant every API key of the tenant is refused, the vault cannot decrypt anything of the
-//! tenant, and no change adds a row to the tenant. Then small steps remove the remaining rows, so that
-//! other tenants do not wait. A mark in the file leads a restarted server to the rest of the work.
+//! The first change removes the tenant's record and its keys, and closes its scope. From then on
+//! every API key of the tenant is refused, the vault cannot decrypt anything of the tenant, and no
+//! change adds a row to it. Then small steps remove the remaining rows, so that other tenants do
+//! not wait. A mark in the file lets a restarted server continue.
 //!
-//! The log is forgotten after the first change, since it has the keys, and before the last one, since
-//! it has the rows. Free pages of the data file have old bytes until the file uses them again.
+//! The log is forgotten after the first change, since it has the keys, and before the last one,
+//! since it has the rows. Free pages of the data file keep old bytes until the file uses them
+//! again.
 //!
 //! Two things stay. The audit chain keeps the tenant's entries until their retention ends, because
 //! each row is a link of the chain; they are sealed under the server's key. And the times at which
@@ -31,8 +32,8 @@ use crate::store::{Change, Snapshot, Table, tables};
 pub use walk::DeletionStep;
 
 impl TenantDeletion<'_> {
-    /// Begins the deletion of a tenant, or finds that it has begun. `caller` is `None` when the
-    /// operator deletes it. When this returns, the tenant's keys are destroyed and gone from the log.
+    /// Idempotent. `caller` is `None` when the operator deletes the tenant. On return, the tenant's
+    /// keys are destroyed and gone from the log.
     pub async fn begin(self, tenant: TenantId, caller: Option<&Caller>) -> Result<(), Error> {
         let now = self.vault.now();
         self.vault
@@ -47,17 +48,17 @@ impl TenantDeletion<'_> {
         Ok(self.vault.store.forget().await?)
     }
 
-    /// Wakes the background task, because another process has begun a deletion.
+    /// Wakes the background task after another process has begun a deletion.
     pub(in crate::app) fn go_on(self) {
         self.vault.deletions.begun.notify_one();
     }
 
-    /// Returns when a deletion has begun.
+    /// Waits for the next deletion to begin.
     pub async fn begun(self) {
         self.vault.deletions.begun.notified().await;
     }
 
-    /// True from the beginning of the deletion until the last row of the tenant is removed.
+    /// True until the last row of the tenant is removed.
     pub fn is_under_way(self, tenant: TenantId) -> Result<bool, Error> {
         let mark = meta::deletion(tenant.bytes());
         Ok(self.vault.snapshot()?.value(Table::Meta, &mark)?.is_some())
@@ -89,7 +90,7 @@ impl TenantDeletion<'_> {
             change = change.and(facts.put(&place)).delete(Table::Keys, place.clone());
             places.push(place);
         }
-        // The change is refused if a rotation added a key meanwhile: the key would stay.
+        // Refused if a rotation added a key meanwhile: that key would stay.
         let change = change.expect_keys(keys, places);
         Ok(change.and(self.vault.audit().server_entry(
             actor_of(caller),

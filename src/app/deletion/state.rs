@@ -1,4 +1,4 @@
-//! The state of deletions: in the file, and in memory.
+//! The state of deletions, in the file and in memory.
 
 use std::collections::HashMap;
 
@@ -9,39 +9,39 @@ use crate::store::record::KeyRecord;
 use crate::store::tables::{self, meta};
 use crate::store::{Snapshot, StorageFailure};
 
-/// One step at a time, which the background task and the operator's command share. `begun` wakes
-/// the background task.
+/// Serializes the steps of the background task and of the operator's command. `begun` wakes the
+/// background task.
 #[derive(Debug, Default)]
 pub(in crate::app) struct Deletions {
     pub(super) walks: Mutex<DeletionWalks>,
     pub(super) begun: Notify,
 }
 
-/// The deletions under way, and whose step was the last.
+/// The deletions under way, and the tenant of the last step.
 #[derive(Debug, Default)]
 pub(in crate::app) struct DeletionWalks {
     pub(super) of: HashMap<TenantId, DeletionWalk>,
     pub(super) last: Option<TenantId>,
-    /// True if the last step failed, and would most likely fail again.
+    /// True if the last step failed for a reason that is likely to persist.
     pub(super) has_failed: bool,
 }
 
-/// The progress of a deletion. It is kept in memory only: after a restart the walk starts over and
-/// finds the rows that are left.
+/// The progress of a deletion, in memory only: after a restart the walk starts over and finds the
+/// remaining rows.
 #[derive(Debug, Default)]
 pub(in crate::app) struct DeletionWalk {
-    /// The keys of codes are destroyed.
+    /// True once the keys of the tenant's verification codes are destroyed.
     pub(super) has_begun: bool,
     /// The number of tables that are empty.
     pub(super) done: usize,
     pub(super) from: Vec<u8>,
-    /// API keys that were found and are to be removed.
+    /// API keys that are still to be removed.
     pub(super) api_keys: Vec<KeyRecord>,
 }
 
 impl DeletionWalks {
-    /// The tenant of the next step: that of the last step, or the one behind it if that step failed.
-    /// A deletion that cannot go on does not hold up the others.
+    /// The tenant of the next step: the same as before, or the next one if the last step failed, so
+    /// that a deletion that cannot continue does not hold up the others.
     pub(super) fn turn(&self, under_way: &[TenantId]) -> Option<TenantId> {
         let place = self.last.and_then(|last| under_way.iter().position(|it| *it == last));
         let next = match place {
@@ -62,7 +62,6 @@ impl DeletionWalk {
     }
 }
 
-/// The scopes of the tenants whose deletion is under way.
 pub(in crate::app) fn under_deletion(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, StorageFailure> {
     let marks = snapshot.first(&meta::deletions(), usize::MAX)?;
     let damaged = || StorageFailure::Damaged(String::from("the mark of a deletion makes no sense"));
@@ -70,7 +69,7 @@ pub(in crate::app) fn under_deletion(snapshot: &Snapshot) -> Result<Vec<[u8; 16]
     marks.iter().map(|(key, _)| scope(key)).collect()
 }
 
-/// The tenants whose deletion is under way, in the order of their ids.
+/// Ordered by id.
 pub(super) fn under_way(snapshot: &Snapshot) -> Result<Vec<TenantId>, StorageFailure> {
     Ok(under_deletion(snapshot)?.iter().map(tables::tenant_of_scope).collect())
 }

@@ -12,7 +12,7 @@ use crate::store::tables::{OwnerPlace, meta};
 use crate::store::{Authority, Change, Snapshot, Table, tables};
 
 /// The tables that a walk empties, in its order. The first change of a deletion removes the tenant
-/// and its keys; the last one removes its numbers, which hold the digest of the other rows.
+/// and its keys; the last one removes its counts, which hold the digest of the other rows.
 fn emptied() -> impl Iterator<Item = Table> {
     let is_emptied = |table: &Table| {
         table.owner_place() != OwnerPlace::Nobody
@@ -21,26 +21,23 @@ fn emptied() -> impl Iterator<Item = Table> {
     Table::ALL.iter().copied().filter(is_emptied)
 }
 
-/// The outcome of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeletionStep {
     /// No deletion is under way.
     Idle,
-    /// Rows were looked at, and this number of them was removed.
+    /// Rows were examined, and this number of them was removed.
     Removed(usize),
-    /// Nothing of this tenant is left.
+    /// The deletion of this tenant is complete.
     Finished(TenantId),
 }
 
-/// The rows that one step removes.
 struct Stretch {
     keys: Vec<Vec<u8>>,
-    /// The key behind which the next step starts; `None` at the end of the table.
+    /// The next step starts behind this key; `None` at the end of the table.
     next: Option<Vec<u8>>,
 }
 
 impl TenantDeletion<'_> {
-    /// Takes one small step of a deletion that is under way.
     pub async fn step(self) -> Result<DeletionStep, Error> {
         let mut walks = self.vault.deletions.walks.lock().await;
         let under_way = state::under_way(&self.vault.snapshot()?)?;
@@ -51,8 +48,8 @@ impl TenantDeletion<'_> {
         self.take_step(&mut walks, tenant).await
     }
 
-    /// Takes one small step of the deletion of this tenant, if it is under way. An operator waits for
-    /// it, at any process.
+    /// A step of this tenant's deletion, if it is under way. An operator waits for it, in any
+    /// process.
     pub async fn step_of(self, tenant: TenantId) -> Result<DeletionStep, Error> {
         let mut walks = self.vault.deletions.walks.lock().await;
         if !self.is_under_way(tenant)? {
@@ -67,7 +64,7 @@ impl TenantDeletion<'_> {
         tenant: TenantId,
     ) -> Result<DeletionStep, Error> {
         let step = self.walk_on(walks.of.entry(tenant).or_default(), tenant).await;
-        // A busy writer and a full disk refuse the steps of all deletions.
+        // A busy writer or a full disk refuses the steps of all deletions.
         let is_general = matches!(step, Err(Error::Busy | Error::ReadOnly(_)));
         (walks.last, walks.has_failed) = (Some(tenant), step.is_err() && !is_general);
         if matches!(step, Ok(DeletionStep::Finished(_))) {
@@ -82,13 +79,14 @@ impl TenantDeletion<'_> {
         tenant: TenantId,
     ) -> Result<DeletionStep, Error> {
         if !walk.has_begun {
-            // A process that was killed may have left the keys of codes.
+            // A killed process may have left the keys of codes.
             self.vault.cvcs().destroy_keys_of(tenant)?;
             walk.has_begun = true;
         }
         match emptied().nth(walk.done) {
             None => {
-                // While the mark is there: the rows are gone from the log too when it is removed.
+                // Forget the log before the mark is removed: without the mark, a restarted server
+                // would not know that the log still has the rows.
                 self.vault.store.forget().await?;
                 self.by
                     .commit(self.vault, Priority::Upkeep, |snapshot| {
@@ -117,9 +115,8 @@ impl TenantDeletion<'_> {
         }
     }
 
-    /// Removes a batch of the tenant's API keys, which the server seals, and returns their number.
-    /// Each is removed at every place that it may have: a rotation of the server's keys may move it
-    /// meanwhile.
+    /// Removes a batch of the tenant's API keys, which the server seals. Each is removed at every
+    /// place that it may have: a rotation of the server's keys may move it meanwhile.
     async fn remove_api_keys(
         self,
         walk: &mut DeletionWalk,
@@ -143,9 +140,9 @@ impl TenantDeletion<'_> {
         Ok(removed)
     }
 
-    /// The API keys of the tenant, which has a few thousand at most. A damaged row names no tenant,
-    /// and stays. The rows of the whole vault are opened for this, so it is done once for all
-    /// batches, and once more to see that none is left.
+    /// The API keys of the tenant, a few thousand at most. A damaged row names no tenant, and
+    /// stays. Finding them opens the rows of the whole vault, so it is done once for all batches,
+    /// and once more to see that none is left.
     fn api_keys_of(self, snapshot: &Snapshot, tenant: TenantId) -> Result<Vec<KeyRecord>, Error> {
         let system = self.vault.keys().system();
         let mut found = Vec::new();
@@ -181,8 +178,8 @@ fn stretch(
     Ok(Stretch { keys, next: None })
 }
 
-/// The change that removes these rows. Events that wait are also counted for the whole vault; a row
-/// that is gone already was subtracted by the change that removed it.
+/// Pending events are also counted for the whole vault; a row that is gone already was subtracted
+/// by the change that removed it.
 fn removal(table: Table, keys: Vec<Vec<u8>>) -> Change {
     let mut change = Change::new();
     if table == Table::WebhookSchedule && !keys.is_empty() {
@@ -193,7 +190,7 @@ fn removal(table: Table, keys: Vec<Vec<u8>>) -> Change {
     keys.into_iter().fold(change, |change, key| change.delete(table, key))
 }
 
-/// The change that removes the tenant's numbers, its digest and the mark of the deletion.
+/// Removes the tenant's counts, its digest and the mark of the deletion.
 fn plan_end(snapshot: &Snapshot, tenant: TenantId) -> Result<Change, Error> {
     let change = Change::new().delete(Table::Meta, meta::deletion(tenant.bytes()));
     let imports = snapshot.first(&meta::imports_of(tenant), usize::MAX)?;

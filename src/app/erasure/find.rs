@@ -18,7 +18,7 @@ use crate::domain::token_intent::TokenIntent;
 use crate::store::tables::TokenList;
 use crate::store::{Snapshot, Table, tables};
 
-/// The records that an erasure deletes, at most one more than [`ERASURE_RECORDS_MAX`] of each kind.
+/// At most one more than [`ERASURE_RECORDS_MAX`] of each kind, to notice an excess.
 #[derive(Debug, Default)]
 pub struct MatchingRecords {
     /// With the ids that callers use.
@@ -30,10 +30,10 @@ pub struct MatchingRecords {
     pub(super) numbers: HashSet<String>,
 }
 
-/// Tokens and intents whose 3DS sessions belong to the person.
+/// Tokens and intents that identify the person's 3DS sessions.
 #[derive(Debug, Default, Clone)]
 pub(super) struct KnownCards {
-    /// The internal ids.
+    /// Internal ids.
     pub(super) ids: HashSet<Uuid>,
     pub(super) numbers: HashSet<String>,
 }
@@ -59,7 +59,6 @@ impl KnownCards {
 }
 
 impl Erasure<'_> {
-    /// Finds everything that matches.
     pub async fn find(
         self,
         tenant: TenantId,
@@ -68,7 +67,7 @@ impl Erasure<'_> {
         self.find_again(tenant, criterion, &KnownCards::default()).await
     }
 
-    /// The same, after the erasure has deleted these tokens and intents.
+    /// Searches again after the erasure has deleted these tokens and intents.
     pub(super) async fn find_again(
         self,
         tenant: TenantId,
@@ -91,7 +90,8 @@ impl Erasure<'_> {
     }
 }
 
-/// The list that holds all matching tokens, and others if several entries are wanted.
+/// The list that contains all matching tokens. It has others too if the criterion has several
+/// entries.
 fn list(keys: &TenantKeys, tenant: TenantId, criterion: &Criterion) -> Result<TokenList, Error> {
     let filter = match criterion {
         Criterion::Fingerprint(print) => Filter::Fingerprint(print),
@@ -103,7 +103,7 @@ fn list(keys: &TenantKeys, tenant: TenantId, criterion: &Criterion) -> Result<To
     Ok(filter.list(keys.index(), tenant))
 }
 
-/// Finds the tokens that match, also those that have expired and are not swept yet.
+/// Also finds tokens that have expired and are not swept yet.
 fn find_tokens(
     snapshot: &Snapshot,
     keys: &TenantKeys,
@@ -133,7 +133,7 @@ fn find_tokens(
     Ok(())
 }
 
-/// Intents have no index, and live for two days at most.
+/// Intents have no index, and live for at most two days.
 fn find_intents(
     snapshot: &Snapshot,
     keys: &TenantKeys,
@@ -156,7 +156,7 @@ fn find_intents(
     Ok(())
 }
 
-/// Looks for 3DS sessions, which have no index.
+/// Searches 3DS sessions, which have no index.
 struct SessionLook<'a> {
     snapshot: &'a Snapshot,
     keys: &'a TenantKeys,
@@ -185,9 +185,9 @@ impl SessionLook<'_> {
         Ok(found)
     }
 
-    /// True for a session of a token or an intent that is known, or of the fingerprint, or whose own
-    /// metadata matches. A session whose token or intent is gone belongs to all that have the same
-    /// card number: it may be the intent that became a token of the person.
+    /// True for a session of a known token or intent, of the fingerprint, or with matching
+    /// metadata. A session whose token or intent is gone belongs to every record with the same card
+    /// number: it may belong to the intent that became a token of the person.
     fn is_of_person(&self, session: &SessionOwner, known: &KnownCards) -> Result<bool, Error> {
         if self.criterion.is_of_values(session.metadata.as_ref()) {
             return Ok(true);

@@ -1,10 +1,10 @@
-//! Erasure of one person's data: deletes every token of a tenant that matches a criterion, with the
-//! token intents and the 3DS sessions that belong to it, and signs a receipt.
+//! Erasure of one person's data: deletes every token of a tenant that matches a criterion, with its
+//! token intents and 3DS sessions, and signs a receipt.
 //!
-//! Tokens are found by the index that lists use. When nothing is found any more, the erasure writes
-//! its audit entry, and then looks once more. If it finds a record, it deletes it and writes another
-//! entry. So the receipt holds for every record that was written before the entry that it names:
-//! tokens, intents and sessions. Programs may write matching records after that entry.
+//! Tokens are found by the index that lists use. When no match is left, the erasure writes its
+//! audit entry, then searches once more. If it finds a record, it deletes it and writes another
+//! entry. So the receipt holds for every token, intent and session that was written before the
+//! entry that it names. Programs may write matching records after that entry.
 
 mod find;
 
@@ -37,7 +37,6 @@ const TOO_MANY: &str = "More records match than one erasure takes; use a criteri
 const TOO_FAST: &str = "Programs create matching tokens faster than they are deleted; stop them \
                         first. What was deleted so far stays deleted.";
 
-/// Erasing the data of persons.
 #[derive(Debug, Clone, Copy)]
 pub struct Erasure<'a> {
     pub(in crate::app) vault: &'a Vault,
@@ -49,30 +48,29 @@ impl<'a> Erasure<'a> {
     }
 }
 
-/// The ids of the records that were deleted.
 #[derive(Debug, Default)]
 struct Erased {
     tokens: Vec<Uuid>,
     intents: Vec<Uuid>,
     sessions: Vec<Uuid>,
-    /// Lead from the tokens and the intents to their 3DS sessions.
+    /// Identify the 3DS sessions of the tokens and intents.
     cards: KnownCards,
 }
 
 impl Erasure<'_> {
-    /// A keyed hash of the criterion, which stands for it in the audit chain and in receipts.
+    /// Stands for the criterion in the audit chain and in receipts. The hash is keyed.
     pub fn hash(self, tenant: TenantId, criterion: &Criterion) -> Result<String, Error> {
         let (_, keys) = self.vault.access().tenant_with_keys(&self.vault.snapshot()?, tenant)?;
         Ok(hash(&keys, criterion))
     }
 
-    /// Deletes everything that matches, and returns the signed receipt.
+    /// Returns the signed receipt.
     pub async fn erase(
         self,
         tenant: TenantId,
         criterion: &Criterion,
     ) -> Result<SignedErasure, Error> {
-        // A vault that does not sign its chain cannot sign the receipt either.
+        // A vault that cannot sign its chain cannot sign the receipt.
         if !self.vault.audit().may_sign()? {
             return Err(Error::Conflict("The audit chain is damaged; see audit verify."));
         }
@@ -96,8 +94,8 @@ impl Erasure<'_> {
         Err(Error::Conflict(TOO_FAST))
     }
 
-    /// Writes the audit entry and signs the receipt. `None` if a look after the entry finds records,
-    /// which may have been written before it; they are deleted.
+    /// Writes the audit entry and signs the receipt. `None` if a search after the entry finds
+    /// records, which may have been written before it; they are deleted.
     async fn conclude(
         self,
         tenant: TenantId,
@@ -146,7 +144,7 @@ impl Erasure<'_> {
         Ok(())
     }
 
-    /// Deletes the records of a batch that `removal` returns a change for, in one change.
+    /// Deletes the records for which `removal` returns a change, in one change.
     async fn delete_batch<I: Clone>(
         self,
         tenant: TenantId,
@@ -168,7 +166,7 @@ impl Erasure<'_> {
             .await
     }
 
-    /// Deletes this token, as `DELETE /tokens/{id}` does, unless it does not match any more.
+    /// As `DELETE /tokens/{id}`, unless the token no longer matches.
     fn remove_token(
         self,
         snapshot: &Snapshot,
@@ -257,7 +255,7 @@ impl Erasure<'_> {
         Ok(receipt.sign(system.signing()))
     }
 
-    /// The number of the erasure's last entry. It was written a moment ago, so it is near the end.
+    /// The number of the erasure's last entry, which is near the end of the chain.
     fn number_of(
         self,
         snapshot: &Snapshot,
@@ -279,7 +277,7 @@ impl Erasure<'_> {
 
 fn hash(keys: &TenantKeys, criterion: &Criterion) -> String {
     match criterion {
-        // The fingerprint itself would let everyone who may create tokens confirm the card number.
+        // The plain fingerprint would let everyone who may create tokens confirm the card number.
         Criterion::Fingerprint(print) => {
             keys.fingerprint().fingerprint("erasure by fingerprint", print)
         }

@@ -1,13 +1,13 @@
-//! Places for costly work that all tenants share: a tenant has one place while others wait.
+//! A pool of places for costly work that all tenants share: a tenant has one place while others
+//! wait.
 //!
-//! A place that becomes free goes to the tenant with the fewest places, and among these to the one
-//! that waits for its turn the longest. So a tenant with any number of requests delays the request
-//! of another by no more than the work that is under way. A tenant that is alone may take all
-//! places.
+//! A freed place goes to the tenant with the fewest places, and among these to the one that has
+//! waited for its turn the longest. So a tenant with any number of requests delays the request of
+//! another by no more than the work under way. A tenant that is alone may take all places.
 //!
-//! Callers without a secret key are strangers: sessions, public keys, and the callers of proxies
-//! that need no API key. They hold at most half of all places and half of the queue, and within a
-//! tenant they wait behind its secret keys.
+//! Callers without a secret key are strangers: sessions, public keys, and callers of proxies that
+//! need no API key. They hold at most half of all places and half of the queue, and within a tenant
+//! they wait behind its secret keys.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,6 @@ use crate::app::error::Error;
 use crate::domain::id::TenantId;
 use crate::lock::Lock;
 
-/// The caller that a place is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) struct Party {
     pub(in crate::app) tenant: TenantId,
@@ -30,9 +29,9 @@ pub(in crate::app) struct Party {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Credential {
-    /// A public application's key, a session's key, or the key of a proxy without `require_auth`.
+    /// The key of a public application or of a session, or of a proxy without `require_auth`.
     Public,
-    /// The key of a private or of a management application.
+    /// The key of a private or management application.
     Secret,
 }
 
@@ -47,9 +46,9 @@ pub(in crate::app) struct FairPool {
 struct PoolState {
     taken: Counts,
     waiting: Counts,
-    /// Those with a place or a waiting request.
+    /// Tenants with a place or a waiting request.
     tenants: BTreeMap<TenantId, TenantState>,
-    /// Grows with every turn: an arrival in the queue, or a place that was taken or returned.
+    /// Grows when a request is queued, and when a place is taken or returned.
     turns: u64,
 }
 
@@ -58,33 +57,32 @@ struct TenantState {
     taken: usize,
     secret: VecDeque<Waiting>,
     public: VecDeque<Waiting>,
-    /// The last turn of the tenant.
+    /// The turn in which this tenant was last queued or got or returned a place.
     turn: u64,
 }
 
-/// Requests of all tenants.
+/// Sums over all tenants.
 #[derive(Debug, Default)]
 struct Counts {
     all: usize,
     public: usize,
 }
 
-/// A request in the queue.
 #[derive(Debug)]
 struct Waiting {
     number: u64,
-    /// Sends when the request has its place.
+    /// Notified when the request has its place.
     given: oneshot::Sender<()>,
 }
 
-/// A place. It is free again when this is dropped.
+/// Dropping it frees the place.
 #[derive(Debug)]
 pub(in crate::app) struct FairPermit<'a> {
     pool: &'a FairPool,
     party: Party,
 }
 
-/// A request in the queue that leaves it when it is dropped.
+/// Dropping it removes the request from the queue.
 struct QueuedRequest<'a> {
     pool: &'a FairPool,
     party: Party,
@@ -96,12 +94,11 @@ impl FairPool {
         Self { places, waiting_max, state: Lock::default() }
     }
 
-    /// Waits for a place. [`Error::Busy`] if too many requests wait already, of all tenants or of
-    /// this one.
+    /// [`Error::Busy`] if too many requests of all tenants or of this one wait already.
     pub(in crate::app) async fn permit(&self, party: Party) -> Result<FairPermit<'_>, Error> {
         let (queued, given) = {
             let mut state = self.state.lock();
-            // Every request in the queue that may have a free place has got it.
+            // A free place means that no request in the queue may take it.
             if self.has_place(&state, party.credential) {
                 state.take(party);
                 return Ok(FairPermit { pool: self, party });
@@ -133,7 +130,7 @@ impl FairPool {
             && (credential == Credential::Secret || state.taken.public < public_max)
     }
 
-    /// A tenant has a quarter of the queue.
+    /// A tenant may use a quarter of the queue.
     fn has_room(&self, state: &PoolState, party: Party) -> bool {
         let half = |max: usize| max.div_ceil(2);
         let tenant_max = self.waiting_max.div_ceil(4);
@@ -145,12 +142,11 @@ impl FairPool {
                 || (state.waiting.public < half(self.waiting_max) && public < half(tenant_max)))
     }
 
-    /// Gives free places to requests in the queue.
     fn give(&self, state: &mut PoolState) {
         while let Some((party, waiting)) = self.next(state) {
             state.take(party);
-            // A request that was dropped at this moment returns its place when it finds that it is
-            // not in the queue.
+            // Sending fails if the request was dropped at this moment. Its drop finds that it is
+            // not in the queue and returns the place.
             waiting.given.send(()).ok();
         }
     }
@@ -263,7 +259,7 @@ impl Drop for QueuedRequest<'_> {
             state.waiting.subtract(credential);
             state.forget_idle(tenant);
         } else {
-            // The place was given at the moment at which the request ended.
+            // The request got its place at the moment it was dropped.
             drop(state);
             self.pool.free(self.party);
         }

@@ -19,11 +19,11 @@ const fn public(tenant: u128) -> Party {
     party(tenant, Credential::Public)
 }
 
-/// Requests by the order in which they came.
+/// Requests in the order of their arrival.
 struct Scene<'a> {
     pool: &'a FairPool,
     waiting: Vec<(Party, Asking<'a>)>,
-    /// The holders of places, in the order in which they got them.
+    /// In the order in which they got their places.
     held: Vec<(Party, FairPermit<'a>)>,
     refused: usize,
 }
@@ -38,7 +38,7 @@ impl<'a> Scene<'a> {
         self.look();
     }
 
-    /// Takes the places that were given.
+    /// Takes the granted places.
     fn look(&mut self) {
         let mut context = Context::from_waker(Waker::noop());
         let mut still = Vec::new();
@@ -55,7 +55,6 @@ impl<'a> Scene<'a> {
         self.waiting = still;
     }
 
-    /// Ends the work of the oldest holder.
     fn end_one(&mut self) {
         drop(self.held.remove(0));
         self.look();
@@ -169,7 +168,7 @@ fn a_request_that_gives_up_leaves_neither_a_place_nor_a_tenant_behind() {
     let pool = FairPool::new(1, 16);
     let mut scene = Scene::new(&pool);
     (1..=4).for_each(|tenant| scene.ask(secret(tenant)));
-    // The second is dropped in the queue, the third after it was given its place.
+    // The second is dropped in the queue, the third after it got its place.
     drop(scene.waiting.remove(0));
     drop(scene.held.remove(0));
     drop(scene.waiting.remove(0));

@@ -1,7 +1,7 @@
 //! Card verification codes: sealed apart from all other data, under keys that are destroyed.
 //!
 //! The minute in which a code's retention ends selects the key that seals the code. After that
-//! minute the key is overwritten, and no copy of the data file can give the code back.
+//! minute the key is overwritten, and no copy of the data file can reveal the code.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,8 +22,7 @@ use crate::store::{Change, CvcKeyName, Snapshot, Table, tables};
 const MINUTE_BYTES: usize = 8;
 
 impl Cvcs<'_> {
-    /// The change that stores a code until `expires_at`, sealed under a key that is already
-    /// durable.
+    /// Stores a code until `expires_at`, sealed under a key that is already durable.
     pub(in crate::app) fn keep(
         self,
         tenant: TenantId,
@@ -36,8 +35,8 @@ impl Cvcs<'_> {
         Ok(Change::new().put(Table::Cvcs, tables::cvcs(expires_at, tenant, id), value))
     }
 
-    /// The code of this token or intent, unless it has expired or its key is destroyed. The record
-    /// has the time of its expiry. A record without a code costs no look-up.
+    /// `None` if the code has expired or its key is destroyed. The record has the time of its
+    /// expiry, so a record without a code costs no look-up.
     pub(in crate::app) fn find(
         self,
         snapshot: &Snapshot,
@@ -52,7 +51,6 @@ impl Cvcs<'_> {
         self.open(tenant, &tables::cvc_identity(tenant, id), &value, now)
     }
 
-    /// Adds the code to a token that was read, if the code is still kept.
     pub(in crate::app) fn attach(
         self,
         snapshot: &Snapshot,
@@ -64,7 +62,7 @@ impl Cvcs<'_> {
         Ok(())
     }
 
-    /// The number of keys in the file that are damaged. The codes under them are lost.
+    /// The codes under damaged keys are lost.
     pub(in crate::app) fn damaged_keys(self) -> usize {
         let system = self.vault.keys().system();
         let opens = |((scope, minute), sealed): &(CvcKeyName, Vec<u8>)| {
@@ -85,7 +83,6 @@ impl Cvcs<'_> {
         Ok(destroyed.map_err(|failure| self.vault.store.fail(failure))?)
     }
 
-    /// Destroys the keys of all codes of a tenant that is deleted.
     pub(in crate::app) fn destroy_keys_of(self, tenant: TenantId) -> Result<usize, Error> {
         self.vault.open_cvc_keys.forget_of(tenant.bytes());
         self.vault.received_cvc_keys.destroy_of(tenant.bytes());
@@ -129,7 +126,7 @@ impl Cvcs<'_> {
         let opened = own.map(|key| key.open(&identity(&tenant, place), sealed));
         let plain = match opened {
             Some(Ok(plain)) => plain,
-            // Each process has a key of its own for the same minute.
+            // Each process has its own key for the same minute.
             Some(Err(_)) | None if self.vault.processes().may_be_several() => {
                 let received = self.open_received(&name, &identity(&tenant, place), sealed)?;
                 let Some(plain) = received else { return Ok(None) };
@@ -144,7 +141,7 @@ impl Cvcs<'_> {
         Ok(code.map(|code| Secret::new(String::from(code))))
     }
 
-    /// Opens a value that another process has sealed, if it has sent its key.
+    /// Opens a value that another process sealed, if that process has sent its key.
     fn open_received(
         self,
         name: &CvcKeyName,
@@ -158,12 +155,11 @@ impl Cvcs<'_> {
         if let Some(plain) = open() {
             return Ok(Some(plain));
         }
-        // The message may be there since the last look.
+        // The message may have arrived since the last look.
         self.vault.processes().receive_codes(&self.vault.snapshot()?)?;
         Ok(open())
     }
 
-    /// The keys that this process has made.
     pub(in crate::app) fn own_keys(self) -> Result<BTreeMap<CvcKeyName, Vec<CvcKey>>, Error> {
         let system = self.vault.keys().system();
         let open = |((scope, minute), sealed): (CvcKeyName, Vec<u8>)| {
@@ -176,7 +172,7 @@ impl Cvcs<'_> {
         self.vault.cvc_keys.all().into_iter().map(open).collect()
     }
 
-    /// The key of a minute. A decision must not wait for the disk, so a missing key is reported as
+    /// A decision must not wait for the disk, so a missing key is reported as
     /// [`Error::NeedsCvcKey`]. The commit loop then makes the key and decides again.
     fn key(self, tenant: TenantId, minute: u64) -> Result<Arc<SealingKey>, Error> {
         let name = (*tenant.bytes(), minute);
@@ -184,8 +180,8 @@ impl Cvcs<'_> {
         self.open_key(tenant, minute, &wrapped)
     }
 
-    /// Makes a key, and returns when the other processes can read it and it is durable. This takes one sync for each tenant and minute,
-    /// on a blocking thread. If the key file fails, the store fails too.
+    /// Returns when the key is durable and the other processes can read it. This takes one sync for
+    /// each tenant and minute, on a blocking thread. If the key file fails, the store fails too.
     pub(in crate::app) async fn make_key(self, name: CvcKeyName) -> Result<(), Error> {
         let (scope, minute) = name;
         let key = Arc::new(Secret::new(self.vault.random().bytes()));
@@ -203,7 +199,7 @@ impl Cvcs<'_> {
         Ok(())
     }
 
-    /// Opens a key that the file has, so that it is not destroyed yet.
+    /// `wrapped` comes from the file, so the key is not destroyed yet.
     fn open_key(
         self,
         tenant: TenantId,
@@ -228,7 +224,7 @@ fn identity<'a>(tenant: &'a TenantId, place: &'a [u8]) -> Identity<'a> {
     Identity { tenant: tenant.bytes(), table: Table::Cvcs.number(), key: place }
 }
 
-/// Keys of minutes that were opened before, since most codes of a time are under the same few keys.
+/// A cache of opened keys: most codes of a time are under the same few keys.
 #[derive(Debug, Default)]
 pub(in crate::app) struct OpenCvcKeys(Lock<BTreeMap<CvcKeyName, Arc<SealingKey>>>);
 
@@ -237,7 +233,7 @@ impl OpenCvcKeys {
         self.0.lock().get(name).cloned()
     }
 
-    /// Keeps an opened key. When there are too many, all of them are opened again when needed.
+    /// When there are too many keys, all of them are dropped, and opened again when needed.
     pub(super) fn keep(&self, name: CvcKeyName, key: &Arc<SealingKey>) {
         let mut keys = self.0.lock();
         if keys.len() >= CVC_KEYS_OPEN_MAX {
@@ -246,28 +242,28 @@ impl OpenCvcKeys {
         keys.insert(name, Arc::clone(key));
     }
 
-    /// Drops the keys of minutes before this one, which the file destroys.
+    /// The file destroys these keys.
     pub(super) fn forget_before(&self, minute: u64) {
         let mut keys = self.0.lock();
         keys.retain(|(_, of), _| *of >= minute);
     }
 
-    /// Drops the keys of a tenant, which the file destroys.
+    /// The file destroys these keys.
     pub(super) fn forget_of(&self, tenant: &[u8; 16]) {
         let mut keys = self.0.lock();
         keys.retain(|(of, _), _| of != tenant);
     }
 }
 
-/// A key in clear. It is wiped when the last copy is dropped.
+/// A key in clear, wiped when the last copy is dropped.
 pub(in crate::app) type CvcKey = Arc<Secret<[u8; 32]>>;
 
-/// Each process makes a key of its own for a tenant and a minute, so a name may have several keys.
+/// Each process makes its own key for a tenant and a minute, so a name may have several keys.
 #[derive(Debug, Default)]
 pub(in crate::app) struct ReceivedCvcKeys(Lock<BTreeMap<CvcKeyName, Vec<CvcKey>>>);
 
 impl ReceivedCvcKeys {
-    /// Keeps a key, unless it is known or there are too many.
+    /// Does nothing if the key is known or there are too many.
     pub(in crate::app) fn keep(&self, name: CvcKeyName, key: CvcKey) {
         let mut keys = self.0.lock();
         let count: usize = keys.values().map(Vec::len).sum();
@@ -285,12 +281,10 @@ impl ReceivedCvcKeys {
         self.0.lock().clone()
     }
 
-    /// Destroys the keys of minutes before this one.
     pub(super) fn destroy_before(&self, minute: u64) {
         self.0.lock().retain(|(_, of), _| *of >= minute);
     }
 
-    /// Destroys the keys of a tenant.
     pub(super) fn destroy_of(&self, tenant: &[u8; 16]) {
         self.0.lock().retain(|(of, _), _| of != tenant);
     }

@@ -7,7 +7,7 @@ use crate::domain::time::Timestamp;
 use crate::store::tables::meta;
 use crate::store::{Change, Snapshot, StorageFailure, Table};
 
-/// A rotation that is under way.
+/// A rotation under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) struct Rotation {
     pub(in crate::app) scope: [u8; 16],
@@ -15,7 +15,7 @@ pub(in crate::app) struct Rotation {
     pub(in crate::app) started_at: Timestamp,
 }
 
-/// The times of a key. Both are `None` for a key that was made before the file kept them.
+/// Both are `None` for a key that was made before the file recorded them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::app) struct KeyFacts {
     pub(in crate::app) made_at: Option<Timestamp>,
@@ -39,7 +39,6 @@ impl Rotation {
         value.map(|value| Self::decode(*scope, &value).ok_or_else(damaged)).transpose()
     }
 
-    /// The first rotation that is under way.
     pub(in crate::app) fn first(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
         Ok(Self::listed(snapshot, 1)?.pop())
     }
@@ -65,13 +64,13 @@ impl Rotation {
 }
 
 impl KeyFacts {
-    /// `key` is the key's own place in [`Table::Keys`].
+    /// `key` is the key's place in [`Table::Keys`].
     pub(in crate::app) fn of(snapshot: &Snapshot, key: &[u8]) -> Result<Self, StorageFailure> {
         let value = snapshot.value(Table::Meta, &meta::key_facts(key))?;
         Ok(value.map_or_else(Self::default, |value| Self::decode(&value)))
     }
 
-    /// The facts of a scope's keys, with the places of the keys.
+    /// With the places of the keys.
     pub(in crate::app) fn under(
         snapshot: &Snapshot,
         scope: &[u8; 16],
@@ -113,7 +112,6 @@ pub(in crate::app) fn put_master_before(check: [u8; 8], at: Timestamp) -> Change
     Change::new().put(Table::Meta, meta::MASTER_BEFORE.to_vec(), value)
 }
 
-/// The check value of the previous master key.
 pub(in crate::app) fn master_before(
     snapshot: &Snapshot,
 ) -> Result<Option<[u8; 8]>, StorageFailure> {
@@ -121,7 +119,7 @@ pub(in crate::app) fn master_before(
     Ok(value.and_then(|value| value.first_chunk::<8>().copied()))
 }
 
-/// The time at which this master key was replaced, if it is the previous one.
+/// `None` unless this is the previous master key.
 pub(in crate::app) fn master_replaced(
     snapshot: &Snapshot,
     master: &MasterKey,
@@ -133,7 +131,7 @@ pub(in crate::app) fn master_replaced(
     }))
 }
 
-/// A damaged record of a rotation is an error. Reading it as no rotation would select wrong keys.
+/// A damaged record of a rotation is an error: reading it as no rotation would select wrong keys.
 fn damaged() -> StorageFailure {
     StorageFailure::Damaged(String::from("the state of a rotation makes no sense"))
 }

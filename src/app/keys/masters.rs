@@ -16,7 +16,6 @@ impl Masters {
         Self(SharedLock::new(vec![Arc::new(master)]))
     }
 
-    /// The master key that sealed the keys in this snapshot.
     pub(in crate::app) fn of(&self, snapshot: &Snapshot) -> Result<Arc<MasterKey>, Error> {
         let check = meta::master_check(snapshot)?;
         let known = self.0.read();
@@ -24,8 +23,8 @@ impl Masters {
         found.map(Arc::clone).ok_or(Error::Internal(Fault::DoesNotOpen))
     }
 
-    /// Adds a master key. Call this before the file is sealed under it, so that every reader can
-    /// open the keys that it finds.
+    /// Call this before the file is sealed under the new master key, so that every reader can open
+    /// the keys that it finds.
     pub(in crate::app) fn add(&self, master: MasterKey) -> Arc<MasterKey> {
         let mut known = self.0.write();
         if let Some(found) = known.iter().find(|own| own.check() == master.check()) {
@@ -36,7 +35,7 @@ impl Masters {
         master
     }
 
-    /// Drops all other master keys. Call this when no reader needs keys that they sealed.
+    /// Call this when no reader needs keys that the other master keys sealed.
     pub(in crate::app) fn keep_only(&self, check: [u8; 8]) {
         let mut known = self.0.write();
         known.retain(|master| *master.check() == check);

@@ -18,7 +18,6 @@ impl KeyRing<'_> {
         Arc::clone(&self.vault.system.read())
     }
 
-    /// Reloads the server's own keys from the file.
     pub(in crate::app) fn reload_system(self) -> Result<(), Error> {
         let snapshot = self.vault.snapshot()?;
         let master = self.vault.masters.of(&snapshot)?;
@@ -39,7 +38,7 @@ impl KeyRing<'_> {
         if self.vault.store.is_closed(tenant.bytes()) {
             return Err(Error::Unauthenticated);
         }
-        // Another process may have begun the deletion since this one looked.
+        // Another process may have begun the deletion since this process last polled.
         if self.vault.processes().may_be_several()
             && snapshot.value(Table::Meta, &tables::meta::deletion(tenant.bytes()))?.is_some()
         {
@@ -52,7 +51,6 @@ impl KeyRing<'_> {
             .ok_or(Error::Internal(Fault::Dangling))
     }
 
-    /// The change that adds the keys of a new tenant.
     pub(in crate::app) fn make_tenant_keys(
         self,
         snapshot: &Snapshot,
@@ -112,7 +110,7 @@ pub(in crate::app) fn phase_of(
     Ok(rotation.map_or(Phase::Settled, |rotation| rotation.phase))
 }
 
-/// Opens the keys of one scope that have a known purpose. `None` when one does not open.
+/// Opens the keys of one scope that have a known purpose. `None` if one of them does not open.
 pub(in crate::app) fn open_keys(
     snapshot: &Snapshot,
     master: &MasterKey,
@@ -122,7 +120,7 @@ pub(in crate::app) fn open_keys(
     let open = |(key, sealed): &(Vec<u8>, Vec<u8>)| {
         let plain = master.open(&identity(scope, key), sealed).ok()?;
         let (purpose, number) = tables::key_parts(key)?;
-        // Keys with other purpose codes are not used here, nor is the key of webhooks.
+        // Skips keys with unknown purposes, and the key of webhooks.
         let purpose = KeyPurpose::from_code(purpose).filter(|it| *it != KeyPurpose::Webhook);
         let Some(purpose) = purpose else { return Some(None) };
         let bytes = Secret::new(plain.expose().as_slice().try_into().ok()?);

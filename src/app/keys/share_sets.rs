@@ -1,5 +1,5 @@
-//! Recovery shares of the master key. The vault records each set that is made, with a hash of each
-//! share, so that a wrong share can be identified.
+//! Recovery shares of the master key. The vault records each set with a hash of each share, so that
+//! a wrong share can be identified.
 
 use crate::app::KeyRing;
 use crate::app::commit::commit_loop::Priority;
@@ -11,7 +11,7 @@ use crate::domain::share_set::ShareSet;
 use crate::store::chain::AuditRow;
 use crate::store::{Change, Table, meta, tables};
 
-/// The result of comparing a share set in the data file with the audit chain.
+/// Compares a share set in the data file with the audit chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainWord {
     /// The chain has an entry of this set with other hashes.
@@ -22,8 +22,7 @@ pub enum ChainWord {
 }
 
 impl KeyRing<'_> {
-    /// Records that these shares of the vault's master key are made. Call this before any share is
-    /// handed out.
+    /// Call this before any share is handed out.
     pub async fn note_shares(self, check: &str, set: &ShareSet) -> Result<(), Error> {
         if self.vault.rotation().master_check()? != check {
             return Err(Error::Conflict(
@@ -47,14 +46,14 @@ impl KeyRing<'_> {
             .await
     }
 
-    /// All recorded sets, oldest first.
+    /// Oldest first.
     pub fn share_sets(self) -> Result<Vec<ShareSet>, Error> {
         let mut sets = meta::share_sets(&self.vault.snapshot()?)?;
         sets.sort_by_key(|set| set.made_at);
         Ok(sets)
     }
 
-    /// The set of this name, if the file has it, and its comparison with the audit chain.
+    /// With its comparison with the audit chain. `None` if the file has no set of this name.
     pub fn share_set(self, set: [u8; 4]) -> Result<Option<(ShareSet, ChainWord)>, Error> {
         let snapshot = self.vault.snapshot()?;
         let Some(known) = meta::share_set(&snapshot, set)? else { return Ok(None) };

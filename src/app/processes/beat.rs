@@ -1,4 +1,4 @@
-//! Signs of life: this process writes its row, and watches the rows of the others.
+//! Heartbeats: this process writes its row, and watches the rows of the others.
 
 use uuid::Uuid;
 
@@ -9,20 +9,20 @@ use crate::domain::process::ProcessRole;
 use crate::store::SharedRows;
 use crate::store::shared::{Lease, Polled, ProcessRow};
 
-/// The news of a beat, for the log.
+/// The events of a beat, for the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Beat {
-    /// The others had counted this process out, and it has joined again.
+    /// Other processes had counted this one out.
     pub has_joined_again: bool,
-    /// This process leads from now on.
+    /// True if this process became the leader.
     pub leads: bool,
-    /// Processes that this one has counted out.
+    /// Dead processes that this one removed.
     pub counted_out: Vec<Uuid>,
 }
 
 impl Processes<'_> {
-    /// Makes this process one of the live ones. Call it before the first request, or before the
-    /// work of a command.
+    /// Adds this process to the live ones. Call it before the first request, or before the work of
+    /// a command.
     pub async fn join(self, host: &str, role: ProcessRole) -> Result<Beat, Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(Beat::default()) };
         if ProcessRow::all(&self.vault.snapshot()?)?.len() >= PROCESSES_MAX {
@@ -39,13 +39,13 @@ impl Processes<'_> {
         self.beat().await
     }
 
-    /// Writes a sign of life and counts out the dead. A server takes the lease if no live process
-    /// has it.
+    /// Writes a heartbeat and counts out dead processes. A server takes the lease if no live
+    /// process has it.
     pub async fn beat(self) -> Result<Beat, Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(Beat::default()) };
         let mut news = Beat::default();
-        // The row says that the keys are followed only if all work with older keys has ended. Its
-        // change is queued behind the changes of that work.
+        // The row confirms the new keys only if all work with older keys has ended. Its change is
+        // queued behind the changes of that work.
         if self.vault.processes.own().following.is_some() && self.is_quiescent() {
             self.note_followed();
         }
@@ -77,7 +77,7 @@ impl Processes<'_> {
         Ok(news)
     }
 
-    /// Removes this process from the live ones, after its last change.
+    /// Call it after the last change of this process.
     pub async fn leave(self) -> Result<(), Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(()) };
         self.set_term(None);
@@ -89,7 +89,7 @@ impl Processes<'_> {
         self.vault.processes.next_row(shared.process().id(), self.vault.now(), code_key)
     }
 
-    /// The processes whose row has stayed the same for long, on the monotonic clock of this one.
+    /// The processes whose row has not changed for long, on the monotonic clock of this process.
     fn dead<'r>(self, shared: SharedRows<'_>, rows: &'r [ProcessRow]) -> Vec<&'r ProcessRow> {
         let now = shared.process().age();
         let dead_at = now.saturating_add(PROCESS_DEAD_AFTER);
@@ -107,7 +107,6 @@ impl Processes<'_> {
         others.filter(is_dead).collect()
     }
 
-    /// The live processes, and the lease of the leader.
     fn rows(self, shared: SharedRows<'_>) -> Result<(Vec<ProcessRow>, Option<Lease>), Error> {
         let snapshot = self.vault.snapshot()?;
         let lease = Polled::read(&snapshot, shared.process().id())?.lease;

@@ -1,4 +1,4 @@
-//! The state of the exchange of keys of card verification codes.
+//! The exchange of the keys of card verification codes: its state in memory.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,24 +9,23 @@ use crate::bounds::{CODE_PAIR_AFTER, CODE_PAIR_KEPT};
 use crate::crypto::{Random, TransferMessage, TransferPair};
 use crate::secret::Secret;
 
-/// The state of the exchange, in memory.
 #[derive(Debug, Default)]
 pub(in crate::app) struct CodeExchange {
     pub(super) pairs: Pairs,
-    /// The others that were sent all keys.
+    /// Processes that were sent all keys.
     pub(super) greeted: BTreeSet<Uuid>,
-    /// The others that have sent a message.
+    /// Processes that have sent a message.
     pub(super) heard: BTreeSet<Uuid>,
-    /// Messages that were read and are still in the store.
+    /// Messages that were read but are still in the store.
     pub(super) read: BTreeSet<Vec<u8>>,
 }
 
-/// Key pairs with the age of the process when they were made. The last one is in use.
+/// Key pairs with the process age at which they were made. The last one is in use.
 #[derive(Debug, Default)]
 pub(super) struct Pairs(Vec<(Duration, TransferPair)>);
 
 impl Pairs {
-    /// Makes a new pair if the last one is old, and destroys the pairs that are no longer needed.
+    /// Makes a new pair if the last one is old, and destroys pairs that are no longer needed.
     pub(super) fn renew(&mut self, now: Duration, random: &Random) {
         self.0.retain(|(made, _)| now < made.saturating_add(CODE_PAIR_KEPT));
         let is_old = |made: Duration| now >= made.saturating_add(CODE_PAIR_AFTER);

@@ -1,15 +1,15 @@
-//! The keys of card verification codes, which the processes give each other, so that each of them
-//! can read every code.
+//! The exchange of the keys of card verification codes between processes, so that each of them can
+//! read every code.
 //!
-//! A code must be gone for good after its retention, but a database keeps old rows in its log and in
-//! its replicas. A key is therefore in a row only under a key pair of the process that it is meant
-//! for. Each process makes a new pair every few minutes, and has the private half in its memory only
-//! and not for long. The row is sealed under a key of the server as well, and so is the public half
-//! in the row of a process: a stranger with access to the database can neither ask for keys nor add
-//! any. Keys that no process has in its memory are gone.
+//! A code must be gone for good after its retention, but a database keeps old rows in its log and
+//! in its replicas. A key is therefore in a row only under a key pair of the receiving process.
+//! Each process makes a new pair every few minutes, and holds the private half only in memory and
+//! not for long. The row is sealed under a key of the server as well, and so is the public half in
+//! the row of a process: a stranger with access to the database can neither ask for keys nor add
+//! any. A key that no process has in memory is gone.
 //!
-//! A process sends a new key to all others before it uses the key, and all keys that it has to a
-//! process that has joined, since their makers may have ended.
+//! A process sends a new key to all others before it uses the key. To a process that has joined, it
+//! sends all keys that it has, since their makers may have ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard};
@@ -28,14 +28,13 @@ use crate::store::SharedRows;
 use crate::store::shared::{CodeMessage, ProcessRow};
 use crate::store::{CvcKeyName, Snapshot, Table, tables};
 
-/// Keys with their names.
 type Keys = BTreeMap<CvcKeyName, Vec<CvcKey>>;
 
 const NAME_BYTES: usize = 16 + 8;
 const ENTRY_BYTES: usize = NAME_BYTES + 32;
 
 impl Processes<'_> {
-    /// Sends a key that is about to be used to all other servers.
+    /// Sends a key to all other servers. Call it before the key is used.
     pub(in crate::app) async fn share_code_key(
         self,
         name: CvcKeyName,
@@ -46,8 +45,8 @@ impl Processes<'_> {
         self.send_codes(shared, &others, &Keys::from([(name, vec![Arc::clone(key)])])).await
     }
 
-    /// Sends all keys to servers that have joined, and removes messages that are no longer needed.
-    /// A part of each beat.
+    /// A part of each beat: sends all keys to servers that have joined, and removes messages that
+    /// are no longer needed.
     pub(super) async fn exchange_codes(self, rows: &[ProcessRow]) -> Result<(), Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(()) };
         let others = other_servers(shared, rows);
@@ -55,7 +54,7 @@ impl Processes<'_> {
         let is_server = self.vault.processes.own().role == ProcessRole::Server;
         let newcomers: Vec<_> = {
             let mut codes = self.codes();
-            // One that was counted out and comes back has missed messages.
+            // A process that was counted out and comes back has missed messages.
             codes.greeted.retain(|id| ids.contains(id));
             codes.heard.retain(|id| ids.contains(id));
             others.into_iter().filter(|row| !codes.greeted.contains(&row.id)).collect()
@@ -71,17 +70,16 @@ impl Processes<'_> {
         self.remove_messages(shared, rows).await
     }
 
-    /// Reads the messages to this process, and keeps the keys in them.
     pub(in crate::app) fn receive_codes(self, snapshot: &Snapshot) -> Result<(), Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(()) };
         for message in CodeMessage::to(snapshot, shared.process().id())? {
             if self.codes().read.contains(&message.place) {
                 continue;
             }
-            // One that does not open is from a stranger, or came too late for its pair.
+            // A message that does not open is from a stranger, or came too late for its pair.
             if let Some((sender, keys)) = self.open_message(&message) {
                 let now = tables::cvc_minute(self.vault.now());
-                // The sender may not know yet that a tenant is being deleted.
+                // The sender may not know yet that the tenant is being deleted.
                 let is_needed = |(tenant, minute): &CvcKeyName| {
                     *minute >= now && !self.vault.store.is_closed(tenant)
                 };
@@ -105,7 +103,7 @@ impl Processes<'_> {
         Ok(others)
     }
 
-    /// The public half of the key pair of this process, sealed, for its row.
+    /// For this process's row.
     pub(super) fn sealed_public(self, shared: SharedRows<'_>) -> Vec<u8> {
         let process = shared.process();
         let mut codes = self.codes();
@@ -127,13 +125,13 @@ impl Processes<'_> {
     ) -> Result<(), Error> {
         let entries: Vec<_> =
             keys.iter().flat_map(|(name, all)| all.iter().map(move |key| (name, key))).collect();
-        // A message without keys says that there are none.
+        // A message without keys announces that the sender has none.
         let parts: Vec<_> = if entries.is_empty() {
             vec![entries.as_slice()]
         } else {
             entries.chunks(CODE_KEYS_PER_MESSAGE).collect()
         };
-        // A row that a stranger has written gets nothing.
+        // Rows that a stranger wrote get no keys.
         let publics = recipients.iter().filter_map(|row| Some((row.id, self.public_of(row)?)));
         let publics: Vec<_> = publics.collect();
         for part in parts.into_iter().filter(|_| !publics.is_empty()) {
@@ -181,15 +179,15 @@ impl Processes<'_> {
         rest.is_empty().then_some((sender, entries))
     }
 
-    /// The public half that the process itself has sealed.
+    /// `None` unless the process itself sealed the public half.
     fn public_of(self, row: &ProcessRow) -> Option<[u8; 32]> {
         let system = self.vault.keys().system();
         let opened = system.cvcs().open(&of_process(row.id.as_bytes()), &row.code_key).ok()?;
         opened.expose().as_slice().try_into().ok()
     }
 
-    /// Removes the messages that this process has read. The leader also removes those to processes
-    /// that have ended.
+    /// Removes the messages that this process has read. The leader also removes messages to
+    /// processes that have ended.
     async fn remove_messages(
         self,
         shared: SharedRows<'_>,

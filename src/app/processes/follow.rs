@@ -1,4 +1,4 @@
-//! Following the changes of other processes: caches are dropped, and keys are loaded.
+//! Following changes of other processes: drops caches and loads keys.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::store::shared::{Generation, Generations, Lease, Polled};
 use crate::store::tables::tenant_of_scope;
 
 impl Processes<'_> {
-    /// Looks for changes of other processes. While this fails, caches are not used after a second.
+    /// Looks for changes of other processes. While this fails, caches are unused after a second.
     pub fn poll(self) -> Result<(), Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(()) };
         let process = shared.process();
@@ -27,13 +27,13 @@ impl Processes<'_> {
         Ok(())
     }
 
-    /// Is notified of changes of other processes, where the store says so.
+    /// Notified of changes of other processes, if the store supports it.
     pub fn changes(self) -> Option<Arc<Notify>> {
         self.vault.store.shared()?.changes()
     }
 
-    /// Looks for changes before a request is answered, if this process has not looked for a second:
-    /// it may have been stopped for long, and its keys may be old.
+    /// Polls before a request is answered if the last poll is more than a second old: the process
+    /// may have been suspended, and its keys may be old.
     pub(in crate::app) fn poll_if_stale(self) -> Result<(), Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(()) };
         let process = shared.process();
@@ -41,7 +41,7 @@ impl Processes<'_> {
     }
 
     /// Ends the term of a leader that has not reached the store for long: another process may lead
-    /// soon. The next poll may begin it again.
+    /// soon. The next poll may begin the term again.
     pub fn doubt(self) {
         let Some(shared) = self.vault.store.shared() else { return };
         if shared.process().since_poll().is_none_or(|since| since > LEADER_DOUBT_AFTER) {
@@ -75,7 +75,7 @@ impl Processes<'_> {
     }
 
     /// Closes the scopes of tenants that other processes delete, and destroys the keys of their
-    /// codes, which are in the memory of this process.
+    /// codes in this process's memory.
     fn close_scopes(self, snapshot: &Snapshot) -> Result<(), Error> {
         let store = &self.vault.store;
         for scope in under_deletion(snapshot)? {
@@ -101,13 +101,13 @@ impl Processes<'_> {
     /// True if no work relies on keys from before the last [`Processes::follow_keys`].
     pub(super) fn is_quiescent(self) -> bool {
         if !self.vault.store.is_quiescent() {
-            // Cached callers hold epochs although no request of theirs may be under way.
+            // Cached callers hold epochs even without requests under way.
             self.vault.callers.forget();
         }
         self.vault.store.is_quiescent()
     }
 
-    /// Drops all caches and loads all keys, and returns when all earlier work has ended.
+    /// Drops all caches, loads all keys, and returns when all earlier work has ended.
     pub(super) async fn begin_afresh(self) -> Result<(), Error> {
         self.vault.processes.own().known = None;
         self.poll()?;

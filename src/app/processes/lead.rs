@@ -6,16 +6,17 @@ use crate::app::Processes;
 use crate::store::{Authority, Term};
 
 impl Processes<'_> {
-    /// Runs the work while this process leads, from its beginning in each term. The work gives its
-    /// authority to all its changes: none is written after another process leads. A vault that is
-    /// alone leads for ever. Returns when the work ends by itself, which it does when the store has failed.
+    /// Starts the work in each term of this process, and drops it when the term ends. The work
+    /// gives its authority to all its changes, so none is written after another process leads. A
+    /// vault that is alone leads for ever. Returns when the work ends by itself, which it does when
+    /// the store has failed.
     pub async fn lead<F: Future<Output = ()>>(self, work: impl Fn(Authority) -> F) {
         if !self.may_be_several() {
             return work(Authority::Leader(None)).await;
         }
         let mut terms = self.vault.processes.term.subscribe();
         loop {
-            // Neither wait fails: the vault has the sender.
+            // Neither wait fails: the vault owns the sender.
             let Ok(begun) = terms.wait_for(Option::is_some).await.map(|term| *term) else { return };
             let Some(term) = begun else { continue };
             tokio::select! {
@@ -25,13 +26,12 @@ impl Processes<'_> {
         }
     }
 
-    /// The term in which this process leads; `None` if another one may lead, or if this vault is
-    /// alone.
+    /// `None` if another process may lead, or if this vault is alone.
     pub fn term(self) -> Option<Term> {
         *self.vault.processes.term.borrow()
     }
 
-    /// The sweeps of this process are late only from the beginning of its term on.
+    /// Sweeps of this process are late only from the beginning of its term on.
     pub(super) fn set_term(self, term: Option<Term>) {
         if term.is_some() && self.term().is_none() {
             self.vault.swept_at.store(self.vault.now().micros(), Ordering::Relaxed);

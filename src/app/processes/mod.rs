@@ -1,10 +1,10 @@
-//! The processes that share the store of this vault. A vault on a local file is alone: it leads, and
-//! nothing here reads or writes a row.
+//! The processes that share the store of this vault. A vault on a local file is alone: it leads,
+//! and nothing here reads or writes a row.
 //!
 //! A server calls [`Processes::join`] before its first request, [`Processes::poll`] and
 //! [`Processes::beat`] in loops, [`Processes::lead`] around each background task of the leader, and
-//! [`Processes::leave`] after its last change. A command that opens the store does the same for as
-//! long as it works, but never leads. [`crate::store::shared`] has the rules of the rows.
+//! [`Processes::leave`] after its last change. A command that opens the store does the same while
+//! it works, but never leads. [`crate::store::shared`] has the rules of the rows.
 
 mod beat;
 mod code_exchange;
@@ -22,17 +22,16 @@ use crate::domain::process::ListedProcess;
 use crate::store::shared::{Generation, Polled, ProcessRow};
 
 impl Processes<'_> {
-    /// True if other processes may use the same store.
     pub fn may_be_several(self) -> bool {
         self.vault.store.shared().is_some()
     }
 
-    /// The number of live servers, at least one.
+    /// Counts servers. At least one.
     pub fn live(self) -> usize {
         self.vault.processes.live().max(1)
     }
 
-    /// All live processes, the oldest first; empty for a vault that is alone.
+    /// Oldest first; empty for a vault that is alone.
     pub fn list(self) -> Result<Vec<ListedProcess>, Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(Vec::new()) };
         let (own, snapshot) = (shared.process().id(), self.vault.snapshot()?);
@@ -52,8 +51,8 @@ impl Processes<'_> {
         Ok(listed)
     }
 
-    /// True if all work of all live processes has followed the newest keys and phases. A process
-    /// that was counted out writes nothing, so it is not waited for.
+    /// True if all work of all live processes uses the newest keys and phases. A process that was
+    /// counted out writes nothing, so it is not waited for.
     pub(in crate::app) fn all_follow_keys(self) -> Result<bool, Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(true) };
         let snapshot = self.vault.snapshot()?;
@@ -62,17 +61,15 @@ impl Processes<'_> {
         Ok(rows.iter().all(|row| row.keys_followed >= newest.of(Generation::Keys)))
     }
 
-    /// True if another process runs the background tasks.
     pub fn is_led_by_other(self) -> Result<bool, Error> {
         Ok(self.list()?.iter().any(|it| it.is_leader && !it.is_own))
     }
 
-    /// True if no other process is counted as live.
     pub fn is_alone(self) -> Result<bool, Error> {
         Ok(self.list()?.iter().all(|it| it.is_own))
     }
 
-    /// Refuses an act for which every other process must be stopped.
+    /// For acts that require every other process to be stopped.
     pub(in crate::app) fn require_alone(self, why: &'static str) -> Result<(), Error> {
         if self.is_alone()? { Ok(()) } else { Err(Error::Conflict(why)) }
     }

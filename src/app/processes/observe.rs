@@ -1,4 +1,4 @@
-//! The processes as metrics, checks and status.
+//! The processes in metrics, checks and status.
 
 use crate::app::Processes;
 use crate::bounds::PROCESS_UNREADY_AFTER;
@@ -25,7 +25,7 @@ impl Processes<'_> {
             "Time since this process last looked for changes of the others.",
             since,
         );
-        // A store that cannot be read is a failed check.
+        // A store that cannot be read is reported as a failed check.
         if let Ok(all) = self.list()
             && !all.is_empty()
         {

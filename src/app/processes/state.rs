@@ -18,15 +18,16 @@ use crate::store::shared::{Generations, ProcessRow};
 #[derive(Debug)]
 pub(in crate::app) struct ProcessState {
     own: Lock<Own>,
-    /// The beats of the others, and the age of this process at which each is dead without another.
+    /// The last beat of each other process, and the age of this process at which that one is dead
+    /// without a newer beat.
     pub(in crate::app) beats: Lock<HashMap<Uuid, (u64, Duration)>>,
-    /// The term in which this process leads.
+    /// `Some` while this process leads.
     pub(super) term: watch::Sender<Option<Term>>,
     live: AtomicUsize,
     pub(super) codes: Lock<CodeExchange>,
 }
 
-/// The process's own row and the generations that it knows.
+/// This process's row, and the generations that it knows.
 #[derive(Debug, Default)]
 pub(super) struct Own {
     pub(super) host: String,
@@ -34,9 +35,9 @@ pub(super) struct Own {
     pub(super) started_at: Option<Timestamp>,
     pub(super) beat: u64,
     pub(super) known: Option<Generations>,
-    /// The generation of keys that all work has followed.
+    /// The generation of keys that all work uses.
     pub(super) followed: u64,
-    /// A newer one, whose keys are loaded while work with older ones may be under way.
+    /// A newer generation: its keys are loaded, but work with older ones may be under way.
     pub(super) following: Option<u64>,
 }
 
@@ -69,7 +70,6 @@ impl ProcessState {
         self.term.send_if_modified(|known| std::mem::replace(known, term) != term);
     }
 
-    /// The row of the next beat.
     pub(super) fn next_row(&self, id: Uuid, now: Timestamp, code_key: Vec<u8>) -> ProcessRow {
         let mut own = self.own();
         own.beat = own.beat.wrapping_add(1);

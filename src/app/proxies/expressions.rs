@@ -1,7 +1,7 @@
 //! Expressions in the options of transforms: `{{ res.id }}`, `{{ config: secret }}`,
 //! `{{ transform_identifier: 'card' | json: '$.id' }}`.
 //!
-//! They never name tokens: the tokens of a call are those of its caller, who does not choose the
+//! They never name tokens: a call uses the tokens of its caller, who does not choose the
 //! transforms.
 
 use serde_json::{Map, Value};
@@ -25,13 +25,12 @@ const SLOW_MASK: &str = "This expression, or all masks of the proxy together, wo
                          for an answer of 128 KiB.";
 const UNKNOWN: &str = "An expression of a transform cannot be evaluated.";
 
-/// Members of a token that have expressions of their own, over its data.
+/// Members of a token whose expressions read the token's data.
 const OF_THE_TOKEN: &[&str] = &["id", "mask", "search_indexes", "fingerprint_expression"];
 
-/// The reason for which a text has no value, as a sentence without input.
+/// A sentence without input that explains a missing value.
 pub(in crate::app) type Unfilled = &'static str;
 
-/// Everything that an evaluation needs.
 #[derive(Clone, Copy)]
 pub(in crate::app) struct Filling<'a> {
     pub(in crate::app) scope: &'a dyn Scope,
@@ -39,7 +38,7 @@ pub(in crate::app) struct Filling<'a> {
     pub(in crate::app) budget: &'a Budget,
 }
 
-/// Adds the mistakes of all expressions in the options, and of masks that would take too long.
+/// Also adds a mistake for masks that would take too long.
 pub fn check_expressions(transforms: &Transforms, side: Side, mistakes: &mut Mistakes) {
     let budget = Budget::of(EXPRESSION_WORK_WRITE_MAX);
     let mut steps = Steps::new(PROXY_MASK_SAMPLE_STEPS_MAX);
@@ -69,7 +68,7 @@ fn check_token(token: &Value, budget: &Budget) -> Result<(), Unfilled> {
     evaluated.try_for_each(|(_, value)| check_value(value, budget))
 }
 
-/// The recursion is no deeper than a body, which is bounded.
+/// The recursion is no deeper than the body, which is bounded.
 fn check_value(value: &Value, budget: &Budget) -> Result<(), Unfilled> {
     match value {
         Value::String(text) => check_text(text, budget),
@@ -84,7 +83,7 @@ fn check_text(text: &str, budget: &Budget) -> Result<(), Unfilled> {
 }
 
 impl Filling<'_> {
-    /// The text with its values. Objects and lists in it are JSON, null is the empty text.
+    /// Objects and lists become JSON, null becomes the empty text.
     pub(in crate::app) fn text(self, text: &str) -> Result<Secret<String>, Unfilled> {
         // Both closures write.
         let out = std::cell::RefCell::new(SecretBuffer::with_capacity(text.len()));
@@ -111,8 +110,8 @@ impl Filling<'_> {
         Ok(out.into_inner().finish_text())
     }
 
-    /// The value with its texts evaluated. A text that is one expression takes the type of its
-    /// value.
+    /// Evaluates the texts in the value. A text that is exactly one expression takes the type of
+    /// its value.
     pub(in crate::app) fn value(self, value: &Value) -> Result<Secret<Value>, Unfilled> {
         Ok(Secret::new(match value {
             Value::String(text) => match self.lone(text)? {
@@ -132,7 +131,7 @@ impl Filling<'_> {
         }))
     }
 
-    /// The body of a create request. The expressions over the data of the token stay.
+    /// The body of a create request. Expressions over the data of the token are kept.
     pub(in crate::app) fn token(self, token: &Value) -> Result<Secret<Value>, Unfilled> {
         let mut filled = Map::new();
         for (name, value) in token.as_object().into_iter().flatten() {
@@ -150,7 +149,7 @@ impl Filling<'_> {
         Ok(std::mem::take(self.value(value)?.expose_mut()))
     }
 
-    /// The value of a text that is exactly one expression.
+    /// `None` unless the text is exactly one expression.
     fn lone(self, text: &str) -> Result<Option<Secret<Value>>, Unfilled> {
         if !text.starts_with("{{") {
             return Ok(None);
@@ -176,7 +175,7 @@ impl Filling<'_> {
     }
 }
 
-/// Takes a text apart: the constant pieces and the expressions, in order.
+/// Visits the constant pieces and the expressions of a text, in order.
 fn pieces(
     text: &str,
     budget: &Budget,

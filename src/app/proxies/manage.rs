@@ -20,10 +20,10 @@ const NO_APPLICATION: &str = "There is no such public or private application.";
 
 #[derive(Debug, Default)]
 pub struct ProxyQuery {
-    /// Every proxy if it is empty.
+    /// Every proxy if empty.
     pub ids: Vec<ProxyId>,
     pub name: Option<NameFilter>,
-    /// Matching proxies to leave out before the page starts.
+    /// The number of matching proxies before the page.
     pub skip: usize,
     pub take: usize,
 }
@@ -34,8 +34,8 @@ pub struct ProxyPage {
     pub total: usize,
 }
 
-/// Makes the settings of a request, from those that the proxy has. It is called for every attempt
-/// to commit, since another request may have changed the proxy meanwhile.
+/// Makes the new settings from the current ones. Called for every attempt to commit, since another
+/// request may have changed the proxy meanwhile.
 pub type Revision<'a> = &'a (dyn Fn(&Proxy) -> Result<ProxySettings, Mistakes> + Sync);
 
 impl Proxies<'_> {
@@ -81,12 +81,12 @@ impl Proxies<'_> {
         let now = self.vault.now();
         let (proxy, _) = records::require(&snapshot, &caller.keys, id, now)?;
         drop(snapshot);
-        // The answer shows the key and the configuration.
+        // The answer shows the key and the configuration, so this is a read.
         self.vault.audit().note_read(caller, id.into(), now).await?;
         Ok(proxy)
     }
 
-    /// Lists the newest first: ids are ordered by time, so the table is read backwards.
+    /// Newest first: ids are ordered by time, so the table is read backwards.
     pub async fn list(self, caller: &Caller, query: &ProxyQuery) -> Result<ProxyPage, Error> {
         let page = self.page(caller, query)?;
         let shown: Vec<Entity> = page.proxies.iter().map(|proxy| proxy.id.into()).collect();
@@ -94,7 +94,7 @@ impl Proxies<'_> {
         Ok(page)
     }
 
-    /// The proxies of a page. Only these are held in memory.
+    /// Holds only the proxies of the page in memory.
     pub(in crate::app) fn page(
         self,
         caller: &Caller,
@@ -118,7 +118,7 @@ impl Proxies<'_> {
         Ok(page)
     }
 
-    /// Changes everything but the id and the key, which callers of the proxy hold.
+    /// The id and the key never change: callers of the proxy hold the key.
     pub async fn update(
         self,
         caller: &Caller,
@@ -146,7 +146,7 @@ impl Proxies<'_> {
             .await
     }
 
-    /// Deletes the proxy and the row that its key finds it by.
+    /// Also deletes the row that finds the proxy by its key.
     pub async fn delete(self, caller: &Caller, id: ProxyId) -> Result<(), Error> {
         let now = self.vault.now();
         let _turn = self.vault.lanes.take(id.bytes()).await?;
@@ -161,14 +161,13 @@ impl Proxies<'_> {
             .await
     }
 
-    /// Fails unless the proxy exists.
     pub fn require(self, caller: &Caller, id: ProxyId) -> Result<(), Error> {
         let snapshot = self.vault.snapshot()?;
         let found = snapshot.value(Table::Proxies, &tables::proxies(caller.tenant.id, id))?;
         found.map(|_| ()).ok_or(Error::NotFound(Proxy::NAME))
     }
 
-    /// The client that will show the certificate must be able to read it.
+    /// The outbound client must be able to read the certificate.
     fn check_certificate(self, settings: &ProxySettings) -> Result<(), Error> {
         let Some(certificate) = &settings.client_certificate else { return Ok(()) };
         let Some(outbound) = self.vault.outbound.get() else { return Ok(()) };
@@ -177,7 +176,7 @@ impl Proxies<'_> {
     }
 
     /// Checks the application of a proxy. If callers without an API key get its right to see data
-    /// in plain, an entry says so: auditors find these by one act, as they do for API keys.
+    /// in plain, an entry records it: auditors find these by one act, as they do for API keys.
     fn grants(
         self,
         snapshot: &Snapshot,

@@ -13,8 +13,7 @@ use crate::domain::proxy::{Proxy, ProxyKey};
 use crate::store::{Table, tables};
 
 impl Proxies<'_> {
-    /// The proxy that a caller chooses with this text; `None` if no proxy has it. The tenant is not
-    /// known before: the key alone leads to it.
+    /// `None` if no proxy has this key. The key alone leads to the tenant.
     pub fn find_by_key(self, text: &str) -> Result<Option<Proxy>, Error> {
         let Some(presented) = ProxyKey::parse(text) else { return Ok(None) };
         let snapshot = self.vault.snapshot()?;
@@ -28,7 +27,7 @@ impl Proxies<'_> {
         };
         let dangling = Error::Internal(Fault::Dangling);
         let (proxy, _) = records::find::<Proxy>(&snapshot, &keys, id)?.ok_or(dangling)?;
-        // The row is not sealed. Only the record says which key a proxy has.
+        // The index row is not sealed. Only the record proves which key a proxy has.
         if is_equal(proxy.key.expose().as_bytes(), presented.expose().as_bytes()) {
             Ok(Some(proxy))
         } else {
@@ -37,8 +36,8 @@ impl Proxies<'_> {
     }
 
     /// A caller with the rights of the proxy's application. It uses the tokens of calls without an
-    /// API key, and it makes the tokens of transforms. `None` if the proxy has no application, or
-    /// if that was deleted.
+    /// API key, and creates the tokens of transforms. `None` if the proxy has no application, or if
+    /// the application was deleted.
     pub fn application_caller(self, proxy: &Proxy) -> Result<Option<Caller>, Error> {
         let Some(id) = proxy.settings.application else { return Ok(None) };
         self.vault.access().caller_without_key(proxy.tenant, id, proxy_key_hash(&proxy.key))

@@ -1,5 +1,5 @@
-//! Leaves the headers of a destination's answer that the caller may get. The transforms of the proxy
-//! run afterwards: the headers that they add are the tenant's own.
+//! Filters the headers of a destination's answer that the caller may get. The transforms of the
+//! proxy run afterwards: headers that they add are the tenant's.
 
 use crate::app::proxy_calls::target;
 use crate::domain::answer_headers::passes;
@@ -8,7 +8,7 @@ use crate::secret::Secret;
 
 type Headers = Vec<(String, Secret<Vec<u8>>)>;
 
-/// `base` is the URL that the proxy or the caller names.
+/// `base` is the URL in the proxy or in the caller's request.
 pub(super) fn passed(base: &str, headers: Headers) -> Headers {
     let connection = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("connection"));
     let listed = listed(connection.map(|(_, value)| value.expose().as_slice()));

@@ -1,5 +1,4 @@
-//! The body of a call by its media type: JSON, a form, any other text, or bytes that pass as they
-//! are.
+//! The body of a call by its media type: JSON, a form, other text, or bytes that pass unchanged.
 
 use std::ops::Range;
 
@@ -9,7 +8,7 @@ use crate::app::proxy_calls::{ProxyCall, form, json};
 use crate::expressions::Budget;
 use crate::secret::Secret;
 
-/// The expressions of a body. Without any it goes on as it came.
+/// The expressions of a body. A body without any passes unchanged.
 pub(super) struct BodySlots<'a> {
     text: &'a str,
     kind: BodyKind,
@@ -32,8 +31,8 @@ impl<'a> BodySlots<'a> {
         let body = call.body.expose();
         let text = std::str::from_utf8(body).ok().filter(|_| !is_encoded(call));
         let Some(text) = text else { return Ok(Self::none()) };
-        // A body without the opening braces, in any spelling, is not examined further: not even
-        // whether it is JSON.
+        // A body without the opening braces, in any spelling, is not examined further, not even for
+        // being JSON.
         let has_braces = text.contains("{{");
         let (kind, slots) = match media_type(call).as_str() {
             "application/x-www-form-urlencoded" => (BodyKind::Form, form::find(text, budget)?),
@@ -49,14 +48,14 @@ impl<'a> BodySlots<'a> {
         Ok(Self { text, kind, slots })
     }
 
-    /// True if every expression is the whole of a JSON string or of a value of a form.
+    /// True if every expression is a whole JSON string or a whole form value.
     pub(super) fn stands_alone(&self) -> bool {
         self.slots.0.iter().all(|slot| {
             self.kind != BodyKind::Text && slot.expressions.stands_alone(slot.text.expose())
         })
     }
 
-    /// The body with its values, `None` if it goes on as it came.
+    /// `None` if the body passes unchanged.
     pub(super) fn fill(&self, filling: Filling<'_>) -> Result<Option<Secret<Vec<u8>>>, Unfilled> {
         if self.slots.0.is_empty() {
             return Ok(None);
@@ -79,7 +78,7 @@ impl<'a> BodySlots<'a> {
     }
 }
 
-/// Compressed bytes are no text, whatever the content type says.
+/// Compressed bytes are not text, whatever the content type says.
 fn is_encoded(call: &ProxyCall) -> bool {
     header(call, "content-encoding")
         .is_some_and(|it| !matches!(it.to_ascii_lowercase().as_str(), "" | "identity"))

@@ -1,4 +1,4 @@
-//! The outcome of each call through a stored proxy as it is counted, and the list of the counts.
+//! Counts the outcome of each call through a stored proxy, and lists the counts.
 
 use crate::app::Proxies;
 use crate::app::caller::Caller;
@@ -18,7 +18,7 @@ pub struct CalledProxy {
 }
 
 impl Proxies<'_> {
-    /// Counts a call. An error of the destination counts as a failure too.
+    /// An error of the destination counts as a failure too.
     pub(super) fn count_call(
         self,
         proxy: ProxyId,
@@ -34,8 +34,7 @@ impl Proxies<'_> {
         self.vault.proxy_calls.count(proxy, failure, now);
     }
 
-    /// All proxies of the caller's tenant with the counts of their calls. Neither keys nor
-    /// configurations are shown, so that this is no read of a proxy for the audit log.
+    /// Shows neither keys nor configurations, so this is not a read of a proxy for the audit log.
     pub async fn list_calls(self, caller: &Caller) -> Result<Vec<CalledProxy>, Error> {
         let all = ProxyQuery { take: PROXIES_MAX, ..ProxyQuery::default() };
         let page = self.vault.walks.run(caller.party(), || self.page(caller, &all)).await??;

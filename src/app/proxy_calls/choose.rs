@@ -9,14 +9,12 @@ use crate::domain::id::TenantId;
 use crate::domain::proxy::Proxy;
 use crate::domain::quota::RateLimit;
 
-/// A stored proxy, with the application that answers for calls without an API key.
 #[derive(Debug)]
 pub struct ChosenProxy {
     pub(super) proxy: Proxy,
-    /// The proxy's own application. It makes the tokens of transforms, and answers for calls
-    /// without an API key.
+    /// Creates the tokens of transforms, and acts for calls without an API key.
     pub application: Option<Arc<Caller>>,
-    /// The tenant's scale of the rate limits.
+    /// The tenant's factor of the rate limits.
     pub rate_limit: RateLimit,
 }
 
@@ -25,12 +23,11 @@ impl ChosenProxy {
         self.proxy.tenant
     }
 
-    /// True if a call needs an API key.
     pub const fn requires_key(&self) -> bool {
         self.proxy.settings.require_auth
     }
 
-    /// Identifies the proxy where its calls are counted.
+    /// Identifies the proxy where calls are counted.
     pub const fn tag(&self) -> [u8; 16] {
         *self.proxy.id.uuid().as_bytes()
     }

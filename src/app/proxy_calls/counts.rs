@@ -1,5 +1,5 @@
-//! Counts of the calls through each stored proxy since the start of the server, with the last failure.
-//! Nothing of a call itself is kept: neither paths nor headers nor values.
+//! Counts of the calls through each stored proxy since the start of the server, with the last
+//! failure. Nothing of a call is kept: neither paths nor headers nor values.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub struct CallCount {
 pub struct CallFailure {
     pub at: Timestamp,
     pub kind: &'static str,
-    /// The status of a destination that answered with an error.
+    /// Set if the destination answered with an error.
     pub destination_status: Option<u16>,
 }
 
@@ -33,7 +33,7 @@ struct CountedProxy {
 }
 
 impl CallCounts {
-    /// Forgets the proxy that was not called for the longest time if there are too many.
+    /// If there are too many proxies, forgets the least recently called one.
     pub(super) fn count(&self, proxy: ProxyId, failure: Option<CallFailure>, now: Timestamp) {
         let mut known = self.0.lock();
         if known.len() >= PROXIES_COUNTED_MAX && !known.contains_key(&proxy) {

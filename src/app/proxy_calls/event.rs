@@ -1,4 +1,4 @@
-//! The event `proxy.invoked`: a call through a proxy and its outcome, for webhooks.
+//! The event `proxy.invoked` of webhooks: a call through a proxy and its outcome.
 
 use serde_json::{Map, Value, json};
 
@@ -10,8 +10,8 @@ use crate::domain::https_url::HttpsUrl;
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
 
-/// A call that some webhook wants to know of, before it is sent. Paths, headers and bodies are left
-/// out: they hold values of tokens and secrets of the destination.
+/// A call that a webhook subscribes to, before it is sent. Paths, headers and bodies are left out:
+/// they hold values of tokens and secrets of the destination.
 pub(super) struct CallEvent {
     destination: String,
     method: String,
@@ -19,7 +19,7 @@ pub(super) struct CallEvent {
 }
 
 impl Invocation<'_> {
-    /// `None` if no webhook of the tenant wants to know of calls.
+    /// `None` if no webhook of the tenant subscribes to calls.
     pub(super) fn event(
         self,
         url: &HttpsUrl,
@@ -35,8 +35,8 @@ impl Invocation<'_> {
         }))
     }
 
-    /// Writes the event. The request may have left, so a failure to write must not change the answer:
-    /// the caller would send the request again.
+    /// The request may have left, so a failure to write the event must not change the answer: the
+    /// caller would send the request again.
     pub(super) async fn tell(
         self,
         event: CallEvent,

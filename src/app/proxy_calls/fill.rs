@@ -1,4 +1,4 @@
-//! Texts with expressions: where the expressions are, and the texts with values in their place.
+//! Finds the expressions in texts, and writes the texts with values in their place.
 
 use std::ops::Range;
 
@@ -11,22 +11,20 @@ use crate::domain::exposure::Computation;
 use crate::expressions::{Budget, Failed, Reference, Template, Unparsed};
 use crate::secret::{Secret, SecretBuffer};
 
-/// One text for every reason that depends on values which the caller may not see.
+/// One text for every reason that depends on values that the caller may not see.
 const UNPLACED: &str = "A value cannot be put where the call names it.";
 
-/// The reason for which an expression has no value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unfilled {
-    /// The caller may not have it evaluated over a value that it names.
+    /// The caller may not evaluate the expression over this value.
     Guarded,
     /// A sentence without input.
     Invalid(String),
 }
 
-/// The expressions of one text, in order.
+/// In order.
 pub(super) struct Expressions(Vec<(Range<usize>, Template)>);
 
-/// Everything that an evaluation needs.
 #[derive(Clone, Copy)]
 pub(super) struct Filling<'a> {
     pub(super) scope: &'a ProxyScope,
@@ -34,7 +32,7 @@ pub(super) struct Filling<'a> {
     pub(super) budget: &'a Budget,
 }
 
-/// Bytes that are made, up to the largest body.
+/// Bounded by the largest body.
 pub(super) struct Output(SecretBuffer);
 
 impl Expressions {
@@ -64,7 +62,7 @@ impl Expressions {
         self.0.iter().flat_map(|(_, template)| template.references())
     }
 
-    /// True if one of them reads this variable.
+    /// True if an expression reads this variable.
     pub(super) fn names(&self, variable: &str) -> bool {
         self.0.iter().any(|(_, template)| template.names(variable))
     }
@@ -74,7 +72,7 @@ impl Expressions {
         matches!(self.0.as_slice(), [(range, _)] if *range == (0..text.len()))
     }
 
-    /// The value of a text that is exactly one expression.
+    /// `None` unless the text is exactly one expression.
     pub(super) fn lone_value(
         &self,
         text: &str,
@@ -86,7 +84,6 @@ impl Expressions {
         }
     }
 
-    /// Writes the text with the values as texts.
     pub(super) fn write(
         &self,
         text: &str,
@@ -131,7 +128,7 @@ impl Output {
         self.check()
     }
 
-    /// Writes a text as a JSON string, with its quotes.
+    /// With its quotes.
     pub(super) fn json_text(&mut self, text: &str) -> Result<(), Unfilled> {
         // Writing into memory cannot fail.
         serde_json::to_writer(&mut self.0, text).ok();
@@ -146,7 +143,8 @@ impl Output {
         self.0.finish_text()
     }
 
-    /// A value is bounded before it is written, so the output exceeds its bound by at most one.
+    /// A value is bounded before it is written, so the output exceeds its bound by at most one
+    /// value.
     fn check(&self) -> Result<(), Unfilled> {
         if self.0.len() > PROXY_BODY_BYTES_MAX {
             return Err(Unfilled::new("The body is too large with the values in it."));
@@ -164,7 +162,8 @@ impl Unfilled {
         Self::new(UNPLACED)
     }
 
-    /// The reason as a caller gets it that may compute this over the values of the call.
+    /// Hides reasons that depend on values, unless the caller may compute anything over the values
+    /// of the call.
     pub(super) fn shown_to(self, computation: Computation) -> Self {
         match self {
             Self::Invalid(_) if computation < Computation::Any => Self::unplaced(),

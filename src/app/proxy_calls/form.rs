@@ -10,7 +10,7 @@ use crate::app::proxy_calls::slots::{Slot, Slots};
 use crate::expressions::Budget;
 use crate::secret::Secret;
 
-/// A space becomes `%20`, which is a space to those who take a plus sign literally, too.
+/// A space becomes `%20`, which also decoders that take a plus sign literally read as a space.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'*');
 
 pub(super) fn find(form: &str, budget: &Budget) -> Result<Slots<Range<usize>>, Unfilled> {
@@ -27,7 +27,6 @@ pub(super) fn find(form: &str, budget: &Budget) -> Result<Slots<Range<usize>>, U
     Ok(Slots(slots))
 }
 
-/// Writes a value, encoded.
 pub(super) fn write(
     slot: &Slot<Range<usize>>,
     filling: Filling<'_>,
@@ -39,7 +38,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// `None` for a value without expressions, and for one that is no text.
+/// `None` for a value without expressions, or one that is not text.
 fn slot(
     at: Range<usize>,
     value: &str,

@@ -36,14 +36,14 @@ fn check_unfilled(unfilled: &Unfilled) {
     }
 }
 
-/// Three lines: the base, the rest of the path, and the query.
+/// The input has three lines: the base, the rest of the path, and the query.
 pub(crate) fn urls(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut lines = text.split('\n');
     let (base, rest) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
     let query = lines.next();
     check_url(base);
-    // The path of a request has no question mark: its query begins there.
+    // The path of a request has no question mark: the query begins there.
     if !rest.is_empty() && !rest.starts_with('/') || rest.contains('?') {
         return;
     }
@@ -91,7 +91,7 @@ fn check_slots(found: Result<Slots<Range<usize>>, Unfilled>, body: &str, before:
     }
 }
 
-/// The places are in order, apart, and between whole characters.
+/// The ranges must be in order, disjoint, and on character boundaries.
 fn check_ranges(ranges: impl Iterator<Item = Range<usize>>, body: &str) {
     let mut end = 0;
     for range in ranges {

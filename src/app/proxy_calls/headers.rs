@@ -10,14 +10,14 @@ use crate::secret::Secret;
 const NOT_A_VALUE: &str = "A header would have a line break, another control character or too many bytes with the \
      values in it.";
 
-/// The place of a header, and its new value.
+/// The index of a header, and its new value.
 pub(super) type FilledHeader = (usize, Secret<Vec<u8>>);
 
-/// The headers whose values have expressions, by their places among the headers of the call.
+/// Slots are at the indices of the headers.
 pub(super) fn find(call: &ProxyCall, budget: &Budget) -> Result<Slots<usize>, Unfilled> {
     let mut slots = Vec::new();
     for (number, (_, value)) in call.headers.iter().enumerate() {
-        // A value that is no text has no expressions.
+        // A value that is not text has no expressions.
         let text = std::str::from_utf8(value.expose()).ok();
         let Some(text) = text.filter(|text| text.contains("{{")) else { continue };
         slots.extend(Slot::find(number, Secret::new(String::from(text)), budget)?);
@@ -25,7 +25,6 @@ pub(super) fn find(call: &ProxyCall, budget: &Budget) -> Result<Slots<usize>, Un
     Ok(Slots(slots))
 }
 
-/// The new values, with the places of their headers.
 pub(super) fn fill(
     slots: &Slots<usize>,
     filling: Filling<'_>,

@@ -53,17 +53,14 @@ const ACCEPT_ENCODING: &str = "accept-encoding";
 /// The tenant's setting that switches ephemeral proxies off.
 const DISABLE_EPHEMERAL: &str = "disable_ephemeral_proxy";
 
-/// A call with its values.
 struct Prepared {
-    /// `None` if the body goes on as it came.
+    /// `None` if the body passes unchanged.
     body: Option<Secret<Vec<u8>>>,
-    /// New values of headers, with their places.
     headers: Vec<FilledHeader>,
-    /// The values that transforms name; absent if the proxy has none.
+    /// The values that transforms name; `None` if the proxy has no transforms.
     scope: Option<ProxyScope>,
 }
 
-/// The parties of one call.
 #[derive(Clone, Copy)]
 pub(super) struct Invocation<'a> {
     pub(super) vault: &'a Vault,
@@ -75,20 +72,19 @@ pub(super) struct Invocation<'a> {
     stored: Option<Stored<'a>>,
 }
 
-/// A stored proxy, with all that its transforms need.
 #[derive(Clone, Copy)]
 struct Stored<'a> {
     proxy: &'a Proxy,
-    /// The caller that makes tokens.
+    /// Creates the tokens of transforms.
     maker: Option<&'a Caller>,
     draft: DraftParser<'a>,
 }
 
-/// Parses the body of a create request, which a transform may make. Its shape belongs to `http`.
+/// Parses the body of a create request, whose shape belongs to `http`.
 pub type DraftParser<'a> = &'a (dyn Fn(&Value) -> TokenDraft + Sync);
 
 impl<'a> Proxies<'a> {
-    /// Sends the call to the URL that the caller names.
+    /// The caller names the URL.
     pub async fn invoke_ephemeral(
         self,
         caller: &'a Caller,
@@ -106,8 +102,8 @@ impl<'a> Proxies<'a> {
         invocation.run(url, joined, call).await
     }
 
-    /// Sends the call to the destination of a stored proxy. `caller` is ignored if the proxy needs
-    /// no API key: then its own application answers for the call.
+    /// If the proxy needs no API key, `caller` is ignored: the proxy's application acts for the
+    /// call.
     pub async fn invoke_chosen(
         self,
         caller: Option<&'a Caller>,
@@ -118,7 +114,7 @@ impl<'a> Proxies<'a> {
         let proxy = &chosen.proxy;
         let caller = if chosen.requires_key() {
             let caller = caller.ok_or(Error::Unauthenticated)?;
-            // Another tenant's proxy is not found, like one that does not exist.
+            // A proxy of another tenant answers like one that does not exist.
             let own = Some(caller).filter(|caller| caller.tenant.id == proxy.tenant);
             Some(own.ok_or(NO_SUCH_PROXY)?)
         } else {
@@ -208,7 +204,7 @@ impl Invocation<'_> {
         self.stored.map(|stored| stored.proxy)
     }
 
-    /// Runs the transforms of the request. Nothing is sent if one fails.
+    /// Nothing is sent if a transform fails.
     async fn change_request(
         self,
         mut message: Message,
@@ -229,7 +225,7 @@ impl Invocation<'_> {
         })
     }
 
-    /// Runs the transforms of the answer. An answer that cannot be changed is not passed on.
+    /// An answer whose transform fails is not passed on.
     async fn change_answer(
         self,
         answer: OutboundResponse,
@@ -245,7 +241,7 @@ impl Invocation<'_> {
         Ok(OutboundResponse { status, headers, body })
     }
 
-    /// A proxy that is not stored has no id.
+    /// An ephemeral proxy has no id.
     fn entity(self) -> Entity {
         let none = Entity::new(EntityKind::Proxy, Uuid::nil());
         self.proxy().map_or(none, |proxy| proxy.id.into())
@@ -281,7 +277,7 @@ impl Invocation<'_> {
             (BodySlots::find(call, budget)?, headers::find(call, budget)?)
         };
         let references = body.slots.references().chain(in_headers.references());
-        // From here on the outcome can depend on the configuration of the proxy and on tokens.
+        // From here on the outcome may depend on the proxy's configuration and on tokens.
         opened.add(Act::Invoke, self.entity());
         let named = self.open(references, now, budget, opened)?;
         let needs_encrypted =
@@ -310,9 +306,9 @@ impl Invocation<'_> {
         Ok(Prepared { body: filled, headers, scope })
     }
 
-    /// The content of `BT-ENCRYPTED`. A caller that chooses the destination could send the value to
-    /// itself, so it needs the right to use all tokens in plain: the encrypted value is in no
-    /// container, and the type beside it is the caller's word.
+    /// A caller that chooses the destination could send the content of `BT-ENCRYPTED` to itself, so
+    /// it needs the right to use all tokens in plain: the encrypted value is in no container, and
+    /// its type is not authenticated.
     fn decrypt(self, call: &ProxyCall, opened: &Opened<'_>) -> Result<Option<GuardedValue>, Error> {
         let Some(text) = &call.encrypted else { return Ok(None) };
         let caller = self.caller.ok_or(Error::Forbidden(NO_APPLICATION))?;
@@ -328,7 +324,7 @@ impl Invocation<'_> {
         Ok(Some(GuardedValue { value, computation }))
     }
 
-    /// Opens the tokens and intents that the expressions name, each once.
+    /// Opens each token and intent that the expressions name once.
     fn open<'r>(
         self,
         references: impl Iterator<Item = &'r Reference>,
@@ -356,7 +352,8 @@ impl Invocation<'_> {
             let caller = self.caller.ok_or(Error::Forbidden(NO_APPLICATION))?;
             let (tokens, usage) = (self.vault.tokens(caller), self.usage(caller));
             let found = tokens.open_reference(snapshot, reference, usage, now, budget, opened);
-            // The data is too large for the budget, which is a reason that depends on it.
+            // The data is too large for the budget. This reason depends on the data, so it is not
+            // disclosed.
             if matches!(found, Err(Error::Invalid(_))) {
                 return Err(Unfilled::unplaced().into());
             }

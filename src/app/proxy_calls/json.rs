@@ -1,5 +1,5 @@
-//! JSON bodies: values in place of expressions, and every other byte as it came. Destinations may
-//! depend on the order of members, on the digits of numbers, and on a signature over the text.
+//! JSON bodies: replaces expressions by values, and keeps every other byte. Destinations may depend
+//! on the order of members, on the digits of numbers, and on a signature over the text.
 
 use std::ops::Range;
 
@@ -14,13 +14,12 @@ use crate::secret::Secret;
 const NOT_JSON: &str = "The body is not valid JSON, though its Content-Type says so.";
 const TOO_DEEP: &str = "The body is nested too deeply.";
 
-/// The strings of a document that have expressions.
 pub(super) fn find(document: &str, budget: &Budget) -> Result<Slots<Range<usize>>, Unfilled> {
     Scanner { document, at: 0, depth: 0 }.slots(budget).map(Slots)
 }
 
-/// Writes a string with its quotes. One that is exactly one expression takes the type of its value;
-/// any other one stays a string.
+/// Writes the quotes too. A string that is exactly one expression takes the type of its value; any
+/// other one stays a string.
 pub(super) fn write(
     slot: &Slot<Range<usize>>,
     filling: Filling<'_>,
@@ -32,7 +31,7 @@ pub(super) fn write(
     output.json_text(slot.filled(filling)?.finish_text().expose())
 }
 
-/// Walks over a document that is known to be JSON.
+/// The document is known to be JSON.
 struct Scanner<'a> {
     document: &'a str,
     at: usize,

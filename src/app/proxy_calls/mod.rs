@@ -1,9 +1,8 @@
-//! Calls through proxies: a request of the caller goes to a destination with the values of tokens
-//! in place of expressions, and the caller gets the destination's answer.
+//! Calls through proxies: a caller's request goes to a destination with values of tokens in place
+//! of expressions, and the caller gets the destination's answer.
 //!
-//! Everything that can be refused is refused before anything is sent: a caller may repeat a call
-//! that was refused. The use of each token is in the queue of the audit chain before the request
-//! leaves.
+//! Everything that can be refused is refused before anything is sent: a caller may repeat a refused
+//! call. The use of each token is in the queue of the audit chain before the request leaves.
 
 mod answer_headers;
 mod body;
@@ -33,11 +32,11 @@ use crate::secret::Secret;
 pub use called::CalledProxy;
 pub use choose::ChosenProxy;
 
-/// The request of a caller, without the parts that are meant for the vault.
+/// Without the parts that are meant for the vault.
 #[derive(Debug)]
 pub struct ProxyCall {
     pub method: String,
-    /// The rest of the path after `/proxy`, as it came: empty or from a slash on.
+    /// The path after `/proxy`, byte for byte: empty or starting with a slash.
     pub rest: String,
     pub query: Option<String>,
     /// Names in lower case.
@@ -46,14 +45,13 @@ pub struct ProxyCall {
     pub encrypted: Option<Secret<String>>,
 }
 
-/// The reason for which a call has no answer of the destination.
 #[derive(Debug)]
 pub enum ProxyFailure {
     /// Nothing was sent.
     App(Error),
-    /// The destination has answered, and the transforms of its answer failed.
+    /// The destination has answered, but the transforms of its answer failed.
     Answer(TransformFailure),
-    /// The call itself is wrong, by this sentence. Nothing was sent.
+    /// A mistake in the call. Nothing was sent.
     Invalid(String),
     Outbound(OutboundFailure),
 }

@@ -19,15 +19,15 @@ use crate::secret::Secret;
 const UNTRANSFORMED: &str = "A transform of the proxy failed.";
 
 impl Invocation<'_> {
-    /// The expressions of the caller that may read a value which is in no container.
+    /// For a value that is in no container.
     pub(super) fn computation(self, operand: Operand) -> Computation {
         let Some(caller) = self.caller else { return Computation::None };
         let grants = caller.grants(Target::unknown(&[Container::root()]));
         grants.computation(self.author(caller), Output::Destination, operand)
     }
 
-    /// The author of the call's expressions. A proxy that needs no API key lends its application
-    /// to everybody who has the proxy's key, and an API key counts for nothing there.
+    /// The author of the call's expressions. A proxy that needs no API key lends its application to
+    /// everyone who has the proxy's key, and ignores API keys.
     fn author(self, caller: &Caller) -> Author {
         let is_open = self.proxy().is_some_and(|proxy| !proxy.settings.require_auth);
         if is_open { Author::Stranger } else { caller.author() }
@@ -45,9 +45,9 @@ impl Invocation<'_> {
     /// The form in which this call may use tokens.
     ///
     /// A caller that chooses the destination could send the value of any token to itself, so it
-    /// needs the right to use the token. The destination of a stored proxy was chosen by the
-    /// tenant, so the right to invoke proxies suffices, unless access rules limit the application
-    /// to some containers. A session has the rights that it was granted and no more.
+    /// needs the right to use the token. The tenant chose the destination of a stored proxy, so the
+    /// right to invoke proxies suffices, unless access rules limit the application to some
+    /// containers. A session has only the rights that it was granted.
     pub(super) fn usage(self, caller: &Caller) -> Usage {
         let may_invoke = caller.require_one_somewhere(&[Permission::ProxyInvoke]).is_ok();
         let application = &caller.application;
@@ -65,8 +65,8 @@ impl Invocation<'_> {
 }
 
 impl TransformFailure {
-    /// The failure as a caller gets it that may compute this over the values of transforms: one
-    /// text for every reason that depends on them.
+    /// Replaces every reason that depends on values by one text, unless the caller may compute
+    /// anything over the values of transforms.
     pub(super) fn shown_to(self, computation: Computation) -> Self {
         match self {
             Self::Failed(_)

@@ -1,4 +1,4 @@
-//! The values that the expressions of a call can name.
+//! The values that the expressions of a call may name.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use crate::domain::exposure::{Author, Computation, Grants, Operand, Output};
 use crate::expressions::{Budget, Reference, Scope, ScopedValue};
 use crate::secret::Secret;
 
-/// Tokens and intents by their ids, `config`, `encrypted` and `proxy`. The expressions of
-/// the caller read them first, then the expressions of the proxy's transforms.
+/// Tokens and intents by their ids, `config`, `encrypted` and `proxy`. The caller's expressions
+/// read them first, then the expressions of the proxy's transforms.
 pub(super) struct ProxyScope {
     named: NamedReferences,
     /// An object of texts.
@@ -20,9 +20,9 @@ pub(super) struct ProxyScope {
     encrypted: Option<GuardedValue>,
     /// `request.headers`, `request.body` and `config`; null until an expression needs it.
     proxy: GuardedValue,
-    /// The least computation of the caller's expressions over the values of the scope.
+    /// The least computation that the caller's expressions may do over the values.
     computation: Computation,
-    /// The work of the expressions in all transforms of the call.
+    /// Shared by the expressions in all transforms of the call.
     pub(super) work: Budget,
 }
 
@@ -50,14 +50,13 @@ impl ProxyScope {
         Self { named, config, encrypted, proxy, computation, work: Work::Page.budget() }
     }
 
-    /// The least computation of the caller's expressions over the values that it may name, which
-    /// decides about the failures that it may learn.
+    /// Decides which failures the caller may learn.
     pub(super) const fn computation(&self) -> Computation {
         self.computation
     }
 
-    /// Describes the request to the caller's expressions. The body is known once its own expressions
-    /// are evaluated; before, it is null. The configuration is there for callers that may see it.
+    /// Describes the request to the caller's expressions. The body is null until its own
+    /// expressions are evaluated. The configuration is there only for callers that may see it.
     pub(super) fn describe(&mut self, call: &ProxyCall, body: Option<&[u8]>) {
         let config = (self.config.computation == Computation::Any).then_some(&self.config);
         let computation = if body.is_some() { self.computation } else { Computation::Any };
@@ -65,15 +64,15 @@ impl ProxyScope {
         self.proxy = GuardedValue { value, computation };
     }
 
-    /// The scope of the proxy's transforms, which the tenant wrote. They name no tokens, and run
-    /// while the destination works.
+    /// The scope of the proxy's transforms, which the tenant wrote. They name no tokens, so the
+    /// tokens are dropped: the scope is held while the destination works.
     pub(super) fn for_transforms(mut self, call: &ProxyCall, body: &[u8]) -> Self {
         self.named = NamedReferences(HashMap::new());
         if self.config.value.expose().as_object().is_some_and(|config| !config.is_empty()) {
             self.computation = self.computation.min(self.config.computation);
         }
         self.proxy.value = description(call, Some(body), Some(&self.config));
-        // The tenant needs no grants.
+        // The tenant's own expressions need no grants.
         let (grants, value) = (Grants::default(), Operand::Configuration);
         let tenant = grants.computation(Author::Tenant, Output::Destination, value);
         let values = self.encrypted.iter_mut().chain([&mut self.config, &mut self.proxy]);
@@ -94,14 +93,14 @@ fn description(
     }))
 }
 
-/// The headers under three spellings of their names. The published interface has the spelling of
-/// the caller, which HTTP/2 does not carry.
+/// The headers under three spellings of their names. The published API keeps the spelling of the
+/// caller, which HTTP/2 does not carry.
 fn headers(call: &ProxyCall) -> Map<String, Value> {
     let mut members = Map::new();
     for (name, value) in &call.headers {
         let Ok(text) = std::str::from_utf8(value.expose()) else { continue };
         for spelling in [name.clone(), capitalized(name), name.to_ascii_uppercase()] {
-            // The first of several with one name counts.
+            // Of several headers with one name, the first counts.
             members.entry(spelling).or_insert_with(|| Value::from(text));
         }
     }

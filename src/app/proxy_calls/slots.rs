@@ -1,4 +1,4 @@
-//! The texts of a call that have expressions, and their places.
+//! The texts of a call that have expressions.
 
 use crate::app::proxy_calls::fill::{Expressions, Filling, Output, Unfilled};
 use crate::expressions::{Budget, Reference};
@@ -8,9 +8,9 @@ use crate::secret::Secret;
 pub(super) struct Slots<P>(pub(super) Vec<Slot<P>>);
 
 pub(super) struct Slot<P> {
-    /// The bytes of a body that the filled text replaces, or the number of a header.
+    /// The bytes of the body that the filled text replaces, or the index of a header.
     pub(super) at: P,
-    /// The text there, without the escapes of the document.
+    /// Without the escapes of the document.
     pub(super) text: Secret<String>,
     pub(super) expressions: Expressions,
 }
@@ -26,7 +26,6 @@ impl<P> Slot<P> {
         Ok((!expressions.is_empty()).then_some(Self { at, text, expressions }))
     }
 
-    /// The text with its values.
     pub(super) fn filled(&self, filling: Filling<'_>) -> Result<Output, Unfilled> {
         let mut filled = Output::new();
         self.expressions.write(self.text.expose(), filling, &mut filled)?;

@@ -1,8 +1,8 @@
-//! The URL that a call goes to: the proxy's base, and the rest of the caller's path and query.
+//! The URL of a call: the proxy's base, and the rest of the caller's path and query.
 //!
-//! The caller's part travels byte for byte. It never changes the host or the port, and it never
-//! leaves the path of the base: dot segments are refused, also in escapes, since a server may
-//! resolve them after decoding.
+//! The caller's part is sent byte for byte. It never changes the host or the port, and never leaves
+//! the path of the base: dot segments are refused, also in escapes, since a server may resolve them
+//! after decoding.
 
 use std::borrow::Cow;
 
@@ -21,10 +21,10 @@ const DECODINGS_MAX: usize = 4;
 const NOT_JOINED: &str = "The URL of the destination with the path and the query of the request is not a valid URL, \
      or it is too long.";
 
-/// The query parameter that names a proxy. It is never part of what goes on.
+/// The query parameter that names a proxy. It is never sent to the destination.
 const KEY_PARAMETER: &str = "bt-proxy-key";
 
-/// Joins a base, which may have a path and a query, with the caller's part.
+/// The base may have a path and a query.
 pub(super) fn join(base: &str, rest: &str, query: Option<&str>) -> Result<HttpsUrl, ProxyFailure> {
     let host = HttpsUrl::parse_with_query(base);
     let host = host.ok_or_else(|| ProxyFailure::invalid(NOT_HTTPS))?;
@@ -45,10 +45,9 @@ pub(super) fn join(base: &str, rest: &str, query: Option<&str>) -> Result<HttpsU
         .ok_or_else(|| ProxyFailure::invalid(NOT_JOINED))
 }
 
-/// The `Location` of an answer as a path of the vault that leads to the same destination, so that a
-/// client which follows it stays inside the proxy: a path of the destination would lead to another
-/// route of the vault, and another host would get the caller's headers. `None` if it is not below the
-/// base.
+/// Rewrites the `Location` of an answer to a path of the vault, so that a client that follows it
+/// stays inside the proxy: a path of the destination would lead to another route of the vault, and
+/// another host would get the caller's headers. `None` if the location is not below the base.
 pub(super) fn location(base: &str, location: &str) -> Option<String> {
     let own = HttpsUrl::parse_with_query(base)?;
     let location = location.split('#').next()?;
@@ -70,7 +69,7 @@ pub(super) fn location(base: &str, location: &str) -> Option<String> {
     is_safe.then(|| format!("{PROXY_PATH}{rest}"))
 }
 
-/// The query without the parameter that names the proxy; every other byte stays.
+/// Every other byte stays.
 fn without_key(query: &str) -> Cow<'_, str> {
     let is_key = |pair: &str| {
         let name = pair.split('=').next().unwrap_or_default();
@@ -84,9 +83,9 @@ fn without_key(query: &str) -> Cow<'_, str> {
     }
 }
 
-/// True if some server may find a segment `.` or `..` in the path, or may cut the path where we do not:
-/// after any number of decodings, at a semicolon, at an escaped `#` or `?`, at a control character, or
-/// in bytes that are no UTF-8.
+/// True if some server may find a segment `.` or `..` in the path, or may cut the path at another
+/// place than we do: after any number of decodings, at a semicolon, at an escaped `#` or `?`, at a
+/// control character, or in bytes that are not UTF-8.
 fn is_ambiguous(path: &str) -> bool {
     let mut path = Cow::Borrowed(path.as_bytes());
     for _ in 0..DECODINGS_MAX {
@@ -103,7 +102,7 @@ fn is_ambiguous(path: &str) -> bool {
 }
 
 fn is_unsafe(path: &[u8]) -> bool {
-    // C0 and C1 begin the long spellings of ASCII characters, which are no UTF-8.
+    // C0 and C1 begin overlong encodings of ASCII characters, which are not UTF-8.
     let is_odd = |byte: &u8| byte.is_ascii_control() || matches!(byte, 0xc0 | 0xc1);
     let is_dots = |segment: &[u8]| {
         let name = segment.split(|byte| matches!(byte, b';' | b'#' | b'?')).next();

@@ -1,4 +1,4 @@
-//! Calls through a client that sends nothing and remembers everything.
+//! Calls through a client that sends nothing and records every request.
 
 use std::sync::{Arc, Mutex};
 
@@ -22,7 +22,7 @@ use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 use crate::store::tests::block_on;
 
-/// Sends nothing. It answers with a copy of the body.
+/// Sends nothing, and answers with a copy of the body.
 #[derive(Debug, Default)]
 struct Recorder(Mutex<Vec<OutboundRequest>>);
 
@@ -80,7 +80,7 @@ impl Scene {
         block_on(calls.invoke_ephemeral(&self.vault.caller, url, call))
     }
 
-    /// The body that arrives, with `$card` for the id of a card.
+    /// Checks the body that arrives. `$card` stands for the id of a card.
     #[track_caller]
     fn check(&self, kind: &str, body: &str, expected: &str) {
         let body = body.replace("$card", &self.card);
@@ -106,7 +106,7 @@ impl Scene {
         block_on(new_caller(&self.vault.app, self.vault.caller.tenant.id, &draft))
     }
 
-    /// A proxy with one entry of configuration.
+    /// With one entry of configuration.
     fn proxy(&self, change: impl FnOnce(&mut ProxySettings)) -> ChosenProxy {
         let now = self.vault.app.now();
         let secret = (String::from("KEY"), Secret::new(String::from("sk_1")));
@@ -193,7 +193,7 @@ fn a_lone_expression_takes_the_type_of_its_value_and_mixed_text_is_text() {
     scene.check(JSON, r#"{"t":"{{ token: $card | json: '$.type' }}"}"#, r#"{"t":"card"}"#);
 }
 
-/// The text as this program prints the value.
+/// The text in the form in which this program prints the value.
 fn sorted(json: &str) -> String {
     serde_json::from_str::<Value>(json).unwrap().to_string()
 }
@@ -337,7 +337,7 @@ fn a_header_that_would_get_a_line_break_or_too_many_bytes_is_refused() {
     }
 }
 
-/// The answer to a caller that may invoke proxies and see no value.
+/// The answer to a caller that may invoke proxies but see no value.
 fn blind(scene: &Scene, headers: &[(&str, &str)], body: &str) -> Result<OutboundRequest, String> {
     let caller = scene.caller(vec![Permission::ProxyInvoke], vec![]);
     let call = call(headers, body.replace("$card", &scene.card).as_bytes());
@@ -381,7 +381,7 @@ fn a_caller_that_may_not_see_a_value_places_it_and_computes_nothing() {
         let text = blind(&scene, &[], body).unwrap_err();
         assert!(text.contains("may not see this value in plain"), "{body}: {text}");
     }
-    // The body has values in it by the time that headers read it.
+    // The body is filled before headers read it.
     let body = "{{ $card | json: '$.cvc' }}";
     assert_eq!(
         header(&blind(&scene, &[("x-b", "{{ proxy.request.body }}")], body).unwrap(), "x-b"),
@@ -415,7 +415,7 @@ fn use_by(transform: Transform) -> AccessRule {
     rule("/", transform, &[Permission::TokenUse])
 }
 
-/// The outcome of a call that uses a card: sent in plain, or refused.
+/// Expects a call that uses a card to be sent in plain, or to be refused.
 #[track_caller]
 fn check_use(
     scene: &Scene,
@@ -475,7 +475,7 @@ fn a_stored_proxy_gets_tokens_of_a_caller_that_may_invoke_it_within_its_rules() 
 fn a_proxy_without_a_key_uses_tokens_as_its_own_application_or_not_at_all() {
     let scene = Scene::new();
     let mut chosen = scene.proxy(|settings| settings.require_auth = false);
-    // The key of a caller counts for nothing.
+    // An API key of the caller changes nothing.
     check_use(&scene, Some(&chosen), Some(&scene.vault.caller), Err("forbidden"));
     check_use(&scene, Some(&chosen), None, Err("forbidden"));
     chosen.application = Some(scene.caller(vec![Permission::TokenUse], vec![]));
@@ -536,7 +536,7 @@ fn documents_without_expressions_keep_every_byte() {
             let answer = scene.invoke(call(&[("content-type", kind)], document.as_bytes())).unwrap();
             prop_assert_eq!(answer.body.expose(), document.as_bytes());
         }
-        // The same bytes stay around an expression.
+        // The bytes around an expression stay the same.
         let body = format!("[{document} , \"{{{{ {} | json: '$.cvc' }}}}\",{document}]", scene.card);
         let answer = scene.invoke(call(&[("content-type", JSON)], body.as_bytes())).unwrap();
         let expected = format!("[{document} , \"123\",{document}]");

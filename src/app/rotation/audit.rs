@@ -18,7 +18,6 @@ use crate::store::{Change, Snapshot, Table, tables};
 
 const PURPOSES: [KeyPurpose; 2] = [KeyPurpose::Audit, KeyPurpose::Sign];
 
-/// The key that signs the chain from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewSigner {
     pub number: u32,
@@ -35,8 +34,8 @@ impl KeyRotation<'_> {
         let signer =
             self.vault.commit(Priority::Normal, |snapshot| self.plan_signer(snapshot)).await?;
         self.vault.keys().reload_system()?;
-        // Requests of the old epoch may hold entries that are sealed under the old key and not
-        // written yet. Destroying the key waits for that epoch to end.
+        // Requests of the old epoch may hold unwritten entries that are sealed under the old key.
+        // Destroying the key waits for that epoch to end.
         self.vault.store.advance_epoch();
         // The log still has the old signing key.
         self.vault.store.forget().await?;
@@ -84,7 +83,7 @@ impl KeyRotation<'_> {
         Ok((change, NewSigner { number, public_key: new.public() }))
     }
 
-    /// Deletes an old key that sealed entries of the chain, when none of these entries is left.
+    /// Fails while the chain has entries that this key sealed.
     pub async fn destroy_audit_key(self, number: u32) -> Result<(), Error> {
         let newest =
             newest_number(&self.vault.snapshot()?, &SystemKeys::SCOPE, &[KeyPurpose::Audit])?;

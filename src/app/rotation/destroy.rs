@@ -1,4 +1,4 @@
-//! Destroying an old key, when nothing is sealed or indexed under it any more.
+//! Destroying an old key once nothing is sealed or indexed under it.
 
 use crate::app::KeyRotation;
 use crate::app::commit::commit_loop::Priority;
@@ -72,7 +72,7 @@ impl KeyRotation<'_> {
     }
 }
 
-/// True when an index key of the server can be destroyed: it exists, and it is not the first one,
+/// True if an index key of the server can be destroyed: it exists, and it is not the first one,
 /// which makes the tags of all API keys. A server has fewer index keys than sealing keys if it was
 /// rotated by a version that did not rotate index keys.
 fn may_go(snapshot: &Snapshot, place: &[u8]) -> Result<bool, Error> {

@@ -21,22 +21,21 @@ use crate::domain::time::Timestamp;
 use crate::store::tables::SealedBy;
 use crate::store::{Row, Snapshot, Table, meta, tables};
 
-/// All keys of a vault. Nothing in it is secret.
+/// Nothing in it is secret.
 #[derive(Debug)]
 pub struct KeyInventory {
     pub master: MasterEntry,
-    /// By scope, the server's first; then by purpose and number.
+    /// By scope, the server first; then by purpose and number.
     pub keys: Vec<ListedKey>,
-    /// Rotations under way.
     pub rotations: Vec<ListedRotation>,
-    /// Sealed records that name no key of the list; 0 if they were not counted.
+    /// Sealed records that name no listed key; 0 if they were not counted.
     pub unaccounted_records: u64,
     pub counted_at: Timestamp,
 }
 
 #[derive(Debug)]
 pub struct ListedRotation {
-    /// `None` for the server's own keys.
+    /// `None` for the server's keys.
     pub tenant: Option<TenantId>,
     pub phase: Phase,
     pub started_at: Timestamp,
@@ -46,13 +45,13 @@ pub struct ListedRotation {
 pub struct MasterEntry {
     /// Identifies the key without revealing it.
     pub check: String,
-    /// `None` if the key was made before the file kept this time.
+    /// `None` if the key was made before the file recorded this time.
     pub made_at: Option<Timestamp>,
 }
 
 #[derive(Debug)]
 pub struct ListedKey {
-    /// `None` for the server's own keys.
+    /// `None` for the server's keys.
     pub tenant: Option<TenantId>,
     /// `None` for a purpose code that this program does not use.
     pub purpose: Option<KeyPurpose>,
@@ -60,16 +59,16 @@ pub struct ListedKey {
     pub state: KeyState,
     pub made_at: Option<Timestamp>,
     pub destroyed_at: Option<Timestamp>,
-    /// The number of times that the key has sealed a value. It is too low if a process was ever
-    /// killed. `None` for keys that seal no records.
+    /// The number of values that the key has sealed. Too low if a process was ever killed. `None`
+    /// for keys that seal no records.
     pub uses: Option<u64>,
-    /// Values that are sealed under the key; `None` if it seals none or they were not counted.
+    /// Values sealed under the key; `None` if it seals none or they were not counted.
     pub records: Option<u64>,
-    /// Index entries that were made with the key and that no newer key has; `None` if it makes none or
-    /// they were not counted.
+    /// Index entries made with this key that no newer key has; `None` if it makes none or they were
+    /// not counted.
     pub index_entries: Option<u64>,
-    /// Index entries that were made with the key although the newest key has them, too. During a
-    /// rotation every new token gets both; they are removed at its end.
+    /// Index entries made with this key that the newest key has too. During a rotation every new
+    /// token gets both; they are removed at its end.
     pub doubled_entries: Option<u64>,
 }
 
@@ -77,8 +76,8 @@ pub struct ListedKey {
 pub enum KeyState {
     Current,
     Destroyed,
-    /// The server's first index key, when there is a newer one. The tags of API keys are made with
-    /// it, so it is never destroyed.
+    /// The server's first index key, when there is a newer one. It makes the tags of API keys, so
+    /// it is never destroyed.
     Lasting,
     /// There is a newer key.
     Retiring,
@@ -101,14 +100,14 @@ impl ListedKey {
     }
 }
 
-/// Tokens whose entries are read at once.
+/// The number of tokens whose entries are read at once.
 const COUNTED_TOGETHER: usize = 64;
 
-/// Numbers of records, by scope and by the number of the sealing key.
+/// Counts of records, by scope and by the number of the sealing key.
 type Records = HashMap<[u8; 16], HashMap<u32, u64>>;
 
 impl KeyRing<'_> {
-    /// Lists all keys with counts, which reads the whole file.
+    /// With counts, which requires reading the whole file.
     pub async fn inventory(self) -> Result<KeyInventory, Error> {
         self.vault.rotation().write_uses().await?;
         self.vault.operator_walks.run(|| self.count_everything()).await?
@@ -130,7 +129,7 @@ impl KeyRing<'_> {
         Ok(inventory)
     }
 
-    /// Lists all keys without counts, which is fast.
+    /// Without counts, which is fast.
     pub fn ages(self) -> Result<KeyInventory, Error> {
         inventory(&self.vault.snapshot()?, &HashMap::new(), self.vault.now())
     }
@@ -147,7 +146,7 @@ impl KeyRing<'_> {
         self.vault.operator_walks.run(count).await?
     }
 
-    /// Counts index entries, which do not name their key.
+    /// Index entries do not name their key.
     fn count_entries(
         self,
         snapshot: &Snapshot,
@@ -176,8 +175,8 @@ impl KeyRing<'_> {
         Ok(counted)
     }
 
-    /// If the tenant has more than one index key, every token is opened, and its entries under the
-    /// newest key and under the key that a rotation replaces are counted.
+    /// If the tenant has more than one index key, opens every token, and counts its entries under
+    /// the newest key and under the key that a rotation replaces.
     fn count_token_entries(
         self,
         snapshot: &Snapshot,
@@ -213,7 +212,7 @@ impl KeyRing<'_> {
     }
 }
 
-/// Counts the entries of some tokens, which it reads at once. Returns the number of all.
+/// Reads the entries of some tokens at once. Returns the number of all.
 fn count_entries_of(
     snapshot: &Snapshot,
     tenant: TenantId,
@@ -278,7 +277,7 @@ fn inventory(
     Ok(KeyInventory { master, keys, rotations, unaccounted_records, counted_at })
 }
 
-/// The scopes of the server and of all tenants, the server's first.
+/// The server first.
 fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, Error> {
     let mut scopes = vec![SystemKeys::SCOPE];
     for (key, _) in snapshot.first(&Table::Tenants.whole(), usize::MAX)? {
@@ -288,7 +287,7 @@ fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, Error> {
     Ok(scopes)
 }
 
-/// The scopes of deleted tenants. The facts about their keys stay in the file.
+/// Facts about the keys of deleted tenants stay in the file.
 fn deleted_scopes(snapshot: &Snapshot) -> Result<BTreeSet<[u8; 16]>, Error> {
     let mut deleted = BTreeSet::new();
     for row in snapshot.range(&tables::meta::all_key_facts())? {
@@ -396,11 +395,11 @@ pub(super) struct KeyCounts {
     pub(super) records: HashMap<u32, u64>,
     /// Rows of the audit chain, by the number of the sealing key. Only the server's scope has them.
     pub(super) audit_rows: HashMap<u32, u64>,
-    /// Index entries by the age of their key, the newest key first, without those in `doubled`.
+    /// Index entries by key, the newest key first, without those in `doubled`.
     pub(super) entries: Vec<u64>,
-    /// Index entries under the key that a rotation replaces, which the newest key has, too.
+    /// Index entries under the key that a rotation replaces which the newest key has too.
     pub(super) doubled: u64,
-    /// Index entries under no key that could be found out: their records do not open.
+    /// Index entries of records that do not open, so that their key cannot be determined.
     pub(super) unplaced: u64,
 }
 
@@ -409,18 +408,18 @@ impl KeyCounts {
         self.records.get(&number).copied().unwrap_or(0)
     }
 
-    /// All index entries that are not only under the newest key.
+    /// All index entries except those that only the newest key has.
     pub(super) fn older_entries(&self) -> u64 {
         let older = self.entries.iter().skip(1);
         older.fold(self.doubled.saturating_add(self.unplaced), |sum, it| sum.saturating_add(*it))
     }
 
-    /// The entries of the key with this many newer ones, and those that the newest key has, too.
+    /// The entries of the key with this number of newer keys, and the doubled ones.
     pub(super) fn entries_of(&self, newer: usize) -> (u64, u64) {
         let own = self.entries.get(newer).copied().unwrap_or(0);
         match newer {
             0 => (own, 0),
-            // An entry whose key is not known could be under any older key.
+            // An entry with an unknown key could be under any older key.
             1 => (own.saturating_add(self.unplaced), self.doubled),
             _ => (own.saturating_add(self.unplaced), 0),
         }

@@ -1,5 +1,5 @@
-//! Replacing the master key: every key in the file is sealed again under the new one, in one
-//! change. A master key seals nothing else, so this is fast even in a large vault.
+//! Replacing the master key: one change seals every key in the file again under the new one. A
+//! master key seals nothing else, so this is fast even in a large vault.
 
 use crate::app::KeyRotation;
 use crate::app::commit::commit_loop::Priority;
@@ -11,13 +11,11 @@ use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::hex;
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// The result of replacing the master key.
 #[derive(Debug, PartialEq, Eq)]
 pub struct MasterRotation {
     /// Identifies the new key without revealing it.
     pub check: String,
-    /// The number of keys that were sealed again; 0 when the file was under this master key
-    /// already.
+    /// The number of resealed keys; 0 if the file was under this master key already.
     pub keys: usize,
 }
 
@@ -31,12 +29,12 @@ impl KeyRotation<'_> {
         Ok(public)
     }
 
-    /// Identifies the master key in use without revealing it.
+    /// Identifies the master key without revealing it.
     pub fn master_check(self) -> Result<String, Error> {
         Ok(hex::encode(self.vault.masters.of(&self.vault.snapshot()?)?.check()))
     }
 
-    /// Identifies the master key that was in use before the last rotation.
+    /// `None` before the first rotation.
     pub fn master_before(self) -> Result<Option<String>, Error> {
         let before = facts::master_before(&self.vault.snapshot()?)?;
         Ok(before.map(|check| hex::encode(&check)))
@@ -57,8 +55,7 @@ impl KeyRotation<'_> {
         self.rotate_master(master).await
     }
 
-    /// Replaces the master key. Store the new key safely before this call: afterwards the old one
-    /// no longer opens the file.
+    /// Store the new key safely before this call: afterwards the old one no longer opens the file.
     pub async fn rotate_master(self, new: MasterKey) -> Result<MasterRotation, Error> {
         let _alone = self.vault.rotations.master.lock().await;
         self.vault.processes().require_alone(
@@ -99,7 +96,7 @@ impl KeyRotation<'_> {
         Ok(MasterRotation { check: hex::encode(new.check()), keys })
     }
 
-    /// Seals all keys again, of every purpose.
+    /// Reseals the keys of every purpose.
     fn reseal_keys(
         self,
         snapshot: &Snapshot,
@@ -119,12 +116,11 @@ impl KeyRotation<'_> {
         }
         let keys: Vec<_> = stored.into_iter().map(|(key, _)| key).collect();
         let count = keys.len();
-        // The change is refused if a key was added meanwhile: it would stay under the old master
-        // key.
+        // Refused if a key was added meanwhile: it would stay under the old master key.
         Ok((change.expect_keys(Table::Keys.whole(), keys), count))
     }
 
-    /// Wipes the previous master key when no reader needs it any more. True when this call did so.
+    /// Wipes the previous master key once no reader needs it. True if this call did so.
     pub(super) async fn forget_old_masters(self) -> Result<bool, Error> {
         if !self.vault.masters.are_several() {
             return Ok(false);
@@ -143,8 +139,7 @@ impl KeyRotation<'_> {
         Ok(true)
     }
 
-    /// Adds the uses that were counted in memory to the file. Uses that a killed process had not
-    /// written are lost.
+    /// Adds the uses counted in memory to the file. A killed process loses its unwritten uses.
     pub async fn write_uses(self) -> Result<(), Error> {
         let _alone = self.vault.rotations.uses.lock().await;
         let used = self.vault.uses.take();

@@ -1,5 +1,5 @@
-//! Rotation of keys while the vault is in use. A new key is announced, a background task seals all
-//! records again under it, and the old key can be destroyed when nothing is left under it.
+//! Rotation of keys while the vault is in use. A new key is announced, a background task reseals
+//! all records under it, and the old key can be destroyed when nothing is left under it.
 //!
 //! [`Phase`] defines which key is used in each phase. One background task calls
 //! [`KeyRotation::rotate_step`] repeatedly, which moves a rotation from phase to phase. The phase
@@ -35,36 +35,33 @@ pub use master::MasterRotation;
 pub use progress::RotationProgress;
 pub use walk::Walk;
 
-/// The outcome of one step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
     /// No rotation is under way.
     Idle,
-    /// Requests that began before the phase are still under way.
+    /// Requests that began before the phase are still running.
     Waiting,
-    /// A batch of rows was looked at, and some of them were written.
+    /// A batch of rows was examined, and some of them were written.
     Walked { looked_at: usize, written: usize },
     /// The rotation of this scope has entered this phase.
     Entered([u8; 16], Phase),
     /// The master key was replaced, and the previous one is wiped.
     MasterReplaced,
-    /// The rotation of this scope is over. This number of records could not be opened; they stay as
-    /// they are.
+    /// The rotation of this scope is over. This number of records did not open; they are unchanged.
     Finished([u8; 16], u64),
 }
 
 impl KeyRotation<'_> {
-    /// Waits until a rotation begins.
     pub async fn rotation_begun(self) {
         self.vault.rotations.begun.notified().await;
     }
 
-    /// Wakes the background task, because another process has changed keys.
+    /// Wakes the background task after another process has changed keys.
     pub(in crate::app) fn go_on(self) {
         self.vault.rotations.begun.notify_one();
     }
 
-    /// Announces new keys for a tenant and returns their number.
+    /// Returns the number of the new keys.
     pub async fn rotate_tenant(self, tenant: TenantId) -> Result<u32, Error> {
         let purposes = [KeyPurpose::Seal, KeyPurpose::Index];
         self.begin_rotation(tenant.bytes(), &purposes, |snapshot| {
@@ -74,8 +71,8 @@ impl KeyRotation<'_> {
         .await
     }
 
-    /// Announces new keys for the records that the server seals and for the index of API keys.
-    /// Returns their number.
+    /// For the records that the server seals and the index of API keys. Returns the number of the
+    /// new keys.
     pub async fn rotate_server(self) -> Result<u32, Error> {
         self.begin_rotation(&SystemKeys::SCOPE, &[KeyPurpose::Seal, KeyPurpose::Index], |_| Ok(()))
             .await
@@ -116,8 +113,8 @@ impl KeyRotation<'_> {
         Ok(number)
     }
 
-    /// Takes one small step of the first rotation that is under way. Only one task may call this,
-    /// with the same `walk` each time.
+    /// Takes one small step of the first rotation under way. Only one task may call this, with the
+    /// same `walk` each time.
     pub async fn rotate_step(self, walk: &mut Walk) -> Result<Step, Error> {
         self.vault.require_space(Priority::Normal)?;
         let Some(rotation) = Rotation::first(&self.vault.snapshot()?)? else {
@@ -154,8 +151,8 @@ impl KeyRotation<'_> {
         }
     }
 
-    /// Counts the records that the rotation will look at, for the status. It reads keys and sealed
-    /// values and opens none, so that it costs a small part of the walk.
+    /// Counts the records that the rotation will examine, for the status. It opens no sealed value,
+    /// so it costs a small part of the walk.
     async fn count_work(self, rotation: &Rotation) -> Result<(), Error> {
         let snapshot = self.vault.snapshot()?;
         let scope = rotation.scope;
@@ -176,11 +173,11 @@ impl KeyRotation<'_> {
         step
     }
 
-    /// True when no task of any process uses data that it read before the phase began. Queued
-    /// changes of cancelled tasks are written by then too.
+    /// True if no task of any process uses data that it read before the phase began. Queued changes
+    /// of cancelled tasks are written by then too.
     async fn everyone_knows(self, rotation: &Rotation) -> Result<bool, Error> {
         if !self.vault.store.is_quiescent() {
-            // Cached callers hold epochs although no request of theirs may be under way.
+            // Cached callers hold epochs even without requests under way.
             self.vault.callers.forget();
             if !self.vault.store.is_quiescent() {
                 return Ok(false);
@@ -225,7 +222,6 @@ impl KeyRotation<'_> {
     }
 }
 
-/// The largest number of a key of these purposes.
 fn newest_number(
     snapshot: &Snapshot,
     scope: &[u8; 16],

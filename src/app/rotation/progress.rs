@@ -1,4 +1,4 @@
-//! The progress of rotations, which is cheap to read: nothing is counted for it.
+//! The progress of rotations. Reading it is cheap: nothing is counted.
 
 use std::sync::atomic::Ordering;
 
@@ -11,14 +11,14 @@ use crate::crypto::{Phase, SystemKeys};
 use crate::domain::id::TenantId;
 use crate::store::tables::{self, CountKind};
 
-/// The rotations that are under way. One at a time is worked on.
+/// Rotations are worked on one at a time.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct RotationProgress {
-    /// The tenants whose keys are rotated; `None` for the server's.
+    /// `None` for the server's keys.
     pub scopes: Vec<Option<TenantId>>,
-    /// Records that the current rotation has looked at.
+    /// Records that the current rotation has examined.
     pub done: u64,
-    /// About the number of records that the current rotation looks at; 0 if it is not known.
+    /// An estimate for the current rotation; 0 if unknown.
     pub total: u64,
 }
 
@@ -33,7 +33,7 @@ impl KeyRotation<'_> {
         };
         let tokens = u64::try_from(tokens).unwrap_or(0);
         let looked_at = self.vault.rotations.looked_at.load(Ordering::Relaxed);
-        // Two phases look at every token: one seals it again, one removes its old entries.
+        // Two phases examine every token: one seals it again, one removes its old entries.
         let done = match first.phase {
             Phase::Announced => 0,
             Phase::Both | Phase::Flipped => looked_at.min(tokens),

@@ -1,4 +1,4 @@
-//! The state that rotations keep in memory.
+//! The in-memory state of rotations.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,13 +6,13 @@ use tokio::sync::Notify;
 
 use crate::crypto::{KeyTransfer, Phase};
 
-/// Locks and signals of rotations. `begun` wakes the background task.
+/// `begun` wakes the background task.
 #[derive(Debug, Default)]
 pub(in crate::app) struct Rotations {
     pub(super) begun: Notify,
-    /// Records that the current phase of the current rotation has looked at.
+    /// Records that the current phase of the current rotation has examined.
     pub(in crate::app) looked_at: AtomicU64,
-    /// The numbers of records and of tokens of that rotation, counted when the phase began.
+    /// Counts of the current rotation, taken when the phase began.
     pub(super) records: AtomicU64,
     pub(super) tokens: AtomicU64,
     /// One replacement of the master key at a time.
@@ -22,14 +22,13 @@ pub(in crate::app) struct Rotations {
     pub(super) uses: tokio::sync::Mutex<()>,
 }
 
-/// The work that the current rotation has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) struct RotationProgress {
-    /// Records that are not looked at yet. Each is sealed under the new key by then.
+    /// Records not yet examined. Examined ones are sealed under the new key.
     pub(in crate::app) records_left: u64,
-    /// Tokens whose index entries under the old key are still there.
+    /// Tokens that still have index entries under the old key.
     pub(in crate::app) tokens_left: u64,
-    /// The part of both that is done.
+    /// The finished part of both.
     pub(in crate::app) percent: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Rotations step by step, with others at work between the steps.
+//! Rotations step by step, with concurrent work between the steps.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 use crate::waiting::steps;
 
-/// Steps until something else than waiting and walking happens.
+/// Steps until something other than waiting or walking happens.
 async fn next(vault: &TestVault, walk: &mut Walk) -> Step {
     for _ in steps("the walk of a rotation") {
         match vault.app.rotation().rotate_step(walk).await.unwrap() {
@@ -113,7 +113,7 @@ async fn everything_is_found_in_every_phase_and_nothing_is_left_under_the_old_ke
         changed.unwrap();
         drop(owner);
         assert_clean(&vault.app);
-        // One that comes and goes, and one that stays.
+        // Delete one token and keep another.
         let gone = vault.create("b", &["/a/"]).await;
         vault.delete(&gone).await;
         vault.create("a", &["/c/"]).await;
@@ -146,7 +146,7 @@ async fn a_phase_waits_for_those_who_hold_the_keys_of_the_phase_before() {
     let mut walk = Walk::default();
     assert!(matches!(next(&vault, &mut walk).await, Step::Entered(_, Phase::Announced)));
     assert_eq!(next(&vault, &mut walk).await, Step::Waiting);
-    // It writes as it knows to, and nothing of it is overlooked.
+    // This caller writes with the keys of its epoch, and none of its rows is missed.
     let created = vault.app.tokens(&early).create(deduplicating("late"), &Write::plain()).await;
     created.unwrap();
     assert_eq!(next(&vault, &mut walk).await, Step::Waiting);
@@ -164,7 +164,7 @@ async fn a_queued_change_that_nobody_waits_for_is_not_overtaken() {
     let mut walk = Walk::default();
     assert!(matches!(next(&vault, &mut walk).await, Step::Entered(_, Phase::Announced)));
     vault.app.callers.forget();
-    // It seals under the old key, and the next phase is about to begin.
+    // This caller seals under the old key while the next phase is about to begin.
     let early = vault.owner().await;
     assert!(matches!(next(&vault, &mut walk).await, Step::Entered(_, Phase::Both)));
     assert_eq!(next(&vault, &mut walk).await, Step::Waiting);
@@ -172,7 +172,7 @@ async fn a_queued_change_that_nobody_waits_for_is_not_overtaken() {
     {
         let mut create =
             std::pin::pin!(vault.app.tokens(&early).create(deduplicating("x"), &write));
-        // Queued, and its client hangs up. The writer may be so quick that it has answered.
+        // The change is queued, then its client disconnects. The writer may have answered already.
         drop(create.as_mut().poll(&mut Context::from_waker(Waker::noop())));
     }
     drop(early);
@@ -190,7 +190,7 @@ async fn a_new_walk_goes_on_in_any_phase_as_after_a_restart() {
     }
     vault.app.rotation().rotate_tenant(vault.tenant.id).await.unwrap();
     for steps in 0.. {
-        // So many steps of a process, then another one.
+        // A process takes this number of steps, then another one continues.
         let mut walk = Walk::default();
         for _ in 0..=steps {
             vault.app.rotation().rotate_step(&mut walk).await.unwrap();
@@ -298,7 +298,7 @@ async fn who_is_a_phase_behind_leaves_nothing_of_what_it_replaces() {
         behind = Some(vault.owner().await);
     }
     let behind = behind.unwrap();
-    // It waits for the one behind, and forgets the callers that were remembered.
+    // The rotation waits for the older caller, and drops cached callers.
     assert_eq!(vault.app.rotation().rotate_step(&mut walk).await.unwrap(), Step::Waiting);
     let ahead = vault.owner().await;
     for (owner, color) in [(&ahead, "red"), (&behind, "blue")] {
@@ -319,8 +319,8 @@ async fn who_is_a_phase_behind_leaves_nothing_of_what_it_replaces() {
     vault.app.tokens(&owner).create(again, &Write::plain()).await.unwrap();
 }
 
-/// Index entries of the tenant's keys, by number: those of the key alone, and those that the newest
-/// key has, too.
+/// Index entries of the tenant's keys by number: entries of this key alone, and entries that the
+/// newest key has too.
 async fn entries(vault: &TestVault) -> Vec<(u32, u64, u64)> {
     let inventory = vault.app.keys().inventory().await.unwrap();
     let of_tenant = inventory.keys.iter().filter(|key| key.tenant == Some(vault.tenant.id));
@@ -345,7 +345,7 @@ async fn the_entries_of_an_old_key_only_fall_also_while_tokens_are_made() {
             let step = vault.app.rotation().rotate_step(&mut walk).await.unwrap();
             let listed = entries(&vault).await;
             let of = |number| listed.iter().find(|it| it.0 == number).copied().unwrap_or_default();
-            // The key that the last rotation replaced has no entry, whatever this one does.
+            // The key that the previous rotation replaced never gets an entry back.
             assert!(newest == 2 || of(1) == (1, 0, 0), "{listed:?}");
             let (_, alone, doubled) = of(newest - 1);
             assert!(last.is_none_or(|last| alone <= last), "{listed:?} after {last:?}");
@@ -355,7 +355,7 @@ async fn the_entries_of_an_old_key_only_fall_also_while_tokens_are_made() {
                     assert_eq!((alone, doubled), (0, 0));
                     break;
                 }
-                // Until the next phase, new tokens are found by the old key alone.
+                // Until the next phase, new tokens have entries under the old key only.
                 Step::Entered(_, Phase::Announced) => (),
                 Step::Entered(..) | Step::Walked { .. } | Step::Waiting => {
                     last = matches!(

@@ -15,31 +15,30 @@ use crate::store::record::encode_api_key;
 use crate::store::tables::SealedBy;
 use crate::store::{Change, Row, Snapshot, Table, Verdict, tables};
 
-/// The progress of the walk. It is kept in memory only: after a restart the walk starts over and
-/// skips the rows that are done.
+/// The progress of the walk, in memory only: after a restart the walk starts over and skips the
+/// rows that are done.
 #[derive(Debug, Default)]
 pub struct Walk {
     of: Option<([u8; 16], Phase)>,
-    /// The number of tables that are done.
+    /// The number of finished tables.
     done: usize,
     from: Vec<u8>,
     /// Rows that do not open under their own key.
     unopened: u64,
 }
 
-/// A batch of rows of a table.
 struct Stretch {
     rows: Vec<Row>,
     looked_at: usize,
-    /// The key at which the next batch starts; `None` at the end of the table.
+    /// The next batch starts at this key; `None` at the end of the table.
     next: Option<Vec<u8>>,
 }
 
-/// The rows that the walks of a rotation look at.
+/// The number of rows that a rotation examines.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     pub(super) records: u64,
-    /// Tokens, whose entries under the old index key are removed. The server's scope has none.
+    /// Tokens whose entries under the old index key are removed. The server's scope has none.
     pub(super) tokens: u64,
 }
 
@@ -50,7 +49,6 @@ fn tables_of(scope: &[u8; 16]) -> impl Iterator<Item = Table> {
     Table::ALL.iter().rev().copied().filter(move |table| table.sealed_by() == owner)
 }
 
-/// Counts the rows of a scope one by one.
 pub(super) fn count(snapshot: &Snapshot, scope: &[u8; 16]) -> Result<Work, Error> {
     let mut work = Work::default();
     for table in tables_of(scope) {
@@ -68,7 +66,7 @@ pub(super) fn count(snapshot: &Snapshot, scope: &[u8; 16]) -> Result<Work, Error
 }
 
 impl Walk {
-    /// True when the walk is not in this rotation's scope and phase yet; it then starts over.
+    /// True if the walk has not entered this scope and phase; it then starts over.
     pub(super) fn is_new_to(&self, rotation: &Rotation) -> bool {
         self.of != Some((rotation.scope, rotation.phase))
     }
@@ -92,7 +90,7 @@ impl Walk {
 }
 
 impl KeyRotation<'_> {
-    /// Seals a batch of rows again. `None` when all tables are done.
+    /// `None` when all tables are done.
     pub(super) async fn reseal_some(
         self,
         rotation: &Rotation,
@@ -133,7 +131,7 @@ impl KeyRotation<'_> {
         Ok(Some(Step::Walked { looked_at: stretch.looked_at, written }))
     }
 
-    /// Removes a batch of entries under the old index key. `None` when all tokens were looked at.
+    /// Removes a batch of entries under the old index key. `None` when all tokens were examined.
     pub(super) async fn clear_some(
         self,
         rotation: &Rotation,
@@ -172,8 +170,8 @@ impl KeyRotation<'_> {
         Ok(Some(Step::Walked { looked_at: stretch.looked_at, written }))
     }
 
-    /// Commits all changes as one, or each on its own if that is refused. A change that is then
-    /// refused needs no retry: a concurrent change has written its row under the newest key.
+    /// Commits all changes as one, or one by one if that is refused. A change that is then refused
+    /// needs no retry: a concurrent change has written its row under the newest key.
     async fn commit_each(self, changes: Vec<Change>) -> Result<(), Error> {
         let all = changes.iter().cloned().fold(Change::new(), Change::and);
         if self.vault.store.commit(all.by(self.by)).await? != Verdict::Applied {
@@ -205,7 +203,7 @@ impl KeyRotation<'_> {
         replaced(table, key, sealed, again)
     }
 
-    /// Seals the row of an API key again, at the place that the newest index key gives it.
+    /// Seals the row of an API key again, under the row key that the newest index key derives.
     fn move_api_key(self, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
         let bad = || Error::Internal(Fault::BadRecord);
         let (system, place) =
@@ -238,7 +236,7 @@ fn replaced(table: Table, key: &[u8], old: &[u8], new: Vec<u8>) -> Result<Change
     Ok(change.put(table, key.to_vec(), new))
 }
 
-/// The next wanted rows of a scope. Both the rows looked at and the rows taken are bounded.
+/// Both the examined and the returned rows are bounded.
 fn stretch(
     snapshot: &Snapshot,
     table: Table,

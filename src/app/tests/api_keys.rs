@@ -1,4 +1,4 @@
-//! API keys while the keys that they are found by rotate: each works in every phase, and one that was
+//! API keys during rotations of their index keys: each works in every phase, and one that was
 //! deleted in any phase works in none.
 
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ fn index_keys(app: &Vault) -> Vec<(u32, KeyState, u64)> {
 
 #[test]
 fn keys_are_found_made_and_deleted_in_every_phase_of_every_rotation() {
-    // The caller of the prepared vault would hold the rotation up.
+    // The caller of the prepared vault would hold up the rotation.
     let TestVault { app, disk, caller } = TestVault::new();
     drop(caller);
     let (tenant, key) = block_on(new_tenant(&app, "second"));
@@ -56,7 +56,7 @@ fn keys_are_found_made_and_deleted_in_every_phase_of_every_rotation() {
                     .unwrap()
                     .outcome;
                 assert!(app.access().authenticate(&new.text).is_ok());
-                // One that was made a step ago.
+                // A key that was made a step ago.
                 if let Some((id, text)) = made.replace((new.key.id, new.text)) {
                     assert!(app.access().authenticate(&text).is_ok());
                     app.access().delete_key(tenant, application, id, None).await.unwrap();
@@ -83,7 +83,8 @@ fn keys_are_found_made_and_deleted_in_every_phase_of_every_rotation() {
         assert_eq!(listed.first(), Some(&(1, KeyState::Lasting, 0)));
         assert_eq!(listed.last(), Some(&(round, KeyState::Current, count)));
     }
-    // The first one stays, as tags are made with it; the others go with those that seal.
+    // The first index key stays, since tags are made with it; the others are destroyed with the
+    // sealing keys of their number.
     for number in [1, 2] {
         block_on(app.rotation().destroy_key(None, number)).unwrap();
         assert!(block_on(app.rotation().destroy_key(None, number)).is_err(), "once");

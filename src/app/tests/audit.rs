@@ -1,5 +1,5 @@
-//! The audit chain as the operations keep it: what is answered is in it, in order, for as long as
-//! its retention says.
+//! The audit chain as the operations keep it: every answered act is in it, in order, until its
+//! retention ends.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::store::tests::block_on;
 use crate::store::tests::disk::{Fault, Operation, TestDisk};
 use crate::store::{Change, Table, tables};
 
-/// The whole chain in clear, in its order.
+/// The whole chain in clear, in order.
 async fn chain(app: &Vault) -> Vec<(u64, AuditEntry)> {
     let mut entries = Vec::new();
     let mut next = Some(0);
@@ -36,7 +36,7 @@ async fn chain(app: &Vault) -> Vec<(u64, AuditEntry)> {
     entries
 }
 
-/// What was done to tokens, and by what name they are known.
+/// The acts on tokens, with the tokens' public ids.
 async fn of_tokens(app: &Vault) -> Vec<(Act, String)> {
     let entries = chain(app).await.into_iter().map(|(_, entry)| entry);
     let tokens = entries.filter(|entry| entry.entity.kind == EntityKind::Token);
@@ -70,7 +70,7 @@ fn an_operation_whose_client_disconnects_leaves_the_entries_of_what_it_opened() 
             of_tokens(&vault.app).await.into_iter().map(|(act, _)| act).collect()
         };
         assert_eq!(acts().await, [Act::Create, Act::UseFailed, Act::Use, Act::UseFailed]);
-        // A full queue does not lose them.
+        // A full queue loses no entries.
         let reads = vec![Entity::token(&token); AUDIT_QUEUE_MAX];
         audit.note_reads(&vault.caller, reads.into_iter(), vault.app.now()).await.unwrap();
         drop(open());
@@ -111,7 +111,7 @@ fn a_strict_read_is_answered_when_its_entry_is_durable() {
         let reading = async {
             for _ in 0..20 {
                 vault.app.tokens(&vault.caller).read(&id).await.unwrap();
-                // As after the loss of power in this very moment.
+                // Compare with the vault after a loss of power at this moment.
                 assert_eq!(of_tokens(&vault.again().app).await, of_tokens(&vault.app).await);
             }
         };
@@ -265,7 +265,7 @@ fn entries_go_when_their_retention_is_over_and_the_rest_stays_whole() {
         assert_eq!(of_tokens(&vault.app).await, [(Act::Create, id)]);
         let rows = vault.app.store().snapshot().unwrap().len(Table::Audit).unwrap();
         assert_eq!(rows, 1);
-        // All of it goes in the end, and what comes then carries on.
+        // In the end all entries are removed, and new ones continue the chain.
         vault.app.clock().advance(Duration::from_hours(100));
         vault.app.upkeep().sweep_all().await.unwrap();
         assert_eq!(whole(&vault.app).await, (old + 1, 0));
@@ -276,7 +276,7 @@ fn entries_go_when_their_retention_is_over_and_the_rest_stays_whole() {
     vault.assert_clean();
 }
 
-/// What `/readyz` says of the chain.
+/// The state of the chain in `/readyz`.
 fn said(app: &Vault) -> String {
     let mut checks = Checks::default();
     app.check(&mut checks);
@@ -296,7 +296,7 @@ fn a_forged_checkpoint_removes_nothing_and_is_told() {
         let (key, mut value) =
             snapshot.first(&Table::AuditCheckpoints.whole(), 1).unwrap().pop().unwrap();
         drop(snapshot);
-        // The time in it: as if it were older.
+        // Overwrite the time, so that the checkpoint looks older.
         value[8..16].fill(0);
         let forge = Change::new().put(Table::AuditCheckpoints, key, value);
         vault.app.store().commit(forge).await.unwrap();

@@ -1,4 +1,5 @@
-//! Backups by a schedule: when they are taken and proven, which ones stay, what is remembered.
+//! Scheduled backups: when they are taken and proven, which ones are kept, and the recorded
+//! results.
 
 use std::fs;
 use std::path::Path;
@@ -48,7 +49,8 @@ fn backups_are_taken_when_they_are_due_and_the_newest_are_kept() {
     let directory = TestDirectory::new();
     let plan = plan(directory.path());
     let (vault, clock) = with_clock();
-    // Names of the schedule that are no backups of this vault: one is cut, one is another's.
+    // Files with names of the schedule that are not backups of this vault: one is cut off, one
+    // belongs to another vault.
     fs::write(directory.join("strongroom-20000101T000000Z-0badcafe.backup"), "cut").unwrap();
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/format-1.backup");
     fs::copy(fixture, directory.join("strongroom-20000102T000000Z-0badcafe.backup")).unwrap();
@@ -114,11 +116,11 @@ fn a_proof_opens_every_record_of_the_newest_backup_and_leaves_nothing() {
     block_on(vault.create_id(draft("to be proven")));
     block_on(vault.app.backups().take_due(&plan)).unwrap().unwrap().unwrap();
     let newest = directory.join(&names(&directory)[0]);
-    // One of another vault, which came later, is not ours to prove.
+    // A later backup of another vault is not proven.
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/format-1.backup");
     fs::copy(fixture, directory.join("strongroom-29990101T000000Z-0badcafe.backup")).unwrap();
     let taken = names(&directory);
-    // What a killed proof left is cleared first.
+    // Leftovers of a killed proof are cleared first.
     let scratch = directory
         .join(&format!("strongroom-proof-{}.scratch", vault.app.backups().mark().unwrap()));
     fs::create_dir(&scratch).unwrap();
@@ -130,7 +132,7 @@ fn a_proof_opens_every_record_of_the_newest_backup_and_leaves_nothing() {
         prove(&newest, None, &scratch, (master(), Clock::new()), &std::sync::Arc::default())
             .unwrap();
     assert_eq!((proof.report.tokens, proof.report.is_clean()), (1, true));
-    // A directory with other files, or behind a link, is not a proof's.
+    // A directory with other files, or behind a link, does not belong to a proof.
     fs::create_dir(&scratch).unwrap();
     let precious = scratch.join("precious");
     fs::write(&precious, "of an operator").unwrap();
@@ -149,7 +151,7 @@ fn a_proof_opens_every_record_of_the_newest_backup_and_leaves_nothing() {
     assert!(moved.join("strongroom.redb").exists());
     fs::remove_file(&scratch).unwrap();
     fs::remove_dir_all(&moved).unwrap();
-    // Damage after the proof is found by the next one.
+    // The next proof finds damage that came after the last one.
     let mut bytes = fs::read(&newest).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
@@ -200,8 +202,8 @@ fn a_new_master_key_makes_a_backup_due_which_is_proven_under_it() {
     block_on(vault.app.backups().prove_due(&plan)).unwrap().unwrap().unwrap();
 }
 
-/// Lets the disk fail at each point of a try; whether one of them left a vault that waits with the
-/// next try although it knows of no other.
+/// Fails the disk at each sync of an attempt in turn. True if a vault that was opened after such a
+/// failure delays its next attempt.
 fn is_put_off(
     try_once: impl Fn(&TestVault) -> Result<bool, Error>,
     is_remembered: impl Fn(&BackupState) -> bool,

@@ -1,4 +1,4 @@
-//! Remembered callers are forgotten in time.
+//! Cached callers are dropped in time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ enum Deleted {
     Key,
 }
 
-/// Once a deletion was answered, nobody is let in by the key any more, however many try.
+/// Once a deletion is answered, the key is refused for all concurrent requests.
 async fn check_deleted(deleted: Deleted) {
     let vault = Arc::new(TestVault::new());
     let tenant = vault.caller.tenant.id;

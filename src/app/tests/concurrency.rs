@@ -1,4 +1,4 @@
-//! Many at once on one value, one name, one record; and a writer that does not keep up.
+//! Concurrent requests on one value, one name or one record; and a writer that does not keep up.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ async fn with_full_queue() -> (TestVault, String) {
     let begun = vault.disk.count(Operation::Sync);
     vault.disk.plan(Operation::Sync, 1, Fault::Block);
     let count = tables::counts(vault.caller.tenant.id, CountKind::Tokens);
-    // A change is handed over when its commit is first polled; nobody waits for these.
+    // A change is submitted when its commit is first polled. The test does not wait for these.
     let hand_over = || {
         let commit = pin!(vault.app.store().commit(Change::new().count(count.clone(), 0)));
         assert!(commit.poll(&mut Context::from_waker(Waker::noop())).is_pending());

@@ -1,9 +1,9 @@
-//! A unit of work is about a nanosecond, whatever it is spent on.
+//! A unit of work takes about a nanosecond, whatever it is spent on.
 //!
-//! Each case spends the whole budget of a write, or a part of it where the build is not optimised. The time
-//! is that of this thread's CPU, so that a busy machine does not count. `cargo test --release --lib
-//! cost -- --nocapture` prints what a unit takes in each case: 0.1 to 3 ns on a core that another
-//! thread shared, about half of that on one of its own.
+//! Each case spends the whole budget of a write, or a part of it in an unoptimized build. The time
+//! is the CPU time of this thread, so a busy machine does not matter. `cargo test --release --lib
+//! cost -- --nocapture` prints the time of a unit in each case: 0.1 to 3 ns on a core that another
+//! thread shared, about half of that on a core without other threads.
 
 use std::fs;
 use std::time::Duration;
@@ -16,20 +16,20 @@ use crate::bounds::{
 };
 use crate::expressions::{Budget, Cache, Data, Mask, Template};
 
-/// What is spent, and what that may take at most. In the release build that is twice the slowest that
-/// was measured, since machines differ; without optimisation everything is some twenty times slower.
+/// The budget, and the longest time that it may take. In the release build that is twice the
+/// slowest measured time, since machines differ; an unoptimized build is about twenty times slower.
 const WORK: usize = EXPRESSION_WORK_WRITE_MAX / if cfg!(debug_assertions) { 10 } else { 1 };
 const LONGEST: Duration = Duration::from_millis(if cfg!(debug_assertions) { 200 } else { 40 });
 
-/// CPU time of this thread; zero where the kernel does not say.
+/// CPU time of this thread; zero if the kernel does not report it.
 fn cpu_time() -> Duration {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = text.split(' ').next().and_then(|first| first.parse().ok());
     Duration::from_nanos(nanoseconds.unwrap_or_default())
 }
 
-/// Spends a write's budget by doing the same again and again. A kernel that counts CPU time by ticks
-/// charges a thread with what others did meanwhile, so the shortest of a few attempts counts.
+/// Spends a write's budget by repeating `once`. A kernel that counts CPU time by ticks charges a
+/// thread for the work of others, so the shortest of a few attempts counts.
 fn spend(what: &str, mut once: impl FnMut(&Budget)) {
     let (mut took, mut rounds) = (Duration::MAX, 0);
     for _ in 0..5 {
@@ -44,7 +44,7 @@ fn spend(what: &str, mut once: impl FnMut(&Budget)) {
     assert!(took <= LONGEST, "{what} took {took:?}");
 }
 
-/// The CPU time of one attempt, and how often it did the same.
+/// The CPU time of one attempt, and its number of repetitions.
 fn spend_once(what: &str, once: &mut impl FnMut(&Budget)) -> (Duration, u32) {
     let budget = Budget::of(WORK);
     let start = cpu_time();
@@ -65,7 +65,7 @@ fn check(vault: &TestVault, expression: &str, data: &Value) {
     });
 }
 
-/// All of these over one value.
+/// Evaluates each filter over one value.
 fn check_filters(vault: &TestVault, data: &Value, filters: &[&str]) {
     for filter in filters {
         check(vault, &format!("{{{{ data | {filter} }}}}"), data);

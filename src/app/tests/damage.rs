@@ -1,4 +1,4 @@
-//! `verify` finds what is wrong with a file, and nothing wrong with one that is not.
+//! `verify` finds damage of a file, and finds nothing in an intact file.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn rows(vault: &TestVault, table: Table) -> Vec<(Vec<u8>, Vec<u8>)> {
     vault.app.store().snapshot().unwrap().first(&table.whole(), usize::MAX).unwrap()
 }
 
-/// A vault with tokens of every kind, damaged by what `plant` makes of it.
+/// The report on a vault with tokens of every kind, after the change that `plant` returns.
 fn damaged(plant: impl Fn(&TestVault) -> Change) -> Report {
     let vault = TestVault::new();
     block_on(async {
@@ -43,7 +43,7 @@ fn remove_first(table: Table) -> impl Fn(&TestVault) -> Change {
     move |vault| Change::new().delete(table, rows(vault, table).remove(0).0)
 }
 
-/// Every bit of the record's header, and some of its text and tag.
+/// Flips bits of the record's header, and some of its text and tag.
 #[track_caller]
 fn check_flipped(table: Table, finding: &str) {
     for at in [0, 1, 4, 5, 20, 21, 30] {
@@ -55,7 +55,7 @@ fn check_flipped(table: Table, finding: &str) {
     }
 }
 
-/// The first two rows of a table change places.
+/// Swaps the first two rows of a table.
 #[track_caller]
 fn check_moved(table: Table, finding: &str) {
     check(finding, |vault| {
@@ -121,7 +121,7 @@ fn an_index_entry_with_another_value_is_found() {
 
 #[test]
 fn a_wrong_count_is_found() {
-    // The first that is no digest is that of the tenant's tokens.
+    // The first count that is not a digest counts the tenant's tokens.
     let count = |vault: &TestVault| {
         let mut places = rows(vault, Table::Counts).into_iter().map(|(place, _)| place);
         places.find(|place| tables::digest_of_key(place).is_none()).unwrap()
@@ -133,7 +133,7 @@ fn a_wrong_count_is_found() {
     });
 }
 
-/// A webhook with too large a number would get no more events, ever.
+/// A webhook whose count is too large would never get events again.
 #[test]
 fn a_wrong_count_of_events_or_of_uses_is_found() {
     let webhook = WebhookId::new(Uuid::from_u128(7));
@@ -169,7 +169,8 @@ fn a_flipped_byte_is_found_in_every_kind_of_record() {
 #[test]
 fn a_flipped_byte_is_found_in_the_keys_of_a_tenant() {
     check("the keys of a tenant do not open", |vault| {
-        // The server's own come first, and without them nothing opens at all.
+        // The last key belongs to a tenant. Without the server's keys, which come first, nothing
+        // opens.
         let (key, mut value) = rows(vault, Table::Keys).pop().unwrap();
         value[30] ^= 1;
         Change::new().put(Table::Keys, key, value)

@@ -1,5 +1,5 @@
-//! The deletion of a tenant: nothing of it stays, nothing is added to it, and whatever interrupts
-//! it, the next start goes on.
+//! The deletion of a tenant: it leaves no row, no change adds one, and after an interruption the
+//! next start continues it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,6 @@ use crate::store::tests::block_on;
 use crate::store::tests::disk::{Fate, Fault, Operation, TestDisk};
 use crate::store::{Change, Table, Upkeep, Verdict, tables};
 
-/// A second tenant with rows in many tables.
 struct Second {
     tenant: TenantId,
     key: KeyText,
@@ -92,7 +91,7 @@ fn nothing_of_a_deleted_tenant_stays_and_other_tenants_keep_everything() {
     assert_clean(&vault.app, 0);
 }
 
-/// The log files that have one of these values.
+/// The log files that contain one of these values.
 fn log_files_with(disk: &TestDisk, values: &[Vec<u8>]) -> Vec<String> {
     let log = disk.volatile().into_iter().filter(|(name, _)| name.starts_with("strongroom.log."));
     let has = |bytes: &[u8], value: &[u8]| bytes.windows(value.len()).any(|it| it == value);
@@ -130,7 +129,7 @@ fn no_caller_of_a_tenant_that_is_being_deleted_reads_or_writes() {
     };
     refused(vault.app.access().authenticate(&key).map(drop));
     refused(vault.app.access().authenticate_again(&caller).map(drop));
-    // This request was authenticated before.
+    // This request was authenticated before the deletion.
     let late = |one| block_on(vault.app.tokens(&caller).create(one, &Write::plain())).map(drop);
     refused(late(draft("late")));
     refused(late(card("321")));
@@ -148,7 +147,7 @@ fn the_page_of_an_import_that_was_under_way_leaves_no_state_behind() {
     let vault = TestVault::new();
     let (tenant, _) = block_on(new_tenant(&vault.app, "second"));
     let late = || {
-        // A page of duplicates writes this row alone.
+        // A page of duplicates writes only this row.
         let state = Change::new().put(Table::Meta, meta::import(tenant, "digest"), vec![0]);
         block_on(vault.app.store().commit(state)).unwrap()
     };
@@ -209,7 +208,7 @@ fn a_deletion_goes_on_after_a_restart_at_any_step() {
             let step = block_on(vault.app.deletion().step()).unwrap();
             is_over |= matches!(step, DeletionStep::Finished(_));
         }
-        // Not closed: the process was killed.
+        // The vault is not closed: the process was killed.
         let vault = vault.again();
         assert_clean(&vault.app, u64::from(!is_over));
         let refused = vault.app.access().authenticate(&key);
@@ -266,7 +265,7 @@ fn the_rows_of_api_keys_are_found_while_the_server_s_keys_rotate() {
     assert_clean(&app, 0);
 }
 
-/// The power goes at every sync of a deletion in turn.
+/// Cuts the power at every sync of a deletion in turn.
 #[track_caller]
 fn check_power(fate: impl Fn(u64) -> Fate) {
     for nth in 1.. {

@@ -1,4 +1,4 @@
-//! Budgets and places of requests whose expressions take long.
+//! Budgets and places of requests with costly expressions.
 
 use uuid::Uuid;
 
@@ -80,7 +80,7 @@ async fn few_evaluate_at_a_time_and_few_wait_for_it() {
     let mut context = Context::from_waker(Waker::noop());
     let mut waiting = Vec::new();
     for at in 0..EVALUATIONS_MAX + EVALUATIONS_WAITING_MAX {
-        // A tenant has a part of the queue.
+        // A tenant may use only a part of the queue.
         let party = party(u128::try_from(at).unwrap() / 4);
         let mut place = Box::pin(evaluations.pool.permit(party));
         match place.as_mut().poll(&mut context) {
@@ -95,7 +95,7 @@ async fn few_evaluate_at_a_time_and_few_wait_for_it() {
         }
     }
     assert!(matches!(evaluations.pool.permit(PARTY).await, Err(Error::Busy)));
-    // Who gives up makes room for another.
+    // A request that leaves the queue makes room for another.
     waiting.pop();
     let mut place = Box::pin(evaluations.pool.permit(PARTY));
     assert!(place.as_mut().poll(&mut context).is_pending());

@@ -1,4 +1,4 @@
-//! Operations on a disk that fails: errors for those who wait, nothing lost for those who do not.
+//! Operations on a failing disk: waiting requests get errors, and no answered change is lost.
 
 use crate::app::open::start;
 use crate::app::tests::workload::{AnsweredWork, Done, work};
@@ -11,7 +11,7 @@ use crate::store::tests::disk::{EIO, ENOSPC, EROFS, Fault, Operation, TestDisk};
 use crate::store::tests::{block_on, copy_in_memory, end_of};
 use crate::store::{CvcKeys, Fatal, StorageFailure};
 
-/// Every sync and every fifth write in turn; the store's own tests fail each of them.
+/// Fails every sync and every fifth write in turn; the store's own tests fail each of them.
 #[track_caller]
 fn check(operation: Operation, fault: Fault, expected: fn(&StorageFailure) -> bool) {
     for nth in (1..).step_by(if operation == Operation::Write { 5 } else { 1 }) {
@@ -27,8 +27,8 @@ fn check(operation: Operation, fault: Fault, expected: fn(&StorageFailure) -> bo
             assert!(nth > 12, "the disk never failed");
             return;
         }
-        // The work was done and its rows are in the data file: the closing store overwrites the log,
-        // and does without where the disk is full.
+        // All work was done and its rows are in the data file: the closing store overwrites the
+        // log, but skips it when the disk is full.
         let closed_on_a_full_disk = done == Done::All && fault == Fault::Always(ENOSPC);
         if !closed_on_a_full_disk {
             let fatal = block_on(end_of(vault.app.store()));
@@ -70,7 +70,7 @@ fn a_read_that_fails_is_an_error_of_the_storage_and_ends_the_store() {
     for nth in 1.. {
         let again = TestVault::without_cache(TestDisk::holding(image.clone())).unwrap();
         again.disk.plan(Operation::Read, nth, Fault::Once(EIO));
-        // Everything that reads, beginning with who calls: a key that was not remembered.
+        // Reads of each kind, then a write.
         let app = &again.app;
         let tenant = again.caller.tenant.id;
         let read = app
@@ -85,7 +85,7 @@ fn a_read_that_fails_is_an_error_of_the_storage_and_ends_the_store() {
             .and_then(|_| app.verification().verify())
             .and_then(|_| block_on(again.create(deduplicating("new"))));
         match read {
-            // The writer reads too, and tells nobody but the store.
+            // A read of the writer failed, which only the store reports.
             Err(Error::Stopped | Error::Storage(StorageFailure::Io(_))) => (),
             Err(other) => panic!("{nth}: {other:?}"),
             Ok(_) => {

@@ -1,4 +1,5 @@
-//! A disk that is nearly full: no changes, then nothing at all, and back by itself.
+//! A nearly full disk: changes are refused, then all writes, and the vault recovers without a
+//! restart.
 
 use std::io;
 use std::path::Path;
@@ -21,12 +22,12 @@ use crate::store::tests::{TestDirectory, block_on, end_of};
 use crate::store::{DataDisk, Fatal, Space, StorageFailure};
 
 pub(super) const FLOOR: u64 = 800;
-/// The data file's length.
+/// The length of the data file.
 const DATA: u64 = 7;
-/// In place of a number of free bytes: the disk cannot be asked.
+/// Stands for free space that cannot be read.
 const UNREADABLE: u64 = u64::MAX;
 
-/// What the vault believes to be free, which a test can set.
+/// The free space that the vault sees, set by tests.
 #[derive(Clone, Default)]
 pub(super) struct Free(Arc<AtomicU64>);
 
@@ -49,7 +50,7 @@ impl DataDisk for Free {
         }
     }
 
-    /// All but what is called so.
+    /// All directories but `elsewhere`.
     fn is_under(&self, directory: &Path) -> io::Result<bool> {
         Ok(!directory.ends_with("elsewhere"))
     }
@@ -74,7 +75,7 @@ fn news(free_bytes: u64, room: DiskState) -> DiskEvent {
     DiskEvent::State(room, Space { free_bytes, data_bytes: DATA })
 }
 
-/// Every operation that changes something is refused, and writes nothing while it is.
+/// Every change is refused and writes nothing.
 #[track_caller]
 fn check_refuses_changes(vault: &TestVault, id: &str) {
     let before = vault.disk.count(Operation::Write);
@@ -170,7 +171,7 @@ fn a_disk_that_was_full_in_the_middle_of_a_commit_is_read_only_after_the_restart
     assert!(matches!(block_on(vault.create(draft("cut off"))), Err(Error::Stopped)));
     let fatal = block_on(end_of(vault.app.store()));
     assert!(matches!(fatal, Fatal::Storage(StorageFailure::Full)), "{fatal:?}");
-    // The next process finds the disk as full as it was.
+    // The next process finds the disk just as full.
     let disk = TestDisk::holding(vault.disk.volatile());
     let mut again = TestVault::on(disk, Clock::new()).unwrap();
     again.disk.plan(Operation::Write, 1, Fault::Always(ENOSPC));

@@ -1,10 +1,11 @@
-//! Random histories of a vault with an archive: writes, archive rounds, losses of power, copies of the
-//! data directory that are put back or run beside the vault, backups, restores, standbys, promotions
-//! and new timelines. Two rules hold at every step:
+//! Random histories of a vault with an archive: writes, archive rounds, losses of power, copies of
+//! the data directory that are put back or run beside the vault, backups, restores, standbys,
+//! promotions and new timelines. Two rules hold at every step:
 //!
-//! - Every restored, following and promoted state is the start of one history, never a mixture of two.
-//! - A vault that says `working`, and a restore that is not refused, have every write that was
-//!   archived, except those that an operator has given up by beginning a new timeline.
+//! - Every restored, following and promoted state is a prefix of one history, never a mixture of
+//!   two.
+//! - A vault in the state `working`, and a restore that is not refused, have every archived write,
+//!   except those that an operator has given up by beginning a new timeline.
 //!
 //! `STRONGROOM_SIM_SEEDS=0..1000 cargo test --lib histories` runs more of them.
 
@@ -31,7 +32,7 @@ use crate::store::{
 const STEPS: usize = 60;
 const KEY: &[u8] = b"history";
 
-/// A vault that runs, and the answered writes of its history in their order.
+/// A running vault, and the answered writes of its history in order.
 struct Life {
     disk: TestDisk,
     app: Vault,
@@ -49,7 +50,7 @@ struct World {
     backups: Vec<PathBuf>,
     standbys: Vec<PathBuf>,
     archived: BTreeSet<u64>,
-    /// Those that an operator has given up.
+    /// Writes that an operator has given up.
     given_up: BTreeSet<u64>,
     next: u64,
     trace: Vec<String>,
@@ -68,7 +69,6 @@ fn writes_of(store: &Store) -> BTreeSet<u64> {
     rows.filter_map(|(key, _)| number(key)).collect()
 }
 
-/// Writes the files of a stopped vault into a directory.
 fn lay_out(image: &Image, directory: &Path) {
     fs::remove_dir_all(directory).ok();
     fs::create_dir(directory).unwrap();
@@ -124,7 +124,7 @@ impl World {
         self.place.join("archive")
     }
 
-    /// Starts a vault, which looks into the archive before anything else.
+    /// Starts a vault, which looks into the archive first.
     fn begin(&mut self, disk: TestDisk, writes: Vec<u64>) {
         let app = open(&disk);
         assert_eq!(writes_of(&app.store), writes.iter().copied().collect(), "an answered write");
@@ -135,7 +135,7 @@ impl World {
         self.lives.push(life);
     }
 
-    /// The writes that must be wherever nothing is said to be missing.
+    /// The writes that must be present unless a state reports a loss.
     fn kept(&self) -> BTreeSet<u64> {
         self.archived.difference(&self.given_up).copied().collect()
     }
@@ -173,7 +173,7 @@ impl World {
         self.check_working(life);
         let is_forgotten = before.is_departed() && !now.is_departed();
         assert!(!is_forgotten, "{before:?} became {now:?}");
-        // Without a backup that it continues, the archive of a new timeline has no beginning.
+        // The archive of a new timeline is complete only after a backup that it continues.
         if life.app.upkeep().archive().condition() == ArchiveCondition::Right {
             self.archived.extend(&life.writes);
         }
@@ -186,7 +186,7 @@ impl World {
         self.backups.push(path);
     }
 
-    /// Ends a process as a loss of power does, and keeps a copy of its files now and then.
+    /// Ends a process by a loss of power, and sometimes keeps a copy of its files.
     fn lose_power(&mut self, at: usize) {
         let life = self.lives.swap_remove(at);
         let fate = [Fate::Lost, Fate::Reached, Fate::Torn(self.next)];
@@ -195,7 +195,8 @@ impl World {
         if self.dice.roll(2) == 0 {
             self.copies.push((disk.durable(), writes.clone()));
         }
-        // Another disk with the same content: threads of the old process may still use the old one.
+        // Use another disk with the same content: threads of the old process may still use the old
+        // one.
         self.begin(TestDisk::holding(disk.durable()), writes);
     }
 
@@ -204,7 +205,7 @@ impl World {
         (len > 0).then(|| usize::try_from(dice.roll(len)).unwrap())
     }
 
-    /// An old copy of the files runs, in place of the vault or beside it.
+    /// Runs an old copy of the files, in place of the vault or beside it.
     fn run_copy(&mut self, at: usize, is_beside: bool) {
         let Some(copy) = Self::chosen(&mut self.dice, &self.copies) else { return };
         let (image, writes) = self.copies[copy].clone();
@@ -262,7 +263,7 @@ impl World {
         let mut standby = Standby::open(&self.standbys[at]).unwrap();
         standby.catch_up(Self::replay(&archive, &keys), &|| false).ok();
         drop(standby);
-        // A standby is no store: a copy of it without the mark is read.
+        // A standby is not a store: read a copy of it without the mark.
         let copy = self.place.join("copy");
         lay_out(&image_of(&self.standbys[at]), &copy);
         Standby::open(&copy).unwrap().promote(None, &keys, &restoration()).unwrap();
@@ -292,7 +293,7 @@ impl World {
         self.trace.push(String::from("promoted"));
     }
 
-    /// The operator goes on with one vault that has left its archive, and stops the others.
+    /// The operator continues with one vault that has left its archive, and stops the others.
     fn begin_timeline(&mut self) {
         let is_departed = |life: &Life| life.state().is_departed();
         let Some(at) = self.lives.iter().position(is_departed) else { return };
@@ -308,7 +309,8 @@ impl World {
         let begun = begin_timeline(&data, Some(&archive), &[master()], by).unwrap();
         assert!(begun.departed.is_some() && begun.mark != TimelineMark::None);
         if begun.mark == TimelineMark::Other {
-            // Two vaults could go on from here. The operator has given up everything of the other.
+            // Two vaults could continue from here. The operator has given up everything of the
+            // other.
             self.copies.clear();
             self.standbys.clear();
             self.backups.retain(|path| {
@@ -380,7 +382,7 @@ fn a_vault_that_was_superseded_under_another_master_key_refuses_changes() {
     let entries = fs::read_dir(world.archive()).unwrap().map(|entry| entry.unwrap().path());
     let mark = entries.into_iter().find(|path| path.extension() == Some("ended".as_ref())).unwrap();
     let mut bytes = fs::read(&mark).unwrap();
-    // The check value of the master key is in front of the HMAC.
+    // The check value of the master key precedes the HMAC.
     let at = bytes.len() - 40;
     bytes[at] ^= 1;
     fs::write(&mark, bytes).unwrap();

@@ -1,4 +1,4 @@
-//! The last use of API keys: what is written, when, and what goes with a key.
+//! The last use of API keys: what is written, when, and what is removed with a key.
 
 use std::time::Duration;
 
@@ -89,7 +89,7 @@ fn the_last_use_goes_with_its_key_and_does_not_come_back() {
     access.authenticate(&new.text).unwrap();
     block_on(access.write_last_uses()).unwrap();
     assert_eq!((rows(&vault).len(), access.last_uses(tenant).unwrap().len()), (3, 2));
-    // Used once more, and deleted before that is written.
+    // The key is used again, and deleted before that use is written.
     clock.advance(Duration::from_mins(1));
     access.authenticate(&new.text).unwrap();
     block_on(access.delete_key(tenant, application, new.key.id, None)).unwrap();

@@ -1,4 +1,4 @@
-//! The operations on disks that fail, under concurrency and over time.
+//! The operations on failing disks, under concurrency and over time.
 
 mod api_keys;
 mod audit;
@@ -60,7 +60,7 @@ use crate::store::tests::disk::{Image, TestDisk};
 use crate::store::tests::{block_on, open_with_small_log, open_without_cache};
 use crate::store::{CvcKeys, OpenFailure};
 
-/// A vault with a tenant, an application and its key, on a disk of ours.
+/// A vault with a tenant, an application and its key, on a test disk.
 pub(in crate::app) struct TestVault {
     pub(in crate::app) app: Vault,
     disk: TestDisk,
@@ -77,21 +77,21 @@ impl TestVault {
         Self::made_of(Vault::on_disk(&disk, master(), clock), disk)
     }
 
-    /// The same, and its log has small segments.
+    /// With small log segments.
     fn with_small_log(disk: TestDisk, clock: Clock) -> Self {
         let keys = CvcKeys::on_volume(disk.volume().as_ref());
         let store = open_with_small_log(&disk, &clock);
         Self::made_of(start(store, keys, master(), clock, Random::new()), disk).unwrap()
     }
 
-    /// The same, and it reads everything from the disk again and again.
+    /// Reads everything from the disk every time.
     fn without_cache(disk: TestDisk) -> Result<Self, Error> {
         let keys = CvcKeys::on_volume(disk.volume().as_ref());
         let store = open_without_cache(&disk);
         Self::made_of(start(store, keys, master(), Clock::new(), Random::new()), disk)
     }
 
-    /// The vault as the next process finds it after the loss of power.
+    /// The vault as the next process finds it after a loss of power.
     fn again(&self) -> Self {
         Self::on(TestDisk::holding(self.disk.durable()), Clock::new()).unwrap()
     }
@@ -125,7 +125,7 @@ impl TestVault {
         self.app.tokens(&self.caller).delete(id).await
     }
 
-    /// The whole value, `None` when there is no such token.
+    /// The whole value; `None` if the token does not exist.
     fn data(&self, id: &str) -> Option<Value> {
         match self.app.tokens(&self.caller).show_token(id, self.app.now(), &Work::Read.budget()) {
             Ok(shown) => Some(shown.token.data.value().expose().clone()),
@@ -163,10 +163,10 @@ fn prepared_key() -> KeyText {
     KeyText::parse(&prepared().1).unwrap()
 }
 
-/// The disk of a prepared vault that was closed, and the text of its key.
+/// The disk of a prepared, closed vault, and the text of its key.
 fn prepared() -> &'static (Image, String) {
     static PREPARED: OnceLock<(Image, String)> = OnceLock::new();
-    // A thread of its own, since the first to ask may be in a runtime already.
+    // Use another thread, since the first caller may be in a runtime already.
     PREPARED.get_or_init(|| std::thread::spawn(prepare).join().unwrap())
 }
 
@@ -223,7 +223,7 @@ pub(in crate::app) fn rule(path: &str, transform: Transform, may: &[Permission])
     }
 }
 
-/// An application that may do everything everywhere and sees all of it.
+/// May do everything everywhere and sees all data.
 pub(in crate::app) fn everything() -> ApplicationDraft {
     use Permission::{TokenCreate, TokenDelete, TokenRead};
     let rule = rule("/", Transform::Reveal, &[TokenCreate, TokenDelete, TokenRead]);
@@ -236,7 +236,7 @@ pub(in crate::app) fn everything() -> ApplicationDraft {
     }
 }
 
-/// A token with rows in every index but the names.
+/// Has rows in every index but the names.
 fn draft(value: &str) -> TokenDraft {
     TokenDraft {
         kind: Some(TokenType::Token),

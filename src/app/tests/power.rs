@@ -1,4 +1,4 @@
-//! The power goes at every sync in turn: of the log, of the data file and of the keys of codes.
+//! Cuts the power at every sync in turn: of the log, of the data file and of the keys of codes.
 
 use crate::app::Vault;
 use crate::app::tests::workload::{AnsweredWork, Done, work};

@@ -1,4 +1,4 @@
-//! Two vaults over one store, as two processes on one database have them.
+//! Two vaults over one store, as two processes on one database.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +26,7 @@ use crate::store::tests::shared_copies;
 use crate::store::{Authority, Change, CommitFailure, CvcKeys, Table, Verdict};
 use crate::waiting::{steps, wait_until, within};
 
-/// Two processes. Both have joined, and the first leads.
+/// Both processes have joined, and the first leads.
 pub(super) struct Pair {
     pub(super) first: Vault,
     pub(super) second: Vault,
@@ -44,7 +44,7 @@ pub(super) fn vaults() -> Pair {
 }
 
 impl Pair {
-    /// The rotations of the first process, which leads.
+    /// Of the first process, which leads.
     fn rotation(&self) -> KeyRotation<'_> {
         self.first.rotation().by(Authority::Leader(self.first.processes().term()))
     }
@@ -67,7 +67,7 @@ impl Pair {
         }
     }
 
-    /// A poll and a beat of each process, as its loops make them within a second.
+    /// A poll and a beat of each process, as its loops do within a second.
     pub(super) async fn beat(&self) {
         self.poll();
         for vault in [&self.first, &self.second] {
@@ -95,7 +95,7 @@ fn data(vault: &Vault, id: &str) -> Value {
     shown.token.data.value().expose().clone()
 }
 
-/// Makes `vault` take the other process for dead.
+/// Makes `vault` consider the other process dead.
 fn bury_others(vault: &Vault) {
     let mut beats = vault.processes.beats.lock();
     beats.values_mut().for_each(|(_, dead_at)| *dead_at = Duration::ZERO);
@@ -165,7 +165,7 @@ async fn a_process_that_was_stopped_for_long_follows_the_keys_before_it_answers(
     let pair = pair().await;
     let id = create_id(&pair.first, draft("a")).await;
     caller(&pair.second);
-    // The second process stops; the others count it out and rotate all keys without it.
+    // The second process stops; the first counts it out and rotates all keys without it.
     bury_others(&pair.first);
     pair.first.processes().beat().await.unwrap();
     pair.first.rotation().rotate_server().await.unwrap();
@@ -232,7 +232,7 @@ async fn a_name_and_a_value_belong_to_one_token_in_two_processes() {
     assert!(matches!(taken, Err(Error::Conflict(_))), "{taken:?}");
 }
 
-/// Takes the steps of the leader, and what both processes do meanwhile, until the rotation is over.
+/// Takes the leader's steps, with `between` after each, until the rotation is over.
 async fn finish_rotation(pair: &Pair, mut between: impl AsyncFnMut()) {
     let mut walk = Walk::default();
     for _ in steps("the phases of a rotation") {
@@ -307,7 +307,7 @@ async fn the_signing_key_is_replaced_and_the_other_process_signs_with_the_new_on
     pair.second.audit().sign().await.unwrap();
     pair.first.rotation().rotate_audit().await.unwrap();
     create_id(&pair.first, draft("b")).await;
-    // It has not looked since.
+    // It has not polled since.
     pair.second.audit().sign().await.unwrap();
     pair.poll();
     for vault in [&pair.first, &pair.second] {
@@ -385,11 +385,11 @@ async fn a_leader_that_could_not_look_for_long_stops_its_work_until_it_looks_aga
 async fn a_leader_that_wakes_late_is_fenced_and_joins_again() {
     let pair = pair().await;
     let early = Authority::Leader(pair.first.processes().term());
-    // The first process pauses for long.
+    // The first process is suspended.
     bury_others(&pair.second);
     let news = pair.second.processes().beat().await.unwrap();
     assert!(news.leads && news.counted_out.len() == 1, "{news:?}");
-    // It wakes up, and goes on with its work.
+    // It resumes its work.
     let put = |key: &[u8]| Change::new().put(Table::Meta, key.to_vec(), vec![1]);
     let late = pair.first.store().commit(put(b"late").by(early)).await;
     assert_eq!(late, Err(CommitFailure::Unavailable));
@@ -397,7 +397,7 @@ async fn a_leader_that_wakes_late_is_fenced_and_joins_again() {
     let news = pair.first.processes().beat().await.unwrap();
     assert!(news.has_joined_again && !news.leads);
     assert!(!pair.first.processes().leads());
-    // Also in another task: the term is a value of the change.
+    // Also refused in another task: the term is part of the change.
     let (store, change) = (pair.first.store().clone(), put(b"late").by(early));
     let mut tasks = tokio::task::JoinSet::new();
     tasks.spawn(async move { store.commit(change).await });

@@ -53,7 +53,7 @@ impl Scope for TestScope {
     }
 }
 
-/// The answer to a caller whose destination answered this.
+/// The caller's answer, for this answer of the destination.
 fn respond(
     vault: &TestVault,
     transforms: &Value,
@@ -234,7 +234,7 @@ fn an_answer_of_another_status_stays_as_it_is() {
 #[test]
 fn all_masks_of_a_call_share_their_steps() {
     let vault = TestVault::new();
-    // It looks for twelve digits at each of the digits, and hides nothing.
+    // The pattern tries twelve digits at each digit, and masks nothing.
     let mask = json!({
         "type": "mask", "matcher": "regex", "expression": r"(\d{12})x", "replacement": "*",
     });
@@ -256,7 +256,7 @@ fn a_body_that_a_transform_cannot_read_is_an_error_and_not_shown() {
     check_failure(&slow, &[], &"a".repeat(20_000), "too long");
     let many = format!("[{}1]", "1,".repeat(40_000));
     check_failure(&json!([append("append_text", "", json!("{{ res }}"))]), &[], &many, "large");
-    // No token of the caller can be named, whatever the record says.
+    // Transforms cannot name a token of the caller, whatever the record contains.
     let token =
         json!([append("append_text", "", json!("{{ 5b0f4f5e-3b1c-4d33-8f0b-0a4b7f0f6a55 }}"))]);
     check_failure(&token, &[], "x", "no token");

@@ -1,5 +1,5 @@
-//! Rows that come back: what was deleted, a tenant as it was, all records as they were. The engine
-//! takes them, and `verify` finds them.
+//! Rows that are put back: a deleted record, an earlier state of a tenant, an earlier state of all
+//! records. The engine accepts them, and `verify` finds them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::store::{Change, Store, Table, tables};
 
 type Rows = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
-/// All but the chain itself: its rows, its checkpoints and its ends.
+/// False for the chain: its rows, its checkpoints and its ends.
 fn is_of_records(table: Table, key: &[u8]) -> bool {
     let is_chain = matches!(table, Table::Audit | Table::AuditCheckpoints | Table::Meta);
     !is_chain || key == tables::meta::AUDIT_RECORDS
@@ -32,8 +32,8 @@ fn rows(vault: &TestVault) -> Rows {
     Table::ALL.iter().flat_map(of).collect()
 }
 
-/// The vault as it starts again after these rows were put in place of those that are there, by
-/// someone without keys. `None` takes a row away.
+/// Restarts the vault after an attacker without keys has put these rows in place of the current
+/// ones. `None` removes a row.
 fn replant(vault: &TestVault, old: &Rows, wanted: impl Fn(Table, &[u8]) -> bool) -> TestVault {
     let new = rows(vault);
     vault.app.close();
@@ -90,7 +90,7 @@ fn a_deleted_token_that_is_put_back_is_found_by_its_id() {
             "behind the server's back",
         ],
     );
-    // What is written on does not hide it, nor does the token's own removal.
+    // Neither later writes nor the removal of the token hide it.
     block_on(async {
         vault.create_id(draft("later")).await;
         vault.delete(&id).await.unwrap();
@@ -116,7 +116,7 @@ fn an_expired_token_that_is_put_back_is_found() {
 fn an_older_version_of_a_record_is_found() {
     let vault = TestVault::new();
     let old = rows(&vault);
-    // The caller would hold the rotation up.
+    // The caller would hold up the rotation.
     let TestVault { app, disk, caller } = vault;
     drop(caller);
     block_on(async {
@@ -209,7 +209,7 @@ fn an_api_key_that_is_put_back_is_found_by_its_id() {
     let both = |table: Table, _: &[u8]| matches!(table, Table::ApiKeys | Table::ApplicationKeys);
     let vault = replant(&vault, &old, both);
     assert_finds(&vault, &[&format!("application_key {id}: entry"), "behind the server's back"]);
-    // The row that it is used by alone.
+    // Only the row that finds the key remains.
     let vault = replant(&vault, &Rows::new(), |table, key| {
         table == Table::ApplicationKeys && key.ends_with(id.bytes())
     });
@@ -251,7 +251,7 @@ fn the_keys_of_the_chain_rotate_and_everything_stays_readable() {
     vault.app.close();
     let mut vault = vault.again().with_audit(two_days());
     block_on(async {
-        // Entries under the first key hold it until their retention is over.
+        // Entries under the first key prevent its destruction until their retention ends.
         assert!(vault.app.rotation().destroy_audit_key(1).await.is_err());
         assert!(vault.app.rotation().destroy_audit_key(2).await.is_err(), "the current one");
         vault.app.rotation().rotate_audit().await.unwrap();
@@ -259,10 +259,10 @@ fn the_keys_of_the_chain_rotate_and_everything_stays_readable() {
         vault.create_id(draft("new")).await;
         vault.app.upkeep().sweep_all().await.unwrap();
         assert!(vault.app.audit().status().unwrap().first > 0);
-        // Where the chain starts now is signed by the newest key, also after the next rotation.
+        // The newest key signs the start of the chain, also after the next rotation.
         vault.app.rotation().rotate_audit().await.unwrap();
         vault.app.audit().sign().await.unwrap();
-        // Who has come before the rotation may still write under the old key.
+        // A caller from before the rotation may still write under the old key.
         assert!(matches!(vault.app.rotation().destroy_audit_key(1).await, Err(Error::Busy)));
         vault.app.callers.forget();
         vault.caller = vault.app.access().authenticate(&prepared_key()).unwrap();

@@ -1,4 +1,4 @@
-//! Refused attempts in the audit chain: where they are written, and that none is lost.
+//! Refused attempts in the audit chain: their scopes, and that none is lost.
 
 use std::sync::Arc;
 

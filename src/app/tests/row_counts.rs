@@ -1,4 +1,5 @@
-//! The rows and bytes that a change writes. They decide the cost of a write and the size of the file.
+//! The rows and bytes that a change writes. They decide the cost of a write and the size of the
+//! file.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +19,8 @@ const BYTES_MAX: usize = 2_600;
 
 type Rows = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
-/// The rows of the file without those that are written once for each transaction: the digests of
-/// records and the end of the audit chain.
+/// Without the rows that are written once per transaction: the digests of records and the end of
+/// the audit chain.
 fn rows(vault: &TestVault) -> Rows {
     let snapshot = vault.app.store().snapshot().unwrap();
     let mut rows = Rows::new();
@@ -33,7 +34,7 @@ fn rows(vault: &TestVault) -> Rows {
     rows
 }
 
-/// The number of rows that are new or changed, and the bytes of their keys and values.
+/// The number of new or changed rows, and the bytes of their keys and values.
 fn written(before: &Rows, after: &Rows) -> (usize, usize) {
     let new = after.iter().filter(|(key, value)| before.get(*key) != Some(value));
     new.fold((0, 0), |(rows, bytes), ((_, key), value)| (rows + 1, bytes + key.len() + value.len()))
@@ -113,7 +114,7 @@ fn answer(written: &WriteOutcome) -> RememberedAnswer {
 #[test]
 fn a_card_with_a_code_a_key_and_metadata_takes_twelve_rows_and_2600_bytes() {
     let vault = TestVault::new();
-    // The first token of a tenant makes its count, which is changed from then on.
+    // The first token of a tenant creates its count, which later ones change.
     block_on(vault.create_id(draft("first")));
     let before = rows(&vault);
     let key = "0f6b5b0e-4a83-4d0a-9a39-2f6f1f9a7c55";

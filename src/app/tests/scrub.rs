@@ -1,4 +1,4 @@
-//! The scrub finds what `verify` finds of records and entries, names it, and finds nothing else.
+//! The scrub finds and names the same damage of records and entries as `verify`, and nothing else.
 
 use uuid::Uuid;
 
@@ -70,7 +70,7 @@ fn a_damaged_record_is_named_once_and_its_entries_are_not() {
     assert_eq!(row.why, "a token's record does not open under its key");
     assert_eq!(pass(&vault.app), 1);
     assert_eq!(vault.app.damage.count(), 1, "the same one");
-    // Put right, it is forgotten by the next pass.
+    // A repaired row is forgotten by the next pass.
     let change = flipped(&vault, Table::Tokens, 30);
     plant(&vault, change);
     assert_eq!(vault.app.damage.count(), 0);
@@ -104,7 +104,7 @@ fn an_entry_that_leads_nowhere_or_elsewhere_is_found() {
         assert_eq!((row.table, row.why), (table, "an index entry leads to no record"));
         assert!(!ids.contains(&row.id));
     }
-    // To a token that has no such entry.
+    // The entry leads to a token without such an entry.
     let (vault, ids) = vault();
     let (mut key, value) = rows(&vault, Table::TokenLists).remove(0);
     let at = key.len() - 16;
@@ -149,7 +149,7 @@ fn a_code_or_an_answer_without_its_counterpart_is_found_also_by_verify() {
         plant(&vault, Change::new().put(table, key.clone(), value.clone()));
         assert_eq!(vault.app.damage.count(), 0);
         vault.assert_clean();
-        // The same row once more, at a place that nothing leads to.
+        // A copy of the row, at a place that nothing leads to.
         let mut stray = key;
         *stray.last_mut().unwrap() ^= 1;
         plant(&vault, Change::new().put(table, stray, value));
@@ -190,7 +190,7 @@ fn keys_applications_and_tenants_are_looked_at() {
     }
 }
 
-/// The walk has no list of its own: a table that is added is planted in here, too.
+/// The walk has no list of its own, so tables that are added later are covered here too.
 #[test]
 fn a_row_that_makes_no_sense_is_found_in_every_table_by_the_scrub_and_by_verify() {
     for table in checked_tables() {

@@ -1,4 +1,5 @@
-//! Sessions of public applications and client encryption keys, at their bounds and through rotations.
+//! Sessions of public applications and client encryption keys, at their bounds and during
+//! rotations.
 
 use std::sync::Arc;
 
@@ -75,11 +76,11 @@ async fn a_tenant_has_no_more_live_sessions_than_it_may() {
     assert_eq!(vault.app.store().commit(full).await.unwrap(), Verdict::Applied);
     vault.app.access().create_session(&page).await.unwrap();
     assert!(matches!(vault.app.access().create_session(&page).await, Err(Error::Busy)));
-    // A second tenant has its own.
+    // A second tenant has its own bound.
     let (other, _) = new_tenant(&vault.app, "Other").await;
     let other = public_of(&vault, other).await;
     vault.app.access().create_session(&other).await.unwrap();
-    // The others can still be authorized.
+    // Other sessions can still be authorized.
     authorize(&vault, &session).await.unwrap();
     let emptier = Change::new().count(count, -others);
     assert_eq!(vault.app.store().commit(emptier).await.unwrap(), Verdict::Applied);
@@ -106,7 +107,7 @@ async fn a_page_passes_over_a_bounded_number_of_hidden_tokens() {
         let (query, start) = (TokenQuery::default(), CursorStart { after, size: 10 });
         vault.app.tokens(&caller).list(Permission::TokenRead, &query, &start).await.unwrap()
     };
-    // The newest come first, so the visible token is behind all of the hidden ones.
+    // The newest come first, so the visible token is behind all hidden ones.
     let first = page(None).await;
     assert!(first.tokens.is_empty() && first.next.is_some());
     let second = page(first.next).await;
@@ -122,7 +123,7 @@ async fn sessions_and_client_keys_stay_usable_in_every_phase_of_a_rotation() {
     let waiting = vault.app.access().create_session(&page).await.unwrap();
     authorize(&vault, &session).await.unwrap();
     let key = vault.app.client_keys().create(&vault.caller, None, &Write::plain()).await.unwrap();
-    // A caller that is kept would hold the rotation up.
+    // A cached caller would hold up the rotation.
     drop(page);
     let TestVault { app, disk, caller } = vault;
     let tenant = caller.tenant.id;
@@ -173,7 +174,7 @@ async fn a_tenant_has_no_more_client_keys_than_it_may() {
 
 fn encrypt(id: &str, public: &[u8; 32], data: &Value) -> String {
     let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
-    // The client's own key is part of the authenticated header, so it is made first.
+    // The client's public key is part of the authenticated header, so it is made first.
     seal_for_client_key(public, data.to_string().as_bytes(), |ephemeral| {
         let epk = json!({"kty": "OKP", "crv": "X25519", "x": encode(ephemeral)});
         let header = json!({"alg": "ECDH-ES", "enc": "A256GCM", "kid": id, "epk": epk});

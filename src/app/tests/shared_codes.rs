@@ -1,4 +1,4 @@
-//! Card verification codes in several processes: each reads the codes that the others took.
+//! Card verification codes in several processes: each reads the codes that the others stored.
 
 use uuid::Uuid;
 
@@ -20,12 +20,12 @@ fn messages(vault: &Vault) -> Vec<CodeMessage> {
     CodeMessage::all(&vault.store().snapshot().unwrap()).unwrap()
 }
 
-/// As a restart does.
+/// As after a restart.
 fn lose_keys(vault: &Vault) {
     vault.cvcs().destroy_keys_of(caller(vault).tenant.id).unwrap();
 }
 
-/// Two processes that have greeted each other.
+/// Two processes that have exchanged their keys.
 async fn settled() -> Pair {
     let pair = pair().await;
     pair.beat().await;
@@ -33,7 +33,7 @@ async fn settled() -> Pair {
     pair
 }
 
-/// Both processes have made a key of the same minute.
+/// Both processes make a key for the same minute.
 async fn codes_of_both(pair: &Pair) -> [String; 2] {
     [create_id(&pair.first, card("123")).await, create_id(&pair.second, card("456")).await]
 }
@@ -100,7 +100,7 @@ async fn keys_that_no_process_has_are_gone() {
     }
 }
 
-/// A row like that of a server, which a stranger could copy into the database.
+/// A row like the one of a server, which a stranger could copy into the database.
 async fn add_row(vault: &Vault, code_key: Vec<u8>) -> Uuid {
     let shared = vault.store().shared().unwrap();
     let rows = ProcessRow::all(&vault.store().snapshot().unwrap()).unwrap();
@@ -133,7 +133,7 @@ async fn a_message_that_was_copied_or_made_by_a_stranger_adds_no_keys() {
     let (recipient, sender) = sent.parties().unwrap();
     let shared = pair.first.store().shared().unwrap();
     shared.remove(vec![sent.place]).await.unwrap();
-    // The bytes are those that were sent, in another place.
+    // The same bytes that were sent, at another place.
     let place = CodeMessage::place(recipient, sender, [1; 8]);
     let copy = CodeMessage { place, sealed: sent.sealed };
     let made =

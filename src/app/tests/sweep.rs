@@ -1,4 +1,4 @@
-//! What has fallen due goes: in order, in bounded batches, and never anything else.
+//! Due records are removed in order and in bounded batches, and nothing else is.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ async fn a_sweep_takes_bounded_batches_oldest_first() {
     for n in 0..count {
         let vault = Arc::clone(&vault);
         creates.spawn(async move {
-            // Later ones are created first here and there; only the due time may count.
+            // Some later ones are created first: only the due time may count.
             let at = start.plus(Duration::from_secs(u64::try_from(n * 7 % count).unwrap()));
             let draft = TokenDraft {
                 search_indexes: Some(vec![]),
@@ -140,7 +140,7 @@ async fn a_sweep_that_decided_before_a_delete_was_made_decides_again() {
     }
     vault.disk.wait_for(Operation::Sync, begun + 1);
     clock.advance(HOUR * 2);
-    // The delete is in the writer's hands and not yet to be seen: the sweep counts on its token.
+    // The delete is queued at the writer but not visible yet: the sweep plans with its token.
     let mut sweep = Box::pin(vault.app.upkeep().sweep_all());
     let first = std::future::poll_fn(|context| {
         std::task::Poll::Ready(sweep.as_mut().poll(context).is_pending())

@@ -1,4 +1,4 @@
-//! 3-D Secure on a disk that is nearly full: what was begun comes to its end.
+//! 3-D Secure on a nearly full disk: sessions that have begun come to their end.
 #![expect(clippy::similar_names, reason = "the messages have these names in the protocol")]
 
 use std::sync::{Arc, Mutex};
@@ -37,11 +37,12 @@ use crate::threeds::simulator::acs::CardholderInput;
 
 const SCHEMES: [Scheme; 2] = [Scheme::Visa, Scheme::Mastercard];
 
-/// Directory servers that know every card, and remember the types of what they were asked.
+/// Directory servers that know every card, and record the types of messages that they get.
 #[derive(Debug, Default)]
 pub(super) struct Servers {
     asked: Mutex<Vec<(Scheme, String)>>,
-    /// A request for an authentication has come, and is answered when the other one says so.
+    /// Notified when a request for an authentication has come. It is answered after `answering` is
+    /// notified.
     requested: Notify,
     answering: Notify,
 }
@@ -89,7 +90,7 @@ impl DirectoryServers for Servers {
     }
 }
 
-/// Every Visa card; and that nothing has changed, where that was asked.
+/// Every Visa card; or no change, if the request asks for changes.
 fn pres(preq: &Value) -> Value {
     let ranges = json!([{
         "startRange": "4000000000000000", "endRange": "4999999999999999",
@@ -132,12 +133,11 @@ fn client() -> Client {
     Client { base, address, accept: None, user_agent: None }
 }
 
-/// A caller of a tenant with 3-D Secure.
 async fn caller(app: &Vault, kind: TenantKind) -> Arc<Caller> {
     caller_with_key(app, kind).await.0
 }
 
-/// The same, and the text of its API key.
+/// With the text of its API key.
 pub(super) async fn caller_with_key(app: &Vault, kind: TenantKind) -> (Arc<Caller>, String) {
     let draft = TenantDraft { kind, threeds: Threeds::Enabled, ..tenant_draft("threeds") };
     let tenant = app.access().create_tenant(draft).await.unwrap().id;
@@ -198,7 +198,7 @@ fn ranges_that_cannot_be_kept_are_used_and_not_asked_for_again() {
     let (app, free, servers) = vault(&clock);
     free.set(&app, FLOOR - 1);
     let refused = block_on(app.card_ranges().refresh_all());
-    // Each scheme is asked, whatever came of the other.
+    // Each scheme is asked, whatever the result of the other.
     assert_eq!(refused.iter().map(|(scheme, _)| *scheme).collect::<Vec<_>>(), SCHEMES);
     assert!(refused.iter().all(|(_, it)| matches!(it, Err(Error::ReadOnly(_)))), "{refused:?}");
     assert_eq!(servers.take_asked().len(), 2);

@@ -34,7 +34,7 @@ enum Behaviour {
     Answer(u16),
 }
 
-/// Receivers by their host; those that are not named answer with 204.
+/// Receivers by host; hosts that are not listed answer with 204.
 #[derive(Debug, Default)]
 struct Receivers {
     state: Mutex<ReceiverState>,
@@ -310,7 +310,7 @@ async fn a_failed_delivery_is_repeated_on_schedule_and_three_days_of_failures_di
     }
     assert_eq!(it.status(), WebhookStatus::Enabled);
     advance(60_445);
-    // The worker that disables the webhook reports it after its write, so it must go on until then.
+    // The worker that disables the webhook reports it after its write, so it must run until then.
     let news = tokio::select! {
         () = it.vault.app.webhooks().deliver(Authority::Leader(None)) => panic!("the worker ended"),
         news = within("the news", it.vault.app.webhooks().news()) => news,
@@ -354,7 +354,7 @@ async fn neither_a_restart_nor_a_crash_after_the_request_loses_an_event() {
     let id = it.vault.create_id(draft("x")).await;
     it.receivers.set(HOST, Behaviour::Hang);
     it.deliver_until("the request", || it.receivers.got(HOST).len() == 1).await;
-    // The process is killed here: only what is durable remains.
+    // The process is killed here: only durable rows remain.
     let again = on(TestDisk::holding(it.vault.disk.durable()), Clock::new(), it.webhook);
     again.deliver_until("the second request", || again.rows(Table::WebhookSchedule) == 0).await;
     let (first, second) = (it.receivers.got(HOST), again.receivers.got(HOST));
@@ -395,7 +395,7 @@ async fn a_receiver_that_is_silent_is_left_alone_until_its_time() {
     .await;
     // Each run of the worker begins without a pause and tries at most two at a time.
     assert!(it.receivers.got(HOST).len() <= 4, "{}", it.receivers.got(HOST).len());
-    // The operator's retry makes everything due, and the receiver is well again.
+    // The operator's retry makes everything due, and the receiver answers again.
     it.receivers.set(HOST, Behaviour::Answer(200));
     it.vault.app.webhooks().retry(it.tenant(), it.webhook).await.unwrap();
     it.deliver_until("everything", || it.rows(Table::WebhookSchedule) == 0).await;
@@ -431,7 +431,7 @@ async fn without_room_the_event_is_dropped_and_the_act_is_not() {
     let (tenant, webhook) = (it.tenant(), it.webhook);
     let news = within("the news", it.vault.app.webhooks().news()).await;
     assert_eq!(news, WebhookNews::Dropped { tenant, webhook });
-    // A test event has no other purpose than to be sent.
+    // A test event is only useful if it is sent.
     let refused = it.vault.app.webhooks().test(&it.vault.caller, webhook).await;
     assert!(matches!(refused, Err(Error::Unprocessable(_))), "{refused:?}");
 }
@@ -519,7 +519,7 @@ async fn a_deleted_webhook_leaves_nothing_behind() {
     it.vault.app.webhooks().delete(&it.vault.caller, it.webhook).await.unwrap();
     let count = tables::webhook_counts(it.tenant(), it.webhook);
     let left = || it.vault.app.store().snapshot().unwrap().value(Table::Counts, &count).unwrap();
-    // The count goes last.
+    // The count is removed last.
     it.deliver_until("its events and their count are removed", || left().is_none()).await;
     assert!(it.receivers.got(HOST).is_empty());
     assert_eq!(it.rows(Table::WebhookSchedule), 0);

@@ -1,5 +1,5 @@
-//! Work that a disk interrupts somewhere, and what must be true of the vault that is found
-//! afterwards: everything that was answered, and of the one thing that was not, all or nothing.
+//! Work that a failing disk interrupts, and the requirements on the vault afterwards: all answered
+//! changes are there, and the unanswered one is there as a whole or not at all.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use crate::store::tests::block_on;
 use crate::store::tests::disk::Image;
 use crate::store::tests::disk::TestDisk;
 
-/// What the vault has said so far.
+/// The answers of the vault so far.
 #[derive(Debug, Default)]
 pub(super) struct AnsweredWork {
-    /// Ids and values of tokens that must be there.
+    /// Ids and values of tokens that must exist.
     there: BTreeMap<String, Value>,
-    /// Ids of tokens that must not be there.
+    /// Ids of tokens that must not exist.
     gone: Vec<String>,
-    /// Work in progress when the disk gave out.
+    /// The work in progress when the disk failed.
     open: Option<Open>,
     expiring: Vec<String>,
 }
@@ -32,14 +32,14 @@ enum Open {
     Sweep,
 }
 
-/// Whether the work was done before the disk gave out.
+/// `All` if the work was done before the disk failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Done {
     All,
     Part,
 }
 
-/// Creates of every kind, deletes and a sweep, then closing. Stops at the first failure.
+/// Creates of every kind, deletes and a sweep, then a close. Stops at the first failure.
 pub(super) fn work(vault: &TestVault, clock: &Clock, told: &mut AnsweredWork) -> Done {
     let failed = block_on(async {
         for round in 0..2 {
@@ -52,7 +52,7 @@ pub(super) fn work(vault: &TestVault, clock: &Clock, told: &mut AnsweredWork) ->
             told.expiring.push(id);
             let first = told.there.keys().find(|id| !told.expiring.contains(id)).cloned();
             delete(vault, told, first.unwrap()).await?;
-            // Rows move from the log into the data file, and the log goes on in other segments.
+            // Rows move from the log into the data file, and the log continues in other segments.
             vault.app.store().merge_now(round)?;
         }
         clock.advance(Duration::from_hours(2));
@@ -100,7 +100,7 @@ async fn delete(vault: &TestVault, told: &mut AnsweredWork, id: String) -> Resul
 }
 
 impl AnsweredWork {
-    /// The vault on this image holds what was told, and goes on working.
+    /// The vault on this image holds everything that was answered, and keeps working.
     #[track_caller]
     pub(super) fn check(&self, image: Image, clock: &Clock, case: &str) {
         let vault = TestVault::on(TestDisk::holding(image), clock.clone());
@@ -124,7 +124,8 @@ impl AnsweredWork {
             None => there..=there,
             Some(Open::Create) => there..=there + 1,
             Some(Open::Delete(_)) => there - 1..=there,
-            // Expired tokens are gone for callers; their rows go together or stay together.
+            // Expired tokens are gone for callers; their rows are removed together or stay
+            // together.
             Some(Open::Sweep) => there..=there + 2,
         };
         assert!(possible.contains(&report.tokens), "{case}: {} tokens", report.tokens);

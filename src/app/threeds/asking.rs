@@ -13,12 +13,12 @@ use crate::lock::Lock;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Asking(Arc<Lock<HashMap<SessionId, watch::Receiver<()>>>>);
 
-/// Marks a request as pending until it is dropped.
+/// Dropping it ends the pending request.
 #[derive(Debug)]
 pub(super) struct OutstandingRequest {
     session: SessionId,
     asking: Asking,
-    /// Its drop wakes the tasks in [`Asking::finished`].
+    /// Dropping it wakes the tasks in [`Asking::finished`].
     _done: watch::Sender<()>,
 }
 

@@ -1,7 +1,7 @@
 //! `POST /3ds/sessions/{id}/authenticate`.
 //!
 //! The session is marked as requested before the request is sent. The protocol allows one request
-//! for each transaction, so a session never sends a second one, also after a failure.
+//! for each transaction, so a session never sends a second one, not even after a failure.
 
 use std::time::Duration;
 
@@ -162,7 +162,7 @@ impl ThreedsSessions<'_> {
             .await
     }
 
-    /// The event that a decoupled challenge has begun, besides that of the authentication.
+    /// A decoupled challenge has its own event besides the one of the authentication.
     fn tell_decoupled(self, caller: &Caller, session: &Session, at: Timestamp) -> Change {
         let kind = EventKind::ThreedsDecoupledChallenge;
         let data = || Subject::Threeds(session, Some(kind)).data(kind);
@@ -186,7 +186,6 @@ impl ThreedsSessions<'_> {
     }
 }
 
-/// A valid answer, and the data to store with it.
 struct Answered {
     ares: Ares,
     status: TransactionStatus,
@@ -224,7 +223,7 @@ fn follow(
     }
 }
 
-/// An answer that was not accepted: the error for the caller, and the message for the sender.
+/// With the error for the caller, and the message for the sender.
 struct Refusal {
     upstream: Upstream,
     erro: Option<Secret<Vec<u8>>>,

@@ -1,5 +1,5 @@
-//! Requests of browsers, which have no API key. A browser knows only the id of its session, and it
-//! can change only the parts that the protocol leaves to the cardholder.
+//! Requests of browsers, which have no API key. A browser knows only the id of its session, and can
+//! change only the parts that the protocol leaves to the cardholder.
 
 use crate::app::ThreedsSessions;
 use crate::app::audit::subject::Subject;
@@ -23,34 +23,31 @@ use crate::threeds::state::{SessionEvent, SessionState, next};
 pub struct Visitor {
     pub session: SessionId,
     pub mode: WebChallengeMode,
-    /// The stored outcome of the challenge, once there is one.
+    /// The stored outcome of the challenge, if there is one.
     pub status: Option<TransactionStatus>,
 }
 
 /// The next page of the built-in ACS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChallengeReply {
-    /// The question.
+    /// The challenge goes on.
     Ask(ChallengeQuestion),
     /// The challenge is over. The browser posts `cres` to the server's notification page.
     Done { session: SessionId, cres: String },
 }
 
-/// The content of the page that asks the cardholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChallengeQuestion {
     pub means: ChallengeKind,
-    /// Number of wrong answers so far.
     pub wrong_codes: u8,
     pub purchase: Option<ShownPurchase>,
 }
 
-/// The cardholder's input on the ACS's page; `None` when the page was only opened.
+/// `None` if the page was only opened.
 pub type ChallengeInput<'a> = Option<CardholderInput<'a>>;
 
 impl ThreedsSessions<'_> {
-    /// Records that the ACS has completed fingerprinting. `claimed` is the transaction id in its
-    /// form.
+    /// The ACS has completed fingerprinting. `claimed` is the transaction id in its form.
     pub async fn complete_method(self, id: &str, claimed: &str) -> Result<Visitor, Error> {
         let id = SessionId::parse(id).ok_or(Error::NotFound("session"))?;
         if SessionId::parse(claimed) != Some(id) {
@@ -68,8 +65,8 @@ impl ThreedsSessions<'_> {
         .await
     }
 
-    /// The browser returns from the challenge. Its form names the transaction; the status in it could
-    /// be forged, so the stored one is shown.
+    /// The browser returns from the challenge. The status in its form could be forged, so the
+    /// stored one is shown.
     pub fn close_challenge(self, id: &str, cres: Option<&Cres>) -> Result<Visitor, Error> {
         let id = SessionId::parse(id).ok_or(Error::NotFound("session"))?;
         let (session, ..) = self.find_visited(&self.vault.snapshot()?, id)?;
@@ -155,9 +152,8 @@ impl ThreedsSessions<'_> {
         Ok((session, version, keys))
     }
 
-    /// Reads the session of an id, applies `change`, and writes the session if it was changed. A
-    /// session allows only a few such changes, so they are accepted also when the disk is nearly
-    /// full.
+    /// Writes the session if `change` has changed it. A session allows only a few such changes, so
+    /// they are accepted even when the disk is nearly full.
     async fn change_visited<T>(
         self,
         id: SessionId,
@@ -192,7 +188,7 @@ fn ask(simulated: &SimulatedChallenge) -> ChallengeReply {
     })
 }
 
-/// The reply for a challenge that has ended: the browser gets its outcome.
+/// The browser gets the outcome of the ended challenge.
 fn over(session: &Session, creq: &Creq) -> ChallengeReply {
     let carried = Cres {
         version: creq.version,
@@ -204,7 +200,7 @@ fn over(session: &Session, creq: &Creq) -> ChallengeReply {
     ChallengeReply::Done { session: session.id, cres: carried.to_form() }
 }
 
-/// The outcome as a browser learns it.
+/// The outcome as the browser sees it.
 fn shown_status(session: &Session) -> TransactionStatus {
     match session.authentication.as_ref().map(|it| it.status) {
         Some(TransactionStatus::Successful | TransactionStatus::Attempted) => {

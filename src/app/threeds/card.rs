@@ -1,5 +1,5 @@
-//! The card of a session. It is read from a token or an intent while a request is built, and not
-//! stored.
+//! The card of a session, read from a token or an intent while a request is built. It is never
+//! stored with the session.
 
 use crate::app::ThreedsSessions;
 use crate::app::audit::opened::Opened;
@@ -21,21 +21,20 @@ use crate::threeds::session::{CardOrigin, CardSource};
 const NO_TOKEN: &str = "There is no such token.";
 const NO_CARD: &str = "The token does not hold a card.";
 
-/// A card, and the expiry of the token or intent that holds it.
+/// With the expiry and the entity of the token or intent that holds the card.
 #[derive(Debug)]
 pub(super) struct HeldCard {
     pub(super) card: PaymentCard,
     pub(super) expires_at: Option<Timestamp>,
-    /// The token or the intent.
     pub(super) entity: Entity,
     pub(super) origin: CardOrigin,
-    /// The token or the intent still exists. A session that is made while its card is erased would
-    /// otherwise stay.
+    /// Requires that the token or the intent still exists. Otherwise a session that is created
+    /// while its card is erased would stay.
     pub(super) expectation: Change,
 }
 
 impl ThreedsSessions<'_> {
-    /// The permission to create sessions is enough to use any card of the tenant in one.
+    /// The permission to create sessions is enough to use any card of the tenant.
     pub(super) fn card_of_session(
         self,
         snapshot: &Snapshot,
@@ -89,7 +88,7 @@ impl ThreedsSessions<'_> {
     }
 }
 
-/// The hash of [`CardOrigin::number`] for a token or an intent; `None` if it holds no card.
+/// As in [`CardOrigin::number`]; `None` if the token or intent holds no card.
 pub(in crate::app) fn number_hash(
     keys: &TenantKeys,
     kind: TokenType,

@@ -35,7 +35,7 @@ pub struct SessionDraft {
     pub mistakes: Mistakes,
 }
 
-/// The browser's properties in the request itself, and the server's address as the client sees it.
+/// Properties of the browser that its request has, and the server's address as the client sees it.
 #[derive(Debug, Clone)]
 pub struct Client {
     /// `https://host`
@@ -45,7 +45,7 @@ pub struct Client {
     pub user_agent: Option<String>,
 }
 
-/// The published SDK identifies the failure by this text.
+/// The published SDK recognizes the failure by this text.
 pub(super) const NO_SCHEME: &str = "The card was not supported by any card schemes";
 
 impl ThreedsSessions<'_> {
@@ -71,7 +71,7 @@ impl ThreedsSessions<'_> {
                 let (scheme, mut enrolment, additional_brands) =
                     self.enrol(caller, held.card.number.expose(), client, id)?;
                 let device = draft.device.filter(|_| kind == SessionKind::Customer);
-                // Fingerprinting is for browsers. Apps get its URL, too, but do not wait for it.
+                // Fingerprinting is for browsers. Apps get its URL too, but do not wait for it.
                 if kind == SessionKind::Merchant {
                     enrolment.method_url = None;
                 }
@@ -119,7 +119,7 @@ impl ThreedsSessions<'_> {
         opened.settle(committed).await
     }
 
-    /// The scheme of a card, the data for its authentication, and its additional brands.
+    /// The card's scheme, the data for its authentication, and its additional brands.
     fn enrol(
         self,
         caller: &Caller,
@@ -144,7 +144,7 @@ impl ThreedsSessions<'_> {
     }
 }
 
-/// Takes the values that the SDK did not collect from the request itself.
+/// Fills in from the request the values that the SDK did not collect.
 fn device_info(draft: &SessionDraft, device: Option<Device>, client: &Client) -> DeviceInfo {
     let mut collected = draft.device_info.clone();
     if device == Some(Device::Browser) {
@@ -173,7 +173,7 @@ fn not_enrolled(why: EnrolmentError, session: SessionId) -> Error {
     }
 }
 
-/// The name of a brand as sessions show it: `Cartes Bancaires` for `cartes-bancaires`.
+/// `Cartes Bancaires` for `cartes-bancaires`.
 fn display_name(brand: &str) -> String {
     let word = |word: &str| {
         let mut letters = word.chars();

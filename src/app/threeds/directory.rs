@@ -1,4 +1,4 @@
-//! The choice of the directory servers: the simulator for test tenants, the network for production
+//! Selects the directory servers: the simulator for test tenants, the network for production
 //! tenants.
 
 use std::fmt::Debug;
@@ -20,8 +20,7 @@ use crate::threeds::scheme::Scheme;
 use crate::threeds::simulator::{self, SimulatorUrls, TransactionSeed};
 
 impl ThreedsSessions<'_> {
-    /// The directory servers for this caller's cards. A production tenant never reaches the
-    /// simulator, and a test tenant reaches nothing else.
+    /// A production tenant never reaches the simulator, and a test tenant reaches nothing else.
     pub(super) fn directory_servers<'a>(
         &'a self,
         caller: &Caller,
@@ -54,7 +53,7 @@ impl Introduction {
     }
 }
 
-/// The directory servers of a server without settings for them.
+/// For a server without settings for directory servers.
 #[derive(Debug)]
 struct NoDirectoryServers;
 
@@ -82,7 +81,7 @@ struct Simulator<'s> {
 const SIMULATED_REFERENCE: &str = "STRONGROOM-3DSS";
 
 impl DirectoryServers for Simulator<'_> {
-    /// Empty: the simulator has a fixed list of cards and no card ranges.
+    /// The simulator has a fixed list of cards and no card ranges.
     fn schemes(&self) -> Vec<Scheme> {
         Vec::new()
     }

@@ -14,10 +14,10 @@ pub trait DirectoryServers: Debug + Send + Sync {
     /// The schemes whose card ranges are fetched.
     fn schemes(&self) -> Vec<Scheme>;
 
-    /// The server's identity towards a scheme's directory server; `None` when none is configured.
+    /// `None` if no directory server is configured for the scheme.
     fn introduction(&self, scheme: Scheme) -> Option<Introduction>;
 
-    /// Sends one message and returns the body of its answer.
+    /// Returns the body of the answer.
     fn ask<'a>(
         &'a self,
         scheme: Scheme,
@@ -33,13 +33,13 @@ pub type Asking<'a> = Pin<Box<dyn Future<Output = Result<Reply, DirectoryFailure
 pub struct Introduction {
     pub reference: String,
     pub operator: Option<String>,
-    /// The URL to which directory servers send results.
+    /// Directory servers send results to this URL.
     pub results_url: String,
-    /// The server's URL for browsers: `https://host`.
+    /// For browsers: `https://host`.
     pub base: String,
 }
 
-/// The kind of an answer, which decides its maximum size and its deadline.
+/// Decides the maximum size of an answer and its deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseKind {
     Message,
@@ -53,10 +53,9 @@ pub struct Reply {
     pub simulated: Option<SimulatedChallenge>,
 }
 
-/// The reason for a missing answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DirectoryFailure {
-    /// The server answered, but the answer is not usable.
+    /// The server's answer is not usable.
     Broken(&'static str),
     NotConfigured,
     TimedOut,

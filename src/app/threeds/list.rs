@@ -1,8 +1,8 @@
 //! The newest 3DS sessions of a tenant, for the console.
 //!
-//! Sessions are stored by their ids, those of all tenants together, so that a walk over them would
-//! show in its time and its pages how many sessions other tenants have. The list follows the tenant's
-//! own audit entries instead, as far back as its log goes, and looks each session up.
+//! Sessions of all tenants are stored together, by id. The time and the pages of a walk over them
+//! would disclose the number of other tenants' sessions. So the list follows the tenant's own audit
+//! entries, as far back as its log goes, and looks each session up.
 
 use crate::app::ThreedsSessions;
 use crate::app::audit::{LogQuery, LogStart};
@@ -21,7 +21,7 @@ use crate::threeds::state::SessionState;
 pub struct ListedSession {
     pub id: SessionId,
     pub created_at: Timestamp,
-    /// `None` if it was removed, or if its record is damaged.
+    /// `None` if the session was removed or its record is damaged.
     pub session: Option<Session>,
 }
 
@@ -29,14 +29,14 @@ pub struct ListedSession {
 pub struct SessionPage {
     /// Newest first.
     pub sessions: Vec<ListedSession>,
-    /// The cursor of the next page; absent on the last one.
+    /// `None` on the last page.
     pub next: Option<Vec<u8>>,
-    /// The time of the look: a step depends on it.
+    /// The time of the list: a step depends on it.
     pub now: Timestamp,
 }
 
 impl ThreedsSessions<'_> {
-    /// A page of at most [`THREEDS_LISTED_MAX`] sessions behind the page whose `next` this is.
+    /// At most [`THREEDS_LISTED_MAX`] sessions. `after` is the `next` of the previous page.
     pub async fn list(self, caller: &Caller, after: Option<Vec<u8>>) -> Result<SessionPage, Error> {
         let (kind, act) = (Some(EntityKind::ThreedsSession), Some(Act::Create));
         let query = LogQuery { kind, act, ..LogQuery::default() };
@@ -61,7 +61,7 @@ impl ThreedsSessions<'_> {
 }
 
 impl ListedSession {
-    /// The step of the session, in a word.
+    /// In one word.
     pub fn step(&self, now: Timestamp) -> &'static str {
         let Some(session) = &self.session else { return "removed" };
         match session.state {

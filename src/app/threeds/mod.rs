@@ -1,6 +1,6 @@
 //! 3-D Secure sessions: the operations on them, their rows, and the end of their waits.
 //!
-//! The simulator answers for the sessions of test tenants, never for those of production tenants.
+//! The simulator serves the sessions of test tenants, never of production tenants.
 
 mod asking;
 mod authenticate;
@@ -45,7 +45,7 @@ use crate::threeds::session::{DeviceInfo, Session};
 use crate::threeds::state::{SessionEvent, TransitionError, next};
 
 impl ThreedsSessions<'_> {
-    /// Called at most once, before the first request. Without it there are no directory servers.
+    /// Call it at most once, before the first request. Without it there are no directory servers.
     pub fn configure_threeds(
         self,
         retention: Duration,
@@ -57,9 +57,9 @@ impl ThreedsSessions<'_> {
         }
     }
 
-    /// True if the simulator has a tenant to serve; false when the file cannot be read. Every
-    /// request for a page of the simulator calls this, so the tenants are read again only after a
-    /// tenant, an application or a key was changed.
+    /// True if a test tenant exists; false if the file cannot be read. Every request for a page of
+    /// the simulator calls this, so the tenants are read again only after a change of a tenant, an
+    /// application or a key.
     pub fn has_test_tenant(self) -> bool {
         let known = || self.vault.threeds.test_tenant.lock();
         // Read the generation before the snapshot: a generation that is too old causes another
@@ -83,7 +83,7 @@ impl ThreedsSessions<'_> {
         self.current_session(caller, id).await
     }
 
-    /// Adds the data that the mobile SDK sends after the session was created.
+    /// The mobile SDK sends this data after the session was created.
     pub async fn describe_device(
         self,
         caller: &Caller,
@@ -110,7 +110,7 @@ impl ThreedsSessions<'_> {
             .await
     }
 
-    /// The outcome of an authentication, with or without a challenge.
+    /// With or without a challenge.
     pub async fn challenge_result(self, caller: &Caller, id: &str) -> Result<Session, Error> {
         caller.require_threeds()?;
         let session = self.current_session(caller, id).await?;
@@ -121,8 +121,8 @@ impl ThreedsSessions<'_> {
         Ok(session)
     }
 
-    /// Adds the event that a result was read. The read itself has no effect, so the event alone is
-    /// written, and only if a webhook wants it.
+    /// Adds the event that a result was read. The read has no effect, so the event alone is
+    /// written, and only if a webhook subscribes to it.
     async fn tell_retrieved(self, caller: &Caller, session: &Session) -> Result<(), Error> {
         let kind = EventKind::ThreedsChallengeResultRetrieved;
         if !self.vault.webhooks().wants(caller.tenant.id, kind)? {
@@ -148,7 +148,7 @@ impl ThreedsSessions<'_> {
         found.ok_or(Error::NotFound("session"))
     }
 
-    /// The session as of now. If its wait is over, the wait is ended first.
+    /// Ends the session's wait first if it is over.
     async fn current_session(self, caller: &Caller, id: &str) -> Result<Session, Error> {
         let (session, _) = self.find_session(&self.vault.snapshot()?, caller, id)?;
         if session.waits_until.is_none_or(|at| self.vault.now() < at) {
@@ -173,7 +173,6 @@ impl Caller {
     }
 }
 
-/// The next state, or the conflict for the caller.
 fn advance(
     session: &Session,
     event: SessionEvent,

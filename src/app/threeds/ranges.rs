@@ -1,5 +1,4 @@
-//! Card ranges: fetched daily, stored in the file and in memory, and looked up for production
-//! tenants.
+//! Card ranges: fetched daily, kept in the file and in memory, and used for production tenants.
 #![expect(clippy::similar_names, reason = "the messages have these names in the protocol")]
 
 use std::sync::Arc;
@@ -24,7 +23,7 @@ use crate::threeds::ranges::{DirectoryRanges, PreqResult, RangeTable};
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::Enrolment;
 
-/// The result of one request for ranges, for the log.
+/// For the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangesRefresh {
     pub asked: PreqResult,
@@ -32,8 +31,8 @@ pub struct RangesRefresh {
 }
 
 impl CardRanges<'_> {
-    /// Fetches the ranges of every directory server that are due. The failure of one server does
-    /// not affect the rest. A lock allows one caller at a time.
+    /// Fetches all ranges that are due. The failure of one directory server does not affect the
+    /// others. A lock admits one caller at a time.
     pub async fn refresh_all(self) -> Vec<(Scheme, Result<RangesRefresh, Error>)> {
         let _alone = self.vault.threeds.refreshing.lock().await;
         let servers = self.vault.threeds().network();
@@ -67,7 +66,7 @@ impl CardRanges<'_> {
             server_operator: introduction.operator.as_deref().map(Text::cut),
             serial: serial.and_then(Text::parse),
         };
-        // The `Erro` needs only the type of the answer, so the answer itself is not kept.
+        // The `Erro` needs only the type of the answer, so the answer is not kept.
         let about = serde_json::json!({"messageType": "PRes"});
         let asked = servers.ask(scheme, &message::render(&preq), ResponseKind::Ranges).await;
         let (asked, table) = match asked {
@@ -97,10 +96,10 @@ impl CardRanges<'_> {
         let mut after = DirectoryRanges::clone(known);
         after.table = table.or(after.table);
         let after = Arc::new(after.after(asked, self.vault.now()));
-        // Update the memory before the file: ranges that cannot be stored are used all the same,
-        // and are not fetched again.
+        // Update the memory before the file: ranges that cannot be stored are still used, and not
+        // fetched again.
         self.vault.threeds.ranges().insert(scheme, Arc::clone(&after));
-        // A missing answer is not stored: the next try comes soon, or at the next start.
+        // A missing answer is not stored: the next attempt comes soon, or at the next start.
         if asked != PreqResult::Unanswered {
             self.keep(scheme, &after).await?;
         }
@@ -137,12 +136,12 @@ impl CardRanges<'_> {
         change.put(Table::ThreedsRanges, key, sealed)
     }
 
-    /// Another process has stored newer ranges: they are read when they are needed.
+    /// Another process has stored newer ranges, which are read when they are needed.
     pub(in crate::app) fn forget(self) {
         self.vault.threeds.ranges().clear();
     }
 
-    /// The ranges in memory, or those of the file on the first call.
+    /// From memory; read from the file on the first call.
     fn known(self, scheme: Scheme) -> Result<Arc<DirectoryRanges>, Error> {
         if let Some(known) = self.vault.threeds.ranges().get(&scheme) {
             return Ok(Arc::clone(known));
@@ -173,8 +172,8 @@ impl CardRanges<'_> {
         Ok(Some(head.with(ranges)?))
     }
 
-    /// The scheme of a card, the data for its authentication, and further schemes that know the
-    /// card. The scheme of the card's brand is preferred.
+    /// The card's scheme, the data for its authentication, and further schemes that know the card.
+    /// The scheme of the card's brand is preferred.
     pub(super) fn enrol(
         self,
         number: &str,
@@ -207,8 +206,7 @@ impl CardRanges<'_> {
     }
 }
 
-/// The reason why an answer was not accepted: this server's rejection, or the directory server's
-/// error.
+/// An answer that was not accepted: this server's rejection, or the directory server's error.
 enum Refusal {
     Ours(Rejection),
     Theirs(ErrorCode),

@@ -22,8 +22,8 @@ use crate::threeds::simulator::acs::ChallengeResult;
 use crate::threeds::state::{MethodState, SessionEvent, SessionState, TransitionError, next};
 
 impl ThreedsSessions<'_> {
-    /// Handles a message from a directory server. The listener has authenticated the sender as the
-    /// server of one of these schemes. Returns the reply; there is no reply to an `Erro`.
+    /// Handles a message of a directory server. The listener has authenticated the sender as the
+    /// server of one of these schemes. `None` for an `Erro`, which gets no reply.
     pub async fn take_message(
         self,
         bytes: &[u8],
@@ -87,8 +87,8 @@ impl ThreedsSessions<'_> {
             .await
     }
 
-    /// Waits until another process has stored the answer to the request of this session, which
-    /// [`super::asking`] cannot know. The wait of the session bounds this one.
+    /// Waits until another process has stored the answer to this session's request, which
+    /// [`super::asking`] cannot see. The session's own wait bounds this one.
     async fn finished_elsewhere(self, id: SessionId) -> Result<(), Error> {
         while self.vault.processes().may_be_several() && self.is_requested(id)? {
             tokio::time::sleep(PROCESS_POLL).await;
@@ -109,8 +109,7 @@ impl ThreedsSessions<'_> {
         }))
     }
 
-    /// Ends the wait of a session. The built-in ACS answers a decoupled challenge; any other
-    /// session ends without a result.
+    /// The built-in ACS answers a decoupled challenge; any other session ends without a result.
     pub(in crate::app) fn end_wait(
         self,
         snapshot: &Snapshot,
@@ -157,7 +156,7 @@ impl ThreedsSessions<'_> {
         Ok(self.replace_session(keys, &before, &session, version)?.and(audit))
     }
 
-    /// The result that the built-in ACS sends; `None` for a session without a simulated challenge.
+    /// `None` for a session without a simulated challenge.
     pub(super) fn simulated_result(
         self,
         session: &Session,
@@ -170,8 +169,8 @@ impl ThreedsSessions<'_> {
     }
 }
 
-/// Applies an `RReq` to a session. The reply to its sender is an `RRes`, or an `Erro` if the
-/// session was not changed.
+/// Applies an `RReq` to a session. The reply is an `RRes`, or an `Erro` if the session was not
+/// changed.
 pub(super) fn take_result(
     session: &mut Session,
     bytes: &[u8],
@@ -226,8 +225,7 @@ fn refuse(rejection: Rejection, about: &Value) -> Secret<Vec<u8>> {
 }
 
 /// Handles an `Erro` of the directory server: it has rejected the ACS's result, so no result will
-/// come. Returns `false` if the session awaits no result or the `Erro` is about another
-/// authentication.
+/// come. False if the session awaits no result, or the `Erro` is about another authentication.
 fn give_up(session: &mut Session, erro: &Erro, now: Timestamp) -> bool {
     let awaits =
         matches!(session.state, SessionState::Challenged { .. } | SessionState::Decoupled { .. });
@@ -256,7 +254,7 @@ pub(super) fn told(before: &Session, after: &Session) -> Option<EventKind> {
     }
 }
 
-/// The error for a record that contradicts its own state.
+/// The record contradicts its own state.
 pub(super) const fn damaged() -> Error {
     Error::Internal(Fault::BadRecord)
 }

@@ -1,4 +1,4 @@
-//! The rows of a session: its record and its entries in the table of expiries.
+//! The rows of a session: its record, and its entries in the table of expiries.
 
 use serde_json::{Map, Value};
 
@@ -20,7 +20,6 @@ impl ThreedsSessions<'_> {
         self.vault.create_record(keys, session)
     }
 
-    /// Replaces the session that was read by a new version of it.
     pub(super) fn replace_session(
         self,
         keys: &TenantKeys,
@@ -42,7 +41,7 @@ impl ThreedsSessions<'_> {
         records::find(snapshot, keys, id)
     }
 
-    /// The tenant of a session, for requests that have an id and no API key.
+    /// For requests that have an id and no API key.
     pub(super) fn find_session_tenant(
         self,
         snapshot: &Snapshot,
@@ -60,7 +59,7 @@ impl ThreedsSessions<'_> {
     }
 }
 
-/// The members of a session that say whose it is.
+/// The members of a session that identify the person.
 #[derive(Debug)]
 pub(in crate::app) struct SessionOwner {
     pub(in crate::app) origin: CardOrigin,

@@ -11,10 +11,8 @@ use crate::lock::Lock;
 use crate::threeds::ranges::DirectoryRanges;
 use crate::threeds::scheme::Scheme;
 
-/// The card ranges of every scheme.
 pub(super) type AllRanges = HashMap<Scheme, Arc<DirectoryRanges>>;
 
-/// The state of 3-D Secure that is not in the file.
 #[derive(Debug, Default)]
 pub(in crate::app) struct ThreedsState {
     pub(super) servers: OnceLock<Arc<dyn DirectoryServers>>,
@@ -23,12 +21,11 @@ pub(in crate::app) struct ThreedsState {
     pub(super) refreshing: tokio::sync::Mutex<()>,
     pub(super) ranges: Lock<AllRanges>,
     pub(super) test_tenant: Lock<Option<TestTenant>>,
-    /// The number of sessions, and the time at which they were counted.
+    /// The number of sessions, and the time of the count.
     pub(in crate::app) counted: Lock<Option<(Timestamp, u64)>>,
 }
 
-/// The result of the last search for a test tenant, and the generation of the access data that it
-/// holds for.
+/// The result of the last search for a test tenant, and the access generation that it holds for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TestTenant {
     pub(super) generation: u64,

@@ -1,5 +1,5 @@
-//! The verification of a bank account. This server has no connection to a bank: test tenants get the
-//! documented answers of the test accounts, and every other account is inconclusive.
+//! The verification of a bank account. This server has no connection to a bank: test tenants get
+//! the documented answers of the test accounts, and every other account is inconclusive.
 
 use crate::app::audit::opened::Opened;
 use crate::app::caller::lacks;
@@ -30,7 +30,6 @@ impl BankAccountStatus {
         }
     }
 
-    /// The documented test accounts.
     fn of_test_account(routing_number: &str, account_number: &str) -> Self {
         match (routing_number, account_number) {
             ("021000021", "00001") => Self::Enabled,
@@ -41,7 +40,7 @@ impl BankAccountStatus {
 }
 
 impl Tokens<'_> {
-    /// `routing_number` completes a token that holds an account number alone. The answer depends on
+    /// `routing_number` completes a token that holds only an account number. The answer depends on
     /// the value, so this is a use of the token: it needs that right and is audited.
     pub async fn verify_bank_account(
         self,

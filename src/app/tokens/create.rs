@@ -29,11 +29,10 @@ use crate::expressions::Budget;
 use crate::store::tables::CountKind;
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// A draft whose permission is checked, and the intent that it converts.
+/// A draft whose permission was checked, and the intent that it converts.
 pub(in crate::app) struct AdmittedDraft {
     draft: TokenDraft,
     containers: Vec<Container>,
-    /// The origin of the data.
     origin: ValueOrigin,
     intent: Option<TokenIntent>,
 }
@@ -125,7 +124,7 @@ impl Tokens<'_> {
         Ok(AdmittedDraft { draft, containers, origin, intent })
     }
 
-    /// The change that deletes the draft's intent, if it has one.
+    /// Deletes the draft's intent, if it has one.
     pub(in crate::app) fn plan_consumption(
         self,
         snapshot: &Snapshot,
@@ -138,9 +137,8 @@ impl Tokens<'_> {
         }
     }
 
-    /// The change that creates the token, or the existing token of the same content. `latest` are
-    /// tokens that earlier parts of the same change have modified: they replace the versions in the
-    /// file.
+    /// Creates the token, or returns the existing token with the same content. `latest` are tokens
+    /// that earlier parts of the same change have modified: they replace the versions in the file.
     pub(in crate::app) fn plan_token(
         self,
         snapshot: &Snapshot,
@@ -191,14 +189,14 @@ impl Tokens<'_> {
         }
         change = change.and(self.settle_id(snapshot, &mut checked, *value, now, budget)?);
         change = change.and(self.vault.token_rows().create(&checked.token, &self.caller.keys)?);
-        // The id is settled now, so conditions on it are checked again.
+        // The id is final now, so conditions on it are checked again.
         let target = checked.token.target();
         let exposure = self.caller.exposure(target, Right::Create, *value)?;
         let shown = self.show(checked.token, exposure, budget);
         Ok((change, WriteOutcome { shown, origin: TokenOrigin::New, value: *value }))
     }
 
-    /// Sets the token's id, and returns the expectation that this id is free.
+    /// Returns the expectation that the new id is free.
     fn settle_id(
         self,
         snapshot: &Snapshot,
@@ -236,7 +234,7 @@ impl Tokens<'_> {
                     let chosen = chosen.and_then(|it| beside(&it, &token.data).map(|()| it));
                     let name = match chosen {
                         Ok(name) => name,
-                        // One in ten random aliases could be a card number; the next one is not.
+                        // One in ten random aliases passes as a card number: try another one.
                         Err(invalid @ InvalidTokenName::CardNumber) => {
                             refused = Some(invalid);
                             continue;
@@ -251,15 +249,16 @@ impl Tokens<'_> {
                 }
                 match refused {
                     Some(invalid) if !is_taken => Err(invalid_id(invalid)),
-                    // If every try found a taken alias, the token keeps its assigned id.
+                    // No alias was free, and at least one was taken: the token keeps its assigned
+                    // id.
                     Some(_) | None => Ok(own),
                 }
             }
         }
     }
 
-    /// The expectations for a free name; `None` when the name is taken. An expired token no longer
-    /// holds its name. The change deletes it.
+    /// `None` if the name is taken. An expired token no longer holds its name: the change deletes
+    /// the token.
     fn free_name(
         self,
         snapshot: &Snapshot,
@@ -277,12 +276,12 @@ impl Tokens<'_> {
                     .and(rows::delete(&gone.token, keys))
                     .and(self.vault.audit().acts(tenant, &[expired(&gone.token, now)]))
             }
-            // An assigned id cannot be equal: a chosen name never has the form of an assigned id.
+            // A chosen name never has the form of an assigned id, so no assigned id is equal to it.
             None => Change::new().expect_absent(Table::TokenNames, place),
         }))
     }
 
-    /// The answer to a create that found a token of the same content.
+    /// The answer to a create that found a token with the same content.
     pub(in crate::app) fn show_duplicate(
         self,
         token: Token,
@@ -327,7 +326,6 @@ impl AdmittedDraft {
         self.intent.as_ref().map(|intent| intent.id)
     }
 
-    /// The conversion of the intent to this token.
     pub(in crate::app) fn conversion(
         &self,
         caller: &Caller,
@@ -349,16 +347,14 @@ impl AdmittedDraft {
     }
 }
 
-/// The token in the answer to a write.
 #[derive(Debug)]
 pub struct WriteOutcome {
     pub shown: TokenView,
     pub origin: TokenOrigin,
-    /// Decides, with the caller's rights, the parts that are shown.
+    /// Decides, with the caller's rights, which parts are shown.
     pub value: ValueOrigin,
 }
 
-/// The origin of the token in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenOrigin {
     New,
@@ -369,7 +365,7 @@ pub enum TokenOrigin {
 }
 
 impl WriteOutcome {
-    /// The act of the write; `None` when it changed nothing.
+    /// `None` if the write changed nothing.
     pub(in crate::app) fn audited(&self, caller: &Caller, at: Timestamp) -> Option<AuditedAct<'_>> {
         let act = match self.origin {
             TokenOrigin::New => Act::Create,
@@ -384,8 +380,8 @@ impl Caller {
     /// Adds an expectation to the change that keeps the tenant within its quota. A change that adds
     /// nothing, such as a conversion or a duplicate, always fits.
     ///
-    /// The decision uses the counts of the snapshot, and the writer checks them again. Concurrent
-    /// changes therefore cannot exceed the quota together.
+    /// The decision uses the counts of the snapshot, and the writer checks them again, so
+    /// concurrent changes cannot exceed the quota together.
     pub(in crate::app) fn within_token_limit(
         &self,
         snapshot: &Snapshot,

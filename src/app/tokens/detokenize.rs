@@ -17,9 +17,9 @@ use crate::secret::Secret;
 /// One text for every reason, since the reason depends on the values.
 const UNEVALUATED: &str = "The expression cannot be evaluated with the values that it names.";
 
-/// The state of one call: its references, the common budget of its expressions (a body may hold
-/// very many), and the path of the first expression that failed. Those after it are not evaluated:
-/// each of them would say more about the values.
+/// The state of one call: its references, the budget that its expressions share (a body may hold
+/// very many), and the path of the first expression that failed. Later ones are not evaluated: each
+/// of them would disclose more about the values.
 struct Filling<'a> {
     named: NamedReferences,
     budget: &'a Budget,
@@ -35,7 +35,6 @@ impl Tokens<'_> {
         opened.settle(filled).await
     }
 
-    /// The body with its values.
     fn fill_body(
         self,
         body: &Value,
@@ -106,7 +105,7 @@ impl Tokens<'_> {
     }
 }
 
-/// Collects the references of the body. It stops at one more than the quota.
+/// Stops at one more reference than the quota.
 fn gather(
     value: &Value,
     path: &str,

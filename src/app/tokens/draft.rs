@@ -23,21 +23,21 @@ use crate::domain::token_type::{TestNumbers, TokenType};
 use crate::expressions::{self, Budget, Failed, Malformed, Mask, Template, Unparsed};
 use crate::secret::Secret;
 
-/// The content of a request. The draft carries the mistakes of its shape, so that the permission
-/// for its containers is checked before the caller learns anything about its content.
+/// The draft carries the mistakes of its shape, so that the permission for its containers is
+/// checked before the caller learns anything about its content.
 #[derive(Debug, Default)]
 pub struct TokenDraft {
-    /// A value, or an expression for one.
+    /// A value, or an expression.
     pub id: Option<String>,
     /// The intent to convert. The token takes its type and data.
     pub token_intent_id: Option<String>,
     pub kind: Option<TokenType>,
     pub data: Option<Secret<Value>>,
-    /// Data that the client encrypted, in place of `data`.
+    /// Data that the client encrypted, instead of `data`.
     pub encrypted: Option<String>,
     pub mask: Option<Value>,
     pub containers: Option<Vec<Container>>,
-    /// Places a token without containers.
+    /// Selects the container of a token without containers.
     pub privacy: Option<Privacy>,
     pub metadata: BTreeMap<String, String>,
     pub search_indexes: Option<Vec<String>>,
@@ -53,7 +53,6 @@ pub enum Deduplicate {
     Yes,
 }
 
-/// The id that a draft requests.
 pub(in crate::app) enum WantedId {
     /// An expression. Each evaluation may give another name.
     Alias(Template),
@@ -61,7 +60,8 @@ pub(in crate::app) enum WantedId {
     Name(TokenName),
 }
 
-/// The parts of a draft beside its type and data, and every mistake that can be found without them.
+/// The parts of a draft besides its type and data, and every mistake that can be found without
+/// them.
 struct Shape {
     mask: Option<String>,
     wanted: WantedId,
@@ -73,7 +73,7 @@ struct Shape {
 pub(in crate::app) struct CheckedDraft {
     pub(in crate::app) token: Token,
     pub(in crate::app) wanted: WantedId,
-    /// The part of the data that expressions may see.
+    /// The part of the data that expressions may read.
     pub(in crate::app) visible: Secret<Value>,
 }
 
@@ -107,14 +107,14 @@ impl TokenDraft {
             || self.id.as_deref().is_some_and(computed)
     }
 
-    /// The id of the new token, if it is known before the token is made.
+    /// Unknown if the id is assigned or computed later.
     pub(in crate::app) fn target_id(&self) -> TargetId<'_> {
         let constant = |id: &&str| Template::parse(id).is_ok_and(|id| id.is_constant());
         self.id.as_deref().filter(constant).map_or(TargetId::Unknown, TargetId::Name)
     }
 
-    /// The containers of the draft, that of its privacy, or the default of its type; `None` when none
-    /// of them is known.
+    /// The draft's containers, else the container of its privacy, else the default of its type;
+    /// `None` if none of them is known.
     pub(in crate::app) fn effective_containers(&self) -> Option<Vec<Container>> {
         let mut containers = match (&self.containers, self.kind) {
             // All containers were invalid.
@@ -185,7 +185,7 @@ impl Tokens<'_> {
         Ok(CheckedDraft { token, wanted, visible: data })
     }
 
-    /// Sets the results of the token's expressions, which see the data without the card
+    /// Sets the results of the token's expressions, which read the data without the card
     /// verification code. Returns the mistakes of the expressions.
     pub(in crate::app) fn evaluate(
         self,
@@ -206,8 +206,8 @@ impl Tokens<'_> {
         let owner = token.fingerprint_expression.as_ref().map(|_| token.tenant);
         let value = match self.evaluate_text(owner, expression, &scope, budget) {
             Ok(value) => Some(value),
-            // Data may be an empty text. Only an expression of the caller's own must give a text
-            // that is not empty.
+            // Data may be an empty text. Only an expression that the caller chose must give a
+            // non-empty text.
             Err(EvaluationFailure::Failed(Failed::Empty))
                 if token.fingerprint_expression.is_none() =>
             {
@@ -225,7 +225,7 @@ impl Tokens<'_> {
         mistakes
     }
 
-    /// The results of the index expressions: one text each, without duplicates.
+    /// One text for each index expression, without duplicates.
     fn search_terms(
         self,
         owner: Option<TenantId>,
@@ -259,7 +259,6 @@ impl Tokens<'_> {
     }
 }
 
-/// The reason why an expression gave no text.
 #[derive(Debug)]
 pub(in crate::app) enum EvaluationFailure {
     Failed(Failed),
@@ -284,8 +283,8 @@ impl std::fmt::Display for EvaluationFailure {
     }
 }
 
-/// The mistakes of data as a caller gets them that may compute this over the data: paths and texts
-/// depend on it.
+/// Paths and texts of the mistakes depend on the data, so a caller that may not compute anything
+/// over the data gets a fixed text.
 pub(in crate::app) fn shown_to(allowed: impl Fn() -> Computation, mistakes: Mistakes) -> Mistakes {
     if mistakes.is_empty() || allowed() == Computation::Any {
         return mistakes;
@@ -297,7 +296,7 @@ pub(in crate::app) fn shown_to(allowed: impl Fn() -> Computation, mistakes: Mist
 
 const UNFIT: &str = "The data is not valid for the type and the expressions of the token.";
 
-/// Checks the data against its type and converts it to the form in which it is stored.
+/// Converts valid data to the form in which it is stored.
 pub(in crate::app) fn check_data(
     kind: TokenType,
     tenant: TenantKind,

@@ -20,7 +20,7 @@ use crate::domain::token_intent::TokenIntent;
 use crate::expressions::Template;
 use crate::store::{Change, Snapshot, tables};
 
-/// The handling of an existing token with the same content by a create.
+/// The treatment of an existing token with the same content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum DuplicatePolicy {
     Ignore,
@@ -29,8 +29,8 @@ pub(in crate::app) enum DuplicatePolicy {
 }
 
 impl Caller {
-    /// The request's own choice, else the tenant's setting. A conversion always updates the
-    /// existing token.
+    /// The request decides, else the tenant's setting. A conversion always updates the existing
+    /// token.
     pub(in crate::app) fn existing(&self, draft: &TokenDraft) -> DuplicatePolicy {
         let setting = |name| self.tenant.settings.get(name).map(String::as_str);
         let deduplicate = draft.deduplicate.unwrap_or(match setting("deduplicate_tokens") {
@@ -48,8 +48,8 @@ impl Caller {
     }
 
     /// A caller may know an intent's value if its own application made the intent, or if it may
-    /// read or use tokens in plain in the type's container or in the containers of the new token.
-    /// A public application's key is shared by all visitors, so making the intent does not count.
+    /// read or use tokens in plain in the type's container or in the containers of the new token. A
+    /// public application's key is shared by all visitors, so making the intent does not count.
     pub(in crate::app) fn may_know(&self, intent: &TokenIntent, containers: &[Container]) -> bool {
         let made = intent.created_by == self.application.id
             && self.application.kind != ApplicationKind::Public;
@@ -59,9 +59,9 @@ impl Caller {
         made || home || self.grants(Target::unknown(containers)).shows_plain()
     }
 
-    /// A merge needs a token with the same mask and search indexes as the draft, or a token and a
-    /// value of the caller's own private application. Otherwise the creator of the token would read
-    /// the merged value through a mask or an index that it chose.
+    /// A merge requires that token and draft have the same mask and search indexes, or that the
+    /// caller's own private application made both the token and the value. Otherwise the creator of
+    /// the token would read the merged value through a mask or an index that it chose.
     pub(in crate::app) fn may_merge(&self, old: &Token, new: &Token, value: ValueOrigin) -> bool {
         let own = value == ValueOrigin::Own
             && old.created_by == self.application.id
@@ -70,9 +70,9 @@ impl Caller {
             && old.effective_search_indexes() == new.effective_search_indexes())
     }
 
-    /// The patch that merges a draft into the token of the same content. A caller without the right
-    /// to update that token changes only members of the data that the fingerprint does not read,
-    /// because the remaining members identify the token.
+    /// Merges a draft into the token with the same content. A caller without the right to update
+    /// that token changes only members of the data that the fingerprint does not read, because the
+    /// remaining members identify the token.
     pub(in crate::app) fn merge_into(&self, old: &Token, new: &Token) -> Result<TokenPatch, Error> {
         if self.grants(old.target()).update.is_some() {
             return Ok(TokenPatch::from_new(new));
@@ -105,9 +105,9 @@ pub(in crate::app) enum Duplicate {
     None(Change),
 }
 
-/// Another live token of the same type, fingerprint and containers. Both tokens must have the same
-/// fingerprint expression: with an expression of its own, a caller could give its value the
-/// fingerprint of any other value.
+/// Finds another live token with the same type, fingerprint and containers. Both tokens must have
+/// the same fingerprint expression: with an expression of its own, a caller could give its value
+/// the fingerprint of any other value.
 pub(in crate::app) fn duplicate(
     snapshot: &Snapshot,
     caller: &Caller,
@@ -125,8 +125,7 @@ pub(in crate::app) fn duplicate(
             continue;
         };
         let found = match rows::find_by_id(snapshot, &caller.keys, token.tenant, id) {
-            // A damaged record is not a duplicate, because its value could then never be stored
-            // again.
+            // A damaged record is not a duplicate: otherwise its value could never be stored again.
             Err(Error::Internal(_)) => continue,
             found => found?,
         };
@@ -140,8 +139,8 @@ pub(in crate::app) fn duplicate(
             return Ok(Duplicate::Found(Box::new(found)));
         }
     }
-    // With more entries than were read, there is no expectation. A race may then add one more
-    // duplicate to very many.
+    // If not all entries were read, there is no expectation. A race may then add one more duplicate
+    // to very many.
     let keys = entries.into_iter().map(|(key, _)| key).collect();
     let expectation = Change::new().expect_keys(range, keys);
     Ok(Duplicate::None(if all_read { expectation } else { Change::new() }))

@@ -1,4 +1,4 @@
-//! Evaluation of expressions without a delay for other requests.
+//! Evaluates expressions without delaying other requests.
 //!
 //! A request has one [`Budget`] for all of its expressions: mask, search indexes, fingerprint, id,
 //! and all tokens of a page. It starts on the thread that serves the request, with the small part
@@ -18,17 +18,16 @@ use crate::crypto::{hmac_sha1, hmac_sha256, hmac_sha512};
 use crate::expressions::{Budget, Cache, Failed, Hash, Host};
 use crate::store::{Change, Snapshot};
 
-/// The cache and the threads that all evaluations share.
 #[derive(Debug)]
 pub(in crate::app) struct Evaluations {
     pub(in crate::app) parsed: Cache,
     pub(in crate::app) pool: FairPool,
-    /// The threads of the masks of proxies. A mask may take twenty times as long as the expressions
-    /// of a request, which do not wait for it.
+    /// Separate threads for the masks of proxies. A mask may take twenty times as long as the
+    /// expressions of a request, which must not wait for it.
     pub(in crate::app) masks: FairPool,
 }
 
-/// The kind of a request, which decides the maximum work of its expressions.
+/// Decides the maximum work of a request's expressions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum Work {
     /// A page of a list, or a detokenize call.
@@ -78,7 +77,7 @@ impl Host for Vault {
 
 impl Vault {
     /// For reads. If `read` needs more than the inline part of the budget, it runs again from the
-    /// start, with the whole budget. Several reads may share one.
+    /// start, with the whole budget. Several reads may share one budget.
     pub(in crate::app) async fn evaluating<T>(
         &self,
         party: Party,
@@ -95,7 +94,7 @@ impl Vault {
         run_blocking(|| read(whole.borrow()))
     }
 
-    /// [`Vault::commit_write`] for a decision that evaluates expressions. All attempts at the
+    /// As [`Vault::commit_write`], for a decision that evaluates expressions. All attempts at the
     /// decision share one budget.
     pub(in crate::app) async fn commit_evaluating<T>(
         &self,
@@ -121,8 +120,8 @@ impl Vault {
             attempts = attempts.saturating_add(1);
             let decided = run_blocking(|| decide(snapshot, &budget));
             match decided {
-                // Concurrent changes forced several attempts, which used up the budget. The
-                // expressions alone did not.
+                // Concurrent changes forced several attempts, which used up the budget together.
+                // The expressions alone did not.
                 _ if budget.ran_out() && attempts > 1 => Err(Error::Busy),
                 // The decision succeeded, so the mask of the answer used up the budget.
                 Ok(_) if budget.ran_out() => {

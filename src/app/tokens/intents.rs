@@ -24,7 +24,6 @@ use crate::secret::Secret;
 use crate::store::{Change, Snapshot};
 use serde_json::Value;
 
-/// Operations of one caller on token intents.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenIntents<'a> {
     pub(in crate::app) vault: &'a Vault,
@@ -44,7 +43,7 @@ pub struct TokenIntentDraft {
     pub mistakes: Mistakes,
 }
 
-/// An intent, and the details of its card or bank account for the answer.
+/// With the details of its card or bank account.
 #[derive(Debug)]
 pub struct TokenIntentView {
     pub intent: TokenIntent,
@@ -97,7 +96,7 @@ impl TokenIntents<'_> {
             .await
     }
 
-    /// The intent, if it belongs to the tenant and is live, and the version of its record.
+    /// The intent with the version of its record, if it belongs to the tenant and is live.
     pub(in crate::app) fn find(
         self,
         snapshot: &Snapshot,
@@ -114,8 +113,7 @@ impl TokenIntents<'_> {
         Ok(Some((intent, version)))
     }
 
-    /// The part of a conversion that deletes the intent. Its expectation makes a second conversion
-    /// fail.
+    /// Deletes the intent of a conversion. Its expectation makes a second conversion fail.
     pub(in crate::app) fn consume(
         self,
         snapshot: &Snapshot,
@@ -155,7 +153,7 @@ impl TokenIntents<'_> {
         let quotas = &self.caller.tenant.quotas;
         let cvc = kind.take_cvc(data.expose_mut());
         let expires_at = now.plus(quotas.token_intent_retention);
-        // A code does not outlive its intent.
+        // A code must not outlive its intent.
         let cvc_expires_at = now.plus(quotas.cvc_retention).min(expires_at);
         let stored = Data::from_value(data.expose());
         sort_for_expressions(&mut data);
@@ -205,7 +203,7 @@ impl TokenIntents<'_> {
 }
 
 impl TokenRows<'_> {
-    /// Deletes the code of an intent whose retention is over, and keeps the rest.
+    /// Deletes the code of an intent at the end of the code's retention.
     pub(in crate::app) fn forget_intent_cvc(
         self,
         mut intent: TokenIntent,

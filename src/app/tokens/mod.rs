@@ -18,7 +18,6 @@ pub(in crate::app) mod usage;
 use crate::app::Vault;
 use crate::app::caller::Caller;
 
-/// Operations of one caller on tokens.
 #[derive(Debug, Clone, Copy)]
 pub struct Tokens<'a> {
     pub(in crate::app) vault: &'a Vault,

@@ -86,10 +86,10 @@ impl Tokens<'_> {
         Ok(self.show(token, exposure, budget))
     }
 
-    /// The live token of this assigned id, with its code. `None` if it takes a snapshot to find out.
+    /// The live token with this assigned id, with its code. `None` if only a snapshot can decide.
     ///
-    /// The record and its code may be read at two moments: the place of a code contains the time of
-    /// its expiry, which the record has, so a code that is found there belongs to this record.
+    /// The record and its code may be read at two moments: the row key of a code contains the
+    /// expiry that the record has, so a code that is found there belongs to this record.
     async fn newest_token(self, id: &str, now: Timestamp) -> Result<Option<Token>, Error> {
         let Some(id) = TokenId::parse(id) else { return Ok(None) };
         let (tenant, keys) = (self.caller.tenant.id, &self.caller.keys);
@@ -109,8 +109,8 @@ impl Tokens<'_> {
         Ok(Some(token))
     }
 
-    /// The only constructor of [`TokenView`]. If its mask cannot be evaluated, the data is redacted: a
-    /// mask never fails open.
+    /// The only constructor of [`TokenView`]. If the mask cannot be evaluated, the data is
+    /// redacted: a mask never fails open.
     pub(in crate::app) fn show(
         self,
         token: Token,
@@ -129,7 +129,7 @@ impl Tokens<'_> {
             }
             Transform::Redact => DataView::Absent,
         };
-        // Skip the parsing of data for a type without details.
+        // Types without details need no parsing of the data.
         let (card, bank) = if token.kind == TokenType::Token {
             (None, None)
         } else {
@@ -158,8 +158,8 @@ fn readable(caller: &Caller, token: &Token) -> Result<Exposure, Error> {
     caller.exposure(token.target(), Right::Read, ValueOrigin::Stored)
 }
 
-/// The live token of this tenant, for an act that needs this permission. Tokens of other tenants,
-/// expired tokens and tokens that never existed give the same error.
+/// For an act that needs this permission. Tokens of other tenants, expired tokens and tokens that
+/// never existed give the same error.
 pub(in crate::app) fn live_token(
     snapshot: &Snapshot,
     caller: &Caller,

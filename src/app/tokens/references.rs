@@ -28,10 +28,9 @@ use crate::store::Snapshot;
 
 const NOT_PLAIN: &str = "The API key may not use some of these tokens in plain.";
 
-/// The form in which a caller may use the values of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum Usage {
-    /// With the transform of the caller's right, as an answer shows it to the caller.
+    /// With the transform of the caller's right, as an answer shows it.
     AsShown,
     /// In plain: the caller may invoke a proxy whose destination the tenant has chosen.
     ByInvocation(Author),
@@ -39,10 +38,9 @@ pub(in crate::app) enum Usage {
     Plain(Author),
 }
 
-/// The values that the expressions of one call refer to, each opened once.
+/// The values that the expressions of one call name, each opened once.
 pub(in crate::app) struct NamedReferences(pub(in crate::app) HashMap<Reference, ReferencedValue>);
 
-/// A value, and the expressions of the caller that may read it.
 pub(in crate::app) struct ReferencedValue {
     value: Value,
     pub(in crate::app) computation: Computation,
@@ -66,7 +64,7 @@ impl Drop for ReferencedValue {
 }
 
 impl Tokens<'_> {
-    /// `None` when there is no such token or intent.
+    /// `None` if the token or intent does not exist.
     pub(in crate::app) fn open_reference(
         self,
         snapshot: &Snapshot,
@@ -104,7 +102,7 @@ impl Tokens<'_> {
         opened.add(act, Entity::token(&token));
         self.vault.cvcs().attach(snapshot, &mut token, now)?;
         let shown = self.show(token, exposure, budget);
-        // Charge for the parsing of the data below, and of the mask of a whole token.
+        // Charge for parsing the data below, and the mask of a whole token.
         let whole = !matches!(reference, Reference::TokenData(_));
         let plain = matches!(shown.data, DataView::Plain).then(|| shown.token.data.json());
         let mask = shown.token.effective_mask().filter(|_| whole);
@@ -143,8 +141,8 @@ impl Tokens<'_> {
     }
 }
 
-/// The part of this token or intent that an expression of this caller gets, and the expressions
-/// that may read it.
+/// The part of a token or intent that this caller's expression gets, and the expressions that may
+/// read it.
 fn usable(
     caller: &Caller,
     target: Target<'_>,
@@ -193,7 +191,7 @@ fn data_of(shown: &TokenView) -> Value {
     }
 }
 
-/// All members of a token, and its enrichments, which only expressions can see.
+/// All members of a token, and its enrichments, which only expressions can read.
 pub(in crate::app) fn whole_token(shown: &TokenView) -> Value {
     let token = &shown.token;
     let mut whole = json!({

@@ -16,8 +16,7 @@ use crate::store::record::{BadRecord, decode_token, encode_token};
 use crate::store::tables::{self, CountKind, ExpiryKind, TokenList};
 use crate::store::{Change, Snapshot, Table};
 
-/// The filter of a list. All but `Everything` are blinded, so that the file does not show their
-/// values.
+/// All filters but `Everything` are blinded, so that the file does not show their values.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::app) enum Filter<'a> {
     Everything,
@@ -28,7 +27,7 @@ pub(in crate::app) enum Filter<'a> {
     Type(TokenType),
 }
 
-/// Index entries and their values. A value is empty or the clear text that `lists::entry` defines.
+/// Keys and values. A value is empty or the clear text that `lists::entry` defines.
 pub(in crate::app) type Entries = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
 impl Filter<'_> {
@@ -44,19 +43,17 @@ impl Filter<'_> {
         }
     }
 
-    /// The list of this filter under an index key.
     pub(in crate::app) fn list(self, index: &IndexKey, tenant: TenantId) -> TokenList {
         TokenList::new(tenant, self.blinded(index))
     }
 }
 
-/// The key of a predefined id in [`Table::TokenNames`].
 pub(in crate::app) fn name_key(index: &IndexKey, tenant: TenantId, name: &TokenName) -> Vec<u8> {
     let blinded = index.blind(&[b"token name", name.as_str().as_bytes()]);
     tables::token_names(tenant, &blinded)
 }
 
-/// The keys of the token's predefined id, if it has one, under each of these index keys.
+/// Under each of these index keys. Empty if the token has no predefined id.
 fn name_keys<'a>(
     token: &'a Token,
     indexes: impl Iterator<Item = &'a IndexKey>,
@@ -64,8 +61,8 @@ fn name_keys<'a>(
     indexes.filter_map(|index| Some(name_key(index, token.tenant, token.name.as_ref()?)))
 }
 
-/// All index entries of a token under one key, except that of its predefined id, whose value is
-/// sealed.
+/// All index entries of a token under one key, except the entry of its predefined id, whose value
+/// is sealed.
 pub(in crate::app) fn entries(token: &Token, index: &IndexKey) -> Entries {
     let mut entries = Entries::new();
     let mut filters =
@@ -99,17 +96,16 @@ pub(in crate::app) fn entries(token: &Token, index: &IndexKey) -> Entries {
     entries
 }
 
-/// The entries under every key that writes use now.
 fn entries_under_write_keys(token: &Token, keys: &TenantKeys) -> Entries {
     keys.write_indexes().flat_map(|index| entries(token, index)).collect()
 }
 
-/// The entries under every key that existing entries may use.
+/// The keys that existing entries may use.
 fn entries_under_active_keys(token: &Token, keys: &TenantKeys) -> Entries {
     keys.active_indexes().flat_map(|index| entries(token, index)).collect()
 }
 
-/// Every entry of a token whose place depends on the key, under this key.
+/// The entries whose row keys depend on the index key, including the one of the predefined id.
 pub(in crate::app) fn entries_under(token: &Token, index: &IndexKey) -> Vec<(Table, Vec<u8>)> {
     let lists = entries(token, index).into_keys();
     let keyed = lists
@@ -118,7 +114,7 @@ pub(in crate::app) fn entries_under(token: &Token, index: &IndexKey) -> Vec<(Tab
     keyed.chain(names).collect()
 }
 
-/// The entries that a token may have during a rotation under keys that look-ups do not use.
+/// Entries that a token may have during a rotation, under keys that look-ups do not use.
 pub(in crate::app) fn entries_under_other_keys(
     token: &Token,
     keys: &TenantKeys,
@@ -132,7 +128,7 @@ pub(in crate::app) fn entries_under_other_keys(
 }
 
 impl TokenRows<'_> {
-    /// Writes a new token with all its rows. The caller adds the expectation that the ids are free.
+    /// The caller adds the expectation that the ids are free.
     pub(in crate::app) fn create(self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
         Ok(self
             .put_all(token, keys)?
@@ -140,8 +136,8 @@ impl TokenRows<'_> {
             .count(tables::counts(token.tenant, CountKind::Tokens), 1))
     }
 
-    /// Writes the record and every entry, also existing ones. A record that is sealed under the
-    /// newest key must have its entries under the newest key.
+    /// Writes the record and every entry, also existing ones. A record sealed under the newest key
+    /// must have its entries under the newest key.
     pub(in crate::app) fn put_all(self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
         let mut change = self.put_record(token, keys)?;
         for ((table, key), value) in entries_under_write_keys(token, keys) {
@@ -155,8 +151,8 @@ impl TokenRows<'_> {
         Ok(change)
     }
 
-    /// Writes the record under the newest key, with its entries under the newest index key. For a
-    /// record whose other entries exist.
+    /// Writes the record under the newest key, with its entries under the newest index key. The
+    /// other entries must exist.
     pub(in crate::app) fn reseal(self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
         let mut change = self.put_record(token, keys)?;
         let Some(newest) = keys.newest_index() else { return Ok(change) };
@@ -196,14 +192,14 @@ impl TokenRows<'_> {
         if old.cvc_expires_at == new.cvc_expires_at && codes[0] == codes[1] {
             return Ok(change);
         }
-        // The key of a code depends on its expiry, so the old row goes first.
+        // The key of a code depends on its expiry, so the old row is deleted first.
         if let Some(key) = cvc_key(old) {
             change = change.delete(Table::Cvcs, key);
         }
         Ok(change.and(self.put_cvc(new)?))
     }
 
-    /// Deletes the code of a token whose retention is over, and keeps the rest.
+    /// Deletes the code of a token at the end of the code's retention.
     pub(in crate::app) fn forget_token_cvc(
         self,
         mut token: Token,
@@ -216,7 +212,7 @@ impl TokenRows<'_> {
     }
 
     /// Writes the record of a token whose entries exist. While both keys are in use, the entries
-    /// under the new key may be missing, so they are written, too.
+    /// under the new key may be missing, so they are written too.
     pub(in crate::app) fn put_again(
         self,
         token: &Token,
@@ -253,12 +249,11 @@ impl TokenRows<'_> {
     }
 }
 
-/// The key of the token's card verification code, if the record has one.
+/// `None` if the token has no card verification code.
 pub(in crate::app) fn cvc_key(token: &Token) -> Option<Vec<u8>> {
     token.cvc_expires_at.map(|at| tables::cvcs(at, token.tenant, token.id.uuid()))
 }
 
-/// Deletes a token and all its rows.
 pub(in crate::app) fn delete(token: &Token, keys: &TenantKeys) -> Change {
     let mut change = Change::new()
         .delete(Table::Tokens, tables::tokens(token.tenant, token.id))
@@ -275,8 +270,7 @@ pub(in crate::app) fn delete(token: &Token, keys: &TenantKeys) -> Change {
     change
 }
 
-/// The token of this assigned id, also if callers know it by a predefined one, and the version of
-/// its record.
+/// Also finds a token that callers know by a predefined id.
 pub(in crate::app) fn find_by_id(
     snapshot: &Snapshot,
     keys: &TenantKeys,
@@ -290,7 +284,7 @@ pub(in crate::app) fn find_by_id(
     open(keys, tenant, id, &sealed).map(Some)
 }
 
-/// The token that callers know by this text, an assigned or a predefined id.
+/// `text` is an assigned or a predefined id.
 pub(in crate::app) fn find(
     snapshot: &Snapshot,
     keys: &TenantKeys,
@@ -317,7 +311,6 @@ pub(in crate::app) fn find(
     found.map(Some).ok_or(Error::Internal(Fault::Token(id, TokenFault::Missing)))
 }
 
-/// A token, and the version of its record.
 #[derive(Debug)]
 pub(in crate::app) struct VersionedToken {
     pub(in crate::app) token: Token,

@@ -24,7 +24,6 @@ use crate::expressions::Budget;
 use crate::secret::Secret;
 use crate::store::{Change, Snapshot};
 
-/// A body whose values are drafts.
 #[derive(Debug)]
 pub struct TokenizeDraft {
     /// In the order of the body.
@@ -36,11 +35,9 @@ pub struct TokenizeDraft {
 pub struct Part {
     pub draft: TokenDraft,
     pub place: Replacement,
-    /// The JSON path of the value in the body.
     pub path: String,
 }
 
-/// The form of a token in the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replacement {
     /// The token's id, in place of a single value.
@@ -49,7 +46,6 @@ pub enum Replacement {
     Token,
 }
 
-/// One token of the answer.
 #[derive(Debug)]
 pub enum Piece {
     /// A duplicate of the token at this earlier index.
@@ -130,8 +126,8 @@ impl Tokens<'_> {
         settled.await
     }
 
-    /// The change for one token of a call. The snapshot does not contain the earlier tokens of the
-    /// same call, so they are compared here.
+    /// Plans one token of a call. The snapshot does not contain the earlier tokens of the same
+    /// call, so they are compared here.
     fn plan_piece(
         self,
         snapshot: &Snapshot,
@@ -168,7 +164,7 @@ impl Tokens<'_> {
     }
 }
 
-/// The acts on the tokens of the call. A token in several places has one.
+/// A token in several places has one act.
 fn acts<'w>(
     written: &'w [(Piece, Replacement)],
     caller: &Caller,
@@ -180,7 +176,7 @@ fn acts<'w>(
     })
 }
 
-/// The token that a part of the call became. No piece refers to one that refers to another.
+/// A piece never refers to one that refers to another.
 fn token_of(written: &[(Piece, Replacement)], at: usize) -> Option<&Token> {
     let at = match written.get(at)? {
         (Piece::SameAs(earlier), _) => *earlier,
@@ -192,7 +188,7 @@ fn token_of(written: &[(Piece, Replacement)], at: usize) -> Option<&Token> {
     }
 }
 
-/// Adds the mistakes of one part to those of all parts. Other errors are returned.
+/// Collects mistakes under the path of the part. Other errors are returned.
 fn noted<T>(
     outcome: Result<T, Error>,
     path: &str,
@@ -242,7 +238,7 @@ fn same_name(old: &Token, new: &WriteOutcome) -> bool {
     old.name.is_some() && old.name == new.shown.token.name
 }
 
-/// The draft for a single value, which is stored as a token without a structure.
+/// A single value is stored as a token without a structure.
 pub fn leaf(value: &Value) -> TokenDraft {
     TokenDraft {
         kind: Some(crate::domain::token_type::TokenType::Token),

@@ -248,7 +248,7 @@ fn patched_data(
             mistakes.add("data", "The patch is nested too deeply.");
         }
         check_data(old.kind, caller.tenant.kind, &mut data, mistakes);
-        // Only the patch is compared: the caller may not be allowed to see the rest.
+        // Compare only the patch: the caller may not be allowed to see the rest.
         let new = Data::from_value(patch.expose());
         if old.name.as_ref().is_some_and(|name| name.require_beside(&new).is_err()) {
             mistakes.add("data", SHOWN);
@@ -301,8 +301,7 @@ fn patched_metadata(
     })
 }
 
-/// The members to change. An absent member stays as it is; a `null` member is reset to the default
-/// of the type.
+/// An absent member stays as it is; a `null` member is reset to the default of the type.
 #[derive(Debug, Default)]
 #[expect(
     clippy::option_option,
@@ -321,8 +320,7 @@ pub struct TokenPatch {
 }
 
 impl TokenPatch {
-    /// The patch that copies data and metadata of a new token to the existing one of the same
-    /// content.
+    /// Copies data and metadata of a new token to the existing one with the same content.
     pub(in crate::app) fn from_new(token: &Token) -> Self {
         let metadata = token.metadata.iter();
         let metadata = metadata.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
@@ -333,9 +331,9 @@ impl TokenPatch {
         }
     }
 
-    /// The same as [`TokenPatch::from_new`], without the metadata and without the members of the
-    /// data that this fingerprint expression reads. A card verification code is always included,
-    /// because expressions never see it.
+    /// As [`TokenPatch::from_new`], without the metadata and without the members of the data that
+    /// this fingerprint expression reads. A card verification code is always included, because
+    /// expressions never read it.
     pub(in crate::app) fn beside_fingerprint(token: &Token, fingerprint: &Template) -> Self {
         let mut data = token.whole_data();
         match data.expose_mut() {
@@ -352,7 +350,8 @@ impl TokenPatch {
         Self { data: Some(data), ..Self::default() }
     }
 
-    /// Adds a mistake for each expression that does not parse. The reason is the caller's own text.
+    /// Adds a mistake for each expression that does not parse. The reason depends only on the
+    /// caller's text.
     pub(in crate::app) fn check_expressions(&self, mistakes: &mut Mistakes) {
         let indexes = self.search_indexes.iter().flatten().flatten().enumerate();
         let indexes = indexes.map(|(at, text)| (format!("search_indexes[{at}]"), text));

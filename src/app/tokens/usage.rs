@@ -17,7 +17,7 @@ use crate::store::tables::{self, CountKind};
 #[derive(Debug)]
 pub struct TokenUsage {
     pub total: u64,
-    /// The types that have tokens. Empty if the tenant has too many tokens to count them.
+    /// Types without tokens are left out. Empty if the tenant has too many tokens to count them.
     pub by_type: Vec<TypeUsage>,
 }
 
@@ -29,7 +29,7 @@ pub struct TypeUsage {
 }
 
 impl Tokens<'_> {
-    /// The total is kept with every write. The tokens of each type are counted by a walk.
+    /// Every write maintains the total. A walk counts the tokens of each type.
     pub async fn usage(self) -> Result<TokenUsage, Error> {
         let snapshot = self.vault.snapshot()?;
         let total = snapshot.count(&tables::counts(self.caller.tenant.id, CountKind::Tokens))?;

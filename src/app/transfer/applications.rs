@@ -1,4 +1,4 @@
-//! Applications of an import: they keep their ids, and the texts of their API keys go on working.
+//! Applications of an import: they keep their ids, and the texts of their API keys keep working.
 //!
 //! An import creates applications and never changes one: a file that names an application of the
 //! tenant must not give it another key.
@@ -21,13 +21,13 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// The applications of a page that are to be created, in one change.
+/// Collects the new applications of a page, to create them in one change.
 pub(super) struct NewApplications<'a> {
     transfer: Transfer<'a>,
     caller: &'a Caller,
     snapshot: &'a Snapshot,
     now: Timestamp,
-    /// Those of the page: a file may have each once.
+    /// Of this page: a file may have each id and each key once.
     ids: HashSet<ApplicationId>,
     tags: HashSet<[u8; 32]>,
     pub(super) change: Change,
@@ -46,8 +46,7 @@ impl<'a> NewApplications<'a> {
         Self { transfer, caller, snapshot, now, ids, tags, change, created: 0, keys: 0 }
     }
 
-    /// Adds the application of a row to the change. One that is there already stays as it is, and
-    /// has to be the same.
+    /// An existing application is left unchanged, and must equal the row.
     pub(super) fn add(&mut self, row: &ApplicationRow) -> Result<(), Error> {
         let id = application_id(row.id.as_deref())?;
         let draft = row.draft.as_ref().map_err(|mistakes| Error::Invalid(mistakes.clone()))?;
@@ -140,7 +139,7 @@ impl<'a> NewApplications<'a> {
         Ok(())
     }
 
-    /// The key of another application, of this page or of any tenant, is refused.
+    /// Refuses a key of another application, of this page or of any tenant.
     fn refuse_used(&mut self, texts: &[KeyText]) -> Result<(), Error> {
         let access = self.transfer.vault.access();
         let mut mistakes = Mistakes::new();

@@ -1,5 +1,5 @@
-//! The export of a tenant: everything that it has at one moment, in plain, sealed to the public
-//! keys of the recipients before it leaves this process.
+//! The export of a tenant: all its data at one moment, in plain, sealed to the public keys of the
+//! recipients before it leaves this process.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -28,25 +28,24 @@ use crate::secret::Secret;
 use crate::store::tables::{self, CountKind};
 use crate::store::{Snapshot, StorageFailure};
 
-/// The name of a file that is being written ends with this.
+/// The suffix of a file that is being written.
 const PARTIAL: &str = ".partial";
 
 #[derive(Debug)]
 pub struct ExportTarget {
     pub tenant: TenantId,
-    /// A file that does not exist yet.
+    /// Must not exist yet.
     pub path: PathBuf,
     /// Public keys such as `age1...`.
     pub recipients: Vec<String>,
 }
 
-/// One line of an export.
 #[derive(Debug, Clone, Copy)]
 pub enum ExportItem<'a> {
     Application(&'a Application, &'a [ApiKey]),
-    /// The last line: a file without it is not complete.
+    /// The last line: a file without it is incomplete.
     End(ExportSummary),
-    /// The first line: the moment that the export shows.
+    /// The first line, with the time of the snapshot.
     Header(Timestamp),
     Proxy(&'a Proxy),
     Tenant(&'a Tenant),
@@ -61,7 +60,7 @@ pub struct ExportSummary {
     pub proxies: u64,
     pub tokens: u64,
     pub webhooks: u64,
-    /// Records that did not open, which the export lacks.
+    /// Records that did not open and are missing from the export.
     pub damaged: u64,
 }
 
@@ -70,17 +69,17 @@ pub enum ExportFailure {
     Exists,
     File(io::Error),
     NoSpace,
-    /// Another export writes this file, or was interrupted.
+    /// Another export writes this file, or one was interrupted.
     Unfinished(PathBuf),
     Vault(Error),
 }
 
-/// The renderer of a line, without its line end.
+/// Renders a line without its line end.
 type Render = fn(&ExportItem<'_>) -> Secret<Vec<u8>>;
 
 impl Transfer<'_> {
-    /// Writes the tenant to a new file. Everything is of one moment: changes after it are not in the
-    /// file. The act is in the audit chain before the first byte is read.
+    /// Writes one snapshot of the tenant to a new file: later changes are not in it. The act is in
+    /// the audit chain before the first byte is read.
     pub async fn export(
         self,
         target: &ExportTarget,
@@ -105,8 +104,8 @@ impl Transfer<'_> {
         let written = self.vault.operator_walks.run(write).await.map_err(ExportFailure::from);
         let written = written.and_then(|written| written);
         if written.is_err() {
-            // The entry before it says that the tenant was exported. The failure itself is answered
-            // also if the disk takes no entry.
+            // The earlier entry records an export. The failure is returned even if the disk takes
+            // no entry.
             let now = self.vault.now();
             let entry = audit.entry(tenant.id, Actor::Operator, Act::ExportFailed, &tenant, now);
             self.vault.store.commit(entry).await.ok();
@@ -141,7 +140,6 @@ impl Transfer<'_> {
     }
 }
 
-/// Creates the file under the name of one that is being written.
 fn begin(directory: &Directory, name: &OsStr) -> Result<Unfinished, ExportFailure> {
     let mut partial = name.to_os_string();
     partial.push(PARTIAL);
@@ -153,7 +151,7 @@ fn begin(directory: &Directory, name: &OsStr) -> Result<Unfinished, ExportFailur
     })
 }
 
-/// Gives the file its name, unless another file has got it meanwhile.
+/// Fails if another file got this name meanwhile.
 fn publish(new: Unfinished, name: &OsStr) -> Result<(), ExportFailure> {
     new.finish(name).map(drop).map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {
@@ -163,7 +161,6 @@ fn publish(new: Unfinished, name: &OsStr) -> Result<(), ExportFailure> {
     })
 }
 
-/// The lines of an export, and what they are made of.
 struct Lines<W: Write> {
     snapshot: Snapshot,
     keys: TenantKeys,
@@ -215,7 +212,7 @@ impl<W: Write> Lines<W> {
         Ok(())
     }
 
-    /// Passes all records of a kind that open, one after the other.
+    /// Visits all records of a kind that open.
     fn each<R: Record>(
         &mut self,
         put: impl Fn(&mut Self, &R) -> Result<(), ExportFailure>,
@@ -229,8 +226,7 @@ impl<W: Write> Lines<W> {
         Ok(())
     }
 
-    /// A record that does not open is counted, so that one damaged record does not keep the tenant
-    /// from moving out.
+    /// Counts a record that does not open, so that one damaged record does not prevent the export.
     fn unless_damaged<T>(&mut self, opened: Result<T, Error>) -> Result<Option<T>, ExportFailure> {
         match opened {
             Ok(record) => Ok(Some(record)),

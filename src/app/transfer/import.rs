@@ -1,9 +1,9 @@
-//! The import of a file, page by page. A page is one change: its tokens and applications, their audit
-//! entries and the state of the import. An import that was interrupted therefore goes on where it stopped: no row
-//! is lost, and none is there twice.
+//! The import of a file, page by page. A page is one change: its tokens and applications, their
+//! audit entries and the state of the import. So an interrupted import continues at the page where
+//! it stopped: no row is lost, and none is there twice.
 //!
 //! The state names the import by a keyed digest of its first rows and its options, and holds a
-//! keyed digest of all rows that are done, so that a file that has changed is noticed.
+//! keyed digest of all finished rows, so that a changed file is noticed.
 
 use crate::app::audit::entry::AuditedAct;
 use crate::app::blocking::run_blocking;
@@ -25,26 +25,25 @@ use crate::store::record::{ImportRecord, decode_import, encode_import};
 use crate::store::tables::{self, CountKind, meta};
 use crate::store::{Change, Snapshot, Table};
 
-/// Rows of a file, in order.
 #[derive(Debug)]
 pub struct ImportPage {
     pub tenant: TenantId,
     /// The digest of the file's first rows and of the options.
     pub import: String,
-    /// The rows of the file before this page, and the digest of them.
+    /// The number of rows before this page, and their digest.
     pub first: u64,
     pub before: String,
     /// The digest of all rows up to the end of this page.
     pub after: String,
     pub is_last: bool,
-    /// The JSON of each row.
+    /// JSON, one text each.
     pub rows: Vec<Secret<String>>,
     pub mode: ImportMode,
-    /// For a check: tokens of earlier pages that are not written yet.
+    /// For a check: the number of tokens of earlier pages, which are not written yet.
     pub ahead: u64,
     /// Writes the good rows of a page that has bad ones.
     pub skips_bad: bool,
-    /// The application that the tokens count as created by.
+    /// The creator of the tokens.
     pub application: Option<ApplicationId>,
     pub parse: ParseRow,
 }
@@ -56,7 +55,6 @@ pub enum ImportMode {
     Write,
 }
 
-/// The state of an import.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct ImportSummary {
     pub rows: u64,
@@ -71,17 +69,17 @@ pub struct PageOutcome {
     pub created: u64,
     pub duplicates: u64,
     pub applications: u64,
-    /// Keys of these applications.
+    /// API keys of the created applications.
     pub keys: u64,
     pub bad: Vec<BadRow>,
-    /// The state after the page. Unchanged if nothing was written.
+    /// The state after the page; unchanged if nothing was written.
     pub state: ImportSummary,
     pub is_written: bool,
 }
 
 impl Transfer<'_> {
-    /// The state of an import; a new one has that of the start. `again` forgets an import that is
-    /// finished, so that its file is imported a second time.
+    /// The state of a known import, or of a new one. `again` forgets a finished import, so that its
+    /// file can be imported a second time.
     pub async fn begin(
         self,
         tenant: TenantId,
@@ -102,7 +100,7 @@ impl Transfer<'_> {
         Ok(ImportSummary::default())
     }
 
-    /// True if the import is finished, and was one of exactly these rows.
+    /// True if the import is finished and had exactly these rows.
     pub fn was_of(
         self,
         tenant: TenantId,
@@ -117,7 +115,7 @@ impl Transfer<'_> {
         Ok(state.is_some_and(|(it, _)| it.is_finished && it.rows == rows && it.digest == digest))
     }
 
-    /// Checks a page, and writes it unless it is only to be checked or has bad rows.
+    /// Checks a page and writes it, unless the mode is `Check` or a row is bad without `skips_bad`.
     pub async fn import(self, page: &ImportPage) -> Result<PageOutcome, Error> {
         let caller = Caller::of_operator(self.vault, page.tenant, page.application)?;
         let place = place(&caller.keys, page.tenant, &page.import);
@@ -189,7 +187,7 @@ impl Transfer<'_> {
         Ok((change, outcome))
     }
 
-    /// Seals all tokens, on several threads.
+    /// Seals the tokens on several threads.
     fn create_all(self, caller: &Caller, new: &[NewToken]) -> Result<Change, Error> {
         let rows = self.vault.token_rows();
         let sealed = in_parallel(new, |it| rows.create(&it.token, &caller.keys))?;
@@ -200,8 +198,8 @@ impl Transfer<'_> {
         Ok(change)
     }
 
-    /// An entry for each token, and one for the import with its first page. No events of webhooks:
-    /// those of a whole file would push out the events of other acts.
+    /// An entry for each token, and one for the import with its first page. No webhook events: the
+    /// events of a whole file would push out others.
     fn audit(self, page: &ImportPage, caller: &Caller, new: &[NewToken], at: Timestamp) -> Change {
         let imported =
             |subject| AuditedAct { at, actor: Actor::Operator, act: Act::Import, subject };
@@ -212,7 +210,7 @@ impl Transfer<'_> {
     }
 }
 
-/// Requires that the page follows the rows that are done. Returns the state if the page is done
+/// Requires that the page follows the finished rows. Returns the state if the page is finished
 /// already: its answer was lost.
 fn require_next(
     page: &ImportPage,
@@ -262,7 +260,7 @@ fn sort(
                 new.push(*token);
             }
             CheckedRow::Skipped => (),
-            // The reader of the file knows its mistakes.
+            // The client that read the file knows its mistakes.
             CheckedRow::Unreadable => outcome.bad.push(BadRow { row, mistakes: Mistakes::new() }),
         }
     }
@@ -290,7 +288,7 @@ fn next_state(
     }
 }
 
-/// Deletes the oldest states of a tenant that has as many as it can.
+/// Deletes the oldest states, to keep at most [`IMPORTS_MAX`] with the new one.
 fn make_room(snapshot: &Snapshot, tenant: TenantId) -> Result<Change, Error> {
     let mut known = Vec::new();
     for (key, bytes) in snapshot.first(&meta::imports_of(tenant), usize::MAX)? {
@@ -311,8 +309,8 @@ fn place(keys: &TenantKeys, tenant: TenantId, import: &str) -> Vec<u8> {
     meta::import(tenant, &keyed(keys, import))
 }
 
-/// Rows hold card numbers, which a digest without a key would give away by trying. The fingerprint
-/// key is never rotated.
+/// Rows hold card numbers, which an unkeyed digest would disclose by trial. The fingerprint key is
+/// never rotated.
 fn keyed(keys: &TenantKeys, digest: &str) -> String {
     keys.fingerprint().fingerprint("import", digest)
 }

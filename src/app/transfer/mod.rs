@@ -1,5 +1,5 @@
-//! Moving a tenant: the export of everything that it has, and the import of tokens and
-//! applications from other vaults.
+//! Moving a tenant: the export of all its data, and the import of tokens and applications from
+//! other vaults.
 
 mod applications;
 mod export;
@@ -12,7 +12,6 @@ pub use rows::{ApplicationRow, ImportRow, RowDraft};
 
 use crate::app::Vault;
 
-/// Exports and imports of the operator.
 #[derive(Debug, Clone, Copy)]
 pub struct Transfer<'a> {
     pub(in crate::app) vault: &'a Vault,

@@ -1,6 +1,6 @@
-//! The rows of an import: each is checked as `POST /tokens` checks its body, with these
-//! differences. An id is kept as it is and is never an expression. Card verification codes, token
-//! intents and encrypted values are refused.
+//! The rows of an import. Each is checked as `POST /tokens` checks its body, with these
+//! differences: an id is kept unchanged and is never an expression, and card verification codes,
+//! token intents and encrypted values are refused.
 
 use std::collections::HashSet;
 
@@ -20,28 +20,26 @@ use crate::domain::token::{Token, TokenName};
 use crate::secret::Secret;
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// A row of the file.
 #[derive(Debug)]
 pub enum ImportRow {
     Application(Box<ApplicationRow>),
-    /// The row does not say what it is.
+    /// A row of unknown kind.
     Bad(Mistakes),
     /// A line of an export that is not imported.
     Skipped,
     Token(Box<RowDraft>),
-    /// The client could not read it, and reports it itself.
+    /// The client could not read the row, and reports it itself.
     Unreadable,
 }
 
-/// A token of a row.
 #[derive(Debug)]
 pub struct RowDraft {
     pub draft: TokenDraft,
-    /// The time to keep as that of its creation.
+    /// Kept as the time of its creation.
     pub created_at: Option<String>,
 }
 
-/// An application of a row, with the texts of its keys.
+/// With the texts of its keys.
 #[derive(Debug)]
 pub struct ApplicationRow {
     pub id: Option<String>,
@@ -49,14 +47,13 @@ pub struct ApplicationRow {
     pub keys: Vec<Secret<String>>,
 }
 
-/// The mistakes of a row, which is counted from the start of the page.
+/// `row` counts from the start of the page.
 #[derive(Debug)]
 pub struct BadRow {
     pub row: usize,
     pub mistakes: Mistakes,
 }
 
-/// The outcome of the checks of one row.
 pub(super) enum CheckedRow {
     Application(Box<ApplicationRow>),
     Bad(Mistakes),
@@ -66,17 +63,16 @@ pub(super) enum CheckedRow {
     Unreadable,
 }
 
-/// A token to create, and the expectations that its id and its content are new.
+/// With the expectations that its id and its content are new.
 pub(super) struct NewToken {
     pub(super) token: Token,
     pub(super) expectations: Change,
     pub(super) policy: DuplicatePolicy,
 }
 
-/// The reader of a row.
 pub type ParseRow = fn(&str) -> ImportRow;
 
-/// Checks all rows of a page, on several threads.
+/// On several threads.
 pub(super) fn check_rows(
     tokens: Tokens<'_>,
     snapshot: &Snapshot,
@@ -152,7 +148,8 @@ fn check_token(
     match wanted.flatten() {
         Some(Wanted::Assigned(id)) => token.id = id,
         Some(Wanted::Name(name)) => {
-            // An alias of another vault may look like a card number. Only the row's own number is refused.
+            // An alias of another vault may look like a card number. Only the row's own number is
+            // refused.
             if let Err(invalid) = name.require_beside(&token.data) {
                 return Ok(CheckedRow::Bad(Mistakes::one("id", invalid.to_string())));
             }
@@ -167,8 +164,8 @@ fn check_token(
     place(tokens, snapshot, token, (policy, id.is_some()), now)
 }
 
-/// Checks that the id, which the file gives or not, is free, and that the content is new if it has
-/// to be.
+/// Checks that the id, given or generated, is free, and that the content is new if duplicates are
+/// refused.
 fn place(
     tokens: Tokens<'_>,
     snapshot: &Snapshot,
@@ -180,13 +177,13 @@ fn place(
     let mut expectations = Change::new();
     if policy != DuplicatePolicy::Ignore {
         match duplicate(snapshot, tokens.caller, &token, |_| true, now)? {
-            // An import never changes what is there, also not if the tenant merges duplicates.
+            // An import never changes existing tokens, even if the tenant merges duplicates.
             Duplicate::Found(_) => return Ok(CheckedRow::Duplicate),
             Duplicate::None(expectation) => expectations = expectation,
         }
     }
     let own = tables::tokens(tenant, token.id);
-    // An id that was made just now is not yet a name.
+    // A generated id cannot be a name yet.
     let is_named =
         || Ok::<_, Error>(rows::find(snapshot, keys, tenant, &token.public_id())?.is_some());
     let is_taken = snapshot.value(Table::Tokens, &own)?.is_some() || (is_given && is_named()?);
@@ -202,16 +199,14 @@ fn place(
     Ok(CheckedRow::New(Box::new(NewToken { token, expectations, policy })))
 }
 
-/// The id of a row.
 enum Wanted {
-    /// In the form of the ids that vaults assign.
+    /// In the form of ids that vaults assign.
     Assigned(TokenId),
     Name(TokenName),
 }
 
-/// An id of another vault is kept as it is: one in the form of an assigned id becomes the id of the
-/// record, any other one a predefined id. Braces are no letters of an id, so that no expression
-/// passes.
+/// An id of another vault is kept: in the form of an assigned id it becomes the id of the record,
+/// otherwise a predefined id. Braces are not allowed in ids, so no expression passes.
 fn wanted_id(text: &str, mistakes: &mut Mistakes) -> Option<Wanted> {
     if let Some(id) = TokenId::parse(text) {
         if id.uuid().is_nil() {
@@ -229,7 +224,6 @@ fn wanted_id(text: &str, mistakes: &mut Mistakes) -> Option<Wanted> {
     }
 }
 
-/// The id of an application of a row.
 pub(super) fn application_id(text: Option<&str>) -> Result<ApplicationId, Mistakes> {
     let parsed = text.and_then(ApplicationId::parse).filter(|id| !id.uuid().is_nil());
     parsed.ok_or_else(|| Mistakes::one("id", "An application needs its id, a UUID in lower case."))
@@ -243,7 +237,7 @@ fn past_time(text: &str, now: Timestamp, mistakes: &mut Mistakes) -> Option<Time
     at
 }
 
-/// Runs `work` on all items, on as many threads as there are cores, and keeps their order.
+/// Runs `work` on one thread per core, and keeps the order of the items.
 pub(super) fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> R + Sync,

@@ -1,5 +1,5 @@
 //! Archives the log: copies the changes since the last archived one into a new file of the archive
-//! directory. A directory that fails never stops the vault.
+//! directory. A failing directory never stops the vault.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,6 @@ use crate::store::archive::{
 };
 use crate::store::{Departure, LogSource, LogTail, Store, meta};
 
-/// The archive of an open vault.
 #[derive(Debug, Clone, Copy)]
 pub struct Archive<'a> {
     vault: &'a Vault,
@@ -31,20 +30,20 @@ impl<'a> Upkeep<'a> {
     }
 }
 
-/// Writes the archive files of a vault. One round at a time.
+/// Writes the archive files of a vault, one round at a time.
 #[derive(Debug)]
 pub struct Archiver {
     directory: PathBuf,
     source: LogSource,
-    /// The place of the next change to archive. Unknown at first and after a failure.
+    /// The position of the next change to archive. Unknown at first and after a failure.
     tail: Option<LogTail>,
-    /// The number of that change, if it was known once.
+    /// The number of the next change, if it was ever known.
     next: Option<u64>,
     /// The last archived batch, as the directory should show it.
     archived: Option<u64>,
 }
 
-/// The summary of the archive for probes and reports.
+/// For probes and reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArchiveCondition {
     /// The vault has no archive.
@@ -53,11 +52,11 @@ pub enum ArchiveCondition {
     Warning(&'static str),
 }
 
-/// The state that operators observe.
+/// For operators.
 #[derive(Debug, Default)]
 pub(in crate::app) struct ArchiveWatch {
     observed: Lock<Option<Observed>>,
-    /// Another vault has ended this vault's timeline, so that changes are refused.
+    /// Another vault has ended this vault's timeline, so changes are refused.
     is_superseded: AtomicBool,
     directory: OnceLock<PathBuf>,
 }
@@ -67,22 +66,22 @@ pub(in crate::app) struct Observed {
     pub(in crate::app) state: ArchiveState,
     /// The number of the last archived batch.
     pub(in crate::app) archived: Option<u64>,
-    /// Its time, if this process has archived it.
+    /// The time of that batch, if this process has archived it.
     pub(in crate::app) archived_at: Option<Timestamp>,
-    /// Everything was archived at this time.
+    /// The last time at which everything was archived.
     pub(in crate::app) caught_up_at: Timestamp,
-    /// The time of the oldest batch that is not archived, after a round that failed.
+    /// The time of the oldest unarchived batch, after a round that failed.
     pub(in crate::app) waiting_since: Option<Timestamp>,
-    /// The first batch from which on the archive lacks none.
+    /// The archive is complete from this batch on.
     pub(in crate::app) covered_from: Option<u64>,
-    /// The length of the file that this process has written last.
+    /// The length of the file that this process wrote last.
     pub(in crate::app) piece_bytes: Option<u64>,
-    /// The part of the log that was not archived after the last round.
+    /// The unarchived part of the log after the last round.
     pub(in crate::app) waiting_bytes: Option<u64>,
 }
 
 impl ArchiveWatch {
-    /// The state that an earlier process has left in the data file.
+    /// Reads the state that an earlier process left in the data file.
     pub(in crate::app) fn of(store: &Store) -> Result<Self, crate::store::StorageFailure> {
         let departed = store.snapshot()?.departed();
         let is_superseded = AtomicBool::new(departed == Some(Departure::Superseded));
@@ -97,7 +96,6 @@ impl ArchiveWatch {
         *self.observed.lock()
     }
 
-    /// The archive directory, if there is one.
     pub(in crate::app) fn directory(&self) -> Option<PathBuf> {
         self.directory.get().cloned()
     }
@@ -115,7 +113,7 @@ impl Archive<'_> {
     pub fn begin(self, directory: &Path) -> Result<Option<Archiver>, Error> {
         let Some(source) = self.vault.store.log_source() else { return Ok(None) };
         match source.tail(None)? {
-            // The next process must not free these batches before it has come to this place.
+            // The next process must not free these batches before it has archived them.
             Some(oldest) => source.hold_durably(oldest.at())?,
             None => source.hold(None),
         }
@@ -134,7 +132,7 @@ impl Archive<'_> {
         Ok(Some(Archiver { directory, source, tail: None, next: None, archived: None }))
     }
 
-    /// Lets the log go that an earlier process has kept for its archive.
+    /// Releases log segments held for an archive that is no longer configured.
     pub fn forgo(self) {
         if let Some(source) = self.vault.store.log_source() {
             source.hold(None);
@@ -149,13 +147,13 @@ impl Archive<'_> {
         state.filter(|state| *state != ArchiveState::Working)
     }
 
-    /// Notes that the first look takes too long: the vault serves without it, and says so until the
-    /// look or a round has ended.
+    /// The first look takes too long: the vault serves without it, and reports it until the look or
+    /// a round has ended.
     pub fn note_slow(self) {
         self.vault.archive.update(|observed| observed.state = ArchiveState::TargetFailing);
     }
 
-    /// Archives all changes so far. Blocks. Returns the new state if it is another one than before.
+    /// Archives all changes so far. Blocks. Returns the new state if it has changed.
     pub fn round(self, archiver: &mut Archiver) -> Option<ArchiveState> {
         let outcome = archiver.round(self.vault);
         self.note(archiver, outcome)
@@ -179,7 +177,7 @@ impl Archive<'_> {
         is_new.then_some(state)
     }
 
-    /// The age of the oldest change that is not archived; zero if all changes are archived.
+    /// Zero if all changes are archived.
     pub(in crate::app) fn lag(self, observed: &Observed) -> Duration {
         let now = self.vault.now();
         let newest = self.vault.store.health().sequence;
@@ -192,7 +190,6 @@ impl Archive<'_> {
         }
     }
 
-    /// The number of batches that are not archived.
     pub(in crate::app) fn lag_batches(self, observed: &Observed) -> Option<u64> {
         let newest = self.vault.store.health().sequence;
         observed.archived.map(|archived| newest.saturating_sub(archived))
@@ -211,8 +208,8 @@ impl Archive<'_> {
         warning.map_or(ArchiveCondition::Right, ArchiveCondition::Warning)
     }
 
-    /// Returns true if no backup is known that the archive continues: it began after the newest
-    /// backup, or has a gap after it.
+    /// True if the archive continues no known backup: it began after the newest backup, or has a
+    /// gap after it.
     pub fn needs_backup(self) -> Result<bool, Error> {
         let covered_from = self.vault.archive.read().and_then(|observed| observed.covered_from);
         let Some(covered_from) = covered_from else { return Ok(false) };
@@ -226,7 +223,6 @@ impl Archive<'_> {
     }
 }
 
-/// The current master key.
 fn master(vault: &Vault) -> Result<Arc<MasterKey>, ArchiveFailure> {
     let master = vault.snapshot().and_then(|snapshot| vault.masters.of(&snapshot));
     master.map_err(|_error| ArchiveFailure::Log)
@@ -240,7 +236,8 @@ impl Archiver {
             self.tail = None;
         }
         match written {
-            // The bound on the log has let it go: the archive goes on behind the gap.
+            // The log was cut at its bound before it was archived: the archive continues behind the
+            // gap.
             Err(ArchiveFailure::Gone) => self.write_rest(vault),
             Err(ArchiveFailure::Forked) => Err(self.depart(vault, Departure::Forked)),
             written => written,
@@ -274,10 +271,10 @@ impl Archiver {
         Ok(())
     }
 
-    /// Remembers that the archive continues another history.
+    /// Records that the archive continues another history.
     fn depart(&mut self, vault: &Vault, departure: Departure) -> ArchiveFailure {
         self.tail = None;
-        // This history will not be archived, so that its log need not be kept.
+        // This history will not be archived, so its log need not be kept.
         self.source.hold(None);
         let failure = match departure {
             Departure::Forked => ArchiveFailure::Forked,
@@ -297,7 +294,8 @@ impl Archiver {
         loop {
             let begun = vault.now();
             let end = self.source.end();
-            // After the end: a piece with the replacement of the master key needs the new key.
+            // Read the key after the end: a piece with the replacement of the master key needs the
+            // new key.
             let master = master(vault)?;
             let signer = Signer { master: *master.check(), key: master.backup_key() };
             let written = write_piece(&self.directory, &self.source, (&mut tail, end), &signer)?;
@@ -324,7 +322,7 @@ impl Archiver {
         });
     }
 
-    /// Finds the place behind the last archived change.
+    /// Finds the position behind the last archived change.
     fn seek(
         &mut self,
         vault: &Vault,
@@ -375,14 +373,14 @@ impl Archiver {
         Ok(tail)
     }
 
-    /// The time of the oldest change that the log has for the archive.
+    /// The time of the oldest change that the log holds for the archive.
     fn waiting_since(&self) -> Option<Timestamp> {
         let mut tail = self.source.tail(Some(self.next?)).ok()??;
         tail.peek(self.source.end()).ok()?.map(|frame| frame.time)
     }
 
     /// The length of the log from the next change to archive on. Closed segments count as full, so
-    /// that the length is a little too large if there are several.
+    /// the length is a little too large if there are several.
     fn waiting_bytes(&self) -> Option<u64> {
         let at = match &self.tail {
             Some(tail) => tail.at(),

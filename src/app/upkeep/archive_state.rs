@@ -84,7 +84,7 @@ impl ArchiveState {
         }
     }
 
-    /// Returns true if only a new timeline ends the state.
+    /// True if only a new timeline ends the state.
     pub(in crate::app) const fn is_departed(self) -> bool {
         matches!(self, Self::Ended | Self::Forked)
     }

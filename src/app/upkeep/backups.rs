@@ -1,4 +1,4 @@
-//! Backups: taking one, proving that one can be restored, and both by a schedule.
+//! Backups: taking one, proving that it can be restored, and both by a schedule.
 
 use std::fs;
 use std::io;
@@ -29,8 +29,8 @@ impl Backups<'_> {
         self.by(Authority::Anyone).back_up_at(path, Actor::Operator, self.vault.now()).await
     }
 
-    /// Every change that was answered before `now` is in the backup. The audit chain has an entry with
-    /// the true outcome: a backup that cannot be audited is removed, and counts as failed.
+    /// Every change that was answered before `now` is in the backup. The audit chain has an entry
+    /// with the true outcome: a backup that cannot be audited is removed, and counts as failed.
     async fn back_up_at(
         self,
         path: PathBuf,
@@ -42,7 +42,7 @@ impl Backups<'_> {
         let (written, moment) = match self.write(path, now).await {
             Ok(written) => written,
             Err(failure) => {
-                // The failure itself is answered also if the disk takes no entry.
+                // The failure is returned even if the disk takes no entry.
                 audit.write_server_entry(actor, Act::BackupFailed, vault).await.ok();
                 return Err(failure);
             }
@@ -56,7 +56,7 @@ impl Backups<'_> {
         Ok(written)
     }
 
-    /// Writes the file. Returns the place of the backup in the history, too.
+    /// Also returns the position of the backup in the history.
     async fn write(
         self,
         path: PathBuf,
@@ -83,15 +83,14 @@ impl Backups<'_> {
         Ok((written, moment))
     }
 
-    /// The time of the newest backup, scheduled or taken by command. `None` if no backup was taken,
-    /// or if an older program took it.
+    /// The newest backup, scheduled or taken by command. `None` if no backup was taken, or if an
+    /// older program took it.
     pub(in crate::app) fn newest_at(self) -> Result<Option<Timestamp>, Error> {
         let by_any = meta::backup_time(&self.vault.snapshot()?)?;
         let by_schedule = self.state()?.taken.map(|taken| taken.at);
         Ok(by_any.max(by_schedule))
     }
 
-    /// The recorded results of scheduled backups.
     pub fn state(self) -> Result<BackupState, Error> {
         let record = meta::backups(&self.vault.snapshot()?)?;
         Ok(record.map(|record| decode_backups(&record)).transpose()?.unwrap_or_default())
@@ -116,7 +115,7 @@ impl Backups<'_> {
         // Without another backup, a restore would need the old master key.
         let needs_old_key = self.needs_old_key(&state)?;
         let is_due = plan.backup_is_due(&state, start);
-        // Without a backup that it continues, the archive cannot be restored.
+        // An archive that continues no backup cannot be restored.
         let is_needed = needs_old_key || self.vault.upkeep().archive().needs_backup()?;
         if !(is_due || (is_needed && state.failed_at.is_none())) {
             return Ok(None);
@@ -155,9 +154,9 @@ impl Backups<'_> {
     ) -> Result<Option<Result<Proven, ProofFailure>>, Error> {
         let Some(state) = self.last().await? else { return Ok(None) };
         let start = self.vault.now();
-        // The backup after a replacement of the master key may have to wait, for example after a try
-        // that was cut off. Until then the newest one does not open with the new key, which says
-        // nothing against it.
+        // The backup after a replacement of the master key may have to wait, for example after an
+        // attempt that was cut off. Until then the newest backup does not open with the new key,
+        // which does not mean that it is damaged.
         if !plan.proof_is_due(&state, start) || self.needs_old_key(&state)? {
             return Ok(None);
         }
@@ -189,14 +188,14 @@ impl Backups<'_> {
         Ok(Some(proven))
     }
 
-    /// True if the newest scheduled backup is from before the replacement of the master key.
+    /// True if the newest scheduled backup is older than the master key.
     fn needs_old_key(self, state: &BackupState) -> Result<bool, Error> {
         let replaced_at = self.vault.keys().ages()?.master.made_at;
         Ok(state.taken.is_some_and(|it| replaced_at.is_some_and(|at| it.at < at)))
     }
 
-    /// The recorded state before a backup or a proof. A try during which the process died counts as
-    /// failed. `None` below the hard floor, because the result could not be recorded.
+    /// The recorded state before a backup or a proof. An attempt during which the process died
+    /// counts as failed. `None` below the hard floor, because the result could not be recorded.
     async fn last(self) -> Result<Option<BackupState>, Error> {
         if self.vault.disk_state() == DiskState::Full {
             return Ok(None);
@@ -209,8 +208,8 @@ impl Backups<'_> {
         Ok(Some(state))
     }
 
-    /// Records the state to assume if the process dies during the try. Only the schedule writes
-    /// this record and that of `keep_state`, so the changes expect no version.
+    /// Records the state to assume if the process dies during the attempt. Only the schedule writes
+    /// this record and the one of `keep_state`, so the changes expect no version.
     async fn begin(self, if_cut_off: &BackupState) -> Result<(), Error> {
         let change = meta::put_backups_if_cut_off(encode_backups(if_cut_off)?);
         self.vault.store.commit(change.by(self.by)).await?;
@@ -233,16 +232,16 @@ fn not_now(error: Error) -> BackupFailure {
     }
 }
 
-/// The newest backup that is not another vault's. A backup with an unreadable manifest is included,
-/// so that the proof reports its damage.
+/// The newest backup that does not belong to another vault. A backup with an unreadable manifest is
+/// included, so that the proof reports its damage.
 fn newest(directory: &Path, file_id: Option<&str>) -> Result<PathBuf, ProofFailure> {
     let mut own = scheduled(directory).map_err(ProofFailure::Scratch)?;
     own.retain(|path| is_of(path, file_id) != Some(false));
     own.pop().ok_or(ProofFailure::NoBackup)
 }
 
-/// Checks that the disk has room for the restored file. It needs about the size of the data file,
-/// at times a little more; the size of the backup serves as the estimate.
+/// The restored file needs about the size of the data file, at times a little more. The size of the
+/// backup is the margin.
 fn require_space(
     allowance: Option<&Allowance>,
     directory: &Path,
@@ -253,7 +252,6 @@ fn require_space(
     admits.map_err(ProofFailure::Scratch)?.then_some(()).ok_or(ProofFailure::NoSpace)
 }
 
-/// The directory of a file.
 fn parent(path: &Path) -> &Path {
     path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
@@ -266,7 +264,7 @@ fn prune(directory: &Path, keep: usize, file_id: Option<&str>) -> io::Result<()>
     let beyond = whole.len().saturating_sub(keep.max(1));
     let directory = Directory::open(directory)?;
     for path in whole.iter().take(beyond) {
-        // The file that is removed is the one that is open, and it is looked at again.
+        // The name may lead to another file by now: check the open file again, and remove that one.
         let name = path.file_name().unwrap_or_default();
         if let Some(file) = directory.hold(name)?
             && Reader::over(file.file()).is_ok_and(|it| it.is_of(file_id))
@@ -277,7 +275,7 @@ fn prune(directory: &Path, keep: usize, file_id: Option<&str>) -> io::Result<()>
     Ok(())
 }
 
-/// True for a backup of this vault; `None` when its manifest cannot be read.
+/// `None` if the manifest cannot be read.
 fn is_of(path: &Path, file_id: Option<&str>) -> Option<bool> {
     let backup = Reader::open(path).ok()?;
     Some(backup.is_of(file_id))
@@ -296,7 +294,6 @@ fn scheduled(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The scratch directory of a proof, in the directory of backups.
 fn scratch(directory: &Path, mark: &str) -> PathBuf {
     directory.join(format!("strongroom-proof-{mark}.scratch"))
 }

@@ -37,7 +37,7 @@ const MISPLACED: &str = "the key of a row makes no sense";
 
 const NOBODY: TenantId = TenantId::new(Uuid::nil());
 
-/// A look at rows of one snapshot.
+/// Checks rows of one snapshot.
 pub(super) struct Check<'a> {
     vault: &'a Vault,
     snapshot: Snapshot,
@@ -47,15 +47,14 @@ pub(super) struct Check<'a> {
     pub(super) tally: Tally,
 }
 
-/// The numbers of the rows that were looked at.
+/// Counts of the checked rows.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) rows: BTreeMap<Table, u64>,
-    /// The entries that the records have.
+    /// The entries that the records should have.
     pub(super) entries: BTreeMap<Table, u64>,
-    /// By the key in [`Table::Counts`]: the rows that this number counts.
+    /// By the key in [`Table::Counts`]: the counted rows that the check found.
     pub(super) counts: BTreeMap<Vec<u8>, i64>,
-    /// The ids of the listed API keys.
     pub(super) api_keys: HashSet<Uuid>,
     /// Card verification codes whose keys exist.
     pub(super) cvcs: u64,
@@ -72,8 +71,8 @@ enum Target {
 }
 
 /// The tables whose rows are checked one by one, records before the entries that lead to them. The
-/// audit chain has a check of its own. The rows of [`Table::Meta`] are read at the start, and
-/// processes write theirs again and again.
+/// audit chain has its own check. The rows of [`Table::Meta`] are read at the start, and processes
+/// rewrite theirs all the time.
 pub(in crate::app) fn checked_tables() -> impl Iterator<Item = Table> {
     let others = [Table::Audit, Table::AuditCheckpoints, Table::Meta, Table::Processes];
     Table::ALL.iter().rev().copied().filter(move |table| !others.contains(table))
@@ -85,7 +84,7 @@ impl<'a> Check<'a> {
         Self { vault, snapshot, keys, found, tally }
     }
 
-    /// Checks a row, and returns the damage.
+    /// Returns the damage.
     pub(super) fn row(&mut self, table: Table, row: &Row) -> Result<Vec<DamagedRow>, Error> {
         add(&mut self.tally.rows, table);
         match table {
@@ -145,7 +144,7 @@ impl<'a> Check<'a> {
         self.find(table, NOBODY, Uuid::nil(), MISPLACED);
     }
 
-    /// The value that was read, or `None` if it is damaged. A failure of the disk is no damage.
+    /// `None` if the value is damaged. A failure of the disk is not damage.
     fn sound<T>(
         &mut self,
         table: Table,
@@ -222,7 +221,6 @@ impl<'a> Check<'a> {
         Ok(Some(record))
     }
 
-    /// The record that an entry leads to.
     fn target<R: Record>(
         &self,
         table: Table,
@@ -280,7 +278,7 @@ impl<'a> Check<'a> {
         self.keys(tenant).map(drop)
     }
 
-    /// A key must belong to the server or to a tenant, whose keys all open.
+    /// A key must belong to the server or to a tenant whose keys all open.
     fn key(&mut self, (key, _): &Row) -> Result<(), Error> {
         match tables::scope_of_keys_key(key).filter(|_| tables::key_parts(key).is_some()) {
             Some(&SystemKeys::SCOPE) => (),
@@ -290,7 +288,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// `verify` compares the numbers; each must be of a known kind and tenant.
+    /// A count must have a known kind and tenant. `verify` compares the numbers.
     fn count(&mut self, (key, _): &Row) -> Result<(), Error> {
         let is_known = tables::count_of_key(key).is_some()
             || tables::digest_of_key(key).is_some()
@@ -343,7 +341,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// The last use of an API key must have its key.
+    /// The last use must belong to an API key.
     fn key_use(&mut self, (key, value): &Row) -> Result<(), Error> {
         let Some((tenant, (_, id))) = tables::application_key_of_key(key) else {
             self.misplaced(Table::KeyUses);
@@ -358,7 +356,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// The first part of the card ranges of a scheme says how many there are.
+    /// The first part of a scheme's card ranges says how many parts there are.
     fn ranges(&mut self, (key, sealed): &Row) -> Result<(), Error> {
         let table = Table::ThreedsRanges;
         let Some((scheme, part)) = tables::part_of_ranges_key(key) else {
@@ -422,7 +420,7 @@ impl<'a> Check<'a> {
         self.sound(table, tenant, table.id_of_key(key), read).map(drop)
     }
 
-    /// A row of the schedule must have its event. As many rows as events, and each has one: no event
+    /// A row of the schedule must have its event. There are as many rows as events, so no event
     /// waits for ever without a place in the schedule.
     fn scheduled(&mut self, (key, value): &Row) -> Result<(), Error> {
         self.counted(tables::all_webhook_counts());
@@ -480,8 +478,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// A code must belong to a token or an intent whose record has its expiry, and must open. A code
-    /// without its key counts as gone: destroying the key is the deletion of the code.
+    /// A code must belong to a token or an intent whose record has its expiry, and must open. A
+    /// code without its key counts as gone: destroying the key deletes the code.
     fn code(&mut self, row: &Row) -> Result<(), Error> {
         let table = Table::Cvcs;
         let Some(CvcEntry { tenant, id }) = tables::cvc_of_key(&row.0) else {

@@ -14,7 +14,6 @@ use crate::domain::time::Timestamp;
 use crate::store::tables::{self, CountKind, ExpiryKind, KeyRange};
 use crate::store::{Snapshot, Table, meta};
 
-/// The records of one tenant.
 #[derive(Debug)]
 pub struct Holding {
     pub tenant: Tenant,
@@ -25,7 +24,6 @@ pub struct Holding {
     pub applications: Vec<(Application, Vec<ApiKey>)>,
 }
 
-/// The stored card verification codes of one tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredCodes {
     pub count: u64,
@@ -34,8 +32,8 @@ pub struct StoredCodes {
 }
 
 impl Upkeep<'_> {
-    /// The stored codes of each tenant that has any. The quota of a tenant says nothing about them:
-    /// a code keeps the retention that was in force when it was stored. It reads all rows of codes.
+    /// By tenant. The quota of a tenant does not determine them: a code keeps the retention that
+    /// was in force when it was stored. Reads all rows of codes.
     pub fn stored_codes(self) -> Result<BTreeMap<TenantId, StoredCodes>, Error> {
         let mut found: BTreeMap<TenantId, StoredCodes> = BTreeMap::new();
         for row in self.vault.snapshot()?.range(&Table::Cvcs.whole())? {
@@ -51,7 +49,7 @@ impl Upkeep<'_> {
         Ok(found)
     }
 
-    /// The number of tokens of each tenant that have a time of expiry. It reads all rows of expiries.
+    /// Tokens with an expiry, by tenant. Reads all rows of expiries.
     pub fn expiring_tokens(self) -> Result<BTreeMap<TenantId, u64>, Error> {
         let mut found: BTreeMap<TenantId, u64> = BTreeMap::new();
         for row in self.vault.snapshot()?.range(&Table::Expiries.whole())? {
@@ -65,7 +63,7 @@ impl Upkeep<'_> {
         Ok(found)
     }
 
-    /// The id of this vault. A restored vault has the id of its original.
+    /// A restored vault has the id of its original.
     pub fn vault_id(self) -> Result<Option<Uuid>, Error> {
         Ok(meta::file_id(&self.vault.snapshot()?)?)
     }
@@ -97,8 +95,7 @@ impl Upkeep<'_> {
         Ok(holdings)
     }
 
-    /// The due time of the oldest record that should be removed by now. It shows the lag of the
-    /// sweep.
+    /// The due time of the oldest record that should be gone by now. It shows the lag of the sweep.
     pub fn oldest_due(self) -> Result<Option<Timestamp>, Error> {
         let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
         let first = |range: &KeyRange| -> Result<Option<Vec<u8>>, Error> {
@@ -113,7 +110,6 @@ impl Upkeep<'_> {
         Ok(times.into_iter().flatten().min())
     }
 
-    /// The time at which the oldest 3DS session began.
     pub fn oldest_threeds_session(self) -> Result<Option<Timestamp>, Error> {
         let first = self.vault.snapshot()?.first(&Table::ThreedsSessions.whole(), 1)?;
         let session = first.first().and_then(|(key, _)| tables::session_of_key(key));
@@ -121,7 +117,7 @@ impl Upkeep<'_> {
     }
 }
 
-/// The time of the first id in a range of tokens or token intents.
+/// For tokens and token intents, whose ids are ordered by time.
 fn oldest(snapshot: &Snapshot, range: &KeyRange) -> Result<Option<Timestamp>, Error> {
     let first = snapshot.first(range, 1)?;
     let key = first.first().and_then(|(key, _)| tables::token_of_key(key));

@@ -22,12 +22,10 @@ use crate::domain::time::Timestamp;
 use crate::store;
 
 impl<'a> Upkeep<'a> {
-    /// Long work that is under way.
     pub const fn jobs(self) -> &'a Arc<Jobs> {
         &self.vault.jobs
     }
 
-    /// Waits for the next damaged row that has not been logged.
     pub async fn damage_found(self) -> crate::app::damage::DamagedRow {
         self.vault.damage.next_found().await
     }
@@ -40,7 +38,7 @@ impl<'a> Upkeep<'a> {
         Ok(looked.map_err(|failure| vault.store.fail(failure))?)
     }
 
-    /// To be called again and again. `None` when nothing has changed.
+    /// Call it periodically. `None` if nothing has changed.
     pub fn look_at_disk(self) -> Option<DiskEvent> {
         let news = self.vault.floor.as_ref().and_then(DiskFloor::look);
         self.vault.store.set_upkeep(match self.vault.disk_state() {
@@ -50,12 +48,12 @@ impl<'a> Upkeep<'a> {
         news
     }
 
-    /// The free space at the last look, if it can be read, and the floor.
+    /// The free space at the last look, if it could be read, and the floor.
     pub fn disk_room(self) -> Option<(Option<u64>, u64)> {
         self.vault.floor.as_ref().map(DiskFloor::room)
     }
 
-    /// Everything that was due at this moment is gone.
+    /// Everything that was due at this time is removed.
     pub(in crate::app) fn swept(self, at: Timestamp) {
         self.vault.swept_at.store(at.micros(), Ordering::Relaxed);
     }

@@ -18,14 +18,12 @@ use crate::store::archive::{ArchiveDirectory, Replay};
 use crate::store::backup::{InvalidBackup, Manifest, Reader};
 use crate::store::{Change, RestoreFailure, Store, StorePlace};
 
-/// A restored backup, and the report of its verification.
 #[derive(Debug)]
 pub struct Proof {
     pub manifest: Manifest,
     pub report: Report,
 }
 
-/// The reason why a backup could not be proven.
 #[derive(Debug)]
 pub enum ProofFailure {
     Backup(InvalidBackup),
@@ -45,8 +43,8 @@ pub enum ProofFailure {
     Verify(Error),
 }
 
-/// Restores a backup into a directory of its own, opens it with the master key and verifies all of
-/// it. The directory is removed afterwards. Leftovers of an earlier proof in it are removed first.
+/// Restores a backup into a scratch directory, opens it with the master key and verifies all of it.
+/// The directory is removed afterwards; leftovers of an earlier proof are removed first.
 pub fn prove(
     backup: &Path,
     archive: Option<&Path>,
@@ -75,9 +73,9 @@ fn restore_and_verify(
     progress: &Arc<Progress>,
 ) -> Result<Proof, ProofFailure> {
     let keys = [master.clone()];
-    // A backup of an older program does not name its place in the history, and the archive does not
-    // continue a backup whose history had left it. Timelines of other vaults in the directory do not
-    // matter for the proof.
+    // A backup of an older program does not name its position in the history, and the archive does
+    // not continue a backup whose history had left it. Timelines of other vaults in the directory
+    // do not matter for the proof.
     let moment = backup.manifest().moment().filter(|_| backup.manifest().departed.is_none());
     let timeline = moment.map(|moment| moment.timeline);
     // An archive that has not reached the backup yet adds nothing.
@@ -98,13 +96,13 @@ fn restore_and_verify(
     Ok(Proof { manifest, report: report.map_err(ProofFailure::Verify)? })
 }
 
-/// Removes a scratch directory that an earlier proof has left.
+/// Removes the leftovers of an earlier proof.
 pub(super) fn clear(scratch: &Path) -> io::Result<()> {
     Directory::find_directory(scratch)?.map_or(Ok(()), |left| remove(&left))
 }
 
-/// Removes the files of a store and the directory that they are in. With other files in it, or if its
-/// path leads to another directory by now, the directory stays.
+/// Removes the files of a store and their directory. The directory stays if it has other files, or
+/// if its path leads to another directory by now.
 fn remove(scratch: &Directory) -> io::Result<()> {
     for name in scratch.names()? {
         if name.to_str().is_some_and(Store::makes_file)
@@ -117,7 +115,7 @@ fn remove(scratch: &Directory) -> io::Result<()> {
 }
 
 impl ProofFailure {
-    /// A constant for the log, which takes no other texts.
+    /// The log accepts fixed texts only.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Backup(_) => "backup",

@@ -1,10 +1,10 @@
-//! The scrub: a slow walk over the whole file, repeated while the server runs, which checks every row
-//! ([`Check`]).
+//! The scrub: a slow walk over the whole file, repeated while the server runs, which checks every
+//! row ([`Check`]).
 //!
 //! In a file that was closed cleanly, a damaged page may hide records without any error, so only a
-//! walk finds the damage. `strongroom verify` also compares numbers and digests, but needs a stopped
-//! vault. The scrub runs without an operator, costs a bounded number of look-ups a second, and only
-//! reads.
+//! walk finds the damage. `strongroom verify` also compares counts and digests, but needs a stopped
+//! vault. The scrub runs without an operator, costs a bounded number of look-ups per second, and
+//! only reads.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -15,7 +15,7 @@ use crate::bounds::SCRUB_COST_MAX;
 use crate::domain::time::Timestamp;
 use crate::store::Table;
 
-/// The progress of a pass. It is in memory only: after a restart, a new pass begins.
+/// The progress of a pass, in memory only: after a restart, a new pass begins.
 #[derive(Debug, Default)]
 pub struct ScrubWalk {
     /// The number of completed tables.
@@ -23,16 +23,15 @@ pub struct ScrubWalk {
     from: Vec<u8>,
 }
 
-/// The result of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScrubProgress {
-    /// The pass is not complete.
+    /// The pass continues.
     Some,
     /// The pass is complete.
     Everything,
 }
 
-/// Counts rows and passes, for metrics and `status`.
+/// For metrics and `status`.
 #[derive(Debug, Default)]
 pub(in crate::app) struct ScrubWatch {
     rows: AtomicU64,

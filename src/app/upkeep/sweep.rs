@@ -1,4 +1,4 @@
-//! Removes due records in small batches and in the order of time, without a scan.
+//! Removes due records in small batches, ordered by time, without a scan.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -27,18 +27,15 @@ use crate::store::tables::{CvcEntry, ExpiryEntry, ExpiryKind, KeyRange};
 use crate::store::{Change, Snapshot, Table, tables};
 use crate::threeds;
 
-/// The actor in the audit entries of a sweep.
 const SYSTEM: Actor = Actor::System;
 
-/// The result of one batch.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SweepProgress {
     pub removed: usize,
-    /// The key behind which the next batch starts, if there may be more.
+    /// The next batch starts behind this key; `None` if nothing is left.
     pub(in crate::app) next: Option<Vec<u8>>,
 }
 
-/// The rows that a sweep looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DueRows {
     /// Codes whose minute has passed, so that their keys are destroyed. A code that expired in the
@@ -60,7 +57,7 @@ impl DueRows {
         }
     }
 
-    /// The tenant and the id that name a row in the log; nil for a key that makes no sense.
+    /// Names a row in the log; nil for an invalid key.
     fn owner(self, key: &[u8]) -> (TenantId, Uuid) {
         let found = match self {
             Self::Codes => tables::cvc_of_key(key).map(|code| (code.tenant, code.id)),
@@ -72,8 +69,8 @@ impl DueRows {
 
 impl Upkeep<'_> {
     /// Removes everything that is due now, batch after batch. The keys of card verification codes
-    /// are destroyed first, because without them the codes are unreadable and the rest is not
-    /// urgent. On a full disk the rest waits.
+    /// are destroyed first: without them the codes are unreadable, and the rest is not urgent. On a
+    /// full disk the rest waits.
     pub async fn sweep_all(self) -> Result<usize, Error> {
         let begun = self.vault.now();
         let mut total: usize = 0;
@@ -100,13 +97,12 @@ impl Upkeep<'_> {
         Ok(total)
     }
 
-    /// Destroys the keys of codes whose minute has passed, as the last act before the vault closes: a
-    /// stopped vault has no sweep. The unreadable rows stay until the next start.
+    /// Destroys the keys of codes whose minute has passed, as the last act before the vault closes:
+    /// a stopped vault has no sweep. The unreadable rows stay until the next start.
     pub fn destroy_due_codes(self) -> Result<(), Error> {
         self.vault.cvcs().destroy_keys().map(|_count| ())
     }
 
-    /// Removes a batch of expired records.
     #[cfg(test)]
     pub(in crate::app) async fn sweep(self, from: &[u8]) -> Result<SweepProgress, Error> {
         self.sweep_batch(DueRows::Records, from).await
@@ -164,7 +160,7 @@ impl Upkeep<'_> {
                 if !answers.is_empty() {
                     return Ok((change, answers.len()));
                 }
-                // Only a damaged file has rows left that find no answer.
+                // Only a damaged file still has rows that find no answer.
                 let finders =
                     snapshot.first(&tables::idempotency_before(oldest_live), SWEEP_BATCH_MAX)?;
                 let count = finders.len();
@@ -221,7 +217,7 @@ impl Upkeep<'_> {
         })
     }
 
-    /// Removes the token if it is due. An expiry entry that is out of date does not remove it.
+    /// An outdated expiry entry does not remove the token.
     fn remove_token(
         self,
         snapshot: &Snapshot,
@@ -241,7 +237,7 @@ impl Upkeep<'_> {
         Ok(Some(change.and(rows::delete(&found.token, keys)).and(audit)))
     }
 
-    /// Removes a record whose time is over. An expiry entry that is out of date removes nothing.
+    /// An outdated expiry entry removes nothing.
     fn expire<R: Record<Id: Into<Entity>>>(
         self,
         snapshot: &Snapshot,
@@ -259,8 +255,8 @@ impl Upkeep<'_> {
         Ok(Some(records::remove(keys, &record, version).and(audit)))
     }
 
-    /// Removes a code whose minute has passed. A code that does not belong to its record any more
-    /// is removed without a trace in the audit log, because the record does not change.
+    /// Removes a code whose minute has passed. A code that no longer belongs to its record is
+    /// removed without an audit entry, because the record does not change.
     fn remove_code(
         self,
         snapshot: &Snapshot,

@@ -1,5 +1,5 @@
-//! `strongroom verify`: checks every row of the file ([`Check`]), that the counts agree, and that the
-//! records match the audit chain and its digests.
+//! `strongroom verify`: checks every row of the file ([`Check`]), that the counts agree, and that
+//! the records match the audit chain and its digests.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ impl Verification<'_> {
         self.verify_counted(&Arc::default())
     }
 
-    /// Checks everything, and counts the rows that it reads.
+    /// Counts the rows that it reads in `progress`.
     pub fn verify_counted(self, progress: &Arc<Progress>) -> Result<Report, Error> {
         let snapshot = self.vault.snapshot()?.counted(progress);
         let mut report = Report::default();
@@ -26,7 +26,8 @@ impl Verification<'_> {
             report.deletions = report.deletions.saturating_add(1);
         }
         let mut check = Check::new(self.vault, snapshot.clone());
-        // The lists are compared by their number: to follow each entry would open a token many times.
+        // The lists are compared by their number: following each entry would open a token many
+        // times.
         for table in checked_tables().filter(|table| *table != Table::TokenLists) {
             for row in snapshot.range(&table.whole())? {
                 for damage in check.row(table, &row?)? {
@@ -67,7 +68,7 @@ impl Verification<'_> {
     }
 }
 
-/// The records have as many entries as there are. A table with more has some without a record.
+/// The records must have as many entries as the table has rows. A surplus row has no record.
 fn compare_sums(tally: &Tally, report: &mut Report) {
     for (table, expected) in &tally.entries {
         let found = tally.rows.get(table).copied().unwrap_or(0);
@@ -80,7 +81,7 @@ fn compare_sums(tally: &Tally, report: &mut Report) {
     }
 }
 
-/// Compares each number with the rows that it counts. Digests are compared with the audit chain.
+/// Compares each count with the rows that it counts. Digests are compared with the audit chain.
 fn compare_counts(
     snapshot: &Snapshot,
     tally: &mut Tally,
@@ -111,8 +112,9 @@ fn compare(key: &[u8], found: i64, counted: i64, report: &mut Report) {
     }
 }
 
-/// The uses of a key count values that may be gone by now, and the uses that a killed process had
-/// not written are lost. So the key must be one that was made, and the number must be one.
+/// The uses of a key include values that may be gone by now, and lack the unwritten uses of a
+/// killed process. So the check is only that the number is not negative, and that the key is not
+/// beyond the newest one.
 fn verify_uses(
     snapshot: &Snapshot,
     (scope, number): (&[u8; 16], u32),

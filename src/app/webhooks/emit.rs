@@ -1,4 +1,4 @@
-//! Writing events: a row for each webhook that subscribes to them, in the change of the act.
+//! Writing events: a row for each subscribed webhook, in the same change as the act.
 
 use serde_json::{Map, Value, json};
 
@@ -29,7 +29,7 @@ use crate::store::tables::PendingDelivery;
 use crate::store::{Change, NewEvent, Snapshot, Table, tables};
 
 impl Webhooks<'_> {
-    /// The change that adds the event of an act, if it has one.
+    /// Adds the event of an act, if it has one.
     pub(in crate::app) fn event(self, tenant: TenantId, act: &AuditedAct<'_>) -> Change {
         match act.subject.event(act.act) {
             Ok(Some(kind)) => self.emit(tenant, act.actor, kind, act.at, || act.subject.data(kind)),
@@ -38,8 +38,8 @@ impl Webhooks<'_> {
         }
     }
 
-    /// The change that adds an event of this tenant, if a webhook subscribes to it. Join it to the
-    /// change of the act.
+    /// Adds an event of this tenant, if a webhook subscribes to it. Combine it with the change of
+    /// the act.
     pub(in crate::app) fn emit(
         self,
         tenant: TenantId,
@@ -64,7 +64,7 @@ impl Webhooks<'_> {
         let (at, tenant, actor) = (self.vault.now(), caller.tenant.id, caller.actor());
         let event = EventId::new(self.vault.next_id(at));
         let delivery = PendingDelivery { tenant, webhook, event };
-        // A change or deletion of the webhook waits, so that no event stays behind.
+        // A change or deletion of the webhook waits for this lane, so that no event stays behind.
         let _turn = self.vault.lanes.take(webhook.bytes()).await?;
         self.vault
             .commit(Priority::Normal, |snapshot| {
@@ -86,13 +86,12 @@ impl Webhooks<'_> {
                 Ok((change, ()))
             })
             .await?;
-        // A pause after failures ends: the caller wants to know if the receiver answers now.
+        // Ends a pause after failures: the caller wants to know if the receiver answers now.
         self.vault.webhooks.unblock(tenant, webhook);
         Ok(event)
     }
 
-    /// The change that adds `token.read`, if a token was read. A token that was deleted since has no
-    /// type any more.
+    /// Adds `token.read`, if a token was read. A token that was deleted since has no type any more.
     pub(in crate::app) fn read_event(
         self,
         snapshot: &Snapshot,
@@ -113,8 +112,8 @@ impl Webhooks<'_> {
         Change::new().event(NewEvent { tenant, actor: *actor, kind, at: *at, trace, data })
     }
 
-    /// Turns the events of a change into rows. [`Webhooks::after_commit`] takes the effects when the
-    /// change is committed.
+    /// Turns the events of a change into rows. [`Webhooks::after_commit`] takes the effects when
+    /// the change is committed.
     pub(in crate::app) fn write_events(
         self,
         snapshot: &Snapshot,
@@ -126,7 +125,7 @@ impl Webhooks<'_> {
                 Ok(rows) => change = change.and(rows),
                 // As in [`Webhooks::emit`].
                 Err(Error::Unauthenticated) => (),
-                // Only a disk that fails or a tenant whose keys are damaged gets here.
+                // Only a failing disk or damaged keys of the tenant lead here.
                 Err(_) => change = change.and(unwritten()),
             }
         }
@@ -173,7 +172,7 @@ impl Webhooks<'_> {
         Ok(change)
     }
 
-    /// The change that adds an event to the queue of one webhook.
+    /// Adds an event to the queue of one webhook.
     fn queued(
         self,
         keys: &TenantKeys,
@@ -189,10 +188,10 @@ impl Webhooks<'_> {
             .and(counted(delivery, 1))
     }
 
-    /// Without room the newest event is dropped: its act must not fail, and the receiver
-    /// gets those before it without a gap. The bound of the tenant keeps room in that of the vault
-    /// for other tenants. Below the floor of free space there is no room
-    /// at all, since deletions and reads, which go on there, must not use up the rest of the disk.
+    /// Without room the newest event is dropped: its act must not fail, and the receiver gets the
+    /// earlier events without a gap. The tenant's bound keeps room in the vault's bound for other
+    /// tenants. Below the floor of free space there is no room at all: deletions and reads, which
+    /// continue there, must not use up the rest of the disk.
     fn has_room(self, snapshot: &Snapshot, delivery: &PendingDelivery) -> Result<bool, Error> {
         let PendingDelivery { tenant, webhook, .. } = *delivery;
         Ok(self.vault.disk_state() == DiskState::Writable
@@ -207,7 +206,6 @@ impl Webhooks<'_> {
 const DISABLED: &str = "The webhook is disabled; enable it first.";
 const NO_ROOM: &str = "Too many events wait for webhooks; try again when some are delivered.";
 
-/// The trace id of the request that is being answered.
 fn current_trace() -> Option<TraceId> {
     origin::current().and_then(|origin| origin.trace.clone())
 }
@@ -216,14 +214,14 @@ fn unwritten() -> Change {
     Change::impossible("an event of webhooks cannot be written")
 }
 
-/// Adds to the numbers of events that wait.
+/// Adds to the counts of pending events.
 pub(super) fn counted(delivery: &PendingDelivery, by: i64) -> Change {
     Change::new()
         .count(tables::webhook_counts(delivery.tenant, delivery.webhook), by)
         .count(tables::all_webhook_counts(), by)
 }
 
-/// The record of an event, which the rows of all its webhooks hold.
+/// The rows of all webhooks of an event hold the same record.
 fn encoded(
     snapshot: &Snapshot,
     keys: &TenantKeys,

@@ -1,5 +1,5 @@
-//! The key that signs webhooks: made when the first webhook is created, sealed under the master key,
-//! and replaced at the operator's command.
+//! The key that signs webhooks: made when the first webhook is created, sealed under the master
+//! key, and replaced by an operator's command.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ const SCOPE: [u8; 16] = SystemKeys::SCOPE;
 const LANE: &[u8] = b"webhook key";
 
 impl Webhooks<'_> {
-    /// The public key as PEM; `None` before there is a webhook.
+    /// As PEM; `None` before the first webhook.
     pub fn public_key(self) -> Result<Option<String>, Error> {
         Ok(self.key()?.map(|key| key.public_pem()))
     }
 
-    /// Replaces the key. Receivers fetch the public key again when a signature does not verify.
-    /// Returns the new public key.
+    /// Receivers fetch the public key again when a signature does not verify. Returns the new
+    /// public key.
     pub async fn rotate_key(self) -> Result<String, Error> {
         let _turn = self.vault.lanes.take(LANE).await?;
         let key = self.write_new_key(Actor::Operator, Act::Rotate).await?;
@@ -60,7 +60,7 @@ impl Webhooks<'_> {
         Ok(key)
     }
 
-    /// Writes a new key in the place of the old one. The caller holds the lane.
+    /// The caller holds the lane.
     async fn write_new_key(self, actor: Actor, act: Act) -> Result<Arc<WebhookKey>, Error> {
         let _permit = self.vault.operator_walks.permit().await?;
         let made = run_blocking(|| WebhookKey::generate(self.vault.random()));
@@ -98,7 +98,7 @@ impl Webhooks<'_> {
     }
 }
 
-/// The rows of the keys, oldest first. There is one at most.
+/// Oldest first. There is at most one.
 fn stored(snapshot: &Snapshot) -> Result<Vec<Row>, Error> {
     let range = tables::keys_of_purpose(&SCOPE, KeyPurpose::Webhook.code());
     Ok(snapshot.first(&range, usize::MAX)?)

@@ -1,9 +1,9 @@
 //! The order of deliveries.
 //!
-//! Every webhook has a lane of its own with at most two deliveries at a time. Every tenant has a share
-//! of all deliveries, and a free place goes to the tenant with the fewest. A delivery that takes long
-//! is counted beside the others, as one is whose lane was slow or failed the last time. So no webhook
-//! waits for the receiver of another.
+//! Every webhook has its own lane with at most two deliveries at a time. Every tenant has a share
+//! of all deliveries, and a free place goes to the tenant with the fewest. Slow deliveries are
+//! counted separately: those that take long, and those of lanes that were slow or failed the last
+//! time. So no webhook waits for the receiver of another.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::{Bound, Deref, DerefMut};
@@ -18,12 +18,11 @@ use crate::domain::time::Timestamp;
 
 pub(super) type LaneId = (TenantId, WebhookId);
 
-/// The deliveries of one webhook.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     pub(super) ready: VecDeque<Scheduled>,
     pub(super) in_flight: usize,
-    /// The last delivery was slow or failed, and counts as slow until this time.
+    /// The last delivery was slow or failed. Deliveries count as slow until this time.
     pub(super) slow_until: Option<Timestamp>,
     /// No delivery starts before this time.
     pub(super) paused_until: Option<Timestamp>,
@@ -31,7 +30,6 @@ pub(super) struct Lane {
     pub(super) has_more: bool,
 }
 
-/// A delivery under way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Delivery {
     pub(super) lane: LaneId,
@@ -50,7 +48,6 @@ impl Delivery {
     }
 }
 
-/// All lanes, which take turns.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     by_id: BTreeMap<LaneId, Lane>,
@@ -58,7 +55,7 @@ pub(super) struct Lanes {
     last: Option<LaneId>,
 }
 
-/// Deliveries under way.
+/// The number of deliveries under way.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     all: usize,
@@ -66,7 +63,7 @@ struct Counts {
 }
 
 impl Lanes {
-    /// Takes the next event to deliver, if one may start now. The caller starts it.
+    /// The next event to deliver, if one may start now. The caller starts it.
     pub(super) fn take_next(
         &mut self,
         underway: impl Iterator<Item = Delivery>,
@@ -84,7 +81,7 @@ impl Lanes {
         let of = |tenant: &TenantId| tenants.get(tenant).copied().unwrap_or_default();
         let behind = self.last.map_or(Bound::Unbounded, Bound::Excluded);
         let turn = self.by_id.range((behind, Bound::Unbounded)).chain(self.by_id.iter());
-        // The first of those with the fewest, so that lanes take turns.
+        // The first lane of a tenant with the fewest deliveries, so that lanes take turns.
         let (id, _) = turn
             .filter(|(id, lane)| {
                 lane.may_start(now) && has_room(lane.is_slow(now), counts, of(&id.0))
@@ -113,7 +110,7 @@ impl Lanes {
 
 /// True if another delivery may begin, given the running deliveries of all tenants and of this one.
 fn has_room(is_slow: bool, all: Counts, tenant: Counts) -> bool {
-    // Deliveries that are slow take no place of the others, up to their own maximum.
+    // Slow deliveries take no place of the others, up to their own maximum.
     let prompt = all.all.saturating_sub(all.slow.min(WEBHOOK_SLOW_DELIVERIES_MAX));
     let has_place = if is_slow {
         all.slow < WEBHOOK_SLOW_DELIVERIES_MAX && tenant.slow < WEBHOOK_SLOW_DELIVERIES_TENANT_MAX

@@ -9,10 +9,10 @@ use crate::domain::webhook::{Webhook, WebhookStatus};
 use crate::store::{Snapshot, Table, tables};
 
 impl Webhooks<'_> {
-    /// Asks the worker to remove the queues that a crash has kept it from removing. The requests of
-    /// operations are in memory only.
+    /// Asks the worker to remove queues that were left by a crash: requests of operations are in
+    /// memory only.
     pub(super) fn find_leftovers(self) {
-        // The worker meets a disk that fails by itself.
+        // The worker reports a failing disk itself.
         let found = run_blocking(|| leftovers(self)).unwrap_or_default();
         for (tenant, webhook) in found {
             self.vault.webhooks.purge(tenant, webhook);
@@ -29,7 +29,7 @@ impl Webhooks<'_> {
     }
 }
 
-/// Walks over the counts, which are few for each tenant, and not over the events.
+/// Walks over the counts, which are few for each tenant, not over the events.
 fn leftovers(webhooks: Webhooks<'_>) -> Result<Vec<(TenantId, WebhookId)>, Error> {
     let snapshot = webhooks.vault.snapshot()?;
     let mut found = Vec::new();
@@ -50,14 +50,14 @@ fn leftovers(webhooks: Webhooks<'_>) -> Result<Vec<(TenantId, WebhookId)>, Error
     Ok(found)
 }
 
-/// False for a webhook that is deleted or disabled.
+/// False for a deleted or disabled webhook.
 pub(super) fn is_enabled(
     webhooks: Webhooks<'_>,
     snapshot: &Snapshot,
     tenant: TenantId,
     webhook: WebhookId,
 ) -> Result<bool, Error> {
-    // A deleted tenant has no keys any more.
+    // Check the record first: a deleted tenant has no keys.
     if snapshot.value(Table::Webhooks, &tables::webhooks(tenant, webhook))?.is_none() {
         return Ok(false);
     }

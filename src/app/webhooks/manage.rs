@@ -20,7 +20,7 @@ pub struct WebhookDraft {
     pub notify_email: Option<String>,
 }
 
-/// A replacement of everything that a caller chooses. Without a status the webhook keeps its own.
+/// Replaces everything that a caller chooses. Without a status the webhook keeps its own.
 #[derive(Debug)]
 pub struct WebhookChange {
     pub draft: WebhookDraft,
@@ -31,7 +31,7 @@ pub struct WebhookChange {
 pub struct WebhookPage {
     /// In the order of creation.
     pub webhooks: Vec<Webhook>,
-    /// The id of the last webhook, if there are more.
+    /// The id of the last listed webhook, if there are more.
     pub next: Option<WebhookId>,
 }
 
@@ -46,7 +46,7 @@ impl Webhooks<'_> {
         if count(&self.vault.snapshot()?, tenant)? >= WEBHOOKS_MAX {
             return Err(Error::Unprocessable(TOO_MANY));
         }
-        // The receiver needs the public key before the first event comes.
+        // The receiver needs the public key before the first event.
         self.make_key_once().await?;
         let now = self.vault.now();
         let new = Webhook {
@@ -64,7 +64,7 @@ impl Webhooks<'_> {
             failing: None,
             disabled_at: None,
         };
-        // In the lane of the tenant, so that the number of its webhooks holds.
+        // The tenant's lane makes the limit on its webhooks hold.
         let _turn = self.vault.lanes.take(tenant.bytes()).await?;
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
@@ -85,7 +85,7 @@ impl Webhooks<'_> {
         Ok(records::require(&self.vault.snapshot()?, &caller.keys, id, now)?.0)
     }
 
-    /// A page of at most `size` webhooks behind the webhook of this id.
+    /// At most `size` webhooks behind this id.
     pub fn list(
         self,
         caller: &Caller,
@@ -124,7 +124,7 @@ impl Webhooks<'_> {
                     WebhookStatus::Disabled => webhook.disabled_at.or(Some(now)),
                     WebhookStatus::Enabled => None,
                 };
-                // A new URL, or a receiver that was repaired, has three days again.
+                // A new URL, or a repaired receiver, gets three days again.
                 webhook.failing = None;
                 webhook.modified_by = Some(caller.application.id);
                 webhook.modified_at = Some(now);
@@ -162,7 +162,7 @@ impl Webhooks<'_> {
         Ok(())
     }
 
-    /// All webhooks of a tenant that are not damaged.
+    /// Without damaged ones.
     pub(super) fn all_of(
         self,
         snapshot: &Snapshot,

@@ -16,7 +16,7 @@ use crate::store::record::EventRecord;
 use crate::store::tables::PendingDelivery;
 
 impl Webhooks<'_> {
-    /// The signed request for one attempt. Each attempt has its own time, and so its own signature.
+    /// Each attempt has its own time, and so its own signature.
     pub(super) fn request(
         self,
         url: HttpsUrl,
@@ -49,8 +49,8 @@ impl Webhooks<'_> {
     }
 }
 
-/// The body. Published receivers look for the id, the type, the tenant and the data either in
-/// `event` or at the top, so that they are at both places.
+/// Published receivers look for the id, the type, the tenant and the data either in `event` or at
+/// the top, so they are in both places.
 fn body(
     tenant: TenantId,
     id: EventId,

@@ -1,9 +1,9 @@
-//! Webhooks: a tenant's programs hear of events by requests to URLs that they chose.
+//! Webhooks: requests that notify a tenant's programs of events, at URLs that they chose.
 //!
-//! An event is written in the same change as its act ([`emit`]): every
-//! audit entry of a tenant passes through one function, which adds the event. The events wait in the
-//! data file, so that neither a crash nor a restart loses one. A worker of the server sends them
-//! ([`worker`]) until the receiver acknowledges them or the limits of [`queue`] are reached.
+//! An event is written in the same change as its act ([`emit`]): every audit entry of a tenant
+//! passes through one function, which adds the event. Pending events are in the data file, so
+//! neither a crash nor a restart loses one. A worker of the server sends them ([`worker`]) until
+//! the receiver acknowledges them or the limits of [`queue`] are reached.
 
 mod emit;
 mod key;

@@ -10,7 +10,6 @@ use crate::metrics::{FamilyKind, Label, Page};
 use crate::store::{Table, tables};
 
 impl Webhooks<'_> {
-    /// Waits for the next thing to log.
     pub async fn news(self) -> WebhookNews {
         self.vault.webhooks.next_news().await
     }
@@ -57,8 +56,8 @@ impl Webhooks<'_> {
         .status("webhooks", "disabled");
     }
 
-    /// The number of events that wait, and the age of the oldest. Ids of events are in the order of
-    /// time, so that each webhook takes one look-up.
+    /// The number of pending events, and the age of the oldest. Ids of events are ordered by time,
+    /// so each webhook takes one look-up.
     fn waiting(self) -> Result<(u64, Duration), Error> {
         let snapshot = self.vault.snapshot()?;
         let pending = u64::try_from(snapshot.count(&tables::all_webhook_counts())?).unwrap_or(0);

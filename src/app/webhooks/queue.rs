@@ -28,33 +28,32 @@ pub(super) struct Scheduled {
     pub(super) attempts: u32,
 }
 
-/// The state of a webhook after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterAttempt {
     Delivered,
     /// The webhook was deleted or disabled: its queue is to be removed.
     Gone,
-    /// The time of the next attempt of this event, or `None` if it is not sent any more.
+    /// The time of this event's next attempt, or `None` if it is not sent again.
     Waits(Option<Timestamp>),
 }
 
-/// A webhook and its queue, for the operator and for the console.
+/// For the operator and the console.
 #[derive(Debug)]
 pub struct ListedWebhook {
     pub webhook: Webhook,
     pub pending: u64,
-    /// The time of the oldest event that waits.
+    /// The time of the oldest pending event.
     pub oldest: Option<Timestamp>,
     pub last_failure: Option<DeliveryFailure>,
-    /// Attempts that failed since the last success and since the start of the server.
+    /// Since the last success or the start of the server.
     pub failed_attempts: u64,
 }
 
-/// An event that waits, for the operator.
+/// For the operator.
 #[derive(Debug)]
 pub struct PendingEvent {
     pub id: String,
-    /// `None` if its record is damaged.
+    /// `None` if the record is damaged.
     pub kind: Option<EventKind>,
     pub at: Timestamp,
     pub attempts: u32,
@@ -75,7 +74,7 @@ impl Scheduled {
         Ok(snapshot.value(Table::WebhookSchedule, &self.key())?.is_some())
     }
 
-    /// The change that removes the event from the queue, if it is still there.
+    /// Refused if the event is no longer in the queue.
     fn remove(&self) -> Change {
         Change::new()
             .expect_present(Table::WebhookSchedule, self.key())
@@ -96,7 +95,7 @@ impl Scheduled {
     }
 }
 
-/// The pause after this many failed attempts.
+/// The pause after this number of failed attempts.
 fn pause(attempts: u32) -> Duration {
     let place = usize::try_from(attempts.saturating_sub(1)).unwrap_or(usize::MAX);
     let [.., last] = WEBHOOK_PAUSES;
@@ -104,8 +103,8 @@ fn pause(attempts: u32) -> Duration {
 }
 
 impl Webhooks<'_> {
-    /// Writes the outcome of an attempt. The row may have been removed or moved meanwhile; then only
-    /// the webhook's state is written.
+    /// Writes the outcome of an attempt. If the row was removed or moved meanwhile, only the
+    /// webhook's state is written.
     pub(super) async fn settle(
         self,
         row: Scheduled,
@@ -133,8 +132,8 @@ impl Webhooks<'_> {
         Ok(after)
     }
 
-    /// The change of an attempt's outcome, and the status of the webhook after it; `None` if it is
-    /// deleted or disabled already.
+    /// The change of an attempt's outcome, and the webhook's status after it; `None` if the webhook
+    /// was deleted or disabled before.
     fn plan_outcome(
         self,
         snapshot: &Snapshot,
@@ -181,7 +180,7 @@ impl Webhooks<'_> {
         Ok((change, (after, Some(webhook.status))))
     }
 
-    /// Moves an event whose record is damaged out of the way.
+    /// Reschedules an event whose record is damaged, so that it does not block the others.
     pub(super) async fn postpone(self, row: Scheduled) -> Result<(), Error> {
         let [.., last] = WEBHOOK_PAUSES;
         self.by
@@ -194,8 +193,8 @@ impl Webhooks<'_> {
             .await
     }
 
-    /// Removes all events that wait for a webhook which is deleted or disabled. One that was enabled
-    /// again keeps those that are there then: each batch looks at the webhook in its own snapshot.
+    /// Removes all pending events of a deleted or disabled webhook. If it is enabled again
+    /// meanwhile, the remaining events stay: each batch reads the webhook from its own snapshot.
     pub(super) async fn purge(self, tenant: TenantId, webhook: WebhookId) -> Result<(), Error> {
         let mut dropped: u64 = 0;
         let mut from = Some(Vec::new());
@@ -250,9 +249,9 @@ impl Webhooks<'_> {
         Ok(moved)
     }
 
-    /// Applies `act` to a batch of the rows of one webhook behind `start`, in one change, if `applies`
-    /// says so. Returns the key to go on behind, if there are more rows, and the number of rows of the
-    /// webhook.
+    /// Applies `act` to a batch of one webhook's rows behind `start`, in one change, if `applies`
+    /// returns true. Returns the key to continue behind, if there are more rows, and the number of
+    /// handled rows.
     async fn walk(
         self,
         of: (TenantId, WebhookId),
@@ -285,14 +284,13 @@ impl Webhooks<'_> {
             .await
     }
 
-    /// The webhooks of a tenant with their queues.
     pub fn list_with_queues(self, tenant: TenantId) -> Result<Vec<ListedWebhook>, Error> {
         let snapshot = self.vault.snapshot()?;
         let (_, keys) = self.vault.access().tenant_with_keys(&snapshot, tenant)?;
         let listed = |webhook: Webhook| {
             let pending = snapshot.count(&tables::webhook_counts(tenant, webhook.id))?;
             let pending = u64::try_from(pending).unwrap_or(0);
-            // Ids of events are in the order of time.
+            // Ids of events are ordered by time.
             let first = snapshot.first(&tables::webhook_deliveries_of(tenant, webhook.id), 1)?;
             let oldest = first.first().map(|(key, _)| Table::WebhookDeliveries.id_of_key(key));
             let failures = self.vault.webhooks.failures(webhook.id);
@@ -307,7 +305,7 @@ impl Webhooks<'_> {
         self.all_of(&snapshot, &keys)?.into_iter().map(listed).collect()
     }
 
-    /// The events that wait for a webhook, the next one first; at most [`WEBHOOK_LISTED_MAX`].
+    /// The next one first; at most [`WEBHOOK_LISTED_MAX`].
     pub async fn pending(
         self,
         tenant: TenantId,
@@ -353,8 +351,8 @@ impl Webhooks<'_> {
     }
 }
 
-/// `None` for an event that is too old for another attempt. An event that the receiver refuses while
-/// it takes others would otherwise come back for ever.
+/// `None` for an event that is too old for another attempt. Otherwise an event that the receiver
+/// refuses while it takes others would be repeated for ever.
 fn next_attempt(row: &Scheduled, now: Timestamp) -> Option<Timestamp> {
     let next = now.plus(pause(row.attempts.saturating_add(1)));
     let last = assigned_at(row.delivery.event.uuid()).plus(WEBHOOK_GIVE_UP_AFTER);

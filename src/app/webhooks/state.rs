@@ -1,5 +1,5 @@
-//! The state of webhooks in memory: who subscribes to events, the signing key, counters, news for the
-//! log, and the last failure of each webhook.
+//! The state of webhooks in memory: subscriptions, the signing key, counters, news for the log, and
+//! the last failure of each webhook.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -17,39 +17,39 @@ use crate::metrics::Counter;
 
 #[derive(Debug, Default)]
 pub(in crate::app) struct WebhookState {
-    /// The enabled webhooks of each tenant, so that a request of a tenant without webhooks reads
-    /// nothing for them.
+    /// The enabled webhooks of each tenant. Requests of a tenant without webhooks then read nothing
+    /// for them.
     pub(super) subscriptions: GenerationCache<TenantId, [Subscriber], TENANTS_MAX>,
     pub(super) key: SharedLock<Option<Arc<WebhookKey>>>,
     pub(super) counts: DeliveryCounts,
     /// Wakes the worker.
     pub(super) wake: Notify,
     pub(super) requests: Lock<WorkerRequests>,
-    /// The failures of each webhook whose last delivery failed.
+    /// Only webhooks whose last delivery failed.
     failures: Lock<HashMap<WebhookId, FailureStreak>>,
     news: Lock<News>,
     has_news: Notify,
 }
 
-/// The failures of a webhook since its last success.
+/// Since the last success.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FailureStreak {
     pub(super) last: DeliveryFailure,
     pub(super) count: u64,
 }
 
-/// Work that operations ask the worker for.
+/// Work that operations request of the worker.
 #[derive(Debug, Default)]
 pub(super) struct WorkerRequests {
-    /// Webhooks that were deleted or disabled: their events are removed.
+    /// Deleted or disabled webhooks, whose events are removed.
     pub(super) purge: HashSet<(TenantId, WebhookId)>,
     /// Webhooks whose pause after a failure ends now.
     pub(super) unblock: HashSet<(TenantId, WebhookId)>,
-    /// All of them, because another process has changed some.
+    /// Ends all pauses, because another process has changed some webhooks.
     pub(super) unblock_all: bool,
 }
 
-/// Counters for metrics.
+/// For metrics.
 #[derive(Debug, Default)]
 pub(super) struct DeliveryCounts {
     pub(super) delivered: Counter,
@@ -62,12 +62,12 @@ pub(super) struct DeliveryCounts {
     pub(super) disabled: Counter,
 }
 
-/// A thing that the operator has to know.
+/// For the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookNews {
     /// Every delivery of three days failed.
     Disabled { tenant: TenantId, webhook: WebhookId, reason: &'static str },
-    /// Events were dropped, because too many wait. Logged once for each webhook.
+    /// Events were dropped because too many wait. Logged once for each webhook.
     Dropped { tenant: TenantId, webhook: WebhookId },
 }
 
@@ -121,8 +121,8 @@ impl WebhookState {
         self.wake.notify_one();
     }
 
-    /// `None` after a success. The map holds webhooks that exist or existed since the start, and
-    /// those of a vault are few.
+    /// `failure` is `None` after a success. Deleted webhooks may stay in the map, which
+    /// [`WEBHOOK_NEWS_MAX`] bounds.
     pub(super) fn note_outcome(&self, webhook: WebhookId, failure: Option<DeliveryFailure>) {
         let mut known = self.failures.lock();
         match failure {
@@ -135,7 +135,6 @@ impl WebhookState {
         }
     }
 
-    /// Waits for the next thing to log.
     pub(super) async fn next_news(&self) -> WebhookNews {
         loop {
             if let Some(news) = self.news.lock().waiting.pop_front() {

@@ -16,7 +16,6 @@ pub(super) struct Subscriber {
 }
 
 impl Webhooks<'_> {
-    /// True if an enabled webhook of the tenant subscribes to this kind of event.
     pub(in crate::app) fn wants(self, tenant: TenantId, kind: EventKind) -> Result<bool, Error> {
         Ok(self.subscribers(tenant)?.iter().any(|it| it.events.contains(&kind)))
     }

@@ -1,6 +1,6 @@
-//! The worker that delivers events, for as long as the server runs.
+//! The worker that delivers events while the server runs.
 //!
-//! [`Lanes`] decides which event is next. A receiver that does not answer pauses its own lane only.
+//! [`Lanes`] selects the next event. A receiver that does not answer pauses only its own lane.
 
 use std::collections::HashSet;
 use std::future::poll_fn;
@@ -30,14 +30,12 @@ use crate::store::{Authority, Table, tables};
 
 type Outcome = Result<AttemptOutcome, Error>;
 
-/// A delivery under way, and its end.
 struct Attempt<'a> {
     row: Scheduled,
     delivery: Delivery,
     outcome: Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>,
 }
 
-/// The worker's own state.
 struct Worker<'a> {
     webhooks: Webhooks<'a>,
     lanes: Lanes,
@@ -47,18 +45,17 @@ struct Worker<'a> {
     looked_at: Option<Timestamp>,
     /// The time of the last look at the whole schedule.
     whole_at: Option<Timestamp>,
-    /// The last look did not see all of its rows.
+    /// The last look did not read all rows.
     is_behind: bool,
     period: Interval,
     /// Runs from the first event after a look until the next look.
     gathering: Option<Pin<Box<Sleep>>>,
 }
 
-/// The beginning of an attempt.
 enum Prepared {
     /// The webhook is deleted or disabled.
     Gone,
-    /// The event is no longer in the queue, or at another time.
+    /// The event is no longer in the queue, or was rescheduled.
     Moved,
     /// The webhook's URL cannot be called.
     NoUrl,
@@ -72,14 +69,13 @@ struct AttemptOutcome {
 }
 
 impl Webhooks<'_> {
-    /// Delivers events until the store fails or closes.
+    /// Runs until the store fails or closes.
     pub async fn deliver(self, by: Authority) {
         self.find_leftovers();
         let mut worker = Worker::new(self.by(by));
         while worker.turn().await.is_ok() {}
     }
 
-    /// One attempt to deliver an event.
     async fn attempt(self, row: Scheduled) -> Result<AttemptOutcome, Error> {
         let nothing = |after| AttemptOutcome { after, failure: None };
         let request = match self.prepare(&row) {
@@ -182,12 +178,11 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// True if a lane has used up what the last looks found, and more is due.
+    /// True if a lane has used up the events that the last looks found, and more are due.
     fn is_hungry(&self) -> bool {
         self.is_behind || self.lanes.values().any(|lane| lane.has_more && lane.ready.is_empty())
     }
 
-    /// Does what operations have asked for.
     async fn take_requests(&mut self) -> Result<(), Error> {
         let webhooks = self.webhooks;
         let requests = std::mem::take(&mut *webhooks.vault.webhooks.requests.lock());
@@ -206,7 +201,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// The next look finds again what is still there.
+    /// The next look finds the remaining events again.
     fn forget_ready(&mut self, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(&id) else { return };
         for row in lane.ready.drain(..) {
@@ -215,8 +210,8 @@ impl<'a> Worker<'a> {
         lane.has_more = true;
     }
 
-    /// Reads due events from the schedule: those of the last minutes, or all of them if this is the
-    /// first look or a lane has used up what the last one found.
+    /// Reads due events from the schedule: those since shortly before the last look, or all of them
+    /// from time to time, more often while a lane has used up its events.
     fn look(&mut self) -> Result<(), Error> {
         let now = self.webhooks.vault.now();
         let patience =
@@ -290,7 +285,7 @@ impl<'a> Worker<'a> {
         lane.in_flight = lane.in_flight.saturating_sub(1);
         let outcome = match after {
             Ok(outcome) => outcome,
-            // The outcome could not be written. The lane waits for a while, then the event is sent
+            // The outcome could not be written. The lane pauses for a while, then the event is sent
             // again.
             Err(error) => {
                 lane.paused_until = Some(webhooks.vault.now().plus(WEBHOOK_WHOLE_LOOK_MIN));
@@ -310,7 +305,7 @@ impl<'a> Worker<'a> {
             }
             AfterAttempt::Waits(_) => (),
             AfterAttempt::Gone => {
-                // An attempt whose event was gone says nothing about its webhook.
+                // `purge` reads the webhook again: one that was enabled meanwhile keeps its events.
                 webhooks.purge(id.0, id.1).await.or_else(unless_final)?;
                 self.forget_ready(id);
             }
@@ -338,7 +333,7 @@ async fn next_ended<'a>(attempts: &mut Vec<Attempt<'a>>) -> (Attempt<'a>, Outcom
     .await
 }
 
-/// Errors that pass do not end the worker: it comes back to the event at its next look.
+/// Temporary errors do not end the worker: it returns to the event at its next look.
 fn unless_final(error: Error) -> Result<(), Error> {
     if matches!(error, Error::Stopped | Error::Storage(_)) { Err(error) } else { Ok(()) }
 }

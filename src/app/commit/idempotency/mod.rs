@@ -1,12 +1,11 @@
-//! Idempotency keys: the answer is remembered in the same change as the effect.
+//! Idempotency keys: the answer is stored in the same change as the effect.
 //!
 //! While the first request of a key is in flight, further requests of the key are refused. The set
 //! of keys in flight is in memory, since no request outlives the process. Answers are in the data
 //! file, so a repeated request finds its answer after a restart too.
 //!
-//! An answer has two rows: a small one under the blinded key, which finds the answer, and the answer
-//! itself in the order of time. The large rows of new answers are then next to each other in the
-//! file.
+//! An answer has two rows: a small one under the blinded key, which finds the answer, and the
+//! answer itself, ordered by time. So the large rows of new answers are adjacent in the file.
 
 mod remember;
 #[cfg(test)]
@@ -26,19 +25,18 @@ use crate::lock::Lock;
 use crate::store::record::{AnswerRecord, decode_answer};
 use crate::store::{Change, Newest, Snapshot, Table, tables};
 
-/// One request of an idempotency key, in flight. Dropping it admits the next request of the key.
+/// A request with an idempotency key, in flight. Dropping it admits the next request of the key.
 #[derive(Debug)]
 pub struct Guard {
     caller: Arc<Caller>,
     blinded: [u8; 16],
     in_flight: Arc<InFlight>,
-    /// The expectations from the look-up before the body was read, and the half-day of that
-    /// look-up. The first decision reuses them.
+    /// The expectations and the half-day of the look-up before the body was read. The first
+    /// decision reuses them.
     expected: Change,
     looked_up_in: u64,
 }
 
-/// The keys whose requests are in flight.
 #[derive(Debug, Default)]
 pub(in crate::app) struct InFlight(Lock<HashSet<(TenantId, [u8; 16])>>);
 
@@ -53,9 +51,8 @@ impl InFlight {
 }
 
 impl Idempotency<'_> {
-    /// Takes the key for this request, before its body is read. Fails with [`Error::Replayed`] if
-    /// the key was answered before; the error holds that answer, as far as the caller may see it
-    /// today.
+    /// Takes the key before the body of the request is read. Fails with [`Error::Replayed`] if the
+    /// key was answered before; the error holds that answer, as far as the caller may see it today.
     pub async fn begin(
         self,
         caller: &Arc<Caller>,
@@ -82,7 +79,7 @@ impl Idempotency<'_> {
         Ok(guard)
     }
 
-    /// As [`Idempotency::look_up`], for a key without an answer; `None` if it has one. It reads once,
+    /// As [`Idempotency::look_up`], for a key without an answer; `None` if it has one. Reads once,
     /// so it needs no snapshot.
     async fn look_up_new(self, guard: &Guard, now: Timestamp) -> Result<Option<Change>, Error> {
         let places = guard.places(now);
@@ -95,9 +92,8 @@ impl Idempotency<'_> {
     }
 
     /// The expectations under which this request is the first of its key, and the removal of an
-    /// earlier answer that is no longer replayed. The writer refuses the
-    /// change when a request of the same key was committed in between, and the next look-up finds
-    /// its answer.
+    /// earlier answer that is no longer replayed. If a request of the same key was committed in
+    /// between, the writer refuses the change, and the next look-up finds its answer.
     pub(in crate::app) fn look_up(
         self,
         snapshot: &Snapshot,
@@ -122,8 +118,8 @@ impl Idempotency<'_> {
                 let replay = self.restore(snapshot, &guard.caller, &place, record, now)?;
                 return Err(Error::Replayed(Box::new(replay)));
             }
-            // The answer is too old to be replayed, but not swept yet. It goes with this change, so
-            // that no answer stays that nothing finds.
+            // The answer is too old to be replayed, but not swept yet. Delete it with this change,
+            // since without its finder no look-up would reach it.
             expected = expected
                 .expect_value(Table::Idempotency, place.clone(), time)
                 .delete(Table::Idempotency, place)
@@ -144,7 +140,7 @@ pub(in crate::app) fn open_answer(
     Ok(decode_answer(keys.open(table.number(), &place, sealed)?.expose())?)
 }
 
-/// True if the row under the idempotency key of an answer leads to the answer.
+/// True if the row under the idempotency key leads to this answer.
 pub(in crate::app) fn is_found(snapshot: &Snapshot, answer: &[u8]) -> Result<bool, Error> {
     let Some(finder) = tables::finder_of_answer(answer) else { return Ok(false) };
     let time = snapshot.value(Table::Idempotency, &finder)?;
@@ -152,14 +148,14 @@ pub(in crate::app) fn is_found(snapshot: &Snapshot, answer: &[u8]) -> Result<boo
     Ok(found.as_deref() == Some(answer))
 }
 
-/// The blinded form of a key. The data file and the set of keys in flight hold only this form.
+/// The data file and the set of keys in flight hold only the blinded form of a key.
 fn blind(caller: &Caller, method: &str, path: &str, key: &str) -> [u8; 16] {
     let application = caller.application.id;
     let [method, path, key] = [method, path, key].map(str::as_bytes);
     let blind = |parts: &[&[u8]]| caller.keys.lasting().blind(parts);
     match &caller.session {
         None => blind(&[b"idempotency", application.bytes(), method, path, key]),
-        // A session does not get the answers of the application's key or of another session.
+        // A session must not get answers of the application's key or of another session.
         Some(SessionRights { id, .. }) => {
             blind(&[b"idempotency of session", id.bytes(), method, path, key])
         }
@@ -167,12 +163,12 @@ fn blind(caller: &Caller, method: &str, path: &str, key: &str) -> [u8; 16] {
 }
 
 impl Guard {
-    /// True while the look-up of [`Idempotency::begin`] covers every half-day that counts.
+    /// True while the look-up of [`Idempotency::begin`] covers every relevant half-day.
     pub(in crate::app) fn is_current(&self, now: Timestamp) -> bool {
         self.looked_up_in == half_day(now)
     }
 
-    /// The rows under this key that count at this time.
+    /// The rows that may find an answer of this key at this time.
     fn places(&self, now: Timestamp) -> Vec<(Table, Vec<u8>)> {
         let tenant = self.caller.tenant.id;
         let key = |half_day| tables::idempotency(half_day, tenant, &self.blinded);

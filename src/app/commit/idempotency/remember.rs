@@ -1,10 +1,11 @@
 //! Storing an answer in parts, and joining the parts for a replay.
 //!
 //! The data file keeps an answer for 24 hours. The tokens, token intents and API keys that it shows
-//! may be deleted or expire before that. The parts of the answer that show one of these subjects
-//! are sealed under a key of their own, derived from a random seed. The seed is in the record of
-//! the subject and nowhere else. Deleting the record deletes the seed, and from then on no key
-//! opens these parts. A deletion therefore need not search for answers. The whole answer is sealed once more under the tenant's key, as every record is.
+//! may be deleted or expire before that. Parts that show one of these subjects are sealed under a
+//! key of their own, derived from a random seed. The seed is only in the subject's record: deleting
+//! the record deletes the seed, and from then on no key opens these parts. A deletion therefore
+//! need not search for answers. The whole answer is sealed once more under the tenant's key, as
+//! every record is.
 //!
 //! Two alternatives were dropped. Storing parts in rows by token, deleted with the token, costs a
 //! row for each answer and token. Storing only the version of the token that was shown cannot
@@ -31,28 +32,25 @@ use crate::store::record::{
 };
 use crate::store::{Change, Snapshot, Table, tables};
 
-/// The hidden parts of one subject, collected while an answer is split.
+/// Collected while an answer is split.
 struct SubjectParts<'a> {
     subject: &'a Subject,
     parts: Vec<HiddenPart>,
 }
 
-/// The body of an answer as the file has it.
 struct StoredBody<'a> {
     subjects: Vec<(SubjectId, Vec<u8>)>,
     body: Vec<StoredPart>,
     disclosures: &'a [Disclosure],
 }
 
-/// The seed that opens a subject's parts, and the containers that a token is in now.
 struct LiveSubject {
     seed: AnswerSeed,
-    /// Empty for subjects that have no containers.
+    /// The current ones of a token; empty for other subjects.
     containers: Vec<Container>,
 }
 
 impl Idempotency<'_> {
-    /// The change that stores an answer.
     pub(in crate::app) fn remember(
         self,
         guard: &Guard,
@@ -109,8 +107,8 @@ impl Idempotency<'_> {
         ))
     }
 
-    /// Rebuilds the answer without deleted and expired subjects. Fails if the caller lacks a right
-    /// today that the first answer needed.
+    /// Leaves out deleted and expired subjects. Fails if the caller lacks a right today that the
+    /// first answer needed.
     pub(super) fn restore(
         self,
         snapshot: &Snapshot,
@@ -140,7 +138,7 @@ impl Idempotency<'_> {
     ) -> Result<(Secret<Vec<u8>>, Vec<Entity>), Error> {
         let StoredBody { subjects, body, disclosures } = stored;
         let mut shown = Vec::new();
-        // `None` for a subject that is gone.
+        // `None` for a deleted or expired subject.
         let mut hidden = Vec::with_capacity(subjects.len());
         for (id, sealed) in subjects {
             let Some(live) = live_subject(snapshot, caller, &id, now)? else {
@@ -188,8 +186,8 @@ impl Idempotency<'_> {
 }
 
 impl Caller {
-    /// True when disclosures that were made in a token's earlier containers could be made in these
-    /// containers today.
+    /// True if disclosures that were made in a token's earlier containers could be made in its
+    /// current containers today.
     fn may_disclose<'d>(
         &self,
         target: Target<'_>,
@@ -200,8 +198,8 @@ impl Caller {
         })
     }
 
-    /// Applies the rule that decided about the first answer again, with today's rights. A disclosure
-    /// does not name its token, so the rule must hold for each token of the answer.
+    /// Applies the rule of the first answer again, with today's rights. A disclosure does not name
+    /// its token, so the rule must hold for each token of the answer.
     fn require_again(&self, disclosure: &Disclosure, ids: &[TargetId<'_>]) -> Result<(), Error> {
         let Disclosure { right, value, containers, exposure } = disclosure;
         let unknown = [TargetId::Unknown];
@@ -217,14 +215,14 @@ impl Caller {
 
 const SHOWS_MORE: &str = "The first answer shows more than the API key may see today.";
 
-/// The seed of a subject that exists and has not expired, and the containers of a token.
+/// `None` if the subject was deleted or has expired.
 fn live_subject(
     snapshot: &Snapshot,
     caller: &Caller,
     id: &SubjectId,
     now: Timestamp,
 ) -> Result<Option<LiveSubject>, Error> {
-    // Directly, not with `records`, which stands above this sub-room.
+    // Not with `records`, which stands above this module.
     let (tenant, keys) = (caller.tenant.id, &caller.keys);
     let open = |table: Table, place: Vec<u8>| match snapshot.value(table, &place)? {
         Some(sealed) => Ok::<_, Error>(Some(keys.open(table.number(), &place, &sealed)?)),
@@ -259,9 +257,9 @@ fn live_subject(
     })
 }
 
-/// Opens the parts of a subject. Their key depends on the containers that the token was in, so they
-/// do not open with its current containers if it was moved. In that case they are shown only if the
-/// caller could get the same answer in the current containers, else this returns `None`.
+/// The key of the parts depends on the containers that the token was in, so they do not open with
+/// its current containers if it was moved. They are then shown only if the caller could get the
+/// same answer in the current containers, else this returns `None`.
 fn open_parts(
     caller: &Caller,
     place: &[u8],
@@ -286,7 +284,6 @@ fn open_parts(
     Err(bad_record())
 }
 
-/// The ids of the tokens of an answer, as rights see them.
 fn token_ids(subjects: &[(SubjectId, Vec<u8>)]) -> Vec<TargetId<'_>> {
     let tokens = subjects.iter().map(|(id, _)| target_id(id));
     tokens.filter(|id| *id != TargetId::Unknown).collect()
@@ -303,8 +300,8 @@ fn target_id(subject: &SubjectId) -> TargetId<'_> {
     }
 }
 
-/// The key of a subject's parts. The seed alone would be enough; deriving the key from the tenant's
-/// key too makes a seed useless outside its tenant.
+/// The seed alone would be enough; deriving the key from the tenant's key too makes a seed useless
+/// outside its tenant.
 pub(super) fn part_key(caller: &Caller, seed: &AnswerSeed, containers: &[Container]) -> SealingKey {
     let paths: Vec<_> = containers.iter().map(Container::as_str).collect();
     let paths = paths.join("\n");
@@ -321,7 +318,7 @@ fn token_entity(id: TokenId, name: Option<&str>) -> Entity {
     Entity { kind: EntityKind::Token, id: id.uuid(), name: name.map(Box::from) }
 }
 
-/// The wire layer made an answer whose parts do not fit together: nothing is written.
+/// The wire layer made an answer whose parts contradict each other. Nothing is written.
 const fn impossible() -> Error {
     Error::Internal(Fault::BadAnswer)
 }

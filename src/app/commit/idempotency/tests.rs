@@ -1,4 +1,4 @@
-//! Tests of remembered answers: nothing in the file opens once the thing that it shows is gone.
+//! Tests of remembered answers: nothing in the file opens after its subject is deleted.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ use crate::store::tables::SealedBy;
 
 const MARKER: &str = "mARKdata7f3";
 
-/// A body of two members, of which the second goes with the token.
+/// A body of two members. The second one is removed with the token.
 fn answer(written: &WriteOutcome) -> RememberedAnswer {
     let token = &written.shown.token;
     let mut answer = RememberedAnswer::empty(AnswerStatus::Created);
@@ -66,7 +66,6 @@ async fn create(vault: &TestVault, caller: &Arc<Caller>) -> WriteOutcome {
     vault.app.tokens(caller).create(draft(), &write).await.unwrap().outcome
 }
 
-/// Everything that the tenant's keys open.
 fn opened(vault: &TestVault, keys: &TenantKeys) -> Vec<(Table, Vec<u8>)> {
     let snapshot = vault.app.snapshot().unwrap();
     let sealed = |table: &&Table| matches!(table.sealed_by(), SealedBy::Tenant);
@@ -81,7 +80,7 @@ fn opened(vault: &TestVault, keys: &TenantKeys) -> Vec<(Table, Vec<u8>)> {
     texts
 }
 
-/// The tables with this text, or with the bytes of which it is the hexadecimal form.
+/// The tables that contain this text, or the bytes that it encodes in hexadecimal.
 fn tables_with(vault: &TestVault, keys: &TenantKeys, text: &str) -> Vec<Table> {
     let forms = [Some(text.as_bytes().to_vec()), hex::decode_all(text)];
     let has = |plain: &[u8]| {
@@ -92,7 +91,7 @@ fn tables_with(vault: &TestVault, keys: &TenantKeys, text: &str) -> Vec<Table> {
     found.map(|(table, _)| table).collect()
 }
 
-/// The sealed parts of the one answer in the file.
+/// The sealed parts of the only answer in the file.
 fn sealed_parts(vault: &TestVault, keys: &TenantKeys) -> (Vec<u8>, Vec<u8>) {
     let snapshot = vault.app.snapshot().unwrap();
     let rows = snapshot.first(&Table::IdempotencyAnswers.whole(), usize::MAX).unwrap();
@@ -110,7 +109,7 @@ async fn after_a_delete_nothing_in_the_file_opens_what_an_answer_showed() {
     let id = made.shown.token.public_id();
     let seed = hex::encode(made.shown.token.answer_seed.expose());
     assert_eq!(replayed(&vault, &owner).await.unwrap(), json!({"id": id, "data": MARKER}));
-    // The value and the seed are in the token's own record and nowhere else.
+    // The value and the seed are only in the token's record.
     assert_eq!(tables_with(&vault, &owner.keys, MARKER), [Table::Tokens]);
     assert_eq!(tables_with(&vault, &owner.keys, &seed), [Table::Tokens]);
     let (place, sealed) = sealed_parts(&vault, &owner.keys);
@@ -123,7 +122,7 @@ async fn after_a_delete_nothing_in_the_file_opens_what_an_answer_showed() {
     vault.app.tokens(&owner).delete(&id).await.unwrap();
     assert_eq!(tables_with(&vault, &owner.keys, MARKER), []);
     assert_eq!(tables_with(&vault, &owner.keys, &seed), []);
-    // The sealed bytes are still there, and no other token's seed opens them.
+    // The sealed bytes are still there, and no other seed opens them.
     assert_eq!(sealed_parts(&vault, &owner.keys).1, sealed);
     assert!(open(&crate::domain::answer_seed::AnswerSeed::new([0; 16])).is_err());
     assert_eq!(replayed(&vault, &owner).await.unwrap(), json!({"id": id}));
@@ -164,7 +163,7 @@ async fn after_a_key_is_deleted_nothing_in_the_file_opens_its_text() {
     assert_eq!(replayed(&vault, &owner).await.unwrap(), json!({"v": 1}));
 }
 
-/// Puts a plain record in the place of the answer to this request.
+/// Replaces the answer to this request by a plain record.
 async fn plant(vault: &TestVault, caller: &Arc<Caller>, plain: &[u8]) {
     let (blinded, now) = (blind(caller, "POST", "/tokens", "k"), vault.app.now());
     let place = tables::idempotency(half_day(now), caller.tenant.id, &blinded);

@@ -15,15 +15,13 @@ const NO_PLACE: &str = "The body has no place for the member that a transform of
 const TOO_LARGE: &str = "The body is too large for the transforms of the proxy.";
 const BAD_HEADER: &str = "The value of a header that a transform of the proxy sets is not valid.";
 
-/// Headers and a whole body.
 pub struct Message {
     pub headers: Vec<(String, Secret<Vec<u8>>)>,
     pub body: Secret<Vec<u8>>,
 }
 
 impl Message {
-    /// The body as text. A body that a transform cannot read is an error: a mask must not be left
-    /// out.
+    /// A body that a transform cannot read is an error: a mask must not be skipped.
     pub(super) fn text(&self) -> Result<&str, TransformFailure> {
         let is_encoded = |(name, value): &(String, Secret<Vec<u8>>)| {
             name.eq_ignore_ascii_case("content-encoding")
@@ -39,7 +37,7 @@ impl Message {
         text.ok().ok_or(TransformFailure::Failed(NOT_TEXT))
     }
 
-    /// The body as JSON; `None` if it is another text.
+    /// `None` if the body is not JSON.
     pub(super) fn readable_json(&self) -> Result<Option<Secret<Value>>, TransformFailure> {
         let text = self.text()?;
         if count_values(text.as_bytes()) > JSON_VALUES_MAX {

@@ -1,8 +1,8 @@
 //! Runs the transforms of a proxy, in the order of the list.
 //!
-//! Transforms of requests run after the caller's expressions are filled in, those of answers on
-//! answers of 2xx only. A transform that fails ends the call: its effect is never left out, since
-//! it may be the mask of a card number.
+//! Transforms of requests run after the caller's expressions are filled in. Transforms of answers
+//! run on 2xx answers only. A transform that fails ends the call: its effect is never skipped,
+//! since it may be the mask of a card number.
 
 mod message;
 mod tokenize;
@@ -27,23 +27,21 @@ pub use message::Message;
 
 const TOO_MUCH_MASKING: &str = "A mask of the proxy takes too long for this answer.";
 
-/// Everything that transforms use besides the message.
+/// Inputs of transforms besides the message.
 #[derive(Clone, Copy)]
 pub(in crate::app) struct Surroundings<'a> {
-    /// The caller of the proxy.
     pub(in crate::app) party: Party,
-    /// The work of all expressions in the transforms of the call.
+    /// Shared by all expressions in the transforms of the call.
     pub(in crate::app) work: &'a Budget,
-    /// `config`, `proxy` and `encrypted`.
+    /// Has `config`, `proxy` and `encrypted`.
     pub(in crate::app) scope: &'a (dyn Scope + Sync),
-    /// The caller that makes tokens: the proxy's application if it has one. A call without an API
-    /// key may have none.
+    /// Creates tokens: the proxy's application if it has one. A call without an API key may have
+    /// none.
     pub(in crate::app) caller: Option<&'a Caller>,
-    /// Parses the body of a create request. Its shape belongs to `http`.
+    /// Parses the body of a create request, whose shape belongs to `http`.
     pub(in crate::app) draft: &'a (dyn Fn(&Value) -> TokenDraft + Sync),
 }
 
-/// The reason for which a transform failed.
 #[derive(Debug)]
 pub enum TransformFailure {
     App(Error),
@@ -51,12 +49,11 @@ pub enum TransformFailure {
     Failed(&'static str),
 }
 
-/// The values that the expressions of a transform name.
 struct TransformScope<'a> {
     base: &'a (dyn Scope + Sync),
     /// The body of the destination's answer, if it is JSON.
     res: Option<&'a Value>,
-    /// The tokens that transforms have made, by identifier.
+    /// Tokens that transforms have created, by identifier.
     made: &'a Value,
 }
 
@@ -75,7 +72,6 @@ impl Scope for TransformScope<'_> {
     }
 }
 
-/// A message between two transforms.
 struct Run<'a> {
     message: Message,
     res: Option<Secret<Value>>,
@@ -86,7 +82,7 @@ struct Run<'a> {
 }
 
 impl Proxies<'_> {
-    /// The request as it goes to the destination.
+    /// The request as the destination gets it.
     pub(in crate::app) async fn transform_request(
         self,
         proxy: &Proxy,
@@ -96,7 +92,7 @@ impl Proxies<'_> {
         self.transform(&proxy.settings.request_transforms, message, None, around).await
     }
 
-    /// The answer as the caller gets it. An answer of another status than 2xx stays as it is.
+    /// The answer as the caller gets it. Answers other than 2xx are not changed.
     pub(in crate::app) async fn transform_response(
         self,
         proxy: &Proxy,
@@ -158,7 +154,6 @@ impl Proxies<'_> {
         Ok(run.message)
     }
 
-    /// Evaluates the options of one transform.
     async fn fill<T>(
         self,
         run: &Run<'_>,
@@ -175,8 +170,8 @@ impl Proxies<'_> {
         filled.map_err(TransformFailure::Failed)
     }
 
-    /// Masks the body. It starts on the thread of the request, as expressions do, and starts again
-    /// on another if it takes long. There all masks of the call share their steps.
+    /// Starts on the thread of the request, as expressions do, and starts again on another thread
+    /// if it takes long. There all masks of the call share their steps.
     async fn mask(
         self,
         run: &mut Run<'_>,

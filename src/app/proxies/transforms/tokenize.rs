@@ -1,4 +1,4 @@
-//! Tokens that transforms make: by the ordinary operation, with its checks, rights and audit
+//! Tokens that transforms create, through the ordinary operation with its checks, rights and audit
 //! entries.
 
 use serde_json::Value;
@@ -13,8 +13,8 @@ const NO_APPLICATION: &str = "The proxy has no application that could make a tok
 const INVALID: &str = "The token that a transform of the proxy makes has mistakes.";
 
 impl Proxies<'_> {
-    /// Makes a token out of the body of a create request. Returns it for the expressions of later
-    /// transforms, without its data: they decide what the caller of the proxy sees.
+    /// Takes the body of a create request. Returns the token without its data, for the expressions
+    /// of later transforms: they decide what the caller of the proxy sees.
     pub(super) async fn tokenize(
         self,
         around: &Surroundings<'_>,

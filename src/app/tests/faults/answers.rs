@@ -1,4 +1,4 @@
-//! Everything that a vault answers, as sets of texts, and the judgement of what a damaged one answers.
+//! All answers of a vault as sets of texts, and the judgement of a damaged vault's answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::domain::permission::Permission;
 use crate::domain::token_query::{LegacyTokenQuery, TokenFilter, TokenQuery};
 use crate::store::tests::block_on;
 
-/// The items of an answer, or the reason why there is none.
+/// The items of an answer, or the reason for a missing answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Answer {
     Items(BTreeSet<String>),
@@ -24,9 +24,9 @@ pub(super) type Answers = BTreeMap<String, Answer>;
 /// The comparison with the answers of an undamaged vault.
 #[derive(Debug, Default)]
 pub(super) struct Judgement {
-    /// Something that was never stored, or another record's.
+    /// Items that were never stored, or that belong to another record.
     pub(super) wrong: Vec<String>,
-    /// Something that is not shown, and no error says so.
+    /// Items that are missing without an error.
     pub(super) missing: Vec<String>,
     pub(super) failed: usize,
 }
@@ -161,14 +161,14 @@ async fn others(app: &Vault, caller: &std::sync::Arc<Caller>, known: &Known, all
     all.insert(String::from("webhook"), answer(read, |it| vec![format!("{it:?}")]));
     let pending = app.webhooks().pending(known.tenant, known.webhook).await;
     let shown = |it: Vec<crate::app::PendingEvent>| {
-        // The schedule is in clear, and only a record that opens counts.
+        // The schedule is in clear, so only records that open count.
         let opened = it.iter().filter(|it| it.kind.is_some());
         opened.map(|it| format!("{} {:?}", it.id, it.kind)).collect()
     };
     all.insert(String::from("webhook events"), answer(pending, shown));
 }
 
-/// Compares answers with those of the undamaged vault. Tokens of `new` were made since.
+/// Compares answers with those of the undamaged vault. Tokens in `new` were made since.
 pub(super) fn judge(expected: &Answers, got: &Answers, new: &[String]) -> Judgement {
     let mut judgement = Judgement::default();
     for (question, expected) in expected {
@@ -179,7 +179,7 @@ pub(super) fn judge(expected: &Answers, got: &Answers, new: &[String]) -> Judgem
                 judgement.failed += 1;
                 continue;
             }
-            // The caller is not known, which another question tells.
+            // The caller is unknown, which another question reports.
             None => {
                 judgement.missing.push(question.clone());
                 continue;
@@ -189,7 +189,8 @@ pub(super) fn judge(expected: &Answers, got: &Answers, new: &[String]) -> Judgem
         let is_known = |item: &String| {
             expected.contains(item) || new.contains(item) || item == "cvc None" || grows
         };
-        // Numbers in clear can be wrong, and audit entries in other places; `verify` finds both.
+        // Numbers in clear can be wrong, and audit entries can be in other places; `verify` finds
+        // both.
         let is_clear = question == "count" || question == "audit";
         let wrong = items.iter().filter(|item| !is_clear && !is_known(item));
         judgement.wrong.extend(wrong.map(|item| format!("{question}: {item}")));

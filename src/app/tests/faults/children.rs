@@ -1,5 +1,5 @@
-//! Samples in a process of their own: a damaged page can end the process, and the hook of panics
-//! belongs to the whole of it.
+//! Runs samples in child processes: a damaged page can end the process, and the panic hook is
+//! shared by the whole process.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader};
@@ -12,24 +12,24 @@ use crate::store::panic_cannot_be_caught;
 use crate::store::tests::damage::number;
 use crate::waiting::{PATIENCE, thorough};
 
-/// Names the samples of a child: the first seed, and the one after the last.
+/// The samples of a child: the first seed, and the one after the last.
 const SEEDS: &str = "STRONGROOM_TEST_SEEDS";
 
-/// A line with the seed of the sample that begins.
+/// Precedes the seed of the sample that begins.
 const BEGINS: &str = "sample ";
 
-/// A line with a sample that fails the test.
+/// Precedes a sample that fails the test.
 const BAD: &str = "bad sample: ";
 
-/// Pages that lead in a circle let a write of redb end this way.
+/// A cycle of damaged pages can make a write of redb end like this.
 const OVERFLOW: &str = "has overflowed its stack";
 
-/// The code of a child that damage has ended, as of the program.
+/// The exit code of a child that stopped because of damage, as in the program.
 const DAMAGED: i32 = 65;
 
-/// Runs `samples` in children of this test. It begins with the usual seed unless the environment names
-/// another. Each sample has to end, and each child: by itself, or by damage that nothing can catch,
-/// after which the next child goes on.
+/// Runs `samples` in children of this test, from the usual seed on unless the environment names
+/// another. Each sample and each child must end: by itself, or by damage that cannot be caught,
+/// after which the next child continues.
 pub(super) fn in_children(test: &str, usual_seed: u64, samples: impl FnOnce(Range<u64>)) {
     if let Some(seeds) = own_seeds() {
         return samples(seeds);
@@ -55,7 +55,7 @@ pub(super) fn in_children(test: &str, usual_seed: u64, samples: impl FnOnce(Rang
     assert!(bad.is_empty(), "{} bad samples:\n{}", bad.len(), bad.join("\n"));
 }
 
-/// The seeds that this process is to try, if it is a child.
+/// The seeds that this process is to try; `None` unless it is a child.
 fn own_seeds() -> Option<Range<u64>> {
     #[expect(clippy::disallowed_methods, reason = "the argument of a child of this test")]
     let text = std::env::var(SEEDS).ok()?;
@@ -76,7 +76,7 @@ pub(super) fn begin(seed: u64) {
     println!("{BEGINS}{seed}");
 }
 
-/// A child calls it at once, since a later sample may end it.
+/// Printed at once, since a later sample may end the child.
 pub(super) fn report_bad(sample: &str) {
     println!("{BAD}{sample}");
 }
@@ -89,7 +89,7 @@ fn start(test: &str, seeds: &Range<u64>) -> Child {
     child.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// The end of what a child complains of. Caught panics are there, too.
+/// The end of a child's standard error, which has caught panics too.
 fn last_complaints(child: &mut Child) -> JoinHandle<String> {
     const KEPT: usize = 400;
     let lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -105,7 +105,7 @@ fn last_complaints(child: &mut Child) -> JoinHandle<String> {
     })
 }
 
-/// Shows what a child says until it ends. Returns the seed of its last sample.
+/// Prints the output of a child until it ends. Returns the seed of its last sample.
 fn follow(child: &mut Child, bad: &mut Vec<String>) -> Option<u64> {
     let lines = lines_of(child);
     let mut last = None;

@@ -1,5 +1,5 @@
-//! Random damage of every file of a vault. A damaged vault is refused, or it answers right; what it
-//! cannot answer right is an error or is named by `verify`; and it never panics.
+//! Random damage of every file of a vault. A damaged vault is refused or answers correctly;
+//! otherwise the answer is an error, or `verify` names the damage. It never panics.
 //!
 //! `STRONGROOM_FLIPS=100000` tries that many samples, `STRONGROOM_SEED` begins with another seed.
 
@@ -24,7 +24,7 @@ use crate::store::tests::disk::{Image, TestDisk};
 use crate::store::tests::{block_on, remove_log_state};
 use crate::store::{OpenFailure, StorageFailure, Store, Table, tables};
 
-/// Makes a sample of a seed; `None` if it would change nothing.
+/// Makes a sample from a seed; `None` if it would change nothing.
 type Choose<'a> = &'a dyn Fn(u64) -> Option<(Sample, Image)>;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,12 +35,11 @@ enum Outcome {
     Harmless,
     /// Every answer was right, and `verify` found something.
     Found,
-    /// Some answers were errors, or something was missing, and `verify` said so.
+    /// Some answers were errors or incomplete, and `verify` found something.
     Reported,
-    /// The last batch of the log is left out, as if its write had been cut off, and nothing else is
-    /// missing.
+    /// Only the last batch of the log is missing, as if its write had been cut off.
     LastBatch,
-    /// The samples that must not be.
+    /// The test fails with such a sample.
     Bad(String),
 }
 
@@ -54,7 +53,7 @@ fn reason(failure: &VaultFailure) -> String {
     text.chars().take_while(|letter| !['"', '{'].contains(letter)).take(60).collect()
 }
 
-/// Opens the damaged vault, asks everything, goes on with it, and opens it again.
+/// Opens the damaged vault, checks all answers, uses it further, and opens it again.
 fn run(scene: &Scene, expected: &Expected, sample: &Sample, image: Image) -> Outcome {
     let (app, disk) = match open(image.clone(), &scene.clock) {
         Ok(opened) => opened,
@@ -63,7 +62,7 @@ fn run(scene: &Scene, expected: &Expected, sample: &Sample, image: Image) -> Out
     let page = PageCheck { image, result: OnceCell::new() };
     let first = look(&app, scene, (&expected.all, &page), &[]);
     if matches!(first, Outcome::Bad(_)) && sample.file.starts_with("strongroom.log.") {
-        // The newest frame alone can be taken for one that a loss of power has cut off.
+        // Only the newest frame can be mistaken for one that a loss of power has cut off.
         if look(&app, scene, (&expected.before_last, &page), &[]) == Outcome::Harmless {
             return Outcome::LastBatch;
         }
@@ -72,7 +71,7 @@ fn run(scene: &Scene, expected: &Expected, sample: &Sample, image: Image) -> Out
         return first;
     }
     let known = (&expected.all, &page);
-    // The vault is used on: nothing may be destroyed by it.
+    // Using the vault further must not destroy anything.
     let mut new = Vec::new();
     let used = block_on(use_on(&app, &mut new));
     let then = look(&app, scene, known, &new);
@@ -115,7 +114,7 @@ fn look(
     let report = app.verification().verify();
     let is_right = judgement.missing.is_empty() && judgement.failed == 0;
     let is_named = report.as_ref().is_ok_and(|it| !it.is_clean() || it.cvcs_gone > 0);
-    // `verify` compares the checksums of the pages too.
+    // `verify` also compares the checksums of the pages.
     let is_named = is_named || (!is_right && page.finds_damage());
     let has_failed = report.is_err();
     if !judgement.wrong.is_empty() {
@@ -134,10 +133,10 @@ fn look(
     }
 }
 
-/// The answers of a vault without damage.
+/// The answers of an undamaged vault.
 struct Expected {
     all: Answers,
-    /// Those before the last batch of the log.
+    /// Before the last batch of the log.
     before_last: Answers,
 }
 
@@ -153,7 +152,7 @@ impl Expected {
     }
 }
 
-/// The checksums of the pages of a damaged image, which are compared only if it matters.
+/// The checksums of a damaged image's pages, compared only if needed.
 struct PageCheck {
     image: Image,
     result: OnceCell<bool>,
@@ -166,7 +165,7 @@ impl PageCheck {
     }
 }
 
-/// Tries the samples that `choose` makes of the seeds.
+/// Tries the samples that `choose` makes from the seeds.
 fn try_samples(image: &Image, seeds: Range<u64>, choose: Choose<'_>) {
     let scene = scene();
     let expected = Expected::of(scene, image);
@@ -177,7 +176,7 @@ fn try_samples(image: &Image, seeds: Range<u64>, choose: Choose<'_>) {
         let ran = catch_unwind(AssertUnwindSafe(|| run(scene, &expected, &sample, damaged)));
         let outcome = ran.unwrap_or_else(|_| Outcome::Bad(String::from("it panicked")));
         let is_log = sample.file.starts_with("strongroom.log.");
-        // Every frame has a checksum, so a damaged one is never taken for what was written.
+        // Every frame has a checksum, so a damaged one must never be accepted.
         let outcome = if is_log && matches!(outcome, Outcome::Found | Outcome::Reported) {
             Outcome::Bad(String::from("a damaged frame of the log was taken"))
         } else {
@@ -222,14 +221,14 @@ fn damage_of_a_single_row_of_any_table_is_refused_named_or_harmless() {
     });
 }
 
-/// The rows that are alone in their kind and whose loss would make a start write over others.
+/// The rows that are single in their kind, and whose loss would make a start overwrite others.
 #[test]
 fn a_lost_row_of_the_audit_chain_makes_no_start_or_write_replace_others() {
     let scene = scene();
     let rows = Rows::read(&scene.stopped, &scene.clock);
     let without = |key: &[u8]| rows.without(Table::Meta, key);
     let kept = |disk: &TestDisk, table: Table| Rows::read(&disk.volatile(), &scene.clock).of(table);
-    // Without its public key, new keys of the chain would take the place of those that seal it.
+    // Without its public key, new keys of the chain would replace the keys that seal it.
     let disk = TestDisk::holding(without(tables::meta::AUDIT_PUBLIC_KEY));
     let refused = Vault::on_disk(&disk, master(), scene.clock.clone());
     assert!(matches!(refused, Err(VaultFailure::KeysDamaged)), "{:?}", refused.err());

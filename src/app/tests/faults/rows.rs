@@ -1,5 +1,5 @@
-//! Damage of single rows, table by table: samples of bytes seldom hit a row that is alone in its
-//! kind. The rows are changed as the storage engine would show them after damage of its pages.
+//! Damage of single rows, table by table: random bytes seldom hit a row that is single in its kind.
+//! The rows are changed as the storage engine would show them after damage of its pages.
 
 use crate::clock::Clock;
 use crate::store::tests::damage::{Kind, Sample};
@@ -41,8 +41,8 @@ impl Rows {
         disk.volatile()
     }
 
-    /// Flips a bit of a key or of a value, removes a row, swaps the values of two rows, or puts an
-    /// old value back.
+    /// Flips a bit of a key or of a value, removes a row, swaps the values of two rows, or restores
+    /// an old value.
     pub(super) fn damage(&self, seed: u64, old: &Self) -> Option<(Sample, Image)> {
         let mut dice = Dice(seed);
         let mut roll = |sides: usize| {

@@ -1,4 +1,4 @@
-//! A vault with a row in every table, as its disk is after a stop and after a kill.
+//! A vault with a row in every table, with images of its disk after a stop and after a kill.
 
 use std::sync::{Arc, OnceLock};
 
@@ -37,15 +37,15 @@ pub(super) struct Known {
     pub(super) tenant: TenantId,
 }
 
-/// The disk at some moments, and what it holds.
+/// The disk at several moments, and its content.
 pub(super) struct Scene {
     /// Everything is in the data file.
     pub(super) stopped: Image,
     /// A part is only in the log, which has several segments and a spare.
     pub(super) killed: Image,
-    /// The same without the last batch of the log.
+    /// As `killed`, without the last batch of the log.
     pub(super) before_last: Image,
-    /// An earlier moment, from which old pages and files come back.
+    /// An earlier moment. Old pages and files are taken from it.
     pub(super) earlier: Image,
     pub(super) clock: Clock,
     pub(super) known: Known,
@@ -59,7 +59,7 @@ pub(super) fn scene() -> &'static Scene {
 }
 
 fn make() -> Scene {
-    // A long run must not see what expires.
+    // Stop the clock, so that nothing expires in a long run.
     let clock = Clock::stopped_at(Clock::new().now());
     let vault = TestVault::with_small_log(TestDisk::holding(prepared().0.clone()), clock.clone());
     vault.app.threeds().configure_threeds(THREEDS_RETENTION, Some(Arc::new(Servers::default())));

@@ -36,7 +36,7 @@ pub(super) enum Ask {
     Read(String),
     Patch(String, Patch),
     Delete(String),
-    /// A page of a list; the number is that of a reader who goes on from page to page.
+    /// A page of a list. The number names a reader that continues from page to page.
     List(View, Option<usize>),
     Number,
     CreateIntent(String, String),
@@ -48,7 +48,7 @@ pub(super) enum Ask {
     UseSession(usize, String),
     CreateThreeds(String),
     ReadThreeds(String),
-    /// The tenant reads a token of the other one.
+    /// The tenant reads a token of the other tenant.
     ReadForeign(String),
     Sweep,
     FlushReads,
@@ -107,7 +107,7 @@ impl Ask {
         )
     }
 
-    /// A background task of the server is not cancelled with a client.
+    /// A background task of the server is not cancelled when a client leaves.
     pub(super) fn may_be_cancelled(&self) -> bool {
         !matches!(self, Self::RotateStep | Self::RotateMaster | Self::BackUp)
     }

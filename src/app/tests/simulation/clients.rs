@@ -1,4 +1,4 @@
-//! Clients: each turns a request into calls of the operations, and the outcome into a `Outcome`.
+//! Clients: each turns a request into calls of the operations, and the result into an `Outcome`.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -31,7 +31,6 @@ use crate::threeds::session::{CardSource, Device, SessionKind};
 
 pub(super) type Answering = Pin<Box<dyn Future<Output = Outcome>>>;
 
-/// A client with its request, and the things that it knows.
 pub(super) struct Sender {
     pub(super) app: Arc<Vault>,
     pub(super) site: Arc<Site>,
@@ -151,7 +150,7 @@ impl Sender {
         })
     }
 
-    /// Work of the server itself, which has no caller.
+    /// Work of the server, which has no caller.
     async fn upkeep(&self) -> Result<Option<Outcome>, Error> {
         let (app, tenant) = (&self.app, &self.site.tenants[self.request.tenant]);
         let begun = match &self.request.ask {
@@ -169,7 +168,7 @@ impl Sender {
             Ask::BackUp => match app.backups().back_up(self.backup.clone()).await {
                 Ok(_) => Ok(()),
                 Err(crate::app::BackupFailure::NoSpace) => Err(Error::ReadOnly("")),
-                // The vault has failed meanwhile, which its store tells.
+                // The vault has failed meanwhile, which its store reports.
                 Err(_) => Err(Error::Stopped),
             },
             _ => return Ok(None),
@@ -221,7 +220,6 @@ pub(super) fn rule(container: &str, permissions: &[Permission]) -> AccessRule {
     crate::app::tests::rule(container, Transform::Reveal, permissions)
 }
 
-/// The data of a card of an intent.
 pub(super) fn card(number: &str) -> Value {
     json!({ "number": number, "expiration_month": 1, "expiration_year": 2039 })
 }

@@ -1,4 +1,4 @@
-//! The effect of one request on the model, and whether the model allows its answer.
+//! The effect of one request on the model, and the check that the model allows its answer.
 
 use std::rc::Rc;
 
@@ -14,10 +14,10 @@ use crate::app::tests::simulation::seen::{Outcome, Refusal, Seen};
 use crate::app::{DiskState, TokenOrigin};
 
 impl Sent {
-    /// Applies a request that was answered. False if the model does not allow the answer.
+    /// Applies an answered request. False if the model does not allow the answer.
     pub(super) fn apply_told(&self, model: &mut Model, told: &Outcome, window: Window) -> bool {
         match told {
-            // The writer's queue, or too many changes of one record at once.
+            // The writer's queue is full, or too many requests change one record.
             Outcome::Refused(Refusal::Busy) => return true,
             Outcome::Refused(Refusal::ReadOnly) => return self.disk != DiskState::Writable,
             Outcome::Refused(Refusal::InFlight) => return self.shares_key,
@@ -31,7 +31,7 @@ impl Sent {
         }
         let tenant = &mut model.tenants[self.request.tenant];
         match &self.request.ask {
-            // Like a token that does not exist.
+            // Answered like a token that does not exist.
             Ask::ReadForeign(_) => matches!(told, Outcome::Refused(Refusal::NotFound)),
             Ask::Create(new) => self.create(tenant, new, told, window),
             Ask::Convert(intent, key) => self.convert(tenant, intent, key.as_deref(), told, window),
@@ -71,7 +71,7 @@ impl Sent {
                 is_first && new.name.as_ref().is_some_and(|it| tenant.life(it, window).may_live())
             }
             Outcome::Refused(Refusal::Invalid) => {
-                // A repeated request may come too late for its own expiry.
+                // A repeated request may come after its own expiry.
                 let is_late = new.expires_at.is_some_and(|at| at <= window.to);
                 is_first && (is_late || tenant.may_be_full(window))
             }
@@ -266,7 +266,7 @@ impl Sent {
         }
     }
 
-    /// The states after a request that was not answered: it happened as a whole, or not at all.
+    /// The states after an unanswered request: it happened as a whole, or not at all.
     pub(super) fn apply_silent(
         &self,
         model: &Model,
@@ -329,7 +329,7 @@ impl Sent {
     }
 }
 
-/// The states after a create that was not answered. `made` is the token of its time that was found.
+/// The states after an unanswered create. `made` is the token with its time, if it was found.
 fn create_silently(
     model: &Model,
     at: usize,
@@ -365,7 +365,7 @@ fn create_silently(
     }
 }
 
-/// The token that a conversion makes. The code of the intent does not go with it.
+/// The token that a conversion makes. The code of the intent is not copied.
 fn converted(intent: &Intent, at: crate::domain::time::Timestamp) -> Token {
     Token {
         kind: Kind::Card,
@@ -397,7 +397,7 @@ impl Tenant {
             && !(new.deduplicates && has_duplicate)
     }
 
-    /// True if a create may answer with this token, which was there before.
+    /// True if a create may answer with this existing token.
     fn has_duplicate(&self, new: &NewToken, token: &Token, seen: &Seen, window: Window) -> bool {
         new.deduplicates
             && self.duplicates(token, window).contains(&seen.id)
@@ -409,7 +409,7 @@ impl Tenant {
         live.filter(|(_, it)| it.is_duplicate_of(token)).map(|(id, _)| id.clone()).collect()
     }
 
-    /// True if the remembered answer of the key is this one.
+    /// True if this is the remembered answer of the key.
     fn replay(&mut self, key: &str, id: &str, window: Window) -> bool {
         let life = self.answer_life(key, window);
         let Some(answer) = self.answers.get_mut(key).filter(|_| life.may_live()) else {

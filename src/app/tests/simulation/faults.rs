@@ -10,7 +10,7 @@ use crate::waiting::steps;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// It is killed, or ends itself after a failure of the disk. The system keeps its writes.
+    /// Killed, or ended by a failure of the disk. The system keeps its writes.
     Killed,
     PowerLost(Fate),
 }
@@ -28,7 +28,7 @@ impl World {
         if self.one_in(2) { End::Killed } else { End::PowerLost(self.fate()) }
     }
 
-    /// Lets one of the next operations of the disk fail.
+    /// Makes one of the next operations of the disk fail.
     pub(super) fn plan_fault(&mut self) {
         let (operation, most) = match self.roll(8) {
             0..4 => (Operation::Sync, 10),
@@ -64,7 +64,7 @@ impl World {
         };
         self.trace.lock().unwrap().fault(name);
         match end {
-            // The power may be gone already.
+            // The power may be off already.
             End::Killed => self.disk.kill(),
             End::PowerLost(fate) => self.disk.lose_power(fate),
         }
@@ -76,8 +76,8 @@ impl World {
         }
     }
 
-    /// Opens the vault again, also through faults while it opens. `may_have_new_master` says that a
-    /// replacement of the master key was not answered.
+    /// Opens the vault again, also through faults while it opens. `may_have_new_master` means that
+    /// a replacement of the master key was not answered.
     pub(super) fn reopen(&mut self, may_have_new_master: bool) {
         for attempt in steps("a vault that opens") {
             let is_disturbed = attempt < 3 && self.one_in(5);
@@ -85,7 +85,7 @@ impl World {
                 self.plan_fault();
             }
             let opened = self.open(self.master);
-            // The failure of a disturbed start is one of the disk, never one of the data.
+            // A disturbed start fails because of the disk, never because of the data.
             let has_failed = matches!(&opened, Err(VaultFailure::File(OpenFailure::Storage(_))));
             if is_disturbed && (has_failed || self.disk.is_off()) {
                 self.server = opened.ok();
@@ -105,7 +105,6 @@ impl World {
         }
     }
 
-    /// Closes the vault as a server does, and opens it again.
     pub(super) fn restart(&mut self) {
         self.trace.lock().unwrap().fault("stopped and started");
         let app = self.app();
@@ -120,15 +119,15 @@ impl World {
         self.reopen(false);
     }
 
-    /// Sets the clock back by some minutes. A sweep comes before it: the model does not know if a
-    /// record that has expired was removed, and one that was not would live again.
+    /// Sets the clock back by some minutes, after a sweep: the model does not know if an expired
+    /// record was removed, and one that was not would live again.
     pub(super) fn set_clock_back(&mut self) {
         self.trace.lock().unwrap().fault("clock set back");
         let (app, at) = (self.app(), self.clock.now());
         self.drive(app.upkeep().sweep_all()).unwrap();
         self.model.tenants.iter_mut().for_each(|tenant| tenant.sweep_for_good(at));
         self.clock.set_back(Duration::from_millis(self.dice.roll(600_000)));
-        // Their order of old and new tokens holds only for a clock that goes ahead.
+        // Their order of old and new tokens holds only for a clock that moves forward.
         self.readers.clear();
     }
 

@@ -1,4 +1,4 @@
-//! Looks at the whole vault and compares it with the model.
+//! Compares the whole vault with the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::ManuallyDrop;
@@ -19,7 +19,7 @@ use crate::store::tables::{self, CountKind};
 use crate::store::volume::Volume as _;
 use crate::store::{CvcKeys, Table};
 
-/// The tokens and intents of all tenants, as the records have them.
+/// As the records have them.
 #[derive(Debug)]
 pub(super) struct Observed {
     pub(super) now: Timestamp,
@@ -31,7 +31,7 @@ pub(super) struct ObservedTenant {
     /// Live ones.
     pub(super) tokens: BTreeMap<String, Seen>,
     pub(super) intents: BTreeMap<String, SeenIntent>,
-    /// Also those that wait for a sweep.
+    /// Includes those that wait for a sweep.
     rows: usize,
     counted: usize,
 }
@@ -39,15 +39,15 @@ pub(super) struct ObservedTenant {
 /// Facts that outlive the records.
 #[derive(Default)]
 pub(super) struct Ledger {
-    /// Every token that was made: its id, and the time.
+    /// The id of every token that was made, and the time.
     births: BTreeSet<(String, Timestamp)>,
-    /// Deletes and updates of tokens that were answered.
+    /// Answered deletes and updates of tokens.
     acts: BTreeMap<(Act, String), usize>,
     receipt: Option<Receipt>,
 }
 
 impl Observed {
-    /// Says how the model differs.
+    /// The error describes the difference.
     pub(super) fn is_state_of(&self, model: &Model) -> Result<(), String> {
         let now = Window { from: self.now, to: self.now };
         for (at, (seen, tenant)) in self.tenants.iter().zip(&model.tenants).enumerate() {
@@ -102,7 +102,7 @@ impl World {
             let ids: Vec<_> = ids.collect();
             let tokens = app.tokens(&caller);
             let (permission, budget) = (Permission::TokenRead, Work::Page.budget());
-            // An observation of the test is no act.
+            // An observation of the test is not an act.
             let opened = ManuallyDrop::new(Opened::by(&app, &caller));
             let shown = tokens.show_listed(&snapshot, permission, &ids, now, &budget, &opened);
             let shown = shown.unwrap();
@@ -151,7 +151,7 @@ impl World {
         }
     }
 
-    /// A completed sweep leaves no key of a code whose minute had passed.
+    /// A completed sweep leaves no key of a code whose minute has passed.
     pub(super) fn check_codes_are_gone(&self, swept_at: Timestamp) {
         let file = self.disk.open(CvcKeys::FILE).unwrap().unwrap();
         let mut bytes = vec![0; usize::try_from(file.len().unwrap()).unwrap()];
@@ -163,7 +163,7 @@ impl World {
         }
     }
 
-    /// The whole file is verified, and the chain is inspected against the last receipt.
+    /// Verifies the whole file, and inspects the chain against the last receipt.
     pub(super) fn verify(&mut self) {
         let app = self.app();
         let report = app.verification().verify().unwrap();
@@ -179,8 +179,8 @@ impl World {
         self.ledger.receipt = Some(self.drive(app.audit().receipt()).unwrap());
     }
 
-    /// The audit chain has one entry for each token that was made, and one at least for each act
-    /// that was answered.
+    /// The audit chain has one entry for each token that was made, and at least one for each
+    /// answered act.
     pub(super) fn check_audit(&mut self) {
         let app = self.app();
         let mut made: BTreeMap<(String, Timestamp), usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Lists of tokens as the model has them: each live token once, by container and newest first.
+//! Lists of tokens in the model: each live token once, by container and newest first.
 
 use std::cmp::Reverse;
 use std::rc::Rc;
@@ -19,14 +19,14 @@ pub(super) struct View {
     pub(super) size: usize,
 }
 
-/// A place in a list: the container, then newest first.
+/// Ordered by container, then newest first.
 pub(super) type ListPosition = (String, Reverse<Timestamp>);
 
 /// The part of a list that was read before.
 #[derive(Debug, Clone)]
 pub(super) struct Progress {
     pub(super) last: ListPosition,
-    /// The begin of the round in which the last page was read.
+    /// The start of the round in which the last page was read.
     pub(super) at: Timestamp,
 }
 
@@ -43,7 +43,7 @@ impl View {
         }
     }
 
-    /// The place of a token in this list, if the list has it.
+    /// `None` if the list does not have the token.
     pub(super) fn place(&self, token: &Token) -> Option<ListPosition> {
         let path = token.containers.iter().find(|path| path.starts_with(self.inside()))?;
         let is_listed = self.colour.as_ref().is_none_or(|it| *it == token.colour)
@@ -62,7 +62,7 @@ impl View {
         placed
     }
 
-    /// True if this page is the one that the tenant's state gives.
+    /// True if the tenant's state gives this page.
     pub(super) fn gives(
         &self,
         tenant: &Tenant,
@@ -78,7 +78,7 @@ impl View {
             if before.is_some_and(|before| place <= before.last) || life == Life::Over {
                 continue;
             }
-            // A token that came while the list was read may stand before the cursor.
+            // A token that came while the list was read may be before the cursor.
             let is_new = before.is_some_and(|before| token.placed_at > before.at);
             let is_listed = life == Life::Live && !is_new;
             if shown.peek().is_none() && seen.len() == self.size {
@@ -97,7 +97,7 @@ impl View {
         shown.next().is_none() && (!has_next || may_have_more)
     }
 
-    /// True if the numbered list gives these tokens: all that are live, newest first.
+    /// True if the numbered list gives these tokens: all live ones, newest first.
     pub(super) fn gives_numbered(
         tenant: &Tenant,
         seen: &[Seen],

@@ -41,7 +41,7 @@ use crate::waiting::thorough;
 const SEEDS: Range<u64> = 0..20;
 const STEPS: usize = 1_500;
 
-/// The counts and the hash of the trace of one run.
+/// The counts and the hash of the trace.
 fn run(seed: u64, steps: usize) -> (Counts, u64) {
     let trace = Arc::new(Mutex::new(Trace::default()));
     let done = catch_unwind(AssertUnwindSafe(|| {
@@ -71,7 +71,7 @@ fn setting(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// `17` or `0..1000`; without the variable, the seeds of every test run.
+/// `17` or `0..1000`; without the variable, the usual seeds.
 pub(super) fn seeds_or(usual: Range<u64>) -> Range<u64> {
     let Some(text) = setting("STRONGROOM_SIM_SEEDS") else { return usual };
     let (from, to) = text.split_once("..").unwrap_or((&text, ""));

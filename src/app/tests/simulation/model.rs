@@ -1,4 +1,4 @@
-//! The state that the vault must be in, by the rules of its interface.
+//! The state that the vault must be in, by the rules of its API.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ pub(super) const CVC_RETENTION: Duration = Duration::from_mins(10);
 pub(super) const INTENT_RETENTION: Duration = Duration::from_mins(30);
 pub(super) const THREEDS_RETENTION: Duration = Duration::from_hours(2);
 
-/// A clone shares the records, so that the search for an order of requests can go back.
+/// A clone shares the records, so that the search for an order of requests can backtrack.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Model {
     pub(super) tenants: Vec<Tenant>,
@@ -31,7 +31,7 @@ pub(super) struct Tenant {
     pub(super) intents: BTreeMap<String, Rc<Intent>>,
     pub(super) answers: BTreeMap<String, Answer>,
     pub(super) sessions: Vec<Session>,
-    /// 3DS sessions, and the time until which they are kept.
+    /// 3DS sessions, and the ends of their retention.
     pub(super) threeds: BTreeMap<String, Timestamp>,
     /// Ids of tokens that were deleted or have expired, for requests that must not find them.
     pub(super) gone: Vec<String>,
@@ -47,7 +47,7 @@ pub(super) enum Kind {
 pub(super) struct Token {
     pub(super) kind: Kind,
     pub(super) data: Value,
-    /// The code, and the time at which it ends.
+    /// The code, and the end of its retention.
     pub(super) cvc: Option<(String, Timestamp)>,
     /// In order.
     pub(super) containers: Vec<String>,
@@ -66,7 +66,6 @@ pub(super) struct Intent {
     pub(super) expires_at: Timestamp,
 }
 
-/// The answer that is remembered for an idempotency key.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
     /// Ids of tokens, one of which the answer has.
@@ -86,7 +85,7 @@ pub(super) struct Session {
     pub(super) is_authorized: Option<bool>,
 }
 
-/// The time of a request: it acted at some moment between these two.
+/// The request acted at some moment between these two.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
     pub(super) from: Timestamp,
@@ -176,7 +175,7 @@ impl Token {
             && print(self) == print(other)
     }
 
-    /// True if this is the token that a client saw within the window.
+    /// True if a client saw this token within the window.
     pub(super) fn is(&self, seen: &Seen, window: Window) -> bool {
         is_code(self.cvc.as_ref(), seen.cvc.as_ref(), window)
             && self.kind == seen.kind
@@ -226,7 +225,8 @@ impl Tenant {
         self.limit.is_some_and(|limit| self.rows(window).1 >= limit)
     }
 
-    /// Says if a repeat with this key gets the remembered answer. Without an answer it is `Over`.
+    /// Decides if a repeat with this key gets the remembered answer. Without an answer it is
+    /// `Over`.
     pub(super) fn answer_life(&self, key: &str, window: Window) -> Life {
         let Some(answer) = self.answers.get(key) else { return Life::Over };
         let [first, last] = [answer.at.from, answer.at.to].map(|at| at.plus(RETENTION));
@@ -250,7 +250,7 @@ impl Tenant {
         }
     }
 
-    /// Everything that was due at this time is gone.
+    /// Removes everything that was due at this time.
     pub(super) fn sweep(&mut self, at: Timestamp) {
         let due = |ends: Option<Timestamp>| ends.is_some_and(|ends| ends <= at);
         let tokens = self.tokens.iter().filter(|(_, token)| due(token.expires_at));
@@ -262,7 +262,7 @@ impl Tenant {
         self.threeds.retain(|_, kept_until| !due(Some(*kept_until)));
     }
 
-    /// The same, and a clock that is set back afterwards brings nothing of it to life.
+    /// As `sweep`, and a clock that is set back afterwards brings nothing back.
     pub(super) fn sweep_for_good(&mut self, at: Timestamp) {
         self.sweep(at);
         // The keys of codes are destroyed when their minute has passed.
@@ -283,7 +283,7 @@ impl Tenant {
     }
 }
 
-/// True if a code that is kept until a time is shown like this within the window.
+/// True if a code with this retention may be shown like this within the window.
 fn is_code(code: Option<&(String, Timestamp)>, shown: Option<&String>, window: Window) -> bool {
     match (code, shown) {
         (None, None) => true,

@@ -61,7 +61,7 @@ impl World {
         }
     }
 
-    /// A reader takes the page that it was given. No token comes twice, unless it was moved.
+    /// A reader takes its page. No token comes twice, unless it was moved.
     pub(super) fn turn_pages(&mut self, sent: &[Sent], begun_at: Timestamp) {
         for sent in sent {
             let (Ask::List(_, Some(number)), Some(Outcome::Page(page, next))) =

@@ -1,5 +1,5 @@
-//! A round: some requests at once, in an order that the dice choose, until all are answered, left
-//! or cut off. Then the vault is compared with the model.
+//! A round: some concurrent requests, in a random order, until all are answered, left or cut off.
+//! Then the vault is compared with the model.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -144,7 +144,8 @@ impl World {
             _ => None,
         };
         if let Ask::BackUp = request.ask {
-            // A process that ended during a backup has left its file, which the next one refuses.
+            // A process that ended during a backup has left its file, which would make the next
+            // backup fail.
             for left in ["a.backup", "a.backup.unfinished"] {
                 std::fs::remove_file(self.backups.join(left)).ok();
             }
@@ -161,7 +162,7 @@ impl World {
         }
     }
 
-    /// Runs the tasks. Returns the end of the process, if it came.
+    /// Returns the end of the process, if it came.
     fn run(&mut self, tasks: &mut [Task]) -> Option<End> {
         for step in steps("the end of a round") {
             self.trace.lock().unwrap().counts.steps += 1;
@@ -206,7 +207,7 @@ impl World {
                 self.poll(task, step);
             }
         }
-        // After a planned loss of power the disk has decided already.
+        // After a planned loss of power, the disk has decided already.
         if self.disk.is_off() || !self.one_in(3) { End::Killed } else { self.end() }
     }
 
@@ -239,7 +240,8 @@ impl World {
 
     fn poll(&mut self, task: &mut Task, step: usize) {
         if let State::Waiting = task.state {
-            // No two requests begin at the same time, so the time of a record tells who made it.
+            // No two requests begin at the same time, so the time of a record identifies its
+            // request.
             self.clock.advance(Duration::from_micros(1));
             task.sent.begun = step;
             task.sent.begun_at = self.clock.now();

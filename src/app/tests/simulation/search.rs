@@ -1,5 +1,5 @@
-//! Looks for an order of a round's requests that explains all of their answers and the state that
-//! the vault is in afterwards. If there is none, the vault has broken a promise.
+//! Searches an order of a round's requests that explains all of their answers and the state of the
+//! vault afterwards. Without such an order, the vault has broken a promise.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ use crate::app::tests::simulation::model::{Answer, Model, Token, Window};
 use crate::app::tests::simulation::seen::Outcome;
 use crate::domain::time::Timestamp;
 
-/// More states than an order that exists has ever needed.
+/// More states than any existing order has ever needed.
 const STATES_MAX: usize = 50_000;
 
 #[derive(Debug, Clone)]
 pub(super) struct Sent {
     pub(super) request: Request,
-    /// The step and the time of its beginning.
+    /// The step and the time at which it began.
     pub(super) begun: usize,
     pub(super) begun_at: Timestamp,
-    /// The step and the time of its answer; `None` for a request that was not answered.
+    /// The step and the time of its answer; `None` if it was not answered.
     pub(super) ended: Option<(usize, Timestamp)>,
     pub(super) told: Option<Outcome>,
     /// Another request of the round has the same idempotency key.
@@ -33,7 +33,7 @@ struct Search<'a> {
     sent: &'a [Sent],
     observed: &'a Observed,
     states: usize,
-    /// The reasons why an order of all requests did not explain the state of the vault.
+    /// The reasons why complete orders did not explain the state of the vault.
     reasons: BTreeSet<String>,
 }
 
@@ -46,9 +46,9 @@ impl Sent {
         self.ended.map_or(usize::MAX, |(step, _)| step)
     }
 
-    /// A create that was not answered may have found a duplicate before another request of the round
-    /// deleted it, or after another one made it. Only the answer to a repeat shows which; until then
-    /// the model allows all of them.
+    /// An unanswered create may have found a duplicate before another request of the round deleted
+    /// it, or after another one made it. Only the answer to a repeat shows which; until then the
+    /// model allows all of them.
     fn note_possible_answer(&self, before: &Model, after: &mut Model, window: Window) {
         let Request { tenant: at, ask: Ask::Create(new), .. } = &self.request else { return };
         let Some(key) = new.key.as_ref().filter(|_| new.deduplicates) else { return };
@@ -83,7 +83,7 @@ impl Sent {
     }
 }
 
-/// The model after the round, or the reason why there is none.
+/// The model after the round, or the reason for a missing order.
 pub(super) fn explain(model: &Model, sent: &[Sent], observed: &Observed) -> Result<Model, String> {
     let mut order: Vec<usize> = (0..sent.len()).collect();
     order.sort_by_key(|at| sent[*at].end());
@@ -105,7 +105,7 @@ impl Search<'_> {
         }
         for (place, at) in left.iter().enumerate() {
             let sent = &self.sent[*at];
-            // A request that was answered before another began came before it.
+            // A request that was answered before another began must come before it.
             let is_first = left.iter().all(|it| it == at || self.sent[*it].end() >= sent.begun);
             if !is_first || self.states > STATES_MAX {
                 continue;
@@ -120,8 +120,8 @@ impl Search<'_> {
         None
     }
 
-    /// The reasons of all orders, or the first request that the model does not allow in the order of
-    /// the answers.
+    /// The reasons of all orders, or the first request that the model does not allow in the order
+    /// of the answers.
     fn why_not(&self, model: &Model, order: &[usize]) -> String {
         if !self.reasons.is_empty() {
             return format!("no order explains the round: {:?}", self.reasons);

@@ -92,7 +92,7 @@ impl SeenIntent {
     }
 }
 
-/// In few words, since a failing run prints many.
+/// Short, since a failing run prints many.
 impl fmt::Debug for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, data, cvc, containers, colour, expires_at, created_at, .. } = self;

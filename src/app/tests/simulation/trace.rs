@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// The steps that a failing run prints.
+/// The number of steps that a failing run prints.
 const LAST_STEPS: usize = 60;
 
-/// The kinds of operations, of outcomes beside `busy` and of faults: the seeds of every test run
+/// The numbers of kinds of operations, of outcomes besides `busy`, and of faults: the usual seeds
 /// meet all of them.
 const KINDS: [usize; 3] = [28, 16, 17];
 
@@ -18,7 +18,7 @@ pub(super) struct Trace {
     pub(super) counts: Counts,
 }
 
-/// The things that happened, by kind.
+/// Events, by kind.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) steps: usize,
@@ -52,8 +52,8 @@ impl Trace {
 }
 
 impl Counts {
-    /// A run in which some kind of operation, outcome or fault never came would prove less than it
-    /// seems to. Few requests are refused because the vault is busy.
+    /// A run without some kind of operation, outcome or fault would prove less than it seems to.
+    /// Few requests are refused because the vault is busy.
     pub(super) fn check_that_all_happened(&self) {
         let busy = self.outcomes.get("busy");
         let outcomes = self.outcomes.len() - usize::from(busy.is_some());

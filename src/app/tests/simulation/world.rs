@@ -37,7 +37,7 @@ use crate::store::tests::disk::{Dice, TestDisk};
 use crate::store::tests::stepped::{Stepper, open_stepped};
 use crate::waiting::{receive, steps};
 
-/// Of the first tenant; the second one has no quota.
+/// For the first tenant; the second one has no quota.
 const TOKEN_LIMIT: usize = 16;
 
 /// The tenants, and the texts of their keys.
@@ -49,11 +49,11 @@ pub(super) struct Site {
 #[derive(Debug)]
 pub(super) struct SiteTenant {
     pub(super) id: TenantId,
-    /// Of the application that may do everything.
+    /// The key of the application that may do everything.
     pub(super) whole: String,
-    /// Of the application that may read in `/a/`.
+    /// The key of the application that may read in `/a/`.
     pub(super) part: String,
-    /// Of the public application.
+    /// The key of the public application.
     pub(super) page: String,
 }
 
@@ -71,11 +71,11 @@ pub(super) struct World {
     pub(super) server: Option<Server>,
     pub(super) site: Arc<Site>,
     pub(super) model: Model,
-    /// The number of the master key that the file is under.
+    /// The number of the master key in use.
     pub(super) master: usize,
     pub(super) walk: Arc<tokio::sync::Mutex<Walk>>,
     pub(super) readers: Vec<Reader>,
-    /// Requests with idempotency keys that were sent.
+    /// Sent requests with idempotency keys.
     pub(super) keyed: Vec<Request>,
     pub(super) next_key: u64,
     pub(super) backups: TestDirectory,
@@ -84,7 +84,7 @@ pub(super) struct World {
     runtime: Runtime,
 }
 
-/// Says whether a future was woken.
+/// Set when a future was woken.
 #[derive(Default)]
 pub(super) struct Flag(AtomicBool);
 
@@ -165,7 +165,6 @@ impl World {
         self.server.as_mut().unwrap().stepper.step()
     }
 
-    /// Opens the vault that is on the disk with this master key.
     pub(super) fn open(&mut self, master: usize) -> Result<Server, VaultFailure> {
         let random = Random::seeded(self.dice.roll(u64::MAX));
         let key = master_of(master);
@@ -193,14 +192,14 @@ impl World {
         self.set_disk_of(&self.app(), state);
     }
 
-    /// Waits until the blocking work that was started so far is done.
+    /// Waits until all blocking work started so far is done.
     pub(super) fn settle(&self) {
         let (done, wait) = std::sync::mpsc::channel();
         drop(self.runtime.spawn_blocking(move || done.send(()).unwrap()));
         receive("blocking work", &wait);
     }
 
-    /// Runs a future to its end, with the writer.
+    /// Runs the writer too.
     pub(super) fn drive<T>(&mut self, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
         for _ in steps("the end of a future") {

@@ -1,24 +1,24 @@
-//! The value of a listing entry: the expiry of its token, and its containers. With it, a list can
-//! skip an entry without opening the token's record. Both are in clear text elsewhere in the file,
-//! too: in the table of expiries and in the keys of the lists.
+//! The value of a listing entry: the expiry and the containers of its token, so that a list can
+//! skip an entry without opening the record. Both are in clear elsewhere in the file too: in the
+//! table of expiries and in the keys of the lists.
 
 use crate::app::error::{Error, Fault};
 use crate::domain::container::Container;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
 
-/// The expiry of a token that does not expire.
+/// For a token that does not expire.
 const NEVER: u64 = u64::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) struct ListEntry<'a> {
     expires_at: u64,
-    /// One path in each line; empty when the key of the entry contains the only one.
+    /// One path in each line; empty if the key of the entry contains the only path.
     paths: &'a str,
 }
 
-/// The value of every entry of a token. It is empty for a token in one container without an expiry,
-/// which is the usual case.
+/// The value of every entry of a token. Empty for a token in one container without an expiry, the
+/// usual case.
 pub(in crate::app) fn of_token(token: &Token) -> Vec<u8> {
     let expiry = || token.expires_at.map_or(NEVER, micros).to_be_bytes().to_vec();
     match (token.expires_at, token.containers.len()) {

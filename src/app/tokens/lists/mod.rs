@@ -1,4 +1,4 @@
-//! Lists of tokens: by cursor, and by page number for the deprecated interface.
+//! Lists of tokens: by cursor, and by page number for the deprecated operations.
 
 pub(in crate::app) mod cursor;
 pub(in crate::app) mod entry;

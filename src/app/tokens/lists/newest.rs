@@ -1,11 +1,11 @@
 //! The walk over the tokens of all containers, newest first, under one filter or several.
 //!
-//! The entries of a list are ordered by container, and by time only within a container. The walk
-//! therefore visits every container that the caller may see and keeps the newest tokens that it has
-//! met. Once it has enough of them, it leaves each container at the first entry that is older, by a
-//! seek to the next container. Tokens that come later in the order are found by a further pass that
-//! starts behind the last token of the previous one. Memory does not depend on the number of
-//! containers or tokens.
+//! The entries of a list are ordered by container, and by time only within a container. So the walk
+//! visits every container that the caller may see and keeps the newest tokens found so far. Once it
+//! has enough of them, it leaves each container at the first entry that is older, with a seek to
+//! the next container. Tokens that come later in the order are found by a further pass that starts
+//! behind the last token of the previous one. Memory does not depend on the number of containers or
+//! tokens.
 //!
 //! Several filters are walked together: a token has an entry at the same position in each list.
 
@@ -25,16 +25,15 @@ use crate::domain::time::Timestamp;
 use crate::store::tables::{self, ListPosition, ListRank, TokenList};
 use crate::store::{Snapshot, Table};
 
-/// Entries that a cursor reads after a seek. The number doubles while they are used one by one.
+/// The number of entries read after a seek. It doubles while they are used one by one.
 const FIRST_CHUNK: usize = 8;
 
 const TOO_MANY: &str = "These tokens are in too many containers for numbered pages; use GET \
                         /v2/tokens or POST /v2/tokens/search.";
 
-/// The lists of the filters, and the containers to walk.
 pub(in crate::app) struct NewestTokens<'a> {
     pub(in crate::app) snapshot: &'a Snapshot,
-    /// For each filter the lists that a token may be in.
+    /// For each filter, the lists that a token may be in.
     pub(in crate::app) filters: Vec<Vec<TokenList>>,
     /// The outermost containers, sorted.
     pub(in crate::app) reach: &'a [Container],
@@ -45,7 +44,6 @@ pub(in crate::app) struct NewestTokens<'a> {
     pub(in crate::app) containers_max: usize,
 }
 
-/// The tokens that one pass looks for.
 #[derive(Clone, Copy)]
 pub(in crate::app) struct Pass {
     /// The last token of the previous pass.
@@ -56,24 +54,23 @@ pub(in crate::app) struct Pass {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum Total {
-    /// Every entry is read.
+    /// Reads every entry.
     Counted,
-    /// Older entries are passed over by seeks.
+    /// Seeks past older entries.
     NotNeeded,
 }
 
-/// The result of a pass.
 pub(in crate::app) struct PassResult {
     /// Newest first.
     pub(in crate::app) newest: Vec<ListRank>,
-    /// The number of tokens that the pass met: all of them if it counted.
+    /// The number of tokens that the pass found: all of them if it counted.
     pub(in crate::app) met: usize,
 }
 
-/// The position of an entry and its value.
+/// The position and the value.
 type Entry = (Vec<u8>, Vec<u8>);
 
-/// The lists in which the tokens of a filter are. Metadata is found in every spelling.
+/// The lists that hold the tokens of a filter. Metadata is found in every spelling.
 pub(in crate::app) fn lists_of(
     filter: Filter<'_>,
     keys: &TenantKeys,
@@ -132,7 +129,7 @@ impl NewestTokens<'_> {
         Ok(PassResult { newest: newest.into_sorted_vec(), met })
     }
 
-    /// True for an entry of a live token, if it is the one entry of the token that is shown.
+    /// True for the one entry of a live token at which the list shows the token.
     fn is_shown(&self, position: &[u8], path: &str, value: &[u8]) -> bool {
         if let Ok(listed) = ListEntry::decode(value) {
             return listed.is_live(self.now) && listed.is_shown_at(path, self.reach);
@@ -191,14 +188,14 @@ impl<'a> CommonEntries<'a> {
     }
 }
 
-/// A place in one list that moves forward only. It reads entries in chunks.
+/// A position in one list that only moves forward. Reads entries in chunks.
 struct ListCursor<'a> {
     snapshot: &'a Snapshot,
     list: TokenList,
     container: &'a Container,
     ahead: VecDeque<Entry>,
     chunk: usize,
-    /// Seeks that the current chunk has answered.
+    /// The number of seeks that the current chunk has answered.
     used: usize,
     is_last_chunk: bool,
 }
@@ -209,7 +206,8 @@ impl<'a> ListCursor<'a> {
         Self { snapshot, list, container, ahead, chunk: 0, used: 0, is_last_chunk: false }
     }
 
-    /// The first entry at or after a position, which must not be before that of an earlier call.
+    /// The first entry at or after a position, which must not be before the position of an earlier
+    /// call.
     fn seek(&mut self, from: &[u8]) -> Result<Option<&Entry>, Error> {
         let passed = self.ahead.partition_point(|(position, _)| position.as_slice() < from);
         self.ahead.drain(..passed);

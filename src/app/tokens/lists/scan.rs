@@ -1,8 +1,7 @@
 //! The walk over a list by container and time, from one cursor to the next.
 //!
 //! It reads only index entries, never a record, and only those of containers that the caller may
-//! see; it seeks past the rest. The cost of a page therefore does not depend on the tenant's other
-//! tokens.
+//! see; it seeks past the rest. So the cost of a page does not depend on the tenant's other tokens.
 
 use uuid::Uuid;
 
@@ -30,7 +29,7 @@ const END: u8 = 0x80;
 const _: () =
     assert!((CURSOR_POSITION_BYTES + SEAL_OVERHEAD_BYTES).div_ceil(3) * 4 <= CURSOR_CHARS_MAX);
 
-/// The parameters of one list. They are the same for every page of it.
+/// The same for every page of a list.
 pub(in crate::app) struct Scan<'a> {
     caller: &'a Caller,
     permission: Permission,
@@ -44,11 +43,11 @@ pub(in crate::app) struct Scan<'a> {
     is_conditional: bool,
 }
 
-/// A page of ids. A position is the part of a listing key after tenant and filter.
+/// A position is the part of a listing key after tenant and filter.
 pub(in crate::app) struct ScanPage {
     pub(in crate::app) tokens: Vec<TokenId>,
-    /// Skipped entries that do not decode, each with the id of its token, or nil if the key does
-    /// not contain it.
+    /// Skipped entries that do not decode, with the ids of their tokens, or nil if the key does not
+    /// contain the id.
     pub(in crate::app) damaged: Vec<(Uuid, Fault)>,
     /// The position after which the next page starts.
     pub(in crate::app) next: Option<Vec<u8>>,
@@ -90,7 +89,7 @@ impl<'a> Scan<'a> {
         skipped_max: usize,
         now: Timestamp,
     ) -> Result<ScanPage, Error> {
-        // Opening a record takes longer than passing over an entry.
+        // Opening a record takes longer than skipping an entry.
         let skipped_max =
             if self.is_conditional { skipped_max.min(LIST_HIDDEN_MAX) } else { skipped_max };
         let filtered = TokenList::new(self.caller.tenant.id, self.filter);
@@ -127,8 +126,8 @@ impl<'a> Scan<'a> {
         Ok(ScanPage { tokens, damaged, next: None })
     }
 
-    /// False for a token that a condition hides, and for one whose record does not open. A page that
-    /// left such tokens out later would show by its size and its cursor that they exist.
+    /// False for a token that a condition hides, and for one whose record does not open. If a page
+    /// left such tokens out later, its size and its cursor would disclose that they exist.
     fn is_granted(&self, snapshot: &Snapshot, token: TokenId) -> bool {
         if !self.is_conditional {
             return true;
@@ -139,8 +138,8 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// The position, sealed: it may be that of a token which a condition hides from the caller. The
-    /// seal also proves its origin, this list of this tenant.
+    /// Seals the position: it may belong to a token that a condition hides from the caller. The
+    /// seal also proves that the cursor comes from this list of this tenant.
     pub(in crate::app) fn cursor(&self, mut position: Vec<u8>, random: &Random) -> Vec<u8> {
         position.push(END);
         position.resize(position.len().max(CURSOR_POSITION_BYTES), 0);
@@ -148,7 +147,6 @@ impl<'a> Scan<'a> {
         keys.seal_lasting(Table::TokenLists.number(), &self.list(), &position, random)
     }
 
-    /// The position in a cursor of this list.
     pub(in crate::app) fn position(&self, cursor: &[u8]) -> Result<Vec<u8>, Error> {
         let keys = &self.caller.keys;
         let opened = keys.open_lasting(Table::TokenLists.number(), &self.list(), cursor).ok();
@@ -160,7 +158,7 @@ impl<'a> Scan<'a> {
         position.ok_or_else(|| Error::invalid("start", refused))
     }
 
-    /// Distinguishes the cursors of this list from those of others.
+    /// Binds cursors to this list.
     fn list(&self) -> [u8; 32] {
         let container = self.query.container.as_ref().map_or("", Container::as_str);
         self.caller.keys.lasting().tag(&[

@@ -56,8 +56,8 @@ impl Upkeep<'_> {
         page.line("archive", "last_piece_bytes", observed.piece_bytes.map(StatusValue::Count));
     }
 
-    /// A warning only: a vault that does not archive still answers requests. Once another vault was
-    /// promoted, this one refuses changes, so that it is no longer ready for them.
+    /// Only a warning: a vault that does not archive still answers requests. Once another vault was
+    /// promoted, this one refuses changes, so it is no longer ready for them.
     pub(super) fn check_archive(self, checks: &mut Checks) {
         let is_ended = self.vault.archive.is_superseded();
         match self.archive().condition() {

@@ -37,8 +37,7 @@ impl Upkeep<'_> {
         page.line("scrub", "last_pass_at", passed_at.map(StatusValue::Time));
     }
 
-    /// Damaged rows are a warning only: a damaged record is no reason to refuse requests for the
-    /// intact ones.
+    /// Only a warning: a damaged record is no reason to refuse requests for the intact ones.
     pub(super) fn check_records(self, checks: &mut Checks) {
         let damaged = self.vault.damage.count() > 0;
         let warning = "Some rows of the data file are damaged and are skipped; the log names them.";

@@ -1,5 +1,5 @@
-//! The progress of imports, for `status`. It is in the data file, so that an import that was
-//! interrupted shows until it goes on.
+//! The progress of imports, for `status`. It is in the data file, so an interrupted import shows
+//! until it continues.
 
 use crate::app::Upkeep;
 use crate::bounds::{IMPORTS_MAX, TENANTS_MAX};

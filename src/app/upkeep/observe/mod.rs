@@ -1,4 +1,4 @@
-//! The metrics and checks of the vault: its number of records, and the lag of the sweep.
+//! Metrics and checks of the vault: its numbers of records, and the lag of the sweep.
 
 mod archive;
 mod damage;
@@ -15,7 +15,7 @@ use crate::metrics::{Checks, Observe, Page};
 use crate::store::tables::{self, CountKind};
 use crate::store::{Snapshot, Table};
 
-/// The numbers of records in the file. Expired tokens count until they are removed.
+/// Expired tokens count until they are removed.
 struct RecordTotals {
     tenants: u64,
     tokens: u64,
@@ -43,7 +43,7 @@ impl Upkeep<'_> {
         })
     }
 
-    /// Sessions have no number in the file, so they are counted, at most once in a while.
+    /// The file has no count of sessions, so they are counted here, at most once in a while.
     fn count_sessions(self, snapshot: &Snapshot) -> Result<u64, Error> {
         let mut counted = self.vault.threeds.counted.lock();
         let now = self.vault.now();
@@ -57,7 +57,7 @@ impl Upkeep<'_> {
         Ok(count)
     }
 
-    /// Zero for a process that another one sweeps for.
+    /// Zero if another process sweeps.
     fn sweep_lag(self) -> Duration {
         if !self.vault.processes().leads() {
             return Duration::ZERO;

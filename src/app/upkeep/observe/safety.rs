@@ -42,7 +42,7 @@ impl Upkeep<'_> {
         let rotations = u64::try_from(inventory.rotations.len()).unwrap_or(u64::MAX);
         page.gauge("strongroom_key_rotations", "Rotations that are under way.", rotations)
             .status("keys", "rotations");
-        // One rotation after the other is continued; the others wait.
+        // Rotations are worked on one at a time; the others wait.
         let rotation = inventory.rotations.first();
         let progress = rotation.map(|it| self.vault.rotations.progress(it.phase));
         page.known_gauge(
@@ -100,7 +100,7 @@ impl Upkeep<'_> {
         for (step, at) in [("take", state.failed_at), ("prove", state.proof_failed_at)] {
             failed.sample(&[("step", Label::Name(step))], u64::from(at.is_some()));
         }
-        // The newest one of any kind: one that was taken by command counts as well.
+        // Includes backups that were taken by command.
         let newest = self.vault.backups().newest_at().ok().flatten();
         page.known_gauge(
             "strongroom_newest_backup_age_seconds",
@@ -157,7 +157,7 @@ impl Upkeep<'_> {
     }
 }
 
-/// The server's own keys belong to no tenant and are labelled with the nil id.
+/// The server's keys belong to no tenant and are labelled with the nil id.
 fn labels(key: &ListedKey) -> [(&'static str, Label); 2] {
     let tenant = key.tenant.map_or(uuid::Uuid::nil(), crate::domain::id::TenantId::uuid);
     [("tenant", Label::Id(tenant)), ("number", Label::Number(u64::from(key.number)))]

@@ -20,10 +20,9 @@ use crate::domain::token_query::TokenQuery;
 use crate::expressions::Budget;
 use crate::store::{Snapshot, Table};
 
-/// The start of a page, and its maximum number of tokens.
 #[derive(Debug)]
 pub struct CursorStart {
-    /// The cursor from the previous page; absent for the first page.
+    /// The cursor of the previous page; `None` for the first page.
     pub after: Option<Vec<u8>>,
     pub size: usize,
 }
@@ -32,21 +31,20 @@ pub struct CursorStart {
 pub struct TokenPage {
     /// By container, then newest first.
     pub tokens: Vec<TokenView>,
-    /// The cursor of the next page, which may be empty. Absent on the last page.
+    /// The cursor of the next page, which may be empty. `None` on the last page.
     pub next: Option<Vec<u8>>,
 }
 
-/// The visible tokens of a page.
 pub(in crate::app) struct TokenViewPage {
     pub(in crate::app) tokens: Vec<TokenView>,
-    /// The number of processed ids, if the page reached its maximum of bytes; `None` if all ids
-    /// were processed.
+    /// The number of processed ids if the page reached its maximum of bytes; `None` if all ids were
+    /// processed.
     pub(in crate::app) taken: Option<usize>,
 }
 
 impl Tokens<'_> {
     /// Lists need the permission to read, searches the permission to search. The transform of the
-    /// matching rule decides the shown parts of each token.
+    /// matching rule decides which parts of each token are shown.
     pub async fn list(
         self,
         permission: Permission,
@@ -86,8 +84,8 @@ impl Tokens<'_> {
         Ok(TokenPage { tokens: listed.tokens, next })
     }
 
-    /// Opens the listed tokens. Records are authenticated by their seal, index entries are not. The
-    /// access check therefore uses the record, and a token that it does not grant is left out.
+    /// Records are authenticated by their seal, index entries are not. So the access check uses the
+    /// record, and a token that it does not grant is left out.
     pub(in crate::app) fn show_listed(
         self,
         snapshot: &Snapshot,
@@ -114,7 +112,7 @@ impl Tokens<'_> {
                     bytes = bytes.saturating_add(one.as_ref().map_or(0, |it| it.token.bytes()));
                     shown.extend(one);
                 }
-                // A damaged record must not make the whole page fail.
+                // One damaged record must not make the whole page fail.
                 Err(error) => {
                     self.vault.damage.pass_over(
                         Table::Tokens,

@@ -1,9 +1,8 @@
 //! The deprecated `GET /tokens` and `POST /tokens/search`: numbered pages, newest first, all
 //! containers together.
 //!
-//! The total of an answer is counted entry by entry, from index entries alone. Tokens of all
-//! containers have to be brought into the order of time. Both may take long, so they run on a
-//! blocking thread.
+//! The total of an answer is counted from index entries, one by one, and the tokens of all
+//! containers are sorted by time. Both may take long, so they run on a blocking thread.
 
 #[cfg(test)]
 mod tests;
@@ -31,7 +30,6 @@ use crate::domain::token_query::LegacyTokenQuery;
 use crate::store::tables::{self, CountKind};
 use crate::store::{Snapshot, Table};
 
-/// The number of tokens to skip, and the number to return.
 #[derive(Debug, Clone, Copy)]
 pub struct PageRange {
     pub skip: usize,
@@ -107,7 +105,7 @@ impl Tokens<'_> {
         Ok(LegacyTokenPage { tokens: whole(tokens.await?)?, total })
     }
 
-    /// The live tokens of these ids, each once, whose metadata contains all of these entries.
+    /// The live tokens with these ids, each once, whose metadata contains all of these entries.
     fn named(
         self,
         snapshot: &Snapshot,
@@ -138,7 +136,7 @@ impl Tokens<'_> {
         Ok(found)
     }
 
-    /// The page of these tokens, limited to those that the caller may see.
+    /// Leaves out tokens that the caller may not see.
     async fn page_of(
         self,
         snapshot: &Snapshot,
@@ -172,7 +170,7 @@ const CONDITIONAL: &str = "A session with conditions cannot use numbered pages; 
                            POST /v2/tokens/search.";
 const TOO_LARGE: &str = "The page would hold too much data; ask for fewer tokens at a time.";
 
-/// The tokens of a page and the total. Each pass yields at most `pass_max` tokens.
+/// Each pass yields at most `pass_max` tokens.
 fn collect(
     newest: &NewestTokens<'_>,
     stretch: PageRange,

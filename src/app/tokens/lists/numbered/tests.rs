@@ -117,7 +117,7 @@ async fn search_terms_match_by_case_in_all_containers() {
     assert_eq!(page(&vault, &owner, &query, ALL).await, (to_strings(&["Abc", "Abc"]), 2));
 }
 
-/// The walk over these filters, which gives up beyond so many containers.
+/// A walk that fails beyond this number of containers.
 fn newest<'a>(
     vault: &'a TestVault,
     caller: &Caller,
@@ -135,7 +135,7 @@ fn newest<'a>(
 const PATHS: [&str; 5] = ["/", "/a/", "/a/b/", "/a/b-/", "/c/"];
 const SPELLINGS: [&str; 3] = ["mark", "Mark", "MARK"];
 
-/// A token of a property test: its containers, and its marks, each in one spelling.
+/// The containers of a token, and its marks, each in one spelling.
 type Planned = (BTreeSet<usize>, BTreeMap<u8, usize>);
 
 proptest! {

@@ -102,7 +102,7 @@ async fn a_page_that_passes_over_too_much_ends_early_and_the_next_goes_on() {
     assert_eq!(counts, [5, 1, 0, 1]);
 }
 
-/// What happens between two pages.
+/// Happens between two pages.
 #[derive(Debug, Clone)]
 enum Event {
     Create(usize),

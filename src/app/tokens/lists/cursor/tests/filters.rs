@@ -1,4 +1,4 @@
-//! What a list is narrowed to.
+//! Filters of lists.
 
 use super::*;
 

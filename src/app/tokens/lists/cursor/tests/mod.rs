@@ -1,4 +1,4 @@
-//! Lists on a vault of their own, in a directory that goes with them.
+//! Lists on a vault of their own, in a directory that is removed with it.
 
 mod cursors;
 mod filters;
@@ -48,12 +48,12 @@ impl TestVault {
         Self { app, tenant }
     }
 
-    /// Someone who may do everything everywhere, and sees plain data.
+    /// A caller that may do everything everywhere, and sees plain data.
     pub(in crate::app) async fn owner(&self) -> Arc<Caller> {
         self.caller(&[], &[("/", Transform::Reveal)]).await
     }
 
-    /// Someone with plain permissions, and with rules that grant everything on tokens.
+    /// A caller with plain permissions, and with rules that grant everything on tokens.
     pub(in crate::app) async fn caller(
         &self,
         plain: &[Permission],
@@ -79,7 +79,7 @@ impl TestVault {
         tests::new_caller(&self.app, tenant, &draft).await
     }
 
-    /// A token of this text in these containers. Its data is also its search term.
+    /// The text is also the search term.
     pub(in crate::app) async fn create(&self, text: &str, containers: &[&str]) -> String {
         self.create_with(text, containers, |_| ()).await
     }

@@ -1,4 +1,4 @@
-//! What is listed, in which order, and for whom.
+//! The listed tokens, their order, and the callers that see them.
 
 use std::time::Duration;
 
@@ -123,7 +123,7 @@ async fn no_record_is_opened_but_those_on_the_page() {
     let page = list(&first(1));
     assert_eq!(texts(&page.tokens), ["seen"]);
     assert_eq!(vault.app.damage.met(), 0);
-    // The next page opens it, and passes over it.
+    // The next page opens the damaged record, and skips it.
     let next = list(&CursorStart { after: page.next, size: 1 });
     assert_eq!((next.tokens.len(), vault.app.damage.met()), (0, 1));
 }
