@@ -22,6 +22,7 @@
 use std::fmt;
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use smallvec::SmallVec;
 
 use crate::crypto::first;
 use crate::crypto::random::Random;
@@ -59,6 +60,9 @@ pub struct SealingKey {
     /// On the heap: it has half a kilobyte, and freeing it wipes it.
     deriving: Box<LessSafeKey>,
 }
+
+/// On the stack for the keys of all tables but those with chosen names.
+type AdditionalData = SmallVec<[u8; 96]>;
 
 /// The version of a sealed value, or `None` if the value is too short.
 pub fn version(sealed: &[u8]) -> Option<Version> {
@@ -135,8 +139,8 @@ impl SealingKey {
         aes_key(&key)
     }
 
-    fn aad(&self, identity: &Identity<'_>) -> Vec<u8> {
-        let mut aad = Vec::with_capacity(22 + identity.key.len());
+    fn aad(&self, identity: &Identity<'_>) -> AdditionalData {
+        let mut aad = AdditionalData::new();
         aad.push(FORMAT);
         aad.extend_from_slice(identity.tenant);
         aad.push(identity.table);

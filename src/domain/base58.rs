@@ -41,7 +41,9 @@ pub fn encode_padded(bytes: &[u8], width: usize) -> String {
     digits.resize(digits.len().max(width), 0);
     // Each digit is below 58, so each has a letter.
     let letter = |digit: u64| usize::try_from(digit).ok().and_then(|at| ALPHABET.get(at));
-    digits.into_iter().rev().filter_map(letter).copied().map(char::from).collect()
+    let mut text = String::with_capacity(digits.len());
+    text.extend(digits.into_iter().rev().filter_map(letter).copied().map(char::from));
+    text
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Scopes: the values that an expression can name.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -54,17 +56,31 @@ opaque_debug!(Data<'_>);
 opaque_debug!(DataAndMetadata<'_>);
 
 /// The scope of fingerprint expressions.
-#[derive(Clone, Copy)]
 pub struct DataAndMetadata<'a> {
-    pub data: &'a Value,
-    pub metadata: &'a Value,
+    data: &'a Value,
+    metadata: &'a BTreeMap<String, String>,
+    /// The metadata as JSON, once an expression has read it.
+    object: OnceLock<Value>,
+}
+
+impl<'a> DataAndMetadata<'a> {
+    pub const fn new(data: &'a Value, metadata: &'a BTreeMap<String, String>) -> Self {
+        Self { data, metadata, object: OnceLock::new() }
+    }
+
+    fn object(&self) -> &Value {
+        self.object.get_or_init(|| {
+            let members = self.metadata.iter();
+            members.map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect()
+        })
+    }
 }
 
 impl Scope for DataAndMetadata<'_> {
     fn variable(&self, name: &str) -> Option<ScopedValue<'_>> {
         match name {
             "data" => Some(ScopedValue::open(self.data)),
-            "metadata" => Some(ScopedValue::open(self.metadata)),
+            "metadata" => Some(ScopedValue::open(self.object())),
             _ => None,
         }
     }

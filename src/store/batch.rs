@@ -20,7 +20,7 @@ type Pending = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 pub(super) struct Batch<'t> {
     pub(super) stored: &'t dyn Read,
     /// Values read so far: an expectation and the digests may need the same one.
-    pub(super) known: BTreeMap<(Table, Vec<u8>), Option<Vec<u8>>>,
+    pub(super) known: BTreeMap<Table, Pending>,
     pending: BTreeMap<Table, Pending>,
     /// The end of the audit chain, once a change has added a row to it.
     head: Option<Head>,
@@ -70,9 +70,15 @@ impl<'t> Batch<'t> {
             })
             .collect();
         let values = self.stored.get_many(&keys)?;
-        let keys = keys.iter().map(|(table, key)| (*table, key.to_vec()));
-        self.known.extend(keys.zip(values));
+        for ((table, key), value) in keys.into_iter().zip(values) {
+            self.know(table, key.to_vec(), value);
+        }
         Ok(())
+    }
+
+    /// Notes a value that was read, or a row that is assumed to be absent.
+    pub(super) fn know(&mut self, table: Table, key: Vec<u8>, value: Option<Vec<u8>>) {
+        self.known.entry(table).or_default().insert(key, value);
     }
 
     /// Like [`Batch::take`]; `None` if this process may not write the change to a shared store.
@@ -168,7 +174,7 @@ impl<'t> Batch<'t> {
         let mut changes = DigestChanges::default();
         for (table, pending) in self.pending.iter().filter(|(table, _)| table.is_digested()) {
             for (key, new) in pending {
-                let known = self.known.remove(&(*table, key.clone()));
+                let known = self.known.get_mut(table).and_then(|known| known.remove(key));
                 let old = match known {
                     Some(known) => known,
                     None => self.stored.get(*table, key)?,
@@ -241,15 +247,13 @@ impl<'t> Batch<'t> {
         table: Table,
         key: &[u8],
     ) -> Result<Option<Vec<u8>>, StorageFailure> {
-        if let Some(pending) = self.pending.get(&table).and_then(|pending| pending.get(key)) {
-            return Ok(pending.clone());
-        }
-        let place = (table, key.to_vec());
-        if let Some(known) = self.known.get(&place) {
-            return Ok(known.clone());
+        for values in [&self.pending, &self.known] {
+            if let Some(value) = values.get(&table).and_then(|values| values.get(key)) {
+                return Ok(value.clone());
+            }
         }
         let stored = self.stored.get(table, key)?;
-        self.known.insert(place, stored.clone());
+        self.know(table, key.to_vec(), stored.clone());
         Ok(stored)
     }
 

@@ -41,6 +41,9 @@ impl Newest {
         table: Table,
         key: Vec<u8>,
     ) -> Result<Option<Vec<u8>>, StorageFailure> {
+        if let Some(rows) = self.rows.at_once() {
+            return rows.get(table, &key).map_err(|failure| self.alarm.sound(failure));
+        }
         let mut values = self.values(vec![(table, key)]).await?;
         Ok(values.pop().flatten())
     }

@@ -106,9 +106,10 @@ async fn commit_loop<T>(
         // that the answer is stored in.
         let now = vault.now();
         let expected = match guard {
-            // The first attempt reuses the look-up that was made before the body was read.
-            Some(guard) if refused == 0 && guard.is_current(now) => Some(guard.expected()),
-            Some(guard) => Some(vault.idempotency().look_up(&snapshot, guard, now)?),
+            Some(guard) => Some(match guard.take_expected(now) {
+                Some(expected) => expected,
+                None => vault.idempotency().look_up(&snapshot, guard, now)?,
+            }),
             None => None,
         };
         let decided = decide(&snapshot).and_then(|(change, outcome)| {

@@ -101,11 +101,10 @@ impl Cvcs<'_> {
     ) -> Result<Vec<u8>, Error> {
         let minute = tables::cvc_minute(expires_at);
         let key = self.key(tenant, minute)?;
-        let mut plain = Secret::new(expires_at.micros().to_be_bytes().to_vec());
-        plain.expose_mut().extend_from_slice(text.as_bytes());
-        let mut value = minute.to_be_bytes().to_vec();
-        value.extend(key.seal(&identity(&tenant, place), plain.expose(), self.vault.random()));
-        Ok(value)
+        let until = expires_at.micros().to_be_bytes();
+        let plain = Secret::new([until.as_slice(), text.as_bytes()].concat());
+        let sealed = key.seal(&identity(&tenant, place), plain.expose(), self.vault.random());
+        Ok([minute.to_be_bytes().as_slice(), &sealed].concat())
     }
 
     pub(in crate::app) fn open(

@@ -198,10 +198,7 @@ impl Tokens<'_> {
         let owner = token.search_indexes.as_ref().map(|_| token.tenant);
         let search_terms = self.search_terms(owner, &indexes, visible, &mut mistakes, budget);
         let expression = token.effective_fingerprint_expression();
-        let metadata = token.metadata.iter();
-        let metadata = metadata.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
-        let metadata = Value::Object(metadata.collect());
-        let scope = expressions::DataAndMetadata { data: visible, metadata: &metadata };
+        let scope = expressions::DataAndMetadata::new(visible, &token.metadata);
         let path = "fingerprint_expression";
         let owner = token.fingerprint_expression.as_ref().map(|_| token.tenant);
         let value = match self.evaluate_text(owner, expression, &scope, budget) {

@@ -65,16 +65,17 @@ fn name_keys<'a>(
 /// is sealed.
 pub(in crate::app) fn entries(token: &Token, index: &IndexKey) -> Entries {
     let mut entries = Entries::new();
-    let mut filters =
-        vec![Filter::Everything, Filter::Type(token.kind), Filter::Fingerprint(&token.fingerprint)];
-    filters.extend(token.search_terms.iter().map(|term| Filter::SearchTerm(term)));
-    filters.extend(token.metadata.iter().map(|(key, value)| Filter::Metadata(key, value)));
-    let mut lists: Vec<_> =
-        filters.into_iter().map(|filter| filter.list(index, token.tenant)).collect();
+    let always =
+        [Filter::Everything, Filter::Type(token.kind), Filter::Fingerprint(&token.fingerprint)];
+    let terms = token.search_terms.iter().map(|term| Filter::SearchTerm(term));
+    let metadata = token.metadata.iter().map(|(key, value)| Filter::Metadata(key, value));
+    let filters = always.into_iter().chain(terms).chain(metadata);
+    let mut lists: Vec<_> = filters.map(|filter| filter.list(index, token.tenant)).collect();
     // The deprecated lists find metadata in any spelling.
     let lowered: BTreeSet<_> = token
         .metadata
         .iter()
+        .filter(|(key, value)| !(is_low(key) && is_low(value)))
         .map(|(key, value)| (key.to_lowercase(), value.to_lowercase()))
         .filter(|(key, value)| token.metadata.get(key) != Some(value))
         .collect();
@@ -94,6 +95,11 @@ pub(in crate::app) fn entries(token: &Token, index: &IndexKey) -> Entries {
         entries.insert((Table::Expiries, key), Vec::new());
     }
     entries
+}
+
+/// True for most texts without an upper-case letter, and for no other text.
+fn is_low(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase())
 }
 
 fn entries_under_write_keys(token: &Token, keys: &TenantKeys) -> Entries {

@@ -7,6 +7,15 @@ use crate::domain::time::Timestamp;
 use crate::idempotency::{PartLifetime, RememberedAnswer};
 use crate::secret::{Secret, SecretBuffer};
 
+/// The types whose text is a JSON number.
+pub(crate) trait Integer: Copy + std::fmt::Display {}
+
+impl Integer for i64 {}
+impl Integer for u8 {}
+impl Integer for u16 {}
+impl Integer for u32 {}
+impl Integer for u64 {}
+
 /// The text of a JSON value.
 pub(crate) type Json = Secret<Vec<u8>>;
 
@@ -73,9 +82,11 @@ impl Object {
         }
     }
 
-    pub(crate) fn number(&mut self, name: &str, value: impl Into<serde_json::Number>) {
-        let value: serde_json::Number = value.into();
-        self.json(name, &value.to_string());
+    /// An integer. A `serde_json::Number` of it would be a text on the heap.
+    pub(crate) fn number(&mut self, name: &str, value: impl Integer) {
+        self.name(name);
+        // Writing into memory cannot fail.
+        write!(self.out, "{value}").ok();
     }
 
     pub(crate) fn flag(&mut self, name: &str, value: bool) {
@@ -88,11 +99,7 @@ impl Object {
         }
     }
 
-    pub(crate) fn optional_number(
-        &mut self,
-        name: &str,
-        value: Option<impl Into<serde_json::Number>>,
-    ) {
+    pub(crate) fn optional_number(&mut self, name: &str, value: Option<impl Integer>) {
         if let Some(value) = value {
             self.number(name, value);
         }

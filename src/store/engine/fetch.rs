@@ -17,6 +17,11 @@ pub trait Fetch: Send + Sync {
     /// The values of these keys at one moment: the time of the call or later, or the snapshot's own
     /// time in an engine whose snapshots cost nothing.
     fn fetch(&self, places: Vec<(Table, Vec<u8>)>) -> Fetched;
+
+    /// The rows of an engine that answers without waiting; `None` for a networked one.
+    fn at_once(&self) -> Option<&dyn Read> {
+        None
+    }
 }
 
 /// For an engine that answers at once.
@@ -26,5 +31,9 @@ impl Fetch for AtOnce {
     fn fetch(&self, places: Vec<(Table, Vec<u8>)>) -> Fetched {
         let keys: Vec<_> = places.iter().map(|(table, key)| (*table, key.as_slice())).collect();
         Box::pin(ready(self.0.get_many(&keys)))
+    }
+
+    fn at_once(&self) -> Option<&dyn Read> {
+        Some(self.0.as_ref())
     }
 }

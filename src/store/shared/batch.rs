@@ -57,7 +57,9 @@ impl<'t> Batch<'t> {
         if may_assume {
             let new = likely_new(changes);
             places.retain(|place| !new.contains(place));
-            self.known.extend(new.into_iter().map(|place| (place, None)));
+            for (table, key) in new {
+                self.know(table, key, None);
+            }
         }
         self.read_places(places)?;
         let mut next = self.head()?.next;
@@ -72,7 +74,7 @@ impl<'t> Batch<'t> {
             (Table::Audit, key)
         });
         if may_assume {
-            self.known.extend(rows.map(|place| (place, None)));
+            rows.for_each(|(table, key)| self.know(table, key, None));
             return Ok(());
         }
         let rows = rows.collect();
@@ -85,7 +87,9 @@ impl<'t> Batch<'t> {
         }
         let keys: Vec<_> = places.iter().map(|(table, key)| (*table, key.as_slice())).collect();
         let values = self.stored.get_many(&keys)?;
-        self.known.extend(places.into_iter().zip(values));
+        for ((table, key), value) in places.into_iter().zip(values) {
+            self.know(table, key, value);
+        }
         Ok(())
     }
 

@@ -33,7 +33,7 @@ pub struct Guard {
     in_flight: Arc<InFlight>,
     /// The expectations and the half-day of the look-up before the body was read. The first
     /// decision reuses them.
-    expected: Change,
+    expected: Lock<Option<Change>>,
     looked_up_in: u64,
 }
 
@@ -65,17 +65,18 @@ impl Idempotency<'_> {
             return Err(Error::InFlight);
         }
         let now = self.vault.now();
-        let mut guard = Guard {
+        let guard = Guard {
             caller: Arc::clone(caller),
             blinded,
             in_flight: Arc::clone(&self.vault.in_flight),
-            expected: Change::new(),
+            expected: Lock::default(),
             looked_up_in: half_day(now),
         };
-        guard.expected = match self.look_up_new(&guard, now).await? {
+        let expected = match self.look_up_new(&guard, now).await? {
             Some(expected) => expected,
             None => self.look_up(&self.vault.snapshot()?, &guard, now)?,
         };
+        *guard.expected.lock() = Some(expected);
         Ok(guard)
     }
 
@@ -163,9 +164,10 @@ fn blind(caller: &Caller, method: &str, path: &str, key: &str) -> [u8; 16] {
 }
 
 impl Guard {
-    /// True while the look-up of [`Idempotency::begin`] covers every relevant half-day.
-    pub(in crate::app) fn is_current(&self, now: Timestamp) -> bool {
-        self.looked_up_in == half_day(now)
+    /// The expectations of the look-up of [`Idempotency::begin`], once, and only while it covers
+    /// every relevant half-day.
+    pub(in crate::app) fn take_expected(&self, now: Timestamp) -> Option<Change> {
+        self.expected.lock().take().filter(|_| self.looked_up_in == half_day(now))
     }
 
     /// The rows that may find an answer of this key at this time.
@@ -173,10 +175,6 @@ impl Guard {
         let tenant = self.caller.tenant.id;
         let key = |half_day| tables::idempotency(half_day, tenant, &self.blinded);
         live_half_days(now).into_iter().map(|it| (Table::Idempotency, key(it))).collect()
-    }
-
-    pub(in crate::app) fn expected(&self) -> Change {
-        self.expected.clone()
     }
 }
 
