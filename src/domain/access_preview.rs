@@ -44,7 +44,7 @@ pub fn preview(
         .map(|permission| {
             let decision = access.decision_in_any(*permission, target);
             let grant = decision.map(|(transform, decides)| PreviewedGrant {
-                // Of equal rules the first decides: the order of equal priorities is kept.
+                // The sort is stable, so the first of several equal rules decides.
                 rule: decides.and_then(|decides| rules.iter().position(|rule| rule == decides)),
                 transform,
             });
@@ -69,7 +69,6 @@ fn exposure(grants: Grants, permission: Permission) -> Option<Exposure> {
 }
 
 impl Exposure {
-    /// The part in one word.
     pub const fn word(self) -> &'static str {
         match self.extent {
             Extent::Full => self.transform.as_str(),

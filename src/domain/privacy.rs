@@ -9,7 +9,7 @@ use crate::domain::token_type::TokenType;
 pub const CLASSIFICATIONS: [&str; 4] = ["general", "bank", "pci", "pii"];
 pub const IMPACT_LEVELS: [&str; 3] = ["low", "moderate", "high"];
 
-/// The `privacy` of a request. An absent part is that of the type's default container.
+/// The `privacy` of a request. A missing part comes from the type's default container.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Privacy {
     pub classification: Option<&'static str>,
@@ -25,7 +25,7 @@ impl Privacy {
         IMPACT_LEVELS.into_iter().find(|known| known.eq_ignore_ascii_case(text))
     }
 
-    /// The classification and the impact level that a container of this form names.
+    /// The classification and the impact level in the path of the container.
     pub fn of(container: &Container) -> Option<(&'static str, &'static str)> {
         let path = container.as_str().strip_prefix('/')?.strip_suffix('/')?;
         let (classification, impact_level) = path.split_once('/')?;

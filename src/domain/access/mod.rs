@@ -21,7 +21,7 @@ words! {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessRule {
     pub description: Option<String>,
-    /// The lowest decides.
+    /// The rule with the lowest number decides.
     pub priority: u32,
     /// The rule covers this container and those inside it, as far as its conditions hold.
     pub container: Container,
@@ -129,9 +129,9 @@ impl Access {
     }
 
     /// True if every right of `other` is a right of this access too, with at least its transform. A
-    /// rule of `other` is compared in the container that its conditions name. A rule whose conditions
-    /// name only ids needs a right with its transform in any container. For each token of such a rule
-    /// the caller compares both accesses again.
+    /// rule of `other` is compared in the container that its conditions name. A rule whose
+    /// conditions name only ids needs a right with its transform in some container; the caller
+    /// compares both accesses again for each token of such a rule.
     pub fn covers(&self, other: &Self) -> bool {
         let plain = other.permissions.iter().all(|permission| {
             // Rules cannot grant permissions that do not concern tokens.

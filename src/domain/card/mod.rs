@@ -98,8 +98,8 @@ impl CardDetails {
     }
 }
 
-/// PCI DSS allows at most these digits to be shown: the first eight of a number of 16 or more digits, the
-/// first six of a shorter one, and the last four.
+/// PCI DSS allows at most these digits to be shown: the first eight of a number of 16 or more
+/// digits, the first six of a shorter one, and the last four.
 const LONG_BIN_FROM: usize = 16;
 const BIN_DIGITS_LONG: usize = 8;
 const BIN_DIGITS_SHORT: usize = 6;

@@ -28,7 +28,6 @@ pub fn parse_time(text: &str) -> Option<Timestamp> {
     at.datetime().map(|_| at)
 }
 
-/// The reason why a text cannot be an expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpiryMistake {
     Malformed,
@@ -54,7 +53,7 @@ pub fn parse_expiry(text: &str, now: Timestamp) -> Result<Timestamp, ExpiryMista
 
 const EPOCH_JULIAN_DAY: i64 = 2_440_588;
 
-/// A time of day without its offset: seconds from the date's midnight in UTC.
+/// A time of day: seconds from the date's midnight in UTC, after its offset is applied.
 #[derive(Debug, Default, Clone, Copy)]
 struct Clock {
     seconds: i64,

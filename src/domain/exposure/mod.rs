@@ -30,15 +30,13 @@ pub enum Right {
     Use,
 }
 
-/// The origin of the token's value in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueOrigin {
-    /// A token intent that another application made, or a public one, or a value that a client
-    /// encrypted: the caller stores a value that it may never have seen. For a public application it
-    /// counts as stored.
+    /// A token intent of another or a public application, or a value that a client encrypted: the
+    /// caller stores a value that it may never have seen. For a public application it counts as
+    /// stored.
     Collected,
-    /// A token that was there before and has the same content as the one that the request would
-    /// have made.
+    /// An existing token with the same content as the one that the request would have made.
     Duplicate,
     /// The caller sent it with this request.
     Own,
@@ -80,8 +78,8 @@ pub enum Fingerprint {
 }
 
 impl Grants {
-    /// The grants of a caller that holds permissions for one container of the token, or for all of
-    /// them, with these transforms.
+    /// The grants of a caller that holds permissions with these transforms, for one container of
+    /// the token or for all of them.
     pub fn new(
         in_any: impl Fn(Permission) -> Option<Transform>,
         in_all: impl Fn(Permission) -> Option<Transform>,
@@ -106,7 +104,7 @@ impl Grants {
         }?;
         match (right, origin) {
             // These are rights to read: a search follows the transform of its own rule, and an
-            // expression that may use a token may put its value out.
+            // expression that may use a token may output its value.
             (Right::Read | Right::Search | Right::Use, _) => {
                 Some(Exposure::full(held, Fingerprint::of(held)))
             }
@@ -119,12 +117,13 @@ impl Grants {
                 let transform = min(held, self.read.unwrap_or(Transform::Mask));
                 Some(Exposure::full(transform, Fingerprint::of(transform)))
             }
-            // The caller of a create has sent the content that the duplicate has.
+            // The caller of a create has sent the content of the duplicate.
             (Right::Create, ValueOrigin::Duplicate) => Some(match self.read {
                 Some(read) => Exposure::full(min(held, read), Fingerprint::Shown),
                 None => Exposure::outline(Fingerprint::Shown),
             }),
-            // A patch may leave the content alone and meet a duplicate by a move.
+            // A patch that only moves a token can meet a duplicate: its caller has not sent the
+            // content.
             (Right::Update, ValueOrigin::Duplicate)
             | (Right::Create | Right::Update, ValueOrigin::Stored) => Some(match self.read {
                 Some(read) => {
@@ -148,7 +147,8 @@ impl Grants {
             && (after.read > self.read || after.search > self.search || after.usage > self.usage)
     }
 
-    /// The lower of both grants for each right, for an answer about a token that the request has moved.
+    /// The lower grant of both for each right, for an answer about a token that the request has
+    /// moved.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

@@ -56,7 +56,7 @@ words! {
     }
 }
 
-/// The treatment of the documented 3DS test numbers, whose check digit is wrong.
+/// The documented 3DS test numbers have a wrong check digit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestNumbers {
     /// Production tenants.

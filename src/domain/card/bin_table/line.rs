@@ -62,7 +62,7 @@ fn quoted_field(rest: &str) -> Result<Split<'_>, BinMistake> {
     }
 }
 
-/// Most quoted fields are one piece, which is borrowed.
+/// Borrows the text: most quoted fields are one piece.
 fn append<'a>(field: &mut Cow<'a, str>, text: &'a str) {
     if field.is_empty() {
         *field = Cow::Borrowed(text);

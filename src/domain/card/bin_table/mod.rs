@@ -41,7 +41,7 @@ use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
 use crate::domain::card::span::key;
 
-/// Read-only after loading. The default is the table of a server without a file: empty.
+/// Read-only after loading. The default is the empty table of a server without a file.
 #[derive(Debug, Default)]
 pub struct BinTable {
     pieces: Pieces,
@@ -73,7 +73,7 @@ pub struct AdditionalDetails {
 }
 
 impl BinTable {
-    /// Every mistake of the text, up to a bound, or the table.
+    /// Returns every mistake of the text, up to a bound, if it has any.
     #[cfg(any(fuzzing, test))]
     pub fn parse(text: &str) -> Result<Self, Vec<mistake::BinFileError>> {
         let mut file = BinFile::new();
@@ -98,7 +98,6 @@ impl BinTable {
         })
     }
 
-    /// The number of ranges in the table.
     pub const fn ranges(&self) -> usize {
         self.rows.len()
     }

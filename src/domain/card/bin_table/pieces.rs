@@ -68,7 +68,7 @@ impl Pieces {
     }
 
     fn push(&mut self, start: u64, row: Option<RowId>) {
-        // A wider range goes on after a narrower one began and ended elsewhere: no new piece.
+        // A wider range continues after a narrower one that left no piece: no new piece begins.
         if self.rows.last() != Some(&row) {
             self.starts.push(start);
             self.rows.push(row);
