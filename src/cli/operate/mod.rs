@@ -1,4 +1,4 @@
-//! Commands of the operator that a running server carries out.
+//! The operator's commands that a running server carries out.
 
 pub mod application;
 pub mod audit;
