@@ -60,7 +60,7 @@ impl Exchange<'_> {
     }
 }
 
-/// Escapes the characters of a chosen id that a path cannot hold.
+/// Escapes the characters of a chosen id that are not allowed in a path.
 fn token_path(id: &str) -> String {
     format!("/tokens/{}", utf8_percent_encode(id, NOT_IN_PATHS))
 }

@@ -1,4 +1,4 @@
-//! The texts of the pages, in each language. A text that a language lacks does not compile.
+//! The texts of the pages in each language. A missing text does not compile.
 
 use crate::http::pages::language::Language;
 

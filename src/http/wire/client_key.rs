@@ -1,5 +1,5 @@
-//! Client encryption keys on the wire. The documentation and the published clients have different
-//! names for two members, so both names are there.
+//! Client encryption keys on the wire. The documentation and the published clients use different
+//! names for two members, so answers have both.
 
 use serde_json::Value;
 
@@ -19,8 +19,8 @@ pub(crate) fn parse_expires_at(body: &Value) -> Result<Option<String>, Mistakes>
 
 pub(crate) fn answer(key: &ClientKeyView) -> RememberedAnswer {
     let mut object = members(key);
-    // The text between the labels is the key itself, not a structure that describes it: published
-    // clients read it so.
+    // The text between the labels is the raw key, not a SubjectPublicKeyInfo: published clients
+    // expect that.
     let pem = format!(
         "-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n",
         base64::encode(&key.public)
