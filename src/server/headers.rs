@@ -1,4 +1,4 @@
-//! Security headers of every answer.
+//! The security headers of every answer.
 
 use hyper::Response;
 use hyper::header::{
@@ -7,7 +7,6 @@ use hyper::header::{
 
 use crate::secret::SecretBody;
 
-/// Sends `Strict-Transport-Security` or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hsts {
     /// For plain listeners, where the header has no meaning, and for a developer's machine: a

@@ -78,7 +78,7 @@ impl ServerUpkeep {
                 () = hangup(&mut hangups) => self.reload().await,
                 _ = looks.tick() => {
                     let stamp = self.stamp().await;
-                    // Two looks in a row saw the same new state, so the change is complete.
+                    // Two checks in a row saw the same new state, so the change is complete.
                     if stamp == seen && stamp != self.read {
                         self.reload().await;
                     }
@@ -93,7 +93,7 @@ impl ServerUpkeep {
     async fn reload(&mut self) {
         let files = self.files.clone();
         let now = self.log.now();
-        // The stamp is taken first, so that the next look sees a change during the reading.
+        // The stamp is taken first, so that the next check sees a change during the reading.
         self.read = self.stamp().await;
         let loaded = tokio::task::spawn_blocking(move || files.load(now)).await;
         match loaded {
