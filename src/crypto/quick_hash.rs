@@ -17,7 +17,7 @@ impl QuickHash {
         Self(Box::new(aes_key(&Secret::new(random.bytes()))))
     }
 
-    /// `None` for a text beyond the 64 GiB of AES-GCM.
+    /// `None` for a text beyond AES-GCM's maximum of 64 GiB.
     pub fn of(&self, text: &[u8]) -> Option<[u8; 32]> {
         let nonce = nonce([0; NONCE_LEN]);
         let tag = self.0.seal_in_place_separate_tag(nonce, Aad::from(text), &mut []).ok()?;

@@ -38,7 +38,7 @@ pub struct Budget {
     stage: Stage,
 }
 
-/// First if a larger budget follows when this one runs out.
+/// `First` if a larger budget follows when this one runs out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     First,

@@ -42,10 +42,10 @@ impl Mask {
         self.states
     }
 
-    /// The masked data. A leaf that the data has no value for, or that cannot be evaluated, is left
-    /// out of an object and null in a list, so that the other items keep their positions. An object or
-    /// list without remaining values is left out too. `None` if nothing remains, and if the budget
-    /// runs out: a result that depends on the remaining budget is never shown.
+    /// The masked data. A leaf without a value in the data, or that cannot be evaluated, is left
+    /// out of an object and null in a list, so that the other items keep their positions. An object
+    /// or list without remaining values is left out too. `None` if nothing remains, and if the
+    /// budget runs out: a result that depends on the remaining budget is never shown.
     pub fn apply(&self, data: &Value, host: &dyn Host, budget: &Budget) -> Option<Value> {
         self.apply_as(data, Revealing::AsAsked, host, budget)
     }

@@ -63,8 +63,8 @@ pub(super) fn hmac(input: &Value, call: &Invocation<'_>) -> Result<Vec<u8>, Fail
     Ok(call.host.hmac(hash, key.as_bytes(), message.as_bytes()))
 }
 
-/// Ignores the unused bits of the last character: some encoders do not clear them. Padding is removed
-/// before.
+/// Ignores the unused bits of the last character: some encoders do not clear them. Padding is
+/// removed earlier.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_allow_trailing_bits(true)
     .with_decode_padding_mode(DecodePaddingMode::RequireNone);
