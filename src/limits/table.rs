@@ -34,7 +34,7 @@ pub(super) struct Charge {
     pub(super) terms: Terms,
     identity: CounterIdentity,
     place: TablePosition,
-    /// Absent if the counter finds no slot, or was not looked at: the request is refused.
+    /// Absent if the counter found no slot, or was not checked: the request is refused.
     decision: Option<BucketDecision>,
 }
 
