@@ -1,4 +1,4 @@
-//! Reading files that the settings or an operator name.
+//! Reads files that the settings or an operator name.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};

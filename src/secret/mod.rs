@@ -48,7 +48,6 @@ impl Wipe for Value {
     }
 }
 
-/// A value that cannot be printed and is overwritten when it is dropped.
 pub struct Secret<T: Wipe>(T);
 
 impl<T: Wipe> Secret<T> {
