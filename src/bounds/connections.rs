@@ -40,8 +40,8 @@ pub const DRAIN_BODY_MAX: Duration = Duration::from_secs(2);
 pub const GOODBYE_MAX: Duration = Duration::from_secs(1);
 /// The time for which a peer may leave our output unread before the connection is closed.
 pub const WRITE_MAX: Duration = Duration::from_secs(30);
-/// Bytes of an answer that a peer must take in a second, with [`WRITE_MAX`] and [`H2_UNREAD_MAX`] as
-/// grace. A phone on a bad network takes more.
+/// Bytes of an answer that a peer must take in a second, with [`WRITE_MAX`] and [`H2_UNREAD_MAX`]
+/// as grace. A phone on a bad network takes more.
 pub const ANSWER_RATE_MIN: usize = 4 * 1024;
 /// After SIGTERM, the time in which a connection that was just accepted may begin its first
 /// request: enough for a handshake and a request head over a slow link.

@@ -60,8 +60,8 @@ pub const ERASURE_RECEIPT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 pub const REPORT_SWEEP_LAG_MAX: Duration = Duration::from_hours(1);
 /// A compliance report mentions older API keys: auditors ask for a change each year.
 pub const REPORT_KEY_AGE_MAX: Duration = Duration::from_hours(365 * 24);
-/// A compliance report mentions API keys that were not used for longer: PCI DSS asks for the removal
-/// of such accounts.
+/// A compliance report mentions API keys that were not used for longer: PCI DSS asks for the
+/// removal of such accounts.
 pub const REPORT_KEY_UNUSED_MAX: Duration = Duration::from_hours(90 * 24);
 /// The default period of a report: a quarter.
 pub const REPORT_PERIOD: Duration = Duration::from_hours(90 * 24);

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::connections::{CONNECTION_BYTES, H1_BUFFER_BYTES_MAX};
 use super::names::NAME_LOOKUP_MAX;
 
-/// Requests to destinations in flight at a time. A destination may take half a minute to answer, so a
-/// thousand slow ones must leave room for others.
+/// Requests to destinations in flight at a time. A destination may take half a minute to answer, so
+/// a thousand slow ones must leave room for others.
 ///
 /// Shares: address as its tenant; no secret key 1/2; key as its tenant; tenant 1/2.
 pub const OUTBOUND_REQUESTS_MAX: usize = 2_048;
@@ -21,7 +21,8 @@ pub const OUTBOUND_REQUESTS_PER_TENANT_MAX: usize = 1_024;
 pub const OUTBOUND_WAIT_MAX: Duration = Duration::from_secs(3);
 /// The name, the connection and the TLS handshake together. Each address has a share of it.
 pub const OUTBOUND_CONNECT_MAX: Duration = Duration::from_secs(5);
-/// From the request to the head of its answer, for callers that allow more time for the whole answer.
+/// From the request to the head of its answer, for callers that allow more time for the whole
+/// answer.
 pub const OUTBOUND_FIRST_BYTE_MAX: Duration = Duration::from_mins(1);
 /// The time in which a connection without requests may write its last bytes before it is dropped.
 pub const OUTBOUND_CLOSE_MAX: Duration = Duration::from_secs(2);

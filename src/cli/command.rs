@@ -35,8 +35,8 @@ pub trait OnVault {
 ///
 /// An option is `name: type = kind(rest),` with the kind and the rest of argh's attribute. argh
 /// cannot share options between commands, so `on settings` adds the settings file before a
-/// command's own options, `on vault` adds all options that name a vault, and `on tenant` and `on
-/// application` add their ids.
+/// command's own options, `on vault` adds all options that name a vault, and `on tenant` and
+/// `on application` add their ids.
 macro_rules! command {
     ($(#[$help:meta])* $name:literal $it:ident on application { $($options:tt)* } $(=> $run:expr)?) => {
         command! {

@@ -1,8 +1,8 @@
 //! A hash of texts for look-ups in memory, at a tenth of the cost of HMAC.
 //!
 //! It is the tag of AES-256-GCM over the text, with a constant nonce, under a random key of this
-//! process. Two different texts have the same hash with a probability of about 2^-125, as long as the
-//! hashes stay secret: never store, log or send one.
+//! process. Two different texts have the same hash with a probability of about 2^-125, as long as
+//! the hashes stay secret: never store, log or send one.
 
 use ring::aead::{Aad, LessSafeKey, NONCE_LEN};
 

@@ -1,5 +1,6 @@
-//! A preview of an application's access in one container: what each permission on tokens allows there,
-//! by which rule, and what answers then show. It decides nothing itself: [`Access`] and [`Grants`] do.
+//! A preview of an application's access in one container: what each permission on tokens allows
+//! there, by which rule, and what answers then show. It decides nothing itself: [`Access`] and
+//! [`Grants`] do.
 
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::condition::Target;

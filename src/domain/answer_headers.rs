@@ -28,8 +28,8 @@ const NAMES: [&str; 20] = [
     "signature-input",
     "stripe-should-retry",
 ];
-/// The last word of a name that informs: `x-request-id`, `ratelimit-remaining`, `stripe-version`. No
-/// known server, cache or browser acts on a name of this shape.
+/// The last word of a name that informs: `x-request-id`, `ratelimit-remaining`, `stripe-version`.
+/// No known server, cache or browser acts on a name of this shape.
 const LAST_WORDS: [&str; 13] = [
     "code",
     "count",

@@ -1,5 +1,5 @@
-//! The entries of the audit chain: actor, action, resource, time and origin. They never hold a sensitive
-//! value.
+//! The entries of the audit chain: actor, action, resource, time and origin. They never hold a
+//! sensitive value.
 
 use std::sync::Arc;
 

@@ -35,8 +35,8 @@ fn write(value: &Value, out: &mut String) {
 
 fn write_object(members: &Map<String, Value>, out: &mut String) {
     let mut members: Vec<_> = members.iter().collect();
-    // JavaScript compares texts by their UTF-16 code units: a character beyond the first 65,536 comes
-    // before U+E000.
+    // JavaScript compares texts by their UTF-16 code units: a character beyond the first 65,536
+    // comes before U+E000.
     members.sort_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
     out.push('{');
     for (at, (name, value)) in members.into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! All mistakes of a request, under dotted paths such as `data.expiration_month`. Messages never hold
-//! the offending value.
+//! All mistakes of a request, under dotted paths such as `data.expiration_month`. Messages never
+//! hold the offending value.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
 //! The deprecated `privacy` of a token, which containers have replaced.
 //!
-//! A token without containers lies in `/<classification>/<impact_level>/`. An answer derives `privacy`
-//! from a container of this form. The restriction policy has no effect: access rules decide.
+//! A token without containers lies in `/<classification>/<impact_level>/`. An answer derives
+//! `privacy` from a container of this form. The restriction policy has no effect: access rules
+//! decide.
 
 use crate::domain::container::Container;
 use crate::domain::token_type::TokenType;
@@ -33,8 +34,8 @@ impl Privacy {
         Some((classification, Self::parse_impact_level(impact_level)?))
     }
 
-    /// The container of a token that has no containers of its own. `None` is a bug: every type has a
-    /// default container of this form.
+    /// The container of a token that has no containers of its own. `None` is a bug: every type has
+    /// a default container of this form.
     pub fn container(self, kind: TokenType) -> Option<Container> {
         let default = Container::parse(kind.default_container()).ok()?;
         let (classification, impact_level) = Self::of(&default)?;

@@ -21,7 +21,8 @@ impl ShareSet {
         at.and_then(|at| self.hashes.get(at)).is_some_and(|known| known == hash)
     }
 
-    /// The text in the audit chain: the set, the numbers of needed and of all shares, and the hashes.
+    /// The text in the audit chain: the set, the numbers of needed and of all shares, and the
+    /// hashes.
     pub fn told(&self) -> String {
         let mut text =
             format!("{} {}-of-{}", hex::encode(&self.set), self.needed, self.hashes.len());

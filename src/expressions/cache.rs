@@ -20,7 +20,8 @@ use crate::domain::id::TenantId;
 use crate::lock::SharedLock;
 use crate::secret::Secret;
 
-/// Memory of a parsed text: for each byte of it, for the entry itself, and for each state of a pattern.
+/// Memory of a parsed text: for each byte of it, for the entry itself, and for each state of a
+/// pattern.
 const BYTES_PER_BYTE: usize = 32;
 const BYTES_PER_ENTRY: usize = 256;
 const BYTES_PER_STATE: usize = 160;

@@ -1,7 +1,7 @@
 //! Masks: JSON whose texts are templates, evaluated on a token's data.
 //!
-//! Invariant: a mask never fails open. It shows only the data that it names, and leaves out every value
-//! that cannot be evaluated.
+//! Invariant: a mask never fails open. It shows only the data that it names, and leaves out every
+//! value that cannot be evaluated.
 
 use serde_json::{Map, Value};
 
@@ -26,8 +26,8 @@ enum Node {
 }
 
 impl Mask {
-    /// Returns each mistake with its path within the mask: `name.first`, `cards[0].number`; the empty
-    /// path is the mask itself.
+    /// Returns each mistake with its path within the mask: `name.first`, `cards[0].number`; the
+    /// empty path is the mask itself.
     pub fn parse(mask: &Value) -> Result<Self, Vec<(String, Malformed)>> {
         let mut parser = Parser { members: 0, states: 0, path: Vec::new(), mistakes: Vec::new() };
         let root = parser.node(mask);

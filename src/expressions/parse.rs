@@ -18,7 +18,8 @@ impl Template {
         template(text, Names::Variables)
     }
 
-    /// For detokenization: `{{ id }}`, `{{ token: id | json: '$.data' }}`, `{{ token_intent: id }}`.
+    /// For detokenization: `{{ id }}`, `{{ token: id | json: '$.data' }}`,
+    /// `{{ token_intent: id }}`.
     pub fn parse_with_references(text: &str) -> Result<Self, Malformed> {
         template(text, Names::References)
     }

@@ -42,8 +42,8 @@ impl Answers {
         Self(Arc::new(Shares::new(ANSWERS_BYTES_MAX)))
     }
 
-    /// Gives a large answer its share of the budget, or replaces it with a 503. The first answer to a
-    /// write must not go through here.
+    /// Gives a large answer its share of the budget, or replaces it with a 503. The first answer to
+    /// a write must not go through here.
     pub(super) fn hold(
         &self,
         context: &RequestContext,

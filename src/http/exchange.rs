@@ -45,8 +45,8 @@ pub(super) struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// Charges the rate limit for the tokens of a call beyond the first. The first is charged with the
-    /// request.
+    /// Charges the rate limit for the tokens of a call beyond the first. The first is charged with
+    /// the request.
     pub(super) fn charge_tokens(&self, tokens: usize) -> Result<(), Problem> {
         let further = u32::try_from(tokens.saturating_sub(1)).unwrap_or(u32::MAX);
         let Some(further) = NonZeroU32::new(further) else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! The origin of a request: its trace id, its client's address and key, and the host that the client
-//! used.
+//! The origin of a request: its trace id, its client's address and key, and the host that the
+//! client used.
 
 use std::net::{IpAddr, SocketAddr};
 

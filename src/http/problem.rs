@@ -1,7 +1,7 @@
 //! Problems: the status and the text of each failure. No other file decides them.
 //!
-//! Every failure has a body with problem details by RFC 9457: published clients return `None` instead
-//! of raising when a body is empty. The body holds no secret and no offending value.
+//! Every failure has a body with problem details by RFC 9457: published clients return `None`
+//! instead of raising when a body is empty. The body holds no secret and no offending value.
 
 use hyper::header::HeaderValue;
 

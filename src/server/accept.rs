@@ -66,8 +66,8 @@ impl Acceptor {
         }
     }
 
-    /// Serves the connection until it ends or another one needs its place, or closes it at once if a
-    /// maximum is reached.
+    /// Serves the connection until it ends or another one needs its place, or closes it at once if
+    /// a maximum is reached.
     fn admit<A: Responder>(&self, socket: TcpStream, peer: std::net::SocketAddr, answer: A) {
         match self.permits.take(peer.ip(), self.share(peer.ip())) {
             Ok(permit) => {

@@ -1,5 +1,5 @@
-//! `strongroom check`: looks at the settings and at every file and directory that they name. It opens
-//! no data file, changes nothing, and says what it could not check.
+//! `strongroom check`: looks at the settings and at every file and directory that they name. It
+//! opens no data file, changes nothing, and says what it could not check.
 
 mod certificates;
 mod engine;

@@ -1,5 +1,5 @@
-//! Sealing to the public keys of people, in the age format (age-encryption.org/v1), so that the file
-//! can be opened without this program.
+//! Sealing to the public keys of people, in the age format (age-encryption.org/v1), so that the
+//! file can be opened without this program.
 //!
 //! A file begins with its key, sealed to each of the [`recipients`], and a MAC over this header.
 //! The content follows in chunks ([`stream`]). The program only writes; [`identity`] reads, for

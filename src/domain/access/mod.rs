@@ -1,5 +1,5 @@
-//! Access control: the permissions of an application by container, and the part of a token's data that
-//! an answer may show.
+//! Access control: the permissions of an application by container, and the part of a token's data
+//! that an answer may show.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -56,8 +56,8 @@ impl Access {
         &self.rules
     }
 
-    /// True if any right shows data in plain, or sends it to a destination: a rule that reveals, or the
-    /// permission without a rule to use tokens in expressions or to invoke proxies.
+    /// True if any right shows data in plain, or sends it to a destination: a rule that reveals, or
+    /// the permission without a rule to use tokens in expressions or to invoke proxies.
     pub fn reveals(&self) -> bool {
         let sends = self.rules.is_empty() && self.permissions.contains(&Permission::ProxyInvoke);
         sends
@@ -65,8 +65,8 @@ impl Access {
             || self.permissions.iter().any(|it| self.plain(*it) == Some(Transform::Reveal))
     }
 
-    /// True if the permission is held in at least one container. A request without it is refused before
-    /// its body is read.
+    /// True if the permission is held in at least one container. A request without it is refused
+    /// before its body is read.
     pub fn holds_somewhere(&self, permission: Permission) -> bool {
         self.permissions.contains(&permission)
             || self.rules.iter().any(|rule| rule.permissions.contains(&permission))
@@ -154,8 +154,8 @@ impl Access {
         plain && other.rules.iter().all(rule)
     }
 
-    /// The containers that the permission is held in, in order and without containers inside another
-    /// one of the list.
+    /// The containers that the permission is held in, in order and without containers inside
+    /// another one of the list.
     pub fn reach(&self, permission: Permission) -> Vec<Container> {
         if self.plain(permission).is_some() {
             return vec![Container::root()];

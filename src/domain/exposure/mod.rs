@@ -111,8 +111,8 @@ impl Grants {
             (Right::Create | Right::Update, ValueOrigin::Own) => {
                 Some(Exposure::full(held, Fingerprint::Shown))
             }
-            // A converted intent is masked for a caller without a right to read, as published. Such a
-            // caller cannot choose the mask.
+            // A converted intent is masked for a caller without a right to read, as published. Such
+            // a caller cannot choose the mask.
             (Right::Create | Right::Update, ValueOrigin::Collected) => {
                 let transform = min(held, self.read.unwrap_or(Transform::Mask));
                 Some(Exposure::full(transform, Fingerprint::of(transform)))
@@ -135,8 +135,8 @@ impl Grants {
         }
     }
 
-    /// True if the caller may see the token's value in plain. Only then may it set the mask, the search
-    /// indexes and the fingerprint expression, which all can reveal the value.
+    /// True if the caller may see the token's value in plain. Only then may it set the mask, the
+    /// search indexes and the fingerprint expression, which all can reveal the value.
     pub fn shows_plain(self) -> bool {
         self.read == Some(Transform::Reveal) || self.usage == Some(Transform::Reveal)
     }

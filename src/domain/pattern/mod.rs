@@ -2,9 +2,9 @@
 //! counted while they run.
 //!
 //! Published crates search in time proportional to the text, but finding all matches may take the
-//! square of it: `(a.*b)|(a)` reads to the end for every `a`. They cannot be interrupted, so no bound
-//! in advance is both safe and useful. This matcher simulates an automaton and charges every step to
-//! [`Steps`].
+//! square of it: `(a.*b)|(a)` reads to the end for every `a`. They cannot be interrupted, so no
+//! bound in advance is both safe and useful. This matcher simulates an automaton and charges every
+//! step to [`Steps`].
 //!
 //! The syntax of masks: literals, `.`, classes, `\d \w \s \D \W \S`, `^ $ \b \B`, alternatives,
 //! groups that capture (also named ones) or do not, greedy and lazy repetitions, `(?i)` at the

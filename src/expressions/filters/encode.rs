@@ -153,8 +153,8 @@ pub(super) fn escape_once(text: &str, _: &Invocation<'_>) -> Result<Text, Failed
     Ok(escaped)
 }
 
-/// True if `after` begins with the name or number of an entity and a semicolon. The length of a name is
-/// bounded, so that a text of ampersands and letters takes linear time.
+/// True if `after` begins with the name or number of an entity and a semicolon. The length of a
+/// name is bounded, so that a text of ampersands and letters takes linear time.
 fn is_entity(after: &str) -> bool {
     const LONGEST: usize = 40;
     let (digits, name) = match after.strip_prefix('#') {

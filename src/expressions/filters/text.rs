@@ -147,8 +147,8 @@ fn padding(text: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
     spell(std::iter::repeat_n(filler, length.saturating_sub(text.chars().count())), length, call)
 }
 
-/// Splits as Ruby does: at white space if the separator is one space, into characters if it is empty,
-/// and without empty texts at the end.
+/// Splits as Ruby does: at white space if the separator is one space, into characters if it is
+/// empty, and without empty texts at the end.
 pub(super) fn split(input: &Value, call: &Invocation<'_>) -> Outcome {
     let text = text_of(input)?;
     let mark = call.text(0)?;

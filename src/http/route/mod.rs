@@ -41,8 +41,8 @@ pub struct Route {
 pub enum Access {
     /// Everyone who can connect to the API listener.
     Anyone,
-    /// Callers with an API key that holds one of these permissions; with any valid key if the list is
-    /// empty.
+    /// Callers with an API key that holds one of these permissions; with any valid key if the list
+    /// is empty.
     Key(&'static [Permission]),
     /// Peers of the results listener, whose certificate a scheme has issued.
     MutualTls,
@@ -174,8 +174,8 @@ impl Route {
         self.path.strip_suffix("{file}")
     }
 
-    /// True if callers choose the name in the path. A token may be named `search`: then `GET
-    /// /tokens/search` reads it, although `POST /tokens/search` is another operation.
+    /// True if callers choose the name in the path. A token may be named `search`: then
+    /// `GET /tokens/search` reads it, although `POST /tokens/search` is another operation.
     fn has_chosen_name(&self) -> bool {
         self.path == "/tokens/{id}"
     }

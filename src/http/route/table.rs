@@ -35,9 +35,9 @@ const SEARCH_TOKENS: Successor = Successor {
 };
 
 /// A row of an operation: name, methods, path, permissions, body, idempotency, rate limit, and the
-/// method of [`Exchange`] with the path parameters that it takes. A function that needs nothing else
-/// of the request has `fn` before it, and a function that takes the exchange has `with` before it.
-/// `on` names the group of pages without which a server does not have the row.
+/// method of [`Exchange`] with the path parameters that it takes. A function that needs nothing
+/// else of the request has `fn` before it, and a function that takes the exchange has `with` before
+/// it. `on` names the group of pages without which a server does not have the row.
 macro_rules! operation {
     (
         $name:ident $($method:ident)|+ $($literal:literal $({$parameter:ident: $kind:ty})?)+

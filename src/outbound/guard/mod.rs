@@ -1,9 +1,9 @@
 //! The guard against request forgery: the destinations that may be called. It does no IO.
 //!
-//! Tenants choose the hosts of proxies and webhooks. Without a guard they could make this server call
-//! the services of its own network: a database, a metadata service with credentials, the operator's
-//! listener. So a host must be a DNS name, the port must be 443, and every address of the name must
-//! be public. The settings list exceptions by host and port.
+//! Tenants choose the hosts of proxies and webhooks. Without a guard they could make this server
+//! call the services of its own network: a database, a metadata service with credentials, the
+//! operator's listener. So a host must be a DNS name, the port must be 443, and every address of
+//! the name must be public. The settings list exceptions by host and port.
 //!
 //! One address that is not public refuses the whole name. Such an answer is a mistake or an attack,
 //! and using the other addresses would make the outcome depend on their order.

@@ -48,7 +48,8 @@ fn disguises(four: Ipv4Addr) -> Vec<Ipv6Addr> {
     let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
     vec![
         four.to_ipv6_mapped(),
-        // Compatible, translated, NAT64 of the world and of a site, 6to4, Teredo (inverted too), ISATAP.
+        // Compatible, translated, NAT64 of the world and of a site, 6to4, Teredo (inverted too),
+        // ISATAP.
         Ipv6Addr::new(0, 0, 0, 0, 0, 0, high, low),
         Ipv6Addr::new(0, 0, 0, 0, 0xffff, 0, high, low),
         Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, high, low),

@@ -1,10 +1,10 @@
 //! The framing of HTTP/1 requests, checked before hyper sees them.
 //!
-//! Servers and proxies that read one request differently let a client smuggle a second request inside
-//! the first. hyper accepts two such forms and has no setting against them: a line of a head that
-//! ends in LF alone, and a head with both `Content-Length` and `Transfer-Encoding`. So this follows
-//! the bytes on their way to hyper, far enough to know where each head and each body begins and
-//! ends. It never makes a request acceptable.
+//! Servers and proxies that read one request differently let a client smuggle a second request
+//! inside the first. hyper accepts two such forms and has no setting against them: a line of a head
+//! that ends in LF alone, and a head with both `Content-Length` and `Transfer-Encoding`. So this
+//! follows the bytes on their way to hyper, far enough to know where each head and each body begins
+//! and ends. It never makes a request acceptable.
 //!
 //! A head that is malformed or too large is withheld from hyper, whose own answers to it would have
 //! no body and no trace id; the connection answers it instead. After an error inside a body, whose
@@ -285,8 +285,8 @@ impl Framing {
         next.ok_or(ServerProblem::UnreadableRequest)
     }
 
-    //= RFC 9112, 6.1 and 6.3: a request with both a length and a coding, with a coding that does not
-    //= end in chunked, or with a coding in HTTP/1.0, is refused.
+    //= RFC 9112, 6.1 and 6.3: a request with both a length and a coding, with a coding that does
+    //= not end in chunked, or with a coding in HTTP/1.0, is refused.
     fn end_head(&mut self) -> Option<State> {
         self.head_bytes = 0;
         self.head_lines = 0;

@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 
 use crate::domain::card::span::Span;
 
-/// Each piece ends at the start of the next one. Two arrays instead of one of pairs, because the search
-/// reads only the starts.
+/// Each piece ends at the start of the next one. Two arrays instead of one of pairs, because the
+/// search reads only the starts.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     starts: Vec<u64>,

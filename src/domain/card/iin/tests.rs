@@ -35,8 +35,8 @@ fn check_brand(prefix: &str, digits: usize, brand: Option<Brand>) {
     }
 }
 
-/// Each line: the prefix below with its brand, the first and last prefix of a range with theirs, and
-/// the prefix above. All numbers have 16 digits; `-` is no brand.
+/// Each line: the prefix below with its brand, the first and last prefix of a range with theirs,
+/// and the prefix above. All numbers have 16 digits; `-` is no brand.
 const EDGES: &str = "\
     399999 diners-club | 400000 401177 visa        | 401178 elo
     401177 visa        | 401178 401179 elo         | 401180 visa
