@@ -47,7 +47,7 @@ pub const RESULTS_CONNECTIONS_MAX: usize = 256;
 /// Shares: address 1/8; no secret key, key and tenant none, since only directory servers with a
 /// certificate come here.
 pub const RESULTS_SHARED_MAX: usize = 256;
-/// The time in which a session can be authenticated, unless its card expires earlier.
+/// The time in which a session can be authenticated if its token or intent has no expiry.
 pub const THREEDS_SESSION_MAX: Duration = Duration::from_hours(1);
 /// The default retention of sessions and their results.
 ///

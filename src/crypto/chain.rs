@@ -66,7 +66,6 @@ impl SigningKey {
     }
 }
 
-/// Returns true if the signature of the message is valid under this public key.
 pub fn is_signed_by(public: &[u8; 32], message: &[u8], signature: &[u8; SIGNATURE_BYTES]) -> bool {
     UnparsedPublicKey::new(&ED25519, public).verify(message, signature).is_ok()
 }

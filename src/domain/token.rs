@@ -139,8 +139,8 @@ impl TokenName {
         if repeats { Err(InvalidTokenName::CardNumber) } else { Ok(()) }
     }
 
-    /// The same for a caller that may not see the data. The name alone decides: a comparison with
-    /// the data would confirm guesses of it.
+    /// As [`TokenName::require_beside`], for a caller that may not see the data. The name alone
+    /// decides: a comparison with the data would confirm guesses of it.
     pub fn require_beside_unseen(&self) -> Result<(), InvalidTokenName> {
         let may_repeat = has_digits_of_card_number(&self.0);
         if may_repeat { Err(InvalidTokenName::CardNumber) } else { Ok(()) }

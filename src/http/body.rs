@@ -61,7 +61,7 @@ pub(super) fn parse_json(
     }
 }
 
-/// Reads a body whose media type is that of a merge patch.
+/// Refuses a body without the media type of a merge patch.
 pub(super) async fn read_merge_patch<'b>(
     headers: &HeaderMap,
     body: Incoming,

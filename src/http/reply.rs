@@ -54,7 +54,6 @@ impl Reply {
         Self::with_status(StatusCode::NOT_MODIFIED, SecretBody::empty())
     }
 
-    /// A replayed answer.
     pub(crate) fn replayed(earlier: Replay) -> Self {
         let Replay { status, location, body, .. } = earlier;
         let mut reply = Self::with_status(status_code(status), SecretBody::from(body));

@@ -104,7 +104,6 @@ impl CounterTable {
         }
     }
 
-    /// The state of a counter, if it exists.
     pub(super) fn state(&self, identity: &CounterIdentity) -> Option<BucketState> {
         let place = self.place_of(identity);
         self.sets.get(place.set)?.lock().find(identity, place.mark)

@@ -59,7 +59,6 @@ impl Log {
         Ok(Self { entries, dropped, dropped_ever: Arc::default(), now, request_lines })
     }
 
-    /// The line of one answered request.
     pub fn request(&self, line: RequestLine) {
         match self.request_lines {
             RequestLines::Off => {}

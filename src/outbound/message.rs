@@ -20,7 +20,6 @@ pub struct Message {
     body: SecretBody,
 }
 
-/// The protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
     Http1,

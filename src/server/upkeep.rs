@@ -23,7 +23,6 @@ use crate::server::traffic::Traffic;
 pub(super) struct CertificateFiles {
     pub(super) certificate: PathBuf,
     pub(super) private_key: PathBuf,
-    /// The verifiers of client certificates, if clients need one.
     pub(super) clients: Option<ClientVerifiers>,
 }
 
@@ -61,7 +60,7 @@ pub(super) struct ServerUpkeep {
 }
 
 impl ServerUpkeep {
-    /// Runs until a stop is asked for.
+    /// Runs until a stop is requested.
     pub(super) async fn run(mut self, bounds: Arc<Bounds>, mut stop: StopSignal) {
         let mut hangups = signal(SignalKind::hangup()).ok();
         let mut looks = every(bounds.certificate_check_every);

@@ -37,7 +37,6 @@ pub enum SessionEvent {
     DeviceDescribed,
     MethodCompleted,
     AuthenticationRequested,
-    /// The answer is final.
     AnsweredFinally,
     AnsweredWithChallenge {
         until: Timestamp,

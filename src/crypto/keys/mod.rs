@@ -143,7 +143,6 @@ impl SystemKeys {
         self.signing.0
     }
 
-    /// The key of the digests of live records.
     pub const fn digests(&self) -> &DigestKey {
         &self.digests
     }

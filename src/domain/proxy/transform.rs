@@ -60,7 +60,6 @@ pub enum Matcher {
     Pattern(Pattern),
 }
 
-/// The side that a transform is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Request,

@@ -31,9 +31,7 @@ pub(in crate::http) enum AssetKind {
 /// The pages that may load an asset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Loader {
-    /// Pages of any site.
     AnySite,
-    /// Pages of this server.
     SameOrigin,
 }
 

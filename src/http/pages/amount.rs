@@ -35,7 +35,6 @@ pub(super) fn written(amount: &PurchaseAmount, language: Language) -> String {
     }
 }
 
-/// The digits in groups of three.
 fn grouped(digits: &str, separator: char) -> String {
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -40,7 +40,6 @@ pub(super) type PageCall = Box<
     dyn for<'a> FnOnce(&'a PageRequest<'a>) -> BoxFuture<'a, Result<PageContent, Problem>> + Send,
 >;
 
-/// A request for a page, with its form.
 pub(super) struct PageRequest<'a> {
     http: &'a Http,
     parts: &'a Parts,

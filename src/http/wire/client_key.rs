@@ -9,7 +9,6 @@ use crate::http::wire::{Fields, Json, Object};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::threeds::base64;
 
-/// The expiry that the body asks for.
 pub(crate) fn parse_expires_at(body: &Value) -> Result<Option<String>, Mistakes> {
     let mut fields = Fields::of_body(body);
     let expires_at = fields.text("expires_at").map(String::from);

@@ -102,7 +102,6 @@ impl Object {
         self.number(name, u64::try_from(value).unwrap_or(u64::MAX));
     }
 
-    /// `null` if there is no text.
     pub(crate) fn nullable_text(&mut self, name: &str, value: Option<&str>) {
         match value {
             Some(value) => self.text(name, value),

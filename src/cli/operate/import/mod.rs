@@ -156,7 +156,7 @@ impl<'a> Import<'a> {
             return Ok(done);
         }
         self.refuse_bad()?;
-        // The progress bar of the second pass begins at the same row.
+        // The first pass is half of the work; the second one begins at the same row.
         self.progress.set_done(length(&self.command.file));
         let mut pages = self.open()?;
         let first = pages.next_page()?;
