@@ -23,7 +23,7 @@ pub struct ListedProcess {
     pub host: String,
     pub version: String,
     pub started_at: Timestamp,
-    /// The last sign of life, on the clock of that process.
+    /// The last heartbeat, on the clock of that process.
     pub beat_at: Timestamp,
     pub role: ProcessRole,
     /// The leader runs the background tasks of the vault.

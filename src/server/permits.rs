@@ -544,7 +544,7 @@ mod tests {
         // The connections of a proxy are no crowd.
         check_order(&[(Idle, proxy), (Idle, proxy), (Idle, proxy), (Idle, two)], &[0, 1, 2, 3]);
         check_order(&[(Idle, proxy), (Idle, proxy), (Idle, two), (Idle, two)], &[2, 0, 1, 3]);
-        // Seventeen idle connections of one address give one before a handshake of another ends.
+        // Of seventeen idle connections of one address, one ends before a handshake of another.
         let three = ("192.0.2.3", AddressLimit::Bounded);
         let idle = [(Idle, one); CONNECTIONS_BEGINNING_SHARE + 1];
         let expected: Vec<usize> = [0, 17].into_iter().chain(1..17).chain([18]).collect();
