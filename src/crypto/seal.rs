@@ -31,7 +31,6 @@ const FORMAT: u8 = 1;
 const SALT_BYTES: usize = 16;
 const TAG_BYTES: usize = 16;
 const HEADER_BYTES: usize = 1 + 4 + SALT_BYTES;
-/// The bytes that sealing adds to a value.
 pub const SEAL_OVERHEAD_BYTES: usize = HEADER_BYTES + TAG_BYTES;
 /// A sealed key of 32 bytes.
 pub const SEALED_KEY_BYTES: usize = 32 + SEAL_OVERHEAD_BYTES;

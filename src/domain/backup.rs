@@ -36,7 +36,6 @@ pub struct BackupState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
     pub at: Timestamp,
-    /// The size of the file.
     pub bytes: u64,
     pub rows: u64,
     pub took: Duration,

@@ -71,7 +71,6 @@ impl Mistakes {
         self.0.is_empty()
     }
 
-    /// `Ok` if there are no mistakes.
     pub fn into_result(self) -> Result<(), Self> {
         if self.is_empty() { Ok(()) } else { Err(self) }
     }

@@ -47,7 +47,6 @@ pub enum FailureReason {
     Refused,
     Status(u16),
     TimedOut,
-    /// No connection was made.
     Unreachable,
 }
 

@@ -230,7 +230,6 @@ impl Http {
         }
     }
 
-    /// Answers a request to an operation.
     async fn operate(
         &self,
         context: &RequestContext,

@@ -68,7 +68,6 @@ impl Problem {
         problem
     }
 
-    /// The value of the `Allow` header, for 405.
     pub(crate) fn allow(&self) -> Option<HeaderValue> {
         self.allow.as_deref().and_then(|methods| HeaderValue::try_from(methods).ok())
     }

@@ -154,7 +154,6 @@ impl RequestContext {
         response
     }
 
-    /// The answer to a CORS preflight.
     pub(crate) fn preflight(&self) -> Response<SecretBody> {
         let mut response = self.response(StatusCode::NO_CONTENT, Vec::new());
         let headers = response.headers_mut();

@@ -136,7 +136,6 @@ impl Schema {
         self.with("description", text)
     }
 
-    /// A text with this number of characters.
     #[must_use]
     pub(in crate::http) fn chars(self, min: usize, max: usize) -> Self {
         let schema = if min > 0 { self.with("minLength", min) } else { self };

@@ -35,7 +35,6 @@ pub struct Http {
     pub activity: Activity,
     pub bodies: Bodies,
     pub answers: Answers,
-    /// The source of probes and metrics.
     pub registry: Arc<Registry>,
 }
 

@@ -38,7 +38,6 @@ pub enum AnswerStatus {
 /// The part of a token that an answer shows, and the right that allowed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disclosure {
-    /// The right that the request used.
     pub right: Right,
     pub value: ValueOrigin,
     pub containers: Vec<Container>,

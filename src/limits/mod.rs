@@ -197,7 +197,6 @@ impl Limiter {
         self.table.as_ref().map_or(0, CounterTable::counters)
     }
 
-    /// Memory of the counter table.
     #[cfg(test)]
     pub fn bytes(&self) -> usize {
         self.table.as_ref().map_or(0, CounterTable::bytes)

@@ -48,7 +48,6 @@ pub struct Row {
     pub action: RowAction,
 }
 
-/// The requests that a row covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowScope {
     Application(ApplicationKind),

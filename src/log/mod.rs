@@ -70,7 +70,6 @@ impl Log {
         self.push(QueueEntry::Event((self.now)(), Box::new(event)));
     }
 
-    /// The time that lines are stamped with.
     pub fn now(&self) -> Timestamp {
         (self.now)()
     }

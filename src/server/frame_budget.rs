@@ -146,7 +146,6 @@ impl FrameBudget {
         true
     }
 
-    /// Counts bytes that were written to the peer.
     pub fn wrote(&mut self, bytes: usize) {
         self.written = self.written.saturating_add(bytes);
         while self.written >= BYTES_PER_GAIN {

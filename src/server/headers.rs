@@ -7,6 +7,7 @@ use hyper::header::{
 
 use crate::secret::SecretBody;
 
+/// Sends `Strict-Transport-Security` or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hsts {
     /// For plain listeners, where the header has no meaning, and for a developer's machine: a

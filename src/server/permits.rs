@@ -144,7 +144,6 @@ impl Permits {
         Ok(Permit { permits: self.clone(), number, ended, shown: OnceLock::new(), evicted })
     }
 
-    /// Connections that are open now.
     pub(super) fn taken(&self) -> usize {
         self.places.lock().open.len()
     }
@@ -309,7 +308,6 @@ impl Permit {
         places.change(self.number, |place, _| place.standing = Standing::Kept(None));
     }
 
-    /// The TLS handshake is done.
     pub(super) fn secured(&self) {
         self.permits.places.lock().change(self.number, |place, _| place.stage = Stage::Secured);
     }

@@ -62,7 +62,6 @@ impl ProblemContext {
 pub(super) struct ProblemReporter {
     pub(super) random: Arc<Random>,
     pub(super) traffic: Arc<Traffic>,
-    /// Decides the security headers of the answers.
     pub(super) hsts: Hsts,
     pub(super) log: Log,
     /// The peer of the connection. Headers of proxies are not used: these heads were not read, or

@@ -43,12 +43,10 @@ impl Tasks {
         StopSignal(Box::pin(self.stopped.child_token().cancelled_owned()))
     }
 
-    /// Asks every task to finish.
     pub fn stop(&self) {
         self.stopped.cancel();
     }
 
-    /// Drops every task that has not finished.
     pub fn end(&self) {
         self.stopped.cancel();
         self.ended.cancel();

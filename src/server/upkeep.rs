@@ -60,7 +60,6 @@ pub(super) struct ServerUpkeep {
 }
 
 impl ServerUpkeep {
-    /// Runs until a stop is requested.
     pub(super) async fn run(mut self, bounds: Arc<Bounds>, mut stop: StopSignal) {
         let mut hangups = signal(SignalKind::hangup()).ok();
         let mut looks = every(bounds.certificate_check_every);

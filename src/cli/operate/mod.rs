@@ -18,7 +18,6 @@ use serde_json::Value;
 use crate::cli::support::{Result, VaultPlace, carry_out, show_json};
 use crate::operator::Command;
 
-/// Runs the command and prints its result.
 fn send(vault: &VaultPlace, command: Command) -> Result<()> {
     show_json(&carry_out(vault, command)?);
     Ok(())

@@ -20,7 +20,6 @@ use crate::domain::permission::Permission;
 
 pub use computation::{Author, Computation, Operand, Output};
 
-/// The right that a request used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Right {
     Create,

@@ -155,7 +155,6 @@ impl Description {
         self.answer(None, about, Some(content))
     }
 
-    /// An answer without a body.
     pub(super) fn answers_nothing(self, status: u16, about: &'static str) -> Self {
         self.answer(Some(status), about, None)
     }

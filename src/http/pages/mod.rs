@@ -165,7 +165,6 @@ impl PageRequest<'_> {
         Ok(PageContent::ok(html, FormTargets::Ours))
     }
 
-    /// The challenge of the built-in ACS.
     pub(super) async fn simulated_challenge(&self) -> Result<PageContent, Problem> {
         let (form, nonce, texts) = (&self.form, &self.nonce, self.texts);
         let not_one = || Problem::new(400, "This is not a request for a challenge.");

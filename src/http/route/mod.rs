@@ -50,7 +50,6 @@ pub enum Access {
     OperatorListener,
 }
 
-/// The body that a request of a route carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyKind {
     /// The form that a browser posts.
@@ -121,7 +120,6 @@ pub(in crate::http) enum Presence {
     WithTestTenant,
 }
 
-/// The effect of an idempotency key on a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Idempotency {
     /// The route only reads, or a repetition changes nothing.

@@ -28,7 +28,7 @@ use crate::config::KeyCommand;
 use crate::lock::Lock;
 use crate::secret::Secret;
 
-/// The environment of the program.
+/// The whole environment of the program.
 const ENVIRONMENT: [(&str, &str); 2] = [("LANG", "C"), ("PATH", "/usr/bin:/bin")];
 /// The longest time between two checks of the program. Its exit does not wake the wait for output.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };

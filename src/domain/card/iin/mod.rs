@@ -25,7 +25,6 @@ pub struct PublishedRange {
     /// The first and the last number, filled up to 19 digits.
     pub first: u64,
     pub last: u64,
-    /// The lengths that numbers of the range have.
     pub lengths: Vec<usize>,
     pub brand: Brand,
 }
