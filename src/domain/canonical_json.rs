@@ -92,7 +92,8 @@ fn number_text(number: &Number) -> String {
     format!("{sign}{}", place(&digits, exponent))
 }
 
-/// `digits` is a mantissa without its point, which is after the first digit.
+/// Places the point by the exponent. `digits` is a mantissa without its point, which is after the
+/// first digit.
 fn place(digits: &str, exponent: i32) -> String {
     let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
     let point = exponent.saturating_add(1);

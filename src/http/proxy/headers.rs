@@ -15,9 +15,9 @@ const OF_VAULT: [&str; 6] = [
     TRACE,
 ];
 const TRACE: &str = "bt-trace-id";
-/// Alt-Svc, HSTS, cookies, caching, reporting and the like: browsers and caches would apply them to
-/// the vault's origin. Headers of the destination have already passed an allowlist; this list is
-/// for headers that the transforms of a proxy set.
+/// Alt-Svc, HSTS, cookies, caching, reporting and the like, which browsers and caches would apply
+/// to the vault's origin, and headers that say whose answer it is. Headers of the destination have
+/// already passed an allowlist; this list is for headers that the transforms of a proxy set.
 const OF_ANSWERS: [&str; 19] = [
     "alt-svc",
     "bt-proxy-destination-status",
