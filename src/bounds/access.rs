@@ -23,8 +23,8 @@ pub const PERMISSIONS_MAX: usize = 50;
 pub const RULES_MAX: usize = 50;
 /// Conditions of one rule of a session; each request that reads a token checks them.
 pub const CONDITIONS_MAX: usize = 10;
-/// Live sessions of one tenant. A public key, which every visitor of a page has, makes them: each
-/// takes about a kilobyte until it expires.
+/// Live sessions of one tenant. Public keys make them, and every visitor of a page has one. A
+/// session takes about a kilobyte until it expires.
 ///
 /// Shares: address 1/60 by the rate limit of public keys; no secret key all, since only public keys
 /// make them; key as its tenant; tenant all, each has its own.
@@ -35,7 +35,7 @@ pub const SESSION_LIFE: Duration = Duration::from_mins(3);
 pub const SESSION_LIFE_MAX: Duration = Duration::from_hours(24);
 /// Client encryption keys of one tenant; a list shows all of them.
 pub const CLIENT_KEYS_MAX: usize = 1_000;
-/// A client encryption key without an expiry of its own.
+/// The life of a client encryption key without an expiry of its own.
 pub const CLIENT_KEY_LIFE: Duration = Duration::from_hours(365 * 24);
 /// The longest life of a client encryption key: a year, as published, also one with a leap day.
 pub const CLIENT_KEY_LIFE_MAX: Duration = Duration::from_hours(366 * 24);
@@ -51,9 +51,9 @@ pub const ENCRYPTED_COUNT_MAX: usize = 20;
 ///
 /// Shares: address, no secret key and key as their tenant; tenant 1/6, since it has 3,000 keys.
 pub const LAST_USES_MAX: usize = 2 * super::store::CALLERS_MAX;
-/// Last uses that one change writes: the writer has them done in a millisecond.
+/// Last uses that one change writes: about a millisecond of the writer's time.
 pub const LAST_USES_AT_ONCE: usize = 500;
-/// The time between two writes of last uses, which are kept to the minute.
+/// The time between two writes of last uses, which are recorded to the minute.
 pub const LAST_USES_PERIOD: Duration = Duration::from_mins(1);
 /// The name of a tenant or an application, as published.
 pub const NAME_CHARS_MAX: usize = 200;
@@ -74,15 +74,16 @@ pub const APPLICATIONS_MAX: usize = 1_000;
 /// No share: only the operator makes tenants.
 pub const TENANTS_MAX: usize = 1_000;
 
-/// The most that an operator may allow to one tokenize or detokenize call: one transaction.
+/// The largest value of the quotas `tokenize_limit` and `detokenize_limit`: a call is one
+/// transaction.
 pub const BULK_TOKENS_MAX: u32 = 1_000;
 /// Retention of card verification codes. PCI DSS wants them deleted after authorization.
 pub const CVC_RETENTION_MAX: Duration = Duration::from_hours(24);
 /// As published: an intent lives at most 48 hours.
 pub const INTENT_RETENTION_MAX: Duration = Duration::from_hours(48);
 pub const LOG_RETENTION_MAX: Duration = Duration::from_hours(400 * 24);
-/// The largest `token_limit` quota: more tokens than a file can hold, and far below where counting
-/// would overflow.
+/// The largest `token_limit` quota: more tokens than a file can hold, and far too few to overflow a
+/// counter.
 pub const TOKEN_LIMIT_MAX: u64 = 1_000_000_000_000;
 /// The largest factor of a tenant's `rate_limit` quota; up to here the arithmetic is exact.
 pub const RATE_LIMIT_FACTOR_MAX: u32 = 1_000;

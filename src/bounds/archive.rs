@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-/// The length after which an archive file ends. A batch is never divided, so that the last one may
+/// The length after which an archive file ends. A batch is never divided, so the last one may
 /// exceed it. A reader holds one file in memory.
 pub const ARCHIVE_PIECE_BYTES: usize = 16 * 1024 * 1024;
-/// The longest archive file that a reader accepts: the length above, and one batch of the largest
-/// changes.
+/// The longest archive file that a reader accepts: [`ARCHIVE_PIECE_BYTES`], and one batch of the
+/// largest changes.
 pub const ARCHIVE_PIECE_BYTES_MAX: u64 = 512 * 1024 * 1024;
-/// The part of the log that is kept for an archive that fails. Beyond it the oldest segments are let
-/// go, and the archive has a gap. It lasts for hours on a usual vault.
+/// Bytes of log segments that are kept while the archive fails: hours of a usual vault. Beyond it
+/// the oldest segments are deleted, and the archive has a gap.
 pub const ARCHIVE_LOG_BYTES_MAX: u64 = 1024 * 1024 * 1024;
-/// The time between two archive files if the settings do not say, and the longest one.
+/// The time between two archive files: the default, and the longest that the settings allow.
 pub const ARCHIVE_EVERY: Duration = Duration::from_secs(10);
 pub const ARCHIVE_EVERY_MAX: Duration = Duration::from_hours(1);
 /// The time that a stopping server takes to archive the rest. A file server that hangs must not
 /// delay the stop until the service manager kills the process.
 pub const ARCHIVE_FINISH_MAX: Duration = Duration::from_secs(10);
-/// The time that a starting server waits for its first look into the archive. It serves without after
-/// that, since an archive that fails never stops the vault.
+/// The time for which a starting server waits for its first look into the archive. It then serves
+/// without it: an archive that fails never stops the vault.
 pub const ARCHIVE_LOOK_MAX: Duration = Duration::from_secs(5);
 /// Rows that a restore or a standby applies in one transaction.
 pub const APPLY_BATCH_BYTES: usize = 16 * 1024 * 1024;

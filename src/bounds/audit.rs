@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::access::{BULK_TOKENS_MAX, TENANTS_MAX};
 use super::tokens::PAGE_SIZE_MAX;
 
-/// Entries of one row: a page of reads under load, some twenty kilobytes.
+/// Entries of one row: a page of reads under load, about twenty kilobytes.
 pub const AUDIT_ROW_ENTRIES_MAX: usize = 256;
 /// Scopes of the chain: every tenant, and the server itself.
 ///
@@ -20,8 +20,8 @@ pub const AUDIT_QUEUE_MAX: usize = 16_384;
 ///
 /// No share: the size of one step of the writer.
 pub const AUDIT_CHANGE_ENTRIES_MAX: usize = 4_096;
-/// The time for which entries of reads are gathered into one change. Loss of power may cost 100 ms
-/// of them; the other half is for the commit.
+/// The time for which entries of reads are gathered into one change. A power failure may lose 100
+/// ms of them; the other 50 ms are for the commit.
 pub const AUDIT_READS_WAIT: Duration = Duration::from_millis(50);
 /// The pause before entries of reads are offered again to a writer whose queue was full.
 pub const AUDIT_RETRY: Duration = Duration::from_millis(5);
@@ -41,26 +41,27 @@ pub const AUDIT_DISORDER: Duration = Duration::from_mins(1);
 ///
 /// Shares: address 4 rows; no secret key 1/4; key as its tenant; tenant 1/32.
 pub const REFUSAL_ROWS_MAX: usize = 2_048;
-/// Of these, rows of attempts that belong to no tenant. Anybody can make them, from as many addresses
-/// as they have.
+/// The part of [`REFUSAL_ROWS_MAX`] for attempts that belong to no tenant. Anybody can make them,
+/// from any number of addresses.
 pub const REFUSAL_ROWS_OF_STRANGERS_MAX: usize = 512;
-/// Of these, rows of one tenant, so that one tenant's attempts do not hide those of others.
+/// The part of [`REFUSAL_ROWS_MAX`] for one tenant, so that its attempts do not hide those of
+/// others.
 pub const REFUSAL_ROWS_OF_TENANT_MAX: usize = 64;
-/// Rows of one client's refused attempts to different routes. Further routes are one row, so that a
-/// few clients cannot take all rows.
+/// Rows of one client's refused attempts to different routes. Further routes share one row, so that
+/// a few clients cannot take all rows.
 pub const REFUSAL_ROUTES_OF_CLIENT_MAX: usize = 4;
-/// The time from a refusal after a quiet time to its entry.
+/// The time from the first refusal after a quiet period to its entry.
 pub const REFUSALS_WAIT: Duration = Duration::from_secs(2);
-/// The time after entries of refusals were written in which no further ones are.
+/// The time after writing entries of refusals during which no more are written.
 pub const REFUSALS_PERIOD: Duration = Duration::from_secs(58);
-/// Entries of refusals that may be written in each of these times for ever. After more, the time
-/// doubles, up to [`REFUSALS_PERIOD_MAX`].
+/// Entries of refusals in each period that keep the period at its minimum. After more, it doubles,
+/// up to [`REFUSALS_PERIOD_MAX`].
 pub const REFUSALS_CALM_MAX: u64 = 64;
-/// A flood of strangers that does not end costs the maximum of rows in each of these times, which is
-/// about [`REFUSALS_CALM_MAX`] a minute.
+/// An endless flood from strangers costs the maximum of rows in each of these periods: about
+/// [`REFUSALS_CALM_MAX`] a minute.
 pub const REFUSALS_PERIOD_MAX: Duration = Duration::from_mins(8);
 
-/// Entries of one page of `GET /logs`: more than documented, since the schema allows it.
+/// Entries of one page of `GET /logs`: more than the documentation says, as the schema allows.
 pub const LOG_PAGE_SIZE_MAX: usize = 5_000;
 /// Rows that one request to `GET /logs` looks at. A tenth of a second when each must be opened.
 pub const LOG_ROWS_EXAMINED_MAX: usize = 20_000;
@@ -75,5 +76,5 @@ const _: () = assert!(AUDIT_CHANGE_ENTRIES_MAX <= AUDIT_QUEUE_MAX);
 const _: () = assert!(REFUSAL_ROWS_MAX <= AUDIT_CHANGE_ENTRIES_MAX);
 const _: () = assert!(REFUSAL_ROWS_OF_TENANT_MAX <= REFUSAL_ROWS_OF_STRANGERS_MAX);
 const _: () = assert!(REFUSAL_ROWS_OF_STRANGERS_MAX < REFUSAL_ROWS_MAX);
-// One request's entries must fit at once.
+// All entries of one request must fit into the queue.
 const _: () = assert!(BULK_TOKENS_MAX < 16_384 && PAGE_SIZE_MAX <= AUDIT_QUEUE_MAX);

@@ -1,6 +1,7 @@
 //! The console: counts in memory, and the lengths of its lists.
 
-/// Tenants whose requests are counted: those that sent one last. Each takes up to ten kilobytes.
+/// Tenants whose requests are counted: the last ones to send a request. Each takes up to ten
+/// kilobytes.
 ///
 /// No share: one for each tenant, and those that fall out are counted from zero.
 pub const ACTIVITY_TENANTS_MAX: usize = 256;
@@ -9,12 +10,12 @@ pub const ACTIVITY_MINUTES: usize = 60;
 pub const ACTIVITY_HOURS: usize = 24;
 /// Routes that the console lists: those with the most requests.
 pub const ACTIVITY_ROUTES_MAX: usize = 10;
-/// Proxies whose calls are counted: those that were called last. Each takes some hundred bytes.
+/// Proxies whose calls are counted: the last ones to be called. Each takes a few hundred bytes.
 ///
 /// Shares: address -; no secret key -; key as its tenant; tenant 1/40, since it has 250
 /// proxies.
 pub const PROXIES_COUNTED_MAX: usize = 10_000;
-/// 3DS sessions of one page. Each is opened.
+/// 3DS sessions of one page. Each record is opened.
 pub const THREEDS_LISTED_MAX: usize = 50;
 /// Walks over the keys and applications of a tenant that run at the same time, and requests that
 /// wait for one. A tenant with thousands of keys takes tens of milliseconds for a walk; other

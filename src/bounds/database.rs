@@ -5,8 +5,8 @@ use std::time::Duration;
 /// Servers that the address of a database may name.
 pub const DATABASE_HOSTS_MAX: usize = 8;
 /// Connections of one process for snapshots. One more writes, one listens, and each of
-/// [`DATABASE_READERS`] has one. A server of PostgreSQL accepts a hundred of all processes if its
-/// operator does not say otherwise.
+/// [`DATABASE_READERS`] has one. A PostgreSQL server accepts a hundred connections of all processes
+/// by default.
 ///
 /// No share: a snapshot holds one for the milliseconds of its request, and requests in flight have
 /// shares.
@@ -15,56 +15,57 @@ pub const DATABASE_CONNECTIONS_MAX: usize = 17;
 ///
 /// No share: the threads take all reads that wait, in the order in which they came.
 pub const DATABASE_READERS: usize = 2;
-/// The number of keys from which on a statement of these threads takes no further reads.
+/// A statement of these threads takes no further reads once it has this number of keys.
 pub const DATABASE_READ_KEYS_MAX: usize = 256;
 /// Reads that wait for these threads. Further ones are refused.
 ///
 /// No share: the readers empty it within milliseconds, and each request in flight has one read in
 /// it.
 pub const DATABASE_READS_QUEUED_MAX: usize = 4_096;
-/// The wait of a reader for a connection that is free.
+/// The longest wait of a reader for a free connection.
 pub const DATABASE_POOL_WAIT_MAX: Duration = Duration::from_secs(5);
-/// The deadline of a connection to one server, with its handshakes.
+/// The deadline for connecting to one server, with its handshakes.
 pub const DATABASE_CONNECT_MAX: Duration = Duration::from_secs(5);
-/// A connection that sends nothing is probed after this time, at this pace, and ends after this
-/// number of probes without an answer.
+/// TCP keepalive: the idle time before the first probe, the time between probes, and the number of
+/// unanswered probes that end a connection.
 pub const DATABASE_ALIVE_AFTER: Duration = Duration::from_secs(5);
 pub const DATABASE_ALIVE_PAUSE: Duration = Duration::from_secs(2);
 pub const DATABASE_ALIVE_PROBES: u32 = 3;
-/// After a failed attempt, further ones fail at once for this time, so that the requests of a busy
-/// server do not wait one after the other.
+/// After a failed attempt, further ones fail at once for this time, so that requests do not each
+/// wait for the deadline.
 pub const DATABASE_ATTEMPT_PAUSE: Duration = Duration::from_millis(250);
 /// The pause between two attempts to listen for changes of other processes.
 pub const DATABASE_LISTEN_PAUSE: Duration = Duration::from_secs(1);
 /// The longest wait of the listener. A connection that has ended is found earlier.
 pub const DATABASE_LISTEN_WAIT: Duration = Duration::from_mins(1);
-/// The time that the server takes for one statement of a reader.
+/// The server's deadline for one statement of a reader.
 pub const DATABASE_STATEMENT_MAX: Duration = Duration::from_secs(10);
-/// The wait for an answer of the server. Behind it the connection is given up.
+/// The deadline for an answer of the server. Then the connection is closed.
 pub const DATABASE_ANSWER_MAX: Duration = Duration::from_secs(15);
 /// The wait of a writer for its turn.
 pub const DATABASE_TURN_MAX: Duration = Duration::from_secs(10);
-/// The time after which the server ends a transaction that writes and sends nothing, so that a
-/// process that hangs gives its turn away.
+/// The server ends a writing transaction that is idle for this time, so that a process that hangs
+/// loses its turn.
 pub const DATABASE_IDLE_WRITE_MAX: Duration = Duration::from_secs(10);
-/// The same for a snapshot. A backup may wait for its disk between two pages.
+/// The server ends a snapshot that is idle for this time. A backup may wait for its disk between
+/// two pages.
 pub const DATABASE_IDLE_READ_MAX: Duration = Duration::from_mins(10);
-/// The number of times that a batch is decided when other processes come between, or connections end.
+/// Attempts to decide a batch, when other processes commit in between or connections end.
 pub const DATABASE_DECISIONS_MAX: usize = 8;
-/// The time for finding out whether a batch was written whose connection ended during its COMMIT.
-/// Longer than the failover of a database takes; then the process ends.
+/// The time for finding out if a batch was written whose connection ended during its COMMIT. It is
+/// longer than the failover of a database; after it the process ends.
 pub const DATABASE_OUTCOME_MAX: Duration = Duration::from_mins(10);
 /// The pause between two attempts to find that out.
 pub const DATABASE_OUTCOME_PAUSE: Duration = Duration::from_millis(200);
-/// The time that a worker of the server blocks for an answer before other tasks move to another
-/// thread.
+/// The time for which a worker thread of the server blocks for an answer before other tasks move to
+/// another thread.
 pub const DATABASE_WAIT_IN_PLACE: Duration = Duration::from_millis(5);
-/// Workers of a server on a database, some of which block for an answer. Each of them keeps memory of
-/// its own.
+/// Worker threads of a server with a database; some of them block for an answer. Each keeps memory
+/// of its own.
 ///
 /// No share: threads of the runtime, which tasks of all tenants take in turn.
 pub const DATABASE_WORKERS: usize = 4;
-/// Threads that look up names and connect.
+/// Threads that resolve names and connect.
 ///
 /// No share: only the process itself uses it.
 pub const DATABASE_THREADS: usize = 1;

@@ -13,7 +13,7 @@ pub const REFERENCES_BYTES_MAX: usize = BODY_BYTES_MAX;
 pub const TEMPLATE_EXPRESSIONS_MAX: usize = 32;
 /// Filters of one expression.
 pub const FILTERS_MAX: usize = 32;
-/// Members and indexes behind a variable's name: data is no deeper than this.
+/// Members and indexes after a variable's name: data is no deeper than this.
 pub const VARIABLE_SEGMENTS_MAX: usize = JSON_DEPTH_MAX;
 /// Output of one filter, and so of one expression. Every body fits, with room for escaping.
 pub const EXPRESSION_OUTPUT_BYTES_MAX: usize = 2 * BODY_BYTES_MAX;
@@ -34,18 +34,18 @@ pub const EXPRESSION_WORK_TOKENIZE_MAX: usize =
 /// Work of one page of a list, and of one detokenize call: all its tokens together.
 pub const EXPRESSION_WORK_PAGE_MAX: usize = 24_000_000;
 /// Requests whose expressions are evaluated at the same time beyond the inline part. With one
-/// place, one of them would delay the next; more than two would leave too few cores to other
+/// place, each request would delay the next; more than two would leave too few cores to other
 /// requests.
 ///
 /// Shares: address as its tenant; no secret key 1/2; key as its tenant; tenant one while others
 /// wait.
 pub const EVALUATIONS_MAX: usize = 2;
-/// Requests that wait for that; beyond them the answer is 503. The last one waits for a second
-/// when all of them are pages.
+/// Requests that wait for one of [`EVALUATIONS_MAX`] places; beyond them the answer is 503. If all
+/// of them are pages, the last one waits for a second.
 ///
 /// Shares: address as its tenant; no secret key 1/2; key as its tenant; tenant 1/4.
 pub const EVALUATIONS_WAITING_MAX: usize = 64;
-/// Masks and expressions that are kept parsed, and their memory.
+/// Masks and expressions that are cached in parsed form, and their memory.
 ///
 /// No share: a cache; an expression that falls out is parsed again.
 pub const PARSED_MAX: usize = 4_096;
@@ -53,7 +53,7 @@ pub const PARSED_MAX: usize = 4_096;
 pub const PARSED_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Separators that a masking filter keeps, as its argument lists them; a card number needs two.
 pub const SEPARATORS_BYTES_MAX: usize = 64;
-/// Nesting of a mask: twice what a record about a person needs.
+/// Nesting of a mask: twice the depth that a record about a person needs.
 pub const MASK_DEPTH_MAX: usize = 16;
 /// Objects, lists and leaves of one mask together.
 pub const MASK_MEMBERS_MAX: usize = 512;
@@ -63,15 +63,15 @@ pub const MASK_MISTAKES_MAX: usize = 16;
 pub const JSON_PATH_DEPTH_MAX: usize = 8;
 /// Segments and selectors of one JSON path.
 pub const JSON_PATH_PARTS_MAX: usize = 64;
-/// Values that a JSON path may hold at one moment: all values of the largest body, once.
+/// Values that a JSON path may hold at one time: all values of the largest body, once.
 pub const JSON_PATH_NODES_MAX: usize = BODY_BYTES_MAX;
 /// One pattern of `match` or `search`; it may come out of the data.
 pub const PATTERN_BYTES_MAX: usize = 1024;
 /// States of a compiled pattern of `match` and `search`, counted repetitions unrolled. Matching
 /// costs this many steps a character at worst.
 pub const PATTERN_STATES_MAX: usize = 256;
-/// States of all patterns that are written in one expression, and in one mask: each takes about 150
-/// bytes, and a short text can ask for very many.
+/// States of all patterns in one expression, and in one mask: each takes about 150 bytes, and a
+/// short text can ask for very many.
 pub const TEMPLATE_STATES_MAX: usize = 4 * PATTERN_STATES_MAX;
 pub const MASK_STATES_MAX: usize = 4 * TEMPLATE_STATES_MAX;
 
@@ -82,6 +82,6 @@ const _: () = assert!(EXPRESSION_WORK_WRITE_MAX >= EXPRESSION_OUTPUT_BYTES_MAX);
 const _: () = assert!(EXPRESSION_WORK_INLINE_MAX < EXPRESSION_WORK_WRITE_MAX);
 const _: () = assert!(EXPRESSION_WORK_WRITE_MAX <= EXPRESSION_WORK_TOKENIZE_MAX);
 const _: () = assert!(EXPRESSION_WORK_TOKENIZE_MAX <= EXPRESSION_WORK_PAGE_MAX);
-// One mask of the largest size, parsed, must not be all that the cache holds.
+// One parsed mask of the largest size must not fill the cache.
 const _: () = assert!(16 * 64 * MASK_BYTES_MAX <= PARSED_BYTES_MAX);
 const _: () = assert!(MASK_DEPTH_MAX < JSON_DEPTH_MAX);

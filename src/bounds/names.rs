@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-/// Names whose addresses are remembered, and for how long. A call costs no question then, and a
-/// destination that moves is found again soon.
+/// Names whose addresses are cached, and for how long. Most calls then need no lookup, and a
+/// destination that moves is soon found again.
 ///
 /// No share: a cache; a name that finds no room is looked up each time.
 pub const NAMES_KEPT_MAX: usize = 1_024;
 pub const NAME_KEPT: Duration = Duration::from_secs(30);
-/// Names that are looked up at a time. Each lookup has a socket for each kind of address. It is as
-/// many as requests to destinations, which hold their places meanwhile: a tenant whose name servers
-/// do not answer has the share of its places in the lookups too.
+/// Names that are looked up at a time. Each lookup has a socket for each kind of address. The
+/// number is the same as of requests to destinations, which hold their places meanwhile: a tenant
+/// whose name servers do not answer gets the same share of lookups as of requests.
 ///
 /// Shares: address as its tenant; no secret key 1/2; key as its tenant; tenant 1/2.
 pub const NAME_LOOKUPS_MAX: usize = 2_048;

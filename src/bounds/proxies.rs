@@ -20,7 +20,7 @@ pub const PROXY_CERTIFICATE_BYTES_MAX: usize = 16 * 1024;
 pub const PROXY_TRANSFORMS_MAX: usize = 10;
 /// The transforms of one side as JSON.
 pub const PROXY_TRANSFORMS_BYTES_MAX: usize = 32 * 1024;
-/// The name that a later transform uses for a new token, as published.
+/// The name by which a later transform refers to a new token, as published.
 pub const PROXY_IDENTIFIER_CHARS_MAX: usize = 100;
 /// The name of a header that a transform sets.
 pub const PROXY_HEADER_NAME_CHARS_MAX: usize = 100;
@@ -35,7 +35,7 @@ pub const PROXY_TRANSFORMED_BYTES_MAX: usize = 1_000_000;
 /// The text of a mask's pattern, and its nesting.
 pub const PROXY_PATTERN_BYTES_MAX: usize = 1024;
 pub const PROXY_PATTERN_DEPTH_MAX: usize = 16;
-/// The groups of a pattern. Every thread of the automaton copies their places.
+/// The groups of a pattern. Every thread of the automaton copies their positions.
 pub const PROXY_PATTERN_GROUPS_MAX: usize = 16;
 /// States of a pattern, counted repetitions unrolled.
 pub const PROXY_PATTERN_STATES_MAX: usize = 512;
@@ -51,7 +51,7 @@ pub const PROXY_MASK_STEPS_INLINE_MAX: usize = 50_000;
 /// Shares: address as its tenant; no secret key 1/2; key as its tenant; tenant one while others
 /// wait.
 pub const PROXY_MASKS_MAX: usize = 2;
-/// Calls that wait for one of these; beyond them the answer is 503.
+/// Calls that wait for one of [`PROXY_MASKS_MAX`] places; beyond them the answer is 503.
 ///
 /// Shares: address as its tenant; no secret key 1/2; key as its tenant; tenant 1/4.
 pub const PROXY_MASKS_WAITING_MAX: usize = 32;
@@ -61,7 +61,7 @@ pub const PROXY_MASK_SAMPLE_BYTES: usize = 4 * 1024;
 pub const PROXY_MASK_SAMPLE_STEPS_MAX: usize =
     PROXY_MASK_STEPS_MAX / (128 * 1024 / PROXY_MASK_SAMPLE_BYTES);
 
-// Everything of a proxy fits into the body of one request.
+// All parts of a proxy fit into the body of one request.
 const _: () = assert!(
     PROXY_CONFIGURATION_BYTES_MAX + PROXY_CERTIFICATE_BYTES_MAX + 2 * PROXY_TRANSFORMS_BYTES_MAX
         <= BODY_BYTES_MAX

@@ -7,7 +7,7 @@ use std::time::Duration;
 ///
 /// No share: a cache of the file; the operating system has another.
 pub const CACHE_BYTES: usize = 48 * 1024 * 1024;
-/// Changes that one commit takes. More of them delay the first without making the sync cheaper.
+/// Changes of one commit. More would delay the first one without making the sync cheaper.
 ///
 /// No share: the size of one step of the writer.
 pub const BATCH_CHANGES_MAX: usize = 256;
@@ -16,69 +16,69 @@ pub const BATCH_CHANGES_MAX: usize = 256;
 /// No share: the writer empties it in less than a second, and each request in flight has one change
 /// in it.
 pub const QUEUE_CHANGES_MAX: usize = 4_096;
-/// The number of times that an operation decides when concurrent changes invalidate what it read.
+/// Attempts of an operation to decide, when concurrent changes invalidate what it read.
 pub const DECISIONS_MAX: usize = 16;
 /// The length of a segment of the log. A longer one makes recovery slower and needs more disk; a
-/// shorter one is changed more often, which takes a few milliseconds.
+/// shorter one is replaced more often, which takes a few milliseconds.
 pub const LOG_SEGMENT_BYTES: u64 = 64 * 1024 * 1024;
-/// The zeros that the log writes ahead of its end: as many as a new segment has so far, between
+/// The zeros that the log writes ahead of its end: the length of the new segment so far, between
 /// these bounds. A small vault has a small log.
 pub const LOG_FILL_BYTES_MIN: u64 = 64 * 1024;
 pub const LOG_FILL_BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// Rows in memory that start a merge into the data file. More of them make a merge cheaper for each
-/// row, and longer.
+/// Rows in memory that start a merge into the data file. A larger number makes a merge longer, but
+/// cheaper for each row.
 ///
 /// No share: the process merges by itself.
 pub const MERGE_BYTES: usize = 12 * 1024 * 1024;
-/// Rows in memory after which a batch waits for the merge that is running.
+/// Rows in memory from which on a batch waits for the running merge.
 ///
 /// No share: a batch of all tenants waits for the merge, and none is refused.
 pub const LAYERS_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// The age at which rows are merged without more of them.
+/// The age at which rows are merged even if there are fewer than [`MERGE_BYTES`].
 pub const MERGE_AFTER: Duration = Duration::from_secs(5);
-/// The age of a batch at which the end of the log is noted beside it. Batches that were noted cannot
-/// vanish from the end of the log without a notice; more notes are more syncs of the disk.
+/// The age of a batch at which the end of the log is noted beside it. Noted batches cannot vanish
+/// from the end of the log unnoticed; more notes are more syncs of the disk.
 pub const LOG_END_AFTER: Duration = Duration::from_secs(2);
 /// Rows that a sorted load writes in one transaction.
 pub const LOAD_BATCH_BYTES: usize = 64 * 1024 * 1024;
-/// Rows that a page of a range holds at most, beyond its last row.
+/// The size of a page of a range, without its last row.
 pub const PAGE_BYTES: usize = 1024 * 1024;
 /// Records that one sweep takes in one transaction.
 pub const SWEEP_BATCH_MAX: usize = 256;
 /// The time between two sweeps.
 pub const SWEEP_PERIOD: Duration = Duration::from_secs(15);
-/// Rows of a deleted tenant that one step removes. Requests of other tenants wait for it, some
+/// Rows of a deleted tenant that one step removes. Requests of other tenants wait for a step, a few
 /// milliseconds.
 pub const DELETION_BATCH_MAX: usize = 256;
-/// Rows that one step of a deletion looks at. In tables that are ordered by time most of them belong
-/// to other tenants.
+/// Rows that one step of a deletion examines. In tables that are ordered by time most of them
+/// belong to other tenants.
 pub const DELETION_LOOKS_MAX: usize = 4_096;
 /// The pause between two steps of a deletion in a running server, so that other tenants get the
 /// greater part of the disk's time.
 pub const DELETION_PAUSE: Duration = Duration::from_millis(5);
-/// The time between two looks for deletions. One that begins is continued at once.
+/// The time between two searches for pending deletions. A new deletion begins at once.
 pub const DELETION_PERIOD: Duration = Duration::from_mins(1);
 /// Steps of a deletion that one command of the operator takes before it answers with its
 /// progress: less than a second.
 pub const DELETION_COMMAND_STEPS: usize = 64;
-/// Records that a rotation re-encrypts in one batch. Requests wait for it, some milliseconds.
+/// Records that a rotation re-encrypts in one batch. Requests wait for it, a few milliseconds.
 pub const REENCRYPT_BATCH_MAX: usize = 128;
-/// Rows that one step of a re-encryption looks at, most of which may be new already.
+/// Rows that one step of a re-encryption examines; most of them may be re-encrypted already.
 pub const REENCRYPT_LOOKS_MAX: usize = 1_024;
-/// Records that a rotation re-encrypts in a second if the settings do not say. Most of the disk's
-/// time is left to requests.
+/// The default number of records that a rotation re-encrypts in a second. It leaves most of the
+/// disk's time to requests.
 pub const REENCRYPT_PER_SECOND: usize = 1_000;
-/// The time between two checks of a rotation whether operations still hold the keys of the previous
-/// phase.
+/// The time between two checks of a rotation if operations still hold keys of the previous phase.
 pub const ROTATION_WAIT: Duration = Duration::from_millis(50);
-/// The time between two looks for rotations. A rotation that a command starts begins at once.
+/// The time between two searches for pending rotations. A rotation that a command starts begins at
+/// once.
 pub const ROTATION_PERIOD: Duration = Duration::from_mins(1);
-/// Keys of card verification codes: a day's minutes for a hundred busy tenants.
+/// Keys of card verification codes: one for each minute of a day, for a hundred busy tenants.
 ///
 /// Shares: address, no secret key and key as their tenant; tenant 1/100, since it has one key for
 /// each minute of a day.
 pub const CVC_KEYS_MAX: usize = 144_000;
-/// Keys of card verification codes that are kept open: an hour's minutes for a few busy tenants.
+/// Keys of card verification codes that are cached in the open: an hour's for a few busy tenants.
 ///
 /// No share: a cache; a key that falls out is opened again.
 pub const CVC_KEYS_OPEN_MAX: usize = 1_024;
@@ -89,7 +89,7 @@ pub const OVERLAY_BYTES_MAX: usize = 512 * 1024 * 1024;
 pub const VERIFY_FINDINGS_MAX: usize = 100;
 /// The time for which a count of 3DS sessions is shown before they are counted again.
 pub const SESSIONS_COUNTED_FOR: Duration = Duration::from_mins(1);
-/// Known callers kept in memory, so that authentication does not read the file each time.
+/// Authenticated callers that are cached, so that authentication does not read the file each time.
 ///
 /// No share: a cache; a caller that falls out is read from the file again.
 pub const CALLERS_MAX: usize = 10_000;

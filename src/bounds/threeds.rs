@@ -13,13 +13,13 @@ pub const THREEDS_ANSWER_MAX: Duration = Duration::from_mins(2);
 /// Connecting to a directory server and the TLS handshake, which is tried twice. Each of its
 /// addresses has a share of it, and so has the handshake.
 pub const THREEDS_CONNECT_MAX: Duration = Duration::from_secs(5);
-/// A directory server's answer to a request for an authentication, unless the settings say another
-/// time: the schemes' own servers answer in two seconds and give up after ten.
+/// The default deadline of a directory server's answer to an authentication request: the schemes'
+/// own servers answer in two seconds and give up after ten.
 pub const THREEDS_REPLY_DEFAULT: Duration = Duration::from_secs(10);
 pub const THREEDS_REPLY_MAX: Duration = Duration::from_secs(30);
-/// The body of that answer. An app's signed content and ten extensions come to 100 KiB.
+/// The body of that answer. An app's signed content and ten extensions take 100 KiB.
 pub const THREEDS_REPLY_BYTES_MAX: usize = 256 * 1024;
-/// The same for the list of card ranges, which is tens of megabytes for a large scheme.
+/// The deadline of the answer with card ranges, which has tens of megabytes for a large scheme.
 pub const THREEDS_RANGES_REPLY_MAX: Duration = Duration::from_mins(5);
 pub const THREEDS_RANGES_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Card ranges of one directory server; the largest have some hundred thousand. In memory each
@@ -29,7 +29,8 @@ pub const THREEDS_RANGES_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const THREEDS_RANGES_MAX: usize = 500_000;
 /// Ranges in one record of the file, so that no record is large.
 pub const THREEDS_RANGES_RECORD_MAX: usize = 500;
-/// Age at which ranges are fetched again. The protocol says 24 hours; one hour is left for retries.
+/// The age at which ranges are fetched again. The protocol says 24 hours; one hour is left for
+/// retries.
 pub const THREEDS_RANGES_REFRESH: Duration = Duration::from_hours(23);
 /// The shortest time between two fetches of ranges from one server: the first after an answer, as
 /// the protocol says, the second after a failure.
@@ -37,7 +38,7 @@ pub const THREEDS_RANGES_AGAIN: Duration = Duration::from_hours(1);
 pub const THREEDS_RANGES_RETRY: Duration = Duration::from_mins(1);
 /// The time between two checks whether ranges are due.
 pub const THREEDS_RANGES_PERIOD: Duration = Duration::from_secs(15);
-/// Connections at a time to the listener for results, and further streams of them: a handful of
+/// Connections at a time to the listener for results, and their further streams: a handful of
 /// directory servers call it, each once for a challenge.
 ///
 /// Shares: address 1/8; no secret key, key and tenant none, since only directory servers with a
@@ -46,20 +47,20 @@ pub const RESULTS_CONNECTIONS_MAX: usize = 256;
 /// Shares: address 1/8; no secret key, key and tenant none, since only directory servers with a
 /// certificate come here.
 pub const RESULTS_SHARED_MAX: usize = 256;
-/// The time in which a session can be authenticated if its card has no expiry of its own.
+/// The time in which a session can be authenticated if its token or intent has no expiry.
 pub const THREEDS_SESSION_MAX: Duration = Duration::from_hours(1);
-/// Retention of sessions and their results if the settings name none.
+/// The default retention of sessions and their results.
 ///
-/// There is no maximum number of sessions: they are rows of the file and take no memory. Rate limits
+/// The number of sessions has no maximum: they are rows of the file and take no memory. Rate limits
 /// bound how fast a tenant makes them, and this time how long they stay. Below the floor of free
 /// space no change begins.
 pub const THREEDS_RETENTION: Duration = Duration::from_hours(90 * 24);
 /// The longest retention of the settings: ten years.
 pub const THREEDS_RETENTION_DAYS_MAX: u64 = 3_653;
 /// A challenge without a result counts as failed after this time. An ACS gives up ten minutes after
-/// the cardholder's last answer and reports that within one more.
+/// the cardholder's last answer and reports the result within one more.
 pub const THREEDS_CHALLENGE_MAX: Duration = Duration::from_hours(1);
-/// The time that is added to the deadline of a decoupled challenge, as the protocol asks.
+/// The grace after the deadline of a decoupled challenge, as the protocol requires.
 pub const THREEDS_DECOUPLED_GRACE: Duration = Duration::from_secs(30);
 /// The delay after which the built-in ACS answers a decoupled challenge.
 pub const THREEDS_SIMULATED_DECOUPLED: Duration = Duration::from_secs(2);

@@ -10,10 +10,10 @@ pub const MASK_BYTES_MAX: usize = 16 * 1024;
 /// Metadata entries of one token; each costs a listing entry.
 pub const METADATA_COUNT_MAX: usize = 50;
 pub const METADATA_KEY_BYTES_MAX: usize = 100;
-/// All keys and values of the metadata of one token. Index entries hold hashes of them, so the length
-/// of a value costs only its place in the record and in answers.
+/// All keys and values of the metadata of one token. Index entries hold hashes of them, so a long
+/// value costs only its space in the record and in answers.
 pub const METADATA_BYTES_MAX: usize = 16 * 1024;
-/// An idempotency key; clients send UUIDs, some with a mark before them.
+/// An idempotency key. Clients send UUIDs, some with a prefix.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 /// A predefined token id, as published.
 pub const TOKEN_NAME_CHARS_MIN: usize = 3;
@@ -22,8 +22,8 @@ pub const TOKEN_NAME_CHARS_MAX: usize = 400;
 pub const SEARCH_INDEXES_MAX: usize = 10;
 pub const EXPRESSION_CHARS_MAX: usize = 400;
 
-/// Tries to find a free alias before the token gets an assigned id instead. One in ten aliases could
-/// be a card number and is not taken, so an alias fails for that reason once in 10^10.
+/// Attempts to find a free alias before the token gets an assigned id. One in ten aliases could be
+/// a card number and is not taken, so all attempts fail for that reason once in 10^10.
 pub const ALIAS_TRIES_MAX: usize = 10;
 /// Tokens of one fingerprint in one container that a deduplicating create looks at.
 pub const DUPLICATES_READ_MAX: usize = 100;
@@ -40,29 +40,29 @@ pub const CURSOR_CHARS_MAX: usize = 500;
 /// A query string; the longest legal one lists a hundred ids.
 pub const QUERY_BYTES_MAX: usize = 8 * 1024;
 
-/// Entries of a cursor list that are passed over (expired, or listed under another container) in
-/// one request, which takes a millisecond or two. The rest waits for the next page.
+/// Entries of a cursor list that one request skips (expired, or listed under another container): a
+/// millisecond or two. The next page continues there.
 pub const LIST_SKIPPED_MAX: usize = 5_000;
-/// Entries of a cursor list that a session's conditions hide in one request. Each costs the opening of
-/// a record, together about ten milliseconds.
+/// Entries of a cursor list that a session's conditions hide in one request. A record is opened for
+/// each, together about ten milliseconds.
 pub const LIST_HIDDEN_MAX: usize = 1_000;
-/// The part of a listing key behind its path, which a cursor holds: a zero, the time and the id.
+/// The part of a listing key after its path, which a cursor holds: a zero, the time and the id.
 pub const LIST_KEY_TAIL_BYTES: usize = 1 + 8 + 16;
-/// The position in a cursor, filled up to its longest form, so that the length of a cursor does not
+/// The position in a cursor, padded to its longest form, so that the length of a cursor does not
 /// show the length of a path. One byte ends the position.
 pub const CURSOR_POSITION_BYTES: usize = CONTAINER_BYTES_MAX + LIST_KEY_TAIL_BYTES + 1;
 /// Ids that one deprecated list may name; each costs a look-up.
 pub const LIST_IDS_MAX: usize = 100;
 /// Entries of a list that a deprecated list reads at a time.
 pub const LIST_CHUNK_MAX: usize = 1_024;
-/// Tokens that a deprecated list brings into the order of time in one pass: three megabytes. A page
-/// further behind takes a pass for each such number of tokens before it.
+/// Tokens that a deprecated list sorts by time in one pass: three megabytes. Each later block of
+/// this size takes a further pass.
 pub const NUMBERED_PASS_MAX: usize = 64 * 1024;
-/// Containers that a deprecated list walks, each by a seek: about half a second. Beyond them the
+/// Containers that a deprecated list walks, each by a seek: about half a second. With more, the
 /// list is refused, and the answer names the lists with cursors.
 pub const NUMBERED_CONTAINERS_MAX: usize = 100_000;
-/// Tokens that a usage report counts by type, in a walk of a fraction of a second with 20 MiB. A
-/// tenant with more gets the total alone, which is kept.
+/// Tokens that a usage report counts by type: a walk of a fraction of a second and 20 MiB. A tenant
+/// with more gets only the total, which is stored.
 pub const USAGE_TOKENS_MAX: u64 = 250_000;
 /// A search query, as published.
 pub const SEARCH_QUERY_CHARS_MAX: usize = 200;

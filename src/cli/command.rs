@@ -31,11 +31,12 @@ pub trait OnVault {
     }
 }
 
-/// Declares a command: its help, its name, its type, its options, and a closure that carries it out.
+/// Declares a command: its help, its name, its type, its options, and a closure that runs it.
 ///
-/// An option is `name: type = kind(rest),` with the kind and the rest of argh's attribute. argh cannot
-/// share options between commands, so `on settings` adds the settings file before a command's own
-/// options, `on vault` everything that names a vault, and `on tenant` and `on application` their ids.
+/// An option is `name: type = kind(rest),` with the kind and the rest of argh's attribute. argh
+/// cannot share options between commands, so `on settings` adds the settings file before a
+/// command's own options, `on vault` adds all options that name a vault, and `on tenant` and
+/// `on application` add their ids.
 macro_rules! command {
     ($(#[$help:meta])* $name:literal $it:ident on application { $($options:tt)* } $(=> $run:expr)?) => {
         command! {
@@ -113,7 +114,7 @@ macro_rules! command {
     };
 }
 
-/// Declares the enum `Action` of the commands below another one, in the order of the help.
+/// Declares the enum `Action` of the subcommands, in the order of the help.
 macro_rules! actions {
     ($(#[$of_enum:meta])* $($command:ident),+ $(,)?) => {
         $(#[$of_enum])*
@@ -133,7 +134,7 @@ macro_rules! actions {
     };
 }
 
-/// Declares a command that only leads to others, as `strongroom tenant` does.
+/// Declares a command that has only subcommands, such as `strongroom tenant`.
 macro_rules! group {
     ($(#[$help:meta])* $name:literal $it:ident: $($command:ident),+) => {
         $crate::cli::command::command! {

@@ -1,6 +1,6 @@
 //! The command line. A command that fails reports what failed, where, why, and what to try.
 //!
-//! No room uses this one, so `pub` means that other files of the room do.
+//! No room uses this one, so `pub` makes an item visible to other files of this room.
 
 mod arguments;
 mod check;
@@ -32,7 +32,7 @@ pub(crate) use operate::import::fuzz;
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Result<Vec<_>, _> = arguments.into_iter().map(OsString::into_string).collect();
     let Ok(arguments) = arguments else {
-        // A name that is changed to make it readable would name another file.
+        // A lossy conversion could name another file.
         let failure = Failure::new(Exit::Usage, "an argument is not UTF-8")
             .try_this("use names of files that are UTF-8");
         complain(&failure.to_string());
@@ -81,7 +81,7 @@ fn parse(arguments: &[String]) -> Result<Strongroom, EarlyExit> {
     Strongroom::from_args(&["strongroom"], &arguments)
 }
 
-/// argh does not know that `-h` shows the help.
+/// Adds `-h`, which argh does not list in its help.
 fn help(output: &str) -> String {
     output.trim_end().replacen("  --help, help  ", "  --help, -h    ", 1)
 }
@@ -90,7 +90,7 @@ fn help(output: &str) -> String {
 /// its memory (`/proc/PID/mem`, `ptrace`), which holds keys and card numbers. Root still can.
 fn close_memory() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-    // Only a system call filter can refuse this, and its author chose to do so.
+    // Only a system call filter can refuse this call, and then on purpose.
     if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
         complain(
             "warning: the system does not let this process protect its memory from other processes",

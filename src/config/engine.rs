@@ -24,9 +24,9 @@ pub enum EngineSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PostgresSettings {
     pub url: UrlSource,
-    /// The certificate authorities of the database, in place of the system's.
+    /// The certificate authorities of the database, instead of the system's.
     pub ca_file: Option<PathBuf>,
-    /// True if each process applies its part of the rate limits only.
+    /// True if each process applies only its part of the rate limits.
     pub divide_rate_limits: bool,
 }
 
@@ -69,7 +69,7 @@ impl SettingsReader {
         }
     }
 
-    /// The archive copies the log of the local engine, and a database has no such log.
+    /// The archive copies the log of the local engine; a database has no such log.
     pub(super) fn refuse_archive_of_database(&mut self, config: &Config) {
         if config.engine.postgres().is_some() && config.archive.is_some() {
             self.wrong(

@@ -62,7 +62,7 @@ pub struct Config {
     pub threeds: ThreedsSettings,
 }
 
-/// The moment at which a read is answered.
+/// The time at which a read is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditReads {
     /// When its audit entry is queued.
@@ -89,8 +89,8 @@ impl Config {
         }
     }
 
-    /// The settings and the mistakes in them. A wrong setting has its default, and a wrong path is
-    /// empty or not absolute. Fails only if the text is not TOML.
+    /// The settings and their mistakes. A wrong setting has its default, and a wrong path is empty
+    /// or not absolute. Fails only if the text is not TOML.
     pub fn parse_all(text: &str) -> Result<(Self, Vec<String>), InvalidConfig> {
         let mut reader = SettingsReader::new(text)?;
         let config = Self::read(&mut reader);

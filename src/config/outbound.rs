@@ -1,4 +1,4 @@
-//! `[outbound]`: exceptions for destinations outside, and the authorities of their certificates.
+//! `[outbound]`: exceptions for destinations, and the authorities of their certificates.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::domain::https_url::HttpsUrl;
 pub struct OutboundSettings {
     /// Destinations that may be called although their port or their addresses are not public.
     pub allow: Vec<AllowedDestination>,
-    /// The authorities of destinations, in place of the system's.
+    /// The authorities of destinations, instead of the system's.
     pub ca_file: Option<PathBuf>,
 }
 
@@ -23,7 +23,7 @@ pub struct AllowedDestination {
 }
 
 impl AllowedDestination {
-    /// Parses `host:port`. The port is required, so that an entry opens no more than it says.
+    /// Parses `host:port`. The port is required, so that an entry allows no more than it states.
     fn parse(text: &str) -> Option<Self> {
         let HttpsUrl { host, port, path } = HttpsUrl::parse(&format!("https://{text}"))?;
         let is_whole = path == "/" && text.ends_with(&format!(":{port}"));

@@ -57,7 +57,7 @@ const DAY_S: u64 = DAY.as_secs();
 pub(super) struct SettingsReader {
     pub(super) table: Table,
     pub(super) mistakes: Vec<String>,
-    /// The names that were asked for, for proposals.
+    /// The names that were read, for suggestions.
     pub(super) known: BTreeSet<String>,
 }
 
@@ -110,7 +110,7 @@ impl SettingsReader {
         }
     }
 
-    /// Empty when it is missing or wrong, which is a mistake.
+    /// Empty if it is missing or wrong, which is a mistake.
     pub(super) fn required_text(&mut self, name: &str) -> String {
         let before = self.mistakes.len();
         self.text(name).unwrap_or_else(|| {
@@ -175,7 +175,7 @@ impl SettingsReader {
         self.items(name, &texts, str::parse)
     }
 
-    /// Leaves out the texts that `parse` refuses, which are mistakes.
+    /// Leaves out the texts that `parse` refuses, and reports them as mistakes.
     pub(super) fn items<T, E: Display>(
         &mut self,
         name: &str,
@@ -232,7 +232,7 @@ impl SettingsReader {
         }
     }
 
-    /// The value that `parse` finds. The default stands for one that is missing or wrong.
+    /// The parsed value, or the default if it is missing or wrong.
     fn parsed<T>(
         &mut self,
         name: &str,
@@ -265,7 +265,7 @@ impl SettingsReader {
         })
     }
 
-    /// A duration up to `max`; `wanted` says so.
+    /// A duration up to `max`; `wanted` is the message.
     pub(super) fn duration(
         &mut self,
         name: &str,
@@ -290,7 +290,7 @@ impl SettingsReader {
         })
     }
 
-    /// The same, as a number of things.
+    /// As [`SettingsReader::days`], for a setting whose value is a `usize`.
     pub(super) fn day_count(&mut self, name: &str, default: usize) -> usize {
         const MOST: u64 = 1_000_000;
         let default_days = u64::try_from(default).unwrap_or(MOST);
@@ -325,7 +325,7 @@ impl SettingsReader {
         credential
     }
 
-    /// The pages that are switched on. Worked examples are for `strongroom dev` alone.
+    /// The pages that are switched on. Worked examples are only for `strongroom dev`.
     pub(super) fn pages(&mut self) -> PageGroups {
         let groups = [
             ("pages.console", PageGroup::Console),
@@ -352,7 +352,7 @@ impl SettingsReader {
         })
     }
 
-    /// This listener has no TLS and asks for no key, so it is limited to this machine unless a
+    /// This listener has no TLS and requires no key, so it is limited to this machine unless a
     /// second setting lifts that.
     pub(super) fn operator_listen(&mut self) -> Option<SocketAddr> {
         const LISTEN: &str = "operator.listen";
@@ -385,9 +385,9 @@ impl SettingsReader {
         }
     }
 
-    /// Proposes the nearest setting of the same section, or the nearest section.
+    /// Suggests the nearest setting of the same section, or the nearest section.
     fn unknown(&mut self, name: &str) {
-        // The section is right, so only the rest of the names is compared.
+        // The section is right, so only the rest of the name is compared.
         let (section, typed) = name.rsplit_once('.').unwrap_or(("", name));
         let split = self.known.iter().map(|it| it.rsplit_once('.').unwrap_or(("", it)));
         let known = split.filter(|(of, _)| *of == section).map(|(_, setting)| setting);

@@ -8,7 +8,7 @@ use crate::domain::page_group::PageGroup;
 
 const SHIPPED: &str = include_str!("../../packaging/strongroom.toml");
 
-/// The settings that have no default, and these lines.
+/// The required settings, and these lines.
 pub(super) fn with(lines: &str) -> Result<Config, InvalidConfig> {
     Config::parse(&format!(
         "data_directory = \"/d\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/p\"\n\
@@ -30,7 +30,7 @@ fn the_shipped_file_parses_and_says_what_is_the_default_anyway() {
     assert_eq!(shipped, Config::parse(required).unwrap());
 }
 
-/// The shipped file with its examples, which are comments there.
+/// The shipped file with its examples, which are comments there, switched on.
 fn with_examples() -> String {
     let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     let is_setting = |line: &str| line.split_once(" = ").is_some_and(|(name, _)| is_name(name));
@@ -46,7 +46,7 @@ fn every_setting_stands_in_the_shipped_file() {
     Config::read(&mut reader);
     assert!(reader.known.len() > 50, "{:?}", reader.known);
     let mut shipped = SettingsReader::new(&text).unwrap();
-    // It is asked for to be refused: it has a password.
+    // This name is read only to be refused: it would hold a password.
     for name in reader.known.iter().filter(|name| *name != "engine.url") {
         assert!(shipped.take(name).is_some(), "{name}");
     }

@@ -37,10 +37,10 @@ pub struct DirectorySettings {
 pub struct DirectoryServer {
     pub scheme: Scheme,
     pub url: HttpsUrl,
-    /// Our client certificate for it, and the key of that certificate.
+    /// Our client certificate for this server, and its key.
     pub certificate: PathBuf,
     pub private_key: PathBuf,
-    /// The authority of its certificates, as a server and as a client.
+    /// The authority of this server's certificates, as a server and as a client.
     pub ca: PathBuf,
     pub operator: Option<String>,
     pub timeout: Duration,
@@ -63,7 +63,7 @@ impl SettingsReader {
             .into_iter()
             .filter(|scheme| self.has_section(&format!("threeds.{}", scheme.as_str())))
             .collect();
-        // Settings for directory servers are unknown without one.
+        // Without directory servers, their settings count as unknown.
         let directory = (!servers.is_empty()).then(|| self.directory(&servers));
         ThreedsSettings { retention, directory }
     }

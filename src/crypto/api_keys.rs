@@ -1,8 +1,8 @@
 //! The index of API keys. It finds an API key by its text without storing the text.
 //!
 //! The tag of a text is its HMAC under the server's first index key. The API key's record holds the
-//! tag, sealed. A tag never changes, because computing another one takes the text. The lookup row
-//! of an API key is stored under the tag's place. Under the first index key the place is the tag
+//! sealed tag. A tag never changes, because computing another one needs the text. The lookup row of
+//! an API key is stored under the tag's place. Under the first index key the place is the tag
 //! itself; under each later index key it is the HMAC of the tag. A rotation can therefore move
 //! every row to a new place without the texts, and an old index key finds no rows in a file that
 //! was rotated since.
@@ -19,8 +19,7 @@ pub struct ApiKeyIndex {
     tags: IndexKey,
     /// All index keys except the first one, newest first.
     later: Vec<IndexKey>,
-    /// The position in `later` of the key that new rows are written under. `later.len()` stands for
-    /// the first key.
+    /// The position in `later` of the key for new rows. `later.len()` means the first key.
     write_at: usize,
 }
 
@@ -31,7 +30,7 @@ impl ApiKeyIndex {
         let (first, later) = keys.split_first()?;
         let later: Vec<_> = later.iter().rev().map(|key| IndexKey::of(&key.bytes)).collect();
         let write_at = match phase {
-            // Requests of the phase before do not have the newest key and could not find the row.
+            // Requests of the previous phase do not have the newest key and could not find the row.
             Phase::Announced if !later.is_empty() => 1,
             Phase::Announced | Phase::Both | Phase::Flipped | Phase::Clearing | Phase::Settled => 0,
         };
@@ -43,12 +42,12 @@ impl ApiKeyIndex {
         self.tags.tag(&[b"api key", text.as_bytes()])
     }
 
-    /// The place that the row of a new API key is written to.
+    /// The place of the row of a new API key.
     pub fn place(&self, tag: &[u8; 32]) -> [u8; 32] {
         self.place_at(self.write_at, tag)
     }
 
-    /// The place of the row when no rotation is under way.
+    /// The place of the row while no rotation is running.
     pub fn newest_place(&self, tag: &[u8; 32]) -> [u8; 32] {
         self.place_at(0, tag)
     }
@@ -58,7 +57,7 @@ impl ApiKeyIndex {
         (0..=self.later.len()).map(|at| self.place_at(at, tag))
     }
 
-    /// An `at` past the end of `later` stands for the first key, whose place is the tag itself.
+    /// An `at` past the end of `later` means the first key, whose place is the tag itself.
     fn place_at(&self, at: usize, tag: &[u8; 32]) -> [u8; 32] {
         self.later.get(at).map_or(*tag, |key| key.tag(&[b"api key place", tag]))
     }

@@ -1,5 +1,5 @@
-//! The links of the audit chain and the signatures of its checkpoints. Checking them takes none of
-//! the vault's secret keys.
+//! The links of the audit chain and the signatures of its checkpoints. Checking them needs no
+//! secret key of the vault.
 
 use ring::digest::{Context, SHA256};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
@@ -25,7 +25,6 @@ pub struct LinkedRow<'a> {
 
 pub const SIGNATURE_BYTES: usize = 64;
 
-/// The secret key that signs checkpoints.
 pub struct SigningKey(Ed25519KeyPair);
 
 impl Link {
@@ -67,7 +66,6 @@ impl SigningKey {
     }
 }
 
-/// Returns true if the signature of the message is valid under this public key.
 pub fn is_signed_by(public: &[u8; 32], message: &[u8], signature: &[u8; SIGNATURE_BYTES]) -> bool {
     UnparsedPublicKey::new(&ED25519, public).verify(message, signature).is_ok()
 }

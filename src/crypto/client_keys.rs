@@ -8,8 +8,8 @@
 //!                the message
 //! ```
 //!
-//! `ring` has X25519 for keys of one use only. A client encryption key is stored, so this file, and
-//! no other, uses `x25519-dalek`. The pairs of [`crate::crypto::TransferPair`] are made here, too.
+//! `ring` supports X25519 only for ephemeral keys. A client encryption key is stored, so this file,
+//! and no other, uses `x25519-dalek`. It also makes the pairs of [`crate::crypto::TransferPair`].
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use x25519_dalek::{PublicKey, StaticSecret};
@@ -25,20 +25,20 @@ const CONTENT_KEY_BITS: u32 = 256;
 /// The key pair of a client encryption key. The private half is wiped when it is dropped.
 pub struct ClientKeyPair(StaticSecret);
 
-/// The parts of a message that the key opens.
+/// The parts of a message to the key.
 #[derive(Debug)]
 pub struct ClientMessage<'a> {
-    /// The public half of the client's key pair of one use.
+    /// The public half of the client's ephemeral key pair.
     pub ephemeral: [u8; 32],
     pub iv: [u8; 12],
-    /// The cipher text, and the tag of 16 bytes behind it.
+    /// The ciphertext, followed by the tag of 16 bytes.
     pub sealed: Vec<u8>,
     pub authenticated: &'a [u8],
 }
 
-/// True for the public half of a key pair: the secret that it gives depends on the private key.
+/// True for a point whose shared secret depends on the private key.
 pub(super) fn is_public_key(point: [u8; 32]) -> bool {
-    // Any scalar will do: all are multiples of the orders of the other points.
+    // Any scalar works: all are multiples of the orders of the other points.
     StaticSecret::from([9; 32]).diffie_hellman(&PublicKey::from(point)).was_contributory()
 }
 
@@ -51,7 +51,7 @@ impl ClientKeyPair {
         Self(StaticSecret::from(*private.expose()))
     }
 
-    /// The private half, which the caller seals in a record.
+    /// The private half, which the caller seals into a record.
     pub fn private(&self) -> Secret<[u8; 32]> {
         Secret::new(self.0.to_bytes())
     }
@@ -60,7 +60,7 @@ impl ClientKeyPair {
         PublicKey::from(&self.0).to_bytes()
     }
 
-    /// The secret that this pair and the private half of the other public key give.
+    /// The shared secret of this pair and the public half of another one.
     pub(super) fn agree(&self, public: [u8; 32]) -> Result<Secret<[u8; 32]>, OpenFailed> {
         let shared = self.0.diffie_hellman(&PublicKey::from(public));
         // With a point of low order, the secret would be zero for every private key.
@@ -89,7 +89,7 @@ fn nonce(iv: [u8; 12]) -> Nonce {
     Nonce::assume_unique_for_key(iv)
 }
 
-/// One round of the Concat KDF, which gives up to 256 bits.
+/// One round of the Concat KDF, which yields up to 256 bits.
 fn concat_kdf(secret: &[u8], algorithm: &[u8], parties: [&[u8]; 2], bits: u32) -> Secret<[u8; 32]> {
     let [first, second] = parties;
     let mut digest = Sha256::new();
@@ -104,8 +104,8 @@ fn concat_kdf(secret: &[u8], algorithm: &[u8], parties: [&[u8]; 2], bits: u32) -
     Secret::new(digest.finish())
 }
 
-/// The client's side, with the X25519 of `ring`: another implementation than the one that opens.
-/// `head` makes the authenticated part from the client's own public key.
+/// The client's side, with the X25519 of `ring`: an independent implementation from the one that
+/// opens. `head` makes the authenticated part from the client's own public key.
 #[cfg(test)]
 pub fn seal_for_client_key(
     public: &[u8; 32],

@@ -6,8 +6,8 @@
 //! key. Adding and removing commute, so the digest does not depend on the order of changes.
 //!
 //! The sums are never in clear. The difference of two sums is the HMAC of the change between them,
-//! and an attacker with enough of these could look for other sets with the same sum. The file holds
-//! the sums sealed, and a checkpoint holds an HMAC of the sum.
+//! and an attacker with enough of these could search for other sets with the same sum. The file
+//! holds sealed sums, and a checkpoint holds an HMAC of the sum.
 
 use std::fmt;
 

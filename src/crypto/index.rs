@@ -1,5 +1,5 @@
-//! Blind indexes: keyed hashes that records are looked up by, and the choice between the old and
-//! the new index key during a rotation.
+//! Blind indexes: keyed hashes for the look-up of records, and the choice between the old and the
+//! new index key during a rotation.
 
 use ring::hmac;
 
@@ -11,7 +11,7 @@ use crate::secret::Secret;
 /// The key of a blind index. It hashes a search term, so that the stored entry does not reveal it.
 pub struct IndexKey(hmac::Key);
 
-/// The index keys of one phase. No other key has entries.
+/// The index keys of one phase. No entries exist under other keys.
 #[derive(Debug)]
 pub(super) struct IndexKeys {
     pub(super) read: IndexKey,
@@ -29,7 +29,7 @@ impl IndexKeys {
         let newest = all.pop()?;
         let (read, other) = match (all.pop(), phase) {
             // In `Announced` the new key is needed to delete entries: requests in the next phase
-            // write entries under it already.
+            // already write entries under it.
             (Some(previous), Phase::Announced | Phase::Both) => (previous, Some(newest)),
             (previous, Phase::Flipped | Phase::Clearing) => (newest, previous),
             (None, Phase::Announced | Phase::Both) | (_, Phase::Settled) => (newest, None),

@@ -1,11 +1,11 @@
 //! Transfer of a key from one process to another, sealed under a key for this one message.
 //!
-//! [`KeyTransfer`] moves a new master key from the command line to the running server, so that it is
-//! in clear only in its file and in the memory of the two processes. The key agreement is X25519 with
-//! a fresh key pair on either side; the message is sealed as records are. The mode of the socket and
-//! the user id of the peer authenticate the two sides.
+//! [`KeyTransfer`] moves a new master key from the command line to the running server, so that it
+//! is in clear only in its file and in the memory of the two processes. The key agreement is X25519
+//! with a fresh key pair on either side; the message is sealed like a record. The mode of the
+//! socket and the user id of the peer authenticate the two sides.
 //!
-//! [`TransferPair`] receives several messages, as processes send them through a database. Its caller
+//! [`TransferPair`] receives several messages that processes send through a database. Its caller
 //! authenticates the public half and the messages.
 
 use ring::agreement::{EphemeralPrivateKey, PublicKey, UnparsedPublicKey, X25519, agree_ephemeral};
@@ -27,7 +27,6 @@ pub struct KeyTransfer {
 #[derive(Debug)]
 pub struct TransferPair(ClientKeyPair);
 
-/// The message that goes over the socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransferMessage {
     pub public: [u8; 32],
@@ -53,7 +52,7 @@ impl KeyTransfer {
         key.open(&identity(&receiver), &message.sealed)
     }
 
-    /// The sending side of either. `receiver` is the public half of the receiving side.
+    /// The sending side of both. `receiver` is the public half of the receiving side.
     pub fn send(
         receiver: &[u8; 32],
         plain: &[u8],

@@ -47,7 +47,7 @@ impl MasterKey {
         text(&Secret::new(random.bytes()))
     }
 
-    /// Splits the key in this file into shares.
+    /// Splits the key of this file into shares.
     pub fn split(
         file: &Secret<Vec<u8>>,
         scheme: Scheme,
@@ -102,7 +102,6 @@ impl MasterKey {
         &self.check
     }
 
-    /// The key that signs the manifests of backups.
     pub const fn backup_key(&self) -> &BackupKey {
         &self.backup
     }

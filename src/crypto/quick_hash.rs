@@ -1,8 +1,8 @@
 //! A hash of texts for look-ups in memory, at a tenth of the cost of HMAC.
 //!
 //! It is the tag of AES-256-GCM over the text, with a constant nonce, under a random key of this
-//! process. Two different texts have the same hash with a probability of about 2^-125, as long as the
-//! hashes stay secret: never store, log or send one.
+//! process. Two different texts have the same hash with a probability of about 2^-125, as long as
+//! the hashes stay secret: never store, log or send one.
 
 use ring::aead::{Aad, LessSafeKey, NONCE_LEN};
 
@@ -17,7 +17,7 @@ impl QuickHash {
         Self(Box::new(aes_key(&Secret::new(random.bytes()))))
     }
 
-    /// `None` for a text beyond the 64 GiB of AES-GCM.
+    /// `None` for a text beyond AES-GCM's maximum of 64 GiB.
     pub fn of(&self, text: &[u8]) -> Option<[u8; 32]> {
         let nonce = nonce([0; NONCE_LEN]);
         let tag = self.0.seal_in_place_separate_tag(nonce, Aad::from(text), &mut []).ok()?;

@@ -1,4 +1,4 @@
-//! Randomness from the operating system, drawn in blocks, because a system call for each salt would
+//! Random bytes of the operating system, drawn in blocks, because a system call for each salt would
 //! cost more than the sealing.
 
 use ring::rand::{SecureRandom, SystemRandom};
@@ -10,7 +10,7 @@ const BLOCK_BYTES: usize = 4_096;
 pub struct Random {
     source: SystemRandom,
     block: Lock<Block>,
-    /// Gives the bytes in place of the operating system, so that a simulation repeats.
+    /// Replaces the operating system, so that a simulation repeats.
     #[cfg(test)]
     seed: Option<Lock<u64>>,
 }
@@ -38,7 +38,7 @@ impl Random {
         Self { seed: Some(Lock::new(seed)), ..Self::new() }
     }
 
-    /// Returns fresh random bytes. The block is overwritten where they were taken from.
+    /// Returns fresh random bytes. Their place in the block is overwritten.
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
         self.fill(&mut bytes);
@@ -68,7 +68,7 @@ impl Random {
         }
     }
 
-    /// The source itself, for key agreement, where `ring` draws the bytes.
+    /// The source itself, for key agreement, in which `ring` draws the bytes.
     pub(super) const fn source(&self) -> &SystemRandom {
         &self.source
     }

@@ -32,12 +32,11 @@ const FORMAT: u8 = 1;
 const SALT_BYTES: usize = 16;
 const TAG_BYTES: usize = 16;
 const HEADER_BYTES: usize = 1 + 4 + SALT_BYTES;
-/// The bytes that sealing adds to a value.
 pub const SEAL_OVERHEAD_BYTES: usize = HEADER_BYTES + TAG_BYTES;
 /// A sealed key of 32 bytes.
 pub const SEALED_KEY_BYTES: usize = 32 + SEAL_OVERHEAD_BYTES;
 
-/// The location that a sealed value is bound to.
+/// The place that a sealed value is bound to.
 #[derive(Debug, Clone, Copy)]
 pub struct Identity<'a> {
     pub tenant: &'a [u8; 16],
@@ -164,7 +163,8 @@ pub(super) fn aes_key(key: &Secret<[u8; 32]>) -> LessSafeKey {
     }
 }
 
-/// The nonce of a value: the last bytes of the salt, which the nonce of its key has not.
+/// The nonce of a value: the last twelve bytes of the salt. The nonce of its key lacks the last
+/// four.
 fn text_nonce(salt: &Version) -> Nonce {
     let [_, _, _, _, nonce_bytes @ ..] = *salt;
     nonce(nonce_bytes)

@@ -1,10 +1,10 @@
 //! The RSA key that signs webhooks.
 //!
-//! Receivers of the published interface verify RSA-PSS, so no other kind of key will do. `ring` signs
-//! but cannot make an RSA key. The crate `rsa` makes it, once for each vault, and nothing else: its
-//! private operations take a time that depends on the key (RUSTSEC-2023-0071), so every signature is
-//! made by `ring`, whose operations do not. A key that the operator would have to make with another
-//! program was the alternative; then no vault could have webhooks before its operator did so.
+//! Receivers of the published interface verify RSA-PSS, so no other kind of key works. `ring` signs
+//! but cannot make an RSA key. The crate `rsa` makes it, once for each vault, and does nothing
+//! else: its private operations take a time that depends on the key (RUSTSEC-2023-0071), so `ring`,
+//! whose operations do not, makes every signature. The alternative was a key that the operator
+//! makes with another program; then no vault could have webhooks before its operator did so.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,7 +15,7 @@ use rsa::rand_core;
 use crate::crypto::random::Random;
 use crate::secret::Secret;
 
-/// The published interface asks for at least this. A new key takes a command, so that it can grow.
+/// The published minimum. A command replaces the key, so a later version can make it longer.
 const BITS: usize = 2_048;
 /// `AlgorithmIdentifier` of RFC 8017: rsaEncryption, NULL.
 const RSA_ENCRYPTION: &[u8] =
@@ -80,7 +80,7 @@ fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     element
 }
 
-/// The program's randomness, in the form that the crate takes.
+/// Adapts the program's randomness to the crate.
 struct Source<'a>(&'a Random);
 
 impl rand_core::RngCore for Source<'_> {

@@ -30,7 +30,6 @@ use crate::server::tasks::Tasks;
 use crate::server::{CertificateProblem, read_pair, read_roots};
 use crate::threeds::scheme::Scheme;
 
-/// The directory servers of the settings, ready to be called.
 #[derive(Debug)]
 pub struct DirectoryClient {
     peers: Vec<DirectoryEndpoint>,

@@ -1,5 +1,6 @@
-//! A preview of an application's access in one container: what each permission on tokens allows there,
-//! by which rule, and what answers then show. It decides nothing itself: [`Access`] and [`Grants`] do.
+//! A preview of an application's access in one container: what each permission on tokens allows
+//! there, by which rule, and what answers then show. It decides nothing itself: [`Access`] and
+//! [`Grants`] do.
 
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::condition::Target;
@@ -44,7 +45,7 @@ pub fn preview(
         .map(|permission| {
             let decision = access.decision_in_any(*permission, target);
             let grant = decision.map(|(transform, decides)| PreviewedGrant {
-                // Of equal rules the first decides: the order of equal priorities is kept.
+                // The sort is stable, so the first of several equal rules decides.
                 rule: decides.and_then(|decides| rules.iter().position(|rule| rule == decides)),
                 transform,
             });
@@ -69,7 +70,6 @@ fn exposure(grants: Grants, permission: Permission) -> Option<Exposure> {
 }
 
 impl Exposure {
-    /// The part in one word.
     pub const fn word(self) -> &'static str {
         match self.extent {
             Extent::Full => self.transform.as_str(),

@@ -1,8 +1,8 @@
 //! The headers of a destination's answer that the caller of a proxy gets.
 //!
-//! An answer comes from the origin of the vault and often through a reverse proxy, and both browsers
-//! and servers act on headers: they redirect, cache, run and remember. So only names pass that none of
-//! them acts on. A list of those that they do act on would be out of date with their next version.
+//! Browsers and reverse proxies act on the headers of an answer: they redirect, cache, execute and
+//! store. The answer comes from the vault's origin, so only names pass that neither of them acts
+//! on. A list of the names to refuse would be out of date with their next version.
 
 /// Descriptions of the body, and facts about a request that published payment services state. In
 /// lower case.
@@ -28,8 +28,8 @@ const NAMES: [&str; 20] = [
     "signature-input",
     "stripe-should-retry",
 ];
-/// The last word of a name that informs: `x-request-id`, `ratelimit-remaining`, `stripe-version`. No
-/// known server, cache or browser acts on a name of this shape.
+/// The last word of a name that informs: `x-request-id`, `ratelimit-remaining`, `stripe-version`.
+/// No known server, cache or browser acts on a name of this shape.
 const LAST_WORDS: [&str; 13] = [
     "code",
     "count",
@@ -45,10 +45,10 @@ const LAST_WORDS: [&str; 13] = [
     "timestamp",
     "version",
 ];
-/// Families that belong to protocols and to the vault.
+/// Prefixes that belong to protocols and to the vault.
 const RESERVED: [&str; 4] = ["access-control-", "bt-", "proxy-", "sec-"];
 
-/// `name` is in lower case. `location` is not among them: it passes in a form of its own.
+/// `name` is in lower case. `location` is not listed: it passes in a rewritten form.
 pub fn passes(name: &str) -> bool {
     let has_last_word =
         || name.rsplit_once('-').is_some_and(|(_, last)| LAST_WORDS.contains(&last));

@@ -1,6 +1,6 @@
 //! The seed of a token or an API key. The key that seals its parts of remembered answers is derived
-//! from it. Only the record of the token or API key holds it: after the record is deleted, these parts
-//! cannot be opened.
+//! from the seed. Only the record of the token or API key holds it: after the record is deleted,
+//! these parts cannot be opened.
 
 use crate::secret::Secret;
 

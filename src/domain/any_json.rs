@@ -1,4 +1,4 @@
-//! Any JSON, for tests of properties.
+//! Random JSON values for property tests.
 
 use proptest::prelude::*;
 use serde_json::Value;

@@ -41,7 +41,8 @@ pub struct ApiKey {
     pub created_at: Timestamp,
 }
 
-/// The form of the text: with or without `_test_` or `_prod_`. Legacy keys have a separate rate limit.
+/// The form of the text: with or without `_test_` or `_prod_`. Legacy keys have a separate rate
+/// limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyForm {
     Current,

@@ -1,5 +1,5 @@
-//! The entries of the audit chain: actor, action, resource, time and origin. They never hold a sensitive
-//! value.
+//! The entries of the audit chain: actor, action, resource, time and origin. They never hold a
+//! sensitive value.
 
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ pub struct AuditEntry {
     pub actor: Actor,
     pub act: Act,
     pub entity: Entity,
-    /// Absent for acts of the system, and for entries from before origins were kept. The entries of
-    /// a request share it.
+    /// Absent for acts of the system, and for entries written before origins were recorded. The
+    /// entries of a request share it.
     pub origin: Option<Arc<Origin>>,
     /// Present if the act is [`Act::Refuse`].
     pub refusals: Option<Box<Refusals>>,
 }
 
-/// Attempts that were refused for the same reason, and have one entry together.
+/// Attempts that were refused for the same reason, recorded as one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusals {
     pub reason: RefusalReason,
@@ -166,7 +166,7 @@ impl Act {
         self.is_failed_try() || matches!(self, Self::Refuse)
     }
 
-    /// The act that is noted if this one opened a value and failed.
+    /// The act of an entry about a value that was opened for a request that then failed.
     pub const fn failed(self) -> Self {
         if matches!(self, Self::Invoke) {
             Self::InvokeFailed
@@ -177,7 +177,7 @@ impl Act {
         }
     }
 
-    /// True if it has the text of another act.
+    /// True for the acts that share their text with the act that was tried.
     const fn is_failed_try(self) -> bool {
         matches!(
             self,
@@ -189,14 +189,13 @@ impl Act {
         )
     }
 
-    /// The texts, each once: an act that failed has the text of the one that was tried.
+    /// The texts without repetition: a failed act has the text of the act that was tried.
     pub fn texts() -> impl Iterator<Item = &'static str> {
         Self::ALL.into_iter().filter(|it| !it.is_failed_try()).map(Self::as_str)
     }
 }
 
 impl EntityKind {
-    /// The kinds of a tenant's resources.
     pub const OF_TENANTS: [Self; 12] = [
         Self::Application,
         Self::ApplicationKey,
@@ -289,7 +288,7 @@ impl AuditEntry {
         Self { at, actor, act, entity, origin: None, refusals: None }
     }
 
-    /// The entry of attempts that were refused, which is written at `at`.
+    /// An entry for refused attempts, written at `at`.
     pub fn of_refusals(
         at: Timestamp,
         actor: Actor,
@@ -301,7 +300,7 @@ impl AuditEntry {
     }
 
     /// `failure` for refused attempts, for backups and exports that failed, and for requests that
-    /// failed after they opened a value. All other entries are of acts that took place.
+    /// failed after they opened a value. All other entries record acts that took place.
     pub fn outcome(&self) -> &'static str {
         if self.act.is_failure() { "failure" } else { "success" }
     }

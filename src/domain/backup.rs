@@ -16,27 +16,26 @@ pub struct BackupPlan {
     pub every: Duration,
     /// The number of backups to keep, at least one.
     pub keep: usize,
-    /// The interval of restoring and verifying the newest one; `None` for never.
+    /// The interval at which the newest backup is restored and verified; `None` for never.
     pub prove_every: Option<Duration>,
 }
 
 /// The state of scheduled backups. It survives restarts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BackupState {
-    /// The newest one.
+    /// The newest backup.
     pub taken: Option<Taken>,
-    /// The last attempt to take one, if it failed.
+    /// The last attempt to take a backup, if it failed.
     pub failed_at: Option<Timestamp>,
-    /// The last one that was restored and verified.
+    /// The last backup that was restored and verified.
     pub proven: Option<Proven>,
-    /// The last attempt to verify one, if it failed.
+    /// The last attempt to verify a backup, if it failed.
     pub proof_failed_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
     pub at: Timestamp,
-    /// Of the file.
     pub bytes: u64,
     pub rows: u64,
     pub took: Duration,
@@ -55,7 +54,7 @@ pub struct Proven {
 /// To the second, so that names sort by time.
 const STAMP: &[BorrowedFormatItem<'_>] =
     format_description!("strongroom-[year][month][day]T[hour][minute][second]Z");
-/// The length of the mark that distinguishes vaults with a common directory.
+/// The length of the mark in file names that distinguishes vaults with a common directory.
 pub const BACKUP_MARK_DIGITS: usize = 8;
 
 impl BackupPlan {
@@ -82,7 +81,7 @@ impl BackupState {
     }
 }
 
-/// A failure delays the next attempt, so that a full disk is not written to again and again.
+/// A failed attempt delays the next one, so that a full disk is not written to again and again.
 fn is_due(
     done: Option<Timestamp>,
     failed: Option<Timestamp>,
@@ -95,10 +94,11 @@ fn is_due(
     !rests && !fresh
 }
 
-/// `strongroom-20261114T093000Z-1a2b3c4d.backup`. The mark is the vault's, so that several vaults may
-/// share a directory.
+/// `strongroom-20261114T093000Z-1a2b3c4d.backup`. Each vault has its own mark, so that several
+/// vaults may share a directory.
 pub fn file_name(at: Timestamp, mark: &str) -> String {
-    // A time outside of the calendar gives a name that `is_file_name` refuses: the file is never deleted.
+    // A time outside of the calendar gives a name that `is_file_name` refuses, so the file is never
+    // deleted.
     let stamp = at.datetime().and_then(|at| at.format(STAMP).ok()).unwrap_or_default();
     format!("{stamp}-{mark}.backup")
 }

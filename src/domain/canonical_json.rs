@@ -1,6 +1,6 @@
-//! JSON text in one spelling: the one of JavaScript's `JSON.stringify` after the members of every
-//! object are sorted. Receivers of webhooks may verify the bytes that they got, or parse them, print
-//! them again in this form and verify that; with this spelling both are the same.
+//! JSON text as JavaScript's `JSON.stringify` writes it after the members of every object are
+//! sorted. Receivers of webhooks verify either the bytes that they got, or a parsed copy that they
+//! print again; in this form both are the same.
 
 use std::fmt::Write as _;
 
@@ -35,8 +35,8 @@ fn write(value: &Value, out: &mut String) {
 
 fn write_object(members: &Map<String, Value>, out: &mut String) {
     let mut members: Vec<_> = members.iter().collect();
-    // JavaScript compares texts by their UTF-16 code units: a character beyond the first 65,536 comes
-    // before U+E000.
+    // JavaScript compares texts by their UTF-16 code units: a character beyond the first 65,536
+    // comes before U+E000.
     members.sort_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
     out.push('{');
     for (at, (name, value)) in members.into_iter().enumerate() {
@@ -72,8 +72,8 @@ fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// A number as JavaScript prints it after it has read it. A number that its doubles cannot hold is
-/// `null` there.
+/// A number as JavaScript prints it after parsing it. A number outside the range of doubles prints
+/// as `null`.
 //= ECMA-262, 6.1.6.1.20 Number::toString
 fn number_text(number: &Number) -> String {
     let double: f64 = number.to_string().parse().unwrap_or(f64::NAN);
@@ -92,7 +92,8 @@ fn number_text(number: &Number) -> String {
     format!("{sign}{}", place(&digits, exponent))
 }
 
-/// The digits of a number, whose point stands after the first, at the place of its exponent.
+/// Places the point by the exponent. `digits` is a mantissa without its point, which is after the
+/// first digit.
 fn place(digits: &str, exponent: i32) -> String {
     let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
     let point = exponent.saturating_add(1);

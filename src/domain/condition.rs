@@ -1,18 +1,18 @@
-//! The token that a right is asked for, and the conditions on it that rules of sessions have.
+//! The token that a right is checked for, and the conditions that rules of sessions put on it.
 
 use uuid::Uuid;
 
 use crate::domain::container::Container;
 use crate::domain::words::words;
 
-/// The token that a right is asked for.
+/// The token that a right is checked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
     pub containers: &'a [Container],
     pub id: TargetId<'a>,
 }
 
-/// The id of the token. A condition on an id that is not known does not hold.
+/// A condition on an unknown id does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TargetId<'a> {
     /// An id that the vault assigned, to a token or a token intent.
@@ -28,7 +28,7 @@ pub enum TargetId<'a> {
 pub struct Condition {
     pub attribute: Attribute,
     pub operator: Operator,
-    /// A path of a container is in lower case, as containers are.
+    /// Container paths are in lower case.
     pub value: String,
 }
 

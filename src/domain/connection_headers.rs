@@ -1,6 +1,6 @@
-//! Headers that belong to a connection and not to the message that travels on it (RFC 9110, 7.6.1),
-//! and those that say where a message ends or where it goes. A proxy never passes them on: a second
-//! length or another framing could make two messages out of one.
+//! Headers that belong to a connection and not to the message on it (RFC 9110, 7.6.1), and headers
+//! that say where a message ends or where it goes. A proxy never passes them on: a second length or
+//! another framing could turn one message into two.
 
 /// In lower case.
 const NAMES: [&str; 13] = [
@@ -19,8 +19,7 @@ const NAMES: [&str; 13] = [
     "upgrade",
 ];
 
-/// The names that the values of `Connection` headers list, in lower case: they too are of the
-/// connection.
+/// The names that `Connection` headers list, in lower case: they belong to the connection too.
 pub fn listed<'v>(values: impl Iterator<Item = &'v [u8]>) -> Vec<String> {
     let texts = values.filter_map(|value| std::str::from_utf8(value).ok());
     let names = texts.flat_map(|text| text.split(',')).map(|name| name.trim().to_ascii_lowercase());

@@ -8,7 +8,6 @@ use crate::bounds::CONTAINER_BYTES_MAX;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Container(String);
 
-/// The reason why a text is not a container path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidContainer {
     Character,
@@ -42,8 +41,8 @@ impl Container {
         &self.0
     }
 
-    /// True if `other` is this container or one inside it. The closing slash makes a prefix of the
-    /// text a prefix of the path.
+    /// True if `other` is this container or inside it. Paths end with a slash, so a prefix of the
+    /// text is a prefix of the path.
     pub fn covers(&self, other: &Self) -> bool {
         other.0.starts_with(&self.0)
     }

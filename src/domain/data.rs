@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::secret::{Secret, SecretBuffer};
 
-/// JSON text of an object with `"cvc":"..."` as its last member, where programs usually send it: the
-/// other members, that member, a brace. The member is one piece, so that the text without it is the
-/// original text.
+/// Adds `"cvc":"..."` as the last member of a JSON object, where programs usually send it. Returns
+/// three pieces: the other members, the new member, the closing brace. The text without the new
+/// member is the original text.
 pub fn with_cvc<'a>(json: &'a str, cvc: &str) -> (&'a str, Secret<String>, &'static str) {
     let rest = json.strip_suffix('}').unwrap_or(json);
     let comma = if rest == "{" { "" } else { "," };
@@ -36,7 +36,7 @@ impl Data {
         self.0.expose()
     }
 
-    /// `null` for a text that is not JSON, which no record holds. Null shows nothing.
+    /// Text that is not JSON gives `null`, which shows nothing. No record holds such text.
     pub fn value(&self) -> Secret<Value> {
         Secret::new(serde_json::from_str(self.0.expose()).unwrap_or(Value::Null))
     }

@@ -7,7 +7,7 @@ pub fn parse(text: &str, max: Duration) -> Option<Duration> {
     parse_from(text, Duration::from_secs(1), max)
 }
 
-/// The same, from `min` to `max`.
+/// As [`parse`], from `min` to `max`.
 pub fn parse_from(text: &str, min: Duration, max: Duration) -> Option<Duration> {
     const UNITS_MS: [(&str, u64); 5] =
         [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];

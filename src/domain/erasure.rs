@@ -1,4 +1,4 @@
-//! Erasure of one person's data: the criterion that finds it.
+//! The criterion that selects one person's data for erasure.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::domain::token::Token;
 
-/// A property that the records of one person have in common. Values are compared exactly, also in case: ids that
-/// differ in case alone may belong to two persons.
+/// A property that the records of one person have in common. Values are compared exactly, with
+/// case: ids that differ only in case may belong to two persons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Criterion {
     Fingerprint(String),
@@ -16,7 +16,7 @@ pub enum Criterion {
 }
 
 impl Criterion {
-    /// `None` unless there is a fingerprint or metadata, and not both.
+    /// `None` unless exactly one of fingerprint and metadata is given.
     pub fn new(fingerprint: Option<String>, metadata: BTreeMap<String, String>) -> Option<Self> {
         match (fingerprint, metadata.is_empty()) {
             (Some(print), true) if !print.is_empty() => Some(Self::Fingerprint(print)),
@@ -32,7 +32,7 @@ impl Criterion {
         }
     }
 
-    /// A text that is different for different entries, for a keyed hash.
+    /// Different entries give different texts, which are the input of a keyed hash.
     pub fn text_of_metadata(metadata: &BTreeMap<String, String>) -> String {
         let members = metadata.iter().map(|(key, value)| (key.clone(), Value::from(value.clone())));
         Value::Object(members.collect::<Map<_, _>>()).to_string()
@@ -47,7 +47,7 @@ impl Criterion {
         }
     }
 
-    /// Token intents have no metadata.
+    /// For token intents, which have no metadata.
     pub fn is_of_fingerprint(&self, fingerprint: &str) -> bool {
         match self {
             Self::Fingerprint(print) => fingerprint == print,

@@ -5,7 +5,6 @@ pub fn encode(bytes: &[u8]) -> String {
     digits(bytes, b'a')
 }
 
-/// In upper case.
 pub fn encode_upper(bytes: &[u8]) -> String {
     digits(bytes, b'A')
 }

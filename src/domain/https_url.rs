@@ -1,6 +1,5 @@
 //! The URLs that this server calls.
 
-/// The longest URL that is accepted anywhere.
 pub const URL_CHARS_MAX: usize = 2_048;
 
 /// `https://host[:port][/path]`, in its parts.
@@ -14,7 +13,7 @@ pub struct HttpsUrl {
 }
 
 impl HttpsUrl {
-    /// A URL without a query.
+    /// Refuses URLs with a query.
     pub fn parse(text: &str) -> Option<Self> {
         Self::parse_with_query(text).filter(|_| !text.contains('?'))
     }
@@ -37,7 +36,7 @@ impl HttpsUrl {
             (host, authority.strip_prefix(host).filter(|_| is_host)?)
         };
         let port = match port.strip_prefix(':') {
-            // The number's own parser takes a sign, too.
+            // `u16::from_str` also accepts a plus sign.
             Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
                 number.parse().ok().filter(|port| *port > 0)?
             }
@@ -56,7 +55,6 @@ impl HttpsUrl {
     }
 }
 
-/// Returns whether the text is one label of a host name.
 fn is_label(label: &str) -> bool {
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let has_ends = !label.starts_with('-') && !label.ends_with('-');

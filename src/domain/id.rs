@@ -1,4 +1,4 @@
-//! Identities. Each is its own type, so that a token's id cannot stand for a tenant's.
+//! Identities. Each has its own type, so that a token's id cannot be passed for a tenant's.
 
 use uuid::Uuid;
 
@@ -39,27 +39,27 @@ macro_rules! ids {
 
 ids! {
     TenantId,
-    /// A session's of a public application, which is not one of 3-D Secure.
+    /// A session of a public application, not a 3DS session.
     AccessSessionId,
     ApplicationId,
     ClientKeyId,
-    /// An API key's id, which is not the key's text.
+    /// The id of an API key, not its text.
     KeyId,
     ProxyId,
-    /// A 3DS session's id, which is its transaction id in every message.
+    /// A 3DS session's id, which is also its transaction id in every message.
     SessionId,
     /// The id of a token's record. Callers may know the token by a name that they chose instead.
     TokenId,
     TokenIntentId,
     WebhookId,
-    /// The id of an event that webhooks tell of.
+    /// The id of an event that webhooks receive.
     EventId,
 }
 
 /// An id in the shape of UUID version 4, which published clients check, whose first 48 bits are
 /// the millisecond: ids of one time are stored next to each other.
 pub fn assigned(now: Timestamp, random: [u8; 10]) -> Uuid {
-    // A time before 1970 only loses the order in the file.
+    // A time before 1970 costs only the order in the file.
     let millis = u64::try_from(now.millis()).unwrap_or(0).to_be_bytes();
     let mut bytes = [0; 16];
     for (to, from) in bytes.iter_mut().zip(millis.iter().skip(2).chain(&random)) {
@@ -76,8 +76,8 @@ pub fn assigned_at(id: Uuid) -> Timestamp {
 }
 
 fn parse_canonical(text: &str) -> Option<Uuid> {
-    // `Uuid::parse_str` also accepts braces, URNs and upper case. Two spellings of one id would be two
-    // idempotency paths and two predefined ids.
+    // `Uuid::parse_str` also accepts braces, URNs and upper case. Two spellings of one id would
+    // give two idempotency paths and two predefined ids.
     if text.len() != 36 || text.bytes().any(|byte| byte.is_ascii_uppercase()) {
         return None;
     }

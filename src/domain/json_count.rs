@@ -1,6 +1,6 @@
 //! The number of values in JSON text, before it is parsed: a small text can become a large tree.
 
-/// The values of a JSON text, objects included; never less than a parser would find.
+/// The number of values of a JSON text, objects included; never less than a parser would find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonCount {
     /// Values and names of members.
@@ -8,7 +8,7 @@ pub struct JsonCount {
     pub objects: usize,
 }
 
-/// Counts the values of a text. Each of them but the first follows one of four characters, which do
+/// Counts the values of a text. Each value but the first follows one of four characters, which do
 /// not count within a string.
 pub fn count_json(json: &[u8]) -> JsonCount {
     let mut count = JsonCount { values: 1, objects: 0 };

@@ -1,5 +1,5 @@
-//! The texts of API keys: `key_{test|prod}_self_{pvt|pub|mgt|sess}_{22 base58}`, and a further
-//! `.{32 hex}` for private ones and for those of sessions.
+//! The texts of API keys: `key_{test|prod}_self_{pvt|pub|mgt|sess}_{22 base58}`. Private keys and
+//! keys of sessions also have `.{32 hex}`.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ impl KeyText {
         Self::of_kind(tenant, SESSION, true, random)
     }
 
-    /// True if the text has the form of a session's key. An imported key may have it too.
+    /// True if the text has the form of a session's key. Imported keys may have this form too.
     pub fn may_be_of_session(&self) -> bool {
         self.expose().split('_').nth(3) == Some(SESSION)
     }
@@ -67,7 +67,7 @@ impl KeyText {
             .then(|| Self(Secret::new(String::from(text))))
     }
 
-    /// The text of a key of another service. It must not be one that somebody guesses.
+    /// A key of another service. It must be hard to guess.
     pub fn import(text: &str) -> Option<Self> {
         let end = text.len().saturating_sub(IMPORTED_KEY_BYTES_MIN);
         let end = text.get(end..).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! All mistakes of a request, under dotted paths such as `data.expiration_month`. Messages never hold
-//! the offending value.
+//! All mistakes of a request, under dotted paths such as `data.expiration_month`. Messages never
+//! hold the offending value.
 
 use std::collections::BTreeMap;
 
@@ -59,8 +59,8 @@ impl Mistakes {
         Self(self.0.into_iter().map(|(inner, all)| (format!("{path}.{inner}"), all)).collect())
     }
 
-    /// The first path alone, with this text: for mistakes that depend on a value which the caller
-    /// did not send, since each path and each reason says something about it.
+    /// Keeps only the first path, with this text. For mistakes that depend on a value which the
+    /// caller did not send: every further path or reason would reveal something about it.
     #[must_use]
     pub fn first_with(self, message: &str) -> Self {
         let first = self.0.into_keys().next();
@@ -71,7 +71,6 @@ impl Mistakes {
         self.0.is_empty()
     }
 
-    /// `Ok` when there are none.
     pub fn into_result(self) -> Result<(), Self> {
         if self.is_empty() { Ok(()) } else { Err(self) }
     }

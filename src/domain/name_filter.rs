@@ -1,5 +1,5 @@
-//! The filter of lists by name: `*` stands for any text, and without one the text may be anywhere in
-//! the name. Letters are compared without their case.
+//! The filter of lists by name: `*` matches any text. A filter without `*` matches anywhere in the
+//! name. Case does not matter.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameFilter {

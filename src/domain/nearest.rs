@@ -3,8 +3,8 @@
 /// Longer words are no names, and comparing them takes time.
 const WORD_CHARS_MAX: usize = 40;
 
-/// The candidate with the smallest edit distance, if it is close enough to be meant. Of several, the
-/// first. A word that begins exactly one candidate means that one.
+/// The candidate with the smallest edit distance, if it is close enough; of several, the first. A
+/// prefix of exactly one candidate means that candidate.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed: Vec<char> = word.chars().take(WORD_CHARS_MAX.saturating_add(1)).collect();
     if typed.is_empty() || typed.len() > WORD_CHARS_MAX {
@@ -18,7 +18,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         }
         let name: Vec<char> = candidate.chars().collect();
         let longer = typed.len().max(name.len());
-        // A third of the letters may be wrong; one of a short word may.
+        // A third of the letters may be wrong, at least one and at most four.
         let most = longer.div_euclid(3).clamp(1, 4);
         let distance = distance(&typed, &name);
         let is_meant = distance <= most && distance < longer;

@@ -9,10 +9,10 @@ use uuid::Uuid;
 
 use crate::domain::id::KeyId;
 
-/// The client or the user who caused an act. A request has one from its first check to its answer.
+/// A request has one origin from its first check to its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Origin {
-    /// The client's address, after the proxies that the operator trusts.
+    /// The client's address, behind the proxies that the operator trusts.
     pub address: Option<IpAddr>,
     pub trace: Option<TraceId>,
     /// The user who ran an operator's command.
@@ -31,7 +31,7 @@ impl Origin {
         Self { user: Some(user), ..Self::default() }
     }
 
-    /// An origin with all its parts, as a stored entry has them.
+    /// All parts, as a stored entry holds them.
     pub fn new(
         address: Option<IpAddr>,
         key: Option<KeyId>,
@@ -59,16 +59,15 @@ impl Origin {
     }
 }
 
-/// A user of the operating system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemUser {
     pub uid: u32,
-    /// Absent if the system's list of users does not have one.
+    /// Absent if the system's list of users does not have it.
     pub name: Option<Box<str>>,
 }
 
-/// The id of a request. Most are UUIDs, or 32 digits as W3C Trace Context has them, which take less
-/// room as bytes.
+/// The id of a request. UUIDs, and the 32 digits of W3C Trace Context, are stored as bytes, which
+/// take less memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceId {
     /// 32 hexadecimal digits without hyphens.
@@ -78,7 +77,7 @@ pub enum TraceId {
 }
 
 impl TraceId {
-    /// Keeps bytes only if they give exactly this text again.
+    /// Stores bytes only if they print as exactly this text.
     pub fn new(text: &str) -> Self {
         let mut buffer = Uuid::encode_buffer();
         match Uuid::try_parse(text) {

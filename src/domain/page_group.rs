@@ -9,7 +9,7 @@ pub enum PageGroup {
     Examples,
     /// The card fields that shops mount into their own pages.
     Fields,
-    /// The start page and the reference of the API.
+    /// The start page and the API reference.
     Reference,
 }
 

@@ -96,8 +96,8 @@ permissions! {
     AccountUpdaterInvoke "account-updater:real-time:invoke" [Private] "Update an account at once";
 }
 
-/// The refusal of an operation that needs one of these. It names permissions of the operation, which
-/// the API reference lists as well, and none of the key.
+/// The refusal of an operation that needs one of these. It names only permissions of the operation,
+/// which the API reference lists too, and no permission of the key.
 pub const fn lacking(permissions: &[Permission]) -> &'static str {
     use Permission::{
         LogRead, ReportRead, TokenCreate, TokenIntentCreate, TokenRead, TokenUse, WebhookRead,
@@ -127,8 +127,8 @@ impl Permission {
         )
     }
 
-    /// True for the permissions of private applications on data. Those that management applications
-    /// can hold too are left out: a session acts for a page in a browser.
+    /// True for permissions of private applications on data, without those that management
+    /// applications can hold too: a session acts for a page in a browser.
     pub fn may_be_granted_to_sessions(self) -> bool {
         self.may_be_held_by(Private) && !self.may_be_held_by(Management)
     }

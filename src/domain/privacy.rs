@@ -1,7 +1,8 @@
 //! The deprecated `privacy` of a token, which containers have replaced.
 //!
-//! A token without containers lies in `/<classification>/<impact_level>/`. An answer derives `privacy`
-//! from a container of this form. The restriction policy has no effect: access rules decide.
+//! A token without containers lies in `/<classification>/<impact_level>/`. An answer derives
+//! `privacy` from a container of this form. The restriction policy has no effect: access rules
+//! decide.
 
 use crate::domain::container::Container;
 use crate::domain::token_type::TokenType;
@@ -9,7 +10,7 @@ use crate::domain::token_type::TokenType;
 pub const CLASSIFICATIONS: [&str; 4] = ["general", "bank", "pci", "pii"];
 pub const IMPACT_LEVELS: [&str; 3] = ["low", "moderate", "high"];
 
-/// The `privacy` of a request. An absent part is that of the type's default container.
+/// The `privacy` of a request. A missing part comes from the type's default container.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Privacy {
     pub classification: Option<&'static str>,
@@ -25,7 +26,7 @@ impl Privacy {
         IMPACT_LEVELS.into_iter().find(|known| known.eq_ignore_ascii_case(text))
     }
 
-    /// The classification and the impact level that a container of this form names.
+    /// The classification and the impact level in the path of the container.
     pub fn of(container: &Container) -> Option<(&'static str, &'static str)> {
         let path = container.as_str().strip_prefix('/')?.strip_suffix('/')?;
         let (classification, impact_level) = path.split_once('/')?;
@@ -33,8 +34,8 @@ impl Privacy {
         Some((classification, Self::parse_impact_level(impact_level)?))
     }
 
-    /// The container of a token that has no containers of its own. `None` is a bug: every type has a
-    /// default container of this form.
+    /// The container of a token that has no containers of its own. `None` is a bug: every type has
+    /// a default container of this form.
     pub fn container(self, kind: TokenType) -> Option<Container> {
         let default = Container::parse(kind.default_container()).ok()?;
         let (classification, impact_level) = Self::of(&default)?;

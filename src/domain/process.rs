@@ -1,4 +1,4 @@
-//! A process of those that share a store, as the operator sees it.
+//! One of the processes that share a store, as `strongroom` lists it for the operator.
 
 use uuid::Uuid;
 
@@ -18,16 +18,16 @@ words! {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedProcess {
-    /// Each start of a process has an id of its own.
+    /// Each start of a process gets a new id.
     pub id: Uuid,
     pub host: String,
     pub version: String,
     pub started_at: Timestamp,
-    /// The last sign of life, on the clock of that process.
+    /// The last heartbeat, on the clock of that process.
     pub beat_at: Timestamp,
     pub role: ProcessRole,
-    /// It runs the background tasks of the vault.
+    /// The leader runs the background tasks of the vault.
     pub is_leader: bool,
-    /// It is the process that lists the others.
+    /// True for the process that made the list.
     pub is_own: bool,
 }

@@ -32,11 +32,10 @@ pub enum RateLimit {
     Unlimited,
 }
 
-/// The reason why a quota cannot be set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InvalidQuota {
     UnknownName,
-    /// The text says what is allowed.
+    /// The text says which values are allowed.
     Value(String),
 }
 
@@ -116,7 +115,7 @@ impl RateLimit {
         }
     }
 
-    /// The divisor of each request's weight; `None` when no row applies.
+    /// The divisor of each request's weight; `None` if no rate limit applies.
     pub const fn factor(self) -> Option<NonZeroU32> {
         match self {
             Self::Default => Some(NonZeroU32::MIN),

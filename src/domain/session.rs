@@ -1,4 +1,4 @@
-//! Sessions: keys of short life that a public application asks for and a private one authorizes.
+//! Sessions: short-lived keys that a public application requests and a private one authorizes.
 
 use crate::domain::access::Access;
 use crate::domain::id::{AccessSessionId, ApplicationId, TenantId};

@@ -15,13 +15,13 @@ pub struct ShareSet {
 }
 
 impl ShareSet {
-    /// True if the share with this number and this hash belongs to the set.
     pub fn has(&self, number: u8, hash: &[u8; 32]) -> bool {
         let at = usize::from(number).checked_sub(1);
         at.and_then(|at| self.hashes.get(at)).is_some_and(|known| known == hash)
     }
 
-    /// The text in the audit chain: the set, the numbers of needed and of all shares, and the hashes.
+    /// The text in the audit chain: the set, the numbers of needed and of all shares, and the
+    /// hashes.
     pub fn told(&self) -> String {
         let mut text =
             format!("{} {}-of-{}", hex::encode(&self.set), self.needed, self.hashes.len());

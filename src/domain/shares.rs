@@ -3,9 +3,8 @@
 //!
 //! A share is a part of the amount that the others have left, not of the whole: an address takes an
 //! eighth of it, the callers of one tenant without a secret key a sixth, all callers without one a
-//! quarter, a tenant a half. If tenants take all they
-//! can get one after the other, the first holds a half, the second a quarter, and the next one always
-//! finds something.
+//! quarter, a tenant a half. If tenants take all they can get one after the other, the first holds
+//! a half, the second a quarter, and the next one always finds something.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -14,16 +13,16 @@ use crate::bounds::{ADDRESS_SHARE, STRANGERS_SHARE, TENANT_SHARE, TENANT_STRANGE
 use crate::domain::id::TenantId;
 use crate::lock::Lock;
 
-/// A caller in the terms of shares.
+/// A caller, classified for its share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claimant {
-    /// A peer with a certificate that the listener asked for.
+    /// A peer that authenticated with a client certificate.
     Certified(IpAddr),
-    /// A caller with a secret API key. Its address does not count: the servers of a tenant often have
-    /// one address.
+    /// A caller with a secret API key. Its address does not count: the servers of a tenant often
+    /// share one address.
     Keyed(TenantId),
-    /// A caller without a key, or with one that pages show: the key of a public application, of a
-    /// session, of a proxy that takes calls without an API key.
+    /// A caller without a key, or with a key that pages show: of a public application, of a
+    /// session, or of a proxy that takes calls without an API key.
     Stranger { address: IpAddr, tenant: Option<TenantId> },
 }
 
@@ -57,8 +56,8 @@ impl Claimant {
     }
 }
 
-/// The part of an address that one customer holds: a whole IPv4 address, since the neighbours in a
-/// larger net are often others, and the first 64 bits of an IPv6 address.
+/// The part of an address that identifies one customer: a whole IPv4 address, since neighbours in a
+/// larger net often belong to other customers, and the first 64 bits of an IPv6 address.
 pub fn address_prefix(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
@@ -87,7 +86,7 @@ impl Account {
     }
 }
 
-/// A bound, and the part of it that each claimant holds. It remembers only those that hold some.
+/// A bound, and the amounts that claimants hold. Claimants that hold nothing are not stored.
 #[derive(Debug)]
 pub struct Shares {
     max: usize,
@@ -143,7 +142,6 @@ impl Shares {
         }
     }
 
-    /// The amount that all claimants hold together.
     #[cfg(test)]
     pub fn taken(&self) -> usize {
         self.taken.lock().in_all

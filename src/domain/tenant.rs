@@ -14,7 +14,6 @@ words! {
     }
 }
 
-/// The state of 3-D Secure for the tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threeds {
     Disabled,

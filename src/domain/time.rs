@@ -58,19 +58,19 @@ impl Timestamp {
         i64::try_from(at.unix_timestamp_nanos().div_euclid(1_000)).ok().map(Self)
     }
 
-    /// `None` outside of the years the calendar crate knows.
+    /// `None` outside of the years that the calendar crate supports.
     pub fn datetime(self) -> Option<OffsetDateTime> {
         OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0).checked_mul(1_000)?).ok()
     }
 
-    /// The form of answers: `2026-11-14T09:30:00.1234560+00:00`. Empty for a time outside of the calendar,
-    /// which no clock and no parser gives.
+    /// The form of answers: `2026-11-14T09:30:00.1234560+00:00`. Empty for a time outside of the
+    /// calendar, which no clock and no parser gives.
     pub fn to_wire(self) -> String {
         let Some(at) = self.datetime() else { return String::new() };
         let Ok(year @ 0..=9_999) = u32::try_from(at.year()) else {
             return at.format(WIRE).unwrap_or_default();
         };
-        // The formatter of the calendar crate takes half as many instructions again.
+        // Formatted by hand: the calendar crate's formatter takes half as many instructions again.
         let mut text = String::with_capacity(WIRE_BYTES);
         push_number(&mut text, year, 1_000, '-');
         push_number(&mut text, u8::from(at.month()).into(), 10, '-');

@@ -19,13 +19,13 @@ use crate::secret::Secret;
 
 pub struct Token {
     pub id: TokenId,
-    /// The id that its creator chose. If set, callers know the token only by it.
+    /// The id that its creator chose. If set, callers use only this id.
     pub name: Option<TokenName>,
     pub tenant: TenantId,
     pub kind: TokenType,
     /// Without the card verification code, which is stored separately.
     pub data: Data,
-    /// The code, while it is stored, if the reader asked for it.
+    /// The code, while it is stored, if the reader requested it.
     pub cvc: Option<Secret<String>>,
     pub cvc_expires_at: Option<Timestamp>,
     /// The token's mask as JSON text; without one the type's mask applies.
@@ -35,8 +35,8 @@ pub struct Token {
     pub metadata: BTreeMap<String, String>,
     /// The token's index expressions; without them the type's apply.
     pub search_indexes: Option<Vec<String>>,
-    /// The values of the index expressions. They are part of the sealed record, so that its index entries
-    /// can be found without evaluating anything.
+    /// The values of the index expressions. They are part of the sealed record, so that its index
+    /// entries can be found without evaluating anything.
     pub search_terms: Vec<String>,
     /// The token's expression; without one the type's applies.
     pub fingerprint_expression: Option<String>,
@@ -60,10 +60,9 @@ impl std::fmt::Debug for Token {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenName(String);
 
-/// The reason why a text cannot be a token's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidTokenName {
-    /// Ids are in logs, URLs and events.
+    /// Logs, URLs and events contain ids.
     CardNumber,
     Character,
     Length,
@@ -77,19 +76,18 @@ impl Token {
         self.expires_at.is_none_or(|at| now < at)
     }
 
-    /// The id that callers know it by.
+    /// The id that callers use.
     pub fn public_id(&self) -> String {
         self.name.as_ref().map_or_else(|| self.id.to_string(), |name| name.0.clone())
     }
 
-    /// The token as rights see it.
+    /// The token as access rules see it.
     pub fn target(&self) -> Target<'_> {
         let assigned = TargetId::Assigned(self.id.uuid());
         let id = self.name.as_ref().map_or(assigned, |name| TargetId::Name(name.as_str()));
         Target { containers: &self.containers, id }
     }
 
-    /// The data with the code, if there is one.
     pub fn whole_data(&self) -> Secret<Value> {
         self.data.with(self.cvc.as_ref())
     }
@@ -122,9 +120,9 @@ impl Token {
 }
 
 impl TokenName {
-    /// A name that a caller chooses for a new token. Assigned ids are UUIDs, and the ids of deleted
-    /// tokens are not stored. A chosen name in the form of a UUID is refused: references to a deleted
-    /// token could reach the new one.
+    /// A name that a caller chooses for a new token. A name in the form of a UUID is refused:
+    /// assigned ids are UUIDs and the ids of deleted tokens are not stored, so references to a
+    /// deleted token could reach the new one.
     pub fn choose(text: &str) -> Result<Self, InvalidTokenName> {
         if is_uuid(text) {
             Err(InvalidTokenName::Uuid)
@@ -135,14 +133,14 @@ impl TokenName {
         }
     }
 
-    /// Fails if the name shows a card number of the token's own data.
+    /// Fails if the name contains a card number of the token's own data.
     pub fn require_beside(&self, data: &Data) -> Result<(), InvalidTokenName> {
         let repeats = repeats_card_number(&self.0, data.json());
         if repeats { Err(InvalidTokenName::CardNumber) } else { Ok(()) }
     }
 
-    /// The same for a caller that may not see the data. The name alone decides: a comparison with
-    /// the data would confirm guesses of it.
+    /// As [`TokenName::require_beside`], for a caller that may not see the data. The name alone
+    /// decides: a comparison with the data would confirm guesses of it.
     pub fn require_beside_unseen(&self) -> Result<(), InvalidTokenName> {
         let may_repeat = has_digits_of_card_number(&self.0);
         if may_repeat { Err(InvalidTokenName::CardNumber) } else { Ok(()) }

@@ -28,7 +28,7 @@ pub struct TokenIntent {
 }
 
 impl TokenIntent {
-    /// The intent as rights see it. It has no containers of its own.
+    /// The intent as access rules see it. It has no containers of its own.
     pub const fn target<'a>(&self, containers: &'a [Container]) -> Target<'a> {
         Target { containers, id: TargetId::Assigned(self.id.uuid()) }
     }
@@ -37,7 +37,6 @@ impl TokenIntent {
         now < self.expires_at
     }
 
-    /// The data with the code, if there is one.
     pub fn whole_data(&self) -> Secret<Value> {
         self.data.with(self.cvc.as_ref())
     }

@@ -1,4 +1,4 @@
-//! Origins of web pages, in the form in which browsers state them.
+//! Origins of web pages, as browsers spell them.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -11,13 +11,12 @@ use crate::domain::tenant::TenantKind;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WebOrigin(String);
 
-/// The reason for which a text is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidOrigin {
     /// The port is the default of the scheme, which browsers leave out.
     DefaultPort,
     Host,
-    /// Without TLS, everyone on the way could change the page.
+    /// Without TLS, anyone on the path could change the page.
     PlainHttp,
     Port,
     Scheme,
@@ -53,7 +52,7 @@ impl WebOrigin {
         &self.0
     }
 
-    /// True if the page is of a server on the same machine as the browser.
+    /// True if the page comes from a server on the same machine as the browser.
     pub fn is_loopback(&self) -> bool {
         let rest = self.0.split_once("://").map_or("", |(_, rest)| rest);
         Host::parse(split_port(rest).0) == Some(Host::Loopback)
@@ -67,8 +66,8 @@ enum Host {
 }
 
 impl Host {
-    /// `None` unless the text is a host in the form of browsers: lower case, names of other scripts
-    /// as `xn--`, addresses without leading zeros.
+    /// `None` unless the host is spelled as browsers do: lower case, names of other scripts as
+    /// `xn--`, addresses without leading zeros.
     fn parse(text: &str) -> Option<Self> {
         if let Some(inner) = text.strip_prefix('[') {
             let address: Ipv6Addr = inner.strip_suffix(']')?.parse().ok()?;
@@ -102,7 +101,7 @@ fn is_label(label: &str) -> bool {
         && !label.ends_with('-')
 }
 
-/// The host and the text after its colon. An address of version 6 has colons inside its brackets.
+/// The host and the text after its colon. An IPv6 address has colons inside its brackets.
 fn split_port(text: &str) -> (&str, Option<&str>) {
     match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
@@ -150,9 +149,10 @@ impl AllowedOrigins {
         self.0.is_empty()
     }
 
-    /// Decides if a page of this origin may show card fields with a key of the application. `own` is
-    /// the vault's origin where pages of the program itself show card fields. A test tenant without a list takes
-    /// pages of the developer's own machine, so that trying needs no setup.
+    /// Decides if a page of this origin may show card fields with a key of the application. `own`
+    /// is the vault's origin, if pages of the program itself show card fields. A test tenant
+    /// without a list accepts pages of the developer's own machine, so that a first try needs no
+    /// setup.
     pub fn allow(&self, page: &WebOrigin, own: Option<&WebOrigin>, tenant: TenantKind) -> bool {
         let is_trial = self.0.is_empty() && tenant == TenantKind::Test && page.is_loopback();
         Some(page) == own || self.0.contains(page) || is_trial

@@ -1,4 +1,4 @@
-//! Webhooks: where events are sent, and the kinds of events.
+//! Webhooks: their destinations, and the kinds of events.
 
 use crate::domain::id::{ApplicationId, TenantId, WebhookId};
 use crate::domain::time::Timestamp;
@@ -14,7 +14,7 @@ pub struct Webhook {
     pub url: String,
     /// In the order of [`EventKind`], without repetition, at least one.
     pub events: Vec<EventKind>,
-    /// Kept and shown for the sake of set-up programs: this server sends no e-mail.
+    /// Stored and shown for set-up programs. This server sends no e-mail.
     pub notify_email: Option<String>,
     pub created_by: ApplicationId,
     pub created_at: Timestamp,
@@ -39,16 +39,14 @@ pub struct DeliveryFailure {
     pub reason: FailureReason,
 }
 
-/// The reason why a delivery was not acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureReason {
-    /// The connection broke, or the answer was none of HTTP.
+    /// The connection broke, or the answer was not HTTP.
     Broken,
-    /// The destination is not one that the server may call.
+    /// The server may not call this destination.
     Refused,
     Status(u16),
     TimedOut,
-    /// There was no connection.
     Unreachable,
 }
 
@@ -83,8 +81,7 @@ impl FailureReason {
         all.find(|it| it.name() == name && it.status() == status)
     }
 
-    /// True if the receiver did not answer at all, so that a delivery of another event would only
-    /// wait as well.
+    /// True if the receiver did not answer at all: a delivery of another event would only wait too.
     pub const fn is_silence(self) -> bool {
         !matches!(self, Self::Status(_))
     }

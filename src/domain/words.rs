@@ -1,4 +1,4 @@
-//! Enumerations whose values have texts and numbers, in a table: one row holds all facts of a value.
+//! Enumerations whose values have texts and numbers. One row of a table holds all facts of a value.
 
 /// Declares an enumeration. Each row has the value and its word, then a value for each column that
 /// the head names. A column is a method; `[from_code]` behind its type adds the reverse look-up.

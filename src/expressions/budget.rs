@@ -1,10 +1,10 @@
 //! The work budget of a request: the total that its expressions may cost.
 //!
 //! One unit of work is about one nanosecond of the release build on a current server;
-//! `app/tests/cost.rs` measures it for each filter. The input of a filter is charged before it runs,
-//! its output afterwards. A request can therefore exceed its budget by the output of one filter: at
-//! most [`bounds::EXPRESSION_OUTPUT_BYTES_MAX`] bytes or [`bounds::EXPRESSION_ITEMS_MAX`] values, about
-//! a millisecond.
+//! `app/tests/cost.rs` measures it for each filter. The input of a filter is charged before it
+//! runs, its output afterwards. A request can therefore exceed its budget by the output of one
+//! filter: at most [`bounds::EXPRESSION_OUTPUT_BYTES_MAX`] bytes or
+//! [`bounds::EXPRESSION_ITEMS_MAX`] values, about a millisecond.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -28,8 +28,8 @@ const PARSE_BYTE: usize = 48;
 /// One byte of JSON text that becomes a value, which is wiped later.
 const JSON_BYTE: usize = 3;
 
-/// The remaining work of a request. It is made once for each request and passed down, so that it covers
-/// all expressions, tokens and retried decisions together.
+/// The remaining work of a request. It is made once for each request and passed down, so that it
+/// covers all expressions, tokens and retried decisions together.
 ///
 /// Atomic only so that the request's future may move between threads; two threads never share it.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct Budget {
     stage: Stage,
 }
 
-/// First if a larger budget follows when this one runs out.
+/// `First` if a larger budget follows when this one runs out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     First,
@@ -53,7 +53,8 @@ impl Budget {
         Self { left: AtomicUsize::new(work), stage: Stage::Last }
     }
 
-    /// A small budget for a first attempt. If it runs out, the caller tries again with a larger one.
+    /// A small budget for a first attempt. If it runs out, the caller tries again with a larger
+    /// one.
     pub const fn first(work: usize) -> Self {
         Self { left: AtomicUsize::new(work), stage: Stage::First }
     }
@@ -79,8 +80,8 @@ impl Budget {
 
     /// Charges for parsing JSON text, in advance.
     pub fn spend_json(&self, text: &str) -> Result<(), Failed> {
-        // Every value but the first, and every member's name, follows one of these characters. They may
-        // also occur inside texts, so the count is an upper bound.
+        // Every value but the first, and every member's name, follows one of these characters. They
+        // may also occur inside texts, so the count is an upper bound.
         let marks = text.bytes().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{')).count();
         let bytes = text.len().saturating_mul(JSON_BYTE);
         self.spend(Weight { bytes, values: marks.saturating_add(1) }.made())

@@ -20,7 +20,8 @@ use crate::domain::id::TenantId;
 use crate::lock::SharedLock;
 use crate::secret::Secret;
 
-/// Memory of a parsed text: for each byte of it, for the entry itself, and for each state of a pattern.
+/// Memory of a parsed text: for each byte of it, for the entry itself, and for each state of a
+/// pattern.
 const BYTES_PER_BYTE: usize = 32;
 const BYTES_PER_ENTRY: usize = 256;
 const BYTES_PER_STATE: usize = 160;
@@ -70,7 +71,8 @@ impl Cache {
         Self { hasher: RandomState::new(), kept: SharedLock::default() }
     }
 
-    /// As [`Template::parse`]. `owner` is the tenant that sent the text, `None` for the text of a type.
+    /// As [`Template::parse`]. `owner` is the tenant that sent the text, `None` for the text of a
+    /// token type.
     pub fn template(
         &self,
         owner: Option<TenantId>,
@@ -89,7 +91,7 @@ impl Cache {
         Ok(parsed)
     }
 
-    /// The mask of this JSON text; `None` if the text is no mask, or too costly to parse.
+    /// The mask of this JSON text; `None` if the text is not a mask, or too costly to parse.
     pub fn mask(&self, owner: Option<TenantId>, text: &str, budget: &Budget) -> Option<Arc<Mask>> {
         budget.spend(find_work(text)).ok()?;
         let hash = self.hasher.hash_one((owner, Kind::Mask, text));
@@ -105,7 +107,8 @@ impl Cache {
         Some(parsed)
     }
 
-    /// A thread that panicked under the lock left complete entries: each is inserted in one step.
+    /// A thread that panicked while it held the lock left complete entries: each is inserted in one
+    /// step.
     fn find(&self, hash: u64, owner: Option<TenantId>, text: &str) -> Option<Parsed> {
         let kept = self.kept.read();
         let entry = kept.by_hash.get(&hash)?;
@@ -130,7 +133,7 @@ impl Cache {
         }
     }
 
-    /// Replaces an entry of the same hash. Its bytes stay counted until the cache is emptied.
+    /// Replaces an entry with the same hash, whose bytes stay counted until the cache is emptied.
     fn put(kept: &mut Kept, hash: u64, entry: Entry, bytes: usize) {
         kept.bytes = kept.bytes.saturating_add(bytes);
         kept.by_hash.insert(hash, entry);

@@ -8,7 +8,7 @@ use super::failures::Failed;
 use crate::bounds;
 use crate::secret::Secret;
 
-/// Supplies random bytes and keyed hashes, which the language has not.
+/// Supplies random bytes and keyed hashes, which the language itself does not have.
 pub trait Host {
     fn random(&self, bytes: &mut [u8]);
     fn hmac(&self, hash: Hash, key: &[u8], message: &[u8]) -> Vec<u8>;
@@ -21,7 +21,7 @@ pub enum Hash {
     Sha512,
 }
 
-/// The treatment by `reveal_last` of a value that is not longer than the part to reveal.
+/// Decides if `reveal_last` shows a value that is not longer than the part to reveal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Revealing {
     /// Shown whole, as documented.

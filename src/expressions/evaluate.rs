@@ -116,7 +116,7 @@ impl Expression {
         Ok(evaluated)
     }
 
-    /// The computation that this is over its source.
+    /// The kind of computation over the source.
     fn computation(&self) -> Computation {
         let is_placed = self.calls.iter().all(|call| {
             matches!(call.filter.action, Action::Path)
@@ -153,8 +153,8 @@ impl Call {
         }
         context.budget.spend(work)?;
         let output = self.action(input, &invocation).inspect_err(|failed| {
-            // The filter stopped at the bound, so it has written that many bytes. A budget that
-            // cannot pay for them has run out, which is all that this charge is for.
+            // The filter stopped at the bound, so it has written this number of bytes. The charge
+            // only makes sure that a budget that cannot pay for them has run out.
             if *failed == Failed::TooLarge {
                 context.budget.spend(bounds::EXPRESSION_OUTPUT_BYTES_MAX).ok();
             }

@@ -1,4 +1,5 @@
-//! Expressions of proxies, one at a time: the text around them may be a document of any size.
+//! Expressions of proxies, parsed one at a time: the text around them may be a document of any
+//! size.
 
 use serde_json::Value;
 
@@ -12,9 +13,9 @@ use super::template::{Piece, Template};
 use super::variable::{Segment, Variable};
 use crate::bounds;
 
-/// Names that stand for values and never for tokens.
+/// Names that are values and never tokens.
 const VARIABLES: [&str; 3] = ["proxy", "encrypted", "res"];
-/// Names of tables, whose key follows after a colon: `config: key`.
+/// Names of tables, followed by a colon and a key: `config: key`.
 const TABLES: [&str; 2] = ["config", "transform_identifier"];
 
 impl Template {

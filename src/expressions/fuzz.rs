@@ -1,5 +1,5 @@
-//! The fuzz targets of the language: any text and any value end within the budget, and no error or
-//! mask shows more than it may.
+//! The fuzz targets of the language: evaluation of any text and any value ends within the budget,
+//! and no error or mask shows more than it may.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::bounds;
 use crate::domain::merge_patch::is_within;
 use crate::fuzz::check_sentence;
 
-/// A host whose answers depend on the input alone, so that every run repeats.
+/// A host whose results depend only on the input, so that runs repeat.
 struct PlainHost;
 
 impl Host for PlainHost {
@@ -31,7 +31,7 @@ impl Host for PlainHost {
     }
 }
 
-/// The data before the first line feed is JSON, the text behind it an expression, a mask, or the
+/// The data before the first line feed is JSON. The text after it is an expression, a mask, or the
 /// text of a proxy.
 pub(crate) fn expressions(data: &[u8]) {
     let Some((text, value)) = text_and_value(data) else { return };
@@ -50,7 +50,7 @@ pub(crate) fn expressions(data: &[u8]) {
         assert!(text.is_char_boundary(length), "an expression ends inside of a character");
         check_template(&template, &value);
     }
-    // A cached template answers as a fresh one.
+    // A cached template gives the same result as a fresh one.
     let cache = Cache::new();
     let budget = write_budget();
     let first = cache.template(None, text, &budget).ok();
@@ -63,7 +63,7 @@ pub(crate) fn expressions(data: &[u8]) {
     }
 }
 
-/// The data before the first line feed is JSON, the text behind it a JSON path.
+/// The data before the first line feed is JSON, the text after it a JSON path.
 pub(crate) fn json_path(data: &[u8]) {
     let Some((text, value)) = text_and_value(data) else { return };
     if text.len() > bounds::TEMPLATE_BYTES_MAX {
@@ -92,7 +92,7 @@ pub(crate) fn json_path(data: &[u8]) {
         ([_, _, ..], Ok(_)) => assert!(nodes.is_empty(), "one of several values was taken"),
         (_, Err(_)) => (),
     }
-    // With any smaller budget the same path ends as well, and never with another result.
+    // With any smaller budget the path ends too, and never with another result.
     for part in [2, 7] {
         let small = Budget::of(spent.div_euclid(part));
         if let Ok(found) = path.nodes(&value, &small) {
@@ -106,7 +106,7 @@ fn text_and_value(data: &[u8]) -> Option<(&str, Value)> {
     let (json, text) = data.split_at_checked(at)?;
     let text = std::str::from_utf8(text.get(1..)?).ok()?;
     let value: Value = serde_json::from_slice(json).ok()?;
-    // Bodies are no deeper when they reach an expression.
+    // No deeper body reaches an expression.
     is_within(&value, bounds::JSON_DEPTH_MAX).then_some((text, value))
 }
 

@@ -1,5 +1,4 @@
-//! A position in a text, and the ways to move forward from it. It never moves back and never stands
-//! inside a character.
+//! A position in a text, which only moves forward and is never inside a character.
 
 pub(super) struct Cursor<'a> {
     rest: &'a str,
@@ -64,7 +63,8 @@ impl<'a> Cursor<'a> {
         taken
     }
 
-    /// Takes the text before the mark and skips the mark; `None`, without a move, if there is no mark.
+    /// Takes the text before the mark and skips the mark; `None`, without moving, if there is no
+    /// mark.
     pub(super) fn take_past(&mut self, mark: &str) -> Option<&'a str> {
         let (taken, rest) = self.rest.split_once(mark)?;
         self.move_to(rest);

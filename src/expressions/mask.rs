@@ -1,7 +1,7 @@
 //! Masks: JSON whose texts are templates, evaluated on a token's data.
 //!
-//! Invariant: a mask never fails open. It shows only the data that it names, and leaves out every value
-//! that cannot be evaluated.
+//! Invariant: a mask never fails open. It shows only the data that it names, and leaves out every
+//! value that cannot be evaluated.
 
 use serde_json::{Map, Value};
 
@@ -26,8 +26,8 @@ enum Node {
 }
 
 impl Mask {
-    /// Returns each mistake with its path within the mask: `name.first`, `cards[0].number`; the empty
-    /// path is the mask itself.
+    /// Returns each mistake with its path within the mask: `name.first`, `cards[0].number`; the
+    /// empty path is the mask itself.
     pub fn parse(mask: &Value) -> Result<Self, Vec<(String, Malformed)>> {
         let mut parser = Parser { members: 0, states: 0, path: Vec::new(), mistakes: Vec::new() };
         let root = parser.node(mask);
@@ -42,10 +42,10 @@ impl Mask {
         self.states
     }
 
-    /// The masked data. A leaf that the data has no value for, or that cannot be evaluated, is left
-    /// out of an object and null in a list, so that the other items keep their positions. An object or
-    /// list without remaining values is left out too. `None` if nothing remains, and if the budget
-    /// runs out: a result that depends on the remaining budget is never shown.
+    /// The masked data. A leaf without a value in the data, or that cannot be evaluated, is left
+    /// out of an object and null in a list, so that the other items keep their positions. An object
+    /// or list without remaining values is left out too. `None` if nothing remains, and if the
+    /// budget runs out: a result that depends on the remaining budget is never shown.
     pub fn apply(&self, data: &Value, host: &dyn Host, budget: &Budget) -> Option<Value> {
         self.apply_as(data, Revealing::AsAsked, host, budget)
     }

@@ -1,9 +1,10 @@
-//! The expression language of masks, fingerprints, search indexes, ids and detokenization:
-//! Liquid objects and filters, `{{ data.number | reveal_last: 4 }}`.
+//! The expression language of masks, fingerprints, search indexes, ids and detokenization: Liquid
+//! objects and filters, `{{ data.number | reveal_last: 4 }}`.
 //!
 //! Pure: no clock, no IO, no cryptography of its own; the [`Host`] supplies random bytes and keyed
 //! hashes. Errors never quote the input. No text and no data can cause a panic, or more work and
-//! output than `bounds` allows. Tags (`{% .. %}`) and the filter `date` are not part of the language.
+//! output than `bounds` allows. Tags (`{% .. %}`) and the filter `date` are not part of the
+//! language.
 
 mod budget;
 mod cache;

@@ -18,13 +18,13 @@ impl Template {
         template(text, Names::Variables)
     }
 
-    /// For detokenization: `{{ id }}`, `{{ token: id | json: '$.data' }}`, `{{ token_intent: id }}`.
+    /// For detokenization: `{{ id }}`, `{{ token: id | json: '$.data' }}`,
+    /// `{{ token_intent: id }}`.
     pub fn parse_with_references(text: &str) -> Result<Self, Malformed> {
         template(text, Names::References)
     }
 }
 
-/// The kind of names that expressions begin with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Names {
     Proxy,
@@ -40,8 +40,8 @@ fn template(text: &str, names: Names) -> Result<Template, Malformed> {
     if text.len() > bytes_max {
         return Err(Malformed::new(bytes_max, Why::TooLong));
     }
-    // The text around references is a document of the caller and may contain anything. In a mask or a
-    // fingerprint, a tag taken as text would give every token the same value.
+    // The text around references is a document of the caller and may contain anything. In a mask or
+    // a fingerprint, a tag taken as text would give every token the same value.
     if names == Names::Variables
         && let Some(at) = text.find("{%")
     {
@@ -87,7 +87,7 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// The effect of the closing braces on the text after them: `-}}` removes its leading white space.
+/// `-}}` removes the white space after it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trim {
     Nothing,

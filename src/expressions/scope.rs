@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use crate::domain::exposure::Computation;
 
-/// The values that an expression can name.
 pub trait Scope {
     /// `None` for an unknown name, which evaluates to null.
     fn variable(&self, name: &str) -> Option<ScopedValue<'_>>;

@@ -7,7 +7,6 @@ use super::scope::Reference;
 use super::variable::Variable;
 use crate::secret::Wipe as _;
 
-/// A text with expressions in it, parsed and checked.
 pub struct Template {
     pub(super) pieces: Vec<Piece>,
     /// The states of all patterns in it, which take most of its memory.
@@ -25,7 +24,6 @@ pub(super) struct Expression {
 }
 
 impl Expression {
-    /// The states of all patterns in it.
     pub(super) fn states(&self) -> usize {
         let arguments = self.calls.iter().flat_map(|call| &call.arguments);
         arguments.fold(0, |states, argument| match argument {
@@ -112,5 +110,5 @@ impl Drop for Template {
     }
 }
 
-// Prints nothing of the text, which may hold an HMAC key or, around references, any data.
+// Prints no part of the text, which may hold an HMAC key or, around references, any data.
 opaque_debug!(Template);

@@ -13,7 +13,8 @@ static NULL: Value = Value::Null;
 pub(super) struct Variable {
     pub(super) name: String,
     pub(super) segments: Vec<Segment>,
-    /// The work of the look-up: each name is compared with several members, which may begin alike.
+    /// The work of the look-up: each name is compared with several members, which may share a
+    /// prefix.
     pub(super) work: usize,
 }
 
@@ -33,8 +34,8 @@ impl Variable {
 }
 
 impl Variable {
-    /// Null when the scope has no such value. `Guarded` when the scope does not allow this
-    /// computation over it.
+    /// Null if the scope has no such value. `Guarded` if the scope does not allow this computation
+    /// over it.
     pub(super) fn resolve<'a>(
         &'a self,
         scope: &'a dyn Scope,
@@ -71,7 +72,8 @@ impl Variable {
                 Some(next) => value = next,
                 // `size` may only be the last segment: a number has no members.
                 None if place.saturating_add(1) == self.segments.len() => {
-                    // A size is computed from the value, so it is not a part to place.
+                    // A size is computed from the value, so it does not count as placing a part of
+                    // it.
                     let has_size =
                         named.computation == Computation::Any && has_size(value, segment);
                     return has_size.then_some(Found::SizeOf(value));

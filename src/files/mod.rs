@@ -1,9 +1,9 @@
-//! Files by handle: nothing is renamed or removed by a name that may mean another file by now.
+//! Files by handle: no file is renamed or removed by a name that may belong to another file by now.
 //!
-//! A [`Directory`] stays the one that was opened, also after its path leads to another one. A
-//! [`NamedFile`] is renamed and removed only while its name in that directory still names it. The
-//! system has no call that compares and removes in one step, so a file that takes the name between
-//! the two calls is lost; the time between them is a few microseconds.
+//! A [`Directory`] stays the one that was opened, even if its path later leads to another one. A
+//! [`NamedFile`] is renamed and removed only while its name in that directory still belongs to it.
+//! The system has no call that compares and removes in one step, so a file that takes the name
+//! between the two calls is lost; the time between them is a few microseconds.
 
 mod read;
 mod socket;
@@ -33,7 +33,7 @@ pub struct Directory {
     path: PathBuf,
 }
 
-/// Device and number of a file. While the file is open, no other file has the same ones.
+/// The device and inode number of a file. While the file is open, no other file has the same ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     device: u64,
@@ -49,8 +49,8 @@ pub struct NamedFile {
     identity: Identity,
 }
 
-/// A file that is being written under a name of its own. It is removed when it is dropped, unless
-/// [`Unfinished::finish`] gave it its name.
+/// A file that is being written under a temporary name. It is removed when it is dropped, unless
+/// [`Unfinished::finish`] gave it its final name.
 #[derive(Debug)]
 pub struct Unfinished {
     named: Option<NamedFile>,
@@ -69,7 +69,7 @@ impl Directory {
         Ok(Self { handle: Arc::new(File::from(handle)), path: path.to_path_buf() })
     }
 
-    /// Opens a directory, but not through a link; `None` if nothing has the name.
+    /// Opens a directory, but does not follow a link; `None` if the name does not exist.
     pub fn find_directory(path: &Path) -> io::Result<Option<Self>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         match rustix::fs::open(path, flags, Mode::empty()) {
@@ -82,7 +82,7 @@ impl Directory {
     }
 
     /// Removes the directory if it is empty and its path still leads to it. Another directory that
-    /// has the path by now stays.
+    /// now has the path stays.
     pub fn remove_empty(&self) -> io::Result<()> {
         let (parent, name) = Self::of(&self.path)?;
         if parent.identity(&name)? != Some(Identity::of(&self.metadata()?)) {
@@ -98,7 +98,7 @@ impl Directory {
         Ok((Self::open(parent.unwrap_or_else(|| Path::new(".")))?, name.to_os_string()))
     }
 
-    /// The path that the directory was opened under.
+    /// The path with which the directory was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -112,7 +112,7 @@ impl Directory {
         self.find_for(name.as_ref(), OFlags::RDWR)
     }
 
-    /// Opens a regular file for reading, also to remove it; `None` if no file has this name.
+    /// Opens a regular file for reading or removing; `None` if no file has this name.
     pub fn hold(&self, name: impl AsRef<OsStr>) -> io::Result<Option<NamedFile>> {
         self.find_for(name.as_ref(), OFlags::RDONLY)
     }
@@ -124,8 +124,8 @@ impl Directory {
         }
     }
 
-    /// Holds the file of any kind that has this name; `None` without one. A link is not followed:
-    /// the link itself is held.
+    /// Holds the file of any kind that has this name; `None` if there is no such file. A link is
+    /// not followed: the link itself is held.
     pub fn pin(&self, name: impl AsRef<OsStr>) -> io::Result<Option<NamedFile>> {
         let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         match rustix::fs::openat(&self.handle, name.as_ref(), flags, Mode::empty()) {
@@ -174,7 +174,7 @@ impl Directory {
         Ok(names)
     }
 
-    /// The file that has this name now; `None` without one. A link is not followed.
+    /// The file that now has this name; `None` if there is no such file. A link is not followed.
     pub fn identity(&self, name: impl AsRef<OsStr>) -> io::Result<Option<Identity>> {
         match rustix::fs::statat(&self.handle, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(Identity { device: found.st_dev, inode: found.st_ino })),
@@ -183,7 +183,8 @@ impl Directory {
         }
     }
 
-    /// Removes the name if it names this file. The caller keeps the file from being freed.
+    /// Removes the name if it belongs to this file. The caller keeps the file open, so its inode
+    /// number is not reused.
     fn remove(&self, name: &OsStr, held: Identity) -> io::Result<()> {
         if self.identity(name)? != Some(held) {
             return Ok(());
@@ -232,13 +233,13 @@ impl NamedFile {
         self.identity
     }
 
-    /// The path under which the next process will look for the file.
+    /// The path where the next process will look for the file.
     pub fn path(&self) -> PathBuf {
         self.directory.path.join(&*self.name())
     }
 
     /// Gives the file another name in its directory. Fails if a file has that name, or if the old
-    /// name names another file by now.
+    /// name now belongs to another file.
     pub fn rename(&self, to: impl AsRef<OsStr>) -> io::Result<()> {
         let mut name = self.checked_name()?;
         self.directory.rename(&name, to.as_ref())?;
@@ -246,8 +247,8 @@ impl NamedFile {
         Ok(())
     }
 
-    /// Takes the name of `other`, a file of the same directory, which then has no name or only its
-    /// further ones. Fails if one of the two names names another file by now.
+    /// Takes the name of `other`, a file of the same directory, which then has no name or only
+    /// further ones. Fails if one of the two names now belongs to another file.
     pub fn replace(&self, other: &Self) -> io::Result<()> {
         let (mut name, to) = (self.checked_name()?, other.checked_name()?);
         rustix::fs::renameat(&self.directory.handle, &*name, &self.directory.handle, &*to)?;
@@ -255,14 +256,14 @@ impl NamedFile {
         Ok(())
     }
 
-    /// Gives the file a second name in its directory. Fails if a file has that name, or if the first
-    /// name names another file by now.
+    /// Gives the file a second name in its directory. Fails if a file has that name, or if the
+    /// first name now belongs to another file.
     pub fn link(&self, second: impl AsRef<OsStr>) -> io::Result<()> {
         let (name, at) = (self.checked_name()?, &self.directory.handle);
         Ok(rustix::fs::linkat(at, &*name, at, second.as_ref(), AtFlags::empty())?)
     }
 
-    /// Removes the file's name from its directory. Another file that has the name by now stays.
+    /// Removes the file's name from its directory. Another file that now has the name stays.
     pub fn remove(&self) -> io::Result<()> {
         self.directory.remove(&self.name(), self.identity)
     }
@@ -271,7 +272,7 @@ impl NamedFile {
         self.name.lock()
     }
 
-    /// Fails if the name names another file by now.
+    /// Fails if the name now belongs to another file.
     fn checked_name(&self) -> io::Result<MutexGuard<'_, OsString>> {
         let name = self.name();
         if self.directory.identity(&*name)? != Some(self.identity) {
@@ -292,7 +293,7 @@ impl Unfinished {
         Ok(Self { named: Some(directory.create(name)?) })
     }
 
-    /// Creates the file in place of one that a killed process has left.
+    /// Creates the file, and replaces one that a killed process has left.
     pub fn create_again(directory: &Directory, name: impl AsRef<OsStr>) -> io::Result<Self> {
         directory.hold(&name)?.map_or(Ok(()), |left| left.remove())?;
         Self::create(directory, name)
@@ -306,7 +307,7 @@ impl Unfinished {
     pub fn finish(mut self, name: impl AsRef<OsStr>) -> io::Result<NamedFile> {
         self.file()?.sync_all()?;
         self.named.as_ref().map_or(Ok(()), |named| named.rename(name))?;
-        // A name that might not survive a loss of power is removed with the drop.
+        // If this fails, the drop removes the name, which might not survive a power failure.
         self.named.as_ref().map_or(Ok(()), |named| named.directory.sync())?;
         self.named.take().ok_or_else(|| io::ErrorKind::NotFound.into())
     }

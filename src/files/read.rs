@@ -1,4 +1,4 @@
-//! Reading files that the settings or an operator name.
+//! Reads files that the settings or an operator name.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
@@ -15,7 +15,6 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Reads a regular file of at most `most` bytes.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_regular(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 
-/// A directory of a test's own, removed with all it holds when dropped.
+/// A directory for one test, removed with its content when dropped.
 pub(crate) struct TestDirectory(PathBuf);
 
 impl TestDirectory {
@@ -144,7 +144,7 @@ fn an_unfinished_file_goes_unless_it_gets_its_name() {
     let second = Unfinished::create(&directory, "a.part").unwrap();
     assert_eq!(second.finish("a").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
     assert_eq!(directory.names().unwrap(), ["a"]);
-    // Another file has the temporary name by now.
+    // Another file now has the temporary name.
     let third = Unfinished::create(&directory, "a.part").unwrap();
     fs::remove_file(place.join("a.part")).unwrap();
     fs::write(place.join("a.part"), "of another process").unwrap();

@@ -1,7 +1,8 @@
-//! The connection catalog: the managed connections to payment processors, their configuration fields
-//! and features. It is embedded as it is served; no request changes or extends it.
+//! The connection catalog: the managed connections to payment processors, their configuration
+//! fields and features. It is embedded in the form in which it is served; no request changes or
+//! extends it.
 //!
-//! `tests/catalog.toml` is the source. The tests check it and hold `catalog.txt` equal to it.
+//! `tests/catalog.toml` is the source. Tests check that `catalog.txt` is equal to it.
 
 #[cfg(test)]
 mod tests;
@@ -13,7 +14,6 @@ use bytes::Bytes;
 /// For each formula a line with its id and a line with its JSON, in the order of the ids.
 const DOCUMENTS: &str = include_str!("catalog.txt");
 
-/// All formulas, with the bytes of the responses.
 #[derive(Debug)]
 pub struct Catalog {
     entries: Vec<(&'static str, Document)>,

@@ -1,7 +1,7 @@
-//! The fuzz targets: a function for each parser that reads bytes from outside. `tests/fuzz` runs them
-//! with cargo-fuzz; the tests here run them over the kept seeds and over mutations of these.
+//! The fuzz targets: a function for each parser that reads bytes from outside. `tests/fuzz` runs
+//! them with cargo-fuzz; the tests here run them over the stored seeds and their mutations.
 //!
-//! A target panics if a rule is broken: a text that was written does not parse to the same value, work
+//! A target panics if a rule is broken: a written text does not parse to the same value, work
 //! exceeds its budget, a refused value comes out, an error quotes its input. A target that needs
 //! private parts of a room is in a file `fuzz.rs` of that room.
 
@@ -19,10 +19,9 @@ use crate::operator::fuzz as operator;
 use crate::server::fuzz as server;
 use crate::store::fuzz as store;
 
-/// The name of a target, which is also that of its program and of the directory of its seeds.
+/// The name of a target, which its program and the directory of its seeds have too.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All targets, by name.
 pub const TARGETS: &[Target] = &[
     ("archive", store::archive),
     ("backup", store::backup),
@@ -52,8 +51,8 @@ pub const TARGETS: &[Target] = &[
     ("words", texts::words),
 ];
 
-/// Checks a sentence of an error. No sentence of ours has as many digits in a row as a card number, so
-/// one that has them quotes its input.
+/// Checks a sentence of an error. No sentence of ours has the number of consecutive digits of a
+/// card number, so one that has them quotes its input.
 pub fn check_sentence(sentence: &str) {
     let longest = sentence.split(|c: char| !c.is_ascii_digit()).map(str::len).max();
     assert!(longest.is_none_or(|digits| digits < 12), "an error quotes its input");

@@ -1,5 +1,5 @@
-//! The targets over their kept seeds, and over mutations of these that are the same in every run.
-//! `STRONGROOM_FUZZ_MUTATIONS` and `STRONGROOM_FUZZ_SEED` choose more and others.
+//! Runs the targets over their stored seeds, and over mutations that are the same in every run.
+//! `STRONGROOM_FUZZ_MUTATIONS` and `STRONGROOM_FUZZ_SEED` select more and others.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +9,7 @@ use super::*;
 
 /// Mutations of each target, spread over its seeds.
 const MUTATIONS: u64 = 600;
-/// Bytes that lead parsers astray more often than others.
+/// Bytes on which parsers fail more often than on others.
 const SPECIAL: &[u8] = b"\0\x01\x7f\x80\xff\"'\\{}[]()|:,.$@?*-+%&=;#/ \t\r\n0189";
 
 fn folder() -> PathBuf {
@@ -27,13 +27,13 @@ fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     seeds
 }
 
-/// The number in this variable of the environment.
+/// The number in this environment variable.
 fn chosen(name: &str, usual: u64) -> u64 {
     let given = std::env::var_os(name);
     given.map_or(usual, |it| it.into_string().unwrap().parse().unwrap())
 }
 
-/// The generator of mutations, a xorshift: any other one would do.
+/// The generator of mutations, a xorshift; any other would do.
 struct Dice(u64);
 
 impl Dice {
@@ -71,7 +71,7 @@ impl Dice {
     }
 }
 
-/// The input if it breaks a rule, so that it can be kept as a seed.
+/// Returns an input that breaks a rule, so that it can be stored as a seed.
 fn check(name: &str, from: &str, data: &[u8]) -> Result<(), String> {
     let run = || run(name, data);
     let broken = || format!("{name}, from {from}: {}", data.escape_ascii());

@@ -1,4 +1,4 @@
-//! Small texts from outside: ids, times, containers, patterns, shares, settings, and the table of BINs.
+//! Small texts from outside: ids, times, containers, patterns, shares, settings, and the BIN table.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -28,7 +28,7 @@ use crate::limits::{Network, client_address};
 use crate::secret::Secret;
 use crate::store::DatabaseUrl;
 
-/// A text in each of the small languages. One that is written is read as the same value.
+/// A text in each of the small languages. Writing and reading a parsed one gives the same value.
 pub fn words(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(container) = Container::parse(text) {
@@ -91,7 +91,7 @@ pub fn shares(data: &[u8]) {
     }
 }
 
-/// A file of settings. A mistake is a sentence with the name of the setting.
+/// A settings file. A mistake is a sentence with the name of the setting.
 pub fn settings(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mistakes = match Config::parse_all(text) {
@@ -110,7 +110,7 @@ pub fn settings(data: &[u8]) {
     Config::parse_threeds(text).ok();
 }
 
-/// A file of BINs, and a number behind the last line to find in it.
+/// A BIN file, and after its last line a number to look up.
 pub fn bins(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let number = text.lines().last().unwrap_or_default();
@@ -132,7 +132,7 @@ pub fn bins(data: &[u8]) {
     }
 }
 
-/// The lines of `X-Forwarded-For`, behind a line with the trusted networks.
+/// A line with the trusted networks, then the lines of `X-Forwarded-For`.
 pub fn forwarded_for(data: &[u8]) {
     let mut lines = data.split(|byte| *byte == b'\n');
     let first = String::from_utf8_lossy(lines.next().unwrap_or_default()).into_owned();
@@ -150,7 +150,7 @@ pub fn forwarded_for(data: &[u8]) {
             assert_eq!(found, peer, "an untrusted peer chose its address");
         }
         assert_eq!(client_address(peer, values.iter(), &[]), peer);
-        // Entries that a stranger puts in front change nothing once a hop is not trusted.
+        // Entries that a stranger prepends change nothing once a hop is not trusted.
         if !is_trusted(found) {
             let mut more = vec![b"203.0.113.9, 203.0.113.10".as_slice()];
             more.extend(&values);
@@ -159,7 +159,7 @@ pub fn forwarded_for(data: &[u8]) {
     }
 }
 
-/// Three parts with line feeds between them: a pattern, a text, and transforms of a proxy in JSON.
+/// Three parts, separated by line feeds: a pattern, a text, and transforms of a proxy in JSON.
 pub fn patterns(data: &[u8]) {
     const STEPS: usize = 200_000;
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -204,7 +204,7 @@ pub fn patterns(data: &[u8]) {
     }
 }
 
-/// A mask keeps the number of characters, and hides some of them or none.
+/// A mask keeps the number of characters.
 fn check_mask(matcher: &Matcher, text: &str) {
     let Ok(masked) = mask(text, matcher, '*', &mut Steps::new(200_000)) else { return };
     let masked = masked.expose();
@@ -214,7 +214,7 @@ fn check_mask(matcher: &Matcher, text: &str) {
     assert!(again.is_ok() || text.len() > 1_000);
 }
 
-/// A value that is set is there, and a body without the place stays as it is.
+/// A value that was set is found again, and a body without the place stays unchanged.
 fn check_location(location: &str, json: &str) {
     let Some(location) = Location::parse(location) else { return };
     let Ok(body) = serde_json::from_str::<Value>(json) else { return };

@@ -1,4 +1,4 @@
-//! Messages of 3-D Secure: those of directory servers and access control servers.
+//! 3-D Secure messages of directory servers and access control servers.
 
 use uuid::Uuid;
 
@@ -12,7 +12,7 @@ use crate::threeds::ranges::DirectoryRanges;
 use crate::threeds::receive::{check_ares, rres};
 use crate::threeds::session::{AreqSummary, Authentication};
 
-/// The first byte chooses the message.
+/// The first byte selects the message.
 pub fn messages(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else { return };
     match kind % 9 {
@@ -33,7 +33,7 @@ pub fn messages(data: &[u8]) {
     }
 }
 
-/// A message that is accepted is written, and read again as the same.
+/// Writing and reading an accepted message gives the same message.
 fn check_message<M: Message + PartialEq + std::fmt::Debug>(data: &[u8]) -> Option<M> {
     match parse::<M>(data) {
         Ok(message) => {
@@ -48,7 +48,7 @@ fn check_message<M: Message + PartialEq + std::fmt::Debug>(data: &[u8]) -> Optio
     }
 }
 
-/// A rejection is sent back, and names elements only.
+/// A rejection is sent back, and contains only names of elements.
 fn check_rejection(rejection: &Rejection) {
     check_sentence(&rejection.detail);
 }
@@ -83,7 +83,8 @@ fn check_ranges(data: &[u8]) {
     let plain = parse::<Pres>(data);
     match parse_pres(data) {
         Ok(RangesAnswer::Pres(pres)) => {
-            // The plain reader counts the levels of the whole message, the other one those of a range.
+            // The plain reader counts the nesting of the whole message, the other one that of a
+            // range.
             let is_deep = plain.as_ref().is_err_and(|it| it.detail == "not JSON");
             assert!(is_deep || plain.as_ref() == Ok(&pres), "two readers disagree on the ranges");
             let request = format!(
@@ -118,7 +119,7 @@ fn check_form(data: &[u8]) {
     }
 }
 
-/// JSON without a repeated name is the same after it was written by the parser, member for member.
+/// JSON without a repeated name stays the same, member for member, when the parser writes it.
 fn check_repeated(data: &[u8]) {
     let found = repeated(data);
     let Ok(value) = serde_json::from_slice::<serde_json::Value>(data) else { return };

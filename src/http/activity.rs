@@ -1,5 +1,5 @@
-//! Counts of the requests of each tenant over the last hour and the last day, for the console. They
-//! are in memory, and a tenant sees its own alone. Every name is a constant of this program.
+//! Counts of each tenant's requests over the last hour and the last day, for the console. They are
+//! in memory, and a tenant sees only its own. Every name is a constant of this program.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ pub struct Activity {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct AnswerCounts {
     pub(crate) ok: u32,
-    /// 4xx, without those over a limit.
+    /// 4xx other than 429.
     pub(crate) refused: u32,
     /// 429.
     pub(crate) limited: u32,
@@ -32,7 +32,7 @@ pub(crate) struct AnswerCounts {
 /// The counts of one tenant as the console shows them, oldest first.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ActivityView {
-    /// Nothing is known of the time before.
+    /// Requests before this time were not counted.
     pub(crate) since: Timestamp,
     pub(crate) minutes: Vec<(Timestamp, AnswerCounts)>,
     pub(crate) hours: Vec<(Timestamp, AnswerCounts)>,
@@ -48,10 +48,10 @@ struct TenantActivity {
     hours: [Slot<RouteCounts>; ACTIVITY_HOURS],
 }
 
-/// The requests of one route each. An hour has few routes, and never more than the program.
+/// Requests by route. An hour has few routes, and never more than the program.
 type RouteCounts = Vec<(&'static str, u32)>;
 
-/// One minute or hour in a ring of them.
+/// One minute or hour of a ring.
 #[derive(Debug, Default)]
 struct Slot<R> {
     /// Minutes or hours since 1970.
@@ -69,8 +69,8 @@ impl Activity {
         self.started_at
     }
 
-    /// Counts a request. Forgets the tenant that sent none for the longest time if there are too
-    /// many.
+    /// Counts a request. If there are too many tenants, drops the one whose last request is the
+    /// oldest.
     pub(in crate::http) fn count(
         &self,
         tenant: TenantId,
@@ -147,8 +147,8 @@ impl AnswerCounts {
     }
 }
 
-/// The slot of this minute or hour, emptied if it was that of an earlier one. `None` if the clock was
-/// set back to before the time that the slot has.
+/// The slot of this minute or hour, emptied if it held an earlier one. `None` if the clock was set
+/// back to before the time of the slot.
 fn slot_at<R: Default>(ring: &mut [Slot<R>], number: i64) -> Option<&mut Slot<R>> {
     let at = usize::try_from(number.checked_rem_euclid(span(ring.len()))?).ok()?;
     let slot = ring.get_mut(at)?;

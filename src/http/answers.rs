@@ -1,9 +1,10 @@
-//! The memory that large answers to reads take, of all requests together.
+//! The memory of large answers to reads, of all requests together.
 //!
 //! An answer stays in memory until the client has read it, and a client may read slowly. A large
-//! answer takes its bytes from one budget and gives them back piece by piece as they are written out,
-//! or when the connection ends. If the budget has too few bytes left for the caller's share, the client
-//! gets a 503 instead. Answers to writes never do: a 503 would hide that the write has happened.
+//! answer takes its bytes from one budget and gives them back piece by piece as they are written,
+//! or when the connection ends. If the caller's share of the budget has too few bytes left, the
+//! client gets a 503 instead. Answers to writes never do: a 503 would hide that the write has
+//! happened.
 
 use std::sync::Arc;
 
@@ -41,8 +42,8 @@ impl Answers {
         Self(Arc::new(Shares::new(ANSWERS_BYTES_MAX)))
     }
 
-    /// Gives a large answer its share of the budget, or replaces it with a 503. The first answer to a
-    /// write must not go through here.
+    /// Gives a large answer its share of the budget, or replaces it with a 503. The first answer to
+    /// a write must not go through here.
     pub(super) fn hold(
         &self,
         context: &RequestContext,
@@ -52,7 +53,7 @@ impl Answers {
         self.try_hold(claimant, response).unwrap_or_else(|problem| context.failure(&problem))
     }
 
-    /// The same, with the problem instead of its answer.
+    /// As [`Answers::hold`], but returns the problem instead of an answer.
     pub(super) fn try_hold(
         &self,
         claimant: Claimant,
@@ -67,8 +68,8 @@ impl Answers {
     }
 
     /// Refuses a request with an effect outside if even the smallest answer that needs memory would
-    /// find none. More is not asked for, and nothing is reserved: few answers are large, and others
-    /// who leave theirs unread must not stop calls with small ones.
+    /// find none. It reserves nothing and checks for no more: few answers are large, and callers
+    /// that leave theirs unread must not stop calls with small ones.
     pub(super) fn require_room(&self, claimant: Claimant) -> Result<(), Problem> {
         let bytes = ANSWER_BYTES_FREE.saturating_add(1);
         if !self.0.take(claimant, bytes) {
@@ -78,15 +79,16 @@ impl Answers {
         Ok(())
     }
 
-    /// The answer in pieces that each give back their bytes. `None` when there is no memory left. An
-    /// answer that is larger than the whole share of its claimant takes that, so that it is possible
-    /// on an idle server.
+    /// The answer in pieces that each give back their bytes. `None` if no memory is left. An answer
+    /// that is larger than the whole share of its claimant takes the whole share, so that an idle
+    /// server can send it.
     fn pieces(&self, claimant: Claimant, body: SecretBody) -> Option<SecretBody> {
         let mut left = body.len().min(self.0.most(claimant));
         if !self.0.take(claimant, left) {
             return None;
         }
-        // The last piece comes first: the part of an answer that is not counted is freed first.
+        // The last piece is made first: the part of an answer that is not counted is then freed
+        // first.
         Some(body.in_pieces(ANSWER_PIECE_BYTES, |bytes| {
             let held = bytes.min(left);
             left = left.saturating_sub(held);

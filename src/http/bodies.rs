@@ -1,10 +1,10 @@
-//! The memory that bodies of requests take, of all requests together.
+//! The memory of request bodies, of all requests together.
 //!
-//! A small body fits into the memory that every request in flight may hold, and the number of requests
-//! is bounded. A larger one takes its memory from one budget, step by step as its bytes arrive: a slow
-//! body is counted for the bytes that it holds, and an announced length is not trusted. If the budget
-//! has too few bytes left for the caller's share, the body is refused. It does not wait, since its
-//! bytes would wait with it.
+//! A small body fits into the memory that every request in flight may hold, and the number of
+//! requests is bounded. A larger one takes its memory from one budget, step by step as its bytes
+//! arrive: a slow body counts only for the bytes that it holds, and an announced length is not
+//! trusted. If the caller's share of the budget has too few bytes left, the body is refused. It
+//! does not wait, since its bytes would wait with it.
 
 use crate::bounds::{
     BODIES_BYTES_MAX, BODY_BYTES_FREE, JSON_OBJECT_BYTES, JSON_VALUE_BYTES, JSON_VALUES_MAX,
@@ -17,7 +17,7 @@ use crate::domain::shares::{Claimant, Shares};
 #[derive(Debug)]
 pub struct Bodies(Shares);
 
-/// There is no memory left for a body of this size.
+/// No memory is left for a body of this size.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct BudgetExhausted;
 
@@ -26,7 +26,7 @@ impl Bodies {
         Self(Shares::new(BODIES_BYTES_MAX))
     }
 
-    /// The part of one request, which holds nothing yet.
+    /// The share of one request, which holds nothing yet.
     pub(super) const fn share(&self, claimant: Claimant) -> BodyShare<'_> {
         BodyShare { bodies: self, claimant, held: 0 }
     }
@@ -47,7 +47,7 @@ pub(super) struct BodyShare<'b> {
 }
 
 impl BodyShare<'_> {
-    /// Holds at least this much memory from now on. A share never shrinks.
+    /// Holds at least this amount of memory from now on. A share never shrinks.
     pub(super) fn grow_to(&mut self, bytes: usize) -> Result<(), BudgetExhausted> {
         let wanted = bytes.saturating_sub(BODY_BYTES_FREE);
         let more = wanted.saturating_sub(self.held);
@@ -82,8 +82,8 @@ impl Drop for BodyShare<'_> {
     }
 }
 
-/// A cheap estimate of [`parsed_bytes`], which is never too small. Every value follows a bracket, a
-/// comma or a colon, and those inside of strings are counted too.
+/// A cheap upper bound of [`parsed_bytes`]. Every value follows a bracket, a comma or a colon;
+/// those inside of strings are counted too.
 pub(super) fn parsed_bytes_most(text: &[u8]) -> usize {
     text.iter().fold(text.len(), |sum, byte| {
         sum.saturating_add(match byte {

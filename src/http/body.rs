@@ -1,4 +1,4 @@
-//! Reading a request's body: bounded in bytes and in time, once, as a secret.
+//! Reads the body of a request: bounded in bytes and in time, once, as a secret.
 
 use std::time::Duration;
 
@@ -21,10 +21,9 @@ use crate::secret::Secret;
 
 const TOO_LARGE: &str = "The request's body is too large.";
 
-/// The content of a body, and its share of the memory of all bodies, to be held together.
+/// The content of a body, and its share of the memory of all bodies, which must be held together.
 pub(super) type BodyWithShare<'b, T> = (Secret<T>, BodyShare<'b>);
 
-/// The whole body, parsed.
 pub(super) async fn read_json<'b>(
     headers: &HeaderMap,
     body: Incoming,
@@ -38,12 +37,12 @@ pub(super) async fn read_json<'b>(
     Ok((parse_json(bytes.expose(), &mut share)?, share))
 }
 
-/// The bytes of a body, parsed in the memory of its share.
+/// Parses the bytes of a body in the memory of its share.
 pub(super) fn parse_json(
     bytes: &[u8],
     share: &mut BodyShare<'_>,
 ) -> Result<Secret<Value>, Problem> {
-    // The usual body is small, and needs no exact count.
+    // Most bodies are small and need no exact count.
     if parsed_bytes_most(bytes) > BODY_BYTES_FREE {
         let count = count_json(bytes);
         if count.values > share.values_max() {
@@ -62,7 +61,7 @@ pub(super) fn parse_json(
     }
 }
 
-/// The whole body, if it says that it is a merge patch.
+/// Refuses a body without the media type of a merge patch.
 pub(super) async fn read_merge_patch<'b>(
     headers: &HeaderMap,
     body: Incoming,
@@ -75,8 +74,8 @@ pub(super) async fn read_merge_patch<'b>(
     Err(Problem::new(415, "The Content-Type must be application/merge-patch+json."))
 }
 
-/// A form that a browser posts. `None` when it is too long or not text. Forms need no key, so they
-/// are small enough to need no memory beyond what every request may hold.
+/// A form that a browser posts. `None` if it is too long or not text. Forms need no key, so they
+/// are small enough to need no memory beyond the part that every request may hold.
 pub(super) async fn read_form(
     body: Incoming,
     share: BodyShare<'_>,
@@ -85,8 +84,8 @@ pub(super) async fn read_form(
     Ok(std::str::from_utf8(bytes.expose()).ok().and_then(Query::parse))
 }
 
-/// Reads and discards a body, up to a bound of bytes and time. A client that is still sending would
-/// see a connection reset in place of the answer.
+/// Reads and discards a body, up to a bound of bytes and time. Otherwise a client that is still
+/// sending would see a connection reset instead of the answer.
 pub(super) async fn drain(mut body: Incoming) {
     if body.is_end_stream() {
         return;
@@ -133,7 +132,7 @@ pub(super) async fn read(
     }
 }
 
-/// The time in which a body of which these bytes have arrived must be complete or have more of them.
+/// The deadline for more bytes of a body of which this number has arrived.
 fn time_max(bytes: usize, share: &BodyShare<'_>) -> Duration {
     if !share.holds_budget() {
         return BODY_MAX;
@@ -143,10 +142,10 @@ fn time_max(bytes: usize, share: &BodyShare<'_>) -> Duration {
     at_rate.saturating_add(BODY_RATE_GRACE).min(BODY_MAX)
 }
 
-/// A body that arrives. Its memory grows with it, whatever length was announced.
+/// A body while it arrives. Its memory grows with it; an announced length is not trusted.
 struct BodyBuffer<'b> {
     bytes: Secret<Vec<u8>>,
-    /// Zero when the client did not say.
+    /// Zero if the client announced no length.
     announced: usize,
     bytes_max: usize,
     share: BodyShare<'b>,
@@ -171,7 +170,7 @@ impl<'b> BodyBuffer<'b> {
         Ok(())
     }
 
-    /// Copies into a larger vector. One that grows by itself would leave copies behind unwiped.
+    /// Copies into a larger vector. A vector that grows by itself would leave unwiped copies.
     fn grow(&mut self, length: usize, usual: usize) -> Result<(), BudgetExhausted> {
         let end = if self.announced > 0 { self.announced } else { self.bytes_max };
         let capacity = usual.min(end).max(length);

@@ -1,4 +1,4 @@
-//! An authenticated request to an operation, and the results other than a reply.
+//! An authenticated request to an operation, and its results other than a reply.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -16,7 +16,7 @@ use crate::idempotency::RememberedAnswer;
 use crate::limits::{self, KeyHash};
 use crate::secret::Secret;
 
-/// The future of a function in the routing table. It is boxed, since one future that held them all
+/// The future of a function in the routing table. It is boxed, since one future for all functions
 /// would be as large as the largest.
 pub(super) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -24,7 +24,7 @@ pub(super) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub(super) type OperationCall =
     Box<dyn for<'a> FnOnce(&'a Exchange<'a>) -> BoxFuture<'a, WriteAnswer> + Send>;
 
-/// The result of an operation that repeats no earlier answer.
+/// The result of an operation without replays.
 pub(super) type Answer = Result<Reply, Problem>;
 /// The result of an operation with an idempotency key.
 pub(super) type WriteAnswer = Result<Reply, OperationFailure>;
@@ -39,14 +39,14 @@ pub(super) struct Exchange<'a> {
     pub(super) guard: Option<Guard>,
     pub(super) catalog: &'a Catalog,
     pub(super) if_none_match: Option<String>,
-    /// The head of the request. Sessions of 3-D Secure describe the client with it.
+    /// The head of the request. 3DS sessions describe the client with it.
     pub(super) parts: &'a Parts,
     pub(super) address: IpAddr,
 }
 
 impl Exchange<'_> {
-    /// Charges the rate limit for the tokens of a call beyond the first. The first is charged with the
-    /// request.
+    /// Charges the rate limit for the tokens of a call beyond the first. The first is charged with
+    /// the request.
     pub(super) fn charge_tokens(&self, tokens: usize) -> Result<(), Problem> {
         let further = u32::try_from(tokens.saturating_sub(1)).unwrap_or(u32::MAX);
         let Some(further) = NonZeroU32::new(further) else { return Ok(()) };
@@ -64,14 +64,14 @@ impl Exchange<'_> {
     }
 }
 
-/// The reason for which an operation made no reply: an error of `app`, also if that is an earlier
-/// answer ([`Error::Replayed`]), or a problem of the request.
+/// The reason why an operation made no reply: an error of `app`, which may be an earlier answer
+/// ([`Error::Replayed`]), or a problem of the request.
 pub(super) enum OperationFailure {
     App(Error),
     Problem(Problem),
 }
 
-/// The request in the terms of the rate limits.
+/// The request as the rate limits count it.
 pub(super) fn counted(
     caller: &Caller,
     address: IpAddr,

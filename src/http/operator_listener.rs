@@ -17,7 +17,7 @@ use crate::secret::SecretBody;
 /// Random bytes for a trace id.
 pub type TraceSource = Box<dyn Fn() -> [u8; 16] + Send + Sync>;
 
-/// The operator's listeners of a process that has metrics and no API: a standby.
+/// The operator's listeners of a process that has metrics but no API: a standby.
 pub struct StandaloneProbes {
     registry: Registry,
     traces: TraceSource,
@@ -44,7 +44,7 @@ impl StandaloneProbes {
     }
 }
 
-/// Answers a request to an operator's listener. Its body was read.
+/// Answers a request to an operator's listener. The body has already been read.
 pub(in crate::http) fn answer_operator(
     registry: &Registry,
     context: &RequestContext,

@@ -1,5 +1,5 @@
-//! The origin of a request: its trace id, its client's address and key, and the host that the client
-//! used.
+//! The origin of a request: its trace id, its client's address and key, and the host that the
+//! client used.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -56,17 +56,16 @@ impl Http {
         client_address(peer.ip(), forwarded, &self.trusted_proxies)
     }
 
-    /// The shares that a request counts for before it is answered. Limits and permissions are not
-    /// checked.
+    /// The claimant of a request before it is answered. Limits and permissions are not checked.
     pub fn claimant(&self, request: &Request<Incoming>, peer: SocketAddr) -> Claimant {
         let key = key_of(request.headers());
         let caller = key.and_then(|key| self.app.access().authenticate(&key).ok());
         claimant(caller.as_deref(), self.address(request.headers(), peer))
     }
 
-    /// `https://host`, for URLs in answers. The operator's setting wins over the client's `Host`, since
-    /// a forged `Host` would send browsers to another server. Without the setting the client's is
-    /// used, which the server has checked to be a host and a port.
+    /// `https://host`, for URLs in answers. The operator's setting overrides the client's `Host`,
+    /// since a forged `Host` would send browsers to another server. Without the setting the
+    /// client's `Host` is used; the server has checked that it is a host and a port.
     pub(super) fn base(&self, parts: &Parts) -> Option<String> {
         if let Some(url) = &self.public_url {
             return Some(url.clone());
@@ -74,8 +73,8 @@ impl Http {
         host_of(parts).map(|host| format!("https://{host}"))
     }
 
-    /// The host in the request, and the host in the operator's setting if it differs: a reverse proxy
-    /// may replace the host that the client used.
+    /// The host in the request, and the host in the operator's setting if it differs: a reverse
+    /// proxy may replace the host that the client used.
     pub(super) fn hosts<'p>(&'p self, parts: &'p Parts) -> Vec<&'p str> {
         let public = self.public_url.as_deref().and_then(|url| url.strip_prefix("https://"));
         let mut hosts: Vec<_> = host_of(parts).into_iter().chain(public).collect();
@@ -88,7 +87,7 @@ impl Http {
     }
 }
 
-/// The host that the client used, which the server has checked to be a host and a port.
+/// The host that the client used; the server has checked that it is a host and a port.
 fn host_of(parts: &Parts) -> Option<&str> {
     let authority = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
     authority.or_else(|| parts.headers.get(HOST)?.to_str().ok())
@@ -98,8 +97,8 @@ pub(super) fn key_of(headers: &HeaderMap) -> Option<KeyText> {
     headers.get(API_KEY).and_then(|value| value.to_str().ok()).and_then(KeyText::parse)
 }
 
-/// The shares that a caller counts for. The keys of a public application and of its sessions stand in
-/// pages that everybody can read.
+/// The claimant of a caller. Everybody can read the keys of a public application and of its
+/// sessions in a page, so they do not identify a caller.
 pub(super) fn claimant(caller: Option<&Caller>, address: IpAddr) -> Claimant {
     match caller {
         Some(caller) if caller.application.kind != ApplicationKind::Public => {

@@ -1,5 +1,5 @@
-//! The parameters of paths. Each has a type of its own, and a function of the routing table takes
-//! those that its path names: one that the path lacks does not compile.
+//! The parameters of paths. Each has its own type, and a function of the routing table takes the
+//! parameters of its path: a parameter that the path lacks does not compile.
 
 use crate::app::Error;
 use crate::bounds::TOKEN_NAME_CHARS_MAX;
@@ -9,8 +9,9 @@ use crate::http::wire::query::{PlusSign, decode};
 
 /// A segment of a path that names a resource.
 pub(in crate::http) trait PathParameter: Sized {
-    /// `None` for a segment that no path has: there is no such route. `Err` for one that names no
-    /// resource: the route exists, and its key, limits and body are checked before this is answered.
+    /// `None` for a segment that no path has: the route does not exist. `Err` for one that names no
+    /// resource: the route exists, and its key, limits and body are checked before this is
+    /// answered.
     fn from_segment(segment: &str) -> Option<Result<Self, Error>>;
 
     /// Its description in the API document.
@@ -51,7 +52,7 @@ text_parameters! {
     TokenName Schema::text().about("The id of a token.").chars(1, TOKEN_NAME_CHARS_MAX);
 }
 
-/// Ids, with the name of the resource in the answer to another text.
+/// Ids, with the name of the resource for the answer to a malformed one.
 macro_rules! id_parameters {
     ($($name:ident $resource:literal $about:literal;)+) => {$(
         impl PathParameter for $name {
@@ -75,7 +76,7 @@ id_parameters! {
     WebhookId "webhook" "The id of a webhook.";
 }
 
-/// Any text in the place of an application's id, for a route that looks no application up.
+/// Any text in the place of an application's id, for a route that does not look the application up.
 #[derive(Debug)]
 pub(in crate::http) struct AnyApplication;
 
@@ -90,7 +91,7 @@ impl PathParameter for AnyApplication {
 }
 
 /// A session's id in the path of a page, without percent-decoding: browsers send back the URLs that
-/// this server made, and those have no escapes.
+/// this server made, which have no escapes.
 #[derive(Debug)]
 pub(in crate::http) struct VisitedSession(String);
 
@@ -114,7 +115,7 @@ fn decoded(segment: &str) -> Option<String> {
     decode(segment, PlusSign::Itself).filter(|text| !text.is_empty())
 }
 
-/// Takes a path apart from left to right. A trailing slash is ignored.
+/// Splits a path from left to right. A trailing slash is ignored.
 #[derive(Debug)]
 pub(in crate::http) struct PathReader<'p>(&'p str);
 

@@ -1,4 +1,4 @@
-//! The pipeline of a request: route, checks, body, the function of its route, response, log line.
+//! The pipeline of a request: route, checks, body, the route's function, response, log line.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Http {
         let (parts, body) = request.into_parts();
         let context = self.context(&parts);
         let mut summary = RequestSummary::default();
-        // The id that is logged: one that looks like a card number is withheld.
+        // An id that looks like a card number is not logged.
         let trace = Trace::from_client(&context.trace);
         let address = self.address(&parts.headers, peer);
         let origin = Arc::new(Origin::of_request(Some(address), trace.as_str()));
@@ -98,8 +98,8 @@ impl Http {
         response
     }
 
-    /// Answers a request to the operator's listeners. It is neither counted nor logged: scrapers would
-    /// fill the log.
+    /// Answers a request to the operator's listeners. It is neither counted nor logged: scrapers
+    /// would fill the log.
     pub async fn answer_operator(&self, request: Request<Incoming>) -> Response<SecretBody> {
         let (parts, body) = request.into_parts();
         let context = self.context(&parts);
@@ -163,7 +163,7 @@ impl Http {
         }
     }
 
-    /// Every request counts for its address, also one that has no route.
+    /// Every request counts for its address, even without a route.
     async fn respond(
         &self,
         context: &RequestContext,
@@ -203,7 +203,7 @@ impl Http {
                 let invocation = Invocation { route, operation, call };
                 self.operate(context, parts, body, address, invocation, summary).await
             }
-            // Pages and proxies have large futures. In a box, they do not enlarge the future of every
+            // Pages and proxies have large futures. Boxed, they do not enlarge the future of every
             // other request, which is allocated and wiped.
             ApiCall::Page(call) => {
                 context.traced(Box::pin(self.show(call, parts, body, address)).await)
@@ -230,7 +230,6 @@ impl Http {
         }
     }
 
-    /// Answers a request to an operation.
     async fn operate(
         &self,
         context: &RequestContext,
@@ -259,7 +258,7 @@ impl Http {
         response
     }
 
-    /// Renders an answer that waits in the memory of all answers until the client has read it.
+    /// Renders an answer and counts it in the memory of all answers until the client has read it.
     fn hold(
         &self,
         context: &RequestContext,
@@ -276,7 +275,8 @@ impl Http {
         context.failure(problem)
     }
 
-    /// Sends an earlier answer again. This shows its content once more, so it is audited as an access.
+    /// Sends an earlier answer again. This shows its content once more, so it is audited as an
+    /// access.
     async fn replayed(&self, replay: Replay, summary: &RequestSummary) -> Result<Reply, Problem> {
         let caller = summary.caller.as_ref().ok_or(Error::Unauthenticated)?;
         self.app.audit().note_replay(caller, &replay).await?;
@@ -316,8 +316,8 @@ impl Http {
                 (Secret::new(Value::Null), share)
             }
         };
-        // The body may have taken half a minute. Look the caller up again: the key may have been deleted
-        // or restricted meanwhile.
+        // The body may have taken half a minute. Look the caller up again: the key may have been
+        // deleted or restricted since.
         let caller = self.app.access().authenticate_again(&caller)?;
         caller.require_one_somewhere(invocation.operation.permissions)?;
         let query = Query::parse(parts.uri.query().unwrap_or_default());
@@ -338,7 +338,7 @@ impl Http {
         (invocation.call)(&exchange).await
     }
 
-    /// Takes the request's idempotency key, or finds what it was answered before.
+    /// Reserves the request's idempotency key, or finds the earlier answer.
     async fn begin_once(
         &self,
         parts: &Parts,
@@ -400,7 +400,7 @@ impl Http {
     }
 }
 
-/// The reason of a refusal with this status. Probes answer a wrong key with a status of their own.
+/// The reason of a refusal with this status. Probes answer a wrong key with their usual status.
 fn reason_of(status: u16, headers: &HeaderMap) -> RefusalReason {
     match status {
         403 => RefusalReason::NotAllowed,

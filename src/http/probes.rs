@@ -1,5 +1,5 @@
-//! Liveness and readiness for load balancers, and metrics for the operator. None of it needs a key,
-//! and none of it shows stored data.
+//! Liveness and readiness for load balancers, and metrics for the operator. They need no key and
+//! show no stored data.
 
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
@@ -17,7 +17,7 @@ use crate::secret::SecretBody;
 
 /// A probe's function in the routing table, for the API listener.
 pub(in crate::http) type ProbeFunction = fn(&Http, &ProbeRequest<'_>) -> Result<Reply, Problem>;
-/// The same for the operator's listeners, which a standby has too.
+/// As [`ProbeFunction`], for the operator's listeners, which a standby has too.
 pub(in crate::http) type OperatorFunction =
     fn(&Registry, &ProbeRequest<'_>) -> Result<Reply, Problem>;
 
@@ -25,8 +25,8 @@ pub(in crate::http) type OperatorFunction =
 #[derive(Debug, Clone, Copy)]
 pub(in crate::http) struct ProbeRequest<'a> {
     pub(in crate::http) detail: ProbeDetail,
-    /// True if it has a key that does not exist. The answer is the same, but it is a refused attempt:
-    /// otherwise somebody could try keys here unseen.
+    /// True if the request has a key that does not exist. The answer is the same, but it counts as
+    /// a refused attempt: otherwise keys could be tried here unnoticed.
     pub(in crate::http) has_wrong_key: bool,
     query: &'a str,
 }
@@ -41,8 +41,8 @@ pub(in crate::http) enum ProbeDetail {
 }
 
 impl<'a> ProbeRequest<'a> {
-    /// A request to the API listener: only management keys get reasons. A missing or wrong key is no
-    /// error, since load balancers have none.
+    /// A request to the API listener: only management keys get reasons. A missing or wrong key is
+    /// no error, since load balancers have none.
     pub(in crate::http) fn of_client(http: &Http, parts: &'a Parts) -> Self {
         let caller = parts.headers.get(API_KEY).map(|value| {
             let key = value.to_str().ok().and_then(KeyText::parse).ok_or(Error::Unauthenticated)?;
@@ -59,9 +59,9 @@ impl<'a> ProbeRequest<'a> {
         Self { detail: ProbeDetail::Checks, has_wrong_key: false, query: query_of(parts) }
     }
 
-    /// The requests that the balancer wants to send: `for=reads` or `for=writes`. Without the
-    /// parameter it sends both. A value that is misspelt is refused, so that no balancer watches
-    /// something else than its operator meant.
+    /// The requests that the balancer wants to send: `for=reads` or `for=writes`; both without the
+    /// parameter. A misspelt value is refused, so that a balancer does not watch something else
+    /// than its operator meant.
     fn readiness(&self) -> Result<Readiness, Problem> {
         let query = Query::parse(self.query);
         let query = query.ok_or(Problem::new(400, "The query is too long or not valid UTF-8."))?;
@@ -81,7 +81,7 @@ pub(in crate::http) fn healthz(_: &Http, _: &ProbeRequest<'_>) -> Reply {
     alive()
 }
 
-/// For clients of the published interface. It says no more than that the server answers.
+/// For clients of the published interface. It shows only that the server answers.
 pub(in crate::http) fn ping(_: &Http, _: &ProbeRequest<'_>) -> Reply {
     Reply::ok(json!({"status": "ok"}).to_string())
 }
@@ -104,7 +104,7 @@ pub(in crate::http) fn operator_readyz(
         ProbeDetail::Checks => checks.to_json(readiness),
         ProbeDetail::Status => checks.status_to_json(readiness),
     };
-    // 503 keeps load balancers from sending requests here.
+    // With 503, load balancers send no requests here.
     let is_ready = checks.are_right_for(readiness);
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     Ok(Reply::with_status(status, SecretBody::from(text.to_string())))

@@ -1,7 +1,7 @@
-//! Problems: the status and the text that a client gets for each failure. No other file decides this.
+//! Problems: the status and the text of each failure. No other file decides them.
 //!
-//! Every failure has a body with problem details by RFC 9457: published clients return `None` instead
-//! of raising when a body is empty. The body holds no secret and no offending value.
+//! Every failure has a body with problem details by RFC 9457: published clients return `None`
+//! instead of raising when a body is empty. The body holds no secret and no offending value.
 
 use hyper::header::HeaderValue;
 
@@ -28,7 +28,7 @@ pub(crate) struct Problem {
     pub(crate) upstream: Option<Box<Upstream>>,
 }
 
-/// The texts of 429, on a server for production and on one of `strongroom dev`.
+/// The texts of 429: of a production server, and of `strongroom dev`.
 pub const LIMITED: &str = "There were too many requests; wait as long as Retry-After says.";
 pub const LIMITED_ON_DEV: &str = "There were too many requests; wait as long as Retry-After says. \
                                   strongroom dev --rate-limits off has no limits.";
@@ -68,7 +68,6 @@ impl Problem {
         problem
     }
 
-    /// The value of the `Allow` header, for 405.
     pub(crate) fn allow(&self) -> Option<HeaderValue> {
         self.allow.as_deref().and_then(|methods| HeaderValue::try_from(methods).ok())
     }

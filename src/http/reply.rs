@@ -1,4 +1,4 @@
-//! Responses: the reply of an operation, problems, preflights, and the headers that all of them have.
+//! Responses: replies of operations, problems, preflights, and their common headers.
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -30,7 +30,7 @@ const CORS_EXPOSE: HeaderValue = HeaderValue::from_static(
     "BT-TRACE-ID, BT-IDEMPOTENT-REPLAYED, BT-PROXY-DESTINATION-STATUS, Deprecation, Link, Location, \
      Retry-After, Sunset, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset",
 );
-/// Seconds for which a browser remembers a preflight: the most that any browser honours.
+/// Seconds for which a browser caches a preflight: the most that any browser honours.
 const CORS_MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
 
 #[derive(Debug)]
@@ -50,12 +50,10 @@ impl Reply {
         Self::with_status(StatusCode::NO_CONTENT, SecretBody::empty())
     }
 
-    /// The client's cached copy is current.
     pub(crate) const fn not_modified() -> Self {
         Self::with_status(StatusCode::NOT_MODIFIED, SecretBody::empty())
     }
 
-    /// An answer that was given before.
     pub(crate) fn replayed(earlier: Replay) -> Self {
         let Replay { status, location, body, .. } = earlier;
         let mut reply = Self::with_status(status_code(status), SecretBody::from(body));
@@ -90,12 +88,12 @@ const fn status_code(status: AnswerStatus) -> StatusCode {
     }
 }
 
-/// Marks a response of the vault's own that refuses its request with 401 or 403, and a probe's answer
-/// to a wrong key. An answer of a destination with such a status has no mark.
+/// Marks a response in which the vault itself refuses a request with 401 or 403, and a probe's
+/// answer to a wrong key. A destination's answer with such a status has no mark.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Refused;
 
-/// The parts of a request that its response depends on.
+/// The parts of a request that affect its response.
 #[derive(Debug)]
 pub(crate) struct RequestContext {
     pub(crate) trace: String,
@@ -127,7 +125,7 @@ impl RequestContext {
         self.failure_as(problem, problem.to_json(&self.trace), self.problem_type)
     }
 
-    /// A failure with a body of its own.
+    /// A failure with its own body.
     pub(crate) fn failure_as(
         &self,
         problem: &Problem,
@@ -156,7 +154,6 @@ impl RequestContext {
         response
     }
 
-    /// The answer to a CORS preflight.
     pub(crate) fn preflight(&self) -> Response<SecretBody> {
         let mut response = self.response(StatusCode::NO_CONTENT, Vec::new());
         let headers = response.headers_mut();
@@ -167,7 +164,8 @@ impl RequestContext {
     }
 
     /// The answer to a preflight of a call through a proxy, which may have headers of any name for
-    /// its destination. Only names come back, so that nothing else can be written into the answer.
+    /// its destination. Only header names are repeated, so that nothing else can be written into
+    /// the answer.
     pub(crate) fn proxy_preflight(&self, headers: &HeaderMap) -> Response<SecretBody> {
         let mut response = self.preflight();
         let asked = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS);
@@ -188,7 +186,7 @@ impl RequestContext {
         response
     }
 
-    /// The answer of a destination, with the vault's own headers over the destination's.
+    /// The answer of a destination. The vault's own headers override the destination's.
     pub(crate) fn passed_on(
         &self,
         status: StatusCode,
@@ -265,7 +263,7 @@ const SECRET_PART_BYTES: usize = 12;
 /// its API key there by mistake must not find the key in the log.
 pub(crate) fn trace_of(headers: &HeaderMap, secret: Option<&HeaderValue>) -> Option<String> {
     let text = headers.get(TRACE)?.to_str().ok()?;
-    // Nor a part of the key, since the rest is a public prefix.
+    // A part of the key is refused too, since the rest is a public prefix.
     let secret = secret.and_then(|secret| secret.to_str().ok());
     if secret.is_some_and(|secret| holds_part(text, secret)) {
         return None;

@@ -1,5 +1,5 @@
-//! Counters of requests: by route, status and duration, by the limit that refused them, and those that
-//! were repetitions. Every label is a constant of this program.
+//! Counters of requests: by route, status and duration, by the limit that refused them, and of
+//! replays. Every label is a constant of this program.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::metrics::{
     Counter, Distribution, FamilyKind, Histogram, Label, Observe, Page, StatusValue, Unit,
 };
 
-/// The name of requests that match no route, or whose address is over its limit.
+/// The name for requests that match no route, or whose address is over its limit.
 pub(in crate::http) const NO_ROUTE: &str = "none";
 
 /// Every status that a response can have.
@@ -39,7 +39,6 @@ struct RouteCounters {
 }
 
 impl Requests {
-    /// Counters for these routes.
     pub(in crate::http) fn with_routes(names: impl Iterator<Item = &'static str>) -> Self {
         let mut routes: Vec<_> = names.chain([NO_ROUTE]).map(RouteCounters::new).collect();
         routes.sort_by_key(|route| route.name);
@@ -54,8 +53,8 @@ impl Requests {
     pub(in crate::http) fn count(&self, route: &'static str, status: u16, duration: Duration) {
         let Ok(at) = self.routes.binary_search_by(|known| known.name.cmp(route)) else { return };
         let Some(route) = self.routes.get(at) else { return };
-        // A destination of a proxy may answer with any status; others count as the first of their
-        // class.
+        // A proxy's destination may answer with any status; unknown ones count as the first of
+        // their class.
         let class = status.div_euclid(100).saturating_mul(100);
         let found = STATUSES.binary_search(&status).or_else(|_| STATUSES.binary_search(&class));
         if let Ok(at) = found

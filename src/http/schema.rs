@@ -1,4 +1,4 @@
-//! JSON Schemas of the OpenAPI document, put together member by member.
+//! JSON Schemas of the OpenAPI document, built member by member.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,6 @@ pub(in crate::http) struct Schema {
 }
 
 impl Schema {
-    /// Any value of JSON.
     pub(in crate::http) fn any() -> Self {
         Self::default()
     }
@@ -71,7 +70,7 @@ impl Schema {
         Self::any().with("anyOf", schemas.into_iter().map(Self::into_value).collect::<Vec<_>>())
     }
 
-    /// The schema of this name among the components.
+    /// A reference to the schema of this name among the components.
     pub(in crate::http) fn reference(name: &str) -> Self {
         Self::any().with("$ref", format!("#/components/schemas/{name}"))
     }
@@ -96,7 +95,7 @@ impl Schema {
         self.may_have(name, member.or_null())
     }
 
-    /// No member but the named ones: the server decides about all members of its answers.
+    /// Allows no other members: the server decides about all members of its answers.
     #[must_use]
     pub(in crate::http) fn closed(self) -> Self {
         self.with("additionalProperties", false)
@@ -109,7 +108,6 @@ impl Schema {
         self.with("anyOf", sets.collect::<Vec<_>>())
     }
 
-    /// The value, or `null`.
     #[must_use]
     pub(in crate::http) fn or_null(mut self) -> Self {
         if let Some(Value::Array(words)) = self.keywords.get_mut("enum") {
@@ -138,7 +136,6 @@ impl Schema {
         self.with("description", text)
     }
 
-    /// A text of this many characters.
     #[must_use]
     pub(in crate::http) fn chars(self, min: usize, max: usize) -> Self {
         let schema = if min > 0 { self.with("minLength", min) } else { self };

@@ -16,16 +16,15 @@ use crate::limits::{self, Limiter, Network};
 use crate::log::Log;
 use crate::metrics::Registry;
 
-/// Everything that answering a request needs.
 #[derive(Debug)]
 pub struct Http {
     pub app: Arc<Vault>,
     pub limiter: Arc<Limiter>,
-    /// The text of an answer with 429.
+    /// The text of a 429 answer.
     pub limit_advice: &'static str,
     pub log: Log,
     pub catalog: Catalog,
-    /// Peers whose `X-Forwarded-For` is believed.
+    /// Peers whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<Network>,
     /// The operator's `threeds.public_url`, if it is set: `https://host`.
     pub public_url: Option<String>,
@@ -36,7 +35,6 @@ pub struct Http {
     pub activity: Activity,
     pub bodies: Bodies,
     pub answers: Answers,
-    /// The source of probes and metrics.
     pub registry: Arc<Registry>,
 }
 
@@ -44,7 +42,7 @@ pub struct Http {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeprecatedOperations {
     Served,
-    /// With 410, which names the successor.
+    /// Answered with 410, which names the successor.
     Refused,
 }
 
@@ -62,8 +60,8 @@ impl Http {
         problem
     }
 
-    /// Logs an internal fault when it is answered. A failure of the disk has no fault here: it ends
-    /// the process, which logs the reason.
+    /// Logs an internal fault when it is answered. A disk failure is not logged here: it ends the
+    /// process, which logs the reason.
     pub(super) fn note(&self, problem: &Problem) {
         if let Some(fault) = &problem.fault {
             self.log.event(problem::event(**fault));

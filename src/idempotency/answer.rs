@@ -14,13 +14,13 @@ use crate::domain::id::{ApplicationId, KeyId, ProxyId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::secret::{Secret, SecretBuffer};
 
-/// An answer as it is sent the first time, with everything that its repetition depends on.
+/// An answer as it is first sent, with everything that its repetition depends on.
 #[derive(Debug)]
 pub struct RememberedAnswer {
     pub status: AnswerStatus,
     /// The path of the created resource.
     pub location: Option<String>,
-    /// A repetition is refused if the caller no longer has the right to see these.
+    /// A repetition is refused if the caller may no longer see these.
     pub disclosures: Vec<Disclosure>,
     /// The tokens, intents and keys that the body shows, each once.
     pub subjects: Vec<Subject>,
@@ -29,7 +29,6 @@ pub struct RememberedAnswer {
     parts: Vec<AnswerPart>,
 }
 
-/// The statuses that are remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerStatus {
     Created,
@@ -39,14 +38,13 @@ pub enum AnswerStatus {
 /// The part of a token that an answer shows, and the right that allowed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disclosure {
-    /// The right that the request used.
     pub right: Right,
     pub value: ValueOrigin,
     pub containers: Vec<Container>,
     pub exposure: Exposure,
 }
 
-/// A thing that an answer shows and that can be deleted or expire before the answer is forgotten.
+/// A resource that an answer shows and that can be deleted or expire before the answer.
 #[derive(Debug)]
 pub struct Subject {
     pub id: SubjectId,
@@ -82,7 +80,7 @@ struct AnswerPart {
 pub enum PartLifetime {
     /// As long as the answer is remembered.
     Always,
-    /// Sent the first time and never kept.
+    /// Sent once and never kept.
     Once,
     /// As long as this subject exists.
     With(usize),
@@ -90,7 +88,6 @@ pub enum PartLifetime {
     WithCvc(usize, Timestamp),
 }
 
-/// The answer to a repeated request.
 #[derive(Debug)]
 pub struct Replay {
     pub status: AnswerStatus,

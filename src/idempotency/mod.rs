@@ -44,7 +44,7 @@ pub fn half_day(at: Timestamp) -> u64 {
     u64::try_from(at.seconds().div_euclid(HALF_DAY_S)).unwrap_or(0)
 }
 
-/// The first moment of a half-day; `None` for a number that no time has.
+/// The first moment of a half-day; `None` for a number beyond all times.
 pub fn half_day_start(half_day: u64) -> Option<Timestamp> {
     let seconds = i64::try_from(half_day).ok()?.checked_mul(HALF_DAY_S)?;
     seconds.checked_mul(1_000_000).map(Timestamp::from_micros)

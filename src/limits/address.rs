@@ -9,9 +9,9 @@ use std::str::FromStr;
 /// not one. `forwarded_for` are the header's values in the order in which they arrived.
 ///
 /// Each proxy appends the address it was called from, so the list is read from the right, as long
-/// as the writer of an entry is trusted. An entry that is no address ends the walk: a client could
-/// have invented the entries left of it, so the request counts under the last trusted hop. If every
-/// hop is trusted, the left-most one is the client.
+/// as the writer of an entry is trusted. An entry that is not an address ends the walk: a client
+/// could have invented the entries left of it, so the request counts under the last trusted hop. If
+/// every hop is trusted, the left-most one is the client.
 pub fn client_address<Value: AsRef<[u8]>>(
     peer: IpAddr,
     forwarded_for: impl DoubleEndedIterator<Item = Value>,
@@ -34,8 +34,8 @@ pub fn client_address<Value: AsRef<[u8]>>(
     client
 }
 
-/// A network in CIDR form, or a single address. An IPv4 network also holds its addresses as IPv6
-/// sockets write them (`::ffff:192.0.2.1`).
+/// A network in CIDR form, or a single address. An IPv4 network also contains its addresses in
+/// their IPv6-mapped form (`::ffff:192.0.2.1`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
     base: IpAddr,
@@ -44,7 +44,7 @@ pub struct Network {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidNetwork {
-    /// The address has bits set that the prefix leaves out: a typing mistake in one of the two.
+    /// The address has bits set outside of the prefix: a typing mistake in one of the two.
     HostBits,
     NotAPrefix,
     NotAnAddress,
@@ -139,7 +139,7 @@ impl std::error::Error for InvalidNetwork {}
 
 enum Hop {
     Address(IpAddr),
-    /// Two commas in a row: an empty element of a list is no element.
+    /// Two commas in a row: an empty element of a list does not count.
     Nothing,
     Unreadable,
 }
@@ -161,7 +161,7 @@ fn parse_hop(entry: &[u8]) -> Hop {
     }
 }
 
-/// Digits only: `+8` and `08` are slips, not prefixes.
+/// Digits only: `+8` and `08` are typing mistakes.
 fn parse_prefix(text: &str) -> Option<u32> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     let padded = text.len() > 1 && text.starts_with('0');

@@ -1,8 +1,8 @@
-//! The arithmetic of one counter: a token bucket that may be blocked. It stores nothing and knows
-//! no identity.
+//! The arithmetic of one counter: a token bucket that may be blocked. It stores nothing and has no
+//! identity.
 //!
 //! A bucket of capacity N that refills N in a period is stored as the time at which it will be full
-//! again. Each request moves that time on by period / N; a request that would move it further ahead
+//! again. Each request advances that time by period / N; a request that would move it further ahead
 //! than a whole period is over the rate. So no task has to refill buckets.
 //!
 //! A block starts with an empty bucket, which refills while the block lasts. So one time is enough
@@ -86,8 +86,8 @@ impl Terms {
 }
 
 impl Terms {
-    /// The terms of a request that counts as several. One that counts as more than a full bucket
-    /// admits needs a full bucket; it could never be served otherwise.
+    /// The terms of a request that counts as several. If it counts as more than the whole bucket,
+    /// it needs a full bucket; otherwise it could never be served.
     pub(super) fn counting(self, requests: NonZeroU32) -> Self {
         let requests = u64::from(requests.get()).min(self.limit.max(1));
         Self { interval: self.interval.saturating_mul(requests), ..self }
@@ -95,12 +95,12 @@ impl Terms {
 }
 
 impl BlockTerms {
-    /// The time from its beginning until the bucket is full.
+    /// The time from the beginning of the block until the bucket is full.
     const fn remembered(self) -> Span {
         self.refusing.saturating_add(self.refilling_after)
     }
 
-    /// A request during the block; `left` is what remains of [`BlockTerms::remembered`].
+    /// A request during the block; `left` is the rest of [`BlockTerms::remembered`].
     fn refused(self, left: Span, now: Timestamp) -> BucketDecision {
         BucketDecision::Refused {
             after: BucketState::ending(now, left, BucketPhase::Blocked),
@@ -198,7 +198,7 @@ impl BucketState {
         self.ends_at
     }
 
-    /// The time until the end. It is at most `longest`, also if the clock was set back.
+    /// The time until the end, at most `longest`, even if the clock was set back.
     fn left(self, longest: Span, now: Timestamp) -> Span {
         if self.ends_at < now {
             return 0;

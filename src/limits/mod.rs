@@ -47,7 +47,7 @@ use table::{Charge, CounterTable};
 
 /// All counters of the process, shared by its threads.
 pub struct Limiter {
-    /// `None` when switched off.
+    /// `None` if switched off.
     table: Option<CounterTable>,
     /// The number of processes that share the published rates.
     processes: AtomicU32,
@@ -71,12 +71,12 @@ pub struct RateLimitRefusal {
     pub remaining: u64,
     /// The time at which the counter that refused will admit again.
     pub reset_at: Timestamp,
-    /// The same in whole seconds from now, at least one.
+    /// The time until `reset_at` in whole seconds, at least one.
     pub retry_after_s: u64,
 }
 
 impl Limiter {
-    /// A limiter with its full table; slots are allocated as they are needed.
+    /// A limiter with its full table; slots are allocated on demand.
     pub fn on() -> Self {
         Self { table: Some(CounterTable::new()), processes: AtomicU32::new(1) }
     }
@@ -86,8 +86,8 @@ impl Limiter {
         Self { table: None, processes: AtomicU32::new(1) }
     }
 
-    /// Divides the rates by the number of processes that requests are spread over. Each request then
-    /// counts as one in each of them, so that all of them together admit the published rate.
+    /// Divides the rates by the number of processes that requests are spread over. A request counts
+    /// as that number of requests, so that all processes together admit the published rate.
     pub fn divide_by(&self, processes: NonZeroU32) {
         self.processes.store(processes.get(), Ordering::Relaxed);
     }
@@ -97,7 +97,7 @@ impl Limiter {
         requests.saturating_mul(processes.unwrap_or(NonZeroU32::MIN))
     }
 
-    /// Charges the global row; call it before authentication. `None` when switched off.
+    /// Charges the global row; call it before authentication. `None` if switched off.
     pub fn admit_address(
         &self,
         address: IpAddr,
@@ -111,7 +111,7 @@ impl Limiter {
         charge(table, global, sender, NonZeroU32::MIN, self.weighed(NonZeroU32::MIN), now)
     }
 
-    /// Charges all rows of a request with an API key; call it after authentication. `None` when no
+    /// Charges all rows of a request with an API key; call it after authentication. `None` if no
     /// row applies.
     pub fn admit(
         &self,
@@ -122,9 +122,9 @@ impl Limiter {
         self.admit_scaled(|scope| scope.covers(request), sender, request.rate_limit, now)
     }
 
-    /// Charges a request that was admitted as one for further requests, once their number is known:
-    /// each further token of a `tokenize` call counts as a request. The first one stays charged
-    /// when the further ones are refused, so the wait is for all of them together.
+    /// Charges an admitted request for further requests, once their number is known: each further
+    /// token of a `tokenize` call counts as a request. The first one stays charged when the further
+    /// ones are refused, so the wait is for all of them together.
     pub fn admit_more(
         &self,
         request: &Request,
@@ -166,7 +166,7 @@ impl Limiter {
     }
 
     /// The requests that the counter of this row for this key holds now. `None` for a row that does
-    /// not count by keys, also if the address is needed and unknown: a counter of an address alone
+    /// not count by keys, and if the address is needed and unknown: a counter of an address alone
     /// would show the requests of other tenants.
     pub fn used(
         &self,
@@ -197,7 +197,6 @@ impl Limiter {
         self.table.as_ref().map_or(0, CounterTable::counters)
     }
 
-    /// Memory of the counter table.
     #[cfg(test)]
     pub fn bytes(&self) -> usize {
         self.table.as_ref().map_or(0, CounterTable::bytes)
@@ -228,7 +227,7 @@ impl Limiter {
 }
 
 impl Remaining {
-    /// Returns the counter closer to its limit, for the headers of an answer.
+    /// Returns the counter that is closer to its limit, for the headers of an answer.
     #[must_use]
     pub fn tighter(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {

@@ -1,4 +1,4 @@
-//! The published table of rate limits as data, and the rule which of its rows cover a request.
+//! The published table of rate limits as data, and the rule for the rows that cover a request.
 
 use std::net::IpAddr;
 
@@ -48,7 +48,6 @@ pub struct Row {
     pub action: RowAction,
 }
 
-/// The requests that a row covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowScope {
     Application(ApplicationKind),
@@ -66,7 +65,7 @@ pub enum CounterKey {
     Address,
     Key,
     KeyAndAddress,
-    /// Two counters; either one rejects.
+    /// Two counters; either of them rejects.
     KeyOrAddress,
 }
 
@@ -95,7 +94,7 @@ pub enum Operation {
     UpdateToken,
 }
 
-/// The way in which a request without an API key names its proxy.
+/// The part of a request without an API key that names its proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProxyKind {
     Hostname,
@@ -108,7 +107,7 @@ pub enum ProxyKind {
 pub struct KeyHash(pub [u8; 16]);
 
 impl KeyHash {
-    /// Makes a hash from the first half of a 256-bit keyed hash, which is enough to count by.
+    /// Takes the first half of a 256-bit keyed hash, which is enough for counting.
     pub fn of(tag: &[u8; 32]) -> Self {
         let mut half = [0; 16];
         for (to, from) in half.iter_mut().zip(tag) {
@@ -137,7 +136,7 @@ pub struct Request {
 pub struct ProxyRequest {
     pub address: IpAddr,
     pub kind: ProxyKind,
-    /// Of the proxy key, or of the hostname in lower case.
+    /// The hash of the proxy key, or of the hostname in lower case.
     pub proxy: KeyHash,
     pub rate_limit: RateLimit,
 }

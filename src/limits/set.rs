@@ -16,12 +16,12 @@ const LIFE_MAX: Duration = Duration::from_secs(LIFE_S_MAX);
 ///
 /// A new counter takes the first of these: the slot of an idle counter; a new slot, up to the
 /// maximum; the slot of the open counter that would be idle soonest. The last case occurs only when
-/// all counters of a set are in use, and forgives the evicted one the little that it owed. To evict
-/// a busy counter, an attacker would have to keep all other counters of the set busier, in a set
-/// that he cannot choose. A blocked counter is never evicted: when a whole set is blocked, the
+/// all counters of a set are in use, and forgives the evicted one its small debt. To evict a busy
+/// counter, an attacker would have to keep all other counters of the set busier, in a set that the
+/// attacker cannot choose. A blocked counter is never evicted: when a whole set is blocked, the
 /// request of the new counter is refused.
 ///
-/// With its lock it is one cache line; slots are read only where the marks agree.
+/// With its lock a set is one cache line; slots are read only where the marks agree.
 #[derive(Default)]
 pub(super) struct CounterSet {
     /// The marks of the slots, in the same order.
@@ -45,8 +45,8 @@ pub(super) struct CounterIdentity {
     row_and_shape: u64,
 }
 
-/// The part of an address that one customer holds: the whole IPv4 address, the first 64 bits of an
-/// IPv6 address.
+/// The part of an address that identifies one customer: the whole IPv4 address, the first 64 bits
+/// of an IPv6 address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AddressPrefix {
     V4(u32),

@@ -34,7 +34,7 @@ pub(super) struct Charge {
     pub(super) terms: Terms,
     identity: CounterIdentity,
     place: TablePosition,
-    /// Absent if the counter finds no slot, or was not looked at: the request is refused.
+    /// Absent if the counter found no slot, or was not checked: the request is refused.
     decision: Option<BucketDecision>,
 }
 
@@ -104,7 +104,6 @@ impl CounterTable {
         }
     }
 
-    /// The state of a counter, if it exists.
     pub(super) fn state(&self, identity: &CounterIdentity) -> Option<BucketState> {
         let place = self.place_of(identity);
         self.sets.get(place.set)?.lock().find(identity, place.mark)

@@ -10,8 +10,8 @@ use crate::domain::time::Timestamp;
 
 use super::{Event, Level, RequestLine, Value};
 
-/// The id that ties a request to its log line. Clients may choose it, so it is the only text in the
-/// log that comes from outside; ids that could hold a card number are withheld.
+/// The id that connects a request with its log line. Clients may choose it, so it is the only text
+/// in the log that comes from outside; ids that could hold a card number are withheld.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trace {
     bytes: [u8; bounds::TRACE_BYTES_MAX],
@@ -19,8 +19,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A new id for a request that brings none: a random UUID that the log shows. One in forty has
-    /// too many digits in a row and is drawn again, since a client must find its id in the log.
+    /// A new id for a request without one: a random UUID that may be logged. One in forty has too
+    /// many digits in a row and is drawn again, since a client must find its id in the log.
     pub fn draw(mut random: impl FnMut() -> [u8; 16]) -> String {
         let mut ids = std::iter::repeat_with(|| {
             uuid::Builder::from_random_bytes(random()).into_uuid().to_string()
@@ -43,8 +43,8 @@ impl Trace {
         }
     }
 
-    /// Returns whether an id that a client sent can be repeated to it in a header. More is repeated
-    /// than is logged, but nothing that looks like an API key.
+    /// Returns whether an id that a client sent can be repeated to it in a header. This allows more
+    /// than the log does, but nothing that looks like an API key.
     pub fn is_repeatable(text: &str) -> bool {
         let fits = (1..=bounds::TRACE_BYTES_MAX).contains(&text.len());
         fits && text.bytes().all(|byte| byte.is_ascii_graphic()) && !holds_key(text)
@@ -82,7 +82,7 @@ fn holds_key(text: &str) -> bool {
 }
 
 const KEY_START: &str = "key_";
-/// Fewer than any key has after its start, so that the beginning of a key is found too.
+/// Fewer than any key has after its prefix, so that the beginning of a key is found too.
 const KEY_REST_BYTES_MIN: usize = 12;
 
 /// The longest run of digits; separators neither count nor end a run.

@@ -25,7 +25,7 @@ use crate::metrics::{Counter, Observe, Page};
 
 pub use self::line::Trace;
 
-/// The clock that lines are stamped with.
+/// The clock for the timestamps of lines.
 pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// Switches the line of each request on or off.
@@ -47,7 +47,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Starts the thread that writes. It ends when the last clone of the handle is gone.
+    /// Starts the writing thread. It ends when the last clone of the handle is dropped.
     pub fn start(
         output: impl std::io::Write + Send + 'static,
         request_lines: RequestLines,
@@ -59,7 +59,6 @@ impl Log {
         Ok(Self { entries, dropped, dropped_ever: Arc::default(), now, request_lines })
     }
 
-    /// The line of one answered request.
     pub fn request(&self, line: RequestLine) {
         match self.request_lines {
             RequestLines::Off => {}
@@ -71,7 +70,6 @@ impl Log {
         self.push(QueueEntry::Event((self.now)(), Box::new(event)));
     }
 
-    /// The time that lines are stamped with.
     pub fn now(&self) -> Timestamp {
         (self.now)()
     }
@@ -82,7 +80,7 @@ impl Log {
         let (written, wait) = sync_channel(1);
         let entries = self.entries.clone();
         // The queue may be full and its reader stuck, and a channel has no send with a deadline: a
-        // thread of its own waits instead.
+        // separate thread waits instead.
         let spawned = std::thread::Builder::new()
             .name(String::from("log-flush"))
             .spawn(move || entries.send(QueueEntry::Flush(written)).is_ok());
@@ -139,7 +137,7 @@ pub struct RequestLine {
     pub trace: Trace,
     /// The name of the route, not the path: paths hold ids that the caller chose.
     pub route: &'static str,
-    /// The client's address, after the proxies that the operator trusts.
+    /// The client's address, behind the proxies that the operator trusts.
     pub address: Option<IpAddr>,
     pub tenant: Option<Uuid>,
     pub application: Option<Uuid>,

@@ -146,7 +146,7 @@ fn a_slow_reader_costs_lines_but_no_waiting_and_the_loss_is_reported() {
     let (open, gate) = channel();
     let (lines, read) = channel();
     let log = Log::start(Gate(gate, Lines(lines)), RequestLines::On, noon()).unwrap();
-    // The writer holds at most one batch; the queue holds its bound; the rest must be dropped, and
+    // The writer holds at most one batch, and the queue its bound; the rest must be dropped, and
     // this loop ends although nothing is read.
     let sent = bounds::LOG_LINES_MAX + bounds::LOG_BATCH_BYTES;
     for _ in 0..sent {
@@ -188,7 +188,7 @@ fn a_panic_is_logged_by_its_place_and_never_by_its_text() {
     let payload = std::panic::catch_unwind(|| panic!("number {}", "4242424242424242"));
     std::panic::set_hook(before);
     assert!(payload.is_err());
-    // Another test may panic on purpose at the same moment; its line is not the one meant here.
+    // Another test may panic on purpose at the same time, so its line is ignored.
     let place = format!("\"place\":\"{}:{line}\"", file!());
     let found = read.iter().find(|logged| logged.contains(&place)).unwrap();
     assert!(found.contains("\"event\":\"panic\""));

@@ -32,7 +32,7 @@ pub(super) fn start(
                 let event = Event::warn("lines_dropped").with("count", Value::Count(lost));
                 write_event(&mut lines, now(), &event);
             }
-            // The reader of the log may be gone. The server goes on without its log.
+            // The reader of the log may be gone. The server continues without its log.
             drop(output.write_all(lines.as_bytes()).and_then(|()| output.flush()));
             lines.clear();
             for flushed in waiting {

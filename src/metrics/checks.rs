@@ -26,7 +26,7 @@ pub enum Readiness {
 }
 
 impl Checks {
-    /// Adds the outcome of one check: right, or a sentence that says what is wrong.
+    /// Adds the outcome of one check: right, or a sentence about the fault.
     pub fn set(&mut self, name: &'static str, wrong: Option<&'static str>) {
         self.0.push((name, wrong.map_or(CheckOutcome::Right, CheckOutcome::Wrong)));
     }
@@ -41,7 +41,6 @@ impl Checks {
         self.0.push((name, warning.map_or(CheckOutcome::Right, CheckOutcome::Warning)));
     }
 
-    /// True if the server can do everything.
     pub fn are_right(&self) -> bool {
         self.are_right_for(Readiness::Writes)
     }

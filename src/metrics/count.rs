@@ -15,8 +15,7 @@ impl Counter {
     }
 }
 
-/// Goes up and down. A reader may see it between two steps of one operation, so it is never shown
-/// below 0.
+/// A reader may see it between two steps of one operation, so it is never shown below 0.
 #[derive(Debug, Default)]
 pub struct Gauge(AtomicI64);
 

@@ -1,6 +1,6 @@
-//! Everything that can be observed, gathered in one pass: families in the text format of Prometheus,
-//! version 0.0.4, and the lines of `strongroom status`. A family names its status line, so that both
-//! show one value.
+//! All observed values, gathered in one pass: families in the text format of Prometheus, version
+//! 0.0.4, and the lines of `strongroom status`. A family names its status line, so that both show
+//! one value.
 
 use std::fmt::{self, Write as _};
 
@@ -71,7 +71,7 @@ impl Page {
         self.known_gauge(name, help, Some(value))
     }
 
-    /// A gauge whose value may not be known; then it has no sample.
+    /// A gauge without a sample if its value is unknown.
     pub fn known_gauge(
         &mut self,
         name: &'static str,
@@ -104,7 +104,7 @@ impl Page {
         Family { page: self, name, last: None }
     }
 
-    /// A status line that no family has; it is left out when its value is not known.
+    /// A status line without a family; it is left out if its value is unknown.
     pub fn line(
         &mut self,
         section: &'static str,
@@ -151,7 +151,7 @@ impl Family<'_> {
         self
     }
 
-    /// Adds the last sample to a status line: the samples of a family may share one.
+    /// Adds the last sample to a status line, which the samples of a family may share.
     pub fn status(&mut self, section: &'static str, name: &'static str) {
         if let Some(amount) = self.last {
             self.page.status.add(section, name, amount);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts the done part of a total. The total is 0 while it is not known, and may be an estimate.
+/// Counts the done part of a total. The total is 0 while unknown, and may be an estimate.
 #[derive(Debug, Default)]
 pub struct Progress {
     done: AtomicU64,
@@ -22,7 +22,6 @@ impl Progress {
         self.total.store(total, Ordering::Relaxed);
     }
 
-    /// The done part, and the total.
     pub fn read(&self) -> (u64, u64) {
         (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }

@@ -33,7 +33,7 @@ impl Status {
         }
     }
 
-    /// Counts add up; a length of time is shown in whole seconds.
+    /// Counts are added; a duration is shown in whole seconds.
     pub(super) fn add(&mut self, section: &'static str, name: &'static str, amount: Amount) {
         let before = self.section(section).get(name).and_then(Value::as_u64).unwrap_or(0);
         let value = match amount {
@@ -50,7 +50,7 @@ impl Status {
             self.0.extend(ready);
         }
         let mut status = Value::Object(self.0);
-        // Sections and lines are found by name, whatever reported first.
+        // Sections and lines are sorted by name, whatever reported first.
         status.sort_all_objects();
         status
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-/// Returns the first success, or the last failure; `silent` is that of an attempt without an end.
-/// `None` without items.
+/// Returns the first success, or the last failure; `silent` is the failure of an attempt that timed
+/// out. `None` without items.
 pub async fn first_success<I, T, E: Copy, F: Future<Output = Result<T, E>>>(
     items: impl IntoIterator<Item = I>,
     share: Duration,

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::{DnsAnswer, RecordType, in_hosts, name_servers, parse, query};
 use crate::bounds::{NAME_ADDRESSES_MAX, NAME_ANSWER_BYTES_MAX, NAME_SERVERS_MAX};
 
-/// The answer's own id is the one that was asked with, so that most inputs reach the records.
+/// The query id is taken from the answer, so that most inputs reach the records.
 pub(crate) fn names(data: &[u8]) {
     if data.len() > NAME_ANSWER_BYTES_MAX {
         return;
@@ -14,7 +14,7 @@ pub(crate) fn names(data: &[u8]) {
     for kind in [RecordType::V4, RecordType::V6] {
         if let Some(DnsAnswer::Addresses(addresses)) = parse(data, id, kind) {
             assert!(addresses.len() <= NAME_ADDRESSES_MAX);
-            // A record takes a name, ten bytes and its address.
+            // A record has a name, ten bytes and its address.
             assert!(addresses.len().saturating_mul(15) <= data.len());
             let is_kind = |address: &IpAddr| address.is_ipv4() == (kind == RecordType::V4);
             assert!(addresses.iter().all(is_kind), "an address of the other kind");
@@ -28,7 +28,7 @@ pub(crate) fn names(data: &[u8]) {
     let servers = name_servers(text);
     assert!(!servers.is_empty() && servers.len() <= NAME_SERVERS_MAX);
     if let Some(question) = query(id, host, RecordType::V6) {
-        // The question is no answer, and the name in it is the one that was given.
+        // The question is not an answer, and contains the given name.
         assert_eq!(parse(&question, id, RecordType::V6), None);
         assert_eq!(question.len(), host.strip_suffix('.').unwrap_or(host).len().saturating_add(18));
     }

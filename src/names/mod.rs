@@ -68,7 +68,7 @@ impl Resolver {
         };
         let mut addresses = in_hosts(&hosts, host);
         if addresses.is_empty() && host.eq_ignore_ascii_case("localhost") {
-            // `localhost` is this machine, whatever its files and name servers say.
+            // `localhost` is this machine, whatever the files and name servers say.
             addresses = vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
         }
         if addresses.is_empty() {
@@ -114,8 +114,8 @@ impl Resolver {
     }
 }
 
-/// A file that does not exist is empty. `None` for one that cannot be read or is too large: a part of
-/// it could name another machine.
+/// A file that does not exist is empty. `None` if it cannot be read or is too large: a part of it
+/// could name another machine.
 fn read(path: &PathBuf) -> Option<String> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -137,7 +137,7 @@ fn in_hosts(text: &str, host: &str) -> Vec<IpAddr> {
     text.lines().filter_map(line).collect()
 }
 
-/// Parses lines such as `nameserver 10.0.0.2`. Without one, the server on this machine is asked.
+/// Parses lines such as `nameserver 10.0.0.2`. Without one, uses the server on this machine.
 fn name_servers(text: &str) -> Vec<IpAddr> {
     let line = |line: &str| {
         let mut words = line.split_whitespace();
@@ -151,7 +151,7 @@ fn name_servers(text: &str) -> Vec<IpAddr> {
     servers
 }
 
-/// A message with one question, which asks for recursion.
+/// A message with one question that requests recursion.
 fn query(id: [u8; 2], host: &str, kind: RecordType) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(64);
     bytes.extend(id);
@@ -233,7 +233,7 @@ fn parse(bytes: &[u8], id: [u8; 2], kind: RecordType) -> Option<DnsAnswer> {
         rest.take(6)?;
         let length = rest.number()?;
         let data = rest.take(usize::from(length))?;
-        // Aliases come as records of other types.
+        // Records of other types, such as CNAME, are skipped.
         if found == kind.code() && addresses.len() < NAME_ADDRESSES_MAX {
             addresses.extend(address(data, kind));
         }
@@ -241,7 +241,7 @@ fn parse(bytes: &[u8], id: [u8; 2], kind: RecordType) -> Option<DnsAnswer> {
     Some(DnsAnswer::Addresses(addresses))
 }
 
-/// `None` for data of another length than the type of the record has.
+/// `None` if the length does not match the type of the record.
 fn address(data: &[u8], kind: RecordType) -> Option<IpAddr> {
     match kind {
         RecordType::V4 => <[u8; 4]>::try_from(data).ok().map(IpAddr::from),

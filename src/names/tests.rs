@@ -30,12 +30,12 @@ fn addresses_are_taken_out_of_an_answer_and_other_records_passed_over() {
     assert_eq!(parse(&told, ID, RecordType::V4), Some(DnsAnswer::Addresses(expected)));
     assert_eq!(parse(&told, ID, RecordType::V6), Some(DnsAnswer::Addresses(Vec::new())));
     assert_eq!(parse(&told, [0, 0], RecordType::V4), None);
-    // An address of the other kind is none, whatever the type of its record.
+    // An address of the wrong length is ignored, whatever the type of its record.
     let told = answer(&query, 0x8180, &[(1, &[1; 16]), (28, &[1; 4])]);
     for kind in [RecordType::V4, RecordType::V6] {
         assert_eq!(parse(&told, ID, kind), Some(DnsAnswer::Addresses(Vec::new())));
     }
-    // No such name; cut short; the server failed; a question.
+    // No such name; truncated; the server failed; a question.
     let told = |flags| parse(&answer(&query, flags, &[]), ID, RecordType::V4);
     assert_eq!(told(0x8183), Some(DnsAnswer::Addresses(Vec::new())));
     assert_eq!(told(0x8380), Some(DnsAnswer::Truncated));
@@ -79,7 +79,7 @@ fn hosts_and_name_servers_are_read_as_usual() {
     assert_eq!(name_servers("options x"), [IpAddr::V4(Ipv4Addr::LOCALHOST)]);
 }
 
-/// A resolver that asks a name server of the test's own.
+/// A resolver that uses the test's own name server.
 fn resolver(directory: &std::path::Path, port: u16) -> Resolver {
     let file = |name: &str, text: &str| {
         let path = directory.join(name);
@@ -103,7 +103,7 @@ async fn a_name_is_looked_up_in_the_file_then_by_udp_and_a_long_answer_by_tcp() 
         tries.next();
         let tcp = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = tcp.local_addr().unwrap().port();
-        // Free for one is not free for the other.
+        // A port that is free for TCP may be taken for UDP.
         if let Ok(udp) = UdpSocket::bind(("127.0.0.1", port)).await {
             break (tcp, udp, port);
         }
@@ -113,7 +113,7 @@ async fn a_name_is_looked_up_in_the_file_then_by_udp_and_a_long_answer_by_tcp() 
     assert_eq!(resolver.resolve("known.example").await, [IpAddr::from([10, 9, 9, 9])]);
     assert!(resolver.resolve("localhost").await.iter().all(IpAddr::is_loopback));
 
-    // The questions for the two kinds come at the same time; the short one is answered at once.
+    // The questions for the two kinds arrive at the same time; the short one is answered at once.
     let server = async {
         let mut buffer = [0; 512];
         for _ in 0..2 {

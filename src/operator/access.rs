@@ -89,7 +89,6 @@ pub(super) async fn change_tenant(
     Ok(bytes(tenant::render_for_operator(&changed.outcome)))
 }
 
-/// The JSON of an answer.
 pub(super) fn text(json: &Value) -> Vec<u8> {
     json.to_string().into_bytes()
 }

@@ -13,7 +13,6 @@ pub enum CommandExchange {
     Answered(CommandAnswer),
     /// A server is running, but the exchange failed.
     Failed(io::Error),
-    /// No server is running.
     NoServer,
 }
 

@@ -14,7 +14,7 @@ use crate::operator::transfer::{self, ImportRows};
 use crate::operator::vault_keys::{self, KeyScope};
 use crate::operator::{Answer, access, audit, lifecycle, progress, webhooks};
 
-/// Declares the commands: each with its members and the work that carries it out.
+/// Declares the commands: each with its members and the expression that runs it.
 macro_rules! commands {
     (|$vault:ident, $clock:ident| $(
         $(#[$doc:meta])*
@@ -158,7 +158,7 @@ pub enum CommandAnswer {
     Refused(Vec<String>),
 }
 
-/// Sentences with the reasons for a refusal, or the one of a vault without space.
+/// The reasons for a refusal as sentences, or the state of a vault without space.
 enum CommandRefusal {
     ReadOnly(&'static str),
     Sentences(Vec<String>),
@@ -230,7 +230,7 @@ impl Command {
     }
 }
 
-/// The answer to a command that was carried out and whose result is not JSON. An empty result would
+/// The answer to a command that was carried out but whose result is not JSON. An empty result would
 /// look like a complete one.
 fn unreadable() -> CommandAnswer {
     let what = "The command was carried out, but its answer is not JSON: this is a bug.";

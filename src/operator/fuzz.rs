@@ -3,7 +3,7 @@
 use crate::bounds::OPERATOR_COMMAND_BYTES_MAX;
 use crate::operator::command::{Command, CommandAnswer};
 
-/// Bytes as a command and as an answer. One that is read is written and read again as the same.
+/// Bytes as a command and as an answer. Writing and reading a parsed one gives the same value.
 pub(crate) fn commands(data: &[u8]) {
     if u64::try_from(data.len()).is_ok_and(|length| length > OPERATOR_COMMAND_BYTES_MAX) {
         return;

@@ -1,5 +1,5 @@
-//! Operator's commands that end things: deleting tenants and applications, and erasing the data of
-//! a person. Also changing applications.
+//! Operator's commands that delete tenants and applications, erase the data of a person, and change
+//! applications.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use crate::http::wire::application;
 use crate::operator::Answer;
 use crate::operator::access::{application_id, bytes, tenant_id, text};
 
-/// Begins the deletion of a tenant unless `go_on`, and removes rows for a moment. The client repeats
-/// the command with `go_on` until nothing is left, and shows how far it is.
+/// Begins the deletion of a tenant unless `go_on` is set, and removes some rows. The client repeats
+/// the command with `go_on` until nothing is left, and shows the progress.
 pub(super) async fn delete_tenant(vault: &Vault, tenant: &str, go_on: bool) -> Answer {
     let tenant = tenant_id(tenant)?;
     if !go_on {
@@ -36,7 +36,7 @@ pub(super) async fn delete_tenant(vault: &Vault, tenant: &str, go_on: bool) -> A
     Ok(text(&answer))
 }
 
-/// `change` has members of the body of `PUT /applications/{id}`; those that are absent stay.
+/// `change` has members of the body of `PUT /applications/{id}`; absent members stay unchanged.
 pub(super) async fn set_application(
     vault: &Vault,
     tenant: &str,
@@ -65,7 +65,7 @@ pub(super) async fn delete_application(vault: &Vault, tenant: &str, id: &str) ->
     Ok(br#"{"deleted":true}"#.to_vec())
 }
 
-/// Finds the records of a person, without deleting any.
+/// Finds the records of a person without deleting them.
 pub(super) async fn find_person(
     vault: &Vault,
     tenant: &str,

@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 
 use crate::app::Error;
 
-/// The JSON that a command answers.
+/// The JSON of an answer to a command.
 type Answer = Result<Vec<u8>, Error>;
 
 pub fn socket_path(data_directory: &Path) -> PathBuf {

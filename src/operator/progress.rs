@@ -11,7 +11,7 @@ use crate::operator::Answer;
 use crate::operator::access::text;
 use crate::operator::vault_keys::KeyScope;
 
-/// The done part and the total, or null if there is no work of this name.
+/// The done part and the total, or null if no work of this name runs.
 pub(super) fn read(vault: &Vault, job: &str) -> Answer {
     let progress = if job == "rotation" {
         let RotationProgress { scopes, done, total } = vault.rotation().progress()?;
@@ -22,7 +22,7 @@ pub(super) fn read(vault: &Vault, job: &str) -> Answer {
     Ok(text(&progress.map_or(Value::Null, |(done, total)| json!({"done": done, "total": total}))))
 }
 
-/// Waits for the end of the rotations of a scope. Answers after a while in any case, so that the
+/// Waits for the end of the rotations of a scope. Answers after a deadline in any case, so that the
 /// client notices a server that stops.
 pub(super) async fn wait_for_rotation(vault: &Vault, scope: &KeyScope) -> Answer {
     let mut waited = Duration::ZERO;
@@ -37,7 +37,7 @@ pub(super) async fn wait_for_rotation(vault: &Vault, scope: &KeyScope) -> Answer
     }
 }
 
-/// The rotation of the audit chain's keys is over at once.
+/// A rotation of the audit chain's keys is complete at once.
 fn concerns(scope: &KeyScope, rotated: Option<TenantId>) -> bool {
     match scope {
         KeyScope::AllTenants => rotated.is_some(),

@@ -28,7 +28,8 @@ use crate::operator::user::user_of;
 use crate::server::{AddressLimit, Permit, Permits};
 
 pub struct Socket {
-    /// Before the listener, which keeps the file of the socket from being another one.
+    /// Dropped before the listener: while the listener exists, the inode number of the socket
+    /// cannot belong to another file.
     file: SocketFile,
     listener: UnixListener,
 }
@@ -41,7 +42,7 @@ pub struct SocketFailure {
 
 impl Socket {
     /// Must be called inside a Tokio runtime, by the process that has the data file open. An
-    /// existing socket file is therefore left from a process that has ended, and is removed.
+    /// existing socket file was therefore left by a process that has ended, and is removed.
     pub fn bind(data_directory: &Path) -> Result<Self, SocketFailure> {
         let path = socket_path(data_directory);
         let bound = SocketFile::bind(&path).and_then(|(listener, file)| {
@@ -53,21 +54,21 @@ impl Socket {
     }
 
     /// Serves several commands at once, so that a long one, such as a backup, does not delay
-    /// another, such as deleting a key. Each user has a share of its own.
+    /// another, such as the deletion of a key. Each user has a separate share.
     pub async fn serve(self, vault: Arc<Vault>, clock_control: ClockControl) {
         let mut shares: HashMap<u32, Share> = HashMap::new();
         // Dropping the set ends its tasks.
         let mut conversations = JoinSet::new();
         loop {
             let Ok((stream, _)) = self.listener.accept().await else {
-                // The process is out of file descriptors; wait for some to be closed.
+                // Out of file descriptors: wait until some are closed.
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             };
             while conversations.try_join_next().is_some() {}
             let Ok(peer) = stream.peer_cred().map(|peer| peer.uid()) else { continue };
             let may_command = may_command(peer, self.file.owner());
-            // All users that may not command share one share.
+            // All users that may not give commands have one share together.
             let share = shares.entry(if may_command { peer } else { u32::MAX }).or_default();
             let address = Ipv4Addr::LOCALHOST.into();
             let Ok(permit) = share.places.take(address, AddressLimit::Unbounded) else { continue };
@@ -116,7 +117,7 @@ const fn may_command(peer: u32, owner: u32) -> bool {
 
 struct Conversation {
     stream: UnixStream,
-    /// The places of the user's commands; `None` for a user that may not command.
+    /// The places of the user's commands; `None` for a user that may not give commands.
     user: Option<Arc<Semaphore>>,
     permit: Arc<Permit>,
     origin: Arc<Origin>,
@@ -128,7 +129,7 @@ impl Conversation {
             let read = timeout(OPERATOR_READ_MAX, read_command(&mut self.stream)).await;
             let command = read.map_err(|_elapsed| io::ErrorKind::TimedOut)??;
             self.permit.keep();
-            // The semaphore is never closed. A client that does not read its answer has no place.
+            // The semaphore is never closed. A client that does not read its answer holds no place.
             let _place = places.acquire_owned().await.map_err(io::Error::other)?;
             match command {
                 Some(command) => originated(self.origin, command.run(&vault, clock_control)).await,
@@ -148,7 +149,7 @@ impl Conversation {
     }
 }
 
-/// The client ends its command by closing its side of the connection.
+/// The client ends its command by closing its sending half of the connection.
 async fn read_command(stream: &mut UnixStream) -> io::Result<Option<Command>> {
     let mut bytes = Vec::new();
     let mut bounded = stream.take(OPERATOR_COMMAND_BYTES_MAX);

@@ -27,7 +27,7 @@ const VERSION: u32 = 1;
 #[expect(clippy::struct_excessive_bools, reason = "members of a line of JSON")]
 pub struct ImportRows {
     pub tenant: String,
-    /// The digest of the first rows and the options, which names the import.
+    /// The digest of the first rows and the options, which identifies the import.
     pub import: String,
     pub first: u64,
     pub before: String,
@@ -39,7 +39,7 @@ pub struct ImportRows {
     pub check: bool,
     pub ahead: u64,
     pub skip_bad: bool,
-    /// Imports applications and their keys, too.
+    /// Imports applications and their keys too.
     pub applications: bool,
     pub application: Option<String>,
 }
@@ -124,7 +124,8 @@ fn summary(state: ImportSummary) -> Value {
     })
 }
 
-/// Skips applications: their rights and keys come from the file, so the operator asks for them.
+/// Skips applications: the file would set rights and keys, so the operator must request them
+/// explicitly.
 fn parse_token_row(text: &str) -> ImportRow {
     match parse_row(text) {
         ImportRow::Application(_) => ImportRow::Skipped,
@@ -153,7 +154,7 @@ fn parse_row(text: &str) -> ImportRow {
         }
         Some("application") => {
             let texts = body.get("keys").and_then(Value::as_array).into_iter().flatten();
-            // A line of an export has the ids of the keys here, whose texts no vault knows.
+            // In a line of an export these are the ids of the keys; no vault stores the texts.
             let texts = texts.filter_map(Value::as_str);
             let keys = texts.take(KEYS_PER_APPLICATION_MAX.saturating_add(1));
             ImportRow::Application(Box::new(ApplicationRow {
@@ -200,8 +201,8 @@ fn of_kind(kind: &str, object: &Secret<Vec<u8>>) -> Secret<Vec<u8>> {
     Secret::new([b"{\"kind\":\"", kind.as_bytes(), b"\",", members].concat())
 }
 
-/// A body of `POST /tokens` that makes the same token: defaults of its type are left out, so that
-/// they are defaults again.
+/// A body of `POST /tokens` that makes the same token. Defaults of its type are left out, so that
+/// the new token has the defaults too.
 fn render_token(token: &Token) -> Secret<Vec<u8>> {
     let mut object = Object::with_capacity(token.bytes().saturating_add(512));
     object.text("kind", "token");

@@ -1,11 +1,11 @@
 //! The users of the machine who give commands.
 //!
-//! Names come from `/etc/passwd`, which is read here: the program is linked statically, so it has no
-//! other lists of users. A user of a directory service has a number and no name.
+//! Names come from `/etc/passwd`, which is read here: the program is linked statically, so it has
+//! no other lists of users. A user of a directory service has a number and no name.
 //!
-//! The number is that of the process that gives the command, which the kernel names. `SUDO_UID` and
+//! The kernel supplies the number: the user of the process that sends the command. `SUDO_UID` and
 //! `SUDO_USER` are not used: every user can set them to any value, and an audit entry must not hold
-//! a claim of the person that it is about. The log of `sudo` says who became this user.
+//! a claim of the person that it is about. The log of `sudo` has the person who became this user.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -17,13 +17,13 @@ const PASSWD: &str = "/etc/passwd";
 
 pub fn user_of(uid: u32) -> SystemUser {
     let mut bytes = Vec::new();
-    // Without a list there is no name; the number is what counts.
+    // Without the file there is no name; the number is enough.
     let read = File::open(PASSWD).and_then(|it| it.take(PASSWD_BYTES_MAX).read_to_end(&mut bytes));
     let name = read.ok().and_then(|_| name_of(uid, &bytes));
     SystemUser { uid, name }
 }
 
-/// The name of the first line with this number, as other programs take it. A line is
+/// The name in the first line with this number, as in other programs. A line is
 /// `name:password:number:...`.
 fn name_of(uid: u32, passwd: &[u8]) -> Option<Box<str>> {
     let mut lines =

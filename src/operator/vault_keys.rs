@@ -63,7 +63,7 @@ pub(super) async fn rotate(vault: &Vault, scope: &KeyScope) -> Answer {
                     Ok(number) => {
                         begun.push(json!({"scope": tenant.id.to_string(), "number": number}));
                     }
-                    // A rotation of this tenant is in progress already.
+                    // A rotation of this tenant is already running.
                     Err(Error::Conflict(_)) => (),
                     Err(error) => return Err(error),
                 }

@@ -28,7 +28,7 @@ pub(super) async fn rotate_key(vault: &Vault) -> Result<Vec<u8>, Error> {
     Ok(text(&json!({ "public_key_pem": public_key })))
 }
 
-/// Without the URL, whose path may hold a token of the receiver.
+/// Leaves out the URL, whose path may hold a token of the receiver.
 fn listed(it: &ListedWebhook) -> Value {
     let webhook = &it.webhook;
     let events: Vec<_> = webhook.events.iter().map(|kind| kind.as_str()).collect();

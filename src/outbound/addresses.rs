@@ -1,4 +1,4 @@
-//! The addresses of host names: looked up once for a connection, and remembered for a short time.
+//! The addresses of host names: looked up once for a connection, and cached for a short time.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -14,9 +14,9 @@ use crate::crypto::Random;
 use crate::lock::Lock;
 use crate::names::Resolver;
 
-/// A source of addresses. Tests have one of their own.
+/// A source of addresses. Tests implement their own.
 pub(super) trait Lookup: Debug + Send + Sync {
-    /// Returns no address if the name is not known.
+    /// Returns no address if the name is unknown.
     fn lookup<'a>(&'a self, host: &'a str) -> LookingUp<'a>;
 }
 
@@ -43,7 +43,7 @@ struct KeptAddresses {
 }
 
 impl Addresses {
-    /// Those that this machine's files and name servers give.
+    /// Uses this machine's files and name servers.
     pub fn of_this_machine() -> Self {
         Self::of(Box::new(Resolver::of_this_machine(Random::new())), NAME_KEPT)
     }
@@ -53,8 +53,8 @@ impl Addresses {
         Self { source, kept: Lock::default(), lookups, kept_for }
     }
 
-    /// Returns the addresses in the order in which to try them. Callers judge what they get here,
-    /// and connect to nothing else.
+    /// Returns the addresses in the order in which to try them. Callers check these addresses and
+    /// connect to no others.
     pub async fn find(&self, host: &str) -> Vec<IpAddr> {
         let host = host.to_ascii_lowercase();
         if let Some(addresses) = self.remembered(&host) {
@@ -62,12 +62,12 @@ impl Addresses {
         }
         // The deadline of the caller bounds this wait.
         let Ok(_permit) = self.lookups.acquire().await else { return Vec::new() };
-        // Another request may have asked while this one waited.
+        // Another request may have looked the name up while this one waited.
         if let Some(addresses) = self.remembered(&host) {
             return addresses;
         }
         let addresses = self.source.lookup(&host).await;
-        // An unknown name is asked for again: its name server may only be slow.
+        // An unknown name is not cached: its name server may only be slow.
         if !addresses.is_empty() {
             self.remember(host, addresses.clone());
         }
@@ -89,7 +89,7 @@ impl Addresses {
         if kept.len() >= NAMES_KEPT_MAX {
             kept.retain(|_, kept| kept.until > now);
         }
-        // With a full table further names are looked up each time.
+        // If the table is full, further names are looked up each time.
         if kept.len() < NAMES_KEPT_MAX || kept.contains_key(&host) {
             let until = now.checked_add(self.kept_for).unwrap_or(now);
             kept.insert(host, KeptAddresses { addresses, until });

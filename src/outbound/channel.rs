@@ -1,4 +1,4 @@
-//! An open connection to a destination, and one exchange on it: a request out, its whole answer back.
+//! An open connection to a destination, and one exchange on it: a request and its whole answer.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::secret::{Secret, SecretBody, SecretBuffer};
 use crate::server::frame_budget::{FrameBudget, ServedRequests};
 use crate::server::tasks::Tasks;
 
-/// The reason for a failed exchange. Only one without a byte sent may be tried again.
+/// The reason for a failed exchange. The caller may retry only if no byte was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExchangeFailure {
     Unsent(&'static str),
@@ -44,8 +44,8 @@ pub enum ExchangeFailure {
 pub struct Limits<'a> {
     pub deadline: Instant,
     pub response_bytes_max: usize,
-    /// The memory of large answers, in bytes: of a tenant, of all tenants, and the parts of both for
-    /// callers without a secret key.
+    /// The memory of large answers, in bytes: of a tenant, of all tenants, and the parts of both
+    /// for callers without a secret key.
     pub budgets: &'a [&'a Semaphore],
 }
 
@@ -89,7 +89,8 @@ impl Drop for InFlight {
     }
 }
 
-/// Held by every handle of a connection. The tasks of the connection see when the last one is gone.
+/// Held by every handle of a connection. The tasks of the connection see when the last handle is
+/// dropped.
 #[derive(Debug)]
 struct Lease(Arc<Semaphore>);
 
@@ -99,8 +100,8 @@ impl Drop for Lease {
     }
 }
 
-/// Starts the tasks of a connection. They end soon after its last handle: a peer that does not read
-/// would hold the last bytes, and so the connection, for ever.
+/// Starts the tasks of a connection. They end soon after its last handle: otherwise a peer that
+/// does not read would hold the last bytes, and so the connection, for ever.
 #[derive(Debug, Clone)]
 struct ConnectionTasks {
     tasks: Tasks,
@@ -112,7 +113,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for ConnectionTasks {
     fn execute(&self, future: F) {
         let lease = Arc::clone(&self.lease);
         let expired = async move {
-            // It has no permits, so that this resolves when it is closed.
+            // It has no permits, so this resolves when it is closed.
             drop(lease.acquire().await);
             sleep(OUTBOUND_CLOSE_MAX).await;
         };
@@ -126,7 +127,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for ConnectionTasks {
 }
 
 impl Channel {
-    /// Begins HTTP on a TLS connection, in the protocol that the handshake has chosen.
+    /// Begins HTTP on a TLS connection, with the protocol of the handshake.
     pub async fn open(
         stream: TlsStream<Watched<TcpStream, TlsTap>>,
         tasks: &Tasks,
@@ -168,7 +169,8 @@ impl Channel {
         Ok(Self { sender, attempts, lease })
     }
 
-    /// The same connection for a further request at the same time. `None` if it takes only one.
+    /// A further handle of the same connection for a concurrent request. `None` if it takes only
+    /// one.
     pub(super) fn share(&self) -> Option<Self> {
         match &self.sender {
             Sender::Http1(..) => None,
@@ -218,9 +220,9 @@ impl Channel {
         }
     }
 
-    /// Returns whether nothing was written since `before`, and then sees to it that nothing will be:
-    /// the task of the connection may be about to write. A connection of HTTP/2 serves other requests
-    /// too, so that this is known only of HTTP/1.1.
+    /// Returns whether nothing was written since `before`. If so, prevents later writes too: the
+    /// task of the connection may be about to write. An HTTP/2 connection serves other requests
+    /// too, so this is known only for HTTP/1.1.
     fn is_unsent(&self, before: u64) -> bool {
         match &self.sender {
             Sender::Http1(..) => self.attempts.seal(before),
@@ -228,8 +230,8 @@ impl Channel {
         }
     }
 
-    /// Sends the message and reads the whole answer. A caller that drops this ends the exchange, and
-    /// on HTTP/1.1 the connection.
+    /// Sends the message and reads the whole answer. Dropping the future ends the exchange, and on
+    /// HTTP/1.1 the connection.
     pub async fn exchange(
         &mut self,
         message: &Message,
@@ -287,7 +289,7 @@ fn http2_builder(tasks: ConnectionTasks) -> http2::Builder<ConnectionTasks> {
         .header_table_size(H2_HEADER_TABLE_BYTES)
         .max_header_list_size(u32::try_from(OUTBOUND_HEADER_BYTES_MAX).unwrap_or(0))
         .max_send_buf_size(H2_SEND_BYTES_MAX)
-        // We never use streams that the peer opens.
+        // Streams that the peer opens are never used.
         .max_concurrent_streams(0)
         .max_local_error_reset_streams(H2_MISTAKES_MAX)
         .keep_alive_interval(H2_PING_AFTER)
@@ -324,7 +326,7 @@ async fn read(
     if head.status == StatusCode::SWITCHING_PROTOCOLS {
         return Err(OutboundFailure::Broken("the server changed the protocol"));
     }
-    // hyper counts those of HTTP/1.1 alone.
+    // hyper counts only the headers of HTTP/1.1.
     if head.headers.len() > OUTBOUND_HEADERS_COUNT_MAX {
         return Err(TOO_MANY);
     }
@@ -376,7 +378,7 @@ async fn read(
     Ok(OutboundResponse { status: head.status.as_u16(), headers, body: bytes.finish() })
 }
 
-/// The time for which the server keeps an idle connection, if it says so: `Keep-Alive: timeout=5`.
+/// The time for which the server keeps an idle connection, if announced: `Keep-Alive: timeout=5`.
 pub(super) fn announced_idle(answer: &OutboundResponse) -> Option<Duration> {
     let (_, value) = answer.headers.iter().find(|(name, _)| name == "keep-alive")?;
     let value = std::str::from_utf8(value.expose()).ok()?;

@@ -14,7 +14,7 @@ use crate::outbound::watched::{TlsTap, Watched};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DialFailure {
-    /// There is no address, or none that may be called.
+    /// There is no address, or no address that may be called.
     NoAddress,
     Refused,
     Silent,
@@ -38,7 +38,7 @@ impl DialFailure {
     }
 }
 
-/// Tries the addresses one after the other, each with a share of the time, as has the handshake.
+/// Tries the addresses one after the other. Each address and the handshake get a share of the time.
 pub async fn dial(
     addresses: Vec<IpAddr>,
     port: u16,

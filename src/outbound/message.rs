@@ -1,5 +1,5 @@
-//! A request in the form in which hyper takes it, for either protocol, and as often as needed while
-//! nothing of it was sent.
+//! A request in hyper's form, for either protocol. It can be made again while none of it has been
+//! sent.
 
 use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::uri::{Authority, PathAndQuery, Scheme};
@@ -20,7 +20,6 @@ pub struct Message {
     body: SecretBody,
 }
 
-/// The protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
     Http1,
@@ -29,7 +28,7 @@ pub(super) enum Protocol {
 
 impl Message {
     /// Leaves out the headers that this client sets itself and those that belong to a connection: a
-    /// second length, or another framing, could make two requests out of one.
+    /// second length, or another framing, could turn one request into two.
     pub fn new(
         method: &str,
         url: &HttpsUrl,
@@ -37,7 +36,7 @@ impl Message {
         body: Secret<Vec<u8>>,
     ) -> Result<Self, &'static str> {
         let method = Method::from_bytes(method.as_bytes()).ok().ok_or(NOT_SENDABLE)?;
-        // CONNECT would make a tunnel of the connection.
+        // CONNECT would turn the connection into a tunnel.
         if method == Method::CONNECT {
             return Err(NOT_SENDABLE);
         }
@@ -50,15 +49,15 @@ impl Message {
                 continue;
             }
             let mut value = HeaderValue::from_bytes(value.expose()).ok().ok_or(NOT_SENDABLE)?;
-            // HTTP/2 keeps other values in the table of its compression.
+            // HTTP/2 keeps other values in its compression table.
             value.set_sensitive(true);
             map.append(name, value);
         }
         Ok(Self { method, path, authority, headers: map, body: SecretBody::new(body) })
     }
 
-    /// True for a body with a method that has none by custom. Some servers do not read it and take it
-    /// for the next request, so that the connection must not be used again.
+    /// True for a body with a method that usually has none. Some servers do not read it and treat
+    /// it as the next request, so the connection must not be used again.
     pub(super) fn is_unusual(&self) -> bool {
         let has_body = hyper::body::Body::size_hint(&self.body).lower() > 0;
         has_body && ![Method::POST, Method::PUT, Method::PATCH].contains(&self.method)

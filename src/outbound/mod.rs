@@ -1,29 +1,30 @@
 //! The one client for destinations outside: proxies, webhooks and directory servers.
 //!
-//! Its two rules decide how it is built. A failed request must say exactly whether any of its bytes
-//! may have left, because a charge must not be sent twice; so no layer may send a request again on
-//! its own. And the [`guard`] must see the very address that is connected to, because a name can
-//! resolve to a public address now and to this machine a moment later.
+//! Two rules decide its design. A failed request must say exactly whether any of its bytes may have
+//! left, because a charge must not be sent twice; so no layer may send a request again on its own.
+//! And the [`guard`] must see the very address that is connected to, because a name can resolve to
+//! a public address now and to this machine a moment later.
 //!
-//! - `hyper-util`'s client with its pool was judged and not taken. It sends a request again by itself
-//!   when a kept connection was closed, by hyper's word that the request was not begun; after a
-//!   failure it does not say whether bytes were written. It connects by URL, so that the guard would
-//!   sit in a connector below the pool; it has no bound of connections or of waiting; and its idle
-//!   bound is by host alone. Here hyper's connections are used directly over a stream that records
-//!   every attempt to write (`watched`), and `pool` has places, bounds and identities.
-//! - `hickory-resolver` was judged and not taken. It brings more than twenty crates, a cache, search
-//!   lists and options, of which this needs one thing: the addresses of a fully qualified name, by
-//!   `/etc/hosts` and the name servers of this machine. The resolver in [`crate::names`] does that in 270
-//!   lines; `addresses` remembers what it found.
+//! - `hyper-util`'s client with its pool was considered and rejected. It sends a request again by
+//!   itself when a kept connection was closed, if hyper reports that the request was not begun;
+//!   after a failure it does not say whether bytes were written. It connects by URL, so the guard
+//!   would have to be in a connector below the pool; it has no bound on connections or on waiting;
+//!   and its idle bound is by host alone. Here hyper's connections are used directly over a stream
+//!   that records every attempt to write (`watched`), and `pool` has places, bounds and identities.
+//! - `hickory-resolver` was considered and rejected. It brings more than twenty crates, a cache,
+//!   search lists and options, of which this needs one thing: the addresses of a fully qualified
+//!   name, from `/etc/hosts` and the name servers of this machine. The resolver in [`crate::names`]
+//!   does that in 270 lines; `addresses` caches its results.
 //!
-//! A request goes this way: the guard admits host and port; the request gets a place (`pool`); a kept
-//! connection of the same tenant, destination and identity is used if there is one. Otherwise the name
-//! is looked up once, every address is judged, one of them is connected to (`dial`), and TLS proves
-//! the name. A kept connection that fails before any attempt to write is replaced once by a new one.
-//! Nothing else is ever repeated. Redirects are not followed, and bodies are not decompressed.
+//! A request takes these steps: the guard admits host and port; the request gets a place (`pool`);
+//! a kept connection of the same tenant, destination and identity is used if there is one.
+//! Otherwise the name is looked up once, every address is checked, one of them is connected to
+//! (`dial`), and TLS proves the name. A kept connection that fails before any attempt to write is
+//! replaced once by a new one. Nothing else is ever repeated. Redirects are not followed, and
+//! bodies are not decompressed.
 //!
-//! Directory servers are named by the operator, so no guard applies to them. They use the same code
-//! from the lookup of their name to the answer, with a connection for each message.
+//! The operator names directory servers, so no guard applies to them. They use the same code from
+//! the lookup of their name to the answer, with a connection for each message.
 
 mod addresses;
 mod channel;
@@ -81,7 +82,7 @@ pub struct OutboundClient {
     log: Log,
 }
 
-/// The authorities of this client, and the connector that shows no certificate.
+/// The authorities of this client, and the connector without a client certificate.
 struct Trusted {
     roots: Arc<RootCertStore>,
     anonymous: Arc<ClientConfig>,
@@ -92,7 +93,7 @@ const NO_PUBLIC_ADDRESS: &str = "the server's name has no public address";
 const NO_PLACE: &str = "too many requests are waiting for this server or for others";
 
 impl OutboundClient {
-    /// Reads the authorities. A system without any is logged, and every request fails.
+    /// Reads the authorities. Without any, the client logs it and every request fails.
     pub fn new(
         scope: Scope,
         allowed: Vec<AllowedDestination>,
@@ -162,7 +163,7 @@ impl OutboundClient {
         let limits = Limits { deadline, response_bytes_max, budgets: &budgets };
         if let Some(channel) = place.kept_channel().await {
             match exchange(&place, channel, &message, limits).await {
-                // Nothing was sent: the server had closed the connection. A new one is tried once.
+                // Nothing was sent: the server had closed the connection. Try a new one once.
                 Err(ExchangeFailure::Unsent(_)) => (),
                 Err(ExchangeFailure::Sent(failure)) => return Err(failure),
                 Ok(answer) => return Ok(answer),
@@ -177,7 +178,7 @@ impl OutboundClient {
         })
     }
 
-    /// Looks the name up once, judges all its addresses and connects to one of them.
+    /// Looks the name up once, checks all its addresses and connects to one of them.
     async fn connect(
         &self,
         place: &Place,
@@ -191,7 +192,7 @@ impl OutboundClient {
         let until = until.min(deadline);
         let connecting = async {
             let addresses = self.addresses.find(host).await;
-            // The same text for both, so that a caller cannot find out the names of this network.
+            // The same text for both, so that a caller cannot discover the names of this network.
             if !admission.allows(&addresses) {
                 return Err(NO_PUBLIC_ADDRESS);
             }
@@ -205,7 +206,7 @@ impl OutboundClient {
     }
 }
 
-/// Keeps the connection if the exchange ended well.
+/// Keeps the connection if the exchange succeeded.
 async fn exchange(
     place: &Place,
     mut channel: Channel,

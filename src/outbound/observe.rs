@@ -1,4 +1,4 @@
-//! Metrics and log lines of requests to destinations. Neither has a host: tenants choose hosts.
+//! Metrics and log lines of requests to destinations. They contain no host: tenants choose hosts.
 
 use crate::app::{OutboundFailure, OutboundResponse};
 use crate::log::{Event, Value};

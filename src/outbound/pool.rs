@@ -1,8 +1,8 @@
-//! Places for requests, and connections that are kept for the next one, by destination.
+//! Places for requests, and idle connections that are kept for the next one, by destination.
 //!
-//! A request takes a place of its destination, one of its tenant and one of all places, and waits for
-//! them for a bounded time. Callers without a secret key take at most half of each. A connection exists only for requests with places, or as one of a bounded number of
-//! idle ones.
+//! A request takes a place of its destination, one of its tenant and one of all places, and waits
+//! for them for a bounded time. Callers without a secret key take at most half of each. A
+//! connection exists only for requests with places, or as one of a bounded number of idle ones.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::lock::Lock;
 use crate::metrics::Counter;
 use crate::outbound::channel::Channel;
 
-/// A destination. Its connections serve no other.
+/// A destination. Its connections are used for no other.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Destination {
     pub(super) tenant: TenantId,
@@ -65,14 +65,14 @@ pub(super) struct Pool {
     waits: Counter,
 }
 
-/// The destinations and tenants of the requests under way, and destinations with kept connections.
+/// The destinations and tenants of current requests, and destinations with kept connections.
 #[derive(Debug, Default)]
 struct PoolState {
     destinations: HashMap<Destination, DestinationState>,
     tenants: HashMap<TenantId, TenantState>,
 }
 
-/// Places, or bytes, with the half of them that callers without a secret key may take.
+/// Places or bytes, and the half of them that callers without a secret key may take.
 #[derive(Debug, Clone)]
 pub(super) struct SharedPlaces {
     pub(super) all: Arc<Semaphore>,
@@ -85,7 +85,7 @@ impl SharedPlaces {
         Self { all: Arc::new(Semaphore::new(count)), public }
     }
 
-    /// All that a request takes of. Strangers wait for each other first.
+    /// All semaphores that a request takes from. Strangers wait for each other first.
     pub(super) fn of(&self, credential: Credential) -> impl Iterator<Item = &Arc<Semaphore>> {
         let public = (credential == Credential::Public).then_some(&self.public);
         public.into_iter().chain([&self.all])
@@ -106,7 +106,7 @@ struct DestinationState {
     tls: Arc<ClientConfig>,
     /// The newest last.
     kept: Vec<KeptChannel>,
-    /// Requests that have a place or wait for one.
+    /// Requests that hold a place or wait for one.
     users: usize,
 }
 
@@ -129,7 +129,7 @@ pub(super) struct Place {
     pub(super) tls: Arc<ClientConfig>,
     /// The tenant's share of the memory of answers.
     pub(super) answers: SharedPlaces,
-    /// Of the destination, of its tenant, and of all; empty until it has them.
+    /// Of the destination, of its tenant, and of all; empty until the request has them.
     permits: Vec<OwnedSemaphorePermit>,
 }
 
@@ -170,8 +170,8 @@ impl Pool {
         }
     }
 
-    /// Takes a place. `None` if all are taken for too long. `tls` makes the TLS settings of a destination
-    /// that is new.
+    /// Takes a place. `None` if all stay taken for too long. `tls` makes the TLS settings of a new
+    /// destination.
     pub(super) async fn enter<E>(
         self: &Arc<Self>,
         destination: Destination,
@@ -181,7 +181,8 @@ impl Pool {
     ) -> Result<Option<Place>, E> {
         let (mut place, [own, tenant]) = self.begin(destination, tls)?;
         let taken = async {
-            // First its own place: a request that waits for its destination takes no other place.
+            // The destination's place first: a request that waits for its destination holds no
+            // other place.
             let wanted =
                 || [&own, &tenant, &self.places].into_iter().flat_map(|it| it.of(credential));
             let at_once = wanted().map(|places| Arc::clone(places).try_acquire_owned());
@@ -203,7 +204,7 @@ impl Pool {
         }))
     }
 
-    /// A request that may take places: of its destination and of its tenant.
+    /// A request that may take places of its destination and of its tenant.
     fn begin<E>(
         self: &Arc<Self>,
         destination: Destination,
@@ -234,7 +235,7 @@ impl Pool {
         Ok((Place { user, tls, answers, permits: Vec::new() }, places))
     }
 
-    /// Closes connections that were idle for too long, for as long as the server runs.
+    /// Closes connections that were idle for too long.
     pub(super) async fn keep_clean(self: Arc<Self>) {
         loop {
             sleep(OUTBOUND_SWEEP_PERIOD).await;
@@ -265,7 +266,7 @@ impl Pool {
         self.state.lock().destinations.len()
     }
 
-    /// As if all kept connections had been idle for too long.
+    /// Closes all kept connections, as if they had been idle for too long.
     #[cfg(test)]
     pub(super) fn close_all(&self) {
         self.state.lock().destinations.clear();
@@ -278,7 +279,7 @@ impl Pool {
 }
 
 impl Place {
-    /// A connection that is kept, open and ready.
+    /// A kept connection that is open and ready.
     pub(super) async fn kept_channel(&self) -> Option<Channel> {
         loop {
             let mut channel = self.take()?;
@@ -288,7 +289,7 @@ impl Place {
         }
     }
 
-    /// The newest one of HTTP/1.1, which it removes, or a share of one of HTTP/2.
+    /// The newest HTTP/1.1 connection, which it removes, or a handle of an HTTP/2 connection.
     fn take(&self) -> Option<Channel> {
         let now = Instant::now();
         let mut state = self.user.pool.state.lock();
@@ -301,14 +302,14 @@ impl Place {
         }
     }
 
-    /// Shares a new connection with the requests to come, if its protocol allows that.
+    /// Shares a new connection with later requests, if its protocol allows that.
     pub(super) fn share(&self, channel: &Channel) {
         if let Some(shared) = channel.share() {
             self.insert(shared, self.user.pool.sizes.idle_time, OUTBOUND_SHARED_MAX);
         }
     }
 
-    /// Keeps a connection whose exchange ended well. `announced` is the time for which the server
+    /// Keeps a connection after a successful exchange. `announced` is the time for which the server
     /// keeps it.
     pub(super) fn keep(&self, channel: Channel, announced: Option<Duration>) {
         let most = self.user.pool.sizes.idle_time;
@@ -344,7 +345,6 @@ impl Place {
     }
 }
 
-/// Makes room for a newer one.
 fn close_oldest(destinations: &mut HashMap<Destination, DestinationState>) {
     let oldest = destinations.values_mut().filter(|state| !state.kept.is_empty());
     let oldest = oldest.min_by_key(|state| state.kept.iter().map(|kept| kept.until).min());

@@ -1,4 +1,4 @@
-//! TLS towards destinations: the authorities that are trusted, and our certificates.
+//! TLS towards destinations: trusted authorities, and our client certificates.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use rustls::{ClientConfig, ConfigBuilder, RootCertStore};
 use crate::app::ClientIdentity;
 use crate::server::{CertificateProblem, read_bundle};
 
-/// The bundles of the usual systems, in the order in which they are tried.
+/// The bundles of common systems, in the order in which they are tried.
 const BUNDLES: &[&str] = &[
     // Debian, Ubuntu, Alpine, Arch.
     "/etc/ssl/certs/ca-certificates.crt",
@@ -32,8 +32,7 @@ pub fn system_bundle() -> Option<&'static Path> {
     BUNDLES.iter().map(Path::new).find(|path| read_bundle(path).is_ok())
 }
 
-/// The authorities of the operator's file, or else those of this system. `None` if the system has
-/// none.
+/// The authorities of the operator's file, or else of this system. `None` if the system has none.
 pub(super) fn roots(
     ca_file: Option<&Path>,
 ) -> Result<Option<Arc<RootCertStore>>, CertificateProblem> {
@@ -82,7 +81,7 @@ fn parse_identity(pem: &[u8]) -> Result<CertifiedKey, &'static str> {
     CertifiedKey::from_der(chain, key, &ring::default_provider()).ok().ok_or(KEY)
 }
 
-/// The same rules as when it is used.
+/// Applies the same rules as its use does.
 pub(super) fn check_identity(identity: &ClientIdentity) -> Result<(), &'static str> {
     parse_identity(identity.pem.expose().as_bytes()).map(drop)
 }

@@ -1,5 +1,5 @@
-//! The byte streams under TLS and under HTTP. They record whether HTTP has tried to write, count open
-//! connections, and end one whose server sends bytes or frames that are no part of an answer.
+//! The byte streams under TLS and under HTTP. They record whether HTTP has tried to write, count
+//! open connections, and end one whose server sends bytes or frames that are not part of an answer.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -13,9 +13,9 @@ use crate::bounds::OUTBOUND_TLS_BYTES_MAX;
 use crate::metrics::Gauge;
 use crate::server::frame_budget::FrameBudget;
 
-/// The attempts to write on a connection so far. TLS may have sent a part of an attempt that failed,
-/// so the attempt is counted before it is made. As long as the number stays the same, nothing of what
-/// HTTP was given has left; [`WriteAttempts::seal`] makes sure that nothing will.
+/// The attempts to write on a connection so far. TLS may have sent a part of an attempt that
+/// failed, so the attempt is counted before it is made. While the number stays the same, no byte
+/// from HTTP has left; [`WriteAttempts::seal`] makes sure that none will.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WriteAttempts(Arc<AtomicU64>);
 
@@ -28,7 +28,8 @@ impl WriteAttempts {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Forbids all further writes, if there was none since `before`. False if there was one.
+    /// Forbids all further writes, unless there was one since `before`. Returns false if there was
+    /// one.
     pub(super) fn seal(&self, before: u64) -> bool {
         let sealed = before | SEALED;
         self.0.compare_exchange(before, sealed, Ordering::SeqCst, Ordering::SeqCst).is_ok()
@@ -52,7 +53,7 @@ impl ReadAllowance {
         self.0.store(bytes, Ordering::SeqCst);
     }
 
-    /// For a piece of a body that was delivered, with the size of its chunk.
+    /// Allows more for a delivered piece of a body, including the size of its chunk.
     pub(super) fn allow_piece(&self, bytes: usize) {
         const CHUNK_BYTES: u64 = 16;
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
@@ -79,7 +80,7 @@ impl Default for ReadAllowance {
     }
 }
 
-/// A stream whose bytes a [`Tap`] sees on their way.
+/// A stream that passes its bytes to a [`Tap`].
 #[derive(Debug)]
 pub struct Watched<T, P> {
     inner: T,
@@ -103,8 +104,8 @@ pub trait Tap: Unpin {
     fn wrote(&mut self, _bytes: usize) {}
 }
 
-/// The bytes under TLS. The stream ends when its server sends TLS messages that carry no byte of
-/// HTTP, such as session tickets, which the TLS library processes for as long as they come.
+/// The bytes under TLS. The stream ends when its server sends TLS messages without a byte of HTTP,
+/// such as session tickets, which the TLS library processes for as long as they arrive.
 #[derive(Debug)]
 pub struct TlsTap(ReadAllowance);
 
@@ -126,7 +127,8 @@ impl Tap for TlsTap {
 #[derive(Debug)]
 pub(super) struct HttpTap {
     pub(super) attempts: WriteAttempts,
-    /// Of the stream under TLS: each byte of HTTP allows [`OUTBOUND_TLS_BYTES_MAX`] again.
+    /// The allowance of the stream under TLS: each byte of HTTP resets it to
+    /// [`OUTBOUND_TLS_BYTES_MAX`].
     below: ReadAllowance,
     pub(super) reads: ReadAllowance,
     /// HTTP/2 only.

@@ -72,7 +72,7 @@ fn render_chapter(out: &mut String, chapter: &Chapter) {
     }
 }
 
-/// On a narrow screen each row is a block, in which a cell carries the head of its column.
+/// On a narrow screen each row is a block, in which a cell carries the heading of its column.
 fn render_table(out: &mut String, table: &ReportTable) {
     out.push_str("<table>\n<thead>\n<tr>");
     for cell in &table.head {

@@ -22,13 +22,13 @@ pub struct ComplianceReport {
 #[derive(Debug)]
 pub struct Chapter {
     pub title: &'static str,
-    /// The requirements that the facts of the chapter are evidence for.
+    /// The requirements for which the facts of the chapter are evidence.
     pub requirements: &'static [Requirement],
     pub findings: Vec<Finding>,
     pub table: Option<ReportTable>,
 }
 
-/// A requirement of the standard: its number, and what it asks for in our words.
+/// A requirement of the standard: its number, and its content in our words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Requirement(pub &'static str, pub &'static str);
 

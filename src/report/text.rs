@@ -2,7 +2,7 @@
 
 use crate::report::{ComplianceReport, ReportTable, Requirement, Standing, moment};
 
-/// Prose and the last column of a table are wrapped at this many characters.
+/// The width at which prose and the last column of a table are wrapped.
 const WIDTH: usize = 96;
 /// The last column is never narrower than this.
 const LAST_COLUMN_MIN: usize = 32;
@@ -66,7 +66,7 @@ fn wrap(out: &mut String, mark: &str, text: &str) {
     }
 }
 
-/// Breaks a text between words. A word that is longer than a line has a line of its own.
+/// Breaks a text between words. A word that is longer than a line gets its own line.
 fn broken(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

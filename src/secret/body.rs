@@ -1,5 +1,5 @@
 //! The body of an answer, or of a request to another server. Its bytes are overwritten once hyper
-//! has written them out or has dropped them unsent.
+//! has written or dropped them.
 //!
 //! hyper queues the bytes without a copy, because the stream below it accepts several slices at
 //! once; rustls encrypts them into records of its own. Neither wipes the small pieces that it does
@@ -14,10 +14,10 @@ use hyper::body::{Body, Frame, SizeHint};
 
 use crate::secret::Secret;
 
-/// A whole body. It is sent as one frame, or as one for each piece.
+/// A whole body. It is sent as one frame, or as one frame for each piece.
 #[derive(Default)]
 pub struct SecretBody {
-    /// `None` when the body is empty or was sent already.
+    /// `None` if the body is empty or was sent already.
     left: Option<Bytes>,
     /// The pieces after it, the last one first.
     rest: Vec<Bytes>,
@@ -41,8 +41,9 @@ impl SecretBody {
         Self { left: Some(bytes).filter(|bytes| !bytes.is_empty()), rest: Vec::new() }
     }
 
-    /// The same body in pieces of this length. Each is memory of its own that is free when the piece
-    /// is sent or dropped, and owns what `share` gives for its length. The last piece asks first.
+    /// The same body in pieces of this length. Each piece is its own allocation, which is freed
+    /// when the piece is sent or dropped, and owns the result of `share` for its length. The last
+    /// piece is made first.
     #[must_use]
     pub fn in_pieces<S: Send + 'static>(
         self,
@@ -69,7 +70,7 @@ impl SecretBody {
         self
     }
 
-    /// The same bytes once more. They are overwritten when both bodies are gone.
+    /// A second body with the same bytes. They are overwritten when both are dropped.
     #[must_use]
     pub fn again(&self) -> Self {
         Self { left: self.left.clone(), rest: self.rest.clone() }

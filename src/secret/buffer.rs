@@ -1,5 +1,5 @@
 //! A growing buffer that leaves no copies in freed memory. To grow, it moves to a larger allocation
-//! and overwrites the old one, which a `Vec` would free as it is.
+//! and overwrites the old one, which a `Vec` would free without overwriting.
 
 use std::io::{self, Write};
 
@@ -26,7 +26,7 @@ impl SecretBuffer {
         self.extend(&[byte]);
     }
 
-    /// Appends several pieces and makes room for all of them at once.
+    /// Appends several pieces with one reservation for all of them.
     pub fn extend_all<const N: usize>(&mut self, pieces: [&[u8]; N]) {
         self.reserve(pieces.iter().map(|piece| piece.len()).fold(0, usize::saturating_add));
         for piece in pieces {
@@ -63,7 +63,7 @@ impl SecretBuffer {
     }
 
     /// The buffer as text. [`SecretBuffer::json`] and appended strings always give valid UTF-8;
-    /// bytes that are not valid give an empty text.
+    /// other bytes give an empty text.
     pub fn finish_text(mut self) -> Secret<String> {
         let text = String::from_utf8(std::mem::take(self.bytes.expose_mut()));
         Secret::new(text.unwrap_or_else(|not_text| {
@@ -72,7 +72,6 @@ impl SecretBuffer {
         }))
     }
 
-    /// Makes room for `more` further bytes.
     pub fn reserve(&mut self, more: usize) {
         let bytes = self.bytes.expose();
         let needed = bytes.len().saturating_add(more);

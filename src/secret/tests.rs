@@ -1,11 +1,11 @@
-//! Looks into the memory of this very process: what was dropped must be in it nowhere.
+//! Searches the memory of this process: dropped secrets must not be found in it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
 use super::*;
 
-/// Written only by [`canary`], and held in no other spelling than with its bits flipped.
+/// Only [`canary`] writes it. It is stored only with its bits flipped.
 const FLIPPED: [u8; 24] = {
     let mut text = *b"918273645546372819283746";
     let mut at = 0;
@@ -20,7 +20,7 @@ fn canary() -> Vec<u8> {
     FLIPPED.iter().map(|byte| !byte).collect()
 }
 
-/// The number of its occurrences in writable memory; `None` if the memory cannot be read.
+/// The number of canaries in writable memory; `None` if the memory cannot be read.
 fn count() -> Option<usize> {
     const CHUNK: usize = 64 * 1024;
     let memory = File::open("/proc/self/mem").ok()?;
@@ -34,11 +34,11 @@ fn count() -> Option<usize> {
         while at < to {
             let length = usize::try_from(to - at).ok()?.min(chunk.len());
             let is_read = memory.read_exact_at(&mut chunk[..length], at).is_ok();
-            // Most of what an allocator has reserved was never used.
+            // Most of the memory that an allocator has reserved was never used.
             if is_read && chunk[..length] != zeros[..length] {
                 found += occurrences(&chunk[..length]);
             }
-            // The next chunk must not find it here.
+            // The next pass must not find the canary in this chunk.
             chunk.fill(0);
             at += u64::try_from(CHUNK).ok()?;
         }
@@ -60,7 +60,7 @@ fn what_was_freed_is_nowhere_in_memory() {
     assert_eq!(before, 0);
     let mut buffer = SecretBuffer::with_capacity(0);
     for _ in 0..100 {
-        // Far from the beginning of its allocation, where allocators write their own.
+        // Far from the beginning of the allocation, where allocators write their own data.
         buffer.extend(&[b'.'; 64]);
         let secret = Secret::new(canary());
         buffer.extend(secret.expose());

@@ -32,7 +32,7 @@ pub(super) struct Acceptor {
 pub(super) type TlsConfig = Arc<SharedLock<Arc<ServerConfig>>>;
 
 impl Acceptor {
-    /// Accepts until a stop is asked for. Then the listener closes and the kernel refuses further
+    /// Accepts until a stop is requested. Then the listener closes and the kernel refuses further
     /// connections.
     pub(super) async fn accept<A: Responder>(self, listener: TcpListener, answer: A) {
         let mut stop = self.connections.tasks.stop_signal();
@@ -66,8 +66,8 @@ impl Acceptor {
         }
     }
 
-    /// Serves the connection until it ends or another one needs its place, or closes it at once if a
-    /// maximum is reached.
+    /// Serves the connection until it ends or another one needs its place, or closes it at once if
+    /// a maximum is reached.
     fn admit<A: Responder>(&self, socket: TcpStream, peer: std::net::SocketAddr, answer: A) {
         match self.permits.take(peer.ip(), self.share(peer.ip())) {
             Ok(permit) => {
@@ -102,7 +102,7 @@ impl Acceptor {
     }
 }
 
-/// Counts an open connection until it is dropped, also by a panic.
+/// Counts an open connection until it is dropped, even by a panic.
 struct OpenConnection {
     traffic: Arc<Traffic>,
     _permit: Arc<Permit>,
@@ -114,7 +114,7 @@ impl Drop for OpenConnection {
     }
 }
 
-/// Errors of `accept` that concern one connection, which died in the queue.
+/// Errors of `accept` about one connection, which ended while it was queued.
 fn is_of_one_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -125,7 +125,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
     )
 }
 
-/// The pause after a failure that the next try would meet as well, such as too many open files.
+/// The pause after a failure that would repeat at once, such as too many open files.
 #[derive(Debug, Default)]
 struct AcceptBackoff {
     failures: u32,
@@ -138,7 +138,7 @@ impl AcceptBackoff {
         backoff.min(bounds::ACCEPT_PAUSE_MAX)
     }
 
-    /// Returns whether this failure is logged: the first one is, then every tenfold number.
+    /// Returns whether to log this failure: the first one, then every tenfold number.
     fn is_news(&self) -> bool {
         self.failures > 0 && 10_u32.checked_pow(self.failures.ilog10()) == Some(self.failures)
     }

@@ -13,7 +13,7 @@ use rustls::server::danger::ClientCertVerifier;
 
 use crate::server::certificate::{CertificateProblem, read_roots};
 
-/// An authority that signs client certificates, under a name of ours.
+/// An authority that signs client certificates, with a name that we gave it.
 #[derive(Debug, Clone)]
 pub struct Authority {
     pub name: &'static str,
@@ -21,7 +21,7 @@ pub struct Authority {
     pub ca: PathBuf,
 }
 
-/// The names of the authorities that signed the certificate of a request's sender.
+/// The names of the authorities that signed the client's certificate.
 #[derive(Debug, Clone)]
 pub struct ClientAuthorities(Arc<[&'static str]>);
 
@@ -59,8 +59,8 @@ impl ClientVerifiers {
         Arc::clone(&self.all)
     }
 
-    /// The names of the authorities that signed the certificate. It reads the same clock as the
-    /// handshake did.
+    /// The names of the authorities that signed the certificate. It uses the same clock as the
+    /// handshake.
     pub(super) fn verify(&self, shown: Option<&[CertificateDer<'_>]>) -> ClientAuthorities {
         let Some((own, others)) = shown.and_then(<[_]>::split_first) else {
             return ClientAuthorities(Arc::new([]));

@@ -1,7 +1,7 @@
-//! One connection: handshake, HTTP/1.1 or HTTP/2, and every deadline on the way.
+//! One connection: handshake, HTTP/1.1 or HTTP/2, and all their deadlines.
 //!
-//! Every setting of hyper is written down here instead of left at its default. Without a timer
-//! hyper's deadlines are off, so both builders get one.
+//! Every setting of hyper is set here instead of left at its default. Without a timer hyper's
+//! deadlines are off, so both builders get one.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -86,7 +86,7 @@ impl Connections {
         let tls = stream.get_ref().1;
         let authorities =
             self.clients.as_ref().map(|clients| clients.verify(tls.peer_certificates()));
-        // A certificate that was asked for is as good as a key.
+        // A client certificate counts as a known key.
         permit.show(|| authorities.as_ref().map(|_| Claimant::Certified(peer.ip())));
         let from = Peer { address: peer, authorities, permit: Arc::clone(permit) };
         if tls.alpn_protocol() == Some(b"h2") {
@@ -162,8 +162,8 @@ impl Connections {
         stream.linger().await;
     }
 
-    /// Answers a head that hyper was not shown. hyper writes this answer too, to a request made up
-    /// here, so that all answers have the same form. Every earlier answer is written by now.
+    /// Answers a head that was withheld from hyper. hyper writes this answer too, to a request made
+    /// up here, so that all answers have the same form. All earlier answers have been written.
     async fn refuse_http1(
         &self,
         stream: &mut Stream<impl AsyncRead + AsyncWrite + Unpin>,
@@ -199,7 +199,7 @@ impl Connections {
             peer.show(claimant);
             let place = state.begin(claimant);
             let context = ProblemContext::of(request.headers());
-            // A refused request is not processed, so that the client may send it again.
+            // A refused request is not processed, so the client may send it again.
             let response = place.as_ref().map(|_| {
                 let in_flight = peer.permit.begin();
                 let begun = begin(&answer, limits, request, &peer);
@@ -216,7 +216,7 @@ impl Connections {
             hyper::server::conn::http2::Connection::graceful_shutdown,
             stop,
             Some(monitor),
-            // HTTP/2 needs no grace: after GOAWAY it still takes requests that were sent before.
+            // HTTP/2 needs no grace: after GOAWAY it still accepts requests that were sent before.
             None,
         )
         .await;
@@ -236,7 +236,7 @@ impl Connections {
 
 pub(super) struct Peer {
     pub(super) address: SocketAddr,
-    /// The authorities of its certificate, on a listener that asks for one.
+    /// The authorities that signed the peer's certificate, if the listener requires one.
     pub(super) authorities: Option<ClientAuthorities>,
     pub(super) permit: Arc<Permit>,
 }
@@ -258,7 +258,7 @@ fn http1_builder(bounds: &Bounds) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        // It also runs after an answer, so it is the deadline of an idle connection.
+        // It also starts after an answer, so it is the deadline of an idle connection.
         .header_read_timeout(bounds.headers_max)
         // [`Framing`] refuses earlier, and its answer has a body.
         .max_header_size(bounds.header_bytes_max.saturating_mul(2))
@@ -274,7 +274,7 @@ fn http1_builder(bounds: &Bounds) -> http1::Builder {
     builder
 }
 
-/// Starts the answer. It takes the responder by reference, so that threads do not contend for one
+/// Starts the answer. Takes the responder by reference, so that threads do not contend for one
 /// reference count.
 fn begin(
     answer: &impl Responder,
@@ -337,8 +337,8 @@ async fn respond_http2(
     Ok(response.map(|body| PacedBody::new(body, place)))
 }
 
-/// Runs a connection to its end. It asks the connection to finish on a stop, when it is idle, and
-/// when its requests were refused too often.
+/// Runs a connection to its end. Asks it to finish on a stop, when it is idle, and when too many of
+/// its requests were refused.
 async fn drive<C: Future>(
     connection: C,
     finish: impl Fn(Pin<&mut C>),
@@ -347,7 +347,7 @@ async fn drive<C: Future>(
     mut grace: Option<FirstRequestGrace>,
 ) {
     let mut connection = pin!(connection);
-    // Asking twice would restart its shutdown.
+    // A second request would restart the shutdown of the connection.
     let mut is_finishing = false;
     poll_fn(|cx| {
         loop {

@@ -1,8 +1,8 @@
 //! The grace of a connection that was accepted just before a stop and has sent no request yet.
 //!
 //! The service manager keeps the listening socket open, so the next process serves later
-//! connections; requests that have begun are finished by this one. A connection between the two
-//! gets this time for its first request, so that a restart refuses no client.
+//! connections; this process finishes requests that have begun. A connection between the two gets
+//! this time for its first request, so that a restart refuses no client.
 
 use std::pin::Pin;
 use std::sync::Arc;

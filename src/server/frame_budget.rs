@@ -1,7 +1,7 @@
-//! Counts the frames of an HTTP/2 connection that are no part of a request that is served: PING,
+//! Counts the frames of an HTTP/2 connection that are not part of a request that is served: PING,
 //! SETTINGS, resets, window updates, empty DATA, heads that the HTTP/2 library refuses by itself.
 //!
-//! The library answers or processes every one of them, for as long as the peer sends them, and has a
+//! The library answers or processes all of them for as long as the peer sends them, and has a
 //! maximum for few kinds. No rate limit counts them. So a connection has a budget for frames, which
 //! its requests, the bytes that it reads and time fill up again. A connection without budget is
 //! closed.
@@ -33,12 +33,12 @@ const CONTINUATION: u8 = 9;
 /// A flag of HEADERS.
 const END_STREAM: u8 = 1;
 
-/// The budget that a request brings: for its head, trailers, two window updates and a PING, with heads
-/// of up to two KiB.
+/// The budget that a request adds: for its head, trailers, two window updates and a PING, with
+/// heads of up to two KiB.
 const REQUEST_GAIN: u32 = 8;
-/// A client's reset drops the work for its request, so it costs more than the request brought.
+/// A client's reset discards the work for its request, so it costs more than the request added.
 const RESET_COST: u32 = 10;
-/// Bytes of a compressed head at the cost of one frame. Each may stand for a whole header.
+/// Bytes of a compressed head at the cost of one frame. Each byte may encode a whole header.
 const HEAD_BYTES_PER_COST: u32 = 1_024;
 /// SETTINGS may change the windows of all streams.
 const SETTINGS_COST: u32 = 4;
@@ -52,7 +52,7 @@ pub struct ServedRequests(Arc<AtomicU32>);
 
 impl ServedRequests {
     pub fn add(&self) {
-        // It cannot wrap before the budget takes it, which is with every frame.
+        // It cannot wrap: the budget takes the count with every frame.
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -63,7 +63,7 @@ impl ServedRequests {
 
 #[derive(Debug)]
 pub struct FrameBudget {
-    /// Bytes of the preface or of a payload that are still to come.
+    /// Bytes of the preface or of a payload that have not arrived yet.
     skipped: u32,
     head: [u8; HEAD_BYTES],
     head_bytes: usize,
@@ -72,9 +72,9 @@ pub struct FrameBudget {
     refill_after: Duration,
     full_at: Instant,
     served: ServedRequests,
-    /// Written bytes that have brought nothing yet.
+    /// Written bytes that have not added to the budget yet.
     written: usize,
-    /// Of a destination.
+    /// Only for a destination.
     heads: Option<StreamHeads>,
 }
 
@@ -91,7 +91,7 @@ impl StreamHeads {
         if flags & END_STREAM != 0 {
             self.0.remove(&stream);
         }
-        // Streams that were reset stay behind. The library ignores what comes on old ones.
+        // Streams that were reset are never removed. The library ignores frames on old ones.
         if self.0.len() > 2 * OUTBOUND_STREAMS_MAX {
             self.0.pop_first();
         }
@@ -116,13 +116,13 @@ impl FrameBudget {
         }
     }
 
-    /// The budget of a destination, to which requests are sent. Only clients send a preface.
+    /// The budget of a destination that we send requests to. Only clients send a preface.
     pub fn of_destination(sent: ServedRequests) -> Self {
         let heads = Some(StreamHeads::default());
         Self { skipped: 0, heads, ..Self::new(&Bounds::default(), sent) }
     }
 
-    /// Follows bytes of the peer. Returns whether the connection may go on.
+    /// Follows bytes of the peer. Returns whether the connection may continue.
     pub fn follow(&mut self, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() {
             if self.skipped > 0 {
@@ -146,7 +146,6 @@ impl FrameBudget {
         true
     }
 
-    /// Counts bytes that were written to the peer.
     pub fn wrote(&mut self, bytes: usize) {
         self.written = self.written.saturating_add(bytes);
         while self.written >= BYTES_PER_GAIN {
@@ -166,7 +165,7 @@ impl FrameBudget {
             return false;
         }
         let cost = match kind {
-            // The HTTP/2 library has a maximum for small ones.
+            // The HTTP/2 library has a maximum for small frames.
             DATA if self.skipped > 0 => return true,
             HEADERS | CONTINUATION => {
                 let more = self.skipped.checked_div(HEAD_BYTES_PER_COST).unwrap_or(0);
@@ -193,7 +192,7 @@ impl FrameBudget {
         left.is_some()
     }
 
-    /// Fills the budget up if enough time has passed since it was full. The clock is read only when
+    /// Fills the budget if enough time has passed since it was full. The clock is read only when
     /// the budget is spent.
     fn refill(&mut self) {
         let now = Instant::now();

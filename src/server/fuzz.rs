@@ -18,8 +18,8 @@ pub(crate) fn certificates(data: &[u8]) {
     }
 }
 
-/// The bytes of a connection. Their division into pieces has no influence, and only the bytes
-/// before a refusal or a malformed body are shown to the next parser.
+/// The bytes of a connection. Their division into pieces makes no difference, and the next parser
+/// sees only the bytes before a refusal or a malformed body.
 pub(crate) fn framing(data: &[u8]) {
     let whole = follow(data, data.len().max(1));
     for piece in [1, 3, 64] {
@@ -43,7 +43,7 @@ fn follow(data: &[u8], piece: usize) -> (Vec<u8>, Option<ServerProblem>, bool) {
     (shown, framing.refusal(), framing.is_spoiled())
 }
 
-/// The first head that was shown whole has lines that end in CRLF, and says its length once.
+/// The first complete head has lines that end in CRLF, and states its length once.
 fn check_heads(shown: &[u8]) {
     let text = String::from_utf8_lossy(shown);
     let Some((head, _)) = text.trim_start_matches("\r\n").split_once("\r\n\r\n") else { return };

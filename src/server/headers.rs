@@ -1,4 +1,4 @@
-//! Security headers of every answer.
+//! The security headers of every answer.
 
 use hyper::Response;
 use hyper::header::{

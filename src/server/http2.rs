@@ -44,7 +44,7 @@ pub(super) fn builder(bounds: &Bounds, runner: Runner) -> Builder<Runner> {
     builder
 }
 
-/// One connection: its streams, its refusals, and the permit of the stream that is being started.
+/// The streams and the refusals of one connection, and the permit of the stream that is starting.
 #[derive(Debug)]
 pub(super) struct Http2State {
     pub(super) streams: Arc<ConnectionStreams>,
@@ -66,8 +66,8 @@ impl Http2State {
     /// Takes a permit for a new request; `None` refuses it. hyper passes the stream to the
     /// [`Runner`] right after, which takes the permit from here.
     pub(super) fn begin(&self, claimant: impl Fn() -> Claimant) -> Option<Arc<StreamPermit>> {
-        // Requests that the peer sent before it saw GOAWAY are refused too; it sends them again
-        // elsewhere.
+        // Requests that the peer sent before it saw GOAWAY are refused too; it sends them again on
+        // another connection.
         let place = if self.streak.is_spent() {
             None
         } else {
@@ -99,10 +99,10 @@ impl Runner {
     }
 }
 
-/// hyper passes a future for each stream. It computes and writes the answer, so the deadline also
-/// ends a stream whose peer opens no window. Dropping it resets the stream. Once there is an
-/// answer, its pieces must be read at a rate: each gives the peer some more time, up to the deadline
-/// of a single piece.
+/// hyper passes a future for each stream, which computes and writes the answer, so the deadline
+/// also ends a stream whose peer opens no window. Dropping it resets the stream. Once an answer has
+/// begun, its pieces must be read at a rate: each piece extends the time, up to the deadline of a
+/// single piece.
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Runner {
     fn execute(&self, stream: F) {
         // Boxed: each future that wraps another stores it.
@@ -123,7 +123,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Runner {
                 let moved = place.pieces();
                 if moved != pieces {
                     let latest = Instant::now() + unread_max;
-                    // A piece counts when hyper takes it, and when it is written.
+                    // A piece counts when hyper takes it, and again when it is written.
                     let earned = H2_HALF_FRAME_MAX.saturating_mul(moved.wrapping_sub(pieces));
                     let next = match pieces {
                         0 => latest,
@@ -149,7 +149,7 @@ pub(super) struct IdleMonitor {
     quiet_ticks: u8,
     is_stalled: bool,
     spent_max: Duration,
-    /// Runs from the moment at which the connection was asked to finish for its refusals.
+    /// Starts when the connection is asked to finish because of its refusals.
     leaving: Option<Pin<Box<Sleep>>>,
 }
 

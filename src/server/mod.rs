@@ -1,6 +1,6 @@
-//! Accepting connections, TLS, HTTP with its deadlines, connection limits, and the drain.
+//! Accepts connections, with TLS, HTTP and its deadlines, connection limits, and the drain.
 //!
-//! It knows no routes: a [`Responder`] answers. It never reads a body.
+//! This room has no routes: a [`Responder`] answers. It never reads a body.
 
 mod accept;
 mod bounds;
@@ -83,7 +83,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Settings with defaults: only this machine is trusted.
+    /// Defaults for all other settings: only this machine is trusted.
     pub fn new(listen: Vec<SocketAddr>, certificate: PathBuf, private_key: PathBuf) -> Self {
         Self {
             name: "api",
@@ -101,7 +101,7 @@ impl Settings {
 
 opaque_debug!(Settings);
 
-/// A server that has loaded its certificate and bound its ports, and does not serve yet.
+/// A server that has loaded its certificate and bound its ports, but does not serve yet.
 pub struct Server {
     name: &'static str,
     listeners: Vec<TcpListener>,
@@ -212,8 +212,8 @@ impl Server {
         } else {
             let connections = permits.taken();
             tasks.end();
-            // Tasks are dropped at their next await. A task that blocks its thread is not waited
-            // for.
+            // Tasks are dropped at their next await. The drain does not wait for a task that blocks
+            // its thread.
             timeout(self.bounds.end_max, tasks.finished()).await.ok();
             DrainOutcome::Cut { connections }
         };
@@ -226,7 +226,7 @@ opaque_debug!(Server);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DrainOutcome {
-    /// The deadline came first, and this many connections were dropped.
+    /// The deadline passed, and this number of connections was dropped.
     Cut { connections: usize },
     /// Every request that had begun was answered.
     Whole,

@@ -1,17 +1,18 @@
-//! Permits for connections, with a maximum in all and one for each address.
+//! Permits for connections, with a maximum for all and one for each address.
 //!
 //! A connection that has shown no known secret key is a stranger. A client that has shown its key
 //! keeps its place within the share of its tenant; connections beyond that share are surplus.
 //!
-//! When all places are taken, a stranger or a surplus connection makes room for the next one. The
-//! choice goes by these, in this order:
+//! When all places are taken, a stranger or a surplus connection makes room for the next one. It is
+//! chosen by these rules, in this order:
 //!
-//! 1. Strangers before surplus: a stranger that sends a request slowly ends no connection of a client
-//!    with a key.
-//! 2. The [`Stage`]: a crowd of connections that send nothing, or half a request, ends no request. An
-//!    address with a very large crowd of idle connections gives one of them before a handshake ends.
+//! 1. Strangers before surplus: a stranger that sends a request slowly ends no connection of a
+//!    client with a key.
+//! 2. The [`Stage`]: a crowd of connections that send nothing, or half a request, ends no request.
+//!    An address with a very large crowd of idle connections loses one of them before another
+//!    address loses a connection in its handshake.
 //! 3. The address with the most strangers in this stage. Trusted proxies carry many clients, so
-//!    each of their connections counts as an address of its own.
+//!    each of their connections counts as a separate address.
 //! 4. Age: the oldest.
 
 use std::cmp::Reverse;
@@ -25,10 +26,10 @@ use crate::bounds::CONNECTIONS_BEGINNING_SHARE;
 use crate::domain::shares::{Claimant, Shares, address_prefix};
 use crate::lock::Lock;
 
-/// Returns whether an address has no maximum of its own.
+/// Returns whether an address is exempt from the maximum for one address.
 pub type TrustedAddresses = Arc<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
-/// Issues [`Permit`]s. It remembers only addresses that hold one.
+/// Issues [`Permit`]s. Stores only addresses that hold one.
 #[derive(Clone)]
 pub struct Permits {
     places: Arc<Lock<Places>>,
@@ -43,11 +44,10 @@ struct Places {
     next: u64,
     open: HashMap<u64, Place>,
     by_address: HashMap<IpAddr, usize>,
-    /// The connections that may have to make room.
+    /// The connections that may have to make room, by stage.
     queues: BTreeMap<Stage, Queue>,
 }
 
-/// One connection.
 struct Place {
     address: IpAddr,
     standing: Standing,
@@ -58,14 +58,14 @@ struct Place {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
-    /// It keeps its place, and if it has shown a key, holds a part of its tenant's share.
+    /// It keeps its place. If it has shown a key, it holds a part of its tenant's share.
     Kept(Option<Claimant>),
     Stranger(AddressLimit),
     /// It has shown a key, and its tenant has no share left.
     Surplus,
 }
 
-/// Connections make room in this order: the later the stage, the more a client loses.
+/// Connections make room in this order: a client loses more in a later stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     /// The TLS handshake is not done.
@@ -77,7 +77,7 @@ enum Stage {
     InFlight,
 }
 
-/// Connections of one stage. The last of the ranking makes room first.
+/// Connections of one stage. The last one in the ranking makes room first.
 #[derive(Default)]
 struct Queue {
     length: usize,
@@ -103,7 +103,7 @@ pub enum ConnectionLimit {
     PerAddress,
 }
 
-/// The maximum of an address: its own, or only the one in all.
+/// The maximum of an address: its own, or only the one for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressLimit {
     Bounded,
@@ -144,7 +144,6 @@ impl Permits {
         Ok(Permit { permits: self.clone(), number, ended, shown: OnceLock::new(), evicted })
     }
 
-    /// Connections that are open now.
     pub(super) fn taken(&self) -> usize {
         self.places.lock().open.len()
     }
@@ -171,7 +170,7 @@ impl Places {
         Some(place)
     }
 
-    /// Changes a place, and with it the queue that it is in; `None` if the place is gone.
+    /// Changes a place and moves it to its new queue; `None` if the place is gone.
     fn change(&mut self, number: u64, change: impl FnOnce(&mut Place, &Shares)) -> Option<&Place> {
         let mut place = self.open.remove(&number)?;
         self.dequeue(number, &place);
@@ -194,9 +193,9 @@ impl Places {
         }
     }
 
-    /// Frees a place; false if all keep theirs. Of the stages before the first request, this many
-    /// connections each are spared while there are others: a peer that holds all places with
-    /// requests and connects on and on would otherwise end every handshake.
+    /// Frees a place; false if all keep theirs. This number of connections in each stage before the
+    /// first request is spared while there are others: otherwise a peer that holds all places with
+    /// requests and keeps connecting would end every handshake.
     fn evict(&mut self, spared: usize) -> bool {
         let is_crowded = |stage: Stage, queue: &Queue| {
             queue.length > if stage < Stage::Idle { spared } else { 0 }
@@ -222,7 +221,7 @@ impl Place {
         Self { address, standing, stage: Stage::Connected, requests: 0, ended }
     }
 
-    /// The queue that it waits in. Surplus connections wait in the last one, behind its strangers.
+    /// The queue of the connection. Surplus connections are in the last one, behind its strangers.
     fn queue(&self) -> Stage {
         if self.standing == Standing::Surplus { Stage::InFlight } else { self.stage }
     }
@@ -249,7 +248,7 @@ impl Queue {
         self.change(crowd, |members| members.remove(&number));
     }
 
-    /// Changes the members of a crowd, and with them its rank.
+    /// Changes the members of a crowd and updates its rank.
     fn change(&mut self, crowd: Crowd, change: impl FnOnce(&mut BTreeSet<u64>) -> bool) {
         let rank = |members: &BTreeSet<u64>| -> Option<Rank> {
             let oldest = Reverse(*members.first()?);
@@ -275,7 +274,7 @@ pub struct Permit {
     permits: Permits,
     number: u64,
     ended: CancellationToken,
-    /// Absent for a stranger.
+    /// Empty for a stranger.
     shown: OnceLock<Standing>,
     /// True if another connection had to make room for this one.
     pub(super) evicted: bool,
@@ -283,14 +282,14 @@ pub struct Permit {
 
 impl Permit {
     /// Call it with each request: after the first one with a known secret key, the connection keeps
-    /// its place within the share of its tenant. `keyed` is not called again then.
+    /// its place within the share of its tenant, and `keyed` is not called again.
     pub(super) fn show(&self, keyed: impl FnOnce() -> Option<Claimant>) {
         if self.shown.get().is_none()
             && let Some(claimant) = keyed()
         {
             let mut places = self.permits.places.lock();
             let shown = places.change(self.number, |place, known| {
-                // Of two requests that come here together, the second finds it done.
+                // Of two concurrent requests, the second finds this done.
                 if matches!(place.standing, Standing::Stranger(_)) {
                     let is_kept = known.take(claimant, 1);
                     place.standing =
@@ -309,12 +308,11 @@ impl Permit {
         places.change(self.number, |place, _| place.standing = Standing::Kept(None));
     }
 
-    /// The TLS handshake is done.
     pub(super) fn secured(&self) {
         self.permits.places.lock().change(self.number, |place, _| place.stage = Stage::Secured);
     }
 
-    /// A request has begun. It ends when the returned value is dropped; `None` if the connection
+    /// A request has begun. It ends when the returned value is dropped. `None` if the connection
     /// keeps its place in any case, so that requests with a key take no lock.
     pub(super) fn begin(self: &Arc<Self>) -> Option<RequestInFlight> {
         if matches!(self.shown.get(), Some(Standing::Kept(_))) {
@@ -336,7 +334,7 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        // A connection that was evicted has given its place back before.
+        // An evicted connection has already given its place back.
         self.permits.places.lock().remove(self.number);
     }
 }
@@ -544,7 +542,7 @@ mod tests {
         // The connections of a proxy are no crowd.
         check_order(&[(Idle, proxy), (Idle, proxy), (Idle, proxy), (Idle, two)], &[0, 1, 2, 3]);
         check_order(&[(Idle, proxy), (Idle, proxy), (Idle, two), (Idle, two)], &[2, 0, 1, 3]);
-        // Seventeen idle connections of one address give one before a handshake of another ends.
+        // Of seventeen idle connections of one address, one ends before a handshake of another.
         let three = ("192.0.2.3", AddressLimit::Bounded);
         let idle = [(Idle, one); CONNECTIONS_BEGINNING_SHARE + 1];
         let expected: Vec<usize> = [0, 17].into_iter().chain(1..17).chain([18]).collect();

@@ -1,4 +1,4 @@
-//! The operator's listeners: HTTP/1.1 without TLS, on an address of this machine or on a Unix socket.
+//! The operator's listeners: HTTP/1.1 without TLS, on an address of this machine or a Unix socket.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -33,7 +33,8 @@ pub struct PlainListener {
 #[derive(Debug)]
 enum Listener {
     Address(TcpListener),
-    /// The file goes before the listener, which keeps it from being another one.
+    /// Fields are dropped in order: the file is removed while the listener still exists, so its
+    /// inode number cannot belong to another file.
     Socket {
         _file: SocketFile,
         listener: UnixListener,
@@ -46,8 +47,8 @@ impl PlainListener {
         Ok(Self::new(Listener::Address(listen(address)?), log))
     }
 
-    /// Binds a Unix socket that only the user of this process can use. A socket that is there
-    /// already was left by an earlier process: the caller holds the lock of the data file.
+    /// Binds a Unix socket that only the user of this process can use. An existing socket was left
+    /// by an earlier process: the caller holds the lock of the data file.
     pub fn bind_socket(path: &Path, log: Log) -> io::Result<Self> {
         let (listener, file) = SocketFile::bind(path)?;
         let listener = UnixListener::from_std(listener)?;
@@ -120,7 +121,7 @@ impl PlainListener {
 
 impl Drop for PlainListener {
     fn drop(&mut self) {
-        // The drain does not wait for them: metrics of a process that ends are not needed.
+        // The drain does not wait for them: metrics of an ending process are not needed.
         self.connections.tasks.end();
     }
 }

@@ -1,5 +1,5 @@
-//! HTTP that a client sends in clear to a port that speaks TLS. TLS would answer it with an alert,
-//! which clients report as an empty or unreadable answer, so it is answered in clear instead.
+//! HTTP without TLS on a TLS port. TLS would answer with an alert, which clients report as an empty
+//! or unreadable answer, so it is answered in plain text instead.
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -30,21 +30,21 @@ const ANSWER: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\
     This port speaks HTTPS: use https:// in the address.\n\
     The request came in clear. If it had an API key, replace the key by a new one.\n";
 
-/// True if the first bytes of the connection are those of an HTTP request. They are left in the
-/// socket. A TLS record begins with a byte that is no letter.
+/// True if the connection begins with an HTTP request. The bytes stay in the socket. A TLS record
+/// begins with a byte that is not a letter.
 pub(super) async fn is_plain_request(socket: &TcpStream) -> bool {
     let mut first = [0; LONGEST];
     let read = socket.peek(&mut first).await.unwrap_or(0);
     looks_like_http(first.get(..read).unwrap_or_default())
 }
 
-/// The beginning of a method counts, since the rest of it may be on the way.
+/// The beginning of a method is enough, since the rest may not have arrived yet.
 fn looks_like_http(first: &[u8]) -> bool {
     !first.is_empty() && BEGINNINGS.iter().any(|it| first.starts_with(it) || it.starts_with(first))
 }
 
-/// Answers and closes. The caller has a deadline for it. Nothing of the request is read before the
-/// answer, and afterwards it is dropped.
+/// Answers and closes. The caller sets a deadline. The request is read only after the answer, and
+/// is dropped.
 pub(super) async fn refuse(mut socket: TcpStream) {
     if socket.write_all(ANSWER).await.is_ok() && socket.shutdown().await.is_ok() {
         drain(&mut socket).await;

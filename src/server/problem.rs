@@ -1,5 +1,5 @@
-//! Answers that the server gives by itself: to requests that are malformed or too large, and to
-//! those whose answer panicked. Their text is constant and never quotes the request.
+//! Answers that the server itself gives: to requests that are malformed or too large, and to those
+//! whose answer panicked. Their text is constant and never quotes the request.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -43,8 +43,8 @@ pub(super) struct ProblemContext {
 }
 
 impl ProblemContext {
-    /// The trace id is dropped if it equals the API key, so that a client that mixes the two up does
-    /// not get its key logged.
+    /// The trace id is dropped if it equals the API key, so that a client that confuses the two
+    /// does not get its key logged.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let sent = headers.get(TRACE).filter(|sent| headers.get(API_KEY) != Some(sent));
         let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
@@ -62,11 +62,10 @@ impl ProblemContext {
 pub(super) struct ProblemReporter {
     pub(super) random: Arc<Random>,
     pub(super) traffic: Arc<Traffic>,
-    /// Decides the security headers of the answers.
     pub(super) hsts: Hsts,
     pub(super) log: Log,
-    /// The peer of the connection. Proxies in front of it are not looked at: these heads were not
-    /// read, or are not to be believed.
+    /// The peer of the connection. Headers of proxies are not used: these heads were not read, or
+    /// cannot be trusted.
     pub(super) peer: Option<IpAddr>,
 }
 
@@ -75,8 +74,8 @@ impl ProblemReporter {
         Self { peer: Some(peer.ip().to_canonical()), ..self.clone() }
     }
 
-    /// Counts and logs the answer, and returns its trace id: the one that the client sent, if it
-    /// can be repeated, or a new one.
+    /// Counts and logs the answer, and returns its trace id: the client's, if it can be repeated,
+    /// or a new one.
     fn note(&self, refusal: ServerProblem, sent: Option<&HeaderValue>) -> String {
         let sent = sent.and_then(|value| value.to_str().ok());
         let trace = match sent.filter(|text| Trace::is_repeatable(text)) {
@@ -122,7 +121,7 @@ impl ServerProblem {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         if self == Self::TransferCoding {
-            // A proxy that knows the coding may see the end of this request elsewhere.
+            // A proxy that supports the coding may see the end of this request elsewhere.
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         if let Ok(trace) = HeaderValue::try_from(trace) {

@@ -1,5 +1,5 @@
 //! Counts refused requests of one connection. A peer whose requests are refused many times in a
-//! row, and which shows no known key, loses its connection: a new one costs it a handshake.
+//! row, and that shows no known key, loses its connection: a new one costs it a handshake.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -31,7 +31,7 @@ impl RefusalStreak {
         }
     }
 
-    /// Counts an answer: 4xx is a refusal; 5xx, which is our failure, changes nothing.
+    /// Counts an answer: 4xx is a refusal; 5xx, a failure of ours, changes nothing.
     pub(super) fn answered(&self, status: StatusCode) {
         if status.is_client_error() {
             self.refused();

@@ -1,6 +1,6 @@
-//! The byte stream under a connection, with four things that hyper does not do: it gives up a peer
-//! that does not read, it withholds a head that [`Framing`] refuses, it ends when the [`FrameBudget`]
-//! is spent, and it lingers when it closes on a peer that is still sending.
+//! The byte stream under a connection, with four things that hyper does not do: it closes on a peer
+//! that does not read, it withholds a head that [`Framing`] refuses, it ends when the
+//! [`FrameBudget`] is spent, and it lingers when it closes on a peer that is still sending.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
@@ -25,11 +25,11 @@ pub(super) struct Stream<T> {
     budget: Option<FrameBudget>,
     /// Set when the budget is spent.
     is_flooded: bool,
-    /// Runs while something written waits for the peer; absent on a healthy connection.
+    /// Runs while output waits for the peer; `None` on a healthy connection.
     stalled: Option<Stall>,
     write_max: Duration,
-    /// The time for which output may still wait. Waiting uses it up, and the bytes that the peer takes
-    /// give it back, so that a peer cannot hold an answer by taking a few bytes now and then.
+    /// The time for which output may still wait. Waiting uses it up, and the bytes that the peer
+    /// reads add to it, so that a peer cannot hold an answer by reading a few bytes now and then.
     patience: Duration,
     /// Set when all output of hyper is flushed.
     is_flushed: bool,
@@ -72,8 +72,8 @@ impl<T> Stream<T> {
         self.is_flooded
     }
 
-    /// The problem of the head that was withheld from hyper. From then on the stream is the caller's
-    /// to answer on.
+    /// The problem of the head that was withheld from hyper. From then on the caller answers on the
+    /// stream.
     pub(super) fn take_refusal(&mut self) -> Option<ServerProblem> {
         let refusal = self.refusal()?;
         self.framing = None;
@@ -102,7 +102,7 @@ impl<T> Stream<T> {
         }
     }
 
-    /// Starts or checks the deadline of a write that waits, and ends the wait when the write made
+    /// Starts or checks the deadline of a waiting write, and ends the wait when the write made
     /// progress.
     fn timed<R>(
         &mut self,
@@ -124,8 +124,8 @@ impl<T> Stream<T> {
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Stream<T> {
-    /// Sends the reason to a peer whose budget is spent, unless hyper's last frame is still
-    /// on its way.
+    /// Sends the reason to a peer whose budget is spent, unless hyper's last frame is only partly
+    /// written.
     //= RFC 9113, 6.8 and 7: GOAWAY, the last stream unknown, ENHANCE_YOUR_CALM.
     pub(super) async fn say_goodbye(mut self) {
         const GOAWAY: [u8; 17] = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 11];
@@ -142,8 +142,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Stream<T> {
         }
     }
 
-    /// Reads and drops what the peer is still sending after the stream was closed: with unread bytes
-    /// the kernel would reset the connection, and the peer would lose the answer.
+    /// Reads and drops bytes that the peer still sends after the close: with unread bytes the
+    /// kernel would reset the connection, and the peer would lose the answer.
     pub(super) async fn linger(mut self) {
         if !self.lingers {
             return;
@@ -174,7 +174,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Stream<T> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        // After a malformed body hyper reads the end of the stream.
+        // After a malformed body hyper sees the end of the stream.
         let is_spoiled = self.framing.as_ref().is_some_and(Framing::is_spoiled);
         if self.refusal().is_none() && !is_spoiled {
             ready!(Pin::new(&mut self.inner).poll_read(cx, buffer))?;
@@ -190,7 +190,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Stream<T> {
         }
         let is_end = buffer.filled().len() == before;
         if is_end && self.refusal().is_some() && !self.is_flushed {
-            // At the end of the stream hyper drops what it has not flushed.
+            // At the end of the stream hyper drops output that it has not flushed.
             self.reader = Some(cx.waker().clone());
             return Poll::Pending;
         }
@@ -237,7 +237,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Stream<T> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // An answer to the refused head is still to be written.
+        // The answer to the refused head is not written yet.
         if self.refusal().is_some() {
             return Poll::Ready(Ok(()));
         }

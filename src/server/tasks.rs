@@ -1,7 +1,7 @@
 //! Tasks that a drain waits for. Tasks are started only here.
 //!
-//! A drain has two steps: [`Tasks::stop`] asks every task to finish, [`Tasks::end`] drops those that
-//! have not. Each task watches child tokens of its own, because a connection looks at its token each
+//! A drain has two steps: [`Tasks::stop`] asks every task to finish, [`Tasks::end`] drops those
+//! that have not. Each task has its own child tokens, because a connection checks its token each
 //! time it is woken: on a shared token all connections would take one lock.
 
 use std::pin::Pin;
@@ -33,23 +33,20 @@ impl Tasks {
         });
     }
 
-    /// Starts a task that the drain waits for and that something else ends: a stream ends with its
-    /// connection.
+    /// Starts a task that the drain waits for but does not end: a stream ends with its connection.
     pub fn spawn_tracked(&self, work: impl Future<Output = ()> + Send + 'static) {
         drop(self.tracker.spawn(work));
     }
 
-    /// A signal that wakes its task when a stop is asked for.
+    /// A signal that wakes its task when a stop is requested.
     pub fn stop_signal(&self) -> StopSignal {
         StopSignal(Box::pin(self.stopped.child_token().cancelled_owned()))
     }
 
-    /// Asks every task to finish.
     pub fn stop(&self) {
         self.stopped.cancel();
     }
 
-    /// Drops every task that has not finished.
     pub fn end(&self) {
         self.stopped.cancel();
         self.ended.cancel();
@@ -62,18 +59,17 @@ impl Tasks {
 
     /// Resolves when no task is left.
     pub async fn finished(&self) {
-        // A tracker that is not closed waits for tasks that may still come.
+        // A tracker that is not closed also waits for future tasks.
         self.tracker.close();
         self.tracker.wait().await;
     }
 }
 
-/// One task's view of the stop.
 #[derive(Debug)]
 pub struct StopSignal(Pin<Box<WaitForCancellationFutureOwned>>);
 
 impl StopSignal {
-    /// Returns whether a stop was asked for. If not, the task is woken when it is.
+    /// Returns whether a stop was requested. If not, the task is woken when it is.
     pub fn poll_is_stopping(&mut self, cx: &mut Context<'_>) -> bool {
         self.0.as_mut().poll(cx).is_ready()
     }

@@ -56,8 +56,8 @@ impl Traffic {
         .add(1);
     }
 
-    /// Connections that were closed because a maximum was reached: new ones by the maximum, and
-    /// strangers that made room for new ones.
+    /// Connections that were closed because a maximum was reached: new ones, and strangers that
+    /// made room for new ones.
     pub(super) fn closed(&self) -> [u64; 3] {
         [&self.full_in_all, &self.full_per_address, &self.strangers].map(Counter::get)
     }

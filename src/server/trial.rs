@@ -1,5 +1,5 @@
-//! Tries which versions of TLS and which cipher suites a listener accepts, for the report. It finishes
-//! handshakes and sends no request.
+//! Finds the versions of TLS and the cipher suites that a listener accepts, for the report. It
+//! completes handshakes and sends no request.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -22,7 +22,7 @@ use crate::server::certificate::{VERSIONS, version_name};
 pub struct TlsTrial {
     /// Versions, and the cipher suites that were accepted with each.
     pub accepted: Vec<(&'static str, Vec<String>)>,
-    /// Older versions, and whether they were accepted.
+    /// Older versions, with true for those that were accepted.
     pub older: Vec<(&'static str, bool)>,
 }
 
@@ -52,7 +52,7 @@ pub fn try_listener(address: SocketAddr) -> io::Result<TlsTrial> {
     Ok(TlsTrial { accepted, older })
 }
 
-/// A listener on all addresses of the machine answers on its own one.
+/// A listener on all addresses of the machine answers on the loopback address.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -91,10 +91,10 @@ fn shake_hands(address: SocketAddr, suite: SupportedCipherSuite) -> io::Result<b
     Ok(true)
 }
 
-/// Sends the first message of an older version and returns whether the server goes on.
+/// Sends the first message of an older version and returns whether the server continues.
 fn accepts_older(address: SocketAddr, minor: u8) -> io::Result<bool> {
     const HANDSHAKE: u8 = 22;
-    // Suites of those versions, which every server that speaks them has: AES-128-CBC and 3DES.
+    // Suites of those versions that every server with them supports: AES-128-CBC and 3DES.
     let suites = [0xc0, 0x13, 0xc0, 0x09, 0x00, 0x2f, 0x00, 0x0a];
     let mut hello = vec![3, minor];
     hello.extend([0x5a; 32]);

@@ -23,7 +23,6 @@ use crate::server::traffic::Traffic;
 pub(super) struct CertificateFiles {
     pub(super) certificate: PathBuf,
     pub(super) private_key: PathBuf,
-    /// The verifiers of client certificates, if clients need one.
     pub(super) clients: Option<ClientVerifiers>,
 }
 
@@ -61,7 +60,6 @@ pub(super) struct ServerUpkeep {
 }
 
 impl ServerUpkeep {
-    /// Runs until a stop is asked for.
     pub(super) async fn run(mut self, bounds: Arc<Bounds>, mut stop: StopSignal) {
         let mut hangups = signal(SignalKind::hangup()).ok();
         let mut looks = every(bounds.certificate_check_every);
@@ -78,7 +76,7 @@ impl ServerUpkeep {
                 () = hangup(&mut hangups) => self.reload().await,
                 _ = looks.tick() => {
                     let stamp = self.stamp().await;
-                    // Two looks in a row saw the same new state, so the change is complete.
+                    // Two checks in a row saw the same new state, so the change is complete.
                     if stamp == seen && stamp != self.read {
                         self.reload().await;
                     }
@@ -93,7 +91,7 @@ impl ServerUpkeep {
     async fn reload(&mut self) {
         let files = self.files.clone();
         let now = self.log.now();
-        // The stamp is taken first, so that the next look sees a change during the reading.
+        // The stamp is taken first, so that the next check sees a change during the reading.
         self.read = self.stamp().await;
         let loaded = tokio::task::spawn_blocking(move || files.load(now)).await;
         match loaded {

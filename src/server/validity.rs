@@ -1,5 +1,5 @@
-//! Reads facts of a certificate: its times, its names, its issuer and its subject. It parses only the
-//! DER that leads there and checks no signature.
+//! Reads facts of a certificate: its times, its names, its issuer and its subject. It parses only
+//! the DER that contains them and checks no signature.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -17,16 +17,16 @@ const BOOLEAN: u8 = 0x01;
 const OCTETS: u8 = 0x04;
 const DNS_NAME: u8 = 0x82;
 const IP_ADDRESS: u8 = 0x87;
-/// 2.5.29.17.
+/// The object identifier 2.5.29.17.
 const ALTERNATIVE_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateFacts {
     pub begins: Timestamp,
     pub expires: Timestamp,
-    /// The names and addresses of the host that it is for.
+    /// The host names and addresses of the certificate.
     pub names: Vec<String>,
-    /// The names of issuer and subject, in DER, for comparing them.
+    /// The names of issuer and subject in DER, for comparison.
     pub issuer: Vec<u8>,
     pub subject: Vec<u8>,
 }
@@ -87,7 +87,7 @@ fn names(after_key: &[u8]) -> Option<Vec<String>> {
         if id != ALTERNATIVE_NAMES {
             continue;
         }
-        // The mark of a critical extension is optional.
+        // The critical flag of an extension is optional.
         let value = match element(after_id)? {
             (BOOLEAN, _, value) => value,
             _ => after_id,
@@ -108,7 +108,7 @@ fn name(tag: u8, content: &[u8]) -> Option<String> {
     match tag {
         DNS_NAME => {
             let text = std::str::from_utf8(content).ok()?;
-            // The text is printed: anything but a host name could steer a terminal.
+            // The text is printed: characters outside of host names could control a terminal.
             let is_plain =
                 text.bytes().all(|it| it.is_ascii_alphanumeric() || b"-._*".contains(&it));
             is_plain.then(|| String::from(text))
@@ -122,7 +122,7 @@ fn name(tag: u8, content: &[u8]) -> Option<String> {
     }
 }
 
-/// A time, and what follows it.
+/// A time, and the bytes after it.
 fn time(der: &[u8]) -> Option<(Timestamp, &[u8])> {
     let (at, rest) = match element(der)? {
         (UTC_TIME, text, after) => {
@@ -139,7 +139,7 @@ fn time(der: &[u8]) -> Option<(Timestamp, &[u8])> {
     Some((at, rest))
 }
 
-/// The content of an element that must have this tag, and what follows it.
+/// The content of an element that must have this tag, and the bytes after it.
 fn enter(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (found, content, rest) = element(der)?;
     (found == tag).then_some((content, rest))

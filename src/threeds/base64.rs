@@ -14,8 +14,8 @@ pub fn encode_url(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Accepts padding in any number, since the protocol asks receivers to ignore it. Unused bits of
-/// the last character must be zero.
+/// Accepts any padding, since the protocol requires receivers to ignore it. Unused bits of the last
+/// character must be zero.
 pub fn decode_url(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok()
 }

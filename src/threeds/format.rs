@@ -29,13 +29,14 @@ pub fn currency(text: &str) -> Option<&'static str> {
     CURRENCIES.iter().find(wanted).map(|(_, digits)| *digits)
 }
 
-/// Finds the letters of a currency by its digits. The newest currency of a number is the last one.
+/// Finds the letters of a currency by its digits. If a number was reused, the last row is the
+/// newest.
 pub fn currency_letters(digits: &str) -> Option<&'static str> {
     CURRENCIES.iter().rfind(|(_, known)| *known == digits).map(|(letters, _)| *letters)
 }
 
-/// Has a part before and after an at sign, and no spaces or control characters. The issuer must
-/// find out if mail arrives.
+/// Requires a part before and after an at sign, and no spaces or control characters. The issuer
+/// finds out if mail arrives.
 pub fn is_email(text: &str) -> bool {
     let plain = !text.chars().any(|letter| letter.is_whitespace() || letter.is_control());
     plain && text.rsplit_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())

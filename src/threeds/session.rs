@@ -81,15 +81,15 @@ pub enum CardSource {
     TokenIntent(String),
 }
 
-/// The record that held the card when the session was made. It leads from the card to its sessions
-/// when that record is gone, since they hold data of the same person.
+/// The record that held the card when the session was made. When that record is deleted, its
+/// sessions are found through this, since they hold data of the same person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardOrigin {
     /// The internal id of the token or of the intent.
     pub record: Uuid,
     pub fingerprint: String,
     /// A keyed hash of the card number. The fingerprints of an intent and of the token that it
-    /// becomes may differ; this does not.
+    /// becomes may differ; this hash does not.
     pub number: String,
 }
 
@@ -104,7 +104,7 @@ pub struct Enrolment {
     pub acs_information: Vec<AcsInformation>,
 }
 
-/// Device data that the SDKs collect. Names and meanings are those of the interface.
+/// Device data that the SDKs collect, with the names and meanings of the interface.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeviceInfo {
     pub browser_accept_header: Option<String>,
@@ -229,7 +229,7 @@ impl Session {
         }
     }
 
-    /// The fingerprinting indicator of the sent request, or of one that would be sent now.
+    /// The fingerprinting indicator of the request, as sent or as it would be sent now.
     pub const fn method_indicator(&self) -> MethodOutcome {
         match (self.method_outcome, self.state) {
             (Some(outcome), _) => outcome,

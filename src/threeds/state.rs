@@ -8,7 +8,7 @@ use crate::domain::time::Timestamp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionState {
-    /// The session waits for its authentication.
+    /// The session waits for its authenticate call.
     Created { method: MethodState, expires_at: Timestamp },
     /// The request was sent; the answer has not arrived.
     Requested,
@@ -37,7 +37,6 @@ pub enum SessionEvent {
     DeviceDescribed,
     MethodCompleted,
     AuthenticationRequested,
-    /// The answer is final.
     AnsweredFinally,
     AnsweredWithChallenge {
         until: Timestamp,
@@ -52,7 +51,6 @@ pub enum SessionEvent {
     TimeRanOut,
 }
 
-/// The reason why an event is refused in a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransitionError {
     AlreadyDecided,
@@ -66,7 +64,6 @@ pub enum TransitionError {
     TooLate,
 }
 
-/// Returns the next state, or the reason why the event is refused.
 pub fn next(
     state: SessionState,
     event: SessionEvent,

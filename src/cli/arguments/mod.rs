@@ -1,4 +1,4 @@
-//! Prepares the arguments for argh, which knows neither `-h` nor `--option=value`, and proposes
+//! Prepares the arguments for argh, which supports neither `-h` nor `--option=value`, and suggests
 //! nothing for a mistake. No message repeats a word that may be a value: values can be secrets.
 
 #[cfg(test)]
@@ -20,7 +20,8 @@ pub enum Prepared {
     Incomplete(Vec<String>),
 }
 
-/// True if the command was asked to print JSON. A mistake may stand anywhere, so this does not parse.
+/// True if the command was asked to print JSON. The arguments may have mistakes, so this does not
+/// parse them.
 pub fn asks_for_json(arguments: &[String]) -> bool {
     arguments.iter().take_while(|it| *it != "--").any(|it| it == "--json")
 }
@@ -99,7 +100,7 @@ pub fn refused(output: &str, arguments: &[String]) -> Failure {
         .try_this(format!("{} --help", path.name()))
 }
 
-/// The part of the command line that was read, and the command that it has named so far.
+/// The part of the command line that was read, and the command that it names so far.
 struct CommandLine {
     command: CommandInfoWithArgs,
     path: Vec<String>,
@@ -113,8 +114,8 @@ impl CommandLine {
         Self { command, path: Vec::new(), positionals: 0, out: Vec::new() }
     }
 
-    /// True if the name of a command must follow. Only `erase` also works without one; argh does not
-    /// tell that.
+    /// True if the name of a command must follow. Only `erase` also works without one, which argh
+    /// does not report.
     fn is_group(&self) -> bool {
         !self.command.commands.is_empty() && self.path != ["erase"]
     }
@@ -153,7 +154,8 @@ impl CommandLine {
         Ok(Prepared::Command(self.path))
     }
 
-    /// Splits `--option=value`, and copies an option with its value, whatever that value is.
+    /// Splits `--option=value`, and copies an option with its value, even if the value looks like
+    /// an option.
     fn option<'a>(&mut self, word: &str, rest: &mut impl Iterator<Item = &'a str>) -> Result<()> {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),

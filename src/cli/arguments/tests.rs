@@ -19,7 +19,7 @@ fn check_incomplete(line: &str, path: &str) {
     assert_eq!(prepare(&words(line)).unwrap(), Prepared::Incomplete(words(path)), "{line}");
 }
 
-/// Checks that the line is refused, that the advice is this, and that no secret is repeated.
+/// Checks that the line is refused with this advice and that no secret is repeated.
 #[track_caller]
 fn check_refused(line: &str, advice: &str) {
     let failure = prepare(&words(line)).expect_err(line);
@@ -135,7 +135,7 @@ fn json_is_asked_for_before_the_end_of_options_only() {
     assert!(!asks_for_json(&words("tenant list")));
 }
 
-/// Every command that is no group, with its words.
+/// Every command without subcommands, with its words.
 fn commands(
     command: &CommandInfoWithArgs,
     path: &[String],

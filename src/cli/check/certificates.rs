@@ -1,4 +1,4 @@
-//! Certificates, their keys, and authorities: read as the server reads them.
+//! Certificates, their keys, and authorities, read in the same way as by the server.
 
 use std::io;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::server::{
     read_roots,
 };
 
-/// A certificate, its key, and the URL that clients know it by.
+/// A certificate, its key, and the URL that clients use.
 struct Pair<'a> {
     certificate: Place<'a>,
     private_key: Place<'a>,
@@ -90,7 +90,7 @@ fn pair(findings: &mut Findings, pair: &Pair<'_>, now: Timestamp) {
         certificate(findings, pair, facts, now);
     }
     let Some(key) = key else { return };
-    // The expiry is that of the certificate, which has its own result.
+    // The certificate has its own result, which reports its expiry.
     match read_pair(of_certificate.path, of_key.path, Timestamp::from_seconds(0)) {
         Ok(_) => {
             findings

@@ -1,4 +1,4 @@
-//! The database: the file of its URL and its certificate authorities. Nothing of the URL is shown,
+//! The database: the file of its URL and its certificate authorities. No part of the URL is shown,
 //! and no connection is made.
 
 use std::fs::Metadata;
@@ -28,7 +28,7 @@ pub(super) fn check(findings: &mut Findings, config: &Config) {
                 url_file(findings, place, database, &found);
             }
         }
-        // The settings have this mistake already.
+        // The check of the settings has reported this mistake already.
         UrlSource::File(_) => (),
     }
 }

@@ -1,4 +1,4 @@
-//! Files and directories: whether they exist, and who may do what with them.
+//! Files and directories: existence, owners and modes.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -15,7 +15,7 @@ use crate::store::{Store, free_bytes};
 const AS_ROOT: &str = "run strongroom check as root";
 
 /// Checks that a file exists and that the service's user may read it. Returns its metadata if this
-/// process can look at its content, too.
+/// process can read its content too.
 pub(super) fn file(findings: &mut Findings, place: Place<'_>) -> Option<Metadata> {
     let found = look(findings, place)?;
     if !found.is_file() {
@@ -60,7 +60,7 @@ fn look(findings: &mut Findings, place: Place<'_>) -> Option<Metadata> {
     }
 }
 
-/// A file that every user can write to is a way into the vault, whatever it holds.
+/// A file that every user can write to is a way into the vault, whatever its content.
 fn check_writers(findings: &mut Findings, place: Place<'_>, found: &Metadata) -> bool {
     let mode = found.mode() & 0o7777;
     if mode & 0o002 == 0 {
@@ -123,7 +123,7 @@ pub(super) fn data(findings: &mut Findings, config: &Config) {
         let advice = "run the service as a user of its own, and chown it to that";
         findings.warning(place, found, advice);
     }
-    // A database has the rows and the space for them.
+    // A database holds the rows itself and needs its own disk space.
     if config.engine == EngineSettings::Local {
         data_file(findings, config);
         space(findings, config);

@@ -1,5 +1,4 @@
-//! The results of `strongroom check`: one for each thing that was looked at, also for what could not
-//! be checked.
+//! The results of `strongroom check`: one for each thing that was checked or could not be checked.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +12,7 @@ pub enum State {
     Ok,
     Unknown,
     Warning,
-    /// The server would not start, or not do its work; with the exit code.
+    /// The server would not start, or would not do its work. Holds the exit code.
     Wrong(Exit),
 }
 
@@ -53,7 +52,7 @@ impl<'a> Place<'a> {
 #[derive(Debug, Default)]
 pub struct Findings {
     pub all: Vec<Finding>,
-    /// The user that the files must be fit for. Without one, access is not checked.
+    /// The user that needs access to the files. Without one, access is not checked.
     pub(super) user: Option<ServiceUser>,
 }
 
@@ -85,7 +84,7 @@ impl Findings {
         self.add(place, State::Wrong(Exit::Permission), found, Some(advice));
     }
 
-    /// A mistake in the settings, as `name: what is wrong`.
+    /// A mistake in the settings, in the form `name: what is wrong`.
     pub(super) fn mistake(&mut self, text: &str) {
         let (setting, found) = text.split_once(": ").unwrap_or(("settings", text));
         self.all.push(Finding {
@@ -119,7 +118,7 @@ impl Findings {
         });
     }
 
-    /// The code of wrong settings if any are wrong, else that of modes and keys.
+    /// The exit code of wrong settings if there are any, else the code of modes and keys.
     pub(super) fn exit(&self) -> Exit {
         let has = |exit| self.all.iter().any(|it| it.state == State::Wrong(exit));
         match (has(Exit::Config), has(Exit::Permission)) {

@@ -1,4 +1,4 @@
-//! The master key. Its file is parsed, and nothing of its content is shown.
+//! The master key. Its file is parsed, and none of its content is shown.
 
 use std::fs;
 use std::io;

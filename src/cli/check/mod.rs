@@ -1,5 +1,5 @@
-//! `strongroom check`: looks at the settings and at every file and directory that they name. It opens
-//! no data file, changes nothing, and says what it could not check.
+//! `strongroom check`: looks at the settings and at every file and directory that they name. It
+//! opens no data file, changes nothing, and says what it could not check.
 
 mod certificates;
 mod engine;
@@ -65,7 +65,8 @@ fn check(command: &CheckCommand) -> Result<()> {
         .try_this("correct these; strongroom.toml(5) describes each setting"))
 }
 
-/// Makes all checks, for the user that owns the data directory. The settings have these mistakes.
+/// Makes all checks for the user that owns the data directory. `mistakes` are those of the
+/// settings.
 pub fn look_at(path: &Path, config: &Config, mistakes: &[String], now: Timestamp) -> Findings {
     let user = ServiceUser::of(&config.data_directory).ok();
     let mut found = Findings { user, ..Findings::default() };
@@ -99,7 +100,8 @@ pub fn look_at(path: &Path, config: &Config, mistakes: &[String], now: Timestamp
     found
 }
 
-/// Addresses that two listeners name. Another program that has one of them shows only at the start.
+/// Finds addresses that two listeners name. An address that another program uses shows only at the
+/// start.
 fn addresses(findings: &mut Findings, config: &Config) {
     let results = config.threeds.directory.as_ref().map(|it| it.results_listen.as_slice());
     let operator = config.operator_listen.as_slice();

@@ -1,5 +1,5 @@
-//! The user that the service runs as, who owns the data directory, and what this user may do by the
-//! modes of files. Root may read every file, so trying it as root would show nothing.
+//! The user of the service, who owns the data directory, and the access that the modes of files
+//! give this user. Root may read every file, so a trial as root would show nothing.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
@@ -13,7 +13,7 @@ use crate::operator::user_of;
 pub struct ServiceUser {
     pub(super) uid: u32,
     gid: u32,
-    /// The groups that the system's table adds.
+    /// The further groups from the system's table.
     groups: Vec<u32>,
     name: Option<Box<str>>,
 }
@@ -50,8 +50,8 @@ impl ServiceUser {
         label(self.name.as_deref(), self.uid)
     }
 
-    /// Returns whether the modes of the file and of all directories above it permit the access. An
-    /// error means that the process itself may not look.
+    /// Returns true if the modes of the file and of all directories above it permit the access. An
+    /// error means that the process itself has no access.
     pub(super) fn may(&self, access: Access, path: &Path) -> io::Result<bool> {
         let path = fs::canonicalize(path)?;
         for above in path.ancestors().skip(1) {
@@ -84,7 +84,7 @@ fn label(name: Option<&str>, uid: u32) -> String {
     name.map_or_else(|| format!("uid {uid}"), |name| format!("{name} (uid {uid})"))
 }
 
-/// The groups of the system. A system without the table has none.
+/// The system's table of groups; empty if there is no such file.
 fn group_table() -> String {
     let mut text = String::new();
     let read = File::open("/etc/group")

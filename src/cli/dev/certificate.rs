@@ -19,7 +19,7 @@ pub const NAMES: [&str; 3] = ["ca.pem", "certificate.pem", "certificate.key"];
 
 /// Browsers refuse certificates with a longer validity.
 const VALIDITY: Duration = Duration::from_hours(825 * 24);
-/// Clocks differ a little between machines.
+/// Tolerates clock differences between machines.
 const BACKDATED_S: i64 = 24 * 3_600;
 
 pub struct CertificateFiles {
@@ -43,7 +43,7 @@ pub fn make(directory: &Directory, now: Timestamp) -> Result<()> {
         return Err(failed().why("the clock is out of the range of dates"));
     };
     let made = certificates(from, until).map_err(|error| failed().why(error))?;
-    // Other users need the CA, whatever the umask says.
+    // Other users need the CA, so the umask must not apply.
     for (name, (pem, mode)) in NAMES.iter().zip(made.iter().zip([0o644, 0o644, 0o600])) {
         write_new(directory, name, pem.as_bytes(), mode)
             .map_err(|error| cannot("write a certificate", &directory.path().join(name), &error))?;

@@ -82,8 +82,9 @@ command! {
     } => |it| dev(&it)
 }
 
-/// The master key, the texts of the API keys, and a file that exists during the first start. Files
-/// are removed only if the last one exists, because a directory without it may hold a real vault.
+/// The master key, the texts of the API keys, and a marker that exists during the first start.
+/// Files are removed only if the marker exists, because a directory without it may hold a real
+/// vault.
 const MASTER_KEY: &str = "master.key";
 const KEYS: &str = "keys.json";
 const MARKER: &str = "dev.unfinished";
@@ -104,7 +105,7 @@ pub struct DevKeys {
 }
 
 impl DevKeys {
-    /// `texts` are those of the private, the public and the management application.
+    /// `texts` are the keys of the private, the public and the management application.
     fn of(texts: Vec<String>) -> Result<Self> {
         let [private, public, management] = texts.try_into().map_err(|texts: Vec<_>| {
             Failure::new(Exit::Software, "cannot make the keys of the development tenant")
@@ -166,14 +167,14 @@ fn dev(command: &DevCommand) -> Result<()> {
     })
 }
 
-/// The defaults of the settings file, but without lines for requests in the log.
+/// The defaults of the settings file, but without request lines in the log.
 fn settings(
     directory: &Path,
     listen: SocketAddr,
     files: &CertificateFiles,
     threeds: Option<config::ThreedsSettings>,
 ) -> Result<Config> {
-    // The mistakes are the settings without a default, which follow here.
+    // The mistakes are about settings without a default, which are set below.
     let (defaults, _) = Config::parse_all("").map_err(|invalid| {
         Failure::new(Exit::Software, "the settings have no defaults").why(invalid)
     })?;
@@ -376,7 +377,7 @@ fn tenant_kind(text: &str) -> Result<TenantKind> {
         .ok_or_else(|| Failure::new(Exit::Usage, "--tenant-type takes test or production"))
 }
 
-/// The directory, and the database of the flag or of an earlier start.
+/// The directory, and the database that the flag or an earlier start named.
 fn home(command: &DevCommand) -> Result<VaultHome> {
     let found = VaultHome::without_settings(&command.data);
     let Some(file) = &command.engine_url_file else { return Ok(found) };
@@ -390,7 +391,7 @@ fn home(command: &DevCommand) -> Result<VaultHome> {
     Ok(VaultHome { engine: over_database(file), ..found })
 }
 
-/// Leaves a link to the file of the URL for the commands on this directory, which has no settings.
+/// Leaves a link to the URL file for commands on this directory, which has no settings.
 fn link_url(home: &VaultHome, directory: &Directory) -> Result<()> {
     let Some(UrlSource::File(file)) = home.engine.postgres().map(|it| &it.url) else {
         return Ok(());
@@ -401,7 +402,7 @@ fn link_url(home: &VaultHome, directory: &Directory) -> Result<()> {
 }
 
 /// The tenant of the file of keys, or a new one of the same type if it was deleted. The file is
-/// replaced whole, since `dev` reads it at every start.
+/// replaced atomically, since `dev` reads it at every start.
 fn current(vault: &Vault, directory: &Directory, tenant: DevTenant) -> Result<DevTenant> {
     let all = vault.access().list_tenants()?;
     if all.iter().any(|it| it.id.to_string() == tenant.tenant_id) {
@@ -418,13 +419,13 @@ fn current(vault: &Vault, directory: &Directory, tenant: DevTenant) -> Result<De
 fn replace_keys(directory: &Directory, bytes: &[u8]) -> io::Result<()> {
     const NEW: &str = "keys.json.new";
     let old = directory.hold(KEYS)?.ok_or(io::ErrorKind::NotFound)?;
-    // A start that was killed may have left this file.
+    // A killed start may have left this file.
     directory.hold(NEW)?.map_or(Ok(()), |left| left.remove())?;
     write_new(directory, NEW, bytes, 0o600)?.replace(&old)
 }
 
 fn json_line(ready: &ListenAddresses, ca: &Path, tenant: &DevTenant) -> String {
-    // Formatted by hand to keep the order of the members, for people who read it.
+    // Formatted by hand to keep the order of the members for human readers.
     let quoted = |text: &str| json!(text).to_string();
     let results = ready.results.map(|address| quoted(&format!("https://{address}")));
     let results = results.map(|url| format!(r#","results":{url}"#)).unwrap_or_default();

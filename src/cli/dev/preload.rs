@@ -1,4 +1,4 @@
-//! `strongroom dev-preload`: fills a development vault by the operation that clients use. Many
+//! `strongroom dev-preload`: fills a development vault through the operation that clients use. Many
 //! requests run concurrently, so that they share commits.
 
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ command! {
 
 /// The number of ids to print, spread evenly over all tokens.
 const SAMPLE: u64 = 100_000;
-/// Cards with the same customer in their metadata.
+/// Cards that share a customer in their metadata.
 const CARDS_OF_CUSTOMER: u64 = 4;
 /// Values of the metadata entry that many cards share.
 const CHANNELS: u64 = 4;

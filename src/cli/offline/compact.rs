@@ -27,7 +27,7 @@ fn compact(command: &CompactCommand) -> Result<()> {
     let home = command.vault()?.home;
     let directory = home.require_data_file("strongroom compact")?;
     check_directory(directory)?;
-    // redb does not say how far it is.
+    // redb does not report its progress.
     let label = Label { work: "compact", unit: Unit::None };
     let bar = ProgressBar::of(label, command.json(), &Arc::default());
     let compacted = catch_damage(directory, || Store::compact(directory, &clock))?;

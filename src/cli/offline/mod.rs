@@ -1,4 +1,4 @@
-//! Commands that work on a vault whose server is stopped, and on files.
+//! Commands that work on files, or on a vault whose server is stopped.
 
 pub mod compact;
 pub mod recover;

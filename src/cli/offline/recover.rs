@@ -85,7 +85,7 @@ fn recover(command: &KeyRecover) -> Result<()> {
     Ok(())
 }
 
-/// Names the file of the share that belongs to another set than most of them.
+/// Names the file of a share that belongs to another set than the majority.
 fn refuse_other_set(files: &[PathBuf], shares: &[Share]) -> Result<()> {
     let count = |set: [u8; 4]| shares.iter().filter(|it| it.set_bytes() == set).count();
     let common = shares.iter().map(Share::set_bytes).rev().max_by_key(|set| count(*set));
@@ -147,8 +147,8 @@ impl KeyCheck {
         }
     }
 
-    /// The hashes that were recorded when this share was made, or `None` if there are no records.
-    /// The key is checked in any case.
+    /// The hashes that were recorded when this share was made, or `None` if there is no record. The
+    /// key is checked in any case.
     fn share_set(&self, share: &Share) -> Result<Option<ShareSet>> {
         match self {
             Self::Backup(path) => known_to_backup(path, share.set_bytes()),
@@ -194,7 +194,7 @@ fn known_to_backup(path: &Path, set: [u8; 4]) -> Result<Option<ShareSet>> {
     let failed = |invalid: InvalidBackup| explain_backup(&invalid, path);
     let mut backup = Reader::open(path).map_err(failed)?;
     while let Some(chunk) = backup.next_chunk().map_err(failed)? {
-        // Tables are in the order of their numbers, and this is the first.
+        // Tables are in the order of their numbers, and `Meta` is the first.
         if chunk.table != Table::Meta {
             break;
         }
@@ -208,7 +208,7 @@ fn known_to_backup(path: &Path, set: [u8; 4]) -> Result<Option<ShareSet>> {
     Ok(None)
 }
 
-/// Asks the running server, or reads the hashes from the file, where they are in clear.
+/// Asks the running server, or reads the hashes from the data file, which stores them in clear.
 fn known_to_vault(home: &VaultHome, share: &Share) -> Result<Option<ShareSet>> {
     let directory = &home.directory;
     match ask_server(directory, &Command::MasterShareSet { set: share.set() }) {

@@ -226,7 +226,7 @@ fn reached_text(reached: Option<&Reached>, restored: &Restored) -> String {
     )
 }
 
-/// `reached` is the time of the last restored write, and whether the archive has later ones.
+/// `reached` is the time of the last restored write, and true if the archive has later ones.
 fn missing_text(reached: Option<(Timestamp, bool)>, until: Option<Timestamp>) -> String {
     match (reached, until) {
         (None, _) => String::from("Writes after the time of the backup are missing."),

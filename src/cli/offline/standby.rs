@@ -1,5 +1,5 @@
-//! `strongroom follow` and `strongroom promote`: a standby that restores the archive of another
-//! vault continuously, and the vault that is made of it.
+//! `strongroom follow` and `strongroom promote`: a standby that continuously restores the archive
+//! of another vault, and its promotion to a vault.
 
 use std::io;
 use std::net::SocketAddr;
@@ -141,8 +141,8 @@ fn open(config: &Config, command: &FollowCommand, keys: &[MasterKey]) -> Result<
     Ok(standby)
 }
 
-/// Looks into the archive until a signal ends it. A file that cannot be used is reported once, and
-/// looked at again: an intact one may take its place, and files may arrive in another order.
+/// Reads the archive until a signal ends it. A file that cannot be used is reported once and tried
+/// again: an intact one may replace it, and files may arrive out of order.
 async fn keep_following(
     mut standby: Standby,
     mut keys: StandbyKeys,
@@ -180,7 +180,7 @@ async fn keep_following(
                 _ = terminate.recv() => is_asked = true,
                 _ = interrupt.recv() => is_asked = true,
             }
-            // The work ends after the current file.
+            // The work stops after the current file.
             is_stopping.store(true, Ordering::Relaxed);
         };
         let panicked = || Failure::new(Exit::Software, "the standby panicked");
@@ -220,15 +220,15 @@ async fn keep_following(
     }
 }
 
-/// Refuses a directory without a data file. Advice to make a new vault there would be wrong on the
-/// host of a standby.
+/// Refuses a directory without a data file. On the host of a standby, advice to make a new vault
+/// would be wrong.
 fn refuse_empty(directory: &Path, advice: &str) -> Result<()> {
     match directory.join(Store::FILE).try_exists() {
         Ok(false) => Err(Failure::new(Exit::Data, "there is no standby in the data directory")
             .file(directory)
             .why("it has no data file")
             .try_this(advice)),
-        // Opening the file reports a directory that cannot be entered.
+        // Opening the file reports a directory that cannot be accessed.
         Ok(true) | Err(_) => Ok(()),
     }
 }
@@ -309,7 +309,7 @@ impl StandbyKeys {
     }
 
     /// Reads the keys again: a file may have been replaced, as after a rotation on the other host.
-    /// A command runs again only while the standby waits, and not at each of its looks.
+    /// A command runs again only while the standby waits for a key, not at each round.
     fn refresh(&mut self, is_waiting: bool) -> Result<()> {
         let is_due = match self.source {
             MasterKeySource::Command(_) => {
@@ -325,7 +325,7 @@ impl StandbyKeys {
     }
 }
 
-/// The place of a standby in the history of the vault that it follows. Times are in microseconds
+/// The position of a standby in the history of the vault that it follows. Times are in microseconds
 /// since 1970.
 struct StandbyWatch {
     clock: Clock,
@@ -353,7 +353,7 @@ impl StandbyWatch {
         self.up_to.store(up_to.micros(), Ordering::Relaxed);
     }
 
-    /// Notes the outcome of a look into the archive that began at this time.
+    /// Records the outcome of a round that began at this time.
     fn set_looked(&self, begun: Timestamp, is_waiting: bool) {
         self.is_waiting.store(is_waiting, Ordering::Relaxed);
         if !is_waiting {

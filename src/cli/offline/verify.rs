@@ -42,8 +42,8 @@ fn verify(command: &VerifyCommand) -> Result<()> {
     }
 }
 
-/// The master key that an option names. Without one the backup is checked without a key, so the
-/// settings that the command finds by itself do not count.
+/// The master key that an option names. Without an option the backup is checked without a key; the
+/// default settings are not read for it.
 fn key_of_backup(command: &VerifyCommand) -> Result<Option<MasterKeySource>> {
     let named = command.config.as_ref().or(command.data.as_ref()).or(command.master_key.as_ref());
     match &command.key {
@@ -62,7 +62,7 @@ fn verify_vault(command: &VerifyCommand) -> Result<()> {
     let bar = ProgressBar::of(VERIFY, command.json(), &progress);
     let report = catch_damage(directory, || vault.verification().verify_counted(&progress))?;
     drop(bar);
-    // The storage engine reads its pages once more when it is dropped.
+    // redb reads its pages once more when it is dropped.
     catch_damage(directory, move || {
         vault.close();
         drop(vault);
@@ -75,8 +75,8 @@ fn verify_vault(command: &VerifyCommand) -> Result<()> {
     print_report(report, None, form, "the data file is inconsistent", directory)
 }
 
-/// Adds a finding if a page of the data file is damaged. No record need be in it: a page of index
-/// entries or of the storage engine itself counts too.
+/// Adds a finding if a page of the data file is damaged, even if no record is in it: the page may
+/// hold index entries or data of redb itself.
 fn check_pages(directory: &Path, report: &mut Report) -> Result<()> {
     let explained = |failure| explain(VaultFailure::File(failure), directory);
     if !Store::has_sound_pages(directory).map_err(explained)? {
@@ -85,7 +85,7 @@ fn check_pages(directory: &Path, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Reports that the log ends with a part of an entry.
+/// Reports that the log ends in an incomplete entry.
 fn mention_cut_off(vault: &Vault) {
     if vault.store().health().is_cut_off {
         complain(
@@ -138,7 +138,7 @@ fn verify_backup(file: &Path, key: Option<&MasterKeySource>, form: Form) -> Resu
     print_report(proof.report, Some(&proof.manifest), form, "the backup is inconsistent", file)
 }
 
-/// A name with the process id, so that two commands at once use different directories.
+/// The name contains the process id, so that concurrent commands use different directories.
 fn scratch(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_os_string();
     name.push(format!(".{}.scratch", std::process::id()));

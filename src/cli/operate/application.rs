@@ -115,7 +115,7 @@ fn body(it: &ApplicationCreate) -> Result<Value> {
     }))
 }
 
-/// Proposes the nearest permission for a mistyped one. The vault refuses the others.
+/// Suggests the nearest permission for a mistyped one. The vault refuses unknown ones.
 fn check_permissions(texts: &[String]) -> Result<()> {
     for text in texts.iter().filter(|text| Permission::parse(text).is_none()) {
         if let Some(meant) = nearest(text, Permission::ALL.iter().map(|it| it.as_str())) {
@@ -159,7 +159,7 @@ fn delete(it: ApplicationDelete) -> Result<()> {
     let mut runner = CommandRunner::of(it.vault()?);
     let (tenant, application) = (it.tenant, it.application);
     let all = runner.carry_out(Command::ApplicationList { tenant: tenant.clone() })?;
-    // The server refuses an application that is not there.
+    // The server refuses an application that does not exist.
     if let Some(name) = name_of(&all, &application) {
         let shown = name.escape_debug();
         let what = format!("Application {shown} ({application}) will be deleted with its keys.");
@@ -171,7 +171,7 @@ fn delete(it: ApplicationDelete) -> Result<()> {
     Ok(())
 }
 
-/// Only the options that are given. A list replaces the one that the application has.
+/// Only the given options. A list replaces the list of the application.
 fn application_change(it: &ApplicationSet) -> Result<Map<String, Value>> {
     let mut change = Map::new();
     let mut set = |name: &str, value: Value| drop(change.insert(String::from(name), value));

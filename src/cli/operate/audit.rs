@@ -165,7 +165,7 @@ fn inspect(home: &VaultHome, expected: &TrustAnchors) -> Result<ChainReport> {
     report.map_err(|failure| storage(&failure))
 }
 
-/// Prints the report. `anchors` name the sources that the signing key was compared with.
+/// Prints the report. `anchors` names the sources that the signing key was compared with.
 fn show(report: &Value, anchors: &[&str]) {
     let number = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or_default();
     let signed = report.get("last_signed").filter(|it| !it.is_null()).map(|it| {
@@ -201,7 +201,7 @@ fn show(report: &Value, anchors: &[&str]) {
     ));
 }
 
-/// Fails if there are findings, or no list of them.
+/// Fails if there are findings, or if the report has no list of them.
 fn judge(directory: &Path, report: &Value, form: Form) -> Result<()> {
     let number = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or_default();
     let findings = report.get("findings").and_then(Value::as_array).ok_or_else(not_understood)?;

@@ -1,4 +1,4 @@
-//! `strongroom backup`, and the text of a manifest.
+//! `strongroom backup`, and the printed form of a manifest.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -76,7 +76,7 @@ fn result_text(result: &Value) -> String {
 
 pub fn manifest_text(manifest: &Manifest) -> String {
     let id = manifest.file_id.as_deref().unwrap_or("none");
-    // The number of entries and the last link.
+    // The number of entries and the last link of the audit chain.
     let chain = manifest.audit_head.as_deref().unwrap_or("none");
     let departed = match manifest.departed.as_deref() {
         None => String::new(),

@@ -1,4 +1,4 @@
-//! `strongroom erase`: deletes the data of one person and checks the receipts of it.
+//! `strongroom erase`: deletes the data of one person and checks receipts of deletions.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -51,7 +51,7 @@ command! {
     } => |it| verify(&it)
 }
 
-/// The vault looks at every token of the tenant; the command hears nothing until it has.
+/// The vault reads every token of the tenant and reports no progress.
 const ERASE: Label = Label { work: "erase", unit: Unit::None };
 
 fn erase(it: EraseCommand) -> Result<()> {
@@ -90,7 +90,7 @@ fn erase(it: EraseCommand) -> Result<()> {
         length(&found, "threeds_sessions")?,
     );
     confirmation.ask(&what, &["erase"])?;
-    // The file is opened first: a receipt that cannot be kept must not be made.
+    // The file is opened first: data must not be deleted without a place for the receipt.
     let out = it.out.as_deref().map(|path| create_private("the receipt", path)).transpose()?;
     let command = Command::Erase { tenant, fingerprint, metadata };
     let bar = ProgressBar::of(ERASE, it.json(), &Arc::default());
@@ -102,7 +102,7 @@ fn erase(it: EraseCommand) -> Result<()> {
         (Some(mut file), Some(path)) => {
             let written = writeln!(file, "{receipt}").and_then(|()| file.sync_all());
             if let Err(error) = written {
-                // The data is gone: the receipt must not be lost with it.
+                // The data is deleted: its receipt must not be lost.
                 say(&receipt);
                 return Err(cannot("write the receipt, which is printed instead", path, &error));
             }

@@ -73,7 +73,7 @@ fn export(command: &ExportCommand) -> Result<()> {
     Ok(())
 }
 
-/// The begin of the private keys of age, which may be typed in lower case.
+/// True for the prefix of age's private keys, in upper or lower case.
 fn is_private_key(text: &str) -> bool {
     const BEGIN: &str = "AGE-SECRET-KEY-";
     text.trim().get(..BEGIN.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(BEGIN))
@@ -102,7 +102,7 @@ fn show(command: &ExportCommand, file: &Path, done: &Value) {
     }
 }
 
-/// Public keys, one a line. Empty lines and comments are left out, as age does.
+/// Public keys, one a line. Empty lines and comments are skipped, as age does.
 fn read_recipients(path: &Path) -> Result<Vec<String>> {
     let text = read_text("the recipients", path, SETTINGS_BYTES_MAX)?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

@@ -130,7 +130,8 @@ fn not_one(named: usize, none: &str, options: &str) -> Failure {
         .try_this(format!("{options}, in a command of its own"))
 }
 
-/// Waits until the server has rotated the keys. Without a server the rotation is done already.
+/// Waits until the server has rotated the keys. Without a server the command has already rotated
+/// them.
 fn wait(vault: &VaultPlace, scope: &str, shown: &ShownWork) -> Result<()> {
     let _bar = shown.in_server(vault.directory());
     let mut is_served = false;

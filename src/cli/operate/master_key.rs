@@ -32,7 +32,7 @@ use crate::secret::Secret;
 /// The length of the hexadecimal id of a key, with room for a line end.
 const ID_BYTES_MAX: u64 = 256;
 
-/// `out` is the file for the new key, which the settings of a key without a file leave open.
+/// `out` is the file for the new key, needed if the settings name a source that is not a file.
 pub fn rotate(vault: &VaultPlace, out: Option<&Path>, form: Form) -> Result<()> {
     let (source, directory) = (vault.master()?, vault.directory());
     let new = place(&source, out)?;
@@ -122,21 +122,21 @@ fn place(source: &MasterKeySource, out: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
-/// The new key, and its file, which is held: a file that takes its name meanwhile stays as it is.
+/// The new key and its file. The file is held open: another file under its name is left alone.
 struct NewKey {
     key: MasterKey,
     text: Secret<Vec<u8>>,
     directory: Directory,
     file: NamedFile,
-    /// The mark beside the file of `--out` until the rotation has ended. It holds the id of the key.
+    /// The mark beside the file of `--out` until the rotation has ended. It contains the key's id.
     mark: Option<NamedFile>,
-    /// This attempt has made the file.
+    /// True if this attempt made the file.
     is_made: bool,
 }
 
 impl NewKey {
-    /// The key that an interrupted attempt has left. Refuses any other file: a key that was in use
-    /// before would replace nothing, or come back after its retirement.
+    /// The key that an interrupted attempt has left. Any other file is refused: it may hold the
+    /// current key, or one that was retired.
     fn find(path: &Path, source: &MasterKeySource) -> Result<Option<Self>> {
         let exists = || {
             Failure::new(Exit::Data, "the file for the new master key exists already")
@@ -180,7 +180,7 @@ impl NewKey {
                 }
                 MasterKeySource::Command(_) | MasterKeySource::Credential(_) => {
                     let (name, id) = (mark_of(&name), hex::encode(key.check()));
-                    // It may be left from a file that was renamed meanwhile.
+                    // It may be left over from a file that was renamed since.
                     let left = directory.hold(&name).map_err(failed)?;
                     left.map_or(Ok(()), |left| left.remove()).map_err(failed)?;
                     Some(write_new(&directory, name, id.as_bytes(), 0o600).map_err(failed)?)
@@ -198,7 +198,7 @@ impl NewKey {
         }
     }
 
-    /// Ends a rotation that has changed nothing: no data is sealed under the key.
+    /// Ends a rotation that has changed nothing: no data is sealed under the new key.
     fn discard(&self, failure: Failure) -> Failure {
         if self.is_made {
             self.file.remove().ok();
@@ -207,8 +207,8 @@ impl NewKey {
         failure
     }
 
-    /// Refuses a key that was in use before. The vault knows the previous key, and the files beside
-    /// the master key are named by the ids of the older ones.
+    /// Refuses a key that was in use before. The vault stores the id of the previous key, and the
+    /// files beside the master key have the ids of older ones in their names.
     fn refuse_old(&self, previous: Option<&str>, source: &MasterKeySource) -> Result<()> {
         let id = hex::encode(self.key.check());
         let is_kept = match source {
@@ -233,7 +233,7 @@ fn mark_of(name: &OsStr) -> PathBuf {
 
 fn give_to_owner_of(path: &Path, file: &NamedFile) -> io::Result<()> {
     let old = match fs::metadata(path) {
-        // The file was lost while the server ran; the rotation replaces it.
+        // The file was lost while the server ran; the rotation writes a new one.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         known => known?,
     };
@@ -257,8 +257,8 @@ fn online(
     let handed = KeyTransfer::send(&receiver, new.text.expose(), &Random::new());
     let handed = handed.map_err(|_failed| new.discard(not_understood()))?;
     let (public, sealed) = (hex::encode(&handed.public), hex::encode(&handed.sealed));
-    // The data file may be sealed under either key from here on. The server may refuse after its
-    // commit reached the disk, for example when the disk fails.
+    // From here on the data file may be sealed under either key. The server may refuse after its
+    // commit reached the disk, for example if the disk fails.
     let keep = |failure: Failure| {
         let failure = failure.line("key", new.file.path().display());
         failure.try_this("keep that file and run the same command again")
@@ -286,7 +286,7 @@ fn offline(
             sign(&vault).await;
             rotated.map_err(|error| refused(&error))
         };
-        // After a failure the data file may be sealed under either key: the file stays.
+        // After a failure the data file may be sealed under either key: the new file is kept.
         as_member(&vault, || block_on(rotated).map(drop))?;
         Ok(new)
     });

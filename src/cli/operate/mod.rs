@@ -1,4 +1,4 @@
-//! Commands of the operator that a running server carries out.
+//! The operator's commands that a running server carries out.
 
 pub mod application;
 pub mod audit;
@@ -18,7 +18,6 @@ use serde_json::Value;
 use crate::cli::support::{Result, VaultPlace, carry_out, show_json};
 use crate::operator::Command;
 
-/// Has the command carried out and prints its result.
 fn send(vault: &VaultPlace, command: Command) -> Result<()> {
     show_json(&carry_out(vault, command)?);
     Ok(())

@@ -1,5 +1,5 @@
-//! `strongroom report`: gathers what the vault does not know, and writes the report for auditors as two
-//! files.
+//! `strongroom report`: adds facts that the vault does not have, and writes the report for auditors
+//! as two files.
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -73,7 +73,6 @@ fn wrong(status: &Value) -> impl Iterator<Item = (&str, &str)> {
     checks.filter(|(_, value)| *value != "ok")
 }
 
-/// Renders a headline, the failed checks and then each section.
 fn screen(status: &Value) -> String {
     let nothing = Map::new();
     let sections = status.as_object().unwrap_or(&nothing);
@@ -104,10 +103,11 @@ fn screen(status: &Value) -> String {
     String::from(screen.trim_end())
 }
 
-/// The step of the schedule that failed. A vault without a schedule says so, since a person must take its backups.
+/// The step of the schedule that failed. A vault without a schedule is mentioned too, since a
+/// person must take its backups.
 fn backup_note(backups: Option<&Value>) -> Option<String> {
     let backups = backups?;
-    // The log has the reason, with the path.
+    // The log has the reason and the path.
     let failed_at = |name: &str| backups.get(name).and_then(Value::as_str);
     if let Some(at) = failed_at("failed_at") {
         return Some(format!("The last backup failed, {at}: see backup_failed in the log."));

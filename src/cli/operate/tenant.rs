@@ -81,8 +81,8 @@ fn delete(it: TenantDelete) -> Result<()> {
     let mut runner = CommandRunner::of(it.vault()?);
     let id = it.tenant;
     let tenants = runner.carry_out(Command::TenantList)?;
-    // A tenant whose deletion was interrupted is not listed. Its keys are gone already. A tenant
-    // chooses its name, so control characters of it must not reach the terminal.
+    // A tenant whose deletion was interrupted is not listed; its keys are gone already. Tenants
+    // choose their names, so control characters in them must not reach the terminal.
     if let Some(name) = name_of(&tenants, &id) {
         let what = format!(
             "Tenant {} ({id}) will be deleted with all its tokens, applications and keys.",

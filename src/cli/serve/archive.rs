@@ -11,11 +11,11 @@ use crate::config::Config;
 use crate::lock::Lock;
 use crate::log::{Event, Log, Value};
 
-/// One round at a time: the last one waits for the one before it.
+/// One round at a time: the next one waits for the lock.
 pub(in crate::cli) type SharedArchiver = Arc<Lock<Archiver>>;
 
-/// Keeps the log for the archive that the settings name, if they name one. A directory that cannot
-/// be used is reported by the first round; it does not prevent the start.
+/// Keeps log segments for the archive of the settings, if there is one. The first round reports a
+/// directory that cannot be used; the server starts nevertheless.
 pub(in crate::cli) fn begin(vault: &Vault, config: &Config) -> Result<Option<SharedArchiver>> {
     let Some(plan) = &config.archive else {
         vault.upkeep().archive().forgo();
@@ -32,7 +32,7 @@ pub(in crate::cli) fn begin(vault: &Vault, config: &Config) -> Result<Option<Sha
     Ok(archiver.map(|archiver| Arc::new(Lock::new(archiver))))
 }
 
-/// Resolves links. A directory that does not exist is in no other one.
+/// Resolves links. A directory that does not exist is inside no other one.
 fn is_inside(directory: &Path, outer: &Path) -> bool {
     match (directory.canonicalize(), outer.canonicalize()) {
         (Ok(directory), Ok(outer)) => directory.starts_with(outer),
@@ -40,8 +40,8 @@ fn is_inside(directory: &Path, outer: &Path) -> bool {
     }
 }
 
-/// Compares the archive with the log before the first request, within a bound: an old copy of a vault
-/// that was superseded must not answer changes that will be lost.
+/// Compares the archive with the log before the first request, with a deadline: an old copy of a
+/// superseded vault must not confirm changes that will be lost.
 pub(in crate::cli) async fn look(vault: &Arc<Vault>, archiver: &SharedArchiver, log: &Log) {
     let (looking, archiver) = (Arc::clone(vault), Arc::clone(archiver));
     let look = tokio::task::spawn_blocking(move || {
@@ -51,13 +51,12 @@ pub(in crate::cli) async fn look(vault: &Arc<Vault>, archiver: &SharedArchiver, 
     if let Ok(looked) = tokio::time::timeout(ARCHIVE_LOOK_MAX, look).await {
         log_state(looked.ok().flatten(), log);
     } else {
-        // An archive that fails never stops the vault. The next round waits for this look.
+        // An archive that fails never stops the vault. The next round waits for this comparison.
         vault.upkeep().archive().note_slow();
         log.event(Event::error("archive_failing").with("why", Value::Name("too_slow")));
     }
 }
 
-/// Archives for as long as the server runs.
 pub(in crate::cli) async fn keep(
     vault: Arc<Vault>,
     archiver: SharedArchiver,
@@ -70,7 +69,7 @@ pub(in crate::cli) async fn keep(
     }
 }
 
-/// Archives the rest, when nothing more is written.
+/// Archives the rest after the last write.
 pub(in crate::cli) async fn finish(vault: &Arc<Vault>, archiver: &SharedArchiver, log: &Log) {
     let last = round(vault, archiver, log);
     if tokio::time::timeout(ARCHIVE_FINISH_MAX, last).await.is_err() {

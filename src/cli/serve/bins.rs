@@ -8,7 +8,7 @@ use crate::cli::support::{Exit, Failure, Result, misconfigured};
 use crate::domain::card::bin_table::{BinFile, BinTable};
 use crate::files::open_regular;
 
-/// Reads line by line, because the file may be larger than the table that is made of it.
+/// Reads line by line, because the file may be larger than the resulting table.
 pub fn read(path: &Path) -> Result<BinTable> {
     let failed = |error| misconfigured("read the BIN file", path, &error);
     let file = open_regular(path).map_err(failed)?;

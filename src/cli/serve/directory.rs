@@ -19,7 +19,7 @@ use crate::threeds::ranges::PreqResult;
 use crate::threeds::scheme::Scheme;
 
 /// Configures the directory servers of the vault and binds the listener for results. Without
-/// directory servers there is no such listener.
+/// directory servers there is no listener.
 pub(in crate::cli) fn set_up(
     vault: &Vault,
     threeds: &ThreedsSettings,
@@ -79,7 +79,7 @@ pub(in crate::cli) async fn serve_results(
     server.run(answer, async { drop(stopped.await) }).await;
 }
 
-/// Keeps the card ranges of a vault with directory servers, whose results come to this server.
+/// Keeps the card ranges current if the vault has directory servers and a listener for results.
 pub(in crate::cli) fn keep_ranges(
     results: Option<&Server>,
     vault: &Arc<Vault>,
@@ -93,7 +93,6 @@ pub(in crate::cli) fn keep_ranges(
     spawn_led(vault, tasks, move |by| refresh_ranges(Arc::clone(&own), by, log.clone()));
 }
 
-/// Requests the card ranges whenever they are due, for as long as the server runs.
 async fn refresh_ranges(vault: Arc<Vault>, by: app::Authority, log: Log) {
     loop {
         for (scheme, refreshed) in vault.card_ranges().by(by).refresh_all().await {

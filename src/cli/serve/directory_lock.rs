@@ -1,5 +1,5 @@
-//! One server for a data directory. The data file has a lock of its own; a directory whose rows are in
-//! a database needs this one, since a second server would take the sockets of the first.
+//! One server for a data directory. The data file has its own lock; a directory whose rows are in a
+//! database needs this one, since a second server would take the sockets of the first.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -10,7 +10,7 @@ use crate::files::Directory;
 
 const NAME: &str = "process.lock";
 
-/// Held for as long as the server runs; the system releases it when the process ends.
+/// Held while the server runs; the kernel releases it when the process ends.
 #[derive(Debug)]
 pub(super) struct DirectoryLock {
     _file: Option<File>,

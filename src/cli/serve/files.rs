@@ -1,7 +1,7 @@
 //! The files that the settings name: a running server does not need them, the next start does.
 //!
-//! If one is missing, the server goes on. The log names it, and the readiness probe and `strongroom
-//! status` report it with a warning, while there is time to put it back.
+//! If one is missing, the server continues. The log names it, and the readiness probe and
+//! `strongroom status` report it with a warning, while there is time to put it back.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -18,7 +18,6 @@ use crate::operator::{metrics_socket_path, socket_path};
 use crate::server::tasks::Tasks;
 use crate::store::{CvcKeys, Store};
 
-/// All files that are looked at.
 pub(in crate::cli) struct NamedFiles(Vec<NamedFile>);
 
 struct NamedFile {
@@ -31,7 +30,7 @@ struct NamedFile {
 enum Role {
     BinFile,
     Certificate,
-    /// A file of the vault. It is open, so that only its permissions matter here.
+    /// A file of the vault. It is open, so only its permissions matter here.
     Data,
     DatabaseUrl,
     MasterKey,
@@ -41,7 +40,7 @@ enum Role {
     Settings,
 }
 
-/// Device and number of a file.
+/// The device and inode number of a file.
 type Inode = (u64, u64);
 
 fn inode(path: &Path) -> Option<Inode> {
@@ -49,7 +48,7 @@ fn inode(path: &Path) -> Option<Inode> {
 }
 
 impl NamedFiles {
-    /// Starts to look at the files of these settings. The sockets are bound already.
+    /// Starts the checks of the files of these settings. The sockets are bound already.
     pub(in crate::cli) fn begin(
         config: &Config,
         settings: Option<&Path>,
@@ -94,7 +93,7 @@ impl NamedFiles {
         Self(watched.collect())
     }
 
-    /// Looks at all files, and logs each that is missing now or was missing before.
+    /// Checks all files, and logs each one that became missing or is back.
     fn look(&self, log: &Log) {
         for file in &self.0 {
             let is_missing = !file.role.is_usable(&file.path);
@@ -109,7 +108,6 @@ impl NamedFiles {
     }
 }
 
-/// Looks at the files for as long as the server runs.
 async fn watch(files: Arc<NamedFiles>, log: Log) {
     loop {
         tokio::time::sleep(NAMED_FILES_CHECK_EVERY).await;

@@ -128,8 +128,8 @@ fn init(command: &InitCommand) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a directory with a vault, or with the rest of one, before the key is made, which would
-/// belong to no vault.
+/// Refuses a directory with a vault or a part of one, before a key is made that would belong to no
+/// vault.
 fn refuse_existing(directory: &Path) -> Result<()> {
     if directory.join(Store::FILE).exists() {
         return Err(explain(VaultFailure::File(OpenFailure::Exists), directory));
@@ -140,8 +140,7 @@ fn refuse_existing(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The source that `init` reads the master key from. If it is a file that is missing, `init` makes
-/// it first.
+/// The source from which `init` reads the master key. `init` first makes a missing file.
 fn key_source(asked: Option<&Path>, settings: &MasterKeySource) -> Result<MasterKeySource> {
     match (asked, settings) {
         (Some(asked), MasterKeySource::File(path)) if asked != path => {

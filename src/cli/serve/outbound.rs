@@ -9,8 +9,8 @@ use crate::log::Log;
 use crate::outbound::{OutboundClient, Scope};
 use crate::server::tasks::Tasks;
 
-/// Configures the client of the vault. A system without authorities does not prevent the start; a
-/// file of the settings that cannot be used does.
+/// Configures the vault's client. The server starts without the system's certificate authorities,
+/// but not with a file of the settings that cannot be used.
 pub fn set_up(
     vault: &Vault,
     scope: Scope,

@@ -1,4 +1,4 @@
-//! The use of the machine by this process, from `/proc/self`. A figure that cannot be read, as in a
+//! CPU, memory and files of this process, from `/proc/self`. A figure that cannot be read, as in a
 //! container without `/proc`, has no sample.
 
 use std::fs;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::metrics::Page;
 
-/// The kernel gives times in hundredths of a second to programs on every platform that we build for.
+/// The kernel reports times in hundredths of a second on every platform that we build for.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// One look. Each figure comes from one small file, except for the open files, which are counted.
+/// One sample. Each figure comes from one small file, except for the open files, which are counted.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ProcessUse {
     cpu: Option<Duration>,
@@ -20,7 +20,7 @@ struct ProcessUse {
     open_files_max: Option<u64>,
 }
 
-/// Adds the families with the names that Prometheus' own libraries give them, and status lines.
+/// Adds metrics under the names of the Prometheus client libraries, and status lines.
 pub fn measure(page: &mut Page) {
     let used = ProcessUse::read();
     let mut family = page.family(

@@ -1,5 +1,5 @@
-//! A server among other processes on one database: its signs of life, its look for changes of the
-//! others, and its tasks while it leads. With a local file nothing of this runs.
+//! A server among other processes on one database: its heartbeats, its checks for changes of the
+//! others, and its tasks while it leads. With a local file none of this runs.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use crate::limits::Limiter;
 use crate::log::{Event, Log, Value};
 use crate::server::tasks::Tasks;
 
-/// Joins the other processes and starts the tasks that keep this one among them, which end with
-/// `tasks`. The rates of `limiter`, if there is one, are divided by the number of live processes.
+/// Joins the other processes and starts the tasks of this membership, which end with `tasks`. The
+/// rates of `limiter`, if there is one, are divided by the number of live processes.
 pub async fn begin(
     vault: &Arc<Vault>,
     tasks: &Tasks,
@@ -40,8 +40,8 @@ pub async fn begin(
     Ok(())
 }
 
-/// Waits for the keys of card verification codes that the other servers have. One that has been
-/// killed sends nothing, and is not waited for longer than a live one needs.
+/// Waits for the keys of card verification codes of the other servers. A server that was killed
+/// sends nothing, and the wait for it is no longer than a live one needs.
 async fn receive_codes(vault: &Vault) -> Result<bool, Error> {
     let before = vault.processes().list()?;
     let mut waited = Duration::ZERO;
@@ -73,8 +73,8 @@ pub fn spawn_led<F>(
     tasks.spawn(async move { vault.processes().lead(work).await });
 }
 
-/// Looks for changes of other processes, at once where the store notifies of them. A look that fails is
-/// seen by its age.
+/// Checks for changes of other processes, at once if the store notifies of them. A failed check
+/// shows in the age of the last one.
 async fn poll(vault: Arc<Vault>) {
     let changes = vault.processes().changes();
     loop {
@@ -104,14 +104,15 @@ async fn beat(vault: Arc<Vault>, log: Log, limiter: Option<Arc<Limiter>>) {
             }
             // The store has failed or is closing: the process is about to end.
             Err(Error::Stopped | Error::Storage(_)) => return,
-            // The next beat comes soon: others count the process out after ten.
+            // The next heartbeat comes soon: others declare the process dead after ten missing
+            // ones.
             Err(_) => (),
         }
     }
 }
 
-/// Ends the term of a leader that cannot reach the database, also while a look hangs, and logs each
-/// beginning and end of a term.
+/// Ends the term of a leader that cannot reach the database, even while a check hangs, and logs
+/// each beginning and end of a term.
 async fn watch_term(vault: Arc<Vault>, log: Log) {
     let mut led = vault.processes().leads();
     loop {
@@ -125,7 +126,7 @@ async fn watch_term(vault: Arc<Vault>, log: Log) {
     }
 }
 
-/// Each process has the keys of the codes that it took, so each destroys them in time.
+/// Each process holds the keys of the codes that it took, so each destroys them in time.
 async fn destroy_codes(vault: Arc<Vault>, log: Log) {
     loop {
         tokio::time::sleep(SWEEP_PERIOD).await;

@@ -37,7 +37,7 @@ use crate::server::tasks::Tasks;
 use crate::server::{Hsts, IncomingRequest, Responder, ResponseFuture, Server, Settings};
 use crate::store::{DirectoryDisk, DiskWithoutRows, Fatal, StorageFailure};
 
-/// Properties in which `serve` and `dev` differ and that no setting names.
+/// The differences between `serve` and `dev` that are not settings.
 pub struct ServerMode {
     pub clock_control: ClockControl,
     pub hsts: Hsts,
@@ -49,7 +49,7 @@ pub struct ServerMode {
 
 pub struct ListenAddresses {
     pub address: SocketAddr,
-    /// The address that directory servers send their results to.
+    /// The address to which directory servers send their results.
     pub results: Option<SocketAddr>,
 }
 
@@ -78,7 +78,7 @@ pub fn run(
     ended
 }
 
-/// The floor is for the disk of the rows. The disk of a database belongs to another program.
+/// The floor applies to the disk of the rows. The disk of a database belongs to another program.
 fn keep_free(vault: &mut Vault, config: &Config) {
     let directory = config.data_directory.clone();
     match config.engine {
@@ -114,7 +114,7 @@ fn limiter(rate_limits: Switch) -> Limiter {
     }
 }
 
-/// The text of 429. Only a development server has a clock that can be moved.
+/// The text of 429. Only a development server has a movable clock.
 const fn limit_advice(clock_control: ClockControl) -> &'static str {
     match clock_control {
         ClockControl::Fixed => LIMITED,
@@ -204,7 +204,7 @@ async fn serve(
     address
         .map_or(Ok(()), |address| ready(ListenAddresses { address, results: results_address }))?;
     manager.ready();
-    // Not earlier: notifications before READY=1 could fill the socket, and systemd expects none.
+    // Notifications before READY=1 could fill the socket, and systemd expects none.
     tasks.spawn(Arc::clone(&manager).notify_watchdog(Arc::clone(&vault)));
     let mut fatal = None;
     let stop = async {
@@ -249,7 +249,7 @@ async fn finish(
         log.event(Event::error("data_file_removed"));
     }
     let mut ended = fatal.map_or_else(|| Ok(()), |fatal| Err(end(&fatal)));
-    // A disk that fails here fails for the audit entry too, which decides the exit code.
+    // If the disk fails here, the audit entry fails too, and that decides the exit code.
     if ended.is_ok() && vault.access().write_last_uses().await.is_err() {
         log.event(Event::error("last_uses_not_written"));
     }
@@ -282,7 +282,7 @@ async fn finish(
         archive::finish(vault, archiver, log).await;
     }
     if vault.processes().leave().await.is_err() {
-        // The others count this process out by themselves.
+        // The other processes will declare this one dead.
         log.event(Event::warn("process_not_left"));
     }
     log.event(Event::info("stopped"));
@@ -319,10 +319,10 @@ fn begin_log(vault: &Vault, log: &Log) {
         log.event(Event::warn("database_without_fsync"));
     }
     if health.is_cut_off {
-        // A loss of power leaves a part of a write that was not answered; damage does, too.
+        // A power failure leaves a part of a write that was not answered; so does damage.
         log.event(Event::warn("log_cut_off"));
     }
-    // Check the disk before the first write: the disk may be full since before the restart.
+    // Check the disk before the first write: it may be full since before the restart.
     if let Some(news) = vault.upkeep().look_at_disk() {
         log.event(watch::event(&news));
     }

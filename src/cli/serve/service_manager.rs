@@ -63,11 +63,12 @@ impl ServiceManager {
         let Some(period) = self.watchdog else { return };
         let pause = period / SIGNS_PER_PERIOD;
         loop {
-            // The writer may begin to wait for its database behind this, so the wait has an end.
+            // The writer may begin to wait for its database after this check, so the wait has a
+            // deadline.
             match tokio::time::timeout(pause, vault.store().reach_writer()).await {
                 Ok(Ok(()) | Err(CommitFailure::Unavailable)) => self.notify("WATCHDOG=1"),
-                // A full queue or no answer yet may mean a busy or a stuck writer; the next round
-                // trip distinguishes them.
+                // A full queue or a missing answer may mean a busy or a stuck writer; the next
+                // round trip distinguishes them.
                 Ok(Err(CommitFailure::QueueFull)) | Err(_) => (),
                 Ok(Err(CommitFailure::Impossible(_) | CommitFailure::Stopped)) => return,
             }
@@ -97,8 +98,8 @@ fn connect(address: &OsStr) -> io::Result<UnixDatagram> {
 
 pub fn sockets() -> Result<Vec<TcpListener>> {
     // The crate accepts a missing LISTEN_PID; the protocol does not. The crate contains the unsafe
-    // code that takes over a descriptor, and it checks that the descriptor is a TCP socket.
-    // A text that is not a number names no process, so the sockets are not for this one.
+    // code that takes over a descriptor, and it checks that the descriptor is a TCP socket. A text
+    // that is not a number names no process, so the sockets are not for this one.
     let process = env::var_os("LISTEN_PID").and_then(|text| text.to_str()?.parse().ok());
     if !process.is_some_and(is_this_process) {
         return Ok(Vec::new());

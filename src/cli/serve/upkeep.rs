@@ -1,5 +1,5 @@
-//! Background tasks of a running server: it removes expired records, writes the audit entries of
-//! reads and the last uses of API keys, continues rotations, takes backups and reloads files.
+//! Background tasks of a running server: they remove expired records, write the audit entries of
+//! reads and the last uses of API keys, continue rotations, take backups and reload files.
 
 use std::io;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ use crate::log::{Event, Log, Value};
 use crate::server::tasks::Tasks;
 
 /// Starts the tasks, which end with `tasks`. `hangup` is the signal to reload files. Returns the
-/// archiver, which has to archive the rest at the end.
+/// archiver, which must archive the rest at the end.
 pub async fn begin(
     vault: &Arc<Vault>,
     config: &Config,
@@ -64,7 +64,7 @@ fn begin_led(vault: &Arc<Vault>, config: &Config, tasks: &Tasks, log: &Log) {
     let (own, logged) = of_work(vault);
     spawn_led(vault, tasks, move |by| sweep(Arc::clone(&own), by, logged.clone()));
     let own = Arc::clone(vault);
-    // It only reads.
+    // The scrub only reads.
     spawn_led(vault, tasks, move |_| scrub(Arc::clone(&own)));
     let (own, logged) = of_work(vault);
     spawn_led(vault, tasks, move |by| delete(Arc::clone(&own), by, logged.clone()));
@@ -97,7 +97,7 @@ async fn sweep(vault: Arc<Vault>, by: Authority, log: Log) {
     }
 }
 
-/// Looks for damaged rows, slowly, for as long as the server runs.
+/// Searches slowly for damaged rows.
 async fn scrub(vault: Arc<Vault>) {
     let mut walk = ScrubWalk::default();
     loop {
@@ -108,8 +108,8 @@ async fn scrub(vault: Arc<Vault>) {
             let scrubbed = looking.upkeep().scrub_some(&mut walk);
             (walk, scrubbed)
         });
-        // The panic hook logs the location of a panic. The walk starts from the beginning after the
-        // rest.
+        // The panic hook logs the location of a panic. After the rest, the walk starts from the
+        // beginning.
         let (next, scrubbed) =
             step.await.unwrap_or((ScrubWalk::default(), Ok(ScrubProgress::Everything)));
         walk = next;
@@ -134,8 +134,7 @@ async fn write_last_uses(vault: Arc<Vault>, log: Log) {
     }
 }
 
-/// Writes refused attempts to the audit chain, for as long as the server runs. The log gets one line
-/// for all of them.
+/// Writes refused attempts to the audit chain. The log gets one line for all of them.
 async fn write_refusals(vault: Arc<Vault>, log: Log) {
     let mut pace = RefusalPace::default();
     loop {
@@ -272,7 +271,7 @@ fn scoped(event: Event, scope: [u8; 16]) -> Event {
     }
 }
 
-/// Logs a backup that fails and continues.
+/// Logs a failed backup and continues.
 async fn keep_backups(vault: Arc<Vault>, by: Authority, plan: BackupPlan, log: Log) {
     let directory = plan.directory.clone();
     let cleared = match vault.backups().mark() {
@@ -339,7 +338,7 @@ fn in_directory(event: Event, plan: &BackupPlan, why: &'static str) -> Event {
     event.with("path", Value::Path(plan.directory.clone())).with("why", Value::Name(why))
 }
 
-/// A constant for the log, which takes no texts of the system.
+/// A constant for the log, which takes no texts of the operating system.
 #[expect(clippy::wildcard_enum_match_arm, reason = "operators look at all others alike")]
 fn cause(error: &io::Error) -> &'static str {
     match error.kind() {

@@ -51,7 +51,7 @@ pub fn registry(
 pub struct Process {
     clock: Clock,
     started_at: Timestamp,
-    /// The API listener's; a standby has none.
+    /// The addresses of the API listener; a standby has none.
     addresses: Vec<SocketAddr>,
     stopping: AtomicBool,
 }
@@ -78,7 +78,7 @@ impl Observe for Process {
             self.started_at,
         )
         .status("process", "started_at");
-        // The name that dashboards for any program look for.
+        // The name that generic dashboards use.
         page.gauge(
             "process_start_time_seconds",
             "Start of the process, in seconds since 1970.",
@@ -154,7 +154,7 @@ pub fn bind(
 }
 
 pub fn no_socket(what: &str, path: &Path, why: &io::Error) -> Failure {
-    // A socket that a process has left is replaced, so another kind of file has the name.
+    // A stale socket is replaced, so the file with this name is of another kind.
     let advice = if why.kind() == io::ErrorKind::AddrInUse {
         "move the file with this name elsewhere: it is not a socket"
     } else {
@@ -171,7 +171,7 @@ pub fn serve(listeners: Vec<PlainListener>, http: &Arc<Http>, tasks: &Tasks, log
     });
 }
 
-/// Serves the operator's listeners with any function that answers.
+/// Serves the operator's listeners with the given function.
 pub fn serve_with(
     listeners: Vec<PlainListener>,
     tasks: &Tasks,

@@ -1,4 +1,4 @@
-//! The archive directory and the master keys that a command needs to read it, and messages for
+//! The archive directory, the master keys that a command needs to read it, and messages for
 //! archives that cannot be used.
 
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::domain::hex;
 use crate::store::Store;
 use crate::store::archive::{ArchiveProblem, InvalidPiece};
 
-/// The directory of the flag, or else that of the settings.
+/// The directory of the flag, or else of the settings.
 pub fn archive_directory(
     flag: Option<&Path>,
     without_archive: bool,
@@ -26,7 +26,7 @@ pub fn archive_directory(
     })
 }
 
-/// For a data file whose keys are sealed under another master key, with this id.
+/// For a data file whose keys are sealed under another master key; `id` is that key's id.
 pub fn other_master_key(whose: &str, id: &[u8], directory: &Path) -> Failure {
     Failure::new(Exit::Permission, format!("the master key is not that of the {whose}"))
         .file(&directory.join(Store::FILE))
@@ -41,8 +41,8 @@ pub fn timeline(flag: Option<&str>) -> Result<Option<[u8; 16]>> {
     flag.map(|text| hex::decode(text).ok_or_else(wrong)).transpose()
 }
 
-/// The master key of the settings, and those of further files. With a further file, the key of the
-/// settings may be missing: a credential is there only for a service of systemd.
+/// The master key of the settings, and the keys of further files. With a further file, the key of
+/// the settings may be missing: only a systemd service has its credential.
 pub fn read_keys(first: Option<&MasterKeySource>, further: &[PathBuf]) -> Result<Vec<MasterKey>> {
     let mut keys = Vec::new();
     if let Some(first) = first.filter(|_| further.is_empty()) {
@@ -71,7 +71,7 @@ pub fn explain_archive(problem: &ArchiveProblem) -> Failure {
         .try_this(problem.advice())
 }
 
-/// The lines on archive files of an old vault from after the promotion of a standby.
+/// Lists archive files that an old vault wrote after the promotion of a standby.
 pub fn refused_pieces<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> String {
     let lines = paths.into_iter().map(|path| {
         format!(

@@ -15,7 +15,7 @@ pub enum Confirmation {
 }
 
 impl Confirmation {
-    /// Refuses to go on without a terminal, on which a person could confirm.
+    /// Fails without a terminal on which a person could confirm.
     pub fn of(yes: bool) -> Result<Self> {
         Self::choose(yes, std::io::stdin().is_terminal())
     }

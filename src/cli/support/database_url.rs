@@ -1,4 +1,4 @@
-//! The URL of the database, which holds a password: read from its file or credential.
+//! Reads the URL of the database, which holds a password, from its file or credential.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ const URL_FILE: SecretFile = SecretFile {
     bytes_max: DATABASE_URL_FILE_BYTES_MAX,
 };
 
-/// No failure shows any of the URL.
+/// No failure shows any part of the URL.
 pub fn read_url(source: &UrlSource) -> Result<DatabaseUrl> {
     let path = path(source)?;
     let is_credential = matches!(source, UrlSource::Credential(_));

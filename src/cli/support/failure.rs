@@ -86,7 +86,7 @@ impl Failure {
         self
     }
 
-    /// One object for programs, on one line: the names are those of the text.
+    /// One JSON object on one line, with the same names as in the text.
     pub fn to_json(&self) -> Value {
         let mut error = Map::new();
         error.insert(String::from("what"), Value::from(self.what.as_str()));

@@ -37,7 +37,7 @@ pub fn misconfigured(what: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::new(exit, format!("cannot {what}")).file(path).why(error)
 }
 
-/// The exit code of a cause that does not depend on who has named the file.
+/// The exit code of a cause, where it does not matter if an option or the settings named the file.
 #[expect(clippy::wildcard_enum_match_arm, reason = "every other error comes from a wrong path")]
 const fn exit_of(cause: io::ErrorKind) -> Option<Exit> {
     match cause {
@@ -82,7 +82,7 @@ pub fn explain(failure: VaultFailure, directory: &Path) -> Failure {
         }
         VaultFailure::File(OpenFailure::Missing) => {
             let failure = Failure::new(Exit::Data, "there is no data file").file(&path);
-            // A new vault in its place would take the log of the old one for foreign.
+            // A new vault in its place would treat the old log as foreign.
             if directory.join(CvcKeys::FILE).exists() {
                 failure.why("the directory has other files of a vault").try_this(
                     "if the file was moved, move it back; otherwise restore the newest backup",
@@ -233,8 +233,8 @@ pub fn unreachable_server(directory: &Path, error: &io::Error) -> Failure {
     Failure::new(exit, "cannot reach the running server").file(&socket).why(error).try_this(advice)
 }
 
-/// Names the user that may use a socket: its owner, or that of the nearest directory that can be
-/// seen.
+/// Names the user that may use a socket: the owner of the socket or of the nearest directory that
+/// can be read.
 pub fn run_as_owner(socket: &Path) -> String {
     use std::os::unix::fs::MetadataExt as _;
     let owner = socket.ancestors().take(2).find_map(|path| std::fs::metadata(path).ok());
@@ -244,13 +244,13 @@ pub fn run_as_owner(socket: &Path) -> String {
     }
 }
 
-/// For an answer without a member that this version of the program expects.
+/// For an answer that lacks a member which this version of the program expects.
 pub fn not_understood() -> Failure {
     Failure::new(Exit::Software, "the server and this program have different versions")
         .try_this("restart the server, so that both have the same version")
 }
 
-/// As [`explain`], also for the rows of a data file or of a database.
+/// As [`explain`], also for rows in a database.
 pub fn explain_at(failure: VaultFailure, home: &VaultHome) -> Failure {
     if home.is_local() {
         return explain(failure, &home.directory);

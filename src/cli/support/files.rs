@@ -41,7 +41,7 @@ pub fn write_secret(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     written.map(drop).map_err(|error| cannot("write a secret to its file", path, &error))
 }
 
-/// Writes a new file in a directory that is held.
+/// Writes a new file into the held directory.
 pub fn write_new(
     directory: &Directory,
     name: impl AsRef<OsStr>,
@@ -67,7 +67,7 @@ pub fn create_private(what: &str, path: &Path) -> Result<File> {
     created.map_err(|error| cannot(&format!("write {what}"), path, &error))
 }
 
-/// A kind of file that holds one secret, and the words for one that cannot be used.
+/// A kind of file that holds one secret, and its messages.
 pub struct SecretFile {
     pub what: &'static str,
     pub too_large: &'static str,
@@ -77,8 +77,8 @@ pub struct SecretFile {
 }
 
 impl SecretFile {
-    /// No failure shows any of the content. `is_credential` for a file of systemd, which makes it
-    /// readable only for the service's user, with modes of its own.
+    /// No failure shows any of the content. `is_credential` is set for a file of systemd, which
+    /// makes it readable only for the service's user, with modes of its own.
     pub fn read(
         &self,
         path: &Path,

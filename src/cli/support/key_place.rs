@@ -1,5 +1,6 @@
-//! Refuses a master key inside the data directory. A copy of the directory, such as a snapshot of the
-//! disk, would contain the key beside the data that it protects. Only `strongroom dev` keeps it there.
+//! Refuses a master key inside the data directory. A copy of the directory, such as a snapshot of
+//! the disk, would contain the key beside the data that it protects. Only `strongroom dev` keeps it
+//! there.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -12,14 +13,14 @@ use crate::crypto::MasterKey;
 use crate::secret::Secret;
 use crate::store::CvcKeys;
 
-/// The reason and the advice, which `check` shows, too.
+/// The reason and the advice, which `check` shows too.
 pub const WHY: &str =
     "a copy of the directory would be a copy of the key, too, and could be read with it";
 pub const ADVICE: &str = "move the file to a directory of its own, such as /etc/strongroom, and change the place that \
      names it: master_key.file in the settings, or LoadCredential= of the service";
 
-/// Refuses the file of a master key inside the data directory, and any other file in it that holds a
-/// master key: systemd may load the credential from there.
+/// Refuses the file of a master key inside the data directory, and any other file there that holds
+/// a master key: systemd may load the credential from there.
 pub fn refuse_inside(directory: &Path, source: &MasterKeySource) -> Result<()> {
     if let MasterKeySource::File(path) = source {
         refuse_path(directory, path)?;
@@ -41,8 +42,8 @@ fn inside(path: &Path) -> Failure {
         .try_this(ADVICE)
 }
 
-/// Returns whether the path leads into the directory, or is that of a link in it. A link does not
-/// help: a rotation replaces it by the new key.
+/// Returns true if the path leads into the directory, or names a link in it. A link to a key
+/// elsewhere does not help: a rotation replaces the link by the new key.
 pub fn is_inside(directory: &Path, path: &Path) -> bool {
     let identity = |path: &Path| fs::metadata(path).ok().map(|it| (it.dev(), it.ino()));
     let (real, own) = (resolve(directory), identity(directory));
@@ -54,7 +55,7 @@ pub fn is_inside(directory: &Path, path: &Path) -> bool {
     })
 }
 
-/// The path without links, also if its last parts do not exist.
+/// Resolves links, even if the last parts of the path do not exist.
 fn resolve(path: &Path) -> PathBuf {
     for above in path.ancestors() {
         let here = if above.as_os_str().is_empty() { Path::new(".") } else { above };
@@ -65,8 +66,8 @@ fn resolve(path: &Path) -> PathBuf {
     path.to_path_buf()
 }
 
-/// Files of the data directory that hold a master key, by their content. Looks at small files only,
-/// and at none of the vault's own.
+/// Files of the data directory that hold a master key, by their content. Reads only small files,
+/// and none of the vault's own.
 pub fn keys_in(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut found: Vec<_> = entries

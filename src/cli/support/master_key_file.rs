@@ -1,4 +1,4 @@
-//! The master key: reading it from its source, making its file, replacing the file in a rotation.
+//! The master key: reads it from its source, makes its file, replaces the file in a rotation.
 
 use std::io::{self, Seek as _};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::secret::Secret;
 
 /// The variable in which systemd passes the directory of credentials.
 pub const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
-/// The guide has the file of the credential in that directory.
+/// The operator's guide puts the file of the credential into that directory.
 const OF_COMMAND: &str = "set CREDENTIALS_DIRECTORY=/etc/strongroom for this command, if the key file is there, or give \
      --master-key FILE";
 /// The number of unreadable key files that are kept. A rotation fails when there are more.
@@ -50,7 +50,7 @@ pub fn read_master_text(source: &MasterKeySource) -> Result<(MasterKey, Secret<V
     parse(&path, KEY_FILE.read(&path, open_regular(&path), is_credential)?)
 }
 
-/// The key in a file that is held, whatever its path leads to by now.
+/// The key in the held file, even if its path now leads elsewhere.
 pub fn read_held(held: &NamedFile) -> Result<(MasterKey, Secret<Vec<u8>>)> {
     let (path, mut file) = (held.path(), held.file());
     let opened = file.rewind().and_then(|()| file.try_clone());
@@ -81,7 +81,7 @@ fn credential(name: &str) -> Result<PathBuf> {
         .ok_or_else(|| no_credential(name, OF_COMMAND))
 }
 
-/// Refuses a credential that is not passed to this process, with the advice of this command.
+/// Refuses a credential that was not passed to this process, with the advice of the command.
 pub fn require_credential(source: &MasterKeySource, advice: &str) -> Result<()> {
     if let MasterKeySource::Credential(name) = source
         && std::env::var_os(CREDENTIALS_DIRECTORY).is_none()
@@ -119,13 +119,13 @@ pub fn finish_rotation(
     Some(vault)
 }
 
-/// The place of the new key that an interrupted rotation leaves.
+/// The place where an interrupted rotation leaves the new key.
 pub fn left_by_rotation(path: &Path) -> PathBuf {
     beside(path, "new")
 }
 
-/// Moves the new key to `path`, in the directory that holds the new key, and returns the place of the
-/// old one, if there was one. Each step leaves a key at `path`.
+/// Moves the new key to `path`, in its own directory, and returns the place of the old one, if
+/// there was one. Each step leaves a key at `path`.
 pub fn put_in_place(
     directory: &Directory,
     new: &NamedFile,
@@ -160,7 +160,7 @@ fn link_old_key(directory: &Directory, old: &NamedFile, path: &Path) -> io::Resu
         };
     }
     // A file that does not parse as a key has no id. It gets the first free number instead, because
-    // it may still hold a key that somebody can repair.
+    // it may hold a key that can be repaired.
     for number in 1..=OLD_KEYS_UNREADABLE_MAX {
         let kept = beside(path, &format!("old-unreadable-{number}"));
         match old.link(kept.file_name().unwrap_or_default()) {

@@ -1,4 +1,4 @@
-//! A command that writes to a database which servers on other hosts may use meanwhile.
+//! A command that writes to a database which servers on other hosts may use at the same time.
 
 use std::time::Duration;
 use std::{fs, thread};
@@ -13,13 +13,12 @@ use crate::domain::origin::SystemUser;
 use crate::domain::process::{ListedProcess, ProcessRole};
 use crate::operator::user_of;
 
-/// The time in which a dead process is counted out by one that has just joined.
+/// The time in which a process that has just joined finds out that another one is dead.
 const COUNTED_OUT_AFTER: Duration = PROCESS_DEAD_AFTER.saturating_add(PROCESS_DEAD_AFTER);
 
-/// Does the work as one of the processes of the database, so that a rotation of keys waits until the
-/// command knows the new ones, and dead processes are counted out. A command that is stopped for
-/// long is counted out itself, and its changes are refused. With a local file this only does the
-/// work.
+/// Does the work as one of the processes of the database, so that a rotation of keys waits until
+/// the command has the new ones, and dead processes are removed. A command that is stopped for long
+/// is removed itself, and its changes are refused. With a local file this only does the work.
 pub fn as_member<T>(vault: &Vault, work: impl FnOnce() -> Result<T>) -> Result<T> {
     if !vault.processes().may_be_several() {
         return work();
@@ -38,7 +37,7 @@ pub fn as_member<T>(vault: &Vault, work: impl FnOnce() -> Result<T>) -> Result<T
     done
 }
 
-/// Gives signs of life on a thread of their own: the work may block its thread for long.
+/// Sends heartbeats on a separate thread: the work may block its own for long.
 fn while_alive<T>(vault: &Vault, runtime: &Runtime, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         let (end, ended) = oneshot::channel::<()>();
@@ -64,15 +63,15 @@ async fn stay_alive(vault: &Vault) {
         if poll.is_multiple_of(polls_per_beat) {
             alive = alive.and(vault.processes().beat().await.map(drop));
         }
-        // The store has failed, which the work finds as well. Anything else may pass.
+        // The store has failed, which the work notices too. Other errors may pass.
         if let Err(Error::Stopped | Error::Storage(_)) = alive {
             return;
         }
     }
 }
 
-/// Returns when each other process has given a sign of life, or was counted out: one that was killed
-/// leaves its row, and counts as live for ten seconds.
+/// Returns when each other process has sent a heartbeat or was declared dead: a killed one leaves
+/// its row, and counts as alive for ten seconds.
 pub async fn find_living(vault: &Vault) -> Result<(), Error> {
     let before = vault.processes().list()?;
     for _ in 0..times(COUNTED_OUT_AFTER) {

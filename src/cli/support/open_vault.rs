@@ -25,7 +25,7 @@ pub fn open(home: &VaultHome, master: &MasterKeySource, clock: Clock) -> Result<
     }
 }
 
-/// Opens the vault for reading: writes to none of its files.
+/// Opens the vault for reading. Writes to none of its files.
 pub fn open_unwritten(home: &VaultHome, master: &MasterKeySource) -> Result<Vault> {
     check_directory(&home.directory)?;
     let place = home.place()?;
@@ -72,7 +72,7 @@ pub fn open_with(home: &VaultHome, master: MasterKey, clock: Clock) -> Result<Va
 }
 
 /// Gives files that root has created to the owner of the directory, who runs the server and could
-/// not open them otherwise.
+/// otherwise not open them.
 fn with_owner(vault: Vault, home: &VaultHome) -> Result<Vault> {
     if !home.is_local() {
         return Ok(vault);
@@ -95,7 +95,7 @@ pub fn or_close<T>(done: Result<T>, vault: Vault) -> Result<(Vault, T)> {
     }
 }
 
-/// Reports a panic of the storage engine, which may panic on damaged pages, as damage.
+/// Reports a panic of redb, which may panic on damaged pages, as damage.
 pub fn catch_damage<T>(directory: &Path, read: impl FnOnce() -> T) -> Result<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(read))
         .map_err(|_payload| damaged_pages().file(&directory.join(Store::FILE)))

@@ -1,4 +1,4 @@
-//! Carries out an operator's command, by the running server or on the data file itself.
+//! Carries out an operator's command, through the running server or on the data file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::cli::support::{
 use crate::domain::size;
 use crate::operator::{ClockControl, Command, CommandAnswer, CommandExchange, ask};
 
-/// The result of a command, or the sentences with the reasons for its refusal.
+/// The result of a command, or the reasons for its refusal as sentences.
 pub type Outcome = Result<Value, Vec<String>>;
 
 pub fn carry_out(vault: &VaultPlace, command: Command) -> Result<Value> {
@@ -56,7 +56,7 @@ impl ShownWork {
         })
     }
 
-    /// Asks the vault that this process has open.
+    /// Reads the progress from the vault that this process has open.
     fn in_process(&self, vault: &Vault) -> ProgressBar {
         let (jobs, job) = (Arc::clone(vault.upkeep().jobs()), self.job.clone());
         ProgressBar::show(self.label, self.json, move || jobs.progress(&job))
@@ -84,7 +84,7 @@ pub fn order(
     refuse_without_space(directory, answer?)
 }
 
-/// Runs the command and what the tasks of a server would do after it.
+/// Runs the command, and the work that the tasks of a server would do after it.
 async fn run_alone(
     vault: &Vault,
     command: Command,
@@ -115,7 +115,7 @@ pub fn accepted(outcome: Outcome) -> Result<Value> {
     })
 }
 
-/// Names the directory whose disk is full, which the answer itself does not.
+/// Names the directory whose disk is full. The answer itself does not.
 pub fn refuse_without_space(directory: &Path, answer: CommandAnswer) -> Result<Outcome> {
     match answer {
         CommandAnswer::Done(value) => Ok(Ok(value)),
@@ -146,7 +146,7 @@ pub async fn sign(vault: &Vault) {
     }
 }
 
-/// A server on another host goes on with the rotations, if one leads.
+/// If a server on another host leads, it continues the rotations.
 async fn rotate_unless_led(vault: &Vault) -> Result<(), Error> {
     find_living(vault).await?;
     if vault.processes().is_led_by_other()? { Ok(()) } else { rotate_to_the_end(vault).await }
@@ -163,7 +163,7 @@ async fn rotate_to_the_end(vault: &Vault) -> Result<(), Error> {
         if step == Step::Idle {
             return Ok(());
         }
-        // It waits for another process, or for the next sign of life of this one.
+        // The rotation waits for another process, or for the next heartbeat of this one.
         if step == Step::Waiting {
             tokio::time::sleep(ROTATION_WAIT).await;
         }

@@ -29,8 +29,8 @@ pub fn complain(text: &str) {
     writeln!(std::io::stderr().lock(), "{}", harmless(text)).ok();
 }
 
-/// A text whose characters do nothing to a terminal: file names and imported files come from others.
-/// The escapes are those of JSON, so that a line of JSON stays one.
+/// Escapes control characters: file names and imported files may come from others. The escapes are
+/// those of JSON, so that a line of JSON stays valid.
 fn harmless(text: &str) -> Cow<'_, str> {
     escaped(text, |letter| {
         (letter.is_control() && !matches!(letter, '\n' | '\t')) || reorders(letter)
@@ -45,7 +45,7 @@ pub fn path_text(path: &Path) -> String {
     on_one_line(&path.to_string_lossy()).into_owned()
 }
 
-/// Line ends that are not control characters, and marks that turn the direction of text.
+/// Line separators that are not control characters, and marks that change the direction of text.
 const fn reorders(letter: char) -> bool {
     matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -69,7 +69,7 @@ pub fn show_json(value: &Value) {
     say(&format!("{value:#}"));
 }
 
-/// Prints the result of a command in the form that it was asked for.
+/// Prints the result of a command as JSON or as text.
 pub fn tell(form: Form, facts: impl FnOnce() -> Value, text: impl FnOnce() -> String) {
     match form {
         Form::Json => show_json(&facts()),

@@ -1,5 +1,5 @@
-//! The hooks of panics. A panic on damaged pages that nothing can catch ends the process with the code
-//! of damaged data. An abort would have the code of a crash, after which the service manager starts
+//! Panic hooks. A panic on damaged pages that cannot be caught ends the process with the exit code
+//! of damaged data. After an abort, which has the code of a crash, the service manager would start
 //! the program again.
 
 use std::panic::{set_hook, take_hook};
@@ -18,7 +18,7 @@ pub fn log_panics(log: &Log) {
     });
 }
 
-/// Adds to the hook of panics. `finish` runs just before the process ends.
+/// Extends the panic hook. `finish` runs just before the process ends.
 pub fn end_if_not_caught(finish: impl Fn() + Send + Sync + 'static) {
     let hook = take_hook();
     set_hook(Box::new(move |panic| {
@@ -56,7 +56,7 @@ mod tests {
         }
     }
 
-    /// The hook belongs to the whole process, so the panics are in one of their own.
+    /// The hook belongs to the whole process, so the panics happen in a separate one.
     #[test]
     fn a_second_panic_on_damaged_pages_ends_with_the_code_of_damaged_data() {
         #[expect(clippy::disallowed_methods, reason = "the switch of this test")]

@@ -1,7 +1,7 @@
 //! A progress bar on standard error, for work that takes more than a second.
 //!
-//! A thread of its own draws it, so that the work only counts. Nothing is drawn when standard error
-//! is not a terminal, with `--json`, and on a terminal that has no control codes (`TERM=dumb`).
+//! A separate thread draws it, so that the work only counts. Nothing is drawn if standard error is
+//! not a terminal, with `--json`, and on a terminal without control codes (`TERM=dumb`).
 
 use std::collections::VecDeque;
 use std::io::{IsTerminal as _, Write as _};
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use crate::metrics::Progress;
 
-/// The time before the bar appears, so that quick work shows none.
+/// The time before the bar appears, so that short work shows no bar.
 const HIDDEN: Duration = Duration::from_secs(1);
 const PERIOD: Duration = Duration::from_millis(200);
-/// The time that the rate is measured over.
+/// The period over which the rate is measured.
 const WINDOW: Duration = Duration::from_secs(10);
 const WIDTH_DEFAULT: usize = 80;
 /// The part of the line that is drawn as a bar.
@@ -36,7 +36,7 @@ pub enum Unit {
     Rows,
 }
 
-/// A bar that is shown until this is dropped, which removes it from the screen.
+/// Dropping it removes the bar from the screen.
 #[derive(Debug, Default)]
 pub struct ProgressBar {
     thread: Option<(Sender<()>, JoinHandle<()>)>,
@@ -48,7 +48,7 @@ impl ProgressBar {
         Self::show(label, json, move || Some(progress.read()))
     }
 
-    /// `read` gives the done part and the total, which is 0 if it is not known. `None` draws nothing.
+    /// `read` returns the done part and the total, which is 0 if unknown. `None` draws nothing.
     pub fn show(
         label: Label,
         json: bool,
@@ -93,7 +93,7 @@ fn is_drawable() -> bool {
     std::io::stderr().is_terminal() && !is_dumb
 }
 
-/// The width of the terminal, else that of the variable `COLUMNS`.
+/// The width of the terminal, else the variable `COLUMNS`.
 fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
     let columns = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
@@ -139,7 +139,7 @@ fn line(
     let rate = meter.rate();
     let mut parts = vec![String::from(label.work)];
     if total > 0 {
-        // The total may be an estimate, so that only the end of the work is a hundred percent.
+        // The total may be an estimate, so only the end of the work shows a hundred percent.
         let done = done.min(total);
         let percent = done.saturating_mul(100).checked_div(total).unwrap_or(0).min(99);
         let cells = usize::try_from(percent).unwrap_or(0).saturating_mul(BAR_CELLS) / 100;
@@ -154,7 +154,7 @@ fn line(
         Some(seconds) => format!("{} left", clock(seconds)),
         None => clock(elapsed.as_secs()),
     });
-    // One column is left free: a full line makes some terminals begin another.
+    // One column stays free: some terminals wrap after a full line.
     let text = parts.join("  ");
     text.chars().take(width.saturating_sub(1)).collect()
 }

@@ -10,12 +10,12 @@ use crate::cli::support::{
 };
 use crate::operator::{ClockControl, Command};
 
-/// Runs commands by the running server, or else on the data file, which it opens once.
+/// Runs commands through the running server, or else on the data file, which it opens once.
 #[derive(Debug)]
 pub struct CommandRunner {
     place: VaultPlace,
     alone: Option<(Vault, Runtime)>,
-    /// A server has answered a command before.
+    /// True after a server has answered a command.
     is_served: bool,
 }
 
@@ -53,7 +53,7 @@ impl CommandRunner {
 impl Drop for CommandRunner {
     fn drop(&mut self) {
         if let Some((vault, runtime)) = self.alone.take() {
-            // Without a server, no task writes the numbers of values that keys have sealed.
+            // Without a server, no task writes the number of values that each key has sealed.
             let written = as_member(&vault, || {
                 let written = runtime.block_on(vault.rotation().write_uses());
                 runtime.block_on(sign(&vault));

@@ -19,7 +19,7 @@ pub fn read_status(socket: &Path) -> io::Result<Value> {
     Ok(serde_json::from_str(body)?)
 }
 
-/// True if a standby has this data directory open. Only its status has that section.
+/// True if a standby has this data directory open. Only the status of a standby has that section.
 pub fn is_followed(data_directory: &Path) -> bool {
     read_status(&metrics_socket_path(data_directory))
         .is_ok_and(|status| status.get("standby").is_some())

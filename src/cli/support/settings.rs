@@ -8,7 +8,7 @@ use crate::cli::support::{Exit, Failure, Result, misconfigured};
 use crate::config::{Config, InvalidConfig, ThreedsSettings};
 use crate::files::open_regular;
 
-/// Names the settings file for commands without `--config`.
+/// The environment variable that names the settings file for commands without `--config`.
 const VARIABLE: &str = "STRONGROOM_CONFIG";
 
 const OF_PACKAGE: &str = "/etc/strongroom/strongroom.toml";
@@ -17,7 +17,7 @@ pub fn read_config(path: &Path) -> Result<Config> {
     parse(path, Config::parse)
 }
 
-/// Reads the settings also if there are mistakes in them, which it returns.
+/// Reads settings even with mistakes, and returns the mistakes.
 pub fn read_all(path: &Path) -> Result<(Config, Vec<String>)> {
     parse(path, Config::parse_all)
 }
@@ -31,7 +31,7 @@ pub fn read_threeds(path: &Path) -> Result<ThreedsSettings> {
 pub fn read_whole(what: &str, path: &Path, most: u64, too_large: Failure) -> Result<String> {
     let failed = |error: &io::Error| misconfigured(&format!("read {what}"), path, error);
     let file = open_regular(path).map_err(|error| failed(&error))?;
-    // Read one byte more to notice a file that is too large.
+    // Read one byte more to detect a file that is too large.
     let text = io::read_to_string(file.take(most.saturating_add(1)));
     let text = text.map_err(|error| failed(&error))?;
     if u64::try_from(text.len()).is_ok_and(|length| length <= most) {
@@ -51,7 +51,7 @@ fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, InvalidConfig>) -> Re
     })
 }
 
-/// The settings file for a command: the given one, the one that the variable names, or the package's.
+/// The settings file of a command: the given one, the one in the variable, or the package's.
 pub fn path(given: Option<&Path>) -> Result<PathBuf> {
     if let Some(path) = given {
         return Ok(path.to_path_buf());

@@ -39,8 +39,8 @@ pub fn parse_scheme(text: &str) -> Result<Scheme> {
     })
 }
 
-/// A master key that was read, and its source. A key from a command is not read a second time: its
-/// program runs once.
+/// A master key and its source. A key from a command is not read a second time: its program runs
+/// once.
 #[derive(Debug)]
 pub struct KeyAtHand {
     source: MasterKeySource,
@@ -68,7 +68,7 @@ impl KeyAtHand {
     }
 }
 
-/// Has the vault compare the key with its own and record the hashes of the shares.
+/// The vault compares the key with its own and records the hashes of the shares.
 fn note(home: &VaultHome, at_hand: &KeyAtHand, shares: &[Share]) -> Result<()> {
     let check = hex::encode(at_hand.key.check());
     let Some(first) = shares.first() else { return Err(unproven()) };
@@ -82,8 +82,8 @@ fn note(home: &VaultHome, at_hand: &KeyAtHand, shares: &[Share]) -> Result<()> {
 /// Makes a set of shares and checks it: reads the written shares again, combines different choices
 /// of them and compares each result with the key.
 ///
-/// The vault records the hash of each share before any share is written or printed. As text
-/// it prints the result; as JSON it returns the result, which has no share in it.
+/// The vault records the hash of each share before any share is written or printed. In text form it
+/// prints the result; in JSON form it returns the result, which contains no share.
 pub fn make(
     home: &VaultHome,
     at_hand: &KeyAtHand,

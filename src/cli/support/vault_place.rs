@@ -21,7 +21,7 @@ pub struct VaultPlace {
 
 impl VaultPlace {
     /// With a data directory and no settings file, no settings are read: the vault may be one of
-    /// `strongroom dev`, which has none and keeps its master key in that directory.
+    /// `strongroom dev`, which has no settings and keeps its master key in that directory.
     pub fn find(
         config: Option<&Path>,
         data: Option<&Path>,
@@ -44,7 +44,7 @@ impl VaultPlace {
         &self.home.directory
     }
 
-    /// The master key, for a command that must open the data file.
+    /// The master key, for a command that opens the data file.
     pub fn master(&self) -> Result<MasterKeySource> {
         self.master.clone().ok_or_else(|| {
             Failure::new(Exit::Usage, "no master key is named")
@@ -61,7 +61,7 @@ impl VaultPlace {
         self.master.as_ref()
     }
 
-    /// The settings, for a command that needs more of them than the directory and the key.
+    /// The settings, for a command that needs more than the directory and the key.
     pub const fn settings(&self) -> Option<&Config> {
         self.settings.as_ref()
     }
@@ -70,7 +70,7 @@ impl VaultPlace {
 /// The file with the database's URL of a vault of `strongroom dev`, in its data directory.
 pub const DEV_URL: &str = "database.url";
 
-/// A data directory has the operator's sockets, and, with the local engine, the rows.
+/// A data directory holds the operator's sockets and, with the local engine, the rows.
 #[derive(Debug, Clone)]
 pub struct VaultHome {
     pub directory: PathBuf,
@@ -101,7 +101,7 @@ impl VaultHome {
         self.engine == EngineSettings::Local
     }
 
-    /// The data file, for a command that works on nothing else.
+    /// The directory of the data file, for a command that does not support a database.
     pub fn require_data_file(&self, command: &str) -> Result<&Path> {
         if self.is_local() {
             return Ok(&self.directory);
@@ -112,7 +112,7 @@ impl VaultHome {
     }
 }
 
-/// Names the place of the rows for people.
+/// Names the place of the rows for operators.
 impl fmt::Display for VaultHome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.engine.postgres().map(|it| &it.url) {
@@ -123,7 +123,7 @@ impl fmt::Display for VaultHome {
     }
 }
 
-/// The settings of a database with the defaults for the rest.
+/// The settings of a database, with defaults for all but the URL.
 pub const fn over_database(url_file: PathBuf) -> EngineSettings {
     EngineSettings::Postgres(PostgresSettings {
         url: UrlSource::File(url_file),

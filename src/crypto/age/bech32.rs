@@ -5,7 +5,7 @@ const CHECKSUM_DIGITS: usize = 6;
 /// The coefficients of the checksum's polynomial.
 const GENERATOR: [u32; 5] = [0x3b6a_57b2, 0x2650_8e6d, 0x1ea1_19fa, 0x3d42_33dd, 0x2a14_62b3];
 
-/// The 32 bytes of a text that begins with `prefix` and `1`; `None` if it is anything else.
+/// The 32 bytes of a text that begins with `prefix` and `1`; `None` for any other text.
 pub(super) fn decode(prefix: &str, text: &str) -> Option<[u8; 32]> {
     let digits = text.strip_prefix(prefix)?.strip_prefix('1')?;
     let value =
@@ -39,7 +39,7 @@ pub(super) fn encode(prefix: &str, bytes: &[u8]) -> String {
     format!("{prefix}1{}", values.iter().filter_map(digit).collect::<String>())
 }
 
-/// 1 for digits whose last six are right.
+/// Returns 1 if the last six digits are the right checksum.
 fn checksum(prefix: &str, values: &[u8]) -> u32 {
     let high = prefix.bytes().map(|byte| byte >> 5_u8);
     let low = prefix.bytes().map(|byte| byte & 31);
@@ -52,7 +52,7 @@ fn checksum(prefix: &str, values: &[u8]) -> u32 {
     })
 }
 
-/// The bytes of these digits. The bits that are left over must be zeros, and less than a digit.
+/// The bytes of these digits. Leftover bits must be zeros, and fewer than a digit.
 fn bytes(data: &[u8]) -> Option<Vec<u8>> {
     let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0_u32);
     for value in data {

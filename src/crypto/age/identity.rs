@@ -1,5 +1,5 @@
-//! The reading side. The program only writes this format; tests open its files with this, and a
-//! message of another implementation holds it to the format.
+//! Opens age files. The program itself only writes this format; tests open its files with this
+//! module, and check it against a message of another implementation.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ impl AgeIdentity {
         bech32::encode("age", &self.0.public())
     }
 
-    /// The content of a file; `None` if this key does not open it, or a byte of it was changed.
+    /// The content of a file; `None` if this key does not open it, or if a byte was changed.
     pub fn open(&self, file: &[u8]) -> Option<Vec<u8>> {
         let mark = b"\n--- ";
         let end = file.windows(mark.len()).position(|bytes| bytes == mark)?.checked_add(4)?;

@@ -1,8 +1,9 @@
-//! Sealing to the public keys of people, in the age format (age-encryption.org/v1), so that the file
-//! can be opened without this program.
+//! Sealing to the public keys of people, in the age format (age-encryption.org/v1), so that the
+//! file can be opened without this program.
 //!
-//! A file begins with its key, sealed to each of the [`recipients`], and a MAC over this header. The
-//! content follows in chunks ([`stream`]). The program only writes; [`identity`] reads, for the tests.
+//! A file begins with its key, sealed to each of the [`recipients`], and a MAC over this header.
+//! The content follows in chunks ([`stream`]). The program only writes; [`identity`] reads, for
+//! tests.
 
 mod bech32;
 mod identity;
@@ -19,7 +20,6 @@ pub use stream::AgeWriter;
 
 use crate::secret::Secret;
 
-/// The key of a file has 16 bytes.
 type FileKey = Secret<[u8; 16]>;
 
 /// HKDF-SHA-256.

@@ -18,7 +18,7 @@ use crate::secret::Secret;
 /// Public keys such as `age1...`, at least one.
 pub struct AgeRecipients(Vec<[u8; 32]>);
 
-/// A text that is not the public key of a person, or no text at all.
+/// A text is not a public key, or there is no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidRecipient;
 
@@ -26,14 +26,15 @@ pub(super) const VERSION: &str = "age-encryption.org/v1";
 
 impl AgeRecipients {
     pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, InvalidRecipient> {
-        // A few points give the same secret with every private key: anybody could open the file.
+        // Points of low order give the same secret with every private key: anybody could open the
+        // file.
         let parse = |text| bech32::decode("age", text).filter(|point| is_public_key(*point));
         let recipients: Option<Vec<_>> = texts.into_iter().map(parse).collect();
         let recipients = recipients.filter(|them| !them.is_empty()).ok_or(InvalidRecipient)?;
         Ok(Self(recipients))
     }
 
-    /// Begins a file. Each of the recipients can open it alone.
+    /// Begins a file. Any single recipient can open it.
     pub fn seal<W: Write>(&self, mut to: W, random: &Random) -> io::Result<AgeWriter<W>> {
         let key = Secret::new(random.bytes());
         let header = self.header(&key, random).map_err(failed)?;
@@ -41,7 +42,7 @@ impl AgeRecipients {
         AgeWriter::begin(to, &key, random)
     }
 
-    /// The file's key for each recipient, and a MAC that only those who have the key can make.
+    /// The file's key for each recipient, and a MAC that needs the file's key.
     fn header(&self, key: &FileKey, random: &Random) -> Result<String, Unspecified> {
         let mut header = format!("{VERSION}\n");
         for recipient in &self.0 {
@@ -57,7 +58,7 @@ impl AgeRecipients {
     }
 }
 
-/// Seals the key of a file to one recipient, by a key pair that is used once. Returns the public half of
+/// Seals the key of a file to one recipient with an ephemeral key pair. Returns the public half of
 /// the pair, and the sealed key.
 fn wrap(
     key: &FileKey,

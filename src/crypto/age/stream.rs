@@ -1,5 +1,5 @@
-//! The content of a file: chunks of 64 KiB, each sealed with ChaCha20-Poly1305 under a number. The
-//! last one is marked, so that a file that was cut off does not open.
+//! The content of a file: chunks of 64 KiB, each sealed with ChaCha20-Poly1305 under a counter. The
+//! last one is marked, so that a truncated file does not open.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -13,7 +13,8 @@ use crate::secret::Secret;
 
 pub(super) const CHUNK_BYTES: usize = 65_536;
 
-/// Seals what is written to it. Without [`AgeWriter::finish`] the output cannot be opened.
+/// Seals the bytes that are written to it. Without [`AgeWriter::finish`] the output cannot be
+/// opened.
 pub struct AgeWriter<W: Write> {
     to: W,
     key: LessSafeKey,
@@ -30,7 +31,7 @@ pub(super) enum Place {
 }
 
 impl<W: Write> AgeWriter<W> {
-    /// The header was written to `to`.
+    /// The caller has written the header to `to`.
     pub(super) fn begin(mut to: W, key: &FileKey, random: &Random) -> io::Result<Self> {
         let salt: [u8; 16] = random.bytes();
         to.write_all(&salt)?;
@@ -39,7 +40,7 @@ impl<W: Write> AgeWriter<W> {
         Ok(Self { to, key, plain: Secret::new(Vec::with_capacity(CHUNK_BYTES)), chunks: 0 })
     }
 
-    /// Writes the end, which proves that nothing was cut off.
+    /// Writes the last chunk, which proves that the file is complete.
     pub fn finish(mut self) -> io::Result<W> {
         self.write_chunk(Place::Last)?;
         Ok(self.to)
@@ -84,7 +85,7 @@ pub(super) fn seal(
     key.seal_in_place_append_tag(nonce, Aad::empty(), text)
 }
 
-/// The text that [`seal`] has sealed; `None` if it was changed.
+/// The text that [`seal`] sealed; `None` if it was changed.
 #[expect(clippy::disallowed_methods, reason = "see `seal`")]
 pub(super) fn open<'a>(
     key: &LessSafeKey,
@@ -97,7 +98,7 @@ pub(super) fn open<'a>(
 
 impl<W: Write> Write for AgeWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A full chunk is written when more comes, since it may be the last one.
+        // A full chunk is written only when more bytes follow, since it may be the last one.
         if self.plain.expose().len() >= CHUNK_BYTES && !bytes.is_empty() {
             self.write_chunk(Place::Inner)?;
         }

@@ -46,7 +46,7 @@ words! {
     }
 }
 
-/// A key of the data file, opened.
+/// An opened key of the data file.
 #[derive(Debug)]
 pub struct KeyMaterial {
     pub purpose: KeyPurpose,
@@ -96,10 +96,10 @@ impl KeyMaterial {
 }
 
 impl SystemKeys {
-    /// The scope of the server's own keys, in place of a tenant.
+    /// The scope of the server's own keys, instead of a tenant.
     pub const SCOPE: [u8; 16] = [0; 16];
 
-    /// `None` when a purpose has no key.
+    /// `None` if a purpose has no key.
     pub fn new(keys: &[KeyMaterial], phase: Phase, uses: &Uses) -> Option<Self> {
         let sealing = SealingKeys::new(&Self::SCOPE, keys, phase, uses)?;
         // Derived from the first index key, which is never destroyed: no rotation rewrites the file
@@ -123,7 +123,6 @@ impl SystemKeys {
         })
     }
 
-    /// Seals a row of the audit chain.
     pub fn seal_audit(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {
         self.audit.seal(identity, plain, random)
     }
@@ -144,7 +143,6 @@ impl SystemKeys {
         self.signing.0
     }
 
-    /// The key of the digests of live records.
     pub const fn digests(&self) -> &DigestKey {
         &self.digests
     }
@@ -161,12 +159,11 @@ impl SystemKeys {
         self.sealing.open(identity, sealed)
     }
 
-    /// The index that finds API keys.
     pub const fn api_keys(&self) -> &ApiKeyIndex {
         &self.api_keys
     }
 
-    /// The number that values are sealed under now.
+    /// The number of the key that seals new values.
     pub const fn number(&self) -> u32 {
         self.sealing.current.number()
     }
@@ -179,7 +176,7 @@ impl SystemKeys {
 }
 
 impl TenantKeys {
-    /// `None` when a purpose has no key.
+    /// `None` if a purpose has no key.
     pub fn new(tenant: [u8; 16], keys: &[KeyMaterial], phase: Phase, uses: &Uses) -> Option<Self> {
         let never_rotated = newest(keys, KeyPurpose::Fingerprint)?;
         Some(Self {
@@ -212,19 +209,19 @@ impl TenantKeys {
         self.sealing.open(&self.identity(table, key), sealed)
     }
 
-    /// The index key that entries are looked up under.
+    /// The index key for looking up entries.
     pub const fn index(&self) -> &IndexKey {
         &self.index.read
     }
 
-    /// The index keys that a record gets entries under when it is written.
+    /// The index keys under which a written record gets entries.
     pub fn write_indexes(&self) -> impl Iterator<Item = &IndexKey> {
         let both = matches!(self.index.phase, Phase::Both | Phase::Flipped);
         self.active_indexes().take(if both { 2 } else { 1 })
     }
 
-    /// The index keys that a record can have entries under, for deleting them. The key that entries
-    /// are looked up under comes first.
+    /// The index keys under which a record can have entries, for deleting them. The key for looking
+    /// up entries comes first.
     pub fn active_indexes(&self) -> impl Iterator<Item = &IndexKey> {
         std::iter::once(&self.index.read).chain(&self.index.other)
     }
@@ -254,7 +251,7 @@ impl TenantKeys {
     }
 
     /// Seals a value that leaves the vault and comes back, under a key that no rotation changes. It
-    /// opens in the same place only.
+    /// opens only in the same place.
     pub fn seal_lasting(&self, table: u8, key: &[u8], plain: &[u8], random: &Random) -> Vec<u8> {
         self.lasting_seal.seal(&self.identity(table, key), plain, random)
     }
@@ -268,7 +265,7 @@ impl TenantKeys {
         self.lasting_seal.open(&self.identity(table, key), sealed)
     }
 
-    /// The number that values are sealed under now.
+    /// The number of the key that seals new values.
     pub const fn number(&self) -> u32 {
         self.sealing.current.number()
     }
@@ -316,7 +313,7 @@ impl SealingKeys {
     }
 }
 
-/// Opens a value with the key whose number it has.
+/// Opens a value with the key that has its number.
 fn open_with(
     current: &SealingKey,
     others: &[SealingKey],

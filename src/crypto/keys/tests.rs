@@ -1,4 +1,4 @@
-//! Which key of a phase does what, and that it is counted.
+//! The use of each key in each phase, and the counts of uses.
 
 use super::*;
 
@@ -78,7 +78,7 @@ fn sealings_are_counted_by_key() {
     assert_eq!(counters.take(), []);
     counters.put_back(&used);
     assert_eq!(counters.take(), used);
-    // The counter outlives a count of zero, as long as a key has it.
+    // The counter stays after a count of zero, as long as a key uses it.
     two.seal(1, b"key", b"plain", &Random::new());
     assert_eq!(counters.take(), [crate::crypto::KeyUse { scope: [9; 16], number: 1, times: 1 }]);
     assert_eq!(counters.len(), 1);
@@ -138,8 +138,8 @@ fn a_value_that_comes_back_opens_after_a_rotation_and_in_its_place_alone() {
     assert!(later.open_lasting(1, b"key", &stored).is_err());
 }
 
-/// The keys of a server, with a second key for sealing, for the audit chain and for signing if
-/// `rotated`.
+/// The keys of a server. If `rotated`, with a second key for sealing, for the audit chain and for
+/// signing.
 fn system_keys(rotated: bool) -> SystemKeys {
     let purposes = [
         KeyPurpose::Seal,

@@ -20,9 +20,10 @@
 //! | 4 | check: the first bytes of SHA-256 of all fields before it |
 //!
 //! The check finds typing mistakes. It has no key, so the keeper of a share can make another share
-//! that passes it. The vault therefore stores a hash of each share (see [`Share::hash`]), which identifies a share that was changed. This module does not check that the
-//! combined key is the right one; its user compares it with the vault's check value. Test vectors,
-//! from a second implementation: `tests/vectors/shares.json`.
+//! that passes it. The vault therefore stores a hash of each share (see [`Share::hash`]), which
+//! identifies a share that was changed. This module does not check that the combined key is the
+//! right one; its caller compares it with the vault's check value. Test vectors, from a second
+//! implementation: `tests/vectors/shares.json`.
 
 mod field;
 #[cfg(test)]
@@ -63,7 +64,7 @@ pub struct Share {
     values: Secret<[u8; KEY_BYTES]>,
 }
 
-/// The reason why shares do not restore a key. It never quotes them.
+/// Never quotes a share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidShare {
     /// A share was mistyped or cut short, or surplus shares do not agree with the needed ones.

@@ -54,13 +54,13 @@ fn shares_that_do_not_belong_together_are_refused() {
     assert_eq!(twice.unwrap_err(), InvalidShare::Repeated(2));
     let mixed = combine(&[again(first), again(&other[1])]);
     assert_eq!(mixed.unwrap_err(), InvalidShare::OtherSet);
-    // Whole by its check, but not of the same polynomials.
+    // Passes its check, but is not on the same polynomials.
     let forged = Share { values: Secret::new([9; 32]), ..again(third) };
     let forged = combine(&[again(first), again(second), forged]);
     assert_eq!(forged.unwrap_err(), InvalidShare::Damaged);
 }
 
-/// Made by an implementation of its own, in another language and by other arithmetic (tables of
+/// Made by an independent implementation, in another language and with other arithmetic (tables of
 /// logarithms).
 #[test]
 fn the_published_vectors_split_and_combine() {
@@ -121,13 +121,14 @@ proptest! {
         prop_assert_eq!(given.expose(), &key);
     }
 
-    /// With one less, every key is as likely: there are shares that lead to any other.
+    /// With one share less, every key is equally likely: for any key there is a share that leads to
+    /// it.
     #[test]
     fn one_less_than_enough_fits_every_key(key: [u8; 32], other: [u8; 32]) {
         let three = Scheme::parse("3-of-3").unwrap();
         let mut shares = split(&Secret::new(key), three, &Random::new());
         shares.truncate(2);
-        // The third share that makes these two lead to the other key instead.
+        // The third share with which these two lead to the other key.
         let zero = Share { number: 0, values: Secret::new(other), ..again(&shares[0]) };
         let values = at(&[again(&shares[0]), again(&shares[1]), zero], 3);
         shares.push(Share { number: 3, values, ..again(&shares[0]) });

@@ -1,5 +1,5 @@
-//! Access control: the permissions of an application by container, and the part of a token's data that
-//! an answer may show.
+//! Access control: the permissions of an application by container, and the part of a token's data
+//! that an answer may show.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -21,7 +21,7 @@ words! {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessRule {
     pub description: Option<String>,
-    /// The lowest decides.
+    /// The rule with the lowest number decides.
     pub priority: u32,
     /// The rule covers this container and those inside it, as far as its conditions hold.
     pub container: Container,
@@ -56,8 +56,8 @@ impl Access {
         &self.rules
     }
 
-    /// True if any right shows data in plain, or sends it to a destination: a rule that reveals, or the
-    /// permission without a rule to use tokens in expressions or to invoke proxies.
+    /// True if any right shows data in plain, or sends it to a destination: a rule that reveals, or
+    /// the permission without a rule to use tokens in expressions or to invoke proxies.
     pub fn reveals(&self) -> bool {
         let sends = self.rules.is_empty() && self.permissions.contains(&Permission::ProxyInvoke);
         sends
@@ -65,8 +65,8 @@ impl Access {
             || self.permissions.iter().any(|it| self.plain(*it) == Some(Transform::Reveal))
     }
 
-    /// True if the permission is held in at least one container. A request without it is refused before
-    /// its body is read.
+    /// True if the permission is held in at least one container. A request without it is refused
+    /// before its body is read.
     pub fn holds_somewhere(&self, permission: Permission) -> bool {
         self.permissions.contains(&permission)
             || self.rules.iter().any(|rule| rule.permissions.contains(&permission))
@@ -129,9 +129,9 @@ impl Access {
     }
 
     /// True if every right of `other` is a right of this access too, with at least its transform. A
-    /// rule of `other` is compared in the container that its conditions name. A rule whose conditions
-    /// name only ids needs a right with its transform in any container. For each token of such a rule
-    /// the caller compares both accesses again.
+    /// rule of `other` is compared in the container that its conditions name. A rule whose
+    /// conditions name only ids needs a right with its transform in some container; the caller
+    /// compares both accesses again for each token of such a rule.
     pub fn covers(&self, other: &Self) -> bool {
         let plain = other.permissions.iter().all(|permission| {
             // Rules cannot grant permissions that do not concern tokens.
@@ -154,8 +154,8 @@ impl Access {
         plain && other.rules.iter().all(rule)
     }
 
-    /// The containers that the permission is held in, in order and without containers inside another
-    /// one of the list.
+    /// The containers that the permission is held in, in order and without containers inside
+    /// another one of the list.
     pub fn reach(&self, permission: Permission) -> Vec<Container> {
         if self.plain(permission).is_some() {
             return vec![Container::root()];

@@ -1,4 +1,4 @@
-//! Which rule decides, and what a grantor covers.
+//! The rule that decides, and the accesses that a grantor covers.
 
 use super::*;
 use crate::domain::condition::Operator;
@@ -45,12 +45,12 @@ fn the_matching_rule_of_the_lowest_priority_that_holds_the_permission_decides() 
     assert_eq!(access.in_any(TokenCreate, at(&paths(&["/pci/"]))), Some(Mask));
     assert_eq!(access.in_any(TokenCreate, at(&paths(&["/bank/"]))), None);
     assert_eq!(access.in_any(TokenDelete, at(&paths(&["/pci/"]))), None);
-    // The better priority wins, not the closer path, and any rule over a plain permission.
+    // The better priority decides, not the closer path, and any rule overrides a plain permission.
     let rules = vec![rule(2, "/a/b/", Reveal, &[TokenRead]), rule(1, "/a/", Redact, &[TokenRead])];
     let access = Access::new(vec![TokenRead], rules);
     assert_eq!(access.in_any(TokenRead, at(&paths(&["/a/b/"]))), Some(Redact));
     assert_eq!(access.in_any(TokenRead, at(&paths(&["/c/"]))), Some(Mask));
-    // A rule without the permission leaves the plain one.
+    // A rule without the permission leaves the plain permission in force.
     let access = Access::new(vec![TokenRead], vec![rule(1, "/a/", Redact, &[TokenCreate])]);
     assert_eq!(access.in_any(TokenRead, at(&paths(&["/a/"]))), Some(Mask));
 }

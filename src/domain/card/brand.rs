@@ -4,7 +4,7 @@
 
 use crate::domain::words::words;
 
-/// The groups of digits that most cards print their numbers in.
+/// The groups of digits in which most cards print their numbers.
 const FOURS: &[usize] = &[4, 4, 4, 4, 3];
 
 words! {

@@ -1,8 +1,8 @@
 //! The month and the year in which a card expires.
 //!
 //! The interface calls both integers, but programs also send text (`"03"`, since forms and XML have
-//! nothing else) and numbers with a fraction of zeros (`12.0`, from languages without integers). The
-//! data of a token keeps them as they came; everything that reads them reads them here.
+//! nothing else) and numbers with a fraction of zeros (`12.0`, from languages without integers). A
+//! token keeps them as they came; all other code reads them through this module.
 
 use std::ops::RangeInclusive;
 
@@ -14,7 +14,6 @@ pub struct Expiry {
     pub year: Option<u16>,
 }
 
-/// The reason for which a month or year is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BadExpiry {
     /// Neither a whole number nor text of digits.
@@ -54,7 +53,7 @@ fn parse(
     parsed.ok_or(BadExpiry::OutOfRange)
 }
 
-/// The text of a whole number: of a JSON number without a fraction other than zeros, or of text that
+/// The digits of a whole number: a JSON number without a fraction other than zeros, or text that
 /// consists of digits.
 pub fn whole(value: &Value) -> Option<&str> {
     match value {

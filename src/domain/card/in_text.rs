@@ -3,20 +3,20 @@
 use crate::bounds::{CARD_NUMBER_DIGITS_MAX, CARD_NUMBER_DIGITS_MIN};
 use crate::domain::luhn;
 
-/// Fewer digits in a row are no card number.
+/// Shorter runs of digits are not card numbers.
 const RUN_DIGITS_MIN: usize = 12;
 /// Card numbers are printed in groups: 4-4-4-4, 4-6-5, 4-4-4-4-3.
 const FIRST_GROUP_DIGITS: usize = 4;
 const GROUP_DIGITS: std::ops::RangeInclusive<usize> = 3..=6;
 
-/// True if the text has 12 or more digits in a row with a correct check digit, or such digits in the
-/// groups of a card number. Of numbers that are no card numbers, one in ten has such a digit. Digits of
-/// other scripts, such as full-width ones, have no check digit here: their number decides.
+/// True if the text has 12 or more digits in a row with a correct check digit, or such digits in
+/// the groups of a card number. One in ten other numbers passes the check too. Digits of other
+/// scripts, such as full-width ones, are not checked: their count alone decides.
 pub fn holds_card_number(text: &str) -> bool {
     has_foreign_digits(text) || !numbers(text).is_empty()
 }
 
-/// True if the text has as many digits as a card number, in any places.
+/// True if the text has as many digits as a card number, anywhere in it.
 pub fn has_digits_of_card_number(text: &str) -> bool {
     text.chars().filter(|letter| letter.is_numeric()).count() >= RUN_DIGITS_MIN
 }
@@ -27,7 +27,7 @@ fn has_foreign_digits(text: &str) -> bool {
     text.chars().any(is_foreign) && has_digits_of_card_number(text)
 }
 
-/// True if the digits of the text hold a card number of the data, also with other digits around it or
+/// True if the digits of the text contain a card number of the data, even between other digits or
 /// with other characters in between.
 pub fn repeats_card_number(text: &str, data: &str) -> bool {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();

@@ -1,8 +1,8 @@
 //! Card details that follow from a card number, without the number itself.
 //!
 //! The brand comes from the embedded ranges; funding, issuer and required authentication from the
-//! operator's BIN file; the documented test cards have fixed details. Of the card number, only the BIN
-//! and the last four digits are kept.
+//! operator's BIN file; the documented test cards have fixed details. Of the card number, only the
+//! BIN and the last four digits are kept.
 
 pub mod bin_table;
 pub mod brand;
@@ -43,9 +43,9 @@ pub struct CardDetails {
 impl CardDetails {
     /// `None` unless the text is a card number (13 to 19 digits): other texts may not be shown.
     ///
-    /// A documented test card always has its documented details, even if the operator's file covers its
-    /// range: clients' tests rely on them. For other numbers the narrowest range of the file decides.
-    /// A number outside of all its ranges gets the brand of the published ranges.
+    /// A documented test card always has its documented details, even if the operator's file covers
+    /// its range: clients' tests rely on them. For other numbers the narrowest range of the file
+    /// decides. A number outside of all its ranges gets the brand of the published ranges.
     pub fn of(
         number: &str,
         month: Option<u8>,
@@ -98,8 +98,8 @@ impl CardDetails {
     }
 }
 
-/// PCI DSS allows at most these digits to be shown: the first eight of a number of 16 or more digits, the
-/// first six of a shorter one, and the last four.
+/// PCI DSS allows at most these digits to be shown: the first eight of a number of 16 or more
+/// digits, the first six of a shorter one, and the last four.
 const LONG_BIN_FROM: usize = 16;
 const BIN_DIGITS_LONG: usize = 8;
 const BIN_DIGITS_SHORT: usize = 6;

@@ -1,7 +1,7 @@
 //! A range of card numbers, given by its first and last prefix.
 //!
-//! Numbers and prefixes of every length become comparable by padding them to 19 digits, the length of
-//! the longest card number; 19 digits fit into 64 bits.
+//! Numbers and prefixes of every length become comparable by padding them to 19 digits, the length
+//! of the longest card number; 19 digits fit into 64 bits.
 
 use crate::bounds::CARD_NUMBER_DIGITS_MAX;
 

@@ -9,8 +9,8 @@ use crate::domain::card::country::Country;
 use crate::domain::card::iin::brand_of;
 
 impl CardDetails {
-    /// The `card` object. Brand, funding and authentication are always present, `null` if unknown, as
-    /// the interface says. Every other absent value is left out.
+    /// The `card` object. As published, brand, funding and authentication are always present,
+    /// `null` if unknown. Every other absent value is left out.
     pub fn to_value(&self) -> Value {
         let mut card = Map::new();
         set(&mut card, "bin", Some(self.bin.as_str()));
@@ -70,8 +70,8 @@ impl CardDetails {
     }
 }
 
-/// The digits that name an issuer. A longer part would hold more of the number than PCI DSS lets be
-/// shown, and belongs in a token.
+/// The number of digits that identify an issuer. More digits than PCI DSS allows to be shown belong
+/// in a token.
 const BIN_DIGITS: std::ops::RangeInclusive<usize> = 6..=11;
 /// The lengths of card numbers, the common ones first: a brand's ranges hold for its own lengths.
 const NUMBER_DIGITS: [usize; 7] = [16, 15, 14, 19, 18, 17, 13];

@@ -1,10 +1,10 @@
 //! Parses points in time that callers write. The current time is an argument.
 //!
-//! It accepts the forms of ISO 8601 (calendar, ordinal and week dates, extended and basic, also with a
-//! space for the `T`) and the American forms that the published interface names:
+//! It accepts the forms of ISO 8601 (calendar, ordinal and week dates, extended and basic, also
+//! with a space for the `T`) and the American forms that the published interface names:
 //! `11/14/2030` and `11/14/2030 9:30:00 AM -07:00`. Without an offset a time is UTC; without a time
-//! of day a date is its midnight. A fraction of a second may have any number of digits; digits after
-//! the microsecond are ignored.
+//! of day a date is its midnight. A fraction of a second may have any number of digits; digits
+//! after the microsecond are ignored.
 
 mod scan;
 #[cfg(test)]
@@ -28,7 +28,6 @@ pub fn parse_time(text: &str) -> Option<Timestamp> {
     at.datetime().map(|_| at)
 }
 
-/// The reason why a text cannot be an expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpiryMistake {
     Malformed,
@@ -54,7 +53,7 @@ pub fn parse_expiry(text: &str, now: Timestamp) -> Result<Timestamp, ExpiryMista
 
 const EPOCH_JULIAN_DAY: i64 = 2_440_588;
 
-/// A time of day without its offset: seconds from the date's midnight in UTC.
+/// A time of day: seconds from the date's midnight in UTC, after its offset is applied.
 #[derive(Debug, Default, Clone, Copy)]
 struct Clock {
     seconds: i64,

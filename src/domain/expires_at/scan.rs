@@ -33,8 +33,8 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// Reads all digits that follow, if their number is in the range. The ranges are small enough for
-    /// the result to fit.
+    /// Reads all digits that follow, if their number is in the range. The ranges are small enough
+    /// for the result to fit.
     pub(super) fn digits(&mut self, count: RangeInclusive<usize>) -> Option<i64> {
         let found = self.rest.iter().take(*count.end()).take_while(|b| b.is_ascii_digit()).count();
         let (digits, rest) = self.rest.split_at_checked(found)?;

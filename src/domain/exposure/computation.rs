@@ -4,12 +4,12 @@ use crate::domain::exposure::{Grants, ValueOrigin};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Author {
-    /// The caller, known by the API key of its application.
+    /// A caller with the API key of its application.
     Application,
-    /// The caller, known by the key of a session, which any visitor of a page can have.
+    /// A caller with the key of a session, which any visitor of a page can have.
     Session,
-    /// The caller, known by nothing but the key of a proxy. The proxy's application
-    /// gives the grants, and the caller sees nothing.
+    /// A caller with only the key of a proxy. The grants come from the proxy's application, and the
+    /// caller sees nothing.
     Stranger,
     /// The tenant: transforms of its proxies, stored masks, and the defaults of token types.
     Tenant,
@@ -24,7 +24,6 @@ pub enum Operand {
     Value(ValueOrigin),
 }
 
-/// The place that the result of an expression goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
     /// An answer to the caller. The expression reads the value as [`Grants::exposure`] shows it.
@@ -35,12 +34,12 @@ pub enum Output {
     Token,
 }
 
-/// The expressions that may read a value, the fewest first.
+/// Ordered by the number of expressions that may read a value, the fewest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Computation {
     None,
-    /// Those that put the value, or the member at a path of names and indexes, where they stand.
-    /// Neither their success nor their output is a function of the value that the author chose.
+    /// Expressions that only insert the value, or its member at a path of names and indexes. The
+    /// author cannot make their success or their output another function of the value.
     Placement,
     Any,
 }

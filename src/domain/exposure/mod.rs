@@ -20,7 +20,6 @@ use crate::domain::permission::Permission;
 
 pub use computation::{Author, Computation, Operand, Output};
 
-/// The right that a request used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Right {
     Create,
@@ -30,15 +29,13 @@ pub enum Right {
     Use,
 }
 
-/// The origin of the token's value in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueOrigin {
-    /// A token intent that another application made, or a public one, or a value that a client
-    /// encrypted: the caller stores a value that it may never have seen. For a public application it
-    /// counts as stored.
+    /// A token intent of another or a public application, or a value that a client encrypted: the
+    /// caller stores a value that it may never have seen. For a public application it counts as
+    /// stored.
     Collected,
-    /// A token that was there before and has the same content as the one that the request would
-    /// have made.
+    /// An existing token with the same content as the one that the request would have made.
     Duplicate,
     /// The caller sent it with this request.
     Own,
@@ -80,8 +77,8 @@ pub enum Fingerprint {
 }
 
 impl Grants {
-    /// The grants of a caller that holds permissions for one container of the token, or for all of
-    /// them, with these transforms.
+    /// The grants of a caller that holds permissions with these transforms, for one container of
+    /// the token or for all of them.
     pub fn new(
         in_any: impl Fn(Permission) -> Option<Transform>,
         in_all: impl Fn(Permission) -> Option<Transform>,
@@ -106,25 +103,26 @@ impl Grants {
         }?;
         match (right, origin) {
             // These are rights to read: a search follows the transform of its own rule, and an
-            // expression that may use a token may put its value out.
+            // expression that may use a token may output its value.
             (Right::Read | Right::Search | Right::Use, _) => {
                 Some(Exposure::full(held, Fingerprint::of(held)))
             }
             (Right::Create | Right::Update, ValueOrigin::Own) => {
                 Some(Exposure::full(held, Fingerprint::Shown))
             }
-            // A converted intent is masked for a caller without a right to read, as published. Such a
-            // caller cannot choose the mask.
+            // A converted intent is masked for a caller without a right to read, as published. Such
+            // a caller cannot choose the mask.
             (Right::Create | Right::Update, ValueOrigin::Collected) => {
                 let transform = min(held, self.read.unwrap_or(Transform::Mask));
                 Some(Exposure::full(transform, Fingerprint::of(transform)))
             }
-            // The caller of a create has sent the content that the duplicate has.
+            // The caller of a create has sent the content of the duplicate.
             (Right::Create, ValueOrigin::Duplicate) => Some(match self.read {
                 Some(read) => Exposure::full(min(held, read), Fingerprint::Shown),
                 None => Exposure::outline(Fingerprint::Shown),
             }),
-            // A patch may leave the content alone and meet a duplicate by a move.
+            // A patch that only moves a token can meet a duplicate: its caller has not sent the
+            // content.
             (Right::Update, ValueOrigin::Duplicate)
             | (Right::Create | Right::Update, ValueOrigin::Stored) => Some(match self.read {
                 Some(read) => {
@@ -136,8 +134,8 @@ impl Grants {
         }
     }
 
-    /// True if the caller may see the token's value in plain. Only then may it set the mask, the search
-    /// indexes and the fingerprint expression, which all can reveal the value.
+    /// True if the caller may see the token's value in plain. Only then may it set the mask, the
+    /// search indexes and the fingerprint expression, which all can reveal the value.
     pub fn shows_plain(self) -> bool {
         self.read == Some(Transform::Reveal) || self.usage == Some(Transform::Reveal)
     }
@@ -148,7 +146,8 @@ impl Grants {
             && (after.read > self.read || after.search > self.search || after.usage > self.usage)
     }
 
-    /// The lower of both grants for each right, for an answer about a token that the request has moved.
+    /// The lower grant of both for each right, for an answer about a token that the request has
+    /// moved.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

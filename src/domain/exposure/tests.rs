@@ -1,4 +1,4 @@
-//! The rules, written independently and tried over every combination.
+//! The rules, written independently and checked for every combination.
 
 use super::*;
 
@@ -225,7 +225,7 @@ fn no_expression_computes_over_a_value_that_its_author_may_not_see() {
 
 #[test]
 fn expressions_that_write_a_part_of_a_token_follow_what_its_answer_shows() {
-    // An answer that would show the value in plain and an expression over it need the same.
+    // An answer that would show the value in plain and an expression over it need the same grants.
     for grants in every_grants() {
         let shown = grants.exposure(Right::Create, ValueOrigin::Collected);
         let collected = Operand::Value(ValueOrigin::Collected);

@@ -1,14 +1,14 @@
-//! Patterns of the masks of proxies and of JSON paths: small regular expression languages whose cost
-//! is counted while they run.
+//! Patterns of proxy masks and of JSON paths: small regular expression languages whose cost is
+//! counted while they run.
 //!
 //! Published crates search in time proportional to the text, but finding all matches may take the
-//! square of it: `(a.*b)|(a)` reads to the end for every `a`. They cannot be interrupted, so no bound
-//! in advance is both safe and useful. This matcher simulates an automaton and charges every step to
-//! [`Steps`].
+//! square of it: `(a.*b)|(a)` reads to the end for every `a`. They cannot be interrupted, so no
+//! bound in advance is both safe and useful. This matcher simulates an automaton and charges every
+//! step to [`Steps`].
 //!
-//! The syntax of masks: literals, `.`, classes, `\d \w \s \D \W \S`, `^ $ \b \B`, alternatives, groups that
-//! capture (also named ones) or do not, greedy and lazy repetitions, `(?i)` at the start. Texts are
-//! matched by characters; `\d`, `\w` and `\s` are those of ASCII.
+//! The syntax of masks: literals, `.`, classes, `\d \w \s \D \W \S`, `^ $ \b \B`, alternatives,
+//! groups that capture (also named ones) or do not, greedy and lazy repetitions, `(?i)` at the
+//! start. Texts are matched by characters; `\d`, `\w` and `\s` match ASCII only.
 
 mod class;
 mod parse;
@@ -28,11 +28,10 @@ pub enum Extent {
     Whole,
 }
 
-/// The reason why a text is no pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidPattern {
     Malformed,
-    /// Its repetitions, unrolled, have too many states.
+    /// Its repetitions take too many states when unrolled.
     TooLarge,
 }
 
@@ -43,7 +42,7 @@ pub struct Steps(usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManySteps;
 
-/// The places of a match and of its groups, in bytes. A group that took no part is absent.
+/// The positions of a match and of its groups, in bytes. A group that took no part is absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Match {
     pub whole: (usize, usize),
@@ -79,7 +78,7 @@ impl Steps {
 
     pub fn spend(&mut self, count: usize) -> Result<(), TooManySteps> {
         let left = self.0.checked_sub(count);
-        // Once it has run out, it stays so.
+        // A budget that has run out stays empty.
         self.0 = left.unwrap_or(0);
         left.map(|_| ()).ok_or(TooManySteps)
     }

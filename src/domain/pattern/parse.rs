@@ -1,4 +1,4 @@
-//! From the text of a pattern to its tree.
+//! Parses the text of a pattern into its tree.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -17,7 +17,6 @@ pub(super) struct Parsed {
 }
 
 pub(super) enum Node {
-    /// Each is one way to match.
     Alternatives(Vec<Node>),
     Assertion(Assertion),
     Class(Class),
@@ -34,7 +33,7 @@ pub(super) enum Node {
 }
 
 impl Node {
-    /// True if it has no states.
+    /// True if the node takes no states.
     fn is_empty(&self) -> bool {
         match self {
             Self::Alternatives(ways) => ways.len() < 2 && ways.iter().all(Self::is_empty),
@@ -108,7 +107,6 @@ impl Parser<'_> {
         }
     }
 
-    /// An atom and its repetition.
     fn piece(&mut self, depth: usize) -> Result<Node, InvalidPattern> {
         let atom = self.atom(depth)?;
         let (least, most) = match self.rest.peek() {
@@ -200,7 +198,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An assertion before its letter.
+    /// Consumes the letter of the assertion.
     fn assertion(&mut self, assertion: Assertion) -> Node {
         self.rest.next();
         Node::Assertion(assertion)

@@ -1,5 +1,5 @@
-//! The automaton of a pattern, and its simulation. All threads read a character before the next one
-//! is looked at, so a search takes at most as many steps as states times characters.
+//! The automaton of a pattern, and its simulation. All threads read a character before the next
+//! character is read, so a search takes at most states times characters steps.
 
 use crate::bounds::PROXY_PATTERN_STATES_MAX;
 use crate::domain::pattern::class::{Class, Shorthand};
@@ -9,7 +9,6 @@ use crate::domain::pattern::{InvalidPattern, Match, Steps, TooManySteps};
 /// Ranges of a class that are checked in the time of one state.
 const RANGES_PER_STATE: usize = 8;
 
-/// A parsed pattern: its automaton.
 pub struct Pattern {
     states: Vec<State>,
     weight: usize,
@@ -29,17 +28,16 @@ enum State {
     Split(usize, usize),
 }
 
-/// The places of one thread: two for each group, after those of the whole match.
+/// The positions of one thread: two for the whole match, then two for each group.
 type Slots = Vec<Option<usize>>;
 
 /// The threads at one position, the preferred one first.
 struct Threads {
     list: Vec<(usize, Slots)>,
-    /// By state: true if a thread was there already.
+    /// By state: true if a thread has already reached it.
     seen: Vec<bool>,
 }
 
-/// A position in a text, with the characters on its two sides.
 #[derive(Clone, Copy)]
 struct Position {
     at: usize,
@@ -249,7 +247,7 @@ impl Pattern {
         Ok(None)
     }
 
-    /// Adds a thread, and those that it becomes without reading a character.
+    /// Adds a thread, and the threads that it becomes without reading a character.
     fn follow(
         &self,
         threads: &mut Threads,
@@ -272,7 +270,7 @@ impl Pattern {
                     waiting.push((next, slots));
                 }
                 Some(State::Split(first, second)) => {
-                    // The copy of the places is the costly part of a step.
+                    // Copying the slots is the costly part of a step.
                     steps.spend(slots.len())?;
                     waiting.push((*second, slots.clone()));
                     waiting.push((*first, slots));

@@ -1,4 +1,4 @@
-//! Patterns by tables, and against `regex-lite` as another opinion.
+//! Tables of patterns, and a comparison with `regex-lite`.
 
 use proptest::prelude::*;
 
@@ -100,7 +100,7 @@ fn a_search_that_reads_the_rest_for_every_match_runs_out_of_steps() {
 proptest! {
     #[test]
     fn matches_are_those_of_another_implementation(
-        // Repetitions of what may be empty differ between engines, so atoms are never empty.
+        // Engines differ on repetitions of empty matches, so atoms are never empty.
         pieces in proptest::collection::vec(
             ("a|b|\\.|\\[ab\\]|\\[\\^a\\]|\\(a\\)|\\(ab\\|b\\)|\\(\\?:a\\|b\\)|\\\\b|\\(a\\|\\(b\\)\\)", "|\\*|\\+|\\?|\\{2\\}|\\{1,2\\}|\\*\\?|\\+\\?"),
             1..6,

@@ -6,8 +6,8 @@ use crate::secret::Secret;
 const CERTIFICATE: &str = "CERTIFICATE";
 const KEYS: &[&str] = &["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"];
 
-/// A chain and one private key. The outbound client reads what is inside; here only the blocks are
-/// known, since the key must not be shown with the chain.
+/// A chain and one private key. Only the PEM blocks are parsed here, so that the chain can be shown
+/// without the key; the outbound client parses their content.
 #[derive(Debug)]
 pub struct ClientCertificate {
     pem: Secret<String>,
@@ -25,7 +25,6 @@ impl ClientCertificate {
         (is_whole && fits).then(|| Self { pem: Secret::new(String::from(text)) })
     }
 
-    /// The chain and the key.
     pub const fn pem(&self) -> &Secret<String> {
         &self.pem
     }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::bounds::{PROXY_LOCATION_CHARS_MAX, PROXY_LOCATION_STEPS_MAX};
 
-/// At least one step.
+/// Has at least one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location(Vec<Step>);
 
@@ -59,7 +59,7 @@ impl Location {
         Ok(())
     }
 
-    /// Walks the steps without a change. `None` on the way is a member that would be made.
+    /// Walks the steps without changing the body. A member that is missing would be made.
     fn has_place(&self, body: &Value) -> bool {
         let mut at = Some(body).filter(|body| !body.is_null());
         for step in &self.0 {

@@ -8,7 +8,7 @@ use crate::secret::{Secret, SecretBuffer};
 
 const PAN_DIGITS: std::ops::RangeInclusive<usize> = 13..=19;
 
-/// The text with every character that the matcher hides replaced.
+/// Replaces every character that the matcher hides.
 pub fn mask(
     text: &str,
     matcher: &Matcher,
@@ -34,8 +34,9 @@ pub fn mask(
     Ok(out.finish_text())
 }
 
-/// Masks a sample of an answer, to find a matcher that takes too long before answers meet it. The
-/// steps of a few patterns grow with the square of the text, which four copies of the sample show.
+/// Masks a sample of an answer, to find a matcher that takes too long before it is used on answers.
+/// The steps of a few patterns grow with the square of the text; four copies of the sample show
+/// this.
 pub fn measure(matcher: &Matcher, steps: &mut Steps) -> Result<(), TooManySteps> {
     let sample = SAMPLE.repeat(PROXY_MASK_SAMPLE_BYTES.div_ceil(SAMPLE.len()));
     mask(&sample, matcher, '*', steps).map(drop)
@@ -62,8 +63,8 @@ impl Hidden {
         self.0.get_mut(from..to).unwrap_or_default().fill(true);
     }
 
-    /// In each match, every occurrence of a captured value is hidden, and the captured place itself
-    /// also where occurrences overlap.
+    /// Hides every occurrence of a captured value in each match. The captured place itself is
+    /// hidden even where occurrences overlap.
     fn groups(
         &mut self,
         text: &str,

@@ -16,7 +16,7 @@ use crate::domain::proxy::transform::Transforms;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 
-/// Calls through proxies, on this path and on every path below it.
+/// Calls through proxies use this path and every path below it.
 pub const PROXY_PATH: &str = "/proxy";
 
 /// 22 base58 digits hold 128 bits.
@@ -32,11 +32,11 @@ pub struct Proxy {
     pub created_at: Timestamp,
     pub modified_by: Option<ApplicationId>,
     pub modified_at: Option<Timestamp>,
-    /// Seals its parts of remembered answers.
+    /// The key that seals the proxy's parts of remembered answers is derived from it.
     pub answer_seed: AnswerSeed,
 }
 
-/// Everything of a proxy that a request sets.
+/// The part of a proxy that a request sets.
 #[derive(Debug)]
 pub struct ProxySettings {
     pub name: String,
@@ -56,7 +56,7 @@ pub struct ProxySettings {
 #[derive(Debug, Default)]
 pub struct Configuration(pub Vec<(String, Secret<String>)>);
 
-/// The destination as it was given, and in its parts.
+/// The destination as the request spelled it, and its parsed parts.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Destination {
     text: String,
@@ -64,8 +64,8 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// A host may be an address: the guard of outbound requests decides at every call which
-    /// destinations are allowed, since a name may lead to any address as well.
+    /// The host may be an address: the guard of outbound requests decides at every call which
+    /// destinations are allowed, since a name may resolve to any address too.
     pub fn parse(text: &str) -> Option<Self> {
         let url = HttpsUrl::parse_with_query(text)?;
         (text.len() <= PROXY_URL_CHARS_MAX).then(|| Self { text: String::from(text), url })
@@ -84,8 +84,8 @@ impl Destination {
 // The path of a destination may hold a secret of the destination.
 opaque_debug!(Destination);
 
-/// The text that a caller chooses a proxy with. With `require_auth: false` it is all that a caller
-/// needs, so it is secret.
+/// The text with which a caller selects a proxy. With `require_auth: false` the caller needs
+/// nothing else, so it is secret.
 #[derive(Debug)]
 pub struct ProxyKey(Secret<String>);
 

@@ -1,4 +1,4 @@
-//! Reading transforms out of JSON, of a request or of a record, with all their mistakes.
+//! Reads transforms from the JSON of a request or a record, and collects all mistakes.
 
 use std::collections::HashSet;
 
@@ -187,7 +187,7 @@ impl<'a> Reader<'a, '_> {
         None
     }
 
-    /// The member `options`, which has the other members of most types.
+    /// The member `options`, which holds the other members for most types.
     fn options(&mut self) -> Option<Reader<'a, '_>> {
         let Some(members) = self.value("options").and_then(Value::as_object) else {
             let is_absent = self.value("options").is_none();

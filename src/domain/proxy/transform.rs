@@ -6,12 +6,13 @@ use crate::domain::pattern::Pattern;
 use crate::domain::proxy::location::Location;
 use crate::secret::Secret;
 
-/// The transforms of one side, as they were given and parsed.
+/// The transforms of one side, as given and parsed.
 #[derive(Debug, Default)]
 pub struct Transforms {
     pub(super) given: Given,
     pub(super) list: Vec<Transform>,
-    /// The place of each in the request, where others may have mistakes.
+    /// The index of each transform in the request's list. Transforms with mistakes are not in
+    /// `list`.
     pub(super) places: Vec<usize>,
 }
 
@@ -59,7 +60,6 @@ pub enum Matcher {
     Pattern(Pattern),
 }
 
-/// The side that a transform is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Request,

@@ -16,7 +16,7 @@ use crate::domain::token_query::{LegacyTokenQuery, TokenFilter, TokenQuery};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 
-/// The reason why a query was refused. It holds positions and kinds, never text of the query.
+/// Holds positions and kinds, never text of the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadQuery {
     pub why: Refused,
@@ -46,7 +46,7 @@ pub enum Refused {
     Unclosed,
 }
 
-/// The version of the operation, which decides what may be searched for.
+/// The version of the operation, which decides which fields may be searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Forms {
     V1,

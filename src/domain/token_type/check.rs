@@ -60,7 +60,6 @@ pub(super) fn check(
     mistakes.into_result()
 }
 
-/// The mistake of a text, if any.
 type Verdict = Result<(), String>;
 
 fn object(

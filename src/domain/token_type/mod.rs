@@ -56,7 +56,7 @@ words! {
     }
 }
 
-/// The treatment of the documented 3DS test numbers, whose check digit is wrong.
+/// The documented 3DS test numbers have a wrong check digit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestNumbers {
     /// Production tenants.
@@ -68,8 +68,8 @@ pub enum TestNumbers {
 impl TokenType {
     /// Every mistake of `data`, under its path (`data`, `data.expiration_month`).
     ///
-    /// Members of an object that the type does not know are not checked; they are stored and returned
-    /// unchanged.
+    /// Members of an object that the type does not know are not checked; they are stored and
+    /// returned unchanged.
     pub fn check(self, data: &Value, numbers: TestNumbers) -> Result<(), Mistakes> {
         check::check(self, data, numbers)
     }

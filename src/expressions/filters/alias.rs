@@ -1,5 +1,5 @@
-//! Filters that replace characters by random ones, each choice equally likely. A call that replaces no
-//! character fails: its alias would be the value.
+//! Filters that replace characters by random ones, each choice equally likely. A call that replaces
+//! no character fails: its alias would be the value.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A call of a filter that runs: its evaluated arguments and their conversions.
+//! A running call of a filter: its evaluated arguments and their conversions.
 
 use std::borrow::Cow;
 
@@ -64,7 +64,7 @@ pub(in crate::expressions) fn text_of(value: &Value) -> Result<Cow<'_, str>, Fai
     }
 }
 
-/// Bounded, since each character of the input is compared with all of them.
+/// Bounded, since each character of the input is compared with all separators.
 pub(super) fn separators_of(value: &Value) -> Result<Cow<'_, str>, Failed> {
     text_of(value).and_then(|text| {
         if text.len() > bounds::SEPARATORS_BYTES_MAX { Err(Failed::BadArgument) } else { Ok(text) }

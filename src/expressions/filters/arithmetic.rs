@@ -21,7 +21,6 @@ pub(super) fn operand(value: &Value, call: &Invocation<'_>) -> Result<Number, Fa
     }
 }
 
-/// Calculates with the input and the argument.
 pub(in crate::expressions) fn calculate(
     input: &Value,
     call: &Invocation<'_>,

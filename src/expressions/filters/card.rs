@@ -1,7 +1,7 @@
 //! Filters that show a part of a value, such as a card number.
 //!
-//! Invariant: each shows only the characters that its arguments ask for, and the separators that they
-//! ask to keep (`reveal_last` always keeps `-`, as documented).
+//! Invariant: each shows only the characters that its arguments select, and the separators that
+//! they keep (`reveal_last` always keeps `-`, as documented).
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::expressions::failures::Failed;
 
 type Outcome = Result<Value, Failed>;
 
-/// The issuer is named by the first six digits of a short number and the first eight of a long one.
+/// The first six digits of a short number identify the issuer, and the first eight of a long one.
 pub(super) const fn bin_length(digits: usize) -> usize {
     if digits < 16 { 6 } else { 8 }
 }
@@ -95,7 +95,7 @@ fn cover(
     Ok(covered)
 }
 
-/// Refuses a number that has no digits after the issuer's: the result would be the whole value.
+/// Refuses a number without digits after the issuer's: the result would be the whole value.
 pub(super) fn card_bin(input: &Value, call: &Invocation<'_>) -> Outcome {
     let separator = call.separators(0)?;
     spell_out(input, call, |text| {

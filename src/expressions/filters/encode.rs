@@ -63,8 +63,8 @@ pub(super) fn hmac(input: &Value, call: &Invocation<'_>) -> Result<Vec<u8>, Fail
     Ok(call.host.hmac(hash, key.as_bytes(), message.as_bytes()))
 }
 
-/// Ignores the unused bits of the last character: some encoders do not clear them. Padding is removed
-/// before.
+/// Ignores the unused bits of the last character: some encoders do not clear them. Padding is
+/// removed earlier.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_allow_trailing_bits(true)
     .with_decode_padding_mode(DecodePaddingMode::RequireNone);
@@ -153,8 +153,8 @@ pub(super) fn escape_once(text: &str, _: &Invocation<'_>) -> Result<Text, Failed
     Ok(escaped)
 }
 
-/// True if `after` begins with the name or number of an entity and a semicolon. The length of a name is
-/// bounded, so that a text of ampersands and letters takes linear time.
+/// True if `after` begins with the name or number of an entity and a semicolon. The length of a
+/// name is bounded, so that a text of ampersands and letters takes linear time.
 fn is_entity(after: &str) -> bool {
     const LONGEST: usize = 40;
     let (digits, name) = match after.strip_prefix('#') {

@@ -214,8 +214,8 @@ fn choose(input: &Value, mut is_chosen: impl FnMut(&Value) -> Result<bool, Faile
 struct Test<'a> {
     property: Property<'a>,
     wanted: Option<&'a Value>,
-    /// The wanted value as a number, parsed once: it may have many digits and is compared with every
-    /// item.
+    /// The wanted value as a number, parsed once: it may have many digits and is compared with
+    /// every item.
     number: Option<f64>,
 }
 
@@ -247,7 +247,7 @@ pub(super) fn sum(input: &Value, call: &Invocation<'_>) -> Outcome {
     sum.into_value()
 }
 
-/// Sorts numbers or texts, not a mixture; null comes last.
+/// Sorts numbers or texts, not both; null comes last.
 pub(super) fn sort(input: &Value, call: &Invocation<'_>) -> Outcome {
     let keyed = keyed(input, call)?;
     let present = || keyed.iter().map(|(key, _)| *key).filter(|key| !key.is_null());
@@ -257,7 +257,8 @@ pub(super) fn sort(input: &Value, call: &Invocation<'_>) -> Outcome {
     if !present().all(Value::is_number) {
         return Err(Failed::Incomparable);
     }
-    // All keys are compared the same way: a mixture of integer and float comparisons is no order.
+    // All keys are compared in the same way: integer and float comparisons together give no total
+    // order.
     if present().all(|key| key.is_i64() || key.is_u64()) {
         let whole =
             |key: &Value| key.as_i64().map(i128::from).or_else(|| key.as_u64().map(i128::from));

@@ -1,7 +1,7 @@
 //! The filters of the language.
 //!
-//! A filter never changes its input and has no state. Filters that rewrite a text pass null through.
-//! A list or an object is never converted to text implicitly.
+//! A filter never changes its input and has no state. Filters that rewrite a text pass null
+//! through. A list or an object is never converted to text implicitly.
 
 mod alias;
 mod arguments;

@@ -1,7 +1,7 @@
 //! Arithmetic. Whole numbers are exact. Numbers with a fraction are added, subtracted, multiplied
 //! and rounded as decimals, so that 0.1 + 0.2 is 0.3.
 //!
-//! A text that is not a number is an error, where the Liquid of Ruby takes it for zero: a wrong result
+//! A text that is not a number is an error. Ruby's Liquid treats it as zero, but a wrong result
 //! would be stored unnoticed. Null is zero, as in Ruby.
 
 use std::cmp::Ordering;
@@ -207,7 +207,7 @@ struct Decimal {
 impl Decimal {
     const ZERO: Self = Self { digits: 0, scale: 0 };
 
-    /// `None` when its digits do not fit; the caller then calculates with floats.
+    /// `None` if its digits do not fit; the caller then calculates with floats.
     fn of(number: Number) -> Option<Self> {
         let float = match number {
             Number::Whole(digits) => return Some(Self { digits, scale: 0 }),

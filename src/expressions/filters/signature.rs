@@ -43,14 +43,13 @@ pub(in crate::expressions) type Calculation = fn(Number, Number) -> Result<Numbe
 pub(super) type Rewrite = fn(&str, &Invocation<'_>) -> Result<Text, Failed>;
 
 pub(in crate::expressions) enum Action {
-    /// Calculates with the input and the argument.
     Calculation(Calculation),
     Encode(fn(&[u8]) -> String),
     Path,
-    /// Changes a text. Null stays null.
+    /// Rewrites a text. Null stays null.
     Rewrite(Rewrite),
     Sign(Run<Vec<u8>>),
-    /// As `Rewrite`, for a change that reads the text character by character.
+    /// As `Rewrite`, for a function that reads the text character by character.
     SpellOut(Rewrite),
     /// Takes no arguments and cannot fail.
     Total(fn(&Value) -> Value),
@@ -68,8 +67,8 @@ pub(in crate::expressions) enum Argument {
     Variable(Variable),
 }
 
-/// The kind of an argument. A literal is checked when the expression is parsed, the value of a variable
-/// when the filter reads it, both by the same functions.
+/// The kind of an argument. A literal is checked when the expression is parsed, the value of a
+/// variable when the filter reads it, both by the same functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::expressions) enum Kind {
     Any,

@@ -1,4 +1,4 @@
-//! Filters that rewrite a text. Lengths and places are in characters, not bytes.
+//! Filters that rewrite a text. Lengths and positions are in characters, not bytes.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ type Outcome = Result<Value, Failed>;
 /// The work of one cut of a text.
 pub(super) const MATCH: usize = 24;
 
-/// Changes a text. Null stays null.
+/// Rewrites a text. Null stays null.
 pub(in crate::expressions) fn rewrite(
     input: &Value,
     change: impl FnOnce(&str) -> Result<Text, Failed>,
@@ -24,7 +24,7 @@ pub(in crate::expressions) fn rewrite(
     change(&text_of(input)?).map(Text::finish)
 }
 
-/// As [`rewrite`], for a change that reads the text character by character.
+/// As [`rewrite`], for a function that reads the text character by character.
 pub(in crate::expressions) fn spell_out(
     input: &Value,
     call: &Invocation<'_>,
@@ -108,7 +108,7 @@ pub(super) fn replace_last(text: &str, call: &Invocation<'_>) -> Result<Text, Fa
     cut(text.rsplit_once(&*call.text(0)?), text, &call.text(1)?)
 }
 
-/// Stops at the bound while it builds the result: a short expression can ask for gigabytes.
+/// Stops at the bound while it builds the result: a short expression can request gigabytes.
 fn substitute(text: &str, old: &str, new: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
     call.budget.spend(text.len().saturating_mul(2))?;
     let mut changed = Text::with_capacity(text.len());
@@ -147,8 +147,8 @@ fn padding(text: &str, call: &Invocation<'_>) -> Result<Text, Failed> {
     spell(std::iter::repeat_n(filler, length.saturating_sub(text.chars().count())), length, call)
 }
 
-/// Splits as Ruby does: at white space if the separator is one space, into characters if it is empty,
-/// and without empty texts at the end.
+/// Splits as Ruby does: at white space if the separator is one space, into characters if it is
+/// empty, and without empty texts at the end.
 pub(super) fn split(input: &Value, call: &Invocation<'_>) -> Outcome {
     let text = text_of(input)?;
     let mark = call.text(0)?;

@@ -92,7 +92,7 @@ impl<'v> Evaluation<'v, '_> {
                     }
                 }
                 (Selector::Name(name), Value::Object(members)) => {
-                    // The look-up compares the name with several members, which may begin alike.
+                    // The look-up compares the name with several members, which may share a prefix.
                     self.budget.spend(name.len())?;
                     if let Some(member) = members.get(name) {
                         self.push(member, found)?;

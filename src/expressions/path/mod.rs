@@ -1,8 +1,8 @@
-//! JSON paths after RFC 9535, for the `json` filter.
+//! JSON paths by RFC 9535, for the `json` filter.
 //!
-//! Every value that is visited is charged, so that `$..*..*..*` and nested filters end with the
-//! budget; no known crate offers that. Hyphens are accepted in shorthand names (`$.first-name`), which
-//! the RFC requires to be quoted.
+//! Every visited value is charged, so that `$..*..*..*` and nested filters end with the budget; no
+//! known crate offers that. Hyphens are accepted in shorthand names (`$.first-name`), which the RFC
+//! requires to be quoted.
 
 mod evaluate;
 mod literals;
@@ -33,7 +33,8 @@ impl JsonPath {
         self.states
     }
 
-    /// True for names and indexes only. Such a path gives the same for all values of one shape.
+    /// True if the path has only names and indexes. Such a path selects the same place in all
+    /// values of one shape.
     pub(super) fn is_plain(&self) -> bool {
         query::is_singular(&self.segments)
     }

@@ -12,7 +12,7 @@ use crate::expressions::lex::Cursor;
 
 /// The segments, and the states of all patterns in them.
 pub(super) fn path(text: &str) -> Option<(Vec<Segment>, usize)> {
-    // Other blanks are letters of a name: `$.a\u{a0}`.
+    // Other blanks can be letters of a name: `$.a\u{a0}`.
     let text = text.trim_matches([' ', '\t', '\n', '\r']);
     let mut parser = Parser { cursor: Cursor::new(text), parts: 0, depth: 0, states: 0 };
     if !parser.cursor.eat("$") {
@@ -149,7 +149,7 @@ impl Parser<'_> {
         if conditions.len() == 1 { conditions.pop() } else { Some(Condition::All(conditions)) }
     }
 
-    /// Skips the blanks of RFC 9535, which are fewer than those of Unicode.
+    /// Skips the blanks of RFC 9535, which has fewer than Unicode.
     fn skip_blanks(&mut self) {
         self.cursor.take_while(|c| matches!(c, ' ' | '\t' | '\n' | '\r'));
     }
@@ -167,7 +167,7 @@ impl Parser<'_> {
             let condition = if self.cursor.eat("(") {
                 self.parenthesized()?
             } else {
-                // `!@.a == 1` is not in the grammar of RFC 9535: it could mean two things.
+                // `!@.a == 1` is not in the grammar of RFC 9535: it is ambiguous.
                 match self.term()? {
                     Term::Condition(condition) => condition,
                     Term::Query(query) if self.comparison().is_none() => Condition::Exists(query),
@@ -270,8 +270,8 @@ impl Parser<'_> {
             return None;
         }
         let pattern = match self.operand()? {
-            // A malformed pattern in the path is refused, although RFC 9535 lets it match nothing: it is
-            // a mistake of the caller. A malformed pattern in the data matches nothing.
+            // A malformed pattern in the path is refused, although RFC 9535 lets it match nothing:
+            // it is a mistake of the caller. A malformed pattern in the data matches nothing.
             Operand::Literal(Value::String(pattern)) => {
                 let pattern = Pattern::parse(&pattern, extent)?;
                 self.states = self.states.checked_add(pattern.states())?;

@@ -16,7 +16,7 @@ const MATCH_STEP: usize = 20;
 pub(super) struct Pattern(pattern::Pattern);
 
 impl Pattern {
-    /// `None` when it is malformed or too large.
+    /// `None` if it is malformed or too large.
     pub(super) fn parse(text: &str, extent: Extent) -> Option<Self> {
         pattern::Pattern::parse_iregexp(text, extent).ok().map(Self)
     }

@@ -1,4 +1,4 @@
-//! Every bound of the language is reached, and holds one step further.
+//! Every bound of the language is reached, and one step beyond it is refused.
 
 use serde_json::json;
 
@@ -80,7 +80,7 @@ fn the_whole_of_a_mask_shares_one_budget() {
     let budget = budget();
     assert_eq!(mask.apply(&large, &Fixed::new(), &budget), None);
     assert!(budget.ran_out());
-    // No other expression fits either, not even the simplest.
+    // No other expression fits, not even the simplest.
     let simple = Mask::parse(&json!({"constant": 1})).unwrap();
     assert_eq!(simple.apply(&large, &Fixed::new(), &budget), None);
 }

@@ -91,7 +91,7 @@ fn no_other_path_and_no_other_filter_reads_a_guarded_value() {
 
 #[test]
 fn a_guarded_value_is_no_argument_of_a_filter() {
-    /// Everything is guarded but `proxy`.
+    /// All values are guarded except `proxy`.
     struct Own;
     static GUARDED: Value = Value::Null;
     static OPEN: Value = Value::Bool(true);

@@ -1,4 +1,4 @@
-//! Masks show what they name, and nothing that cannot be evaluated.
+//! Masks show the values that they name, and none that cannot be evaluated.
 
 use serde_json::json;
 

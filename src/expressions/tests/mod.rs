@@ -1,4 +1,4 @@
-//! Shared by the tests of the language: a host that gives the same bytes every time.
+//! Helpers of the language's tests: a host that returns the same bytes every time.
 
 mod bounds;
 mod cache;
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// Random bytes from a counter; an HMAC that knows the one published answer.
+/// Random bytes from a counter, and an HMAC that has only the one published answer.
 pub(super) struct Fixed(Cell<u64>);
 
 impl Fixed {

@@ -28,7 +28,7 @@ fn arguments() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Expressions of filters that exist, with arguments that may or may not suit them.
+/// Expressions with existing filters, whose arguments may or may not fit.
 fn expressions() -> impl Strategy<Value = String> {
     let names: Vec<&str> = filters::names().collect();
     let call = (prop::sample::select(names), prop::collection::vec(arguments(), 0..5)).prop_map(
@@ -129,7 +129,7 @@ proptest! {
                 };
                 let plain = data.get("number").unwrap_or(&data);
                 let plain = filters::text_of(plain).unwrap();
-                // A value made of the mask's own character looks the same either way.
+                // A value that consists of the mask's own character looks the same when masked.
                 prop_assert!(shown != plain || plain.chars().all(|c| c == 'X'));
                 let chars = shown.chars().count();
                 let open = |c: char| c != 'X' && c != '-';

@@ -1,4 +1,4 @@
-//! Liquid's own filters, with the answers that its documentation gives.
+//! Liquid's own filters, with the results of its documentation.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! The catalog is edited in `catalog.toml` and served from `catalog.txt`. These tests check the former
-//! and hold the latter equal to it.
+//! The catalog is edited in `catalog.toml` and served from `catalog.txt`. These tests check the
+//! former, and that the latter is equal to it.
 
 use std::collections::BTreeSet;
 use std::{env, fs};
@@ -38,7 +38,7 @@ fn countries() -> Vec<&'static str> {
     codes(include_str!("countries.txt"))
 }
 
-/// The members of a table, none of which may be unknown.
+/// The members of a table. Unknown members fail the test.
 fn known<'a>(table: &'a toml::Value, names: &[&str]) -> &'a Table {
     let table = table.as_table().unwrap();
     let unknown = table.keys().find(|name| !names.contains(&name.as_str()));

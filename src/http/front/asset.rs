@@ -1,4 +1,4 @@
-//! A file that the program has in itself, and the headers that it is sent with.
+//! A file that is embedded in the program, and its response headers.
 
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -8,18 +8,17 @@ use crate::secret::SecretBody;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
-/// The policy of a file that is no page.
+/// The policy of a file that is not a page.
 const NOTHING: HeaderValue = HeaderValue::from_static("default-src 'none'");
 const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-policy");
 
-/// A file that is part of the program.
 #[derive(Debug)]
 pub(in crate::http) struct Asset {
     kind: AssetKind,
     content: fn() -> &'static str,
 }
 
-/// The media type of an asset, and who may load it.
+/// The media type of an asset, and the pages that may load it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum AssetKind {
     /// A document for programs.
@@ -32,25 +31,24 @@ pub(in crate::http) enum AssetKind {
 /// The pages that may load an asset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Loader {
-    /// Pages of any site.
     AnySite,
-    /// Pages of this server.
     SameOrigin,
 }
 
-/// The paths of a page's scripts; one that ends with a slash stands for all below it. Other paths of
-/// this server give no scripts to the page: below `/proxy`, destinations choose the content.
+/// The paths of a page's scripts; a path that ends with a slash includes all paths below it. Other
+/// paths of this server are no scripts of the page: below `/proxy`, destinations choose the
+/// content.
 pub(in crate::http) type ScriptPaths = &'static [&'static str];
 
-/// The content security policy of a page. No policy allows inline scripts or styles, or a resource
+/// The content security policy of a page. No policy allows inline scripts or styles, or resources
 /// of another server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum PagePolicy {
     /// No site may frame the page, and it may call the API of this server.
     Alone,
     /// As [`PagePolicy::Alone`], and the page may frame pages of this server. The published SDK for
-    /// 3-D Secure hides an element by the attribute `style="display:none;"`: the policy allows this
-    /// one text, by its hash.
+    /// 3-D Secure hides an element with the attribute `style="display:none;"`: the policy allows
+    /// this one text by its hash.
     Framing,
     /// A page that sites show in frames of their own pages.
     Framed,
@@ -83,8 +81,7 @@ impl Asset {
         Self { kind, content }
     }
 
-    /// The asset, or 304 if the client has it. `hosts` are the names of
-    /// this server.
+    /// The asset, or 304 if the client has it. `hosts` are the names of this server.
     pub(in crate::http) fn reply(&self, asked: &HeaderMap, hosts: &[&str]) -> Reply {
         let content = (self.content)();
         let tag = format!("\"{:08x}-{}\"", crc32fast::hash(content.as_bytes()), content.len());
@@ -97,7 +94,7 @@ impl Asset {
             let body = SecretBody::shared(Bytes::from_static(content.as_bytes()));
             Reply::ok(body).with(header::CONTENT_TYPE, self.media_type())
         };
-        // The next version of the program has other files at the same paths.
+        // The next version of the program has other files under the same paths.
         let reply = reply.with(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         let reply = match HeaderValue::try_from(tag) {
             Ok(tag) => reply.with(header::ETAG, tag),
@@ -123,7 +120,7 @@ impl Asset {
         matches!(self.kind, AssetKind::Json)
     }
 
-    /// With the headers that limit what the browser does with the asset.
+    /// Adds the headers that restrict the browser's use of the asset.
     fn protected(&self, reply: Reply, hosts: &[&str]) -> Reply {
         let (policy, loader) = match self.kind {
             AssetKind::Page(policy, scripts) => {
@@ -136,7 +133,7 @@ impl Asset {
             AssetKind::Json | AssetKind::Style => (NOTHING, Loader::SameOrigin),
         };
         let loader = match (self.kind, loader) {
-            // A frame is loaded by the site that shows it.
+            // The site that shows a frame loads it.
             (AssetKind::Page(PagePolicy::Framed, _), _) | (_, Loader::AnySite) => "cross-origin",
             (_, Loader::SameOrigin) => "same-origin",
         };
@@ -159,8 +156,8 @@ impl Asset {
     }
 }
 
-/// The paths as sources of a policy. A source with a path needs a host, and the rules of policies
-/// have no form for most addresses: a page that was opened by an address may load scripts from the
+/// The paths as sources of a policy. A source with a path needs a host, and the syntax of policies
+/// cannot express most addresses: a page that was opened by an address may load scripts from the
 /// whole server.
 fn script_sources(hosts: &[&str], paths: ScriptPaths) -> String {
     let is_name = |host: &&str| {

@@ -1,4 +1,4 @@
-//! The files of a page that share the beginning of their paths.
+//! The files of a page below a common path.
 
 use crate::http::front::asset::{Asset, AssetKind, Loader};
 
@@ -12,7 +12,7 @@ impl Folder {
     }
 }
 
-/// Scripts and styles in the folder of the `mod.rs` that names them, for pages of this server alone.
+/// Scripts and styles in the folder of the `mod.rs` that names them, for pages of this server only.
 macro_rules! files {
     (scripts { $($script:literal)* } styles { $($style:literal)* }) => {
         $crate::http::front::Folder(&[

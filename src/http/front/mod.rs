@@ -1,8 +1,9 @@
-//! The pages for people, the scripts and styles of these pages, and the documents that they show.
-//! All of them are files that the program has in itself.
+//! The pages for people, their scripts and styles, and the documents that they show. All of them
+//! are embedded in the program.
 //!
 //! A page has no inline script and no inline style, sets no cookie and loads nothing from another
-//! server. Each has a folder with its HTML, script and style, and a `mod.rs` that makes them assets.
+//! server. Each has a folder with its HTML, script and style, and a `mod.rs` that makes them
+//! assets.
 
 pub(in crate::http) mod asset;
 pub(in crate::http) mod base;

@@ -18,7 +18,7 @@ use crate::http::wire::{
     tokenize, webhook,
 };
 
-/// The first byte chooses the operation; the body follows, as it comes from the connection.
+/// The first byte selects the operation; the body follows, as the connection delivers it.
 pub(crate) fn bodies(data: &[u8]) {
     let Some((kind, body)) = data.split_first() else { return };
     let bodies = Bodies::new();
@@ -67,14 +67,14 @@ fn check<T>(parsed: Result<T, Mistakes>) {
 
 fn check_draft(draft: &TokenDraft) {
     check_mistakes(&draft.mistakes);
-    // A refused value never comes out: a draft without mistakes is one of these two.
+    // A refused value never comes out: a draft without mistakes has exactly one of these two.
     if draft.mistakes.is_empty() {
         let is_new = draft.data.is_some() ^ draft.encrypted.is_some();
         assert!(is_new ^ draft.token_intent_id.is_some(), "a draft without data");
     }
 }
 
-/// The memory of a body was counted before it was parsed, and its bounds hold.
+/// The memory counted before parsing is enough, and the bounds hold.
 fn check_size(body: &[u8], value: &Value) {
     let (mut values, mut deepest) = (0_usize, 0_usize);
     let mut waiting = vec![(value, 0_usize)];
@@ -93,7 +93,7 @@ fn check_size(body: &[u8], value: &Value) {
     }
     assert!(values <= JSON_VALUES_MAX.saturating_add(1), "too many values");
     assert!(deepest <= JSON_DEPTH_MAX, "too deep");
-    // The outermost value is in the memory of its request.
+    // The memory of the request holds the outermost value.
     let inner = values.saturating_sub(1);
     assert!(
         parsed_bytes(body.len(), count_json(body))

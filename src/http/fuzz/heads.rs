@@ -28,7 +28,7 @@ const METHODS: [Method; 7] = [
     Method::HEAD,
 ];
 
-/// The first byte chooses the method; the path and the query follow.
+/// The first byte selects the method; the path and the query follow.
 pub(crate) fn routes(data: &[u8]) {
     let Some((method, target)) = data.split_first() else { return };
     let Ok(target) = std::str::from_utf8(target) else { return };
@@ -54,7 +54,7 @@ pub(crate) fn routes(data: &[u8]) {
     }
 }
 
-/// An escaped text is read as the text that was escaped.
+/// Escaping a text and reading it gives the same text.
 fn check_decoding(text: &str) {
     let mut escaped = String::new();
     for byte in text.bytes() {
@@ -95,7 +95,7 @@ fn check_query(query: &Query) {
     }
 }
 
-/// Lines with a name, a colon and a value each.
+/// Each line has a name, a colon and a value.
 pub(crate) fn headers(data: &[u8]) {
     let mut headers = HeaderMap::new();
     for line in data.split(|byte| *byte == b'\n').take(100) {

@@ -10,8 +10,8 @@ use crate::domain::mistakes::Mistakes;
 use crate::fuzz::check_sentence;
 use crate::http::Problem;
 
-/// The answer to these mistakes is JSON, and no message quotes a value. A path may consist of names
-/// that the caller chose.
+/// The answer with these mistakes is JSON, and no message quotes a value. A path may consist of
+/// names that the caller chose.
 fn check_mistakes(mistakes: &Mistakes) {
     for messages in mistakes.by_path().values() {
         for message in messages {

@@ -1,5 +1,5 @@
-//! The description of a route, in the words of people: everything that the routing table does not
-//! say. `document` joins it with the row.
+//! The description of a route for people: everything that the routing table does not say.
+//! `document` joins it with the row.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub(super) struct Description {
     pub(super) parameters: Vec<Parameter>,
     pub(super) request: Option<Content>,
     pub(super) answers: Vec<Answer>,
-    /// Statuses that the row does not imply, or happen for a further reason.
+    /// Statuses that the row does not imply, or that have a further reason.
     pub(super) errors: Vec<(u16, &'static str)>,
 }
 
@@ -37,7 +37,6 @@ pub(super) enum Need {
     Required,
 }
 
-/// The part of a request that has a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Header,
@@ -47,7 +46,7 @@ pub(super) enum Place {
 
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// `None` for every status that is not described.
+    /// `None` for every status that has no description of its own.
     pub(super) status: Option<u16>,
     pub(super) about: &'static str,
     pub(super) content: Option<Content>,
@@ -66,7 +65,7 @@ pub(super) struct Content {
 pub(super) struct Example {
     pub(super) name: &'static str,
     pub(super) summary: &'static str,
-    /// The text of a JSON value, or of the body if its type is another.
+    /// The text of a JSON value, or of the body if it has another media type.
     pub(super) text: Cow<'static, str>,
 }
 
@@ -115,7 +114,7 @@ impl Description {
         self.parameter(Place::Header, name, schema, Need::Optional)
     }
 
-    /// The body, whose media type is that of the row.
+    /// The body. Its media type comes from the row.
     pub(super) fn takes(mut self, schema: Schema) -> Self {
         self.request = Some(Content { media_type: JSON, schema, examples: Vec::new() });
         self
@@ -156,7 +155,6 @@ impl Description {
         self.answer(None, about, Some(content))
     }
 
-    /// An answer without a body.
     pub(super) fn answers_nothing(self, status: u16, about: &'static str) -> Self {
         self.answer(Some(status), about, None)
     }

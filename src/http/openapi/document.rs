@@ -77,7 +77,6 @@ fn table_row(path: &str, method: &str, operation: &Value) -> Option<String> {
     Some(format!("| `{method} {path}` | {needed} | {success}{old} |\n"))
 }
 
-/// The members of an object of the document.
 pub(super) fn members(value: Option<&Value>) -> impl Iterator<Item = (&str, &Value)> {
     let members = value.and_then(Value::as_object).into_iter().flatten();
     members.map(|(name, member)| (name.as_str(), member))
@@ -88,8 +87,8 @@ fn schemas() -> Value {
     Value::Object(all.map(|(name, schema)| (String::from(name), schema.into_value())).collect())
 }
 
-/// True for a route that the document has. The other listeners have no clients that read it, and
-/// browsers send preflights by themselves.
+/// True for a route that the document contains. The other listeners have no clients that read the
+/// document, and browsers send preflights by themselves.
 pub(super) const fn is_described(route: &Route) -> bool {
     match route.handler {
         Handler::Asset(_)
@@ -114,7 +113,7 @@ fn paths(routes: &[Route]) -> Value {
         for (place, path) in places.iter().enumerate() {
             let item = paths.entry(*path).or_insert_with(|| Value::Object(Map::new()));
             let Some(item) = item.as_object_mut() else { continue };
-            // The first of several methods gives the operation its plain name.
+            // The first method gives the operation its plain name.
             let methods = route.methods.iter().filter(|method| **method != Method::HEAD);
             for (number, method) in methods.enumerate() {
                 let row = Row { route, path, method };
@@ -150,7 +149,7 @@ fn operation_id(name: &str, earlier: usize, method: &Method, number: usize) -> S
     id
 }
 
-/// The description of files, which their path and their kinds say.
+/// The description of files, derived from their path and their kinds.
 fn file(route: &Route, assets: &[&Asset]) -> Description {
     let mut description = Description::new(route.name, tag_of_file(route.presence), route.path)
         .about("A file of the pages for people.")
@@ -173,7 +172,7 @@ fn file(route: &Route, assets: &[&Asset]) -> Description {
         .with_header(headers::ETAG)
 }
 
-/// A file that several groups share belongs to none of them.
+/// A file that several groups share has a general tag.
 const fn tag_of_file(presence: Presence) -> Tag {
     match presence {
         Presence::With([PageGroup::Console]) => Tag::Console,
@@ -278,7 +277,7 @@ impl Row<'_> {
         let request = described.request.as_ref()?;
         let media_type = match self.route.body {
             BodyKind::Form => "application/x-www-form-urlencoded",
-            // Most calls through proxies have JSON. Every other type is added below.
+            // Most calls through proxies have JSON bodies. All other types are added below.
             BodyKind::Json | BodyKind::Message | BodyKind::Raw => "application/json",
             BodyKind::MergePatch => "application/merge-patch+json",
             BodyKind::Nothing => return None,
@@ -356,7 +355,7 @@ impl Row<'_> {
 
 fn parameter(parameter: &Parameter) -> Value {
     let mut schema = parameter.schema.clone().into_value();
-    // A parameter's description stands beside its schema.
+    // OpenAPI puts a parameter's description beside its schema.
     let about = schema.as_object_mut().and_then(|members| members.shift_remove("description"));
     let mut value = json!({"name": parameter.name, "in": parameter.place.as_str()});
     if let Some(members) = value.as_object_mut() {

@@ -1,4 +1,4 @@
-//! The errors of the interface: when each happens, and what a client does about it.
+//! The errors of the interface: their causes, and the reaction that a client should have.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,6 @@ use crate::http::{Problem, Schema};
 const PROBLEM: &str = "Problem";
 const PROXY_FAILURE: &str = "ProxyFailure";
 
-/// A status of a failure.
 struct ErrorKind {
     status: u16,
     when: &'static str,
@@ -98,12 +97,12 @@ const ERRORS: &[ErrorKind] = &[
     ),
 ];
 
-/// No operation has a response for these: they are answered before there is an operation, or only
-/// by proxies, which have a response for all failures.
+/// No operation has a response for these: they are answered before the operation is known, or only
+/// by proxies, which have one response for all failures.
 const OF_NO_OPERATION: &[u16] = &[405, 501, 502];
 
-/// The layer below the routes answers these to every request, for pages and proxies too. A query or
-/// a header that an operation describes can be too large in total.
+/// The layer below the routes answers these to every request, including pages and proxies. A query
+/// or a header that an operation describes can be too large in total.
 const OF_EVERY_OPERATION: &[u16] = &[414, 431];
 
 fn title(status: u16) -> &'static str {
@@ -172,7 +171,6 @@ pub(super) fn components() -> Value {
     Value::Object(responses)
 }
 
-/// The schemas of failures.
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     let mistakes = || {
         Schema::map(Schema::list(Schema::text()))
@@ -211,7 +209,7 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     vec![(PROBLEM, problem), (PROXY_FAILURE, failure)]
 }
 
-/// The statuses of failures that follow from a row.
+/// The failure statuses that follow from a row.
 pub(super) fn statuses(route: &Route) -> Vec<u16> {
     let mut statuses = match &route.handler {
         Handler::Operation(operation) => {
@@ -235,7 +233,7 @@ pub(super) fn statuses(route: &Route) -> Vec<u16> {
     if matches!(route.body, BodyKind::Json | BodyKind::MergePatch) {
         statuses.extend([408, 413, 415]);
     }
-    // A server may be without the path.
+    // The server may not have the path.
     if route.path.contains('{') || route.presence != Presence::All {
         statuses.push(404);
     }
@@ -245,7 +243,7 @@ pub(super) fn statuses(route: &Route) -> Vec<u16> {
     statuses
 }
 
-/// A reference to the response of a failure, with a description of its own if there is one.
+/// A reference to the response of a failure, with its own description if there is one.
 pub(super) fn reference(route: &Route, status: u16, about: Option<&str>) -> Value {
     let problem = || format!("{PROBLEM}{status}");
     let name = match &route.handler {

@@ -1,6 +1,6 @@
 //! The OpenAPI document of the interface at `/openapi.json`, and a Postman collection that is made
-//! from it. The document comes out of the routing table, so it has every route, and out of
-//! `operations`, which describes each route by its name; a test fails if one of them is missing.
+//! from it. The routing table supplies the routes, and `operations` describes each of them by its
+//! name; a test fails if a description is missing.
 
 mod description;
 mod document;

@@ -1,5 +1,5 @@
 //! A Postman collection, made from the OpenAPI document: a folder for each tag, a request for each
-//! operation. The variables `baseUrl` and `apiKey` are the only things to fill in.
+//! operation. Users set only the variables `baseUrl` and `apiKey`.
 
 use serde_json::{Map, Value, json};
 
@@ -92,7 +92,7 @@ impl Request<'_> {
         })
     }
 
-    /// The parameters of the query or the headers. Those that are optional are switched off.
+    /// The parameters of the query or the headers. Optional ones are disabled.
     fn parameters(&self, place: &str) -> Vec<Value> {
         let all = self.operation.get("parameters").and_then(Value::as_array);
         let shown = |parameter: &Value| {

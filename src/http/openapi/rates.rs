@@ -1,4 +1,4 @@
-//! The published rate limits in the document, from the table that the limiter applies.
+//! The published rate limits in the document, from the limiter's own table.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::domain::permission::Permission;
 use crate::http::route::{Handler, PROXY_PERMISSIONS, Route};
 use crate::limits::{self, CounterKey, ProxyKind, ROWS, Row, RowAction, RowScope};
 
-/// The name of a row in the document. Only the row for hostnames needs another than in metrics.
+/// The name of a row in the document. Only the row for hostnames has another name than in metrics.
 fn id(scope: RowScope) -> &'static str {
     match scope {
         RowScope::Proxy(ProxyKind::Hostname) => "proxy_hostname",
@@ -120,7 +120,7 @@ fn counts(scope: RowScope, route: &Route) -> bool {
     }
 }
 
-/// Sessions count as requests of the public application that they belong to.
+/// Sessions count as requests of their public application.
 fn may_call(permission: Permission, kind: ApplicationKind) -> bool {
     permission.may_be_held_by(kind)
         || (kind == ApplicationKind::Public && permission.may_be_granted_to_sessions())

@@ -33,7 +33,7 @@ impl Exchange<'_> {
         self.application(*id)
     }
 
-    /// The application that the key of this very request belongs to.
+    /// The application of the key that this request carries.
     pub(in crate::http) fn read_application_by_key(&self) -> Answer {
         self.application(self.caller.application.id)
     }

@@ -5,7 +5,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::http::wire::{Fields, Object};
 use crate::http::{Answer, Exchange, Reply, WriteAnswer};
 
-/// The first digits of a card number name its brand and issuer, not the card.
+/// The first digits of a card number identify its brand and issuer, not the card.
 pub(in crate::http) fn read_card_details(exchange: &Exchange<'_>) -> Answer {
     let bin = exchange.query.first("bin").unwrap_or_default();
     let details = details_of_bin(bin, &exchange.app.bins());

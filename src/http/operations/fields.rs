@@ -5,8 +5,8 @@ use crate::domain::page_group::PageGroup;
 use crate::domain::web_origin::WebOrigin;
 use crate::http::{Answer, Exchange, Problem, Reply};
 
-/// The hidden frame of a group of fields asks with the key of the page and with the origin that the
-/// browser names as the page's. The answer says only if the fields may be shown.
+/// The hidden frame of a group of fields sends the key of the page and the origin that the browser
+/// reports for the page. The answer says only if the fields may be shown.
 pub(in crate::http) fn read_fields_access(exchange: &Exchange<'_>) -> Answer {
     // Of the vault's own pages, only the examples show card fields.
     let own = exchange.http.base(exchange.parts);

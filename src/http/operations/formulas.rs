@@ -32,7 +32,8 @@ impl Exchange<'_> {
             Reply::ok(SecretBody::shared(document.json.clone()))
         };
         match HeaderValue::try_from(&document.etag) {
-            // Clients may cache it and must revalidate each time; shared caches may not.
+            // Clients may cache the answer and must revalidate each time; shared caches may not
+            // store it.
             Ok(etag) => reply
                 .with(ETAG, etag)
                 .with(CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),

@@ -1,5 +1,4 @@
-//! Lists and searches of tokens over HTTP. They store nothing, so an idempotency key means nothing
-//! to them.
+//! Lists and searches of tokens over HTTP. They store nothing, so they ignore idempotency keys.
 
 use crate::app::CursorStart;
 use crate::domain::permission::Permission;

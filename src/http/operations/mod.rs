@@ -1,4 +1,4 @@
-//! The operations of the interface, by resource: from the wire to `app` and back.
+//! The operations of the interface, by resource: they convert between the wire and `app`.
 
 pub(in crate::http) mod applications;
 pub(in crate::http) mod client_keys;

@@ -12,7 +12,7 @@ const HOSTNAMES: &str = "This server has no hostnames for single proxies: call /
 
 pub(in crate::http) async fn create_proxy(exchange: &Exchange<'_>) -> WriteAnswer {
     let settings = || proxy::parse(exchange.body.expose(), None);
-    // The mistakes of the body come before the limits of the tenant.
+    // The mistakes of the body are reported before the limits of the tenant.
     settings()?;
     let answer =
         |new: &Proxy| proxy::answer(new, AnswerStatus::Created).at(format!("/proxies/{}", new.id));

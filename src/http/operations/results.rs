@@ -1,5 +1,5 @@
-//! Results of challenges, which directory servers send to a listener of their own. Its peers have
-//! shown a certificate of a scheme.
+//! Results of challenges, which directory servers send to a separate listener. Its peers have shown
+//! a certificate of a scheme.
 
 use crate::http::{Answer, BoxFuture, Http, Reply};
 use crate::secret::SecretBody;
@@ -9,8 +9,8 @@ use crate::threeds::Scheme;
 pub(in crate::http) type ResultsFunction =
     for<'a> fn(&'a Http, &'a [u8], &'a [Scheme]) -> BoxFuture<'a, Answer>;
 
-/// Takes a message from a peer with certificates of these schemes. A mistake in a message is answered
-/// with a message; a body that is no message is a problem.
+/// Takes a message from a peer with certificates of these schemes. A mistake in a message is
+/// answered with a message; a body that is not a message is a problem.
 pub(in crate::http) fn take_message<'a>(
     http: &'a Http,
     message: &'a [u8],

@@ -26,7 +26,7 @@ impl Exchange<'_> {
         Ok(Reply::ok(session::render(&found)))
     }
 
-    /// The mobile SDK's description of its device.
+    /// Takes the mobile SDK's description of its device.
     pub(in crate::http) async fn update_threeds_session(&self, id: &SessionName) -> WriteAnswer {
         let device = session::parse_device(self.body.expose()).map_err(Problem::from)?;
         let client = self.http.client(self.parts, self.address);

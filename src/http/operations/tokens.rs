@@ -60,13 +60,13 @@ impl Exchange<'_> {
     }
 }
 
-/// Escapes the characters of a chosen id that a path cannot hold.
+/// Escapes the characters of a chosen id that are not allowed in a path.
 fn token_path(id: &str) -> String {
     format!("/tokens/{}", utf8_percent_encode(id, NOT_IN_PATHS))
 }
 
-/// All but the characters that RFC 3986 allows in a segment of a path. A plus sign, an ampersand and
-/// an equals sign are escaped too, since some clients take them for parts of a query.
+/// All but the characters that RFC 3986 allows in a segment of a path. A plus sign, an ampersand
+/// and an equals sign are escaped too, since some clients take them for parts of a query.
 const NOT_IN_PATHS: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')

@@ -68,7 +68,7 @@ pub(in crate::http) fn list_event_types() -> Reply {
     Reply::ok(webhook::render_event_types())
 }
 
-/// The public key that verifies webhooks. It needs no key: receivers have none.
+/// The public key that verifies webhooks. No API key is needed: receivers have none.
 pub(in crate::http) fn public_key(http: &Http, _: &ProbeRequest<'_>) -> Reply {
     match http.app.webhooks().public_key() {
         Ok(Some(pem)) => {

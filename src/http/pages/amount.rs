@@ -1,4 +1,4 @@
-//! Amounts of money as readers of a language write them.
+//! Amounts of money in the notation of a language.
 
 use crate::http::pages::language::Language;
 use crate::threeds::format::currency_letters;
@@ -7,8 +7,8 @@ use crate::threeds::simulator::PurchaseAmount;
 const NO_BREAK_SPACE: char = '\u{a0}';
 const NARROW_NO_BREAK_SPACE: char = '\u{202f}';
 
-/// The amount with the letters of its currency, or with the number of an unknown currency. Signs
-/// such as `$` belong to several currencies, so that letters are clearer.
+/// The amount with the code of its currency, or with the number of an unknown currency. Signs such
+/// as `$` belong to several currencies, so the code is clearer.
 pub(super) fn written(amount: &PurchaseAmount, language: Language) -> String {
     let (group, point) = match language {
         Language::English => (',', '.'),
@@ -35,7 +35,6 @@ pub(super) fn written(amount: &PurchaseAmount, language: Language) -> String {
     }
 }
 
-/// The digits in groups of three.
 fn grouped(digits: &str, separator: char) -> String {
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {

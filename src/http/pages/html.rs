@@ -5,22 +5,22 @@ use crate::domain::id::SessionId;
 use crate::http::pages::texts::Texts;
 use crate::threeds::codes::TransactionStatus;
 
-/// The title of pages that only run a script or send a form on.
+/// The title of pages that only run a script or forward a form.
 const PROTOCOL: &str = "3-D Secure";
 
-/// The window that a page posts its last message to.
+/// The window that receives the last message of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageTarget {
     Opener,
     Parent,
 }
 
-/// The SDK's frame for fingerprinting. A message names the ACS's URL; another reports the end.
+/// The SDK's frame for fingerprinting. One message contains the ACS's URL; another reports the end.
 pub(super) fn method(nonce: &str, texts: &Texts) -> String {
     script_page(nonce, texts, include_str!("method.js"))
 }
 
-/// The SDK's frame for a challenge. Its script names the ACS's frame by the title of this page.
+/// The SDK's frame for a challenge. Its script titles the ACS's frame with the title of this page.
 pub(super) fn challenge(nonce: &str, texts: &Texts) -> String {
     let script = script(nonce, include_str!("challenge.js"));
     page(nonce, texts, texts.confirm_payment, &script)
@@ -74,7 +74,7 @@ pub(super) fn send_on(nonce: &str, texts: &Texts, action: &str, fields: &[(&str,
     page(nonce, texts, PROTOCOL, &format!("{form}{script}"))
 }
 
-/// The detail is for developers, in the language of the interface.
+/// The detail is for developers, in English as in the rest of the interface.
 pub(super) fn failure(nonce: &str, texts: &Texts, status: u16, detail: &str) -> String {
     let heading = texts.failure.heading;
     let body = format!(
@@ -109,7 +109,7 @@ pub(super) fn page(nonce: &str, texts: &Texts, title: &str, body: &str) -> Strin
     )
 }
 
-/// The status in the words of the SDK's result.
+/// The word for the status in the SDK's result.
 const fn word(status: TransactionStatus) -> &'static str {
     match status {
         TransactionStatus::Successful => "successful",

@@ -22,8 +22,8 @@ impl Language {
         }
     }
 
-    /// The language that the browser likes best. Of several with the same weight it is the first,
-    /// as browsers order them. It is English if the pages speak none of them.
+    /// The language with the highest weight; of several, the first, as browsers order them. English
+    /// if the pages have none of them.
     pub(in crate::http) fn preferred(headers: &HeaderMap) -> Self {
         let lines = headers.get_all(header::ACCEPT_LANGUAGE).into_iter();
         let ranges = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));

@@ -1,8 +1,8 @@
-//! The pages that browsers load during an authentication. They need no key: a browser knows the id of
-//! its session, and can do with it what the protocol lets a cardholder do.
+//! The pages that browsers load during an authentication. They need no key: a browser has the id of
+//! its session, which allows it what the protocol allows a cardholder.
 //!
 //! Any site may frame a page, since shops show them in frames. No page runs a script or loads a
-//! resource that is not its own, and none reads a cookie.
+//! resource that is not its own, and no page reads a cookie.
 
 mod amount;
 mod html;
@@ -40,7 +40,6 @@ pub(super) type PageCall = Box<
     dyn for<'a> FnOnce(&'a PageRequest<'a>) -> BoxFuture<'a, Result<PageContent, Problem>> + Send,
 >;
 
-/// A request for a page, with its form.
 pub(super) struct PageRequest<'a> {
     http: &'a Http,
     parts: &'a Parts,
@@ -50,7 +49,7 @@ pub(super) struct PageRequest<'a> {
     texts: &'static Texts,
 }
 
-/// A page, and the places that its forms may lead to.
+/// A page, and the targets that its forms may have.
 pub(super) struct PageContent {
     status: StatusCode,
     html: String,
@@ -96,7 +95,7 @@ impl Http {
         }
     }
 
-    /// A problem as a page: people read it.
+    /// A problem as a page for people.
     pub(super) fn show_failure(&self, problem: &Problem, parts: &Parts) -> Response<SecretBody> {
         self.note(problem);
         let nonce = self.nonce();
@@ -122,17 +121,17 @@ impl Http {
 }
 
 impl PageRequest<'_> {
-    /// Shows an ACS's fingerprinting to the SDK.
+    /// The frame in which the SDK shows an ACS's fingerprinting.
     pub(super) fn method_page(&self) -> PageContent {
         PageContent::ok(html::method(&self.nonce, self.texts), FormTargets::Anywhere)
     }
 
-    /// Shows an ACS's challenge to the SDK.
+    /// The frame in which the SDK shows an ACS's challenge.
     pub(super) fn challenge_page(&self) -> PageContent {
         PageContent::ok(html::challenge(&self.nonce, self.texts), FormTargets::Anywhere)
     }
 
-    /// The ACS has finished its fingerprinting.
+    /// Called when the ACS has finished its fingerprinting.
     pub(super) async fn method_notification(
         &self,
         id: &VisitedSession,
@@ -150,7 +149,7 @@ impl PageRequest<'_> {
         Ok(PageContent::ok(html, FormTargets::Ours))
     }
 
-    /// The ACS has finished its challenge.
+    /// Called when the ACS has finished its challenge.
     pub(super) fn challenge_notification(
         &self,
         id: &VisitedSession,
@@ -166,7 +165,6 @@ impl PageRequest<'_> {
         Ok(PageContent::ok(html, FormTargets::Ours))
     }
 
-    /// The built-in ACS's challenge.
     pub(super) async fn simulated_challenge(&self) -> Result<PageContent, Problem> {
         let (form, nonce, texts) = (&self.form, &self.nonce, self.texts);
         let not_one = || Problem::new(400, "This is not a request for a challenge.");
@@ -196,8 +194,8 @@ impl PageRequest<'_> {
         }
     }
 
-    /// The built-in ACS's fingerprinting. It finds nothing out about a browser and finishes at once.
-    /// It sends browsers to this server only, whatever URL the form names.
+    /// The fingerprinting of the built-in ACS. It collects nothing about a browser and finishes at
+    /// once. It sends browsers to this server only, whatever URL the form names.
     pub(super) fn simulated_method(&self) -> Result<PageContent, Problem> {
         let not_one = || Problem::new(400, "This is not a request for fingerprinting.");
         let data = method_data(&self.form).ok_or_else(not_one)?;

@@ -39,8 +39,8 @@ pub(super) fn question(
     page(nonce, texts, heading, &body)
 }
 
-/// Merchant, amount and card. The merchant's name may be written from right to left, so it stands in
-/// an element that does not turn its neighbours.
+/// Merchant, amount and card. The merchant's name may be in a right-to-left script, so its element
+/// is isolated from its neighbours.
 fn details(texts: &Texts, purchase: &ShownPurchase) -> String {
     let row = |name: &str, value: String| format!("<div><dt>{name}</dt><dd>{value}</dd></div>");
     let merchant = format!("<bdi>{}</bdi>", escape(&purchase.merchant));
@@ -94,7 +94,7 @@ fn alert(text: &str) -> String {
     format!("<p id=\"wrong\" class=\"wrong\" role=\"alert\">{text}</p>")
 }
 
-/// A form of its own: the code may be missing.
+/// A separate form, since the code may be missing.
 fn cancel(texts: &Texts, carried: &CarriedFields<'_>) -> String {
     format!(
         "<form method=\"post\" action=\"/3ds/sim/acs/challenge\">{}<button class=\"quiet\" \

@@ -1,4 +1,4 @@
-//! The texts of the pages, in each language. A text that a language lacks does not compile.
+//! The texts of the pages in each language. A missing text does not compile.
 
 use crate::http::pages::language::Language;
 
@@ -21,7 +21,6 @@ pub(super) struct Texts {
     pub(super) code: &'static str,
     pub(super) confirm: &'static str,
     pub(super) wrong_code: &'static str,
-    /// The next wrong code ends the challenge.
     pub(super) wrong_code_last_try: &'static str,
     pub(super) approve_in_app: &'static str,
     pub(super) test_app: &'static str,

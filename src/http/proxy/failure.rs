@@ -1,5 +1,5 @@
-//! Failures of calls through proxies, in the shape that sets them apart from the destination's
-//! answers: `{"proxy_error": {...}}`.
+//! Failures of calls through proxies, in a form that differs from answers of destinations:
+//! `{"proxy_error": {...}}`.
 
 use crate::app::{Error, OutboundFailure, ProxyFailure, TransformFailure};
 use crate::domain::mistakes::Mistakes;
@@ -69,8 +69,8 @@ impl From<Error> for ProxyProblem {
     }
 }
 
-/// A failure after the first byte of the request has left is 408 or 5xx: the caller must not take
-/// it for a reason to repeat the call.
+/// A failure after the first byte of the request was sent is 408 or 5xx: the caller must not repeat
+/// the call because of it.
 impl From<ProxyFailure> for ProxyProblem {
     fn from(failure: ProxyFailure) -> Self {
         match failure {

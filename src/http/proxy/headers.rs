@@ -15,9 +15,9 @@ const OF_VAULT: [&str; 6] = [
     TRACE,
 ];
 const TRACE: &str = "bt-trace-id";
-/// Headers of an answer that would speak for the vault: where else it can be reached, what browsers
-/// and caches keep or report for its origin, and whose answer it is. Those of the destination have
-/// passed a list of what is allowed before; these are for the transforms of a proxy.
+/// Alt-Svc, HSTS, cookies, caching, reporting and the like, which browsers and caches would apply
+/// to the vault's origin, and headers that say whose answer it is. Headers of the destination have
+/// already passed an allowlist; this list is for headers that the transforms of a proxy set.
 const OF_ANSWERS: [&str; 19] = [
     "alt-svc",
     "bt-proxy-destination-status",
@@ -39,7 +39,7 @@ const OF_ANSWERS: [&str; 19] = [
     "x-sourcemap",
     TRACE,
 ];
-/// Families that reverse proxies and caches act on.
+/// Prefixes of headers that reverse proxies and caches act on.
 const OF_SERVERS: [&str; 7] = [
     "access-control-",
     "cdn-",
@@ -50,7 +50,7 @@ const OF_SERVERS: [&str; 7] = [
     "x-sendfile",
 ];
 
-/// The caller's headers without those for the vault and for the connection, and the trace id.
+/// The caller's headers without those for the vault and the connection, and the trace id.
 pub(in crate::http) fn for_destination(
     headers: &HeaderMap,
     trace: &str,
@@ -69,7 +69,7 @@ pub(in crate::http) fn for_destination(
 
 fn is_for_destination(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    // Servers with CGI variables do not tell an underscore from a hyphen.
+    // CGI variables do not distinguish an underscore from a hyphen.
     let hyphenated = name.replace('_', "-");
     name.bytes().all(is_plain)
         && !is_of_connection(&hyphenated)
@@ -78,9 +78,9 @@ fn is_for_destination(name: &str) -> bool {
         && !hyphenated.starts_with("x-fern-")
 }
 
-/// The headers of the answer without those of its connection and without those that are the vault's
-/// to say. A page among the answers gets an origin of its own: otherwise a script in it
-/// would run with the origin of the vault.
+/// The headers of the answer without those of its connection and without those that only the vault
+/// may set. A page among the answers gets an opaque origin: otherwise its scripts would run with
+/// the origin of the vault.
 pub(in crate::http) fn for_caller(headers: &[(String, Secret<Vec<u8>>)]) -> HeaderMap {
     let connection = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("connection"));
     let listed = listed(connection.map(|(_, value)| value.expose().as_slice()));

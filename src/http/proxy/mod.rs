@@ -1,7 +1,7 @@
 //! Calls through proxies over HTTP: the checks, the body, the destination's answer.
 //!
-//! Programs decide by status and header whether a call may be repeated. An answer with
-//! `BT-PROXY-DESTINATION-STATUS` is the destination's. Without it, a status of 4xx other than 408
+//! Programs decide by status and header if a call may be repeated. An answer with
+//! `BT-PROXY-DESTINATION-STATUS` is the destination's. Without it, a 4xx status other than 408
 //! means that nothing was sent.
 
 mod failure;
@@ -29,7 +29,7 @@ use crate::http::{Http, Problem, RequestContext, body, origin};
 use crate::limits::{KeyHash, Operation, ProxyKind, ProxyRequest};
 use crate::secret::{Secret, SecretBody};
 
-/// The name of the header, and of a parameter of the query that does the same.
+/// The name of the header, and of the query parameter with the same effect.
 const PROXY_KEY: &str = "bt-proxy-key";
 const ENCRYPTED: &str = "bt-encrypted";
 const PROXY_URL: &str = "bt-proxy-url";
@@ -38,7 +38,7 @@ const DESTINATION_STATUS: HeaderName = HeaderName::from_static("bt-proxy-destina
 const NO_PROXY: &str =
     "The request names no proxy: it needs the header BT-PROXY-KEY or BT-PROXY-URL.";
 /// A request that a browser makes for an element of a page, such as a script or a frame. The answer
-/// would become a part of that page with the origin of the vault.
+/// would become part of that page with the origin of the vault.
 const OF_ELEMENT: &str = "Calls through proxies are made by programs: a page calls them by fetch, not \
                           as the source of a script, a frame, an image or a form.";
 const NO_MEMORY: &str = "this server has no memory left for it";
@@ -96,7 +96,8 @@ impl Http {
         share.grow_to(memory).map_err(Problem::from)?;
         // The body may have taken half a minute, in which keys and proxies may have changed.
         let (caller, proxy) = self.admit_again(&choice, caller)?;
-        // A caller that is refused later would repeat a call that the destination has got.
+        // Check before sending: a caller refused afterwards would repeat a call that the
+        // destination has received.
         self.answers.require_room(claimant)?;
         let call = call_of(context, parts, body);
         let (calls, caller) = (self.app.proxies(), caller.as_deref());
@@ -109,13 +110,13 @@ impl Http {
             }
             (None, _, _) => return Err(Problem::new(400, NO_PROXY).into()),
         };
-        // The request and its share are gone by now; the answer has a budget of its own.
+        // The request is no longer in memory; the answer has its own budget.
         drop(share);
         let held = self.answers.try_hold(claimant, passed_on(context, answer));
         held.map_err(|_full| ProxyFailure::from(OutboundFailure::Broken(NO_MEMORY)).into())
     }
 
-    /// Makes the checks that come before the body is read. There is no caller if the proxy needs
+    /// Makes the checks that come before the body is read. `None` for the caller if the proxy needs
     /// no API key.
     fn admit_call(
         &self,
@@ -138,14 +139,14 @@ impl Http {
             self.app.require_space_for_audit()?;
             return Ok((None, Claimant::Stranger { address, tenant: Some(proxy.tenant()) }));
         }
-        // An unknown proxy is answered as one that needs a key, until there is a key.
+        // Without a key, an unknown proxy is answered like one that needs a key.
         let caller =
             self.admit_caller(parts, address, Operation::Other, summary, require_permission)?;
         let claimant = origin::claimant(Some(&caller), address);
         Ok((Some(caller), claimant))
     }
 
-    /// Looks everything up again after the body, and chooses the proxy.
+    /// Repeats the checks after the body was read, and selects the proxy.
     fn admit_again(
         &self,
         choice: &Choice,
@@ -176,7 +177,7 @@ impl Http {
     }
 }
 
-/// The way in which a call names its proxy.
+/// The part of the request that names the proxy.
 #[derive(Debug)]
 enum Choice {
     Key(String),
@@ -185,8 +186,8 @@ enum Choice {
 }
 
 impl Choice {
-    /// The key wins over the URL. Published clients send a URL that is no URL beside a key, so the
-    /// URL is not looked at then.
+    /// The key overrides the URL. Published clients send an invalid URL beside a key, so the URL is
+    /// then ignored.
     fn of(parts: &Parts) -> Self {
         let header = |name: &str| {
             let value = parts.headers.get(name)?.to_str().ok()?;
@@ -221,7 +222,7 @@ fn call_of(context: &RequestContext, parts: &Parts, body: Secret<Vec<u8>>) -> Pr
         query: parts.uri.query().map(String::from),
         headers: headers::for_destination(&parts.headers, &context.trace),
         body,
-        // Other bytes than those of base64 are refused where the text is decoded.
+        // Decoding refuses bytes that are not base64.
         encrypted: encrypted
             .map(|it| Secret::new(String::from_utf8_lossy(it.as_bytes()).into_owned())),
     }

@@ -1,4 +1,4 @@
-//! From method and path to the function that answers. [`ROUTES`] is the whole interface: a request
+//! Finds the function that answers a method and path. [`ROUTES`] is the whole interface: a request
 //! that matches no row is refused, and the authorization test walks every row.
 
 mod table;
@@ -28,7 +28,7 @@ pub struct Route {
     /// The name in logs and metrics.
     pub name: &'static str,
     pub methods: &'static [Method],
-    /// Names in braces stand for parameters. `*` is every path.
+    /// Names in braces are parameters. `*` is every path.
     pub path: &'static str,
     pub(in crate::http) parameters: &'static [PathParameterRow],
     pub(in crate::http) presence: Presence,
@@ -41,8 +41,8 @@ pub struct Route {
 pub enum Access {
     /// Everyone who can connect to the API listener.
     Anyone,
-    /// Callers with an API key that holds one of these permissions; with any valid key if the list is
-    /// empty.
+    /// Callers with an API key that holds one of these permissions; with any valid key if the list
+    /// is empty.
     Key(&'static [Permission]),
     /// Peers of the results listener, whose certificate a scheme has issued.
     MutualTls,
@@ -50,7 +50,6 @@ pub enum Access {
     OperatorListener,
 }
 
-/// The body that a request of a route carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyKind {
     /// The form that a browser posts.
@@ -60,18 +59,18 @@ pub enum BodyKind {
     MergePatch,
     /// An EMV message of a directory server.
     Message,
-    /// The server reads and discards a body that comes nevertheless.
+    /// The server reads and discards any body.
     Nothing,
     /// Bytes of any media type.
     Raw,
 }
 
-/// The function that answers, with what only functions of its kind need. The kind decides who may
-/// call: a function that takes a caller cannot stand in a row that anyone may call.
+/// The function that answers, with the facts that only functions of its kind need. The kind decides
+/// who may call: a function that takes a caller cannot be in a row that anyone may call.
 #[derive(Debug)]
 pub(in crate::http) enum Handler {
     Asset(&'static Asset),
-    /// The files below the row's path, whose parameter is the name of a file.
+    /// The files below the row's path. The parameter of the path is the name of a file.
     Folder(&'static Folder),
     Operation(OperationRoute),
     Operator(OperatorFunction),
@@ -90,10 +89,10 @@ pub(in crate::http) const PROXY_PERMISSIONS: &[Permission] =
 /// An operation of the API, for callers with a key.
 #[derive(Debug)]
 pub(in crate::http) struct OperationRoute {
-    /// One of these is needed. If the list is empty, any valid key will do.
+    /// The caller needs one of these. If the list is empty, any valid key is enough.
     pub(in crate::http) permissions: &'static [Permission],
     pub(in crate::http) idempotency: Idempotency,
-    /// The rate limit that counts it, besides those of the address and the key.
+    /// The rate limit that counts it, besides the limits of the address and the key.
     pub(in crate::http) limit: limits::Operation,
     /// `Some` if it is deprecated.
     pub(in crate::http) successor: Option<&'static Successor>,
@@ -111,17 +110,16 @@ pub(in crate::http) struct PageRoute {
     pub(in crate::http) bind: fn(&str) -> Option<PageCall>,
 }
 
-/// The servers that have a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Presence {
     All,
-    /// Those whose operator has switched one of these groups of pages on.
+    /// Servers whose operator has enabled one of these groups of pages.
     With(&'static [PageGroup]),
-    /// Those with a test tenant: the page is the simulator's, which serves no production tenant.
+    /// Servers with a test tenant: the page belongs to the simulator, which serves no production
+    /// tenant.
     WithTestTenant,
 }
 
-/// The effect of an idempotency key on a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Idempotency {
     /// The route only reads, or a repetition changes nothing.
@@ -134,7 +132,7 @@ pub(in crate::http) enum Idempotency {
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::http) struct Successor {
     pub(in crate::http) path: &'static str,
-    /// The problem's detail when the deprecated operation is turned off.
+    /// The problem's detail if the deprecated operation is turned off.
     pub(in crate::http) refusal: &'static str,
 }
 
@@ -174,8 +172,8 @@ impl Route {
         self.path.strip_suffix("{file}")
     }
 
-    /// True if callers choose the name in the path. A token may be called `search`, so that
-    /// `GET /tokens/search` reads it although `POST /tokens/search` is another operation.
+    /// True if callers choose the name in the path. A token may be named `search`: then
+    /// `GET /tokens/search` reads it, although `POST /tokens/search` is another operation.
     fn has_chosen_name(&self) -> bool {
         self.path == "/tokens/{id}"
     }
@@ -186,7 +184,7 @@ impl Route {
 
     /// True if the path is this route's, which has no parameters.
     fn is_at(&self, path: &str) -> bool {
-        // The reader takes the only slash of `/` for a trailing one, and would take `//` for `/`.
+        // The reader treats the only slash of `/` as a trailing one, and would accept `//` as `/`.
         if self.path == "/" {
             return path == self.path;
         }
@@ -208,9 +206,9 @@ pub(in crate::http) enum ApiCall {
 /// No row has this method and path.
 #[derive(Debug)]
 pub(in crate::http) enum NoMatch {
-    /// The published interface names it, but this server does not have it.
+    /// The published interface has it, but this server does not.
     Elsewhere,
-    /// The path exists with other methods: those of `Allow`. `route` is the first of its rows.
+    /// The path exists with other methods, which `Allow` lists. `route` is its first row.
     Method {
         allow: String,
         route: &'static Route,
@@ -249,7 +247,7 @@ pub(in crate::http) fn find_api(
             (operation.bind)(path).map(|call| ApiCall::Operation(operation, call))
         }
         Handler::Page(page) => (page.bind)(path).map(ApiCall::Page),
-        // Browsers ask about paths that do not exist, too. `Allow` does not list the method.
+        // Browsers also ask about paths that do not exist. `Allow` does not list the method.
         Handler::Preflight => (*method == Method::OPTIONS).then_some(ApiCall::Preflight),
         Handler::Probe(probe) => route.is_at(path).then_some(ApiCall::Probe(*probe)),
         Handler::Proxy => proxy_rest(path).map(|_| ApiCall::Proxy),
@@ -263,7 +261,7 @@ pub(in crate::http) fn find_api(
     })
 }
 
-/// The rest of the path of a call through a proxy, as it came: empty or from a slash on.
+/// The rest of the path of a call through a proxy, unchanged: empty or from a slash on.
 pub(in crate::http) fn proxy_rest(path: &str) -> Option<&str> {
     let rest = path.strip_prefix(PROXY_PATH)?;
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
@@ -321,8 +319,8 @@ pub(in crate::http) fn find_results(
     })
 }
 
-/// The first row that `bind` takes and that has the method. Literal rows come first, and a literal
-/// path is no id: with a method that it does not have, it is refused and not looked up.
+/// The first row that `bind` accepts and that has the method. Literal rows come first, and a
+/// literal path is no id: with a method that it does not have, it is refused and not looked up.
 fn find<C>(
     method: &Method,
     bind: impl Fn(&'static Route) -> Option<C>,

@@ -1,4 +1,4 @@
-//! The routing table. A literal path stands before one whose parameter would match it too.
+//! The routing table. A literal path comes before one whose parameter would match it too.
 
 use hyper::Method;
 
@@ -24,7 +24,7 @@ use crate::http::route::{
 use crate::http::{BoxFuture, Exchange, OperationFailure, Problem, Reply, front, openapi, probes};
 use crate::limits;
 
-/// Directory servers send results of challenges here.
+/// The path to which directory servers send results of challenges.
 pub const RESULTS_PATH: &str = "/3ds/results";
 
 const LIST_TOKENS: Successor =
@@ -35,9 +35,9 @@ const SEARCH_TOKENS: Successor = Successor {
 };
 
 /// A row of an operation: name, methods, path, permissions, body, idempotency, rate limit, and the
-/// method of [`Exchange`] with the path parameters that it takes. A function that needs nothing else
-/// of the request has `fn` before it, and a function that takes the exchange has `with` before it.
-/// `on` names the group of pages without which a server does not have the row.
+/// method of [`Exchange`] with the path parameters that it takes. A function that needs nothing
+/// else of the request has `fn` before it, and a function that takes the exchange has `with` before
+/// it. `on` names the group of pages without which a server does not have the row.
 macro_rules! operation {
     (
         $name:ident $($method:ident)|+ $($literal:literal $({$parameter:ident: $kind:ty})?)+
@@ -310,7 +310,7 @@ pub static ROUTES: &[Route] = &[
     Route { name: "ThreedsResults", methods: &[Method::POST], path: RESULTS_PATH, parameters: &[], presence: Presence::All, body: BodyKind::Message, handler: Handler::Results(results::take_message) },
 ];
 
-/// The result of a function, in the one form that the pipeline takes from functions of its kind.
+/// Converts the result of a function to the form that the pipeline expects for its kind.
 trait IntoResult<T, E> {
     fn into_result(self) -> Result<T, E>;
 }
@@ -339,8 +339,8 @@ impl IntoResult<PageContent, Problem> for Result<PageContent, Problem> {
     }
 }
 
-/// The same for probes. It is a trait of its own, since the compiler could not choose between the
-/// errors of probes and operations.
+/// As [`IntoResult`], for probes. It is a separate trait, since the compiler could not choose
+/// between the errors of probes and operations.
 trait IntoProbed {
     fn into_probed(self) -> Result<Reply, Problem>;
 }

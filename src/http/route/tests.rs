@@ -9,7 +9,7 @@ use crate::bounds::{ANSWER_BYTES_MAX, OPERATION_BYTES_MAX};
 use crate::http::Http;
 use crate::http::request_counts::{NO_ROUTE, STATUSES};
 
-/// `Ok` with the route's name, or the `Allow` header, or the kind of a 404.
+/// Expects `Ok` with the route's name, or the `Allow` header, or the kind of a 404.
 #[track_caller]
 fn check(method: &Method, path: &str, expected: Result<&str, &str>) {
     let found = find_api(method, path, |_| true);
@@ -155,7 +155,7 @@ fn every_file_of_a_folder_is_found_and_no_other() {
     assert!(count > 10, "{count}");
 }
 
-/// Of the future that the function gives.
+/// The size of the future that the function returns.
 fn size<T, F: Future>(_: impl Fn(T) -> F) -> usize {
     size_of::<F>()
 }

@@ -80,10 +80,9 @@ fn allowed_origins(
     AllowedOrigins::new(origins)
 }
 
-/// The holder of permissions and rules.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holder {
-    /// The kind is absent if the body does not have it.
+    /// `None` if the body does not name the kind.
     Application(Option<ApplicationKind>),
     Session,
 }
@@ -144,7 +143,7 @@ fn rule(fields: &mut Fields<'_>, holder: Holder) -> Option<AccessRule> {
     }
     let before = fields.mistakes.by_path().len();
     let permissions = permissions(fields, holder, Reach::Tokens);
-    // A permission that is wrong is one mistake, and not also a missing one.
+    // A wrong permission is one mistake, not also a missing one.
     if permissions.is_empty() && fields.mistakes.by_path().len() == before {
         fields.wrong("permissions", "A rule must grant at least one permission.");
     }
@@ -169,7 +168,6 @@ pub(super) fn container(fields: &mut Fields<'_>) -> Option<Container> {
 
 const NOT_OF_KIND: &str = "An application of this type cannot have this permission.";
 
-/// The permissions that a list may hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     Everything,
@@ -206,8 +204,8 @@ fn permissions(fields: &mut Fields<'_>, holder: Holder, reach: Reach) -> Vec<Per
 pub(crate) fn parse_query(query: &Query) -> Result<(ApplicationQuery, OffsetPage), Mistakes> {
     let mut mistakes = Mistakes::new();
     let page = OffsetPage::parse(query, &mut mistakes);
-    // A malformed id matches no application. If all are malformed, the nil id matches none either; an
-    // empty list would match all.
+    // A malformed id matches no application. If all are malformed, the nil id, which matches none,
+    // is used: an empty list would match all.
     let ids: Vec<_> = query.all("id").filter_map(ApplicationId::parse).collect();
     let nothing = ids.is_empty() && query.all("id").next().is_some();
     let mut kinds = Vec::new();
@@ -223,7 +221,7 @@ pub(crate) fn parse_query(query: &Query) -> Result<(ApplicationQuery, OffsetPage
     Ok((query, page))
 }
 
-/// The answer that made the application, with the text of its first key.
+/// The answer to the creation of an application, with the text of its first key.
 pub(crate) fn answer(made: &Application, key: Option<&NewKey>) -> RememberedAnswer {
     let mut answer = RememberedAnswer::empty(AnswerStatus::Created);
     let listed: Vec<_> = key.iter().map(|new| key::render(&new.key)).collect();
@@ -265,7 +263,7 @@ fn render_members(
     let access = &application.access;
     object.texts("permissions", access.permissions().iter().map(|it| it.as_str()));
     object.list("rules", &access.rules().iter().map(render_rule).collect::<Vec<_>>());
-    // Absent if empty: clients of the published interface do not know it.
+    // Absent if empty: clients of the published interface do not expect it.
     if !application.allowed_origins.is_empty() {
         object.texts("allowed_origins", application.allowed_origins.texts());
     }

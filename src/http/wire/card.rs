@@ -6,8 +6,8 @@ use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
 use crate::http::wire::Object;
 
-/// Writes the `card` object under this name. Brand, funding and authentication are always present,
-/// `null` if unknown, as the interface says. Every other absent value is left out.
+/// Writes the `card` object under this name. As published, brand, funding and authentication are
+/// always present, `null` if unknown. Every other absent value is left out.
 pub(crate) fn write(object: &mut Object, name: &str, card: &CardDetails) {
     object.object(name, |object| {
         if !card.additional.is_empty() {
@@ -68,7 +68,7 @@ first,last,role,brand,funding,authentication,issuer,country,segment,product
 70,,,private-label,prepaid,,,,,
 ";
 
-    /// Expressions see the same object as a value, whose members are in the order of their names.
+    /// Expressions see the same object as a value, with its members sorted by name.
     #[test]
     fn the_text_is_that_of_the_value_that_expressions_see() {
         let table = BinTable::parse(FILE).unwrap();

@@ -1,5 +1,5 @@
-//! Client encryption keys on the wire. The documentation and the published clients have different
-//! names for two members, so both names are there.
+//! Client encryption keys on the wire. The documentation and the published clients use different
+//! names for two members, so answers have both.
 
 use serde_json::Value;
 
@@ -9,7 +9,6 @@ use crate::http::wire::{Fields, Json, Object};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::threeds::base64;
 
-/// The expiry that the body asks for.
 pub(crate) fn parse_expires_at(body: &Value) -> Result<Option<String>, Mistakes> {
     let mut fields = Fields::of_body(body);
     let expires_at = fields.text("expires_at").map(String::from);
@@ -19,8 +18,8 @@ pub(crate) fn parse_expires_at(body: &Value) -> Result<Option<String>, Mistakes>
 
 pub(crate) fn answer(key: &ClientKeyView) -> RememberedAnswer {
     let mut object = members(key);
-    // The text between the labels is the key itself, not a structure that describes it: published
-    // clients read it so.
+    // The text between the labels is the raw key, not a SubjectPublicKeyInfo: published clients
+    // expect that.
     let pem = format!(
         "-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n",
         base64::encode(&key.public)

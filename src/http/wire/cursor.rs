@@ -1,5 +1,5 @@
-//! Pages by cursor. A cursor is base64 text of the alphabet for URLs: opaque to clients, safe in a URL
-//! as it is.
+//! Pages by cursor. A cursor is base64url text: opaque to clients, and safe in a URL without
+//! escapes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -19,7 +19,6 @@ pub(crate) fn parse(text: Option<&str>, mistakes: &mut Mistakes) -> Option<Vec<u
     bytes
 }
 
-/// The text of a cursor, which [`parse`] takes.
 pub(crate) fn render(cursor: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(cursor)
 }

@@ -1,5 +1,5 @@
-//! Reading JSON objects member by member, gathering every mistake under its dotted path. `null`
-//! is the same as absent, and unknown members are ignored, as in the published interface.
+//! Reads JSON objects member by member and collects every mistake under its dotted path. As in the
+//! published interface, `null` is the same as absent, and unknown members are ignored.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,6 @@ use crate::domain::mistakes::Mistakes;
 /// The published service's message for a member of the wrong type.
 pub(crate) const WRONG_TYPE: &str = "Deserialization error, invalid input.";
 
-/// An object that is being read, and its mistakes so far.
 #[derive(Debug)]
 pub(crate) struct Fields<'a> {
     members: Option<&'a Map<String, Value>>,
@@ -17,12 +16,12 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The body of a request. Anything but an object is a mistake of its own.
+    /// The body of a request. Anything but an object is a mistake.
     pub(crate) fn of_body(value: &'a Value) -> Self {
         Self::at(value, String::new())
     }
 
-    /// A member of a larger thing, at its path.
+    /// A member of a larger value, at its path.
     pub(crate) fn at(value: &'a Value, path: String) -> Self {
         let mut fields = Self { members: value.as_object(), path, mistakes: Mistakes::new() };
         if fields.members.is_none() {
@@ -52,7 +51,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A text that `parse` takes.
+    /// A text that `parse` accepts.
     pub(crate) fn parsed<T>(
         &mut self,
         name: &str,
@@ -126,7 +125,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn wrong(&mut self, name: &str, message: impl Into<String>) {
-        // A value that is no object is one mistake, not one for each missing member.
+        // A value that is not an object is one mistake, not one for each missing member.
         if self.members.is_none() {
             return;
         }

@@ -1,5 +1,5 @@
-//! Writing JSON objects member by member. Token data passes through as the text that was stored, and
-//! absent members are left out.
+//! Writes JSON objects member by member. Token data passes through as the stored text, and absent
+//! members are left out.
 
 use std::io::Write as _;
 
@@ -31,7 +31,7 @@ impl Object {
         Self::with_capacity(768)
     }
 
-    /// An object whose text has about this many bytes: a buffer that grows is copied and wiped.
+    /// `bytes` is the expected length of the text: a buffer that grows is copied and wiped.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         let mut out = SecretBuffer::with_capacity(bytes);
         out.push(b'{');
@@ -59,7 +59,7 @@ impl Object {
         }
     }
 
-    /// Ids and such, whose texts need no escapes.
+    /// For ids and other texts that need no escapes.
     pub(crate) fn display(&mut self, name: &str, value: impl std::fmt::Display) {
         self.name(name);
         // Writing into memory cannot fail.
@@ -109,7 +109,6 @@ impl Object {
         self.number(name, u64::try_from(value).unwrap_or(u64::MAX));
     }
 
-    /// `null` if there is no text.
     pub(crate) fn nullable_text(&mut self, name: &str, value: Option<&str>) {
         match value {
             Some(value) => self.text(name, value),
@@ -117,13 +116,12 @@ impl Object {
         }
     }
 
-    /// A value that is JSON text already.
     pub(crate) fn json(&mut self, name: &str, json: &str) {
         self.name(name);
         self.out.extend(json.as_bytes());
     }
 
-    /// More of the value that was begun last.
+    /// Appends to the last value.
     pub(crate) fn more(&mut self, json: &str) {
         self.out.extend(json.as_bytes());
     }
@@ -133,7 +131,7 @@ impl Object {
         self.marks.push((self.out.len(), lifetime));
     }
 
-    /// As [`Object::close`], in the parts that the marks make.
+    /// As [`Object::close`], split into parts at the marks.
     pub(crate) fn close_into(mut self, answer: &mut RememberedAnswer) {
         let marks = std::mem::take(&mut self.marks);
         answer.append(self.close(), &marks);
@@ -156,7 +154,7 @@ impl Object {
         self.inner(fill);
     }
 
-    /// A list with an object for each item, which `fill` writes.
+    /// A list with an object for each item; `fill` writes the object.
     pub(crate) fn objects<T>(
         &mut self,
         name: &str,
@@ -186,14 +184,13 @@ impl Object {
         write_list(&mut self.out, items);
     }
 
-    /// A value of JSON, such as details that were put together elsewhere.
     pub(crate) fn value(&mut self, name: &str, value: &serde_json::Value) {
         self.name(name);
         self.out.json(value);
     }
 
-    /// Begins a member. Every value is whole when the next member begins, and no value ends in an
-    /// opening brace: after one, this is the first member of its object.
+    /// Begins a member. Every value is complete when the next member begins, and no value ends in
+    /// an opening brace: after a brace, this is the first member of its object.
     fn name(&mut self, name: &str) {
         if is_plain(name) {
             self.out.extend_all([self.begin(), name.as_bytes(), b"\":"]);
@@ -204,7 +201,6 @@ impl Object {
         }
     }
 
-    /// The text before the name of the next member.
     fn begin(&self) -> &'static [u8] {
         if self.out.last() == Some(b'{') { b"\"" } else { b",\"" }
     }
@@ -217,9 +213,9 @@ pub(crate) fn list(items: &[Json]) -> Json {
     out.finish()
 }
 
-/// Takes room for all of it at once, so that a page of tokens is copied once.
+/// Reserves the whole length at once, so that a page of tokens is copied once.
 fn write_list(out: &mut SecretBuffer, items: &[Json]) {
-    // Each item with its comma, two brackets, and the brace that closes what the list stands in.
+    // Each item with its comma, two brackets, and the closing brace of the enclosing object.
     let bytes = items
         .iter()
         .fold(3_usize, |sum, item| sum.saturating_add(item.expose().len()).saturating_add(1));

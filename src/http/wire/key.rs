@@ -7,7 +7,7 @@ use crate::domain::time::Timestamp;
 use crate::http::wire::{Json, Object};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
 
-/// The answer that made the key, with its text.
+/// The answer to the creation of a key, with its text.
 pub(crate) fn answer(new: &NewKey) -> RememberedAnswer {
     let mut answer = RememberedAnswer::empty(AnswerStatus::Created);
     let subject = name(&mut answer, new);
@@ -15,7 +15,7 @@ pub(crate) fn answer(new: &NewKey) -> RememberedAnswer {
     answer.at(format!("/applications/{}/keys/{}", new.key.application, new.key.id))
 }
 
-/// Makes a new key a subject of an answer.
+/// Makes a new key a subject of a remembered answer.
 pub(crate) fn name(answer: &mut RememberedAnswer, new: &NewKey) -> usize {
     let ApiKey { application, id, .. } = new.key;
     answer.subject(SubjectId::ApiKey { application, id }, &new.answer_seed, &[])
@@ -32,7 +32,7 @@ pub(crate) fn render_with_use(key: &ApiKey, last_used_at: Option<Timestamp>) -> 
     object.close()
 }
 
-/// The text is there only in the answer that made the key, and is kept no longer than the key.
+/// Only the answer to the creation has the text, which is kept no longer than the key.
 fn render_members(key: &ApiKey, text: Option<(&KeyText, usize)>) -> Object {
     let mut object = Object::new();
     object.display("id", key.id);

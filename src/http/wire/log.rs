@@ -1,7 +1,7 @@
 //! `GET /logs` and `GET /logs/entity-types`.
 //!
-//! The published documents page by cursor, and the published clients by number until a page is empty.
-//! Both work: `start` continues from a `next`; without it `page` counts.
+//! The published documentation pages by cursor; the published clients page by number until a page
+//! is empty. Both work: `start` continues from a `next`; without it `page` counts.
 
 use uuid::Uuid;
 
@@ -77,7 +77,7 @@ fn render(tenant: TenantId, id: Uuid, entry: &AuditEntry) -> Json {
     object.text("message", &entry.message());
     object.time("created_at", entry.at);
     object.text("outcome", entry.outcome());
-    // The user who ran an operator's command is the operator's business and is left out.
+    // The user who ran an operator's command is not shown to tenants.
     if let Some(origin) = &entry.origin {
         object.optional_display("address", origin.address);
         object.optional_display("key_id", origin.key());

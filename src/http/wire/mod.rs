@@ -1,5 +1,5 @@
-//! Shapes on the wire: JSON to the arguments of operations, and their results to JSON. Names are the
-//! published interface's.
+//! Conversion between JSON on the wire and the arguments and results of operations. Names are those
+//! of the published interface.
 
 pub(crate) mod application;
 pub(crate) mod card;

@@ -6,7 +6,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::http::wire::{Fields, Json, Object, Query};
 
 const PAGE_DEFAULT: usize = 1;
-/// Further than any list goes; a page past the end is empty.
+/// Beyond the end of any list; a page past the end is empty.
 const PAGE_MAX: usize = 1_000_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl OffsetPage {
         Self { number, size: in_query(query, "size", PAGE_SIZE_DEFAULT, size_max, mistakes) }
     }
 
-    /// The same out of a body.
+    /// Reads the page from a body.
     pub(crate) fn parse_fields(fields: &mut Fields<'_>) -> Self {
         let number = in_fields(fields, "page", PAGE_DEFAULT, PAGE_MAX);
         Self { number, size: size_in_fields(fields) }
@@ -37,7 +37,6 @@ impl OffsetPage {
         PageRange { skip: self.skip(), take: self.size }
     }
 
-    /// The number of items before this page.
     pub(crate) const fn skip(self) -> usize {
         self.number.saturating_sub(1).saturating_mul(self.size)
     }

@@ -5,8 +5,8 @@ use crate::domain::privacy::Privacy;
 use crate::domain::token::Token;
 use crate::http::wire::{Fields, Object};
 
-/// The containers and the privacy of a request that names no containers. A wrong `privacy` is an empty
-/// list of containers, like a wrong container: the token must not lie elsewhere.
+/// The containers and the privacy of a request without containers. A wrong `privacy` gives an empty
+/// list of containers, like a wrong container: the token must not be stored elsewhere.
 pub(super) fn parse(fields: &mut Fields<'_>) -> (Option<Vec<Container>>, Option<Privacy>) {
     let Some(value) = fields.value("privacy") else { return (None, None) };
     let mut inner = Fields::at(value, fields.path_of("privacy"));

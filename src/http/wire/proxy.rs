@@ -24,7 +24,7 @@ const CERTIFICATE: &str =
 const REACTORS: &str = "This server runs no reactors: use transforms.";
 const NO_APPLICATION: &str = "There is no such public or private application.";
 
-/// The settings of a body. `known` is the proxy that they replace.
+/// The settings in a body. `known` is the proxy that they replace.
 pub(crate) fn parse(body: &Value, known: Option<&Proxy>) -> Result<ProxySettings, Mistakes> {
     let mut fields = Fields::of_body(body);
     let name = fields.bounded_text("name", NAME_CHARS_MAX).map(String::from);
@@ -78,7 +78,7 @@ pub(crate) fn parse_patch(patch: &Value, known: &Proxy) -> Result<ProxySettings,
     parse(settings.expose(), Some(known))
 }
 
-/// The body that would make the proxy as it is.
+/// The body that would create the proxy with its current settings.
 fn settings_value(proxy: &Proxy) -> Value {
     let settings = &proxy.settings;
     let mut value = json!({
@@ -106,7 +106,7 @@ fn settings_value(proxy: &Proxy) -> Value {
             Given::One(text) => (side.one(), text),
             Given::List(text) => (side.list(), text),
         };
-        // The text comes out of a record, which was read as JSON.
+        // The record's text was JSON when it was read.
         let parsed = serde_json::from_str(text.expose()).unwrap_or(Value::Bool(false));
         members.insert(String::from(name), parsed);
     }
@@ -188,8 +188,8 @@ pub(crate) fn parse_query(query: &Query) -> Result<(ProxyQuery, OffsetPage), Mis
     let mut mistakes = Mistakes::new();
     let page = OffsetPage::parse(query, &mut mistakes);
     mistakes.into_result()?;
-    // A malformed id matches no proxy. If all are malformed, the nil id matches none either; an
-    // empty list would match all.
+    // A malformed id matches no proxy. If all are malformed, the nil id, which matches none, is
+    // used: an empty list would match all.
     let mut ids: Vec<_> = query.all("id").filter_map(ProxyId::parse).collect();
     if ids.is_empty() && query.all("id").next().is_some() {
         ids.push(ProxyId::new(uuid::Uuid::nil()));
@@ -216,7 +216,7 @@ fn render_members(proxy: &Proxy, subject: Option<usize>) -> Object {
     object.display("id", proxy.id);
     object.display("tenant_id", proxy.tenant);
     object.text("name", &settings.name);
-    // A change is complete when it is answered.
+    // A change is complete before it is answered.
     object.text("state", "active");
     if let Some(subject) = subject {
         object.keep(PartLifetime::With(subject));

@@ -1,4 +1,4 @@
-//! Query strings: `application/x-www-form-urlencoded`, in order, repetitions kept.
+//! Query strings: `application/x-www-form-urlencoded`, in order, with repetitions.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::bounds::QUERY_BYTES_MAX;
 pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// `None` when it is too long or not text.
+    /// `None` if it is too long or not text.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text.len() > QUERY_BYTES_MAX {
             return None;
@@ -35,14 +35,14 @@ impl Query {
     }
 }
 
-/// The meaning of a plus sign: a space in queries, itself in paths.
+/// A plus sign is a space in queries, and itself in paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PlusSign {
     Itself,
     Space,
 }
 
-/// Percent-decoding; `None` for a broken escape or bytes that are not UTF-8.
+/// Decodes percent-encoding; `None` for a broken escape or bytes that are not UTF-8.
 pub(crate) fn decode(text: &str, plus: PlusSign) -> Option<String> {
     let is_escape = |after: &str| {
         after

@@ -11,7 +11,7 @@ use crate::http::wire::application::{Holder, access, container};
 use crate::http::wire::{Fields, Json, Object};
 use crate::secret::Secret;
 
-/// A nonce is never longer. It is compared by its hash.
+/// Longer than any nonce. Nonces are compared by their hashes.
 const NONCE_CHARS_MAX: usize = 100;
 
 pub(crate) fn parse_authorization(body: &Value) -> Result<SessionAuthorization, Mistakes> {
@@ -36,8 +36,8 @@ pub(crate) fn render(new: &NewSession) -> Json {
     object.close()
 }
 
-/// The scope of a session's rule: a container, or conditions and the container that they are inside
-/// of.
+/// The scope of a session's rule: a container, or conditions and the innermost container that
+/// contains their tokens.
 pub(super) fn scope(fields: &mut Fields<'_>) -> Option<(Container, Vec<Condition>)> {
     let conditions = fields.list("conditions", CONDITIONS_MAX);
     match (fields.value("container").is_some(), conditions) {
@@ -57,7 +57,7 @@ pub(super) fn scope(fields: &mut Fields<'_>) -> Option<(Container, Vec<Condition
                 conditions.extend(condition(&mut inner));
                 fields.mistakes.append(inner.mistakes);
             }
-            // The innermost of them: all conditions must hold.
+            // All conditions must hold, so the innermost container decides.
             let containers = conditions.iter().map(Condition::outermost);
             let container = containers.max_by_key(|it| it.as_str().len())?;
             Some((container, conditions))
@@ -75,7 +75,7 @@ fn condition(fields: &mut Fields<'_>) -> Option<Condition> {
     let value = match attribute {
         Attribute::Id => Some(String::from(value))
             .filter(|id| (1..=TOKEN_NAME_CHARS_MAX).contains(&id.chars().count())),
-        // The start of a path is a path when its last part is closed.
+        // A prefix of a path is a path once its last part is closed.
         Attribute::Container => {
             let whole = match operator {
                 Operator::StartsWith if !value.ends_with('/') => format!("{value}/"),

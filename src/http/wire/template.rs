@@ -14,7 +14,7 @@ struct Template {
     description: &'static str,
     kind: ApplicationKind,
     permissions: &'static [Permission],
-    /// Permissions on all containers, with the transform of their answers.
+    /// Permissions on all containers, with their transform.
     rule: Option<(Transform, &'static [Permission])>,
 }
 

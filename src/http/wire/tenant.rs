@@ -18,7 +18,7 @@ pub(crate) fn parse_change(body: &Value) -> Result<TenantChange, Mistakes> {
     Ok(TenantChange { name, settings, ..TenantChange::default() })
 }
 
-/// Settings are texts, also the boolean ones.
+/// Settings are texts, even boolean ones.
 fn settings(fields: &mut Fields<'_>) -> Option<BTreeMap<String, String>> {
     let members = fields.object("settings")?;
     if members.len() > SETTINGS_MAX {
@@ -52,7 +52,7 @@ fn settings(fields: &mut Fields<'_>) -> Option<BTreeMap<String, String>> {
     Some(settings)
 }
 
-/// A setting that this server acts on must have a value that it understands.
+/// A setting that affects this server must have a value that it understands.
 fn allowed_values(name: &str) -> Option<&'static [&'static str]> {
     match name {
         "deduplicate_tokens" | "fingerprint_tokens" | "disable_ephemeral_proxy" => {
@@ -80,7 +80,7 @@ pub(crate) fn render(tenant: &Tenant) -> Json {
     object.close()
 }
 
-/// The operator's view, with the members that only the operator sets.
+/// The operator's view, with members that only the operator can set.
 pub(crate) fn render_for_operator(tenant: &Tenant) -> Json {
     let mut object = render_members(tenant);
     object.flag("threeds", tenant.threeds == Threeds::Enabled);
@@ -92,7 +92,7 @@ pub(crate) fn render_for_operator(tenant: &Tenant) -> Json {
     object.close()
 }
 
-/// In the shape of older clients, and with the total where newer ones read it.
+/// The format of older clients, with the total where newer ones read it.
 pub(crate) fn render_usage(usage: &TokenUsage) -> Json {
     let mut object = Object::new();
     object.object("token_report", |report| {
@@ -113,7 +113,7 @@ pub(crate) fn render_usage(usage: &TokenUsage) -> Json {
 fn render_members(tenant: &Tenant) -> Object {
     let mut object = Object::new();
     object.display("id", tenant.id);
-    // There are no users here: the tenant is its own owner.
+    // This server has no users: the tenant is its own owner.
     object.display("owner_id", tenant.id);
     object.text("name", &tenant.name);
     object.text("type", tenant.kind.as_str());

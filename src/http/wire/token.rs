@@ -73,7 +73,7 @@ pub(crate) fn parse_intent_draft(body: &Value) -> TokenIntentDraft {
     TokenIntentDraft { kind, data, mistakes: fields.mistakes }
 }
 
-/// In a patch `null` is not absent: it takes a value away.
+/// In a patch `null` is not absent: it removes a value.
 pub(crate) fn parse_patch(body: &Value) -> TokenPatch {
     let mut fields = Fields::of_body(body);
     let given = |name: &str| body.get(name);
@@ -172,7 +172,7 @@ pub(crate) fn answer(
     answer
 }
 
-/// Writes a token into an answer, with what decided about how much of it is shown.
+/// Writes a token into an answer, and records which grants decided about its exposure.
 pub(crate) fn write(
     answer: &mut RememberedAnswer,
     written: &WriteOutcome,
@@ -194,7 +194,7 @@ pub(crate) fn write(
     object.close_into(answer);
 }
 
-/// Makes a token a subject of an answer that shows this much of it.
+/// Makes a token a subject of a remembered answer with this exposure.
 pub(crate) fn name(
     answer: &mut RememberedAnswer,
     written: &WriteOutcome,
@@ -213,10 +213,10 @@ pub(crate) fn render(shown: &TokenView) -> Json {
     render_members(shown, 0).close()
 }
 
-/// Of a token without its data, mask and metadata. Longer texts make the buffer grow.
+/// The length of a token without its data, mask and metadata. Longer texts make the buffer grow.
 const MEMBERS_BYTES: usize = 1_248;
 
-/// The members. Those that are not always kept go with the token, which is this subject.
+/// The members. Those that are not always kept are deleted with the token, which is this subject.
 fn render_members(shown: &TokenView, subject: usize) -> Object {
     let token = &shown.token;
     let mut object = Object::with_capacity(MEMBERS_BYTES.saturating_add(token.bytes()));
@@ -241,7 +241,7 @@ fn render_members(shown: &TokenView, subject: usize) -> Object {
             object.more(after);
         }
         (DataView::Masked(value), code) => {
-            // A mask of the token's own may show the code: all of it goes when the code does.
+            // The token's own mask may show the code, so all of it is deleted with the code.
             if code.is_some() && token.mask.is_some() {
                 object.keep(with_code);
             }

@@ -18,7 +18,7 @@ pub(crate) fn render(shown: &TokenIntentView) -> Json {
     render_members(shown, 0).close()
 }
 
-/// The members. Those that are not always kept go with the intent, which is this subject.
+/// The members. Those that are not always kept are deleted with the intent, which is this subject.
 fn render_members(shown: &TokenIntentView, subject: usize) -> Object {
     let intent = &shown.intent;
     let mut object = Object::new();

@@ -1,4 +1,4 @@
-//! The bodies of `POST /tokenize`: any JSON, with token requests and plain values in it.
+//! The bodies of `POST /tokenize`: any JSON that contains token requests and plain values.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use crate::http::wire::token;
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer};
 use crate::secret::SecretBuffer;
 
-/// The drafts of a body, in the order in which [`answer`] puts their tokens back.
+/// The drafts of a body, in the order in which [`answer`] inserts their tokens.
 pub(crate) fn parse(body: &Value) -> TokenizeDraft {
     let mut drafts = Vec::new();
     gather(body, "$", &mut drafts);
@@ -38,7 +38,7 @@ fn gather(value: &Value, path: &str, drafts: &mut Vec<Part>) {
                 gather(item, &deeper(path, &format!("[{at}]")), drafts);
             }
         }
-        // There is nothing in `null` to keep.
+        // `null` is nothing to store.
         Value::Null => (),
         Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             drafts.push(Part {
@@ -55,7 +55,7 @@ fn is_token_request(members: &Map<String, Value>) -> bool {
     (has("type") && has("data")) || has("token_intent_id") || has("encrypted")
 }
 
-/// The body's own shape, with each draft's token in its place.
+/// The body's own structure, with a token in place of each draft.
 pub(crate) fn answer(body: &Value, tokenized: &TokenizeOutcome) -> RememberedAnswer {
     let (out, answer) = (SecretBuffer::with_capacity(0), RememberedAnswer::empty(AnswerStatus::Ok));
     let mut filler = Filler { tokenized, next: 0, out, answer };
@@ -134,7 +134,7 @@ impl Filler<'_> {
     }
 }
 
-/// An id on its own shows nothing of its token.
+/// An id alone shows nothing of its token.
 const AN_ID: Exposure = Exposure {
     extent: Extent::Outline,
     transform: Transform::Redact,

@@ -59,7 +59,7 @@ fn a_flood_of_fresh_addresses_neither_lifts_blocks_nor_refills_busy_counters() {
     exhaust(|| limiter.admit(&busy, START));
     for number in 0..300_000 {
         let flood = Request { address: address(0x5000_0000 + number), key: key(1), ..PUBLIC };
-        // A fresh pair owes 1.2 s, the longest that one request can owe.
+        // A fresh pair owes 1.2 s, the most that one request can owe.
         assert!(limiter.admit(&flood, START).is_ok());
     }
     assert!(limiter.counters() > RATE_COUNTERS_MAX * 99 / 100);

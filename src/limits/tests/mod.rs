@@ -17,7 +17,8 @@ use crate::domain::tenant::TenantKind;
 
 const START: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
-/// Production, private, a current key, an operation without a row of its own: only the private row.
+/// A production tenant, private, with a current key and an operation without a row: only the
+/// private row applies.
 const PRIVATE: Request = Request {
     address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
     key: KeyHash([7; 16]),

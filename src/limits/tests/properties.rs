@@ -70,7 +70,7 @@ proptest! {
             prop_assert_eq!(refusal.reset_at, blocked_at.plus(Duration::from_secs(10)));
         }
         let ended = blocked_at.plus(Duration::from_secs(10));
-        // Ten of the sixty seconds that fifty requests take to come back.
+        // Ten of the sixty seconds in which fifty requests refill.
         prop_assert_eq!(admitted(60, || limiter.admit(&PUBLIC, ended)), 8);
     }
 }

@@ -1,11 +1,11 @@
-//! Each row of the table, and how rows work together.
+//! Each row of the table, and several rows together.
 
 use std::net::Ipv6Addr;
 
 use super::*;
 use crate::limits::rows::LIFE_S_MAX;
 
-/// A throttle row: the exact burst, then one request each time the refill gives one.
+/// A throttle row: the exact burst, then one request for each refill.
 #[track_caller]
 fn check_throttle(
     rate: u32,
@@ -33,8 +33,8 @@ fn check_throttle(
     assert_eq!(admitted(tries, || admit(&limiter, full_again)), tries / 2);
 }
 
-/// A block row: the exact burst, a block of the exact length that nothing extends, then what the
-/// block has refilled, and no more.
+/// A block row: the exact burst, a block of the exact length that nothing extends, then exactly the
+/// requests that have refilled during the block.
 #[track_caller]
 fn check_block(
     rate: u32,
@@ -204,7 +204,8 @@ fn the_lowest_rate_of_all_applicable_rows_applies() {
 #[test]
 fn of_two_refusals_the_longer_one_is_reported() {
     let limiter = Limiter::on();
-    // Fifty requests use up the test row (one back in 0.2 s) and the public row (blocked for 10 s).
+    // Fifty requests use up the test row (one refills in 0.2 s) and the public row (blocked for 10
+    // s).
     let request = Request { application: ApplicationKind::Public, ..TEST };
     assert_eq!(admitted(50, || limiter.admit(&request, START)), 50);
     let refusal = limiter.admit(&request, START).unwrap_err();
@@ -281,14 +282,14 @@ fn a_request_that_counts_as_several_takes_them_together_or_none() {
     limiter.admit(&search, refusal.reset_at).unwrap();
     let fewer = NonZeroU32::new(row.requests - 1).unwrap();
     assert_eq!(limiter.admit_more(&search, fewer, refusal.reset_at), Ok(()));
-    // More than a bucket holds needs a whole one.
+    // A request that counts as more than a bucket needs a full one.
     let full = refusal.reset_at.plus(Duration::from_secs(row.period_s.into()));
     let huge = NonZeroU32::new(row.requests * 10).unwrap();
     assert_eq!(limiter.admit_more(&search, huge, full), Ok(()));
     assert!(limiter.admit(&search, full).is_err());
 }
 
-/// The rate and the consequence of a row, as the documents write them.
+/// The rate and the consequence of a row, in the words of the documentation.
 fn in_words(row: &Row) -> (String, String) {
     let text = row.requests.to_string();
     let (thousands, rest) = text.split_at(text.len().saturating_sub(3));

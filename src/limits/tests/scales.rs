@@ -19,7 +19,7 @@ fn a_scaled_tenant_sends_exactly_so_many_times_more() {
 fn tenants_of_different_scale_share_an_address_fairly() {
     let limiter = Limiter::on();
     let scaled = Request { rate_limit: times(4), key: key(1), ..PRIVATE };
-    // Half of the address's allowance goes to the scaled tenant at a quarter each.
+    // The scaled tenant takes half of the address's allowance, at a quarter for each request.
     assert_eq!(admitted(4_000, || limiter.admit(&scaled, START)), 4_000);
     assert_eq!(admitted(4_000, || limiter.admit(&PRIVATE, START)), 1_000);
     assert!(limiter.admit(&scaled, START).is_err());
@@ -39,7 +39,7 @@ fn scaled_and_lifted_tenants_weigh_less_on_the_global_row() {
 
     let limiter = Limiter::on();
     let scaled = Request { rate_limit: times(3), ..PRIVATE };
-    // The row asks for a whole request before it gives two thirds back, hence not quite 6,000.
+    // The row needs a whole request before two thirds are given back, hence not quite 6,000.
     assert_eq!(admitted(10_000, || serve(&scaled, &limiter)), 5_998);
 
     let limiter = Limiter::on();

@@ -25,7 +25,7 @@ fn a_counter_holds_the_requests_that_have_not_refilled() {
     assert_eq!(used(RowScope::TestTenant, TEST.key, address, START), Some(3));
     assert_eq!(used(RowScope::TestTenant, key(1), address, START), Some(0));
     assert_eq!(used(PUBLIC_ROW, TEST.key, address, START), Some(0));
-    // A tenant with twice the rate has used half as much of it.
+    // For a tenant with twice the rate, the same requests are half the usage.
     let twice = NonZeroU32::new(2).unwrap();
     let row = row_of(RowScope::TestTenant);
     assert_eq!(limiter.used(row, TEST.key, address, twice, START), Some(6));
@@ -58,7 +58,7 @@ fn a_counter_of_an_address_is_not_shown_to_a_key() {
     assert_eq!(off.used(row_of(PRIVATE_ROW), PRIVATE.key, None, NonZeroU32::MIN, START), None);
 }
 
-/// The order of the counters in the table is random, so several keys meet both orders.
+/// The order of the counters in the table is random, so several keys cover both orders.
 #[test]
 fn of_several_refusals_the_longest_is_answered() {
     let limiter = Limiter::on();

@@ -26,7 +26,7 @@ pub(super) async fn chapter(
     let mut counts: BTreeMap<(String, &str, &str, &str), (u64, Timestamp)> = BTreeMap::new();
     let mut total: u64 = 0;
     let mut origins = Origins::default();
-    // The report has an audit entry of its own, so this is no export that needs another.
+    // The report itself is audited, so reading the entries here is not audited as an export.
     let mut next = Some(0);
     while let Some(at) = next {
         let query = ExportQuery { next: Some(at), from: Some(from), to: Some(to) };
@@ -57,7 +57,8 @@ pub(super) async fn chapter(
         .table(&["actor", "operation", "on", "outcome", "entries", "last"], rows.collect()))
 }
 
-/// The kind of the actor. A user of the machine is named, so that each act of an operator has a person.
+/// The kind of the actor. A user of the machine is named, so that each act of an operator has a
+/// person.
 fn actor(entry: &AuditEntry) -> String {
     let kind = entry.actor.kind();
     let user = entry.origin.as_deref().and_then(|origin| origin.user.as_ref());
@@ -73,7 +74,7 @@ fn actor(entry: &AuditEntry) -> String {
 /// The origins of entries, and the refused attempts.
 #[derive(Debug, Default)]
 struct Origins {
-    /// Entries that have an origin: all but those of the server's own acts.
+    /// Entries that must have an origin: all but those of the server's own acts.
     expected: u64,
     missing: u64,
     refused: u64,

@@ -83,8 +83,8 @@ pub(super) fn chapter(
     Ok(chapter.table(&head, holdings.iter().map(row).collect()))
 }
 
-/// The chapter on card verification codes, to which a separate requirement applies. The quota holds
-/// for new codes only, so the chapter looks at the stored ones too.
+/// The chapter on card verification codes, which have a separate requirement. The quota applies
+/// only to new codes, so the chapter also checks the stored ones.
 pub(super) fn codes(
     holdings: &[Holding],
     stored: &BTreeMap<TenantId, StoredCodes>,

@@ -48,7 +48,7 @@ pub(super) fn chapter(
         holdings.iter().map(|it| (it.tenant.id, it.tenant.name.as_str())).collect();
     let owner = |key: &ListedKey| match key.tenant {
         None => String::from("(the server)"),
-        // The facts about the keys of a deleted tenant stay.
+        // The facts about the keys of a deleted tenant remain.
         Some(id) => names.get(&id).map_or_else(|| format!("{id} (deleted)"), |it| (*it).into()),
     };
     for key in inventory.keys.iter().filter(|key| is_to_be_changed(key, now)) {
@@ -78,7 +78,7 @@ pub(super) fn chapter(
     chapter.table(&head, inventory.keys.iter().map(row).collect())
 }
 
-/// The meaning of the words of the table.
+/// Explains the words of the table.
 fn meanings(chapter: Chapter) -> Chapter {
     chapter
         .good(

@@ -1,8 +1,8 @@
 //! `strongroom report`: gathers the facts for an auditor and says which of them need attention.
 //!
-//! Every sentence comes from something that was looked at for this report: by the vault, or by the
-//! command, which looks at settings and files and tries the listener. The report states facts; the
-//! auditor decides whether a requirement is met.
+//! Every sentence comes from a check made for this report: by the vault, or by the command, which
+//! checks settings and files and tries the listener. The report states facts; the auditor decides
+//! if a requirement is met.
 
 mod access;
 mod activity;
@@ -28,8 +28,8 @@ const STANDARD: &str = "PCI DSS 4.0.1";
 pub(super) async fn render(vault: &Vault, settings: &ComplianceReportSettings) -> Answer {
     let report = gather(vault, settings).await?;
     let (text, html) = (report.text(), report.html());
-    // The report lists access rights, so it is audited before it is handed out. The entry has the
-    // digests of both files, so that an edited copy is noticed.
+    // The report lists access rights, so it is audited before it is returned. The entry has the
+    // digests of both files, so that an edited copy can be detected.
     let mut entity = Entity::of_server(EntityKind::Vault);
     entity.name = Some(format!("report txt {} html {}", digest_of(&text), digest_of(&html)).into());
     vault.audit().write_operator_entry(Act::Export, entity).await?;

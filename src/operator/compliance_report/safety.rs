@@ -113,7 +113,7 @@ pub(super) fn audit(
     })
 }
 
-/// The time of this machine, on which the times of the audit chain depend.
+/// The clock of this machine, on which the times of the audit chain depend.
 pub(super) fn time() -> Chapter {
     Chapter::new("Time", TIME)
         .good("All times are in UTC, from the clock of this machine.")

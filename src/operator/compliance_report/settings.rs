@@ -1,5 +1,5 @@
-//! Facts that the command gathers, since the vault does not know them: settings, files, the host, and
-//! what the listener offers.
+//! Facts that the command gathers, since the vault does not have them: settings, files, the host,
+//! and the protocols that the listener offers.
 
 use serde::{Deserialize, Serialize};
 
@@ -49,16 +49,17 @@ pub struct CheckedThing {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsFacts {
-    /// The address that was tried; absent if no server answered, and the lists are those that this
-    /// program is built with.
+    /// The address that was tried. Absent if no server answered; the lists then show the protocols
+    /// that this program is built with.
     pub tried: Option<String>,
     /// Versions and their cipher suites.
     pub offered: Vec<(String, Vec<String>)>,
-    /// Older versions that were tried, and whether the listener accepted them.
+    /// Older versions that were tried, with true for those that the listener accepted.
     pub older: Vec<(String, bool)>,
 }
 
-/// True for a check whose finding the chapters on backups and on TLS have too. It stays in the table.
+/// True for a check whose finding is also in the chapter on backups or on TLS. It stays in the
+/// table.
 fn is_told_elsewhere(check: &CheckedThing) -> bool {
     match check.setting.as_str() {
         "backup.directory" => check.found.starts_with("not set"),

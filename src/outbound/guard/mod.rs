@@ -1,12 +1,12 @@
 //! The guard against request forgery: the destinations that may be called. It does no IO.
 //!
-//! Tenants choose the hosts of proxies and webhooks. Without a guard they could make this server call
-//! the services of its own network: a database, a metadata service with credentials, the operator's
-//! listener. So a host must be a DNS name, the port must be 443, and every address of the name must
-//! be public. The settings list exceptions by host and port.
+//! Tenants choose the hosts of proxies and webhooks. Without a guard they could make this server
+//! call the services of its own network: a database, a metadata service with credentials, the
+//! operator's listener. So a host must be a DNS name, the port must be 443, and every address of
+//! the name must be public. The settings list exceptions by host and port.
 //!
 //! One address that is not public refuses the whole name. Such an answer is a mistake or an attack,
-//! and with the other addresses the outcome would depend on their order.
+//! and using the other addresses would make the outcome depend on their order.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -15,12 +15,12 @@ use crate::config::AllowedDestination;
 pub(super) const NOT_A_NAME: &str = "the destination is not a host name";
 pub(super) const PORT: &str = "the destination's port is not 443";
 
-/// The destinations that need no entry in the settings.
+/// The destinations that are allowed without an entry in the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Public addresses on port 443.
     Internet,
-    /// Also this machine itself, and every port. For `strongroom dev`.
+    /// Also this machine, on every port. For `strongroom dev`.
     Development,
 }
 
@@ -30,12 +30,12 @@ pub(super) struct Guard {
     allowed: Vec<AllowedDestination>,
 }
 
-/// A host and a port that may be called, if its addresses may be.
+/// A host and a port that may be called if their addresses may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// The settings name it, so that any address is allowed.
+    /// The settings list it, so any address is allowed.
     Listed,
-    /// Its addresses must be judged.
+    /// Its addresses must be checked.
     Judged(Scope),
 }
 
@@ -76,7 +76,7 @@ impl Admission {
     }
 }
 
-/// Addresses are compared as such, since an IPv6 address has many spellings.
+/// Addresses are compared by value, since an IPv6 address has many spellings.
 fn is_same_host(allowed: &str, host: &str) -> bool {
     let same_address = match (allowed.parse::<IpAddr>(), host.parse::<IpAddr>()) {
         (Ok(allowed), Ok(host)) => allowed == host,
@@ -85,9 +85,9 @@ fn is_same_host(allowed: &str, host: &str) -> bool {
     same_address || allowed.eq_ignore_ascii_case(host)
 }
 
-/// False for every spelling of an address, also for those that only the C library understands
-/// (`127.1`, `0177.0.0.1`, `0x7f000001`, `2130706433`, `fe80::1%eth0`): they all end in a number or
-/// contain a colon. No top-level domain is a number.
+/// False for every spelling of an address, also for those that only the C library accepts (`127.1`,
+/// `0177.0.0.1`, `0x7f000001`, `2130706433`, `fe80::1%eth0`): they all end in a number or contain a
+/// colon. No top-level domain is a number.
 fn is_dns_name(host: &str) -> bool {
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let is_label = |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(letters);
@@ -124,21 +124,21 @@ const NOT_PUBLIC_V4: &[([u8; 4], u32)] = &[
     ([240, 0, 0, 0], 4),
 ];
 
-/// Parts of `2000::/3`, the public addresses of IPv6, that are not public. Everything outside of it is
-/// refused: loopback, unique local and link-local addresses, multicast, and addresses that hold one
-/// of IPv4.
+/// Parts of `2000::/3`, the public addresses of IPv6, that are not public. All addresses outside of
+/// it are refused: loopback, unique local and link-local addresses, multicast, and addresses that
+/// contain an IPv4 address.
 const NOT_PUBLIC_V6: &[([u16; 8], u32)] = &[
     // Protocol assignments: Teredo, benchmarks, ORCHID.
     ([0x2001, 0, 0, 0, 0, 0, 0, 0], 23),
     ([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32),
-    // 6to4 leads to any address of IPv4.
+    // 6to4 leads to any IPv4 address.
     ([0x2002, 0, 0, 0, 0, 0, 0, 0], 16),
     ([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20),
 ];
 
 /// The public addresses of IPv6.
 const PUBLIC_V6: ([u16; 8], u32) = ([0x2000, 0, 0, 0, 0, 0, 0, 0], 3);
-/// Name servers of networks without IPv4 put public IPv4 addresses into this network.
+/// In networks without IPv4, name servers map public IPv4 addresses into this network.
 const NAT64: ([u16; 8], u32) = ([0x64, 0xff9b, 0, 0, 0, 0, 0, 0], 96);
 
 fn is_public(address: IpAddr) -> bool {

@@ -11,7 +11,7 @@ fn guard(scope: Scope, allowed: &[(&str, u16)]) -> Guard {
     Guard::new(scope, allowed.collect())
 }
 
-/// The networks that must be refused, written out once more and independently of the tables.
+/// The networks that must be refused, written independently of the tables.
 fn refused_v4() -> impl Strategy<Value = Ipv4Addr> {
     let high = |first: u8| (Just(first), any::<[u8; 3]>()).prop_map(|(a, [b, c, d])| [a, b, c, d]);
     let low = |a: u8, b: std::ops::RangeInclusive<u8>| {
@@ -42,13 +42,14 @@ fn refused_v4() -> impl Strategy<Value = Ipv4Addr> {
     octets.prop_map(Ipv4Addr::from)
 }
 
-/// Addresses of IPv6 that hold one of IPv4.
+/// IPv6 addresses that contain this IPv4 address.
 fn disguises(four: Ipv4Addr) -> Vec<Ipv6Addr> {
     let [a, b, c, d] = four.octets();
     let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
     vec![
         four.to_ipv6_mapped(),
-        // Compatible, translated, NAT64 of the world and of a site, 6to4, Teredo (inverted too), ISATAP.
+        // Compatible, translated, NAT64 of the world and of a site, 6to4, Teredo (inverted too),
+        // ISATAP.
         Ipv6Addr::new(0, 0, 0, 0, 0, 0, high, low),
         Ipv6Addr::new(0, 0, 0, 0, 0xffff, 0, high, low),
         Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, high, low),

@@ -125,7 +125,7 @@ async fn a_destination_has_so_many_places_and_a_full_one_leaves_room_for_others(
         answer = two => panic!("{answer:?}"),
         () = others => (),
     }
-    // Requests that were given up leave nothing: no place, no connection, no destination.
+    // Abandoned requests leave no place, no connection and no destination.
     wait_until("the connections are closed", async || scene.client.open.get() <= 1).await;
     assert_eq!(scene.client.pool.destinations(), 1);
 }
@@ -235,7 +235,7 @@ async fn a_server_that_reads_nothing_does_not_hold_a_connection_after_its_reques
         });
         sent.await.unwrap_err();
         wait_until("the connection is gone", async || {
-            // That of HTTP/2 is kept for others until its time is over.
+            // The HTTP/2 connection is kept for other requests until its time is over.
             scene.client.pool.close_all();
             scene.client.open.get() == 0
         })
@@ -256,7 +256,7 @@ async fn idle_connections_are_bounded_and_closed_in_time() {
     .await;
     let sizes = PoolSizes { idle_time: Duration::from_secs(2), ..PoolSizes::default() };
     let scene = client_with(Scope::Development, &ca, &[&["127.0.0.1"]], sizes);
-    // All at once, so that each needs a connection of its own.
+    // All at once, so that each needs its own connection.
     let tasks = Tasks::new();
     for _ in 0..count {
         let (client, port) = (Arc::clone(&scene.client), server.port);
@@ -322,7 +322,7 @@ async fn names_are_remembered_for_a_while_and_only_so_many() {
         long.find(&format!("{at}.example")).await;
     }
     assert_eq!(lookups.load(Ordering::SeqCst), NAMES_KEPT_MAX);
-    // One more is not remembered.
+    // One more name is not cached.
     for _ in 0..2 {
         long.find("more.example").await;
     }

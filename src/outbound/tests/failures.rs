@@ -1,4 +1,4 @@
-//! The failure rule: a failure that says "nothing was sent" is true, and nothing is sent twice.
+//! The failure rule: a failure that reports "nothing was sent" is true, and nothing is sent twice.
 
 use super::*;
 
@@ -92,10 +92,10 @@ async fn silence_after_the_request_is_a_timeout_and_before_it_nothing_was_sent()
     for alpn in [HTTP1, HTTP2] {
         let server = Server::start(&ca, alpn, None, |_| Act::Silence).await;
         let failed = client(&ca).send(short(server.port)).await.unwrap_err();
-        // A slow machine may need the second for the handshake.
+        // On a slow machine the handshake may take the whole second.
         assert!(failed == OutboundFailure::TimedOut || server.asked().is_empty(), "{failed:?}");
     }
-    // It accepts and never answers the handshake.
+    // A peer that accepts the connection and never answers the handshake.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let failed = client(&ca).send(short(port)).await.unwrap_err();
@@ -129,12 +129,12 @@ async fn a_name_with_an_address_that_is_not_public_is_not_called() {
 async fn the_address_that_was_judged_is_the_one_that_is_connected_to() {
     let ca = Ca::new();
     let server = Server::start(&ca, HTTP1, None, |_| Act::WriteAndClose(ok("x"))).await;
-    // The first answer is allowed; a second question would give an address of the network.
+    // The first answer is allowed; a second lookup would give a private address.
     let answers: &[&[&str]] = &[&["127.0.0.1"], &["10.0.0.1"]];
     let scene = client_with(Scope::Development, &ca, answers, PoolSizes::default());
     scene.ask(server.port).await.unwrap();
     assert_eq!(scene.lookups.load(Ordering::SeqCst), 1);
-    // A remembered answer is judged like a new one: the guard of another scope refuses it.
+    // A cached answer is checked like a new one: the guard of another scope refuses it.
     let remembered = scene.client.addresses.find("PSP.example").await;
     assert_eq!(remembered, addresses(&["127.0.0.1"]));
     assert!(!Admission::Judged(Scope::Internet).allows(&remembered));

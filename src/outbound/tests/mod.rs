@@ -22,7 +22,7 @@ use server::{Act, Asked, Ca, Server, ok};
 const HTTP1: &[&str] = &["http/1.1"];
 const HTTP2: &[&str] = &["h2"];
 
-/// Gives the addresses of one lookup after the other, then the last ones for ever.
+/// Returns the addresses of one lookup after the other, then repeats the last ones.
 #[derive(Debug)]
 struct Scripted {
     answers: Mutex<Vec<Vec<IpAddr>>>,
@@ -153,7 +153,7 @@ async fn connections_are_reused_and_names_remembered() {
         }
         assert_eq!((server.connections(), server.asked().len()), (1, 5));
         assert_eq!(scene.lookups.load(Ordering::SeqCst), 1);
-        // A connection of another port is another one, but the name is known.
+        // Another port needs another connection, but the name is cached.
         let other = Server::start(&ca, alpn, None, |_| Act::Write(ok("y"))).await;
         assert_eq!(scene.ask(other.port).await.unwrap(), "y");
         assert_eq!(scene.lookups.load(Ordering::SeqCst), 1);
@@ -199,7 +199,8 @@ async fn a_client_certificate_is_shown_and_its_connections_are_its_own() {
             scene.send(as_identity(pem)).await.unwrap();
             assert_eq!(server.connections(), connections);
         }
-        // The server answers neither a client without a certificate nor one of another authority.
+        // The server refuses a client without a certificate, and one with a certificate of another
+        // authority.
         let stranger = Ca::new().issue(&["one"]);
         let asked = server.asked().len();
         assert!(scene.ask(server.port).await.is_err());

@@ -1,5 +1,5 @@
-//! A destination of the tests' own: TLS on loopback, HTTP/1.1 by hand so that it can break anywhere,
-//! and HTTP/2 by hyper.
+//! The tests' own destination: TLS on loopback, HTTP/1.1 by hand so that it can break anywhere, and
+//! HTTP/2 by hyper.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -62,13 +62,13 @@ impl Ca {
 /// The reaction of the server to a request over HTTP/1.1.
 #[derive(Debug, Clone)]
 pub(super) enum Act {
-    /// Reads the request whole, writes these bytes and waits for the next one.
+    /// Reads the whole request, writes these bytes and waits for the next request.
     Write(String),
-    /// The same, and closes the connection.
+    /// As `Write`, then closes the connection.
     WriteAndClose(String),
-    /// Closes after this many bytes of the request.
+    /// Closes after this number of bytes of the request.
     ReadAndClose(usize),
-    /// Reads the request whole and says nothing.
+    /// Reads the whole request and does not answer.
     Silence,
     Deaf,
 }
@@ -109,7 +109,8 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for TestExecutor {
 }
 
 impl Server {
-    /// `alpn` are the protocols that it offers; with `clients` they need a certificate of its.
+    /// `alpn` are the offered protocols; with `clients`, clients need a certificate of that
+    /// authority.
     pub(super) async fn start(
         ca: &Ca,
         alpn: &[&str],
@@ -220,7 +221,7 @@ async fn serve_http1(
     None
 }
 
-/// Returns whether there is a head and as much body as it announces.
+/// Returns whether the text has a head and a body of the announced length.
 fn is_whole(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text).to_lowercase();
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };

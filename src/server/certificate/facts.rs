@@ -1,4 +1,5 @@
-//! Facts of certificate files, and of the protocols that listeners offer, for `check` and the report.
+//! Facts of certificate files, and of the protocols that listeners offer, for `check` and the
+//! report.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,8 +22,8 @@ pub fn read_facts(path: &Path) -> Result<Vec<CertificateFacts>, CertificateProbl
     all.ok_or_else(|| CertificateProblem::Malformed { path: path.to_owned() })
 }
 
-/// Returns whether a server's certificate and the further certificates of the file lead to the last
-/// one, by their signatures, for the first name of the certificate.
+/// Returns whether the signatures of a server's certificate and of the further certificates of the
+/// file lead to the last one, for the first name of the certificate.
 pub fn chain_holds(path: &Path, now: Timestamp) -> Result<bool, CertificateProblem> {
     let chain = read_chain(path)?;
     let (Some((leaf, further)), Some(name)) = (
@@ -45,8 +46,7 @@ pub fn chain_holds(path: &Path, now: Timestamp) -> Result<bool, CertificateProbl
     Ok(verifier.verify_server_cert(leaf, between, &name, &[], now).is_ok())
 }
 
-/// The protocol versions and cipher suites that the listeners offer, by the configuration that they
-/// are made with.
+/// The protocol versions and cipher suites that the listeners offer, from their own configuration.
 pub fn offered() -> Vec<(&'static str, Vec<String>)> {
     let suites = ring::default_provider().cipher_suites;
     let versions = VERSIONS.iter().map(|version| {

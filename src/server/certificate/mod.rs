@@ -1,5 +1,4 @@
-//! Makes a TLS configuration from a certificate file and a key file, or says what is wrong with
-//! them.
+//! Makes a TLS configuration from a certificate file and a key file, or reports their mistakes.
 //!
 //! Buffers of this module that held key bytes are wiped; the TLS library keeps a copy of the key.
 
@@ -31,7 +30,6 @@ use crate::server::validity;
 pub(super) use facts::version_name;
 pub use facts::{chain_holds, offered, read_facts};
 
-/// The versions of the protocol that listeners offer.
 pub(super) static VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
 
 #[derive(Debug, Clone)]
@@ -72,8 +70,7 @@ pub(super) fn load(
     Ok(Certificate { config: Arc::new(config), expires })
 }
 
-/// Reads a certificate that has not expired and the key that belongs to it, and returns them with the
-/// time of expiry.
+/// Reads a certificate that has not expired and its key, and returns them with the time of expiry.
 pub fn read_pair(
     certificate: &Path,
     private_key: &Path,
@@ -87,7 +84,7 @@ pub fn read_pair(
     Ok((pair, expires))
 }
 
-/// A certificate whose expiry cannot be read counts as damaged: it could be an expired one.
+/// A certificate with an unreadable expiry counts as damaged: it could be expired.
 fn check_expiry(
     chain: &[CertificateDer<'_>],
     path: &Path,
@@ -100,7 +97,7 @@ fn check_expiry(
     }
 }
 
-/// The expiry of a file's first certificate, also if it has passed; `None` if it cannot be read.
+/// The expiry of a file's first certificate, even if it has passed; `None` if it cannot be read.
 pub fn certificate_expires(path: &Path) -> Option<Timestamp> {
     read_chain(path).ok()?.first().and_then(|first| validity::expires(first))
 }
@@ -115,8 +112,8 @@ pub fn read_roots(path: &Path) -> Result<RootCertStore, CertificateProblem> {
     Ok(roots)
 }
 
-/// Reads the authorities of a bundle of many. Those that TLS cannot use are left out; a bundle of
-/// which nothing is left is a problem.
+/// Reads the authorities of a bundle of many. Those that TLS cannot use are left out; a bundle
+/// without usable ones is a problem.
 pub fn read_bundle(path: &Path) -> Result<RootCertStore, CertificateProblem> {
     let mut roots = RootCertStore::empty();
     match roots.add_parsable_certificates(read_chain(path)?) {
@@ -215,7 +212,7 @@ impl CertificateProblem {
         self.facts().2
     }
 
-    /// Its name, its text and the advice.
+    /// The name, the text and the advice.
     #[expect(clippy::too_many_lines, reason = "each problem is one row of a table")]
     fn facts(&self) -> (&'static str, String, &'static str) {
         match self {

@@ -1,24 +1,24 @@
 //! The framing of HTTP/1 requests, checked before hyper sees them.
 //!
-//! Servers and proxies that read one request differently let a client smuggle a second request inside
-//! the first. hyper accepts two such forms and has no setting against them: a line of a head that
-//! ends in LF alone, and a head with both `Content-Length` and `Transfer-Encoding`. So this follows
-//! the bytes on their way to hyper, far enough to know where each head and each body begins and
-//! ends. It never makes a request acceptable.
+//! Servers and proxies that read one request differently let a client smuggle a second request
+//! inside the first. hyper accepts two such forms and has no setting against them: a line of a head
+//! that ends in LF alone, and a head with both `Content-Length` and `Transfer-Encoding`. So this
+//! follows the bytes on their way to hyper, far enough to know where each head and each body begins
+//! and ends. It never makes a request acceptable.
 //!
 //! A head that is malformed or too large is withheld from hyper, whose own answers to it would have
-//! no body and no trace id; the connection answers it instead. An error inside a body, whose request
-//! is being answered already, ends what hyper sees of the connection: the body is incomplete. The last
-//! byte is one that hyper's decoder rejects where it looks at it, which it does not in extensions of
-//! chunks.
+//! no body and no trace id; the connection answers it instead. After an error inside a body, whose
+//! request is already being answered, hyper sees no further bytes: the body is incomplete. The last
+//! byte is one that hyper's decoder rejects wherever it checks bytes, which it does not in chunk
+//! extensions.
 
 use crate::server::bounds::Bounds;
 use crate::server::problem::ServerProblem;
 
-/// The longest `Content-Length` or `Transfer-Encoding` line that is accepted: the name, twenty digits
-/// and some spaces.
+/// The longest `Content-Length` or `Transfer-Encoding` line that is accepted: the name, twenty
+/// digits and some spaces.
 const LINE_BYTES_KEPT: usize = 64;
-/// Digits of a chunk's size: those of a 64-bit number.
+/// The digits of a 64-bit chunk size.
 const CHUNK_SIZE_DIGITS_MAX: usize = 16;
 const _: () = assert!(CHUNK_SIZE_DIGITS_MAX < LINE_BYTES_KEPT);
 /// hyper's parser has a table of this many header lines. The connection survives a head with fewer
@@ -26,20 +26,20 @@ const _: () = assert!(CHUNK_SIZE_DIGITS_MAX < LINE_BYTES_KEPT);
 const HEADER_LINES_MAX: usize = 100;
 const HTTP_10: &[u8] = b"HTTP/1.0";
 const HTTP_11: &[u8] = b"HTTP/1.1";
-/// No chunk size, line end or trailer may hold it.
+/// No chunk size, line end or trailer may contain this byte.
 const SPOILED: u8 = 0;
 
 #[derive(Debug)]
 pub(super) struct Framing {
     state: State,
     part: LinePart,
-    /// The beginning of the line that is read, without its end.
+    /// The beginning of the current line, without its end.
     line: Vec<u8>,
-    /// Bytes of the line, and of its part, without the line's end.
+    /// Bytes of the current line, and of its part, without the line's end.
     line_bytes: usize,
     part_bytes: usize,
     last: u8,
-    /// Bytes and lines of the head that is read.
+    /// Bytes and lines of the current head.
     head_bytes: usize,
     head_lines: usize,
     head_bytes_max: usize,
@@ -50,21 +50,21 @@ pub(super) struct Framing {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Before the first line of a head, or in it; empty lines do not count.
+    /// Before or in the first line of a head; empty lines do not count.
     Start,
     Head,
-    /// The number of bytes that are left of the body.
+    /// Bytes of the body that are left.
     Body(u64),
     ChunkSize,
-    /// The number of bytes that are left of the chunk.
+    /// Bytes of the chunk that are left.
     ChunkData(u64),
     /// The end of the line after a chunk's data.
     ChunkEnd,
     Trailers,
     /// The head is withheld from hyper.
     Refused(ServerProblem),
-    /// A byte of the body was spoiled and hyper sees none after it, so it closes the connection after
-    /// its answer.
+    /// A byte of the body was spoiled and hyper sees none after it, so it closes the connection
+    /// after its answer.
     Spoiled,
 }
 
@@ -103,7 +103,7 @@ impl Framing {
         }
     }
 
-    /// Follows these bytes, which hyper has not seen yet, and returns how many of them it may see.
+    /// Follows these bytes, which hyper has not seen yet, and returns the number that it may see.
     pub(super) fn follow(&mut self, bytes: &mut [u8]) -> usize {
         let mut seen: usize = 0;
         let all = bytes.len();
@@ -136,18 +136,18 @@ impl Framing {
         if let State::Refused(problem) = self.state { Some(problem) } else { None }
     }
 
-    /// Returns whether hyper sees no more of the connection because a body is malformed.
+    /// Returns whether the rest of the connection is withheld because a body is malformed.
     pub(super) fn is_spoiled(&self) -> bool {
         self.state == State::Spoiled
     }
 
-    /// Returns whether the peer has sent a part of a message and probably sends the rest.
+    /// Returns whether the peer has sent a part of a message and will probably send the rest.
     pub(super) fn is_inside_message(&self) -> bool {
         self.state != State::Start || self.head_bytes > 0
     }
 
     fn pass_over(&mut self, left: u64, there: usize) -> usize {
-        // A body longer than the address space is passed over in steps of what is there.
+        // A body longer than the address space is skipped in steps of the available bytes.
         let taken = usize::try_from(left).map_or(there, |left| left.min(there));
         let left = u64::try_from(taken).ok().and_then(|taken| left.checked_sub(taken));
         self.state = match (self.state, left) {
@@ -189,9 +189,9 @@ impl Framing {
         if is_legal { Ok(()) } else { Err(ServerProblem::UnreadableRequest) }
     }
 
-    /// Passes over the bytes that only continue the part of the line that is read, and returns
-    /// their number. The byte after them ends the part or is not legal: [`Framing::read_head`]
-    /// decides. One by one they took two and a half times the instructions.
+    /// Skips the bytes that only continue the current part of the line, and returns their number.
+    /// The byte after them ends the part or is illegal: [`Framing::read_head`] decides. Reading
+    /// byte by byte took two and a half times the instructions.
     fn pass_over_part(&mut self, bytes: &[u8]) -> usize {
         // The first byte of a line counts the line, and only an LF may follow a CR.
         if self.line_bytes == 0 || self.last == b'\r' {
@@ -219,7 +219,7 @@ impl Framing {
         passed.len()
     }
 
-    /// hyper's parser would answer a line that ends too early at its CR.
+    /// hyper's parser would answer a line that ends too early already at its CR.
     fn may_end_line(&self) -> bool {
         match self.part {
             LinePart::Method | LinePart::Name => self.line_bytes == 0,
@@ -285,8 +285,8 @@ impl Framing {
         next.ok_or(ServerProblem::UnreadableRequest)
     }
 
-    //= RFC 9112, 6.1 and 6.3: a request with both a length and a coding, with a coding that does not
-    //= end in chunked, or with a coding in HTTP/1.0, is refused.
+    //= RFC 9112, 6.1 and 6.3: a request with both a length and a coding, with a coding that does
+    //= not end in chunked, or with a coding in HTTP/1.0, is refused.
     fn end_head(&mut self) -> Option<State> {
         self.head_bytes = 0;
         self.head_lines = 0;
@@ -300,7 +300,7 @@ impl Framing {
 
     fn read_header(&mut self) -> Option<()> {
         let Some(colon) = self.line.iter().position(|byte| *byte == b':') else {
-            // A name that is longer than the kept part is neither of the two.
+            // A name that is longer than the kept part is not one of the two.
             return Some(());
         };
         let (name, value) = self.line.split_at_checked(colon)?;
@@ -351,7 +351,7 @@ impl Framing {
             State::ChunkEnd => is_empty.then_some(State::ChunkSize),
             State::ChunkSize => {
                 let size = self.line.split(|byte| b"; \t".contains(byte)).next()?;
-                // Of a longer line only the beginning is known, and hyper reads all of it.
+                // Only the beginning of a longer line is kept, but hyper reads all of it.
                 let is_known = size.len() <= CHUNK_SIZE_DIGITS_MAX;
                 let is_hex = !size.is_empty() && size.iter().all(u8::is_ascii_hexdigit);
                 let size = std::str::from_utf8(size).ok().filter(|_| is_known && is_hex)?;
@@ -370,7 +370,7 @@ impl Framing {
     }
 }
 
-/// The bytes of a request's target. hyper refuses those that no URI has.
+/// The bytes of a request's target. hyper refuses bytes that no URI has.
 const fn is_target(byte: u8) -> bool {
     byte > b' ' && byte != 0x7f
 }
@@ -382,7 +382,7 @@ const fn is_value(byte: u8) -> bool {
 /// The characters of methods and header names.
 //= RFC 9110, 5.6.2: token.
 const fn is_token(byte: u8) -> bool {
-    // A pattern becomes a table of bits, which is faster than a search in a list.
+    // The compiler turns a pattern into a table of bits, which is faster than a search in a list.
     matches!(
         byte,
         b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*'

@@ -8,7 +8,7 @@ fn framing() -> Framing {
     Framing::new(&Bounds { header_bytes_max: HEAD_BYTES_MAX, ..Bounds::default() })
 }
 
-/// The bytes that hyper sees, and why it sees no more of them.
+/// The bytes that hyper sees, and the reason why it sees no more.
 fn follow(bytes: &[u8], piece: usize) -> (Vec<u8>, Option<ServerProblem>) {
     let mut framing = framing();
     let mut shown = Vec::new();
@@ -21,7 +21,7 @@ fn follow(bytes: &[u8], piece: usize) -> (Vec<u8>, Option<ServerProblem>) {
 
 const PIECES: [usize; 4] = [1, 2, 7, 4_096];
 
-/// All of it reaches hyper as it is, whatever the pieces in which it comes.
+/// All bytes reach hyper unchanged, whatever the pieces in which they arrive.
 #[track_caller]
 fn check_passed(text: &str) {
     for piece in PIECES {
@@ -45,7 +45,7 @@ fn check_malformed(text: &str, shown: usize) {
     check_refused(text, shown, ServerProblem::UnreadableRequest);
 }
 
-/// Hyper sees it up to one byte, which is spoiled, and nothing after that.
+/// hyper sees the text up to one byte, which is spoiled, and nothing after it.
 #[track_caller]
 fn check_spoiled(text: &str, at: usize) {
     let mut expected = text.as_bytes()[..=at].to_vec();
@@ -79,7 +79,8 @@ fn a_line_that_ends_in_lf_alone_is_refused_in_a_head_and_spoiled_in_a_body() {
     check_malformed(&format!("{first}GET / HTTP/1.1\n\r\n"), first.len() + 14);
     check_spoiled(&format!("{chunked}1\na\r\n0\r\n\r\n"), chunked.len() + 1);
     check_spoiled(&format!("{chunked}0\r\nA: b\n\r\n"), chunked.len() + 7);
-    // Hyper would take the spoiled byte for a part of the extension, so what follows is withheld.
+    // hyper would treat the spoiled byte as part of the extension, so the following bytes are
+    // withheld.
     check_spoiled(&format!("{chunked}1;a\nb\r\na\r\n0\r\n\r\n{first}"), chunked.len() + 3);
 }
 

@@ -1,12 +1,12 @@
 //! Limits on HTTP/2 streams: for all connections together with the shares of callers, and for one
 //! connection that has not shown a known key.
 //!
-//! The first stream of a connection is always admitted, as a request of HTTP/1.1 is: the number of
+//! The first stream of a connection is always admitted, like a request of HTTP/1.1: the number of
 //! connections is bounded, and a flood of streams keeps no new client out. Every further stream
 //! takes a permit from the pool of all connections. A part of the pool is for connections that have
-//! shown a secret key, and takes no lock. In the rest, an address, all strangers and a tenant have their
-//! shares. A stream without a permit is refused with `REFUSED_STREAM`: it was not processed, and
-//! clients send it again.
+//! shown a secret key, and takes no lock. In the rest, an address, all strangers and a tenant have
+//! their shares. A stream without a permit is refused with `REFUSED_STREAM`: it was not processed,
+//! and clients send it again.
 //!
 //! A stream holds its permit until the last byte of its answer is written, not only until the
 //! answer is ready: otherwise a peer that opens no window could hold any number of answers.
@@ -29,7 +29,7 @@ use crate::server::bounds::Bounds;
 /// The permits that all connections share.
 #[derive(Debug)]
 pub(super) struct StreamPool {
-    /// Permits without a share.
+    /// Permits outside of the shares.
     free_taken: AtomicUsize,
     free_max: usize,
     shares: Shares,
@@ -110,7 +110,7 @@ impl ConnectionStreams {
     }
 
     /// Takes a permit for one more stream. `claimant` reads the request's key; it is called only if
-    /// that makes a difference.
+    /// the result matters.
     pub(super) fn admit(
         self: &Arc<Self>,
         claimant: impl FnOnce() -> Claimant,
@@ -176,9 +176,9 @@ impl ConnectionStreams {
 pub(super) struct StreamPermit {
     streams: Arc<ConnectionStreams>,
     kind: PermitKind,
-    /// Grows when the answer is ready and with each piece that is sent.
+    /// Incremented when the answer is ready and with each piece that is sent.
     pieces: AtomicU32,
-    /// The number of the check before that, plus one; zero before there is an answer.
+    /// The number of the check before that, plus one; zero before the answer is ready.
     waits_since: AtomicU32,
 }
 
@@ -187,7 +187,7 @@ impl StreamPermit {
     pub(super) fn moves(&self) {
         self.pieces.fetch_add(1, Ordering::Relaxed);
         let look = self.streams.looks.load(Ordering::Relaxed);
-        // Zero stands for "no answer", also after the counter wraps.
+        // Zero means "no answer", also after the counter wraps.
         let now = look.wrapping_add(1).max(1);
         let before = self.waits_since.swap(now, Ordering::Relaxed);
         if before != now {

@@ -3,7 +3,7 @@ use http_body_util::{BodyExt as _, Full};
 use super::*;
 use crate::domain::id::TenantId;
 
-/// One permit is free of shares, eight are not: four for a tenant, two for strangers.
+/// One permit is outside of the shares, eight are not: four for a tenant, two for strangers.
 fn pool() -> Arc<StreamPool> {
     Arc::new(StreamPool::new(&Bounds {
         h2_shared_max: 9,

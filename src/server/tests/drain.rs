@@ -10,9 +10,9 @@ async fn a_drain_finishes_what_has_begun_and_takes_nothing_new() {
     within!(asks.recv()).await.unwrap();
     let mut idle = server.connect().await;
     server.ask_to_stop();
-    // One that asks for nothing is not waited for long; the listener is closed as well by then.
+    // The drain does not wait long for an idle connection; by then the listener is closed too.
     assert_eq!(read_to_close(&mut idle).await, "");
-    // The listener closes in a task of its own; until then the kernel still takes connections.
+    // The listener closes in another task; until then the kernel still accepts connections.
     wait_until("a new connection is refused", async || {
         match TcpStream::connect(server.address).await {
             Err(error) => {
@@ -52,7 +52,7 @@ async fn a_handshake_that_is_under_way_does_not_hold_the_drain_up() {
     let mut server =
         start(Bounds { handshake_max: NEVER, drain_max: NEVER, ..Bounds::default() }, echo);
     let mut socket = within!(TcpStream::connect(server.address)).await.unwrap();
-    // A whole connection after it: by then the first one has been accepted too.
+    // A complete connection after it: by then the first one has been accepted too.
     ask(&mut server.connect().await, &get("/")).await;
     server.ask_to_stop();
     assert_eq!(server.drained().await, DrainOutcome::Whole);
@@ -71,7 +71,7 @@ async fn who_was_accepted_before_the_stop_may_still_shake_hands_and_ask_once() {
         if with_handshake {
             early = Some(server.shake_hands(socket.take().unwrap()).await.unwrap());
         }
-        // By its request the first one has been accepted too.
+        // When this request arrives, the first connection has been accepted too.
         let mut second = server.connect().await;
         within!(second.write_all(get("/second").as_bytes())).await.unwrap();
         within!(asks.recv()).await.unwrap();

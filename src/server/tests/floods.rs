@@ -1,4 +1,4 @@
-//! Peers that ask for more than they read, or for what they do not get.
+//! Peers that request more than they read, or that are refused.
 
 use super::http2::{Client, get};
 use super::*;
@@ -6,7 +6,7 @@ use crate::domain::id::TenantId;
 use crate::domain::shares::Claimant;
 use crate::server::ResponseFuture;
 
-/// Answers as the closure does; the header `key` counts as a known key of a tenant of its own.
+/// Answers with the closure; the header `key` counts as a known key of its own tenant.
 #[derive(Clone)]
 pub(super) struct Keyed<A>(pub(super) A);
 
@@ -55,7 +55,7 @@ async fn streams_beyond_those_of_a_connection_without_a_key_are_refused() {
     within!(asks.recv()).await.unwrap();
     let refused = within!(client.try_send(get("/3"))).await.unwrap_err();
     assert_eq!(refused.reason(), Some(h2::Reason::REFUSED_STREAM));
-    // With a key the same is served, and then whatever comes on this connection.
+    // With a key the same request is served, and then all requests of this connection.
     let known = ["/4", "/5"].map(|path| client.send(with_key(path)));
     let after = client.send(get("/6"));
     for _ in 0..3 {
@@ -74,7 +74,7 @@ async fn streams_beyond_those_of_a_connection_without_a_key_are_refused() {
 #[tokio::test]
 async fn a_tenant_that_takes_all_streams_it_can_get_leaves_some_to_others() {
     let (answer, mut asks, go) = gated();
-    // Two of them are the share of a tenant.
+    // The share of a tenant is two of them.
     let bounds = Bounds { h2_shared_max: 4, ..Bounds::default() };
     let server = start(bounds, Keyed(answer));
     let mut greedy = Client::connect(&server).await;
@@ -108,7 +108,7 @@ async fn a_connection_that_leaves_an_answer_half_read_is_ended() {
     let bounds = Bounds { h2_unread_max: SOON, ..Bounds::default() };
     let server = start(bounds, answer);
     let mut builder = h2::client::Builder::new();
-    // The first byte moves, and with it the whole answer out of the stream's own hands.
+    // The window admits one byte: it is sent, and the HTTP/2 library holds the rest of the answer.
     let mut client = Client::connect_with(&server, builder.initial_window_size(1)).await;
     let answer = client.try_send(get("/"));
     let body = within!(answer).await.unwrap().into_body();
@@ -120,8 +120,8 @@ async fn a_connection_that_leaves_an_answer_half_read_is_ended() {
 #[tokio::test]
 async fn a_large_answer_that_is_read_slowly_arrives_whole() {
     let bytes = 40 * usize::try_from(crate::bounds::H2_FRAME_BYTES_MAX).unwrap();
-    // A slow machine may stand still for longer than the shortest of these. With a deadline on the
-    // whole answer, each of them would fail: reading takes several times as long as any.
+    // A slow machine may pause for longer than the shortest of these. With a deadline on the whole
+    // answer, each of them would fail: reading takes several times as long as any.
     let mut read = 0;
     for unread_max in [SOON / 3, SOON, 5 * SOON] {
         read = read_slowly(bytes, unread_max).await;
@@ -132,7 +132,7 @@ async fn a_large_answer_that_is_read_slowly_arrives_whole() {
     assert_eq!(read, bytes);
 }
 
-/// Reads an answer of this size in 40 parts with a pause after each; returns how much came.
+/// Reads an answer of this size in 40 parts with a pause after each; returns the number of bytes.
 async fn read_slowly(bytes: usize, unread_max: Duration) -> usize {
     let (answer, _released) = large_answer(bytes);
     let bounds = Bounds { h2_unread_max: unread_max, ..Bounds::default() };
@@ -169,7 +169,7 @@ async fn a_flood_of_frames_without_requests_is_stopped() {
         within!(stream.write_all(&flood)).await.unwrap();
         let mut answered = Vec::new();
         if reason.is_some() {
-            // The server closes by itself.
+            // The server closes the connection.
             within!(stream.read_to_end(&mut answered)).await.ok();
         } else {
             let mut piece = [0; 1_000];

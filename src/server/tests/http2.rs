@@ -3,7 +3,7 @@ use hyper::http::request;
 
 use super::*;
 
-/// A client of one connection, which runs by itself.
+/// A client of one connection, which runs in the background.
 pub(super) struct Client {
     requests: SendRequest<Bytes>,
     /// Resolves when the connection has ended.
@@ -27,7 +27,7 @@ impl Client {
         Self { requests, closed }
     }
 
-    /// The same, and the answer may fail.
+    /// As [`Client::send`], for an answer that may fail.
     pub(super) fn try_send(
         &mut self,
         request: Request<()>,
@@ -35,7 +35,7 @@ impl Client {
         self.requests.send_request(request, true).unwrap().0
     }
 
-    /// Sends at once, gives what the answer will be.
+    /// Sends at once and returns the future of the answer.
     pub(super) fn send(
         &mut self,
         request: Request<()>,
@@ -52,7 +52,7 @@ impl Client {
     }
 }
 
-/// The preface, empty settings and the acknowledgement of the server's.
+/// The preface, empty settings, and the acknowledgement of the server's settings.
 const OPENING: &[u8] =
     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\0\0\0\x04\x01\0\0\0\0";
 
@@ -155,7 +155,7 @@ async fn a_client_that_resets_what_it_asks_for_is_stopped() {
     let mut frames = OPENING.to_vec();
     for number in 0..=u8::try_from(crate::bounds::H2_RESETS_MAX).unwrap() {
         let id = [0, 0, 0, 2 * number + 1];
-        // Headers that say GET https /, and nothing more to come; then a reset with CANCEL.
+        // Headers for GET https /, with the end of the stream; then a reset with CANCEL.
         frames.extend_from_slice(&[0, 0, 3, 1, 5]);
         frames.extend_from_slice(&id);
         frames.extend_from_slice(&[0x82, 0x87, 0x84]);

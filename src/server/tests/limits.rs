@@ -2,7 +2,7 @@ use super::floods::Keyed;
 use super::*;
 use crate::waiting::wait_until;
 
-/// A request of a client that is known.
+/// A request with a known key.
 fn with_key(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nkey: shown\r\n\r\n")
 }
@@ -28,7 +28,7 @@ async fn check_limit(mut server: Running, places: usize, field: &str) {
     assert!(server.try_connect().await.is_err());
     let event = server.event("connections_refused").await;
     assert_eq!(event[field], 1, "{event}");
-    // Those inside are not disturbed, and a place that is left is given again.
+    // Open connections are not disturbed, and a place that becomes free is given to another.
     for stream in &mut held {
         assert_eq!(ask(stream, &get("/on")).await.1, "GET /on");
     }
@@ -47,7 +47,7 @@ async fn connections_in_all_are_bounded() {
     check_bounded_in_all(limited(3, None, Arc::new(|_| false))).await;
 }
 
-/// All three places are a tenant's, and the first is within its share.
+/// One tenant holds all three places, and the first is within its share.
 async fn check_bounded_in_all(mut server: Running) {
     let mut held = Vec::new();
     for _ in 0..3 {
@@ -86,7 +86,7 @@ async fn strangers_make_room_and_clients_with_a_key_keep_their_places() {
     ask(&mut known, &with_key("/")).await;
     let silent = within!(TcpStream::connect(server.address)).await.unwrap();
     let mut refused = server.connect().await;
-    // An answer without a key, or with one that everybody knows, changes nothing.
+    // A request without a key, or with a public key, changes nothing.
     ask(&mut refused, &get("/")).await;
     ask(&mut refused, &with_key("/").replace("shown", "public")).await;
     let mut half = server.connect().await;
@@ -118,7 +118,7 @@ async fn a_connection_makes_room_by_its_stage_before_its_age() {
     };
     let bounds = Bounds { connections_max: 4, ..Bounds::default() };
     let server = start(bounds, Keyed(answer));
-    // Oldest first: each has got further than the next one.
+    // Oldest first: each has progressed further than the next one.
     let mut in_flight = server.connect().await;
     within!(in_flight.write_all(get("/slow").as_bytes())).await.unwrap();
     within!(asks.recv()).await.unwrap();

@@ -1,7 +1,7 @@
-//! Real sockets on loopback, a certificate made for the test, deadlines shortened. No wait is a fixed
-//! time: each test waits for the event itself, and fails after `waiting::PATIENCE`.
+//! Real sockets on loopback, a certificate made for the test, short deadlines. No test waits for a
+//! fixed time: each waits for the event itself, and fails after `waiting::PATIENCE`.
 
-/// Awaits a future; one that does not end fails the test by its own text.
+/// Awaits a future; if it does not end, the test fails with the text of its expression.
 macro_rules! within {
     ($work:expr) => {
         crate::waiting::within(stringify!($work), $work)
@@ -150,7 +150,7 @@ fn start_with(
 }
 
 impl Running {
-    /// A client that trusts the certificate which the server was started with.
+    /// A client that trusts the certificate with which the server was started.
     fn client(&self, protocols: &[&[u8]]) -> ClientConfig {
         client(&self.root, protocols, &[&rustls::version::TLS13, &rustls::version::TLS12])
     }
@@ -160,7 +160,7 @@ impl Running {
         handshake(config, socket).await
     }
 
-    /// The rest of a connection that has only been opened.
+    /// Completes the handshake of a connection that has only been opened.
     async fn shake_hands(&self, socket: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         handshake(Arc::new(self.client(&[b"http/1.1"])), socket).await
     }
@@ -240,7 +240,7 @@ async fn read_answer(stream: &mut TlsStream<TcpStream>) -> (String, String) {
     (head, String::from_utf8(body).unwrap())
 }
 
-/// Everything until the server closes, however it closes.
+/// Reads until the server closes, cleanly or not.
 async fn read_to_close(stream: &mut TlsStream<TcpStream>) -> String {
     let mut text = Vec::new();
     within!(stream.read_to_end(&mut text)).await.ok();

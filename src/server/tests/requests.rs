@@ -102,7 +102,7 @@ async fn too_many_headers_are_431() {
     let max = crate::bounds::HEADERS_COUNT_MAX;
     let mut stream = server.connect().await;
     assert_eq!(ask(&mut stream, &with(max)).await.1, "GET /");
-    // Beyond our maximum the connection lives on, beyond the parser's it does not.
+    // Beyond our maximum the connection stays open, beyond the parser's it does not.
     check_problem(&ask(&mut stream, &with(max + 1)).await, 431);
     assert_eq!(ask(&mut stream, &with(1)).await.1, "GET /");
     check_problem(&ask(&mut stream, &with(101)).await, 431);
@@ -258,7 +258,7 @@ async fn what_servers_read_in_two_ways_is_refused() {
                    1;x\r\n\n\r\n0\r\nt: u\r\n\r\n";
     assert_eq!(ask(&mut stream, chunked).await.1, "POST /c");
     assert_eq!(ask(&mut stream, &get("/next")).await.1, "GET /next");
-    // Pipelined behind a body that it could have been a part of.
+    // Pipelined after a body that it could have been part of.
     let hidden = "POST /p HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n\n\n\
                   GET /q HTTP/1.1\nhost: a\r\n\r\n";
     assert_eq!(ask(&mut stream, hidden).await.1, "POST /p");

@@ -41,7 +41,7 @@ async fn a_session_is_resumed() {
         let config = Arc::new(client(&server.root, &[b"http/1.1"], &[version]));
         for kind in [HandshakeKind::Full, HandshakeKind::Resumed, HandshakeKind::Resumed] {
             let mut stream = server.connect_with(Arc::clone(&config)).await.unwrap();
-            // The ticket comes with the answer.
+            // The ticket arrives with the answer.
             ask(&mut stream, &get("/")).await;
             assert_eq!(stream.get_ref().1.handshake_kind(), Some(kind));
         }
@@ -102,7 +102,7 @@ async fn a_hangup_signal_reloads_at_once() {
     let _turn = RELOADS.lock().await;
     let mut server = start(blind(), echo);
     server.event("listening").await;
-    // Without a handler the signal would end the tests, so there is one before any is sent.
+    // Without a handler the signal would end the tests, so one is installed before any is sent.
     let _guard = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()).unwrap();
     check_serves(&server, &server.root).await;
     let renewed = server.folder.renew();
@@ -130,7 +130,7 @@ async fn a_certificate_that_cannot_be_served_changes_nothing_and_says_why() {
     std::fs::remove_file(server.folder.certificate()).unwrap();
     assert_eq!(server.event("certificate_kept").await["why"], "unreadable");
     check_serves(&server, &server.root).await;
-    // And a good one is taken after all that.
+    // A valid certificate is accepted after these failures.
     std::fs::write(server.folder.private_key(), good).unwrap();
     let renewed = server.folder.renew();
     server.event("certificate_loaded").await;

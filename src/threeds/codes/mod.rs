@@ -1,6 +1,6 @@
 //! The enumerations of the interface with their EMV codes, and the version that introduced each.
 //!
-//! The wire layer reads and writes the words; messages have the codes.
+//! The wire layer reads and writes the words; messages contain the codes.
 #![cfg_attr(
     not(test),
     expect(

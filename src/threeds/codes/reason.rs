@@ -63,7 +63,7 @@ impl Reason {
         format!("{:02}", self.0)
     }
 
-    /// Codes that schemes define have no word.
+    /// Codes that schemes define themselves have no word.
     pub fn word(self) -> Option<&'static str> {
         REASONS.get(usize::from(self.0).checked_sub(1)?).copied()
     }

@@ -19,7 +19,6 @@ use crate::threeds::request::{
 };
 use crate::threeds::session::{AreqSummary, DeviceInfo, Session};
 
-/// The card to authenticate.
 #[derive(Debug)]
 pub struct PaymentCard {
     pub number: CardNumber,
@@ -126,7 +125,7 @@ fn category(
     }
 }
 
-/// The nearest preference that the version has.
+/// The nearest preference that the version supports.
 fn downgraded(preference: ChallengePreference, version: ProtocolVersion) -> ChallengePreference {
     if preference.since() <= version {
         preference
@@ -299,7 +298,7 @@ fn fill_browser(options: &mut AreqOptions, device: &DeviceInfo, notification_url
     options.browser_java = Some(Flag::from(device.browser_java_enabled.unwrap_or(false)));
     options.browser_javascript =
         Some(Flag::from(device.browser_javascript_enabled.unwrap_or(false)));
-    // The element holds eight characters, so a longer tag is cut to its language.
+    // The element holds eight characters, so a longer tag is reduced to its language.
     let language = device.browser_language.as_deref().unwrap_or("en");
     let short = language.split('-').next();
     options.browser_language = whole(Some(language)).or_else(|| whole(short));

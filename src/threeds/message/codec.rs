@@ -1,4 +1,4 @@
-//! Reading and writing whole messages.
+//! Reads and writes whole messages.
 
 use serde_json::Value;
 

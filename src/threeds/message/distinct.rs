@@ -8,7 +8,6 @@ const NAME_CHARS_MAX: usize = 64;
 /// Replaces a name that must not be repeated to the sender.
 const UNNAMED: &str = "?";
 
-/// An open array or object.
 enum Level {
     Array,
     Object { seen: HashSet<String>, name: String, wants_name: bool },

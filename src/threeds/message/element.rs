@@ -1,4 +1,4 @@
-//! Elements: the values of messages, and the macros that compose messages of them.
+//! Elements: the values of messages, and the macros that build messages of them.
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -9,7 +9,7 @@ use crate::threeds::{NamedVersion, ProtocolVersion};
 
 /// A value in a message.
 pub trait Element: Sized {
-    /// Returns `None` after it has noted the mistake in the reader.
+    /// Returns `None` after recording the mistake in the reader.
     fn read(value: &Value, reader: &mut ElementReader) -> Option<Self>;
 
     /// Writes the value with the codes of this version.
@@ -101,7 +101,7 @@ impl ElementReader {
         self.flaws.missing.push(path);
     }
 
-    /// Notes that the current element is illegal.
+    /// Records that the current element is illegal.
     pub(super) fn invalid(&mut self) {
         self.flaws.invalid.push(self.path.join("."));
     }
@@ -220,8 +220,8 @@ pub(super) fn unknown<T: Member>(reader: &mut ElementReader) -> Option<T> {
     T::take(&Map::new(), "", reader)
 }
 
-/// Elements that are text: `<parameters> Type: method;`. The type has `parse`, and the method gives
-/// the text.
+/// Elements that are text: `<parameters> Type: method;`. The type has `parse`, and the method
+/// returns the text.
 macro_rules! textual {
     ($(<$(const $size:ident: usize),*> $name:ty: $text:ident;)+) => {$(
         impl<$(const $size: usize),*> Element for $name {

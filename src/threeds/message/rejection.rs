@@ -1,6 +1,6 @@
 //! The reason why a received message is rejected.
 
-/// The reason for rejecting a received message. The `Erro` to its sender carries both values.
+/// The `Erro` to the sender carries both values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
     pub code: ErrorCode,

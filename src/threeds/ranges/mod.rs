@@ -29,7 +29,7 @@ pub struct DirectoryRanges {
 /// Ranges, sorted by their first numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeTable {
-    /// The serial number of the last answer. Without it the next request asks for every range.
+    /// The serial number of the last answer. Without it the next request is for every range.
     pub serial: Option<String>,
     pub ds_start: NamedVersion,
     pub ds_end: NamedVersion,
@@ -45,7 +45,7 @@ pub struct AccountRange {
     pub acs_end: NamedVersion,
     pub ds_start: Option<NamedVersion>,
     pub ds_end: Option<NamedVersion>,
-    /// Shared, because a few issuers' URLs serve all ranges.
+    /// Shared, because all ranges use a few URLs of issuers.
     pub method_url: Option<Arc<str>>,
     pub acs_information: Vec<AcsInformation>,
 }
@@ -119,8 +119,8 @@ impl RangeTable {
         Self::new(serial, pres.ds_start, pres.ds_end, ranges.ok_or_else(unfit)?).ok_or_else(unfit)
     }
 
-    /// Applies the changes since the last answer. Deletions apply before additions, in any order in
-    /// the answer.
+    /// Applies the changes since the last answer. Deletions apply before additions, whatever their
+    /// order in the answer.
     fn updated(&self, pres: Pres) -> Result<Self, Rejection> {
         let serial = pres.serial.map(|it| String::from(it.as_str()));
         let serial = serial.or_else(|| self.serial.clone());
@@ -142,7 +142,7 @@ impl RangeTable {
         Self::new(serial, pres.ds_start, pres.ds_end, ranges).ok_or_else(unfit)
     }
 
-    /// Returns `None` when the ranges overlap or are not ordered.
+    /// Returns `None` if the ranges overlap or are not ordered.
     pub fn new(
         serial: Option<String>,
         ds_start: NamedVersion,

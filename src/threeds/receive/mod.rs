@@ -28,8 +28,8 @@ pub fn check_ares(
     }
     let is_payment = sent.category == Category::Payment;
     there(ares.status.is_some() || !is_payment, "transStatus")?;
-    // Without a payment a directory server may leave the status out, which means that there was no
-    // authentication.
+    // Without a payment a directory server may leave the status out, which means that no
+    // authentication took place.
     let status = ares.status.unwrap_or(TransactionStatus::Unavailable);
     check_allowed(sent, status)?;
     if is_payment {
@@ -242,7 +242,7 @@ impl Authentication {
         self.reason = reason;
     }
 
-    /// A result is too late because [`Authentication::run_out`] was applied.
+    /// True if a result is too late because [`Authentication::run_out`] was applied.
     pub fn has_run_out(&self) -> bool {
         self.status == TransactionStatus::Unavailable
             && self.directory_status != TransactionStatus::Unavailable
@@ -250,7 +250,7 @@ impl Authentication {
             && self.reason == self.silence()
     }
 
-    /// The reason that stands for a missing result.
+    /// The reason for a missing result.
     fn silence(&self) -> Option<Reason> {
         if self.directory_status == TransactionStatus::DecoupledChallenge {
             Reason::from_code("24", ProtocolVersion::V220)

@@ -36,7 +36,7 @@ pub struct AuthenticationRequest {
 #[derive(Debug, Default)]
 pub struct Purchase {
     pub amount: Option<String>,
-    /// The numeric code, also if the caller used the letters.
+    /// The numeric code, even if the caller used the letters.
     pub currency: Option<String>,
     pub exponent: Option<String>,
     pub date: Option<String>,

@@ -143,7 +143,7 @@ impl SimulatedChallenge {
     }
 }
 
-/// Builds the message that the browser carries back; it says only success or failure.
+/// Builds the message that the browser carries back; it contains only success or failure.
 pub fn cres(rreq: &Rreq) -> Cres {
     let went_well =
         matches!(rreq.status, Some(TransactionStatus::Successful | TransactionStatus::Attempted));

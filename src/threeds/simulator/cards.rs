@@ -33,7 +33,6 @@ pub struct Challenge {
     pub method: MethodSupport,
 }
 
-/// The way in which the cardholder answers a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChallengeKind {
     Code,

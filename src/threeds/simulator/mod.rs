@@ -36,7 +36,6 @@ const ACS_REFERENCE: &str = "STRONGROOM-SIM-ACS-0001";
 const DS_REFERENCE: &str = "STRONGROOM-SIM-DS-0001";
 const ACS_OPERATOR: &str = "STRONGROOM-SIM";
 
-/// The reason why a card cannot be enrolled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnrolmentError {
     /// The card selects a failure of the 3DS server.
@@ -187,7 +186,7 @@ fn decide(
     }
 }
 
-/// The merchant's preference is one that version 2.2 answers with "informational".
+/// True if the merchant's preference is one that version 2.2 answers with "informational".
 fn shares_data(areq: &Areq) -> bool {
     matches!(
         areq.options.preference,

@@ -1,16 +1,16 @@
 //! The part of a request that the ACS's pages show to the cardholder.
 //!
-//! The protocol shows it to any browser that brings the challenge's message: an ACS has no other way
-//! to know the browser of its cardholder. That message holds two random transaction ids, which only the
-//! shop's page and server get. The page shows nothing about the card but its last four digits.
+//! The protocol shows it to any browser that brings the challenge's message: an ACS has no other
+//! way to recognize the browser of its cardholder. That message holds two random transaction ids,
+//! which only the shop's page and server get. Of the card the page shows only the last four digits.
 
 use crate::threeds::message::{Areq, Digits, Numeric};
 
-/// A purchase as the cardholder sees it. All of it is text of the shop or the card.
+/// A purchase as the cardholder sees it. All texts come from the shop or the card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownPurchase {
-    /// The merchant, or the requestor of an authentication without a purchase. It has no characters
-    /// that a reader cannot see.
+    /// The merchant, or the requestor of an authentication without a purchase, without invisible
+    /// characters.
     pub merchant: String,
     /// Absent without a purchase.
     pub amount: Option<PurchaseAmount>,
@@ -53,8 +53,8 @@ impl PurchaseAmount {
     }
 }
 
-/// The text without characters that change the order of their neighbours or that cannot be seen.
-/// With them, a shop could show another name or amount than the one that was authenticated.
+/// Removes characters that are invisible or change the order of their neighbours. With them, a shop
+/// could show another name or amount than the one that was authenticated.
 fn visible(text: &str) -> String {
     let spaced = text.chars().map(|letter| if letter.is_whitespace() { ' ' } else { letter });
     let seen: String = spaced.filter(|letter| !is_hidden(*letter)).collect();

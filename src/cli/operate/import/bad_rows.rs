@@ -25,25 +25,26 @@ pub(super) struct Mistake {
 
 #[derive(Debug)]
 pub(super) enum Listing<'a> {
-    /// A dry run: all of them to standard output.
+    /// A dry run: all bad rows to standard output.
     Output {
         json: bool,
     },
-    /// The first of them to standard error.
+    /// The first bad rows to standard error.
     Few {
         shown: usize,
     },
     File(File, &'a Path),
 }
 
-/// Digits of a number that a path does not show: those of social security numbers, and more.
+/// Numbers with at least this many digits are masked in a path: social security numbers, and
+/// longer.
 const LONG: usize = 9;
 
-/// The most that a run without a dry run shows.
+/// The number of bad rows that an import shows without `--dry-run`.
 const FEW: usize = 20;
 
 impl<'a> Listing<'a> {
-    /// Opens the file of bad rows: a new one, or that of the same import before it was interrupted.
+    /// Opens the file of bad rows: a new one, or the one of the same import before an interruption.
     pub(super) fn file(path: &'a Path, goes_on: bool) -> Result<Self> {
         let mut options = OpenOptions::new();
         if goes_on {
@@ -83,7 +84,7 @@ impl<'a> Listing<'a> {
         Ok(())
     }
 
-    /// Makes the list durable before the rows that it names are passed over.
+    /// Makes the list durable before the rows that it names are skipped.
     pub(super) fn sync(&self) -> Result<()> {
         match self {
             Self::File(file, path) => {
@@ -95,8 +96,8 @@ impl<'a> Listing<'a> {
 }
 
 impl Mistake {
-    /// The names of members come from the file: a path must not move the cursor, and a name can be a
-    /// card number that a program took for a name.
+    /// The file supplies the names of members: a path must not move the cursor, and a name can be a
+    /// card number that a program mistook for a name.
     fn new(line: u64, path: &str, reason: &str) -> Self {
         let path = masked(&on_one_line(path));
         Self { line, path, reason: on_one_line(reason).into_owned() }
@@ -111,7 +112,7 @@ impl Mistake {
     }
 }
 
-/// Replaces the digits of long numbers, also of those with a blank or a mark between digits.
+/// Replaces the digits of long numbers, even with a blank or a mark between digits.
 fn masked(path: &str) -> String {
     let is_digit = |letter: char| letter.is_numeric();
     let mut shown = String::with_capacity(path.len());
@@ -133,7 +134,7 @@ fn masked(path: &str) -> String {
     shown
 }
 
-/// The mistakes of a page: those that the reader found, and those that the vault found.
+/// The mistakes of a page that the reader or the vault found.
 pub(super) fn mistakes(page: &Page, answer: &Value) -> Result<Vec<Mistake>> {
     let bad = answer.get("bad").and_then(Value::as_array).ok_or_else(not_understood)?;
     let mut found = Vec::new();
@@ -154,8 +155,8 @@ pub(super) fn mistakes(page: &Page, answer: &Value) -> Result<Vec<Mistake>> {
     Ok(found)
 }
 
-/// Finds ids that a file has twice, across its pages. Only hashes of them are kept, and of a very
-/// long file only the first: the run itself finds all repetitions.
+/// Finds ids that occur twice in a file, across pages. Keeps only hashes, and only the first ones
+/// of a very long file: the import itself finds all repetitions.
 #[derive(Debug, Default)]
 pub(super) struct SeenIds {
     hasher: RandomState,

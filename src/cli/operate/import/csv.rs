@@ -1,11 +1,11 @@
-//! A reader of CSV files by RFC 4180, in constant memory. A malformed record is an item of its own,
-//! and reading goes on with the next line.
+//! A reader of CSV files by RFC 4180, in constant memory. A malformed record is returned as an
+//! item, and reading continues with the next line.
 
 use std::io::{self, BufRead};
 
 use crate::bounds::{IMPORT_COLUMNS_MAX, IMPORT_ROW_BYTES_MAX};
 
-/// A record, and the line that it begins in.
+/// A record, and the line where it begins.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) line: u64,
@@ -26,11 +26,11 @@ enum State {
     Start,
     Plain,
     Quoted,
-    /// Behind a quotation mark in a quoted field: its end, or the first half of one.
+    /// After a quotation mark in a quoted field: the field ends, or the mark is doubled.
     QuoteInQuoted,
-    /// Behind the carriage return of a line end that follows a quoted field.
+    /// After the carriage return of a line end that follows a quoted field.
     Returned,
-    /// In a record that is malformed: up to the end of its line.
+    /// In a malformed record, up to the end of its line.
     Bad,
 }
 
@@ -155,7 +155,7 @@ impl Builder {
         State::Start
     }
 
-    /// Keeps the first mistake, and nothing of the record.
+    /// Keeps the first mistake and drops the content of the record.
     fn fail(&mut self, why: &'static str) -> State {
         self.bad.get_or_insert(why);
         self.field = Vec::new();
@@ -164,7 +164,7 @@ impl Builder {
     }
 
     fn finish(mut self) -> Result<Vec<Vec<u8>>, &'static str> {
-        // That of the line end.
+        // The carriage return belongs to the line end.
         if !self.is_quoted && self.field.last() == Some(&b'\r') {
             self.field.pop();
         }

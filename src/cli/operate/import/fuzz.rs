@@ -1,4 +1,4 @@
-//! The fuzz target of imports: files of other vaults, as CSV and as lines of JSON.
+//! The fuzz target of imports: files of other vaults, as CSV and as JSON lines.
 
 use argh::FromArgs as _;
 
@@ -60,7 +60,7 @@ fn read(data: &[u8], buffer: usize, delimiter: u8) -> Vec<Record> {
     records
 }
 
-/// A record that is written with every field quoted is read as the same record.
+/// A record that is written with every field quoted must be read as the same record.
 fn check_written(fields: &[Vec<u8>], delimiter: u8) {
     let mut text = Vec::new();
     for (at, field) in fields.iter().enumerate() {

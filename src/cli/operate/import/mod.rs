@@ -1,7 +1,8 @@
 //! `strongroom import`: tokens from a file.
 //!
-//! A file is read twice: all rows are checked, then they are written, page by page. A stream is read
-//! once, and each page is checked before it is written. The vault remembers how far an import is.
+//! A file is read twice: all rows are checked, then they are written, page by page. A stream is
+//! read once, and each page is checked before it is written. The vault stores the progress of an
+//! import.
 
 mod bad_rows;
 mod csv;
@@ -106,7 +107,7 @@ struct Counts {
     applications: u64,
     keys: u64,
     bad: u64,
-    /// Rows that were there before this run.
+    /// Rows that were imported before this run.
     before: u64,
     was_finished: bool,
 }
@@ -139,7 +140,7 @@ impl<'a> Import<'a> {
             if is_stream && !is_dry {
                 self.refuse_bad()?;
                 self.write(&page, &mut listing, &mut done)?;
-                // The vault counts the written tokens now.
+                // From here on the vault counts the written tokens.
                 self.checked.created = 0;
             }
             if page.is_last {
@@ -155,7 +156,7 @@ impl<'a> Import<'a> {
             return Ok(done);
         }
         self.refuse_bad()?;
-        // The second pass begins where the first did.
+        // The first pass is half of the work; the second one begins at the same row.
         self.progress.set_done(length(&self.command.file));
         let mut pages = self.open()?;
         let first = pages.next_page()?;
@@ -178,7 +179,7 @@ impl<'a> Import<'a> {
         Pages::new(Source::open(&self.command.file, self.shape, &self.progress)?)
     }
 
-    /// The first page, and how far the vault is.
+    /// The first page, and the progress that the vault has stored.
     fn begin(&mut self) -> Result<(Pages<'a>, Page, Counts)> {
         let mut pages = self.open()?;
         let first = pages.next_page()?;
@@ -190,11 +191,11 @@ impl<'a> Import<'a> {
         })?;
         let mut state = counts(&state)?;
         state.before = state.rows;
-        // A dry run looks at the whole file.
+        // A dry run checks the whole file.
         Ok((pages, first, if self.command.dry_run { Counts::default() } else { state }))
     }
 
-    /// The first rows name an import, so the file may have others behind them than it had.
+    /// Only the first rows identify an import: the file may have changed after them.
     fn require_same(&mut self, pages: Pages<'a>, state: Counts) -> Result<Counts> {
         let (rows, digest) = pages.whole()?;
         let answer = self.runner.carry_out(Command::ImportCompare {
@@ -215,12 +216,12 @@ impl<'a> Import<'a> {
             .line("note", "nothing was written"))
     }
 
-    /// The page that follows the rows that are done.
+    /// The page after the rows that are done.
     fn go_on(&self, pages: &mut Pages<'a>, first: Page, state: Counts) -> Result<Page> {
         if state.rows == 0 {
             return Ok(first);
         }
-        // The first page is done or not, since its rows name the import.
+        // The first page is done completely or not at all, since its rows identify the import.
         if state.rows < u64::try_from(first.rows.len()).unwrap_or(u64::MAX) {
             return Err(not_understood());
         }
@@ -271,7 +272,7 @@ impl<'a> Import<'a> {
         let (applications, keys) = (number(&answer, "applications")?, number(&answer, "keys")?);
         let rows = u64::try_from(page.rows.len()).unwrap_or(u64::MAX);
         if state.rows != page.first.saturating_add(rows) {
-            // A row was good when it was checked, and is not now: its id is taken since.
+            // The row was good when it was checked; its id has been taken since.
             listing.list(&mistakes(page, &answer)?)?;
             return Err(self.refuse());
         }
@@ -339,7 +340,7 @@ fn number(answer: &Value, name: &str) -> Result<u64> {
 fn report(command: &ImportCommand, done: &Counts) -> Result<()> {
     let Counts { rows, created, duplicates, applications, keys, bad, before, was_finished } = *done;
     if command.json() {
-        // The bad rows of a dry run are lines before this one.
+        // A dry run has printed its bad rows before this line.
         say(&json!({
             "dry_run": command.dry_run,
             "rows": rows,

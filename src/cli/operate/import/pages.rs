@@ -1,4 +1,4 @@
-//! Pages of rows, with the digests that let an interrupted import go on.
+//! Pages of rows, with the digests that let an interrupted import continue.
 
 use crate::bounds::{IMPORT_PAGE_BYTES, IMPORT_PAGE_ROWS_MAX};
 use crate::cli::operate::import::ImportCommand;
@@ -9,7 +9,7 @@ use crate::domain::hex;
 
 #[derive(Debug)]
 pub(super) struct Page {
-    /// The rows of the file before this page, and the digest of them.
+    /// The number of rows of the file before this page, and their digest.
     pub(super) first: u64,
     pub(super) before: String,
     /// The digest of all rows up to the end of this page.
@@ -32,7 +32,7 @@ impl<'a> Pages<'a> {
         Ok(Self { source, count: 0, digest: [0; 32], next })
     }
 
-    /// The next page. The first one may have no rows; it is the last then.
+    /// The next page. If the first page has no rows, it is also the last.
     pub(super) fn next_page(&mut self) -> Result<Page> {
         let (first, before) = (self.count, hex::encode(&self.digest));
         let (mut rows, mut bytes) = (Vec::new(), 0_usize);
@@ -76,7 +76,7 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// The name of an import: a digest of its first page and of the options that shape its rows.
+/// The identity of an import: a digest of its first page and of the options that shape its rows.
 pub(super) fn name(command: &ImportCommand, first: &Page) -> String {
     let mut digest = Sha256::new();
     let mut put = |text: &str| {

@@ -15,7 +15,7 @@ use crate::cli::support::{Exit, Failure, Result, cannot, complain, path_text};
 use crate::metrics::Progress;
 use crate::secret::Secret;
 
-/// A row: its JSON, or the place and the reason of a mistake.
+/// A row: its JSON, or the path and the reason of a mistake.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) line: u64,
@@ -163,7 +163,7 @@ fn skip_line(input: &mut Input) -> io::Result<()> {
     }
 }
 
-/// The parser's own message may quote the line.
+/// Drops the parser's own message, which may quote the line.
 fn parse_line(shape: &Shape, line: &[u8]) -> Result<Value, (String, &'static str)> {
     let not_json = |_| (String::from("$"), "The line is not JSON in UTF-8.");
     shape.of_line(serde_json::from_slice(line).map_err(not_json)?)

@@ -28,11 +28,11 @@ use crate::config::KeyCommand;
 use crate::lock::Lock;
 use crate::secret::Secret;
 
-/// The variables that the program gets, and no others.
+/// The whole environment of the program.
 const ENVIRONMENT: [(&str, &str); 2] = [("LANG", "C"), ("PATH", "/usr/bin:/bin")];
-/// The longest wait between two looks at the program. An exit does not wake the wait for output.
+/// The longest time between two checks of the program. Its exit does not wake the wait for output.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-/// Symbolic links that are followed to the program.
+/// Symbolic links that are followed to find the program.
 const LINKS_MAX: usize = 8;
 /// Longer words of letters and digits are not passed on: they may be a key.
 const WORD_MAX: usize = 31;
@@ -141,7 +141,7 @@ fn check_path(command: &KeyCommand, path: &Path) -> Result<()> {
 /// close-on-exec, so the others come from the program that started it and nothing here uses them.
 fn close_inherited() -> io::Result<()> {
     const CLOSE_ON_EXEC: u32 = 0o2_000_000;
-    /// Two threads at once might close the same number, the second one after its next use.
+    /// Two threads could close the same number, the second one after it was reused.
     static CLOSING: Lock<()> = Lock::new(());
     let _closing = CLOSING.lock();
     let mut inherited = Vec::new();
@@ -172,8 +172,8 @@ enum Ending {
     TooLong,
 }
 
-/// The program and the process group that it began. All of the group ends with it: a child that goes
-/// on would hold the pipe open.
+/// The program and the process group that it leads. The whole group ends with the program: a child
+/// that goes on would hold the pipe open.
 struct Running {
     child: Child,
     out: Option<ChildStdout>,
@@ -186,7 +186,7 @@ struct Running {
 impl Running {
     fn new(mut child: Child) -> io::Result<Self> {
         let (out, err) = (child.stdout.take(), child.stderr.take());
-        // The whole buffer at once, so that no copy of a part is left behind.
+        // Allocate the whole buffer at once: growing would leave copies of the key in memory.
         let room = usize::try_from(MASTER_KEY_FILE_BYTES_MAX).unwrap_or(usize::MAX);
         let printed = Secret::new(Vec::with_capacity(room.saturating_add(PIECE_BYTES)));
         let complaints = Secret::new(Vec::new());
@@ -205,7 +205,8 @@ impl Running {
     fn finish(&mut self, deadline: Duration) -> io::Result<Ending> {
         let begun = Instant::now();
         loop {
-            // Asked before the pipes are read: what an ended program wrote is in the pipe by then.
+            // Check before reading the pipes: by then the output of an ended program is in the
+            // pipe.
             let has_ended = self.has_ended()?;
             self.read()?;
             let length = u64::try_from(self.printed.expose().len()).unwrap_or(u64::MAX);
@@ -222,8 +223,8 @@ impl Running {
         }
     }
 
-    /// Leaves the program's exit code for [`Running::end`]: its process id stays taken, so the kill
-    /// of its group reaches no other group.
+    /// Does not reap the program, which [`Running::end`] does: its process id stays taken, so the
+    /// kill of its group reaches no other group.
     fn has_ended(&self) -> io::Result<bool> {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         Ok(waitid(WaitId::Pid(Pid::from_child(&self.child)), look)?.is_some())
@@ -249,9 +250,9 @@ impl Running {
         Ok(())
     }
 
-    /// Kills the group and waits for the program. `None` if it does not end even so.
+    /// Kills the group and waits for the program. `None` if it does not end.
     fn end(&mut self) -> io::Result<Option<ExitStatus>> {
-        // Without an error: the program may have ended, alone in its group.
+        // An error is ignored: the program may have ended, alone in its group.
         kill_process_group(Pid::from_child(&self.child), Signal::KILL).ok();
         self.is_over = true;
         let begun = Instant::now();
@@ -262,7 +263,8 @@ impl Running {
             if begun.elapsed() >= MASTER_KEY_COMMAND_END_MAX {
                 return Ok(None);
             }
-            // Only the time counts here: a pipe that is ready would end the wait at once.
+            // An empty list, so that only the time ends the wait: a ready pipe would end it at
+            // once.
             poll(&mut [], Some(&LOOK_EVERY)).ok();
         }
     }
@@ -276,9 +278,9 @@ impl Drop for Running {
     }
 }
 
-/// Reads what is there, and returns true at the end. Keeps at most a little more than `most` bytes
-/// and drops the rest. Each call reads a bounded amount, so that the deadline counts also for a
-/// program that never pauses.
+/// Reads the available bytes, and returns true at the end of the output. Keeps slightly more than
+/// `most` bytes and drops the rest. Each call reads a bounded amount, so that the deadline also
+/// holds for a program that never pauses.
 fn drain(
     pipe: Option<&mut impl Read>,
     into: &mut Secret<Vec<u8>>,
@@ -325,8 +327,8 @@ fn lines_of(complaints: &[u8]) -> Vec<String> {
     lines
 }
 
-/// The line in printable characters, without words that are long enough to be a key. A script with
-/// `set -x` writes the key here.
+/// The line in printable characters, without words that are long enough to be a key: a script with
+/// `set -x` writes the key to standard error.
 fn shown(line: &[u8]) -> String {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Ends of the program, and the lines of its standard error.
+//! The ways in which the program ends, and the lines of its standard error.
 
 use super::*;
 

@@ -61,8 +61,8 @@ impl BinFile {
         Self { limits, ..Self::default() }
     }
 
-    /// Parses the next line, with or without its line break. Ignores it once the bound of mistakes is
-    /// reached.
+    /// Parses the next line, with or without its line break. Ignores it once the bound of mistakes
+    /// is reached.
     pub fn line(&mut self, line: &str) {
         self.line = self.line.saturating_add(1);
         if self.is_done() {

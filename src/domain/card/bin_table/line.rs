@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use crate::domain::card::bin_table::mistake::BinMistake;
 use crate::domain::words::words;
 
-/// Splits a line at its commas. A field in double quotes may hold commas, and a quote written twice.
-/// Spaces around a field without quotes are not part of it.
+/// Splits a line at its commas. A field in double quotes may hold commas, and a quote written
+/// twice. Spaces around a field without quotes are not part of it.
 pub(super) fn split<'a>(line: &'a str, fields: &mut Vec<Cow<'a, str>>) -> Result<(), BinMistake> {
     fields.clear();
     if !line.contains('"') {
@@ -62,7 +62,7 @@ fn quoted_field(rest: &str) -> Result<Split<'_>, BinMistake> {
     }
 }
 
-/// Most quoted fields are one piece, which is borrowed.
+/// Borrows the text: most quoted fields are one piece.
 fn append<'a>(field: &mut Cow<'a, str>, text: &'a str) {
     if field.is_empty() {
         *field = Cow::Borrowed(text);

@@ -4,18 +4,18 @@
 //! lines and lines that begin with `#` are skipped. The first line names the columns, in any order;
 //! columns that are left out are empty:
 //!
-//! | column         | value                                                                        |
-//! |----------------|------------------------------------------------------------------------------|
-//! | first          | first prefix of the range, 1 to 19 digits; required                          |
-//! | last           | last prefix, as many digits as `first`; empty: the prefix `first` alone      |
-//! | role           | `primary` or empty; `additional` for a further brand of a co-badged range    |
-//! | brand          | a brand of the interface; any lower-case name in an additional row; required |
-//! | funding        | `credit`, `debit`, `prepaid` or empty                                        |
-//! | authentication | `sca_required` or empty                                                      |
-//! | issuer         | the bank's name or empty                                                     |
-//! | country        | the issuer's country, ISO 3166-1 alpha-2, or empty                           |
-//! | segment        | `Business`, `Commercial`, `Consumer`, `Government` or empty; primary only    |
-//! | product        | the scheme's product code or empty; primary only                             |
+//! | column         | value                                                                       |
+//! |----------------|-----------------------------------------------------------------------------|
+//! | first          | first prefix of the range, 1 to 19 digits; required                         |
+//! | last           | last prefix, as many digits as `first`; empty: the prefix `first` alone     |
+//! | role           | `primary` or empty; `additional` for a further brand of a co-badged range   |
+//! | brand          | a brand of the interface; any lower-case name if additional; required       |
+//! | funding        | `credit`, `debit`, `prepaid` or empty                                       |
+//! | authentication | `sca_required` or empty                                                     |
+//! | issuer         | the bank's name or empty                                                    |
+//! | country        | the issuer's country, ISO 3166-1 alpha-2, or empty                          |
+//! | segment        | `Business`, `Commercial`, `Consumer`, `Government` or empty; primary only   |
+//! | product        | the scheme's product code or empty; primary only                            |
 //!
 //! Ranges may overlap: the narrowest one that holds a number decides, and of two equally wide ones
 //! the later line. An additional row has exactly the range of a primary row, which may stand before
@@ -41,7 +41,7 @@ use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
 use crate::domain::card::span::key;
 
-/// Read-only after loading. The default is the table of a server without a file: empty.
+/// Read-only after loading. The default is the empty table of a server without a file.
 #[derive(Debug, Default)]
 pub struct BinTable {
     pieces: Pieces,
@@ -73,7 +73,7 @@ pub struct AdditionalDetails {
 }
 
 impl BinTable {
-    /// Every mistake of the text, up to a bound, or the table.
+    /// Returns every mistake of the text, up to a bound, if it has any.
     #[cfg(any(fuzzing, test))]
     pub fn parse(text: &str) -> Result<Self, Vec<mistake::BinFileError>> {
         let mut file = BinFile::new();
@@ -98,7 +98,6 @@ impl BinTable {
         })
     }
 
-    /// The number of ranges in the table.
     pub const fn ranges(&self) -> usize {
         self.rows.len()
     }
@@ -125,7 +124,8 @@ impl BinTable {
     }
 }
 
-/// A text of the file, stored once: its index, from 1, so that `Option` of it takes no extra memory.
+/// A text of the file, stored once: its index, from 1, so that `Option` of it takes no extra
+/// memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct TextId(NonZeroU32);
 

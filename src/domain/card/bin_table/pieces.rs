@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 
 use crate::domain::card::span::Span;
 
-/// Each piece ends at the start of the next one. Two arrays instead of one of pairs, because the search
-/// reads only the starts.
+/// Each piece ends at the start of the next one. Two arrays instead of one of pairs, because the
+/// search reads only the starts.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     starts: Vec<u64>,
@@ -68,7 +68,7 @@ impl Pieces {
     }
 
     fn push(&mut self, start: u64, row: Option<RowId>) {
-        // A wider range goes on after a narrower one began and ended elsewhere: no new piece.
+        // A wider range continues after a narrower one that left no piece: no new piece begins.
         if self.rows.last() != Some(&row) {
             self.starts.push(start);
             self.rows.push(row);

@@ -1,4 +1,5 @@
-//! The embedded tables: the published brand ranges, and the documented test cards. Readable tables (`iin.csv`, `test_cards.csv`), parsed once.
+//! The published brand ranges (`iin.csv`) and the documented test cards (`test_cards.csv`),
+//! embedded and parsed once.
 
 #[cfg(test)]
 mod tests;
@@ -24,12 +25,11 @@ pub struct PublishedRange {
     /// The first and the last number, filled up to 19 digits.
     pub first: u64,
     pub last: u64,
-    /// The lengths that numbers of the range have.
     pub lengths: Vec<usize>,
     pub brand: Brand,
 }
 
-/// The narrowest range first: the first that holds a number of its length names the brand.
+/// The narrowest range is first: the first range that holds a number of its length names the brand.
 pub fn published_ranges() -> impl Iterator<Item = PublishedRange> {
     RANGES.iter().map(|range| PublishedRange {
         first: range.span.first,
@@ -41,7 +41,8 @@ pub fn published_ranges() -> impl Iterator<Item = PublishedRange> {
     })
 }
 
-/// The documented test cards, and if a test tenant takes them with a wrong check digit.
+/// The documented test cards. [`TestUse`] says if a test tenant takes a card with a wrong check
+/// digit.
 pub fn published_test_cards() -> impl Iterator<Item = (PublishedRange, TestUse)> {
     TEST_CARDS.iter().map(|card| {
         let lengths = vec![card.digits];
@@ -122,7 +123,7 @@ fn test_card(row: &'static str) -> Option<TestCard> {
     Some(TestCard { brand, funding, additional_brand, used_for, span, digits })
 }
 
-/// The lengths a brand issues, one bit each.
+/// The lengths of a brand's numbers, one bit each.
 #[derive(Debug, Clone, Copy)]
 struct Lengths(u32);
 

@@ -35,8 +35,8 @@ fn check_brand(prefix: &str, digits: usize, brand: Option<Brand>) {
     }
 }
 
-/// Each line: the prefix below with its brand, the first and last prefix of a range with theirs, and
-/// the prefix above. All numbers have 16 digits; `-` is no brand.
+/// Each line: the prefix below with its brand, the first and last prefix of a range with theirs,
+/// and the prefix above. All numbers have 16 digits; `-` is no brand.
 const EDGES: &str = "\
     399999 diners-club | 400000 401177 visa        | 401178 elo
     401177 visa        | 401178 401179 elo         | 401180 visa
@@ -100,7 +100,7 @@ fn a_brand_has_the_lengths_it_issues() {
     check_brand("1800", 15, Some(Brand::Jcb));
     check_brand("2131", 16, None);
     check_brand("6011", 15, None);
-    // The state's number has 19 digits; with 16 it is the wider range's.
+    // The state's number has 19 digits; with 16 digits the wider range applies.
     check_brand("627485", 19, Some(Brand::Ebt));
     check_brand("627485", 16, Some(Brand::UnionPay));
 }

@@ -20,7 +20,7 @@ fn cards_that_are_taken() {
             "number": "378282246310005", "expiration_month": 1, "expiration_year": 1999, "cvc": "0012",
         }),
     );
-    // Text and fractions of zeros, from forms and from languages without integers.
+    // Text and fractions of zeros, as forms and languages without integers send them.
     for (month, year) in
         [(json!("3"), json!("2030")), (json!("03"), json!(2030)), (json!(12.0), json!(2030.0))]
     {

@@ -15,7 +15,7 @@ fn check_taken(token_type: TokenType, data: &Value) {
     assert_eq!(token_type.check(data, TestNumbers::Refused), Ok(()), "{data}");
 }
 
-/// The paths, and a word of each first message.
+/// Checks the paths, and a word of each first message.
 #[track_caller]
 fn check_refused(token_type: TokenType, data: &Value, expected: &[(&str, &str)]) {
     let mistakes = token_type.check(data, TestNumbers::Refused).unwrap_err();

@@ -1,4 +1,4 @@
-//! Examples of RFC 9535, and paths that would run without end.
+//! Examples of RFC 9535, and paths that would run for ever.
 
 mod reference;
 

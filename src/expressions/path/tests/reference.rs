@@ -1,9 +1,9 @@
 //! Paths compared with an implementation of RFC 9535 in Python, on generated queries and documents.
 //!
-//! `tests/clients/jsonpath/cases.py` makes the cases, the same ones in every run.
-//! `STRONGROOM_JSONPATH_SEED` and `STRONGROOM_JSONPATH_CASES` choose others and more.
+//! `tests/clients/jsonpath/cases.py` generates the cases, the same ones in every run.
+//! `STRONGROOM_JSONPATH_SEED` and `STRONGROOM_JSONPATH_CASES` select others and more.
 //!
-//! The differences by design are those of [`is_by_design`] and of the test below it.
+//! [`is_by_design`] and the test below it have the intended differences.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -95,9 +95,8 @@ fn note_places(value: &Value, at: &mut Vec<Value>, places: &mut HashMap<*const V
     }
 }
 
-/// Paths that we take although the RFC does not: with spaces around them, and with a hyphen in a name
-/// without quotes. Paths that we refuse although the RFC takes them: with a malformed pattern, which
-/// the RFC lets match nothing.
+/// We accept two forms that the RFC refuses: spaces around a path, and a hyphen in a name without
+/// quotes. We refuse a malformed pattern, which the RFC lets match nothing.
 fn is_by_design(query: &str, found: &Value, expected: &Value) -> bool {
     let is_taken = expected.is_null() && !found.is_null();
     let is_refused = found.is_null() && !expected.is_null();
@@ -116,14 +115,14 @@ fn the_differences_from_the_rfc_are_these() {
     // The RFC refuses these.
     check(" $.a ", json!([["a"]]));
     check("$.first-name", json!([["first-name"]]));
-    // The RFC takes these: a malformed pattern matches nothing, and there are no bounds.
+    // The RFC accepts these: a malformed pattern matches nothing, and there are no bounds.
     check("$.b[?match(@, '[')]", Value::Null);
     check("$.b[?search(@, 'x{2,1}')]", Value::Null);
     check(&format!("${}", ".a".repeat(crate::bounds::JSON_PATH_PARTS_MAX + 1)), Value::Null);
     let deep = crate::bounds::JSON_PATH_DEPTH_MAX + 1;
     check(&format!("$[?{}@.a{}]", "(".repeat(deep), ")".repeat(deep)), Value::Null);
     check("$.b[?match(@, 'x{2}')]", json!([["b", 0]]));
-    // The RFC has four blanks; any other one is a letter.
+    // The RFC has four blanks; any other one is part of a name.
     check("$.a\u{a0}", json!([]));
     check("$\u{a0}.a", Value::Null);
 }

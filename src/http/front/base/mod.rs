@@ -1,4 +1,4 @@
-//! The style that all pages for people share.
+//! The style that all pages share.
 
 use crate::http::front::asset::{Asset, AssetKind};
 

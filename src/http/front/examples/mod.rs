@@ -21,8 +21,8 @@ pub(in crate::http) static FILES: Folder = files! {
     }
 };
 
-/// The published browser SDK for 3-D Secure. It is not part of this program: the developer names its
-/// file. Without it the script is empty, and the page says so.
+/// The published browser SDK for 3-D Secure. It is not part of this program: the developer names
+/// its file. Without it the script is empty, and the page says so.
 pub(in crate::http) static THREEDS_SDK: Asset =
     script(|| SDK.get().map_or("// Start strongroom dev with --threeds-sdk.\n", String::as_str));
 

@@ -11,8 +11,8 @@ use crate::domain::card::iin::{
 };
 
 /// `ranges` and `test_cards` hold the first and last number, the lengths and the brand; the first
-/// that fits decides. A test card also says if its check digit may be wrong. Those that the ranges
-/// describe are left out.
+/// match decides. A test card also says if its check digit may be wrong. Test cards that the ranges
+/// cover are left out.
 pub(super) fn json() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let brand = |brand: Brand| {
@@ -56,7 +56,7 @@ fn filled(number: u64) -> String {
     format!("{number:0CARD_NUMBER_DIGITS_MAX$}")
 }
 
-/// Numbers are texts: 19 digits are more than a number of JavaScript holds.
+/// Numbers are written as text: a JavaScript number does not hold 19 digits.
 fn row(range: &PublishedRange) -> Value {
     json!([filled(range.first), filled(range.last), range.lengths, range.brand.as_str()])
 }

@@ -1,5 +1,5 @@
-//! The page at `/`: the start page and the reference of the API, which its scripts render from the
-//! OpenAPI document. Scripts and styles are small files, each for one subject.
+//! The page at `/`: the start page and the API reference, which its scripts render from the OpenAPI
+//! document. Scripts and styles are small files, each for one subject.
 
 use crate::http::front::asset::{Asset, AssetKind, PagePolicy};
 use crate::http::front::folder::{Folder, files};

@@ -43,7 +43,7 @@ pub(super) fn operations() -> Vec<Description> {
     all
 }
 
-/// The application as answers show it after it was made.
+/// The application as answers show it after its creation.
 fn read() -> String {
     without(APPLICATION, &["key"])
 }

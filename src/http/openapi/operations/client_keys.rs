@@ -9,7 +9,7 @@ const ANSWER: &str = r#"{"key_id":"01a1dd3b-2e41-4f7a-b8c2-9d0e1f2a3b4c",
     "public_key_pem":"-----BEGIN PUBLIC KEY-----\n3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\n-----END PUBLIC KEY-----\n",
     "publicKeyPEM":"-----BEGIN PUBLIC KEY-----\n3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\n-----END PUBLIC KEY-----\n"}"#;
 
-/// The key as answers show it after it was made.
+/// The key as answers show it after its creation.
 fn read() -> String {
     without(ANSWER, &["public_key_pem", "publicKeyPEM"])
 }

@@ -1,6 +1,6 @@
-//! The descriptions of routes, a file for each resource: what each operation does, takes and
-//! answers. Maxima come from `bounds` and lists of words from the types of the program, so that
-//! they are always those that the server applies.
+//! The descriptions of routes, a file for each resource: the effect, the body and the answers of
+//! each operation. Maxima come from `bounds` and lists of words from the program's types, so that
+//! the document always states the ones that the server applies.
 
 mod applications;
 mod client_keys;
@@ -25,7 +25,7 @@ mod webhooks;
 use crate::http::Schema;
 use crate::http::openapi::Description;
 
-/// A resource: its operations, and the schemas that they refer to.
+/// The operations of a resource, and the schemas that they refer to.
 type Resource = (fn() -> Vec<Description>, fn() -> Vec<(&'static str, Schema)>);
 
 const RESOURCES: &[Resource] = &[

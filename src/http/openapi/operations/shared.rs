@@ -76,7 +76,7 @@ pub(super) fn permissions_request() -> Schema {
     permissions().up_to_items(PERMISSIONS_MAX)
 }
 
-/// Members of a resource that say who made and changed it, and when.
+/// The members that say by whom and when a resource was made and changed.
 pub(super) fn authors(schema: Schema) -> Schema {
     schema
         .may_have("created_by", Schema::uuid().about("The application that made it."))
@@ -149,7 +149,7 @@ pub(super) fn expires_at() -> Schema {
         .example("2030-11-14T09:30:00Z")
 }
 
-/// The example of an object without some of its members.
+/// An example of an object without these members.
 pub(super) fn without(object: &str, names: &[&str]) -> String {
     // A test checks that the examples are JSON.
     let mut value: Value = serde_json::from_str(object).unwrap_or_default();
@@ -163,7 +163,7 @@ pub(super) fn cursor_page_of(item: &str) -> String {
     format!(r#"{{"pagination":{{"page_size":20}},"data":[{item}]}}"#)
 }
 
-/// The example of a page by number with one item.
+/// An example of a numbered page with one item.
 pub(super) fn offset_page_of(item: &str) -> String {
     let pagination = r#"{"total_items":1,"page_number":1,"page_size":20,"total_pages":1}"#;
     format!(r#"{{"pagination":{pagination},"data":[{item}]}}"#)

@@ -104,7 +104,7 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     vec![("Tenant", tenant), ("UpdateTenantRequest", request), ("Usage", usage)]
 }
 
-/// Values are texts, also those of the settings that are on or off.
+/// All values are texts, even of settings that are on or off.
 fn settings() -> Schema {
     let flag = || Schema::word(["true", "false"]);
     Schema::map(Schema::text().chars(0, SETTING_BYTES_MAX).or_null())

@@ -20,8 +20,8 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     vec![("ThreedsOutcome", outcome())]
 }
 
-/// The members of the answers and of the outcome within a session. Which of them are there without
-/// a value depends on the operation.
+/// The members of the answers and of the outcome within a session. The operation decides which of
+/// them are present without a value.
 fn outcome() -> Schema {
     let statuses = |name: fn(&TransactionStatus) -> &'static str| {
         Schema::word(TransactionStatus::ALL.iter().map(name))

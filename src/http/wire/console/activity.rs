@@ -4,7 +4,7 @@ use crate::domain::time::Timestamp;
 use crate::http::activity::{ActivityView, AnswerCounts};
 use crate::http::wire::{Json, Object};
 
-/// The state of the server that every tenant may know.
+/// The facts about the server that every tenant may see.
 pub(crate) struct ServerView {
     pub(crate) now: Timestamp,
     pub(crate) started_at: Timestamp,

@@ -8,11 +8,11 @@ use crate::limits::{CounterKey, Row, RowAction};
 /// A row of the rate limits as it applies to the tenant.
 pub(crate) struct RowView<'a> {
     pub(crate) row: &'static Row,
-    /// With the tenant's factor.
+    /// Multiplied by the tenant's factor.
     pub(crate) requests: u64,
-    /// By the caller's key, at its address.
+    /// Used by the caller's key from its address.
     pub(crate) used: Option<u64>,
-    /// The key of the tenant that has used most.
+    /// The tenant's key that has used the most.
     pub(crate) busiest: Option<(&'a KeyOverview, u64)>,
 }
 

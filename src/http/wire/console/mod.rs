@@ -1,5 +1,5 @@
-//! The answers of the console's own operations. They show nothing of another tenant, no value of a
-//! token, no text of a key and nothing of a call through a proxy but its outcome.
+//! The answers of the console's own operations. They show no data of another tenant, no value of a
+//! token, no text of a key, and of a call through a proxy only its outcome.
 
 pub(crate) mod activity;
 pub(crate) mod limits;
@@ -89,8 +89,8 @@ pub(crate) fn render_sessions(page: &SessionPage) -> Json {
     cursor::render_page(THREEDS_LISTED_MAX, page.next.as_deref(), &items)
 }
 
-/// The card and its source, the data of the device and the transaction ids are left out: they are for
-/// keys with the permission to read sessions.
+/// The card and its source, the data of the device and the transaction ids are left out: they need
+/// the permission to read sessions.
 fn render_session(object: &mut Object, session: &Session) {
     object.display("created_by", session.created_by);
     object.optional_time("modified_at", session.modified_at);

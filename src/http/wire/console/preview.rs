@@ -1,5 +1,5 @@
-//! `POST /console/data/rules-preview`. Its body is read by the code of `POST /applications`, so that
-//! both report the same mistakes.
+//! `POST /console/data/rules-preview`. The code of `POST /applications` reads the body, so both
+//! report the same mistakes.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub(crate) fn answer(body: &Value) -> Json {
     }
 }
 
-/// The rights of an application that may be created, and the container that is asked for.
+/// The rights of an application before its creation, and the container of the preview.
 struct Draft {
     permissions: Vec<Permission>,
     /// In the order of the body.

@@ -1,5 +1,5 @@
-//! 3-D Secure on the wire: sessions, the body of an authenticate call, and its outcome. Members have
-//! two names where the interface and its published clients differ; only this folder knows both.
+//! 3-D Secure on the wire: sessions, the body of an authenticate call, and its outcome. Members
+//! have two names where the interface and its published clients differ; only this folder uses both.
 
 pub(crate) mod authenticate;
 pub(crate) mod outcome;
@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 use crate::bounds::{THREEDS_METADATA_BYTES_MAX, THREEDS_TEXT_CHARS_MAX};
 use crate::http::wire::{Fields, WRONG_TYPE};
 
-/// A member that is an object of its own.
 pub(super) fn nested<'a, T>(
     fields: &mut Fields<'a>,
     name: &str,
@@ -24,7 +23,7 @@ pub(super) fn nested<'a, T>(
     parsed
 }
 
-/// A text of 1 to some thousand characters.
+/// A text of 1 to a few thousand characters.
 pub(super) fn text(fields: &mut Fields<'_>, name: &str) -> Option<String> {
     text_up_to(fields, name, THREEDS_TEXT_CHARS_MAX)
 }
@@ -53,7 +52,7 @@ pub(super) fn formed(
     None
 }
 
-/// A word of a list.
+/// A word of a fixed list.
 pub(super) fn word<T>(
     fields: &mut Fields<'_>,
     name: &str,
@@ -64,7 +63,7 @@ pub(super) fn word<T>(
     fields.parsed(name, from_word, &message)
 }
 
-/// A text, or a number that stands for one: some programs send sizes as numbers.
+/// A text, or a number in its place: some programs send sizes as numbers.
 pub(super) fn text_or_number(fields: &mut Fields<'_>, name: &str) -> Option<String> {
     match fields.value(name) {
         Some(Value::Number(number)) if number.is_i64() || number.is_u64() => {

@@ -10,7 +10,7 @@ use crate::threeds::codes::{
 };
 use crate::threeds::session::{Authentication, Session};
 
-/// The members that are present even without a value.
+/// Decides which members are present without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     Authenticate,

@@ -108,8 +108,8 @@ fn public_key(fields: &mut Fields<'_>) -> Option<Value> {
     text(fields, "sdk_ephemeral_public_key").map(Value::String)
 }
 
-/// The answer to creating a session: every member that the interface lists, `null` for those without
-/// a value.
+/// The answer to the creation of a session: every member that the interface lists, `null` for those
+/// without a value.
 pub(crate) fn render_created(session: &Session, base: &str) -> Json {
     let mut object = Object::new();
     object.display("id", session.id);
@@ -124,7 +124,7 @@ pub(crate) fn render_created(session: &Session, base: &str) -> Json {
     let url = session.enrolment.method_url.as_deref();
     let notification = format!("{base}/3ds/sessions/{}/method-notification", session.id);
     if session.device == Some(Device::Mobile) {
-        // The mobile SDKs take nothing but texts.
+        // The mobile SDKs accept only texts.
         object.text("method_url", url.unwrap_or_default());
         object.text("method_notification_url", &notification);
     } else {

@@ -27,7 +27,7 @@ pub(crate) fn parse_list(query: &Query) -> Result<(TokenQuery, CursorStart), Mis
         mistakes.add("id", message);
     }
     if query.first("page").is_some() {
-        // Ignoring it would give a client that counts pages the first page forever.
+        // If it were ignored, a client that counts pages would get the first page forever.
         mistakes.add("page", "GET /v2/tokens has no numbered pages: continue with start.");
     }
     for name in ["container", "fingerprint", "size", "start", "type"] {
@@ -82,7 +82,7 @@ pub(crate) fn parse_legacy_list(query: &Query) -> Result<(LegacyTokenQuery, Offs
     let mut mistakes = Mistakes::new();
     for name in ["container", "fingerprint", "type"] {
         if query.first(name).is_some() {
-            // Ignoring it would answer with tokens that the query excludes.
+            // If it were ignored, the answer would have tokens that the query excludes.
             mistakes.add(name, "GET /tokens does not filter by this; GET /v2/tokens does.");
         }
     }
@@ -114,7 +114,7 @@ pub(crate) fn parse_legacy_search(
     Ok((query.unwrap_or_default(), page))
 }
 
-/// Metadata in all the spellings of published clients: `metadata.k=v`, `metadata[k]=v` and
+/// Metadata in all forms of published clients: `metadata.k=v`, `metadata[k]=v` and
 /// `metadata={"k":"v"}`.
 fn metadata(query: &Query, mistakes: &mut Mistakes) -> Vec<(String, String)> {
     let mut found = Vec::new();

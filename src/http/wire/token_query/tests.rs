@@ -5,7 +5,7 @@ use super::*;
 use crate::bounds::CURSOR_CHARS_MAX;
 use crate::http::wire::Object;
 
-/// What a query asks for, written down; or the paths of its mistakes.
+/// A description of the parsed query, or the paths of its mistakes.
 fn read(text: &str) -> Result<String, Vec<String>> {
     let (query, start) = parse_list(&Query::parse(text).unwrap()).map_err(|it| paths(&it))?;
     let container = query.container.map_or(String::from("*"), |it| String::from(it.as_str()));

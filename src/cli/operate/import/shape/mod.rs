@@ -1,5 +1,5 @@
-//! The shape of imported tokens: the place that each column has in the body of a token, and the
-//! values that every token gets.
+//! The shape of imported tokens: the place of each column in the body of a token, and the values
+//! that every token gets.
 //!
 //! A column can only be data, metadata or a plain member of a token. Masks and expressions never
 //! come from a column: the file may come from elsewhere, and its cells are values.
@@ -34,13 +34,13 @@ pub(super) struct Shape {
     pub(super) format: Format,
     pub(super) delimiter: u8,
     map: BTreeMap<String, Place>,
-    /// Given to every token. A value of the row comes before it.
+    /// Set in every token. A value of the row overrides it.
     constants: Vec<(Path, Value)>,
 }
 
 const COLUMNS: [&str; 8] =
     ["id", "type", "data", "metadata", "containers", "expires_at", "privacy", "created_at"];
-/// Members that only the operator sets, or a JSON line.
+/// Members that only the operator or a JSON line sets.
 const EXPRESSIONS: [&str; 3] = ["mask", "search_indexes", "fingerprint_expression"];
 
 impl Shape {
@@ -79,8 +79,8 @@ impl Shape {
         self.map.get(column).cloned().or_else(own)
     }
 
-    /// The places of the columns of a header. Every column must have one: a column that was left out
-    /// by a slip is lost data.
+    /// The places of the columns of a header. Every column must have one: data of a column that is
+    /// left out by mistake would be lost.
     pub(super) fn header(&self, names: &[Vec<u8>]) -> Result<Vec<Place>> {
         let mut places = Vec::with_capacity(names.len());
         let mut seen = BTreeSet::new();
@@ -115,7 +115,7 @@ impl Shape {
         Ok(places)
     }
 
-    /// The body of a record of a CSV file; or the path and the reason of a mistake.
+    /// The body for a record of a CSV file, or the path and the reason of a mistake.
     pub(super) fn of_record(
         &self,
         places: &[Place],
@@ -163,7 +163,7 @@ impl Shape {
                 Some(Place::Expiration) | None => put(&mut body, &Path(vec![name]), value)?,
             }
         }
-        // A line of an export that is no token has none of the token's members.
+        // A line of an export that is not a token has none of a token's members.
         if matches!(body.get("kind"), None | Some(Value::Null))
             || body.get("kind") == Some(&Value::from("token"))
         {
@@ -184,7 +184,7 @@ impl Shape {
 
 impl Path {
     fn parse(text: &str, members: &[&str]) -> Option<Self> {
-        // A key of the metadata may have dots itself.
+        // A metadata key may contain dots.
         let steps: Vec<String> = match text.split_once('.') {
             Some(("metadata", key)) => vec![String::from("metadata"), String::from(key)],
             _ => text.split('.').map(String::from).collect(),
@@ -333,7 +333,7 @@ fn delimiter(text: Option<&str>) -> Result<u8> {
     }
 }
 
-/// A name that is fit for a message. A file without a first line of names has card numbers there.
+/// A name that a message may show. Without a header line, the first line has card numbers there.
 fn printable(name: &str) -> Option<&str> {
     let is_plain = |letter: char| letter.is_ascii_alphabetic() || "_- .".contains(letter);
     (!name.is_empty() && name.len() <= 40 && name.chars().all(is_plain)).then_some(name)

@@ -1,4 +1,4 @@
-//! The views of the console, a script each.
+//! The views of the console, one script each.
 
 use crate::http::front::folder::{Folder, files};
 
