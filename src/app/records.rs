@@ -170,7 +170,7 @@ record! {
 }
 
 record! {
-    "session" threeds::session::Session, SessionId, ThreedsSessions,
+    "session" threeds::session::ThreedsSession, SessionId, ThreedsSessions,
     (tables::threeds_sessions, tables::session_of_key),
     (record::encode_session, record::decode_session) {
         fn entries(&self, _keys: &TenantKeys) -> Vec<Entry> {

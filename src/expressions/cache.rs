@@ -32,11 +32,11 @@ const FIND_BYTE: usize = 2;
 
 pub struct Cache {
     hasher: RandomState,
-    kept: SharedLock<Kept>,
+    kept: SharedLock<CacheContents>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct CacheContents {
     bytes: usize,
     by_hash: HashMap<u64, Entry>,
 }
@@ -134,7 +134,7 @@ impl Cache {
     }
 
     /// Replaces an entry with the same hash, whose bytes stay counted until the cache is emptied.
-    fn put(kept: &mut Kept, hash: u64, entry: Entry, bytes: usize) {
+    fn put(kept: &mut CacheContents, hash: u64, entry: Entry, bytes: usize) {
         kept.bytes = kept.bytes.saturating_add(bytes);
         kept.by_hash.insert(hash, entry);
     }

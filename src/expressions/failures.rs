@@ -10,17 +10,17 @@ use crate::domain::words::words;
 pub struct Malformed {
     /// Byte offset in the text.
     pub at: usize,
-    pub why: Why,
+    pub why: MalformedReason,
 }
 
 impl Malformed {
-    pub(super) const fn new(at: usize, why: Why) -> Self {
+    pub(super) const fn new(at: usize, why: MalformedReason) -> Self {
         Self { at, why }
     }
 }
 
 words! {
-    pub enum Why {
+    pub enum MalformedReason {
         ArgumentCount = "the filter takes another number of arguments";
         BadArgument = "the filter does not take this argument";
         BadJsonPath = "the JSON path is malformed";
@@ -54,7 +54,7 @@ impl fmt::Display for Malformed {
 
 impl Error for Malformed {}
 
-impl fmt::Display for Why {
+impl fmt::Display for MalformedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::budget::{Budget, STEP};
 use super::cache::Unparsed;
-use super::failures::{Malformed, Why};
+use super::failures::{Malformed, MalformedReason};
 use super::filters::Argument;
 use super::lex::Cursor;
 use super::parse::{ExpressionParser, Names};
@@ -26,7 +26,7 @@ impl Template {
         let end = text.floor_char_boundary(bounds::TEMPLATE_BYTES_MAX);
         let mut cursor = Cursor::new(text.get(..end).unwrap_or_default());
         if !cursor.eat("{{") {
-            return Err(Unparsed::Malformed(Malformed::new(0, Why::Unexpected)));
+            return Err(Unparsed::Malformed(Malformed::new(0, MalformedReason::Unexpected)));
         }
         let mut expression = ExpressionParser { cursor, names: Names::Proxy, opening: 0 };
         let (parsed, _) = expression.parse().map_err(Unparsed::Malformed)?;
@@ -35,7 +35,7 @@ impl Template {
         spent.map_err(Unparsed::Unpaid)?;
         let states = parsed.states();
         if states > bounds::TEMPLATE_STATES_MAX {
-            return Err(Unparsed::Malformed(Malformed::new(0, Why::TooManyStates)));
+            return Err(Unparsed::Malformed(Malformed::new(0, MalformedReason::TooManyStates)));
         }
         Ok((Self { pieces: vec![Piece::Expression(parsed)], states }, length))
     }
@@ -68,7 +68,7 @@ impl ExpressionParser<'_> {
     /// The key of a table: quoted, or everything up to the next filter.
     fn table_key(&mut self) -> Result<String, Malformed> {
         self.cursor.skip_spaces();
-        let bad = Malformed::new(self.cursor.at(), Why::BadVariable);
+        let bad = Malformed::new(self.cursor.at(), MalformedReason::BadVariable);
         let key = if self.cursor.rest().starts_with(['\'', '"']) {
             match self.argument()? {
                 Argument::Literal(Value::String(key)) => key,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::budget::{Budget, Weight, text_made};
 use super::context::{EvalContext, Host, Revealing};
-use super::failures::{Malformed, Why};
+use super::failures::{Malformed, MalformedReason};
 use super::scope::Data;
 use super::template::Template;
 use crate::bounds;
@@ -133,7 +133,7 @@ impl<'a> Parser<'a> {
         if self.members > bounds::MASK_MEMBERS_MAX {
             // Reported once, not for every further member.
             if self.members == bounds::MASK_MEMBERS_MAX.saturating_add(1) {
-                self.mistake(Malformed::new(0, Why::TooManyMembers));
+                self.mistake(Malformed::new(0, MalformedReason::TooManyMembers));
             }
             return None;
         }
@@ -146,7 +146,7 @@ impl<'a> Parser<'a> {
                     if self.states > bounds::MASK_STATES_MAX {
                         // Reported once, not for every further pattern.
                         if before <= bounds::MASK_STATES_MAX {
-                            self.mistake(Malformed::new(0, Why::TooManyStates));
+                            self.mistake(Malformed::new(0, MalformedReason::TooManyStates));
                         }
                         return None;
                     }
@@ -158,7 +158,7 @@ impl<'a> Parser<'a> {
                 }
             },
             Value::Array(_) | Value::Object(_) if self.path.len() >= bounds::MASK_DEPTH_MAX => {
-                self.mistake(Malformed::new(0, Why::TooDeep));
+                self.mistake(Malformed::new(0, MalformedReason::TooDeep));
                 None
             }
             Value::Array(items) => {

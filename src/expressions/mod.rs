@@ -29,7 +29,7 @@ pub use budget::Budget;
 pub use cache::{Cache, Unparsed};
 pub use context::{Hash, Host};
 #[cfg(test)]
-pub use failures::Why;
+pub use failures::MalformedReason;
 pub use failures::{Failed, Malformed};
 pub use mask::Mask;
 pub use scope::{Data, DataAndMetadata, Reference, Scope, ScopedValue};

@@ -3,8 +3,8 @@
 use serde_json::{Number, Value};
 
 use super::budget::STEP;
-use super::failures::{Malformed, Why};
-use super::filters::{self, Argument, Call, Filter, Place};
+use super::failures::{Malformed, MalformedReason};
+use super::filters::{self, Argument, Call, Filter, FilterPosition};
 use super::lex::Cursor;
 use super::scope::Reference;
 use super::template::{Expression, Piece, Source, Template};
@@ -38,14 +38,14 @@ fn template(text: &str, names: Names) -> Result<Template, Malformed> {
         Names::Variables => bounds::TEMPLATE_BYTES_MAX,
     };
     if text.len() > bytes_max {
-        return Err(Malformed::new(bytes_max, Why::TooLong));
+        return Err(Malformed::new(bytes_max, MalformedReason::TooLong));
     }
     // The text around references is a document of the caller and may contain anything. In a mask or
     // a fingerprint, a tag taken as text would give every token the same value.
     if names == Names::Variables
         && let Some(at) = text.find("{%")
     {
-        return Err(Malformed::new(at, Why::Tag));
+        return Err(Malformed::new(at, MalformedReason::Tag));
     }
     let mut cursor = Cursor::new(text);
     let mut pieces = Vec::new();
@@ -67,14 +67,14 @@ fn template(text: &str, names: Names) -> Result<Template, Malformed> {
         push_text(&mut pieces, if trimming { before.trim_end() } else { before });
         expressions += 1;
         if expressions > bounds::TEMPLATE_EXPRESSIONS_MAX {
-            return Err(Malformed::new(opening, Why::TooManyExpressions));
+            return Err(Malformed::new(opening, MalformedReason::TooManyExpressions));
         }
         let mut expression = ExpressionParser { cursor, names, opening };
         let parsed;
         (parsed, trim) = expression.parse()?;
         states = states.saturating_add(parsed.states());
         if states > bounds::TEMPLATE_STATES_MAX {
-            return Err(Malformed::new(opening, Why::TooManyStates));
+            return Err(Malformed::new(opening, MalformedReason::TooManyStates));
         }
         pieces.push(Piece::Expression(parsed));
         cursor = expression.cursor;
@@ -129,23 +129,23 @@ impl<'a> ExpressionParser<'a> {
                 return Err(self.unexpected());
             }
             if calls.len() == bounds::FILTERS_MAX {
-                return Err(Malformed::new(at, Why::TooManyFilters));
+                return Err(Malformed::new(at, MalformedReason::TooManyFilters));
             }
             calls.push(self.call(calls.last())?);
         };
         if let Some(last) = calls.last()
-            && last.filter.place == Place::BeforeEncoding
+            && last.filter.place == FilterPosition::BeforeEncoding
         {
-            return Err(Malformed::new(self.opening, Why::NotEncoded));
+            return Err(Malformed::new(self.opening, MalformedReason::NotEncoded));
         }
         Ok((Expression { source, calls }, trim))
     }
 
     fn unexpected(&self) -> Malformed {
         if self.cursor.is_done() {
-            Malformed::new(self.opening, Why::Unclosed)
+            Malformed::new(self.opening, MalformedReason::Unclosed)
         } else {
-            Malformed::new(self.cursor.at(), Why::Unexpected)
+            Malformed::new(self.cursor.at(), MalformedReason::Unexpected)
         }
     }
 
@@ -153,7 +153,7 @@ impl<'a> ExpressionParser<'a> {
         let at = self.cursor.at();
         let head = self.cursor.take_while(|c| !matches!(c, '|' | '{' | '}')).trim_end();
         if head.is_empty() && !self.cursor.is_done() {
-            return Err(Malformed::new(at, Why::Empty));
+            return Err(Malformed::new(at, MalformedReason::Empty));
         }
         let (kind, id): (fn(String) -> Reference, &str) =
             match (head.strip_prefix("token_intent:"), head.strip_prefix("token:")) {
@@ -162,17 +162,17 @@ impl<'a> ExpressionParser<'a> {
                 (None, None) => (Reference::TokenData, head),
             };
         if self.cursor.is_done() {
-            return Err(Malformed::new(self.opening, Why::Unclosed));
+            return Err(Malformed::new(self.opening, MalformedReason::Unclosed));
         }
         if TokenName::parse(id).is_err() {
-            return Err(Malformed::new(at, Why::BadReference));
+            return Err(Malformed::new(at, MalformedReason::BadReference));
         }
         Ok(kind(id.to_owned()))
     }
 
     fn source(&mut self) -> Result<Source, Malformed> {
         if self.cursor.rest().starts_with("}}") || self.cursor.rest().starts_with("-}}") {
-            return Err(Malformed::new(self.cursor.at(), Why::Empty));
+            return Err(Malformed::new(self.cursor.at(), MalformedReason::Empty));
         }
         Ok(match self.argument()? {
             Argument::Literal(value) => Source::Literal(value),
@@ -189,21 +189,22 @@ impl<'a> ExpressionParser<'a> {
             let Malformed { at, why } = self.unexpected();
             return Err(Malformed::new(
                 at,
-                if why == Why::Unclosed { why } else { Why::FilterMissing },
+                if why == MalformedReason::Unclosed { why } else { MalformedReason::FilterMissing },
             ));
         }
-        let filter = filters::find(name).ok_or(Malformed::new(at, Why::UnknownFilter))?;
+        let filter =
+            filters::find(name).ok_or(Malformed::new(at, MalformedReason::UnknownFilter))?;
         match before.map(|call| call.filter.place) {
-            Some(Place::Last) => return Err(Malformed::new(at, Why::NotLast)),
-            Some(Place::BeforeEncoding) if !filter.encodes() => {
-                return Err(Malformed::new(at, Why::NotEncoded));
+            Some(FilterPosition::Last) => return Err(Malformed::new(at, MalformedReason::NotLast)),
+            Some(FilterPosition::BeforeEncoding) if !filter.encodes() => {
+                return Err(Malformed::new(at, MalformedReason::NotEncoded));
             }
-            Some(Place::Anywhere | Place::BeforeEncoding) | None => {}
+            Some(FilterPosition::Anywhere | FilterPosition::BeforeEncoding) | None => {}
         }
         self.cursor.skip_spaces();
         let arguments = if self.cursor.eat(":") { self.arguments(filter, at)? } else { Vec::new() };
         if arguments.len() < filter.least || arguments.len() > filter.kinds.len() {
-            return Err(Malformed::new(at, Why::ArgumentCount));
+            return Err(Malformed::new(at, MalformedReason::ArgumentCount));
         }
         Ok(Call { filter, arguments })
     }
@@ -214,7 +215,7 @@ impl<'a> ExpressionParser<'a> {
             self.cursor.skip_spaces();
             let at = self.cursor.at();
             let Some(kind) = filter.kinds.get(arguments.len()) else {
-                return Err(Malformed::new(call_at, Why::ArgumentCount));
+                return Err(Malformed::new(call_at, MalformedReason::ArgumentCount));
             };
             if let Some(named) = filter.named
                 && self.cursor.rest().starts_with(named)
@@ -224,7 +225,7 @@ impl<'a> ExpressionParser<'a> {
                 self.cursor.eat(named);
                 self.cursor.skip_spaces();
                 if !is_last || !self.cursor.eat(":") {
-                    return Err(Malformed::new(at, Why::BadArgument));
+                    return Err(Malformed::new(at, MalformedReason::BadArgument));
                 }
                 self.cursor.skip_spaces();
             }
@@ -243,8 +244,10 @@ impl<'a> ExpressionParser<'a> {
             Some(quote @ ('\'' | '"')) => {
                 self.cursor.bump();
                 let mark = if quote == '"' { "\"" } else { "'" };
-                let text =
-                    self.cursor.take_past(mark).ok_or(Malformed::new(at, Why::UnclosedQuote))?;
+                let text = self
+                    .cursor
+                    .take_past(mark)
+                    .ok_or(Malformed::new(at, MalformedReason::UnclosedQuote))?;
                 Ok(Argument::Literal(Value::String(text.to_owned())))
             }
             Some('-' | '0'..='9') => self.number().map(|number| Argument::Literal(number.into())),
@@ -260,7 +263,7 @@ impl<'a> ExpressionParser<'a> {
                     Some(value) if !matches!(self.cursor.peek(), Some('.' | '[')) => {
                         Ok(Argument::Literal(value))
                     }
-                    Some(_) => Err(Malformed::new(at, Why::BadVariable)),
+                    Some(_) => Err(Malformed::new(at, MalformedReason::BadVariable)),
                     None => self.variable(name).map(Argument::Variable),
                 }
             }
@@ -270,7 +273,7 @@ impl<'a> ExpressionParser<'a> {
 
     fn number(&mut self) -> Result<Number, Malformed> {
         let at = self.cursor.at();
-        let bad = Malformed::new(at, Why::BadNumber);
+        let bad = Malformed::new(at, MalformedReason::BadNumber);
         let sign = if self.cursor.eat("-") { "-" } else { "" };
         let whole = self.cursor.take_while(|c| c.is_ascii_digit());
         if whole.is_empty() {
@@ -293,7 +296,7 @@ impl<'a> ExpressionParser<'a> {
             if self.cursor.eat(".") {
                 let key = self.word();
                 if key.is_empty() {
-                    return Err(Malformed::new(at, Why::BadVariable));
+                    return Err(Malformed::new(at, MalformedReason::BadVariable));
                 }
                 segments.push(Segment::Key(key.to_owned()));
             } else if self.cursor.eat("[") {
@@ -309,14 +312,14 @@ impl<'a> ExpressionParser<'a> {
                 return Ok(Variable { name: name.to_owned(), segments, work });
             }
             if segments.len() > bounds::VARIABLE_SEGMENTS_MAX {
-                return Err(Malformed::new(at, Why::TooManySegments));
+                return Err(Malformed::new(at, MalformedReason::TooManySegments));
             }
         }
     }
 
     /// `['a key']` or `[0]`, from after the opening bracket.
     fn bracketed(&mut self, at: usize) -> Result<Segment, Malformed> {
-        let bad = Malformed::new(at, Why::BadVariable);
+        let bad = Malformed::new(at, MalformedReason::BadVariable);
         self.cursor.skip_spaces();
         let segment = match self.cursor.peek() {
             Some('\'' | '"') => match self.argument()? {

@@ -65,7 +65,7 @@ pub use self::guard::Scope;
 use self::guard::{Admission, Guard};
 pub use self::message::Message;
 use self::observe::Results;
-use self::pool::{Destination, Place, Pool, PoolSizes, SharedPlaces};
+use self::pool::{Destination, Pool, PoolReservation, PoolSizes, SharedPlaces};
 pub use self::trust::system_bundle;
 
 /// Sends requests of tenants to the destinations that the guard allows.
@@ -181,7 +181,7 @@ impl OutboundClient {
     /// Looks the name up once, checks all its addresses and connects to one of them.
     async fn connect(
         &self,
-        place: &Place,
+        place: &PoolReservation,
         admission: Admission,
         host: &str,
         port: u16,
@@ -208,7 +208,7 @@ impl OutboundClient {
 
 /// Keeps the connection if the exchange succeeded.
 async fn exchange(
-    place: &Place,
+    place: &PoolReservation,
     mut channel: Channel,
     message: &Message,
     limits: Limits<'_>,

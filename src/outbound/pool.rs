@@ -124,7 +124,7 @@ impl KeptChannel {
 
 /// A request's place. It is free again when this is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct PoolReservation {
     user: DestinationUser,
     pub(super) tls: Arc<ClientConfig>,
     /// The tenant's share of the memory of answers.
@@ -178,7 +178,7 @@ impl Pool {
         credential: Credential,
         deadline: Instant,
         tls: impl FnOnce() -> Result<Arc<ClientConfig>, E>,
-    ) -> Result<Option<Place>, E> {
+    ) -> Result<Option<PoolReservation>, E> {
         let (mut place, [own, tenant]) = self.begin(destination, tls)?;
         let taken = async {
             // The destination's place first: a request that waits for its destination holds no
@@ -209,7 +209,7 @@ impl Pool {
         self: &Arc<Self>,
         destination: Destination,
         tls: impl FnOnce() -> Result<Arc<ClientConfig>, E>,
-    ) -> Result<(Place, [SharedPlaces; 2]), E> {
+    ) -> Result<(PoolReservation, [SharedPlaces; 2]), E> {
         let mut state = self.state.lock();
         let PoolState { destinations, tenants } = &mut *state;
         let known = match destinations.entry(destination.clone()) {
@@ -232,7 +232,7 @@ impl Pool {
         let answers = tenant.answers.clone();
         let tls = Arc::clone(&known.tls);
         let user = DestinationUser { pool: Arc::clone(self), destination };
-        Ok((Place { user, tls, answers, permits: Vec::new() }, places))
+        Ok((PoolReservation { user, tls, answers, permits: Vec::new() }, places))
     }
 
     /// Closes connections that were idle for too long.
@@ -278,7 +278,7 @@ impl Pool {
     }
 }
 
-impl Place {
+impl PoolReservation {
     /// A kept connection that is open and ready.
     pub(super) async fn kept_channel(&self) -> Option<Channel> {
         loop {

@@ -42,13 +42,13 @@ struct Places {
     known: Shares,
     /// The number of the next permit; smaller numbers are older.
     next: u64,
-    open: HashMap<u64, Place>,
+    open: HashMap<u64, OpenConnection>,
     by_address: HashMap<IpAddr, usize>,
     /// The connections that may have to make room, by stage.
     queues: BTreeMap<Stage, Queue>,
 }
 
-struct Place {
+struct OpenConnection {
     address: IpAddr,
     standing: Standing,
     stage: Stage,
@@ -139,7 +139,7 @@ impl Permits {
         places.next = number.saturating_add(1);
         let ended = CancellationToken::new();
         let standing = Standing::Stranger(limit);
-        places.insert(number, Place::new(address, standing, ended.clone()));
+        places.insert(number, OpenConnection::new(address, standing, ended.clone()));
         drop(places);
         Ok(Permit { permits: self.clone(), number, ended, shown: OnceLock::new(), evicted })
     }
@@ -150,14 +150,14 @@ impl Permits {
 }
 
 impl Places {
-    fn insert(&mut self, number: u64, place: Place) {
+    fn insert(&mut self, number: u64, place: OpenConnection) {
         let of_address = self.by_address.entry(place.address).or_default();
         *of_address = of_address.saturating_add(1);
         self.enqueue(number, &place);
         self.open.insert(number, place);
     }
 
-    fn remove(&mut self, number: u64) -> Option<Place> {
+    fn remove(&mut self, number: u64) -> Option<OpenConnection> {
         let place = self.open.remove(&number)?;
         self.dequeue(number, &place);
         match self.by_address.get_mut(&place.address) {
@@ -171,7 +171,11 @@ impl Places {
     }
 
     /// Changes a place and moves it to its new queue; `None` if the place is gone.
-    fn change(&mut self, number: u64, change: impl FnOnce(&mut Place, &Shares)) -> Option<&Place> {
+    fn change(
+        &mut self,
+        number: u64,
+        change: impl FnOnce(&mut OpenConnection, &Shares),
+    ) -> Option<&OpenConnection> {
         let mut place = self.open.remove(&number)?;
         self.dequeue(number, &place);
         change(&mut place, &self.known);
@@ -179,13 +183,13 @@ impl Places {
         Some(self.open.entry(number).or_insert(place))
     }
 
-    fn enqueue(&mut self, number: u64, place: &Place) {
+    fn enqueue(&mut self, number: u64, place: &OpenConnection) {
         if let Some(crowd) = place.crowd(number) {
             self.queues.entry(place.queue()).or_default().insert(crowd, number);
         }
     }
 
-    fn dequeue(&mut self, number: u64, place: &Place) {
+    fn dequeue(&mut self, number: u64, place: &OpenConnection) {
         if let Some(crowd) = place.crowd(number)
             && let Some(queue) = self.queues.get_mut(&place.queue())
         {
@@ -216,7 +220,7 @@ impl Places {
     }
 }
 
-impl Place {
+impl OpenConnection {
     const fn new(address: IpAddr, standing: Standing, ended: CancellationToken) -> Self {
         Self { address, standing, stage: Stage::Connected, requests: 0, ended }
     }

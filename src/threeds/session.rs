@@ -15,7 +15,7 @@ use crate::threeds::state::{MethodState, SessionState};
 use crate::threeds::{NamedVersion, ProtocolVersion, Scheme};
 
 #[derive(Debug, Clone)]
-pub struct Session {
+pub struct ThreedsSession {
     pub id: SessionId,
     pub tenant: TenantId,
     pub kind: SessionKind,
@@ -220,7 +220,7 @@ impl Enrolment {
     }
 }
 
-impl Session {
+impl ThreedsSession {
     pub const fn channel(&self) -> Channel {
         match (self.kind, self.device) {
             (SessionKind::Merchant, _) => Channel::Merchant,

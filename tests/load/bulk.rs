@@ -6,11 +6,15 @@ use crate::proc::{self, Scratch};
 use crate::report::Results;
 use crate::stage::Stage;
 use crate::stats::quotient;
-use crate::vault::Place;
+use crate::vault::VaultFiles;
 use std::time::Instant;
 
 /// Fills a vault that ran once, and returns a sample of the ids.
-pub(crate) fn preload(place: &Place, tokens: u64, results: &mut Results) -> Outcome<Vec<String>> {
+pub(crate) fn preload(
+    place: &VaultFiles,
+    tokens: u64,
+    results: &mut Results,
+) -> Outcome<Vec<String>> {
     let empty_bytes = proc::disk_bytes(&place.data)?;
     let start = Instant::now();
     let ids = place.preload(tokens)?;
@@ -25,7 +29,7 @@ pub(crate) fn preload(place: &Place, tokens: u64, results: &mut Results) -> Outc
 
 /// A backup of the running vault, and a restore of it beside.
 pub(crate) fn back_up_and_restore(
-    place: &Place,
+    place: &VaultFiles,
     scratch: &Scratch,
     results: &mut Results,
 ) -> Outcome<()> {

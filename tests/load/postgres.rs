@@ -11,7 +11,7 @@ use crate::proc::Scratch;
 use crate::report::{self, Cell, HEADLINE, Results};
 use crate::request::{Kind, Load, Work};
 use crate::stats::quotient;
-use crate::vault::{Place, Vault};
+use crate::vault::{Vault, VaultFiles};
 use crate::yardsticks::Yardsticks;
 use std::ffi::OsStr;
 use std::fs;
@@ -35,7 +35,7 @@ const DATABASE_BYTES: &str = "SELECT pg_database_size(current_database())";
 /// The processes of one vault, and the names of their rows in the table.
 struct Setting<'a> {
     names: [&'a str; 2],
-    places: Vec<Place>,
+    places: Vec<VaultFiles>,
     vaults: Vec<Vault>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn measure(
 /// The bytes of the rows that a vault writes for a card: indexes, audit entry and idempotency key included.
 fn row_bytes(plan: &Plan, scratch: &Scratch, cluster: &Cluster) -> Outcome<usize> {
     let url = block_on(cluster.create("rows"))?;
-    let place = Place { binary: plan.binary.clone(), data: scratch.path("rows") };
+    let place = VaultFiles { binary: plan.binary.clone(), data: scratch.path("rows") };
     let mut vault = start_over(&place, &url)?;
     let before = block_on(cluster.number("rows", ROW_BYTES))?;
     seeded(&vault.target, Kind::Card)?;
@@ -112,8 +112,8 @@ impl Bench<'_> {
         Ok(setting)
     }
 
-    fn place(&self, name: &str) -> Place {
-        Place { binary: self.plan.binary.clone(), data: self.scratch.path(name) }
+    fn place(&self, name: &str) -> VaultFiles {
+        VaultFiles { binary: self.plan.binary.clone(), data: self.scratch.path(name) }
     }
 
     /// Gets, then creates, then the end of the processes. Returns the number of cards that were made.
@@ -157,7 +157,7 @@ impl Bench<'_> {
     }
 }
 
-fn start_over(place: &Place, url: &str) -> Outcome<Vault> {
+fn start_over(place: &VaultFiles, url: &str) -> Outcome<Vault> {
     let file = write_url(&place.data, url)?;
     place.start_with(&["--engine-url-file".as_ref(), OsStr::new(&file)])
 }
@@ -171,7 +171,7 @@ fn write_url(data: &Path, url: &str) -> Outcome<std::path::PathBuf> {
 }
 
 /// Prepares the directory of a further process of the vault.
-fn join(first: &Place, next: &Place, url: &str) -> Outcome<()> {
+fn join(first: &VaultFiles, next: &VaultFiles, url: &str) -> Outcome<()> {
     fs::create_dir_all(&next.data)?;
     fs::set_permissions(&next.data, fs::Permissions::from_mode(0o700))?;
     for name in FILES {

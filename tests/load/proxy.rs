@@ -11,7 +11,7 @@ use crate::report::{self, Cell, HEADLINE, Results};
 use crate::request::{Kind, Load, Work};
 use crate::slow::SlowDestinations;
 use crate::stats::{median, quotient};
-use crate::vault::Place;
+use crate::vault::VaultFiles;
 use crate::yardsticks::Yardsticks;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) fn measure(
 ) -> Outcome<()> {
     println!("\nproxy: calls with a card's number, code and expiry in the body");
     let destination = Bare::start(&yardsticks.model, &scratch.path("psp"))?;
-    let place = Place { binary: plan.binary.clone(), data: scratch.path("proxy") };
+    let place = VaultFiles { binary: plan.binary.clone(), data: scratch.path("proxy") };
     let mut vault =
         place.start_with(&["--outbound-ca".as_ref(), destination.ready.ca.as_os_str()])?;
     let ids = seeded(&vault.target, Kind::Card)?;
@@ -59,7 +59,7 @@ pub(crate) fn measure(
 /// Reads tokens without and with a thousand calls in flight whose destinations do not answer.
 fn beside_silence(plan: &Plan, scratch: &Scratch, results: &mut Results) -> Outcome<()> {
     let silent = SlowDestinations::start(DESTINATIONS, &scratch.path("slow"))?;
-    let place = Place { binary: plan.binary.clone(), data: scratch.path("beside") };
+    let place = VaultFiles { binary: plan.binary.clone(), data: scratch.path("beside") };
     let mut vault = place.start_with(&["--outbound-ca".as_ref(), silent.ready.ca.as_os_str()])?;
     let ids = seeded(&vault.target, Kind::Card)?;
     let gets = Work { ids: Arc::clone(&ids), kind: Kind::Card, load: Load::Get };

@@ -13,7 +13,7 @@ use crate::proc::{self, Scratch};
 use crate::report::{self, Cell, HEADLINE, Results};
 use crate::request::{Kind, Load, Work};
 use crate::stats::{median, quotient};
-use crate::vault::{Place, Vault};
+use crate::vault::{Vault, VaultFiles};
 use crate::yardsticks::Yardsticks;
 use std::sync::Arc;
 use std::thread;
@@ -31,7 +31,7 @@ pub(crate) const IDLE: Duration = Duration::from_secs(2);
 pub(crate) struct Stage<'a> {
     pub(crate) plan: &'a Plan,
     yardsticks: &'a Yardsticks,
-    pub(crate) place: Place,
+    pub(crate) place: VaultFiles,
     pub(crate) vault: Vault,
     ids: Arc<Vec<String>>,
     /// 0 for the vault that starts each round of writes empty.
@@ -45,7 +45,7 @@ impl<'a> Stage<'a> {
         yardsticks: &'a Yardsticks,
         scratch: &Scratch,
     ) -> Outcome<Self> {
-        let place = Place { binary: plan.binary.clone(), data: scratch.path("empty") };
+        let place = VaultFiles { binary: plan.binary.clone(), data: scratch.path("empty") };
         let vault = place.start()?;
         let ids = seeded(&vault.target, Kind::Card)?;
         Ok(Self { plan, yardsticks, place, vault, ids, tokens: 0 })
@@ -58,7 +58,7 @@ impl<'a> Stage<'a> {
         scratch: &Scratch,
         results: &mut Results,
     ) -> Outcome<Self> {
-        let place = Place { binary: plan.binary.clone(), data: scratch.path("full") };
+        let place = VaultFiles { binary: plan.binary.clone(), data: scratch.path("full") };
         let mut vault = place.start()?;
         vault.stop()?;
         let ids = Arc::new(bulk::preload(&place, plan.tokens, results)?);

@@ -20,7 +20,7 @@ const PRELOAD_MAX: Duration = Duration::from_mins(30);
 
 /// A program that speaks the vault's command line, and the directory it works on.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct VaultFiles {
     pub(crate) binary: PathBuf,
     pub(crate) data: PathBuf,
 }
@@ -43,7 +43,7 @@ struct KeysFile {
     keys: Keys,
 }
 
-impl Place {
+impl VaultFiles {
     pub(crate) fn start(&self) -> Outcome<Vault> {
         self.start_with(&[])
     }

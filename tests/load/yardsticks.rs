@@ -8,7 +8,7 @@ use crate::model::{Model, compare_tls, confirm_replies, learn};
 use crate::plan::{Part, Plan};
 use crate::proc::Scratch;
 use crate::request::{Kind, Load, PAGE_SIZE, Work};
-use crate::vault::Place;
+use crate::vault::VaultFiles;
 use std::sync::Arc;
 
 pub(crate) struct Yardsticks {
@@ -37,7 +37,7 @@ impl Yardsticks {
 
 /// Learns the answers from a vault of its own, so that the measured ones hold nothing but the load.
 fn start(plan: &Plan, scratch: &Scratch, kind: Kind) -> Outcome<(Bare, Model)> {
-    let place = Place { binary: plan.binary.clone(), data: scratch.path("model") };
+    let place = VaultFiles { binary: plan.binary.clone(), data: scratch.path("model") };
     let mut vault = place.start()?;
     let work = Work { ids: Arc::default(), kind, load: Load::Create };
     let ids = Arc::new(block_on(seed(&vault.target, &work, PAGE_SIZE))?);

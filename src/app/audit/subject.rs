@@ -19,7 +19,7 @@ use crate::domain::token::Token;
 use crate::domain::token_intent::TokenIntent;
 use crate::domain::token_type::TokenType;
 use crate::domain::webhook::EventKind;
-use crate::threeds::session::{CardSource, Session};
+use crate::threeds::session::{CardSource, ThreedsSession};
 
 /// The resource that was acted on, with the fields that its event shows.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ pub(in crate::app) enum Subject<'a> {
     Session(&'a access::Session, &'a str),
     Tenant(&'a Tenant),
     /// With the kind of the event, if the act has one.
-    Threeds(&'a Session, Option<EventKind>),
+    Threeds(&'a ThreedsSession, Option<EventKind>),
     Token(&'a Token),
 }
 
@@ -331,7 +331,7 @@ fn tenant_value(tenant: &Tenant) -> Value {
     object(members.into_iter().chain(modified(tenant.modified_by, tenant.modified_at)))
 }
 
-fn session_value(session: &Session, kind: EventKind) -> Value {
+fn session_value(session: &ThreedsSession, kind: EventKind) -> Value {
     let status = session.authentication.as_ref().map(|it| id(it.status.word()));
     let tenant = ("tenant_id", Some(id(session.tenant)));
     let is_short = matches!(

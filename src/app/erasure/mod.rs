@@ -27,7 +27,7 @@ use crate::domain::token_intent::TokenIntent;
 use crate::store::chain::{AuditRow, Signers};
 use crate::store::record::{ErasureReceipt, SignedErasure};
 use crate::store::{Change, Snapshot, tables};
-use crate::threeds::session::Session;
+use crate::threeds::session::ThreedsSession;
 
 use find::KnownCards;
 pub use find::MatchingRecords;
@@ -121,7 +121,7 @@ impl Erasure<'_> {
     ) -> Result<(), Error> {
         for batch in found.sessions.chunks(ERASURE_BATCH_MAX) {
             let remove = |snapshot: &Snapshot, keys: &TenantKeys, id: &Uuid| {
-                self.remove::<Session>(snapshot, keys, SessionId::new(*id))
+                self.remove::<ThreedsSession>(snapshot, keys, SessionId::new(*id))
             };
             erased.sessions.extend(self.delete_batch(tenant, batch, remove).await?);
         }

@@ -32,7 +32,7 @@ use crate::threeds::message::{Creq, Cres};
 use crate::threeds::ranges::PreqResult;
 use crate::threeds::request::{AuthenticationRequest, Cardholder, Requestor};
 use crate::threeds::scheme::Scheme;
-use crate::threeds::session::{CardSource, Device, Session, SessionKind};
+use crate::threeds::session::{CardSource, Device, SessionKind, ThreedsSession};
 use crate::threeds::simulator::acs::CardholderInput;
 
 const SCHEMES: [Scheme; 2] = [Scheme::Visa, Scheme::Mastercard];
@@ -145,7 +145,11 @@ pub(super) async fn caller_with_key(app: &Vault, kind: TenantKind) -> (Arc<Calle
     (app.access().authenticate(&key).unwrap(), String::from(key.expose()))
 }
 
-pub(super) async fn create(app: &Vault, caller: &Caller, number: &str) -> Result<Session, Error> {
+pub(super) async fn create(
+    app: &Vault,
+    caller: &Caller,
+    number: &str,
+) -> Result<ThreedsSession, Error> {
     let draft = TokenDraft {
         kind: Some(TokenType::CardNumber),
         data: Some(Secret::new(json!(number))),
@@ -161,7 +165,11 @@ pub(super) async fn create(app: &Vault, caller: &Caller, number: &str) -> Result
     Ok(app.threeds().create_session(caller, &draft, &client(), &Write::plain()).await?.outcome)
 }
 
-async fn authenticate(app: &Vault, caller: &Caller, id: SessionId) -> Result<Session, Error> {
+async fn authenticate(
+    app: &Vault,
+    caller: &Caller,
+    id: SessionId,
+) -> Result<ThreedsSession, Error> {
     let text = |text: &str| Some(String::from(text));
     let request = AuthenticationRequest {
         category: Some(Category::NonPayment),
@@ -227,7 +235,7 @@ fn a_request_that_is_out_is_answered_and_its_challenge_ends_on_a_disk_that_is_ne
             servers.answering.notify_one();
         };
         let (authenticated, ()) = tokio::join!(authenticate(&app, &caller, id), filling);
-        let status = |session: &Session| session.authentication.as_ref().map(|it| it.status);
+        let status = |session: &ThreedsSession| session.authentication.as_ref().map(|it| it.status);
         assert_eq!(status(&authenticated.unwrap()), Some(TransactionStatus::Challenge));
         let told = app.threeds().take_message(&rreq(id), &SCHEMES).await.unwrap().unwrap();
         let told: Value = serde_json::from_slice(told.expose()).unwrap();

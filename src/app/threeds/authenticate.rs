@@ -30,7 +30,7 @@ use crate::threeds::mapping::{ServerIdentity, areq};
 use crate::threeds::message::{self, Ares, Component, Erro, Rejection};
 use crate::threeds::receive::check_ares;
 use crate::threeds::request::{AuthenticationRequest, DECOUPLED_MINUTES_MAX};
-use crate::threeds::session::{AreqSummary, Authentication, Session};
+use crate::threeds::session::{AreqSummary, Authentication, ThreedsSession};
 use crate::threeds::simulator::SimulatedChallenge;
 use crate::threeds::state::SessionEvent;
 use crate::threeds::version::ProtocolVersion;
@@ -43,8 +43,8 @@ impl ThreedsSessions<'_> {
         request: &AuthenticationRequest,
         mut mistakes: Mistakes,
         client: &Client,
-        write: &Write<'_, Session>,
-    ) -> Result<CommitOutcome<Session>, Error> {
+        write: &Write<'_, ThreedsSession>,
+    ) -> Result<CommitOutcome<ThreedsSession>, Error> {
         caller.require_threeds()?;
         let turn = self.vault.lanes.take(id.as_bytes()).await?;
         let (found, _) = self.find_session(&self.vault.snapshot()?, caller, id)?;
@@ -135,8 +135,8 @@ impl ThreedsSessions<'_> {
         caller: &Caller,
         id: &str,
         answered: Answered,
-        write: &Write<'_, Session>,
-    ) -> Result<CommitOutcome<Session>, Error> {
+        write: &Write<'_, ThreedsSession>,
+    ) -> Result<CommitOutcome<ThreedsSession>, Error> {
         let Answered { ares, status, sent, simulated, minutes } = answered;
         let authentication = Authentication::from_ares(ares, status, &sent);
         self.vault
@@ -163,7 +163,7 @@ impl ThreedsSessions<'_> {
     }
 
     /// A decoupled challenge has its own event besides the one of the authentication.
-    fn tell_decoupled(self, caller: &Caller, session: &Session, at: Timestamp) -> Change {
+    fn tell_decoupled(self, caller: &Caller, session: &ThreedsSession, at: Timestamp) -> Change {
         let kind = EventKind::ThreedsDecoupledChallenge;
         let data = || Subject::Threeds(session, Some(kind)).data(kind);
         self.vault.webhooks().emit(session.tenant, caller.actor(), kind, at, data)
@@ -231,7 +231,7 @@ struct Refusal {
 
 /// Parses the directory server's answer. An `ARes` must match the request.
 fn receive(
-    session: &Session,
+    session: &ThreedsSession,
     sent: &AreqSummary,
     answer: &[u8],
 ) -> Result<(Ares, TransactionStatus), Refusal> {

@@ -12,7 +12,7 @@ use crate::domain::id::SessionId;
 use crate::store::{Change, Snapshot};
 use crate::threeds::codes::TransactionStatus;
 use crate::threeds::message::{self, Creq, Cres};
-use crate::threeds::session::{Session, WebChallengeMode};
+use crate::threeds::session::{ThreedsSession, WebChallengeMode};
 use crate::threeds::simulator::acs::{CardholderInput, ChallengeResult, ChallengeStep, cres};
 use crate::threeds::simulator::cards::ChallengeKind;
 use crate::threeds::simulator::{DIRECTORY_SERVER, ShownPurchase, SimulatedChallenge};
@@ -93,7 +93,7 @@ impl ThreedsSessions<'_> {
 
     fn step(
         self,
-        session: &mut Session,
+        session: &mut ThreedsSession,
         creq: &Creq,
         answer: ChallengeInput<'_>,
     ) -> Result<ChallengeReply, Error> {
@@ -130,7 +130,7 @@ impl ThreedsSessions<'_> {
     /// Stores the result before the browser returns, in the same order as with any ACS.
     fn end_challenge(
         self,
-        session: &mut Session,
+        session: &mut ThreedsSession,
         ending: ChallengeResult,
     ) -> Result<ChallengeReply, Error> {
         let rreq = self.simulated_result(session, ending).ok_or_else(damaged)?;
@@ -144,7 +144,7 @@ impl ThreedsSessions<'_> {
         self,
         snapshot: &Snapshot,
         id: SessionId,
-    ) -> Result<(Session, Version, TenantKeys), Error> {
+    ) -> Result<(ThreedsSession, Version, TenantKeys), Error> {
         let found = self.find_session_tenant(snapshot, id)?;
         let (tenant, keys) = found.ok_or(Error::NotFound("session"))?;
         let found = self.find_session_by_id(snapshot, &keys, tenant, id)?;
@@ -157,7 +157,7 @@ impl ThreedsSessions<'_> {
     async fn change_visited<T>(
         self,
         id: SessionId,
-        change: impl Fn(&mut Session) -> Result<T, Error>,
+        change: impl Fn(&mut ThreedsSession) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
@@ -189,7 +189,7 @@ fn ask(simulated: &SimulatedChallenge) -> ChallengeReply {
 }
 
 /// The browser gets the outcome of the ended challenge.
-fn over(session: &Session, creq: &Creq) -> ChallengeReply {
+fn over(session: &ThreedsSession, creq: &Creq) -> ChallengeReply {
     let carried = Cres {
         version: creq.version,
         server_transaction: creq.server_transaction,
@@ -201,7 +201,7 @@ fn over(session: &Session, creq: &Creq) -> ChallengeReply {
 }
 
 /// The outcome as the browser sees it.
-fn shown_status(session: &Session) -> TransactionStatus {
+fn shown_status(session: &ThreedsSession) -> TransactionStatus {
     match session.authentication.as_ref().map(|it| it.status) {
         Some(TransactionStatus::Successful | TransactionStatus::Attempted) => {
             TransactionStatus::Successful

@@ -19,7 +19,7 @@ use crate::domain::tenant::TenantKind;
 use crate::domain::webhook::EventKind;
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{
-    CardSource, Device, DeviceInfo, Enrolment, Session, SessionKind, WebChallengeMode,
+    CardSource, Device, DeviceInfo, Enrolment, SessionKind, ThreedsSession, WebChallengeMode,
 };
 use crate::threeds::simulator::{self, EnrolmentError, SimulatorUrls};
 use crate::threeds::state::{MethodState, SessionState};
@@ -54,8 +54,8 @@ impl ThreedsSessions<'_> {
         caller: &Caller,
         draft: &SessionDraft,
         client: &Client,
-        write: &Write<'_, Session>,
-    ) -> Result<CommitOutcome<Session>, Error> {
+        write: &Write<'_, ThreedsSession>,
+    ) -> Result<CommitOutcome<ThreedsSession>, Error> {
         caller.require_threeds()?;
         draft.mistakes.clone().into_result()?;
         let now = self.vault.now();
@@ -78,7 +78,7 @@ impl ThreedsSessions<'_> {
                 let has_method = enrolment.method_url.is_some() && device != Some(Device::Mobile);
                 let method = if has_method { MethodState::Pending } else { MethodState::Absent };
                 let expires_at = held.expires_at.unwrap_or(now.plus(THREEDS_SESSION_MAX));
-                let session = Session {
+                let session = ThreedsSession {
                     id,
                     tenant: caller.tenant.id,
                     kind,

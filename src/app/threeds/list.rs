@@ -13,7 +13,7 @@ use crate::domain::audit::{Act, EntityKind};
 use crate::domain::id::SessionId;
 use crate::domain::time::Timestamp;
 use crate::store::Table;
-use crate::threeds::session::Session;
+use crate::threeds::session::ThreedsSession;
 use crate::threeds::state::SessionState;
 
 /// A session whose creation is in the log.
@@ -22,7 +22,7 @@ pub struct ListedSession {
     pub id: SessionId,
     pub created_at: Timestamp,
     /// `None` if the session was removed or its record is damaged.
-    pub session: Option<Session>,
+    pub session: Option<ThreedsSession>,
 }
 
 #[derive(Debug)]

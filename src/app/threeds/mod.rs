@@ -41,7 +41,7 @@ use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
 use crate::store::Snapshot;
-use crate::threeds::session::{DeviceInfo, Session};
+use crate::threeds::session::{DeviceInfo, ThreedsSession};
 use crate::threeds::state::{SessionEvent, TransitionError, next};
 
 impl ThreedsSessions<'_> {
@@ -78,7 +78,7 @@ impl ThreedsSessions<'_> {
         self.vault.threeds.retention.get().copied().unwrap_or(THREEDS_RETENTION)
     }
 
-    pub async fn read_session(self, caller: &Caller, id: &str) -> Result<Session, Error> {
+    pub async fn read_session(self, caller: &Caller, id: &str) -> Result<ThreedsSession, Error> {
         caller.require_threeds()?;
         self.current_session(caller, id).await
     }
@@ -89,8 +89,8 @@ impl ThreedsSessions<'_> {
         caller: &Caller,
         id: &str,
         device: &DeviceInfo,
-        write: &Write<'_, Session>,
-    ) -> Result<CommitOutcome<Session>, Error> {
+        write: &Write<'_, ThreedsSession>,
+    ) -> Result<CommitOutcome<ThreedsSession>, Error> {
         caller.require_threeds()?;
         let _turn = self.vault.lanes.take(id.as_bytes()).await?;
         self.vault
@@ -111,7 +111,11 @@ impl ThreedsSessions<'_> {
     }
 
     /// With or without a challenge.
-    pub async fn challenge_result(self, caller: &Caller, id: &str) -> Result<Session, Error> {
+    pub async fn challenge_result(
+        self,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<ThreedsSession, Error> {
         caller.require_threeds()?;
         let session = self.current_session(caller, id).await?;
         if session.authentication.is_none() {
@@ -123,7 +127,7 @@ impl ThreedsSessions<'_> {
 
     /// Adds the event that a result was read. The read has no effect, so the event alone is
     /// written, and only if a webhook subscribes to it.
-    async fn tell_retrieved(self, caller: &Caller, session: &Session) -> Result<(), Error> {
+    async fn tell_retrieved(self, caller: &Caller, session: &ThreedsSession) -> Result<(), Error> {
         let kind = EventKind::ThreedsChallengeResultRetrieved;
         if !self.vault.webhooks().wants(caller.tenant.id, kind)? {
             return Ok(());
@@ -142,14 +146,14 @@ impl ThreedsSessions<'_> {
         snapshot: &Snapshot,
         caller: &Caller,
         id: &str,
-    ) -> Result<(Session, crate::crypto::Version), Error> {
+    ) -> Result<(ThreedsSession, crate::crypto::Version), Error> {
         let id = SessionId::parse(id).ok_or(Error::NotFound("session"))?;
         let found = self.find_session_by_id(snapshot, &caller.keys, caller.tenant.id, id)?;
         found.ok_or(Error::NotFound("session"))
     }
 
     /// Ends the session's wait first if it is over.
-    async fn current_session(self, caller: &Caller, id: &str) -> Result<Session, Error> {
+    async fn current_session(self, caller: &Caller, id: &str) -> Result<ThreedsSession, Error> {
         let (session, _) = self.find_session(&self.vault.snapshot()?, caller, id)?;
         if session.waits_until.is_none_or(|at| self.vault.now() < at) {
             return Ok(session);
@@ -174,7 +178,7 @@ impl Caller {
 }
 
 fn advance(
-    session: &Session,
+    session: &ThreedsSession,
     event: SessionEvent,
     now: Timestamp,
 ) -> Result<crate::threeds::state::SessionState, Error> {

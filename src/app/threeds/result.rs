@@ -17,7 +17,7 @@ use crate::store::{Change, Snapshot};
 use crate::threeds::message::{self, Component, Erro, ErrorCode, Rejection, Rreq};
 use crate::threeds::receive::{check_rreq, concerns, rres};
 use crate::threeds::scheme::Scheme;
-use crate::threeds::session::Session;
+use crate::threeds::session::ThreedsSession;
 use crate::threeds::simulator::acs::ChallengeResult;
 use crate::threeds::state::{MethodState, SessionEvent, SessionState, TransitionError, next};
 
@@ -159,7 +159,7 @@ impl ThreedsSessions<'_> {
     /// `None` for a session without a simulated challenge.
     pub(super) fn simulated_result(
         self,
-        session: &Session,
+        session: &ThreedsSession,
         ending: ChallengeResult,
     ) -> Option<Rreq> {
         let (simulated, sent) = (session.simulated.as_ref()?, session.sent?);
@@ -172,7 +172,7 @@ impl ThreedsSessions<'_> {
 /// Applies an `RReq` to a session. The reply is an `RRes`, or an `Erro` if the session was not
 /// changed.
 pub(super) fn take_result(
-    session: &mut Session,
+    session: &mut ThreedsSession,
     bytes: &[u8],
     now: Timestamp,
 ) -> Result<Secret<Vec<u8>>, Secret<Vec<u8>>> {
@@ -226,7 +226,7 @@ fn refuse(rejection: Rejection, about: &Value) -> Secret<Vec<u8>> {
 
 /// Handles an `Erro` of the directory server: it has rejected the ACS's result, so no result will
 /// come. False if the session awaits no result, or the `Erro` is about another authentication.
-fn give_up(session: &mut Session, erro: &Erro, now: Timestamp) -> bool {
+fn give_up(session: &mut ThreedsSession, erro: &Erro, now: Timestamp) -> bool {
     let awaits =
         matches!(session.state, SessionState::Challenged { .. } | SessionState::Decoupled { .. });
     let authentication = session.authentication.as_mut();
@@ -241,7 +241,7 @@ fn give_up(session: &mut Session, erro: &Erro, now: Timestamp) -> bool {
 }
 
 /// The event of a change of a session's state.
-pub(super) fn told(before: &Session, after: &Session) -> Option<EventKind> {
+pub(super) fn told(before: &ThreedsSession, after: &ThreedsSession) -> Option<EventKind> {
     let was_challenged =
         matches!(before.state, SessionState::Challenged { .. } | SessionState::Decoupled { .. });
     match (before.state, after.state) {

@@ -9,13 +9,13 @@ use crate::crypto::{TenantKeys, Version};
 use crate::domain::id::{SessionId, TenantId};
 use crate::store::tables::{self};
 use crate::store::{Change, Snapshot};
-use crate::threeds::session::{CardOrigin, Session};
+use crate::threeds::session::{CardOrigin, ThreedsSession};
 
 impl ThreedsSessions<'_> {
     pub(super) fn create_session_rows(
         self,
         keys: &TenantKeys,
-        session: &Session,
+        session: &ThreedsSession,
     ) -> Result<Change, Error> {
         self.vault.create_record(keys, session)
     }
@@ -23,8 +23,8 @@ impl ThreedsSessions<'_> {
     pub(super) fn replace_session(
         self,
         keys: &TenantKeys,
-        before: &Session,
-        session: &Session,
+        before: &ThreedsSession,
+        session: &ThreedsSession,
         version: Version,
     ) -> Result<Change, Error> {
         self.vault.replace_record(keys, &before.entries(keys), session, version)
@@ -37,7 +37,7 @@ impl ThreedsSessions<'_> {
         keys: &TenantKeys,
         _tenant: TenantId,
         id: SessionId,
-    ) -> Result<Option<(Session, Version)>, Error> {
+    ) -> Result<Option<(ThreedsSession, Version)>, Error> {
         records::find(snapshot, keys, id)
     }
 
@@ -72,6 +72,6 @@ pub(in crate::app) fn open_session_owner(
     id: SessionId,
     sealed: &[u8],
 ) -> Result<SessionOwner, Error> {
-    let (session, _) = Session::open(keys, tenant, id, sealed)?;
+    let (session, _) = ThreedsSession::open(keys, tenant, id, sealed)?;
     Ok(SessionOwner { origin: session.card_origin, metadata: session.metadata })
 }

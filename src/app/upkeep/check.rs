@@ -111,7 +111,7 @@ impl<'a> Check<'a> {
             Table::Sessions => drop(self.record::<Session>(row)?),
             Table::Tenants => self.tenant(row)?,
             Table::ThreedsRanges => self.ranges(row)?,
-            Table::ThreedsSessions => drop(self.record::<threeds::session::Session>(row)?),
+            Table::ThreedsSessions => drop(self.record::<threeds::session::ThreedsSession>(row)?),
             Table::TokenIntents => drop(self.record::<TokenIntent>(row)?),
             Table::TokenLists => match tables::list_key(&row.0) {
                 Some(ListKey { tenant, token, .. }) => {
@@ -469,7 +469,7 @@ impl<'a> Check<'a> {
             }
             ExpiryKind::ThreedsSession | ExpiryKind::ThreedsWait => {
                 let id = SessionId::new(id);
-                self.leads::<threeds::session::Session>(table, row, tenant, id)
+                self.leads::<threeds::session::ThreedsSession>(table, row, tenant, id)
             }
             ExpiryKind::Token => self.leads::<Token>(table, row, tenant, TokenId::new(id)),
             ExpiryKind::TokenIntent => {

@@ -189,7 +189,7 @@ impl Upkeep<'_> {
             }
             ExpiryKind::ThreedsSession => {
                 let id = SessionId::new(due.id);
-                self.expire::<threeds::session::Session>(snapshot, keys, id, now)?
+                self.expire::<threeds::session::ThreedsSession>(snapshot, keys, id, now)?
             }
             ExpiryKind::ThreedsWait => Some(self.vault.threeds().end_wait(
                 snapshot,

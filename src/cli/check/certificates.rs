@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::bounds::CERTIFICATE_WARN_BEFORE;
 use crate::cli::check::files::file;
-use crate::cli::check::findings::{Findings, Place};
+use crate::cli::check::findings::{Findings, SettingPath};
 use crate::cli::check::user::owner_and_mode;
 use crate::config::Config;
 use crate::domain::https_url::HttpsUrl;
@@ -18,8 +18,8 @@ use crate::server::{
 
 /// A certificate, its key, and the URL that clients use.
 struct Pair<'a> {
-    certificate: Place<'a>,
-    private_key: Place<'a>,
+    certificate: SettingPath<'a>,
+    private_key: SettingPath<'a>,
     url: Option<&'a str>,
     role: Role,
 }
@@ -34,22 +34,22 @@ pub(super) fn check(findings: &mut Findings, config: &Config, now: Timestamp) {
     let bundle = |path: &Path| read_bundle(path).map(|roots| roots.len());
     let directory = config.threeds.directory.as_ref();
     let own = Pair {
-        certificate: Place::of("tls.certificate", &config.certificate),
-        private_key: Place::of("tls.private_key", &config.private_key),
+        certificate: SettingPath::of("tls.certificate", &config.certificate),
+        private_key: SettingPath::of("tls.private_key", &config.private_key),
         url: directory.map(|it| it.public_url.as_str()),
         role: Role::Server,
     };
     pair(findings, &own, now);
     if let Some(path) = &config.outbound.ca_file {
-        authorities(findings, Place::of("outbound.ca_file", path), bundle);
+        authorities(findings, SettingPath::of("outbound.ca_file", path), bundle);
     }
     if let Some(path) = config.engine.postgres().and_then(|it| it.ca_file.as_deref()) {
-        authorities(findings, Place::of("engine.ca_file", path), bundle);
+        authorities(findings, SettingPath::of("engine.ca_file", path), bundle);
     }
     let Some(directory) = directory else { return };
     let results = Pair {
-        certificate: Place::of("threeds.results_certificate", &directory.results_certificate),
-        private_key: Place::of("threeds.results_private_key", &directory.results_private_key),
+        certificate: SettingPath::of("threeds.results_certificate", &directory.results_certificate),
+        private_key: SettingPath::of("threeds.results_private_key", &directory.results_private_key),
         url: Some(&directory.results_url),
         role: Role::Server,
     };
@@ -58,13 +58,13 @@ pub(super) fn check(findings: &mut Findings, config: &Config, now: Timestamp) {
         let name = |key: &str| format!("threeds.{}.{key}", server.scheme.as_str());
         let (certificate, key, ca) = (name("certificate"), name("private_key"), name("ca"));
         let client = Pair {
-            certificate: Place::of(&certificate, &server.certificate),
-            private_key: Place::of(&key, &server.private_key),
+            certificate: SettingPath::of(&certificate, &server.certificate),
+            private_key: SettingPath::of(&key, &server.private_key),
             url: None,
             role: Role::Client,
         };
         pair(findings, &client, now);
-        authorities(findings, Place::of(&ca, &server.ca), |path| {
+        authorities(findings, SettingPath::of(&ca, &server.ca), |path| {
             read_roots(path).map(|roots| roots.len())
         });
     }
@@ -184,7 +184,7 @@ fn covers(names: &[String], host: &str) -> bool {
 
 fn authorities(
     findings: &mut Findings,
-    place: Place<'_>,
+    place: SettingPath<'_>,
     read: impl Fn(&Path) -> Result<usize, CertificateProblem>,
 ) {
     if !place.path.is_absolute() || file(findings, place).is_none() {
@@ -196,7 +196,7 @@ fn authorities(
     }
 }
 
-fn problem_of(findings: &mut Findings, place: Place<'_>, problem: &CertificateProblem) {
+fn problem_of(findings: &mut Findings, place: SettingPath<'_>, problem: &CertificateProblem) {
     let found = problem.to_string();
     if matches!(problem, CertificateProblem::KeyExposed { .. }) {
         findings.not_permitted(place, found, problem.advice());

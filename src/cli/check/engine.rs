@@ -4,7 +4,7 @@
 use std::fs::Metadata;
 
 use crate::cli::check::files::file;
-use crate::cli::check::findings::{Findings, Place, State};
+use crate::cli::check::findings::{Findings, SettingPath, State};
 use crate::cli::check::user::owner_and_mode;
 use crate::cli::support::{key_place, read_url};
 use crate::config::{Config, PostgresSettings, UrlSource};
@@ -19,7 +19,7 @@ pub(super) fn check(findings: &mut Findings, config: &Config) {
             Some("systemctl cat strongroom.service shows the file that systemd reads it from"),
         ),
         UrlSource::File(path) if path.is_absolute() => {
-            let place = Place { setting: "engine.url_file", path };
+            let place = SettingPath { setting: "engine.url_file", path };
             if key_place::is_inside(&config.data_directory, path) {
                 let found = "it is inside the data directory";
                 findings.warning(place, found, "move it to /etc/strongroom");
@@ -35,7 +35,7 @@ pub(super) fn check(findings: &mut Findings, config: &Config) {
 
 fn url_file(
     findings: &mut Findings,
-    place: Place<'_>,
+    place: SettingPath<'_>,
     database: &PostgresSettings,
     found: &Metadata,
 ) {

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use crate::cli::check::findings::{Findings, Place, State};
+use crate::cli::check::findings::{Findings, SettingPath, State};
 use crate::cli::check::user::{Access, owner_and_mode};
 use crate::cli::support::key_place;
 use crate::config::{Config, EngineSettings, MasterKeySource};
@@ -16,7 +16,7 @@ const AS_ROOT: &str = "run strongroom check as root";
 
 /// Checks that a file exists and that the service's user may read it. Returns its metadata if this
 /// process can read its content too.
-pub(super) fn file(findings: &mut Findings, place: Place<'_>) -> Option<Metadata> {
+pub(super) fn file(findings: &mut Findings, place: SettingPath<'_>) -> Option<Metadata> {
     let found = look(findings, place)?;
     if !found.is_file() {
         findings.wrong(place, "this is not a file", "correct the path in the settings");
@@ -35,7 +35,7 @@ pub(super) fn file(findings: &mut Findings, place: Place<'_>) -> Option<Metadata
     }
 }
 
-pub(super) fn directory(findings: &mut Findings, place: Place<'_>) -> bool {
+pub(super) fn directory(findings: &mut Findings, place: SettingPath<'_>) -> bool {
     let Some(found) = look(findings, place) else { return false };
     if !found.is_dir() {
         findings.wrong(place, "this is not a directory", "correct the path in the settings");
@@ -45,7 +45,7 @@ pub(super) fn directory(findings: &mut Findings, place: Place<'_>) -> bool {
     check_access(findings, place, Access::Change) && is_safe
 }
 
-fn look(findings: &mut Findings, place: Place<'_>) -> Option<Metadata> {
+fn look(findings: &mut Findings, place: SettingPath<'_>) -> Option<Metadata> {
     match fs::metadata(place.path) {
         Ok(found) => Some(found),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -61,7 +61,7 @@ fn look(findings: &mut Findings, place: Place<'_>) -> Option<Metadata> {
 }
 
 /// A file that every user can write to is a way into the vault, whatever its content.
-fn check_writers(findings: &mut Findings, place: Place<'_>, found: &Metadata) -> bool {
+fn check_writers(findings: &mut Findings, place: SettingPath<'_>, found: &Metadata) -> bool {
     let mode = found.mode() & 0o7777;
     if mode & 0o002 == 0 {
         return true;
@@ -71,7 +71,7 @@ fn check_writers(findings: &mut Findings, place: Place<'_>, found: &Metadata) ->
     false
 }
 
-fn check_access(findings: &mut Findings, place: Place<'_>, access: Access) -> bool {
+fn check_access(findings: &mut Findings, place: SettingPath<'_>, access: Access) -> bool {
     let Some(user) = &findings.user else { return true };
     let (label, may) = (user.label(), user.may(access, place.path));
     let (verb, what) = match access {
@@ -98,7 +98,7 @@ fn check_access(findings: &mut Findings, place: Place<'_>, access: Access) -> bo
 /// The data directory. Opens none of its data files.
 pub(super) fn data(findings: &mut Findings, config: &Config) {
     let path = config.data_directory.as_path();
-    let place = Place { setting: "data_directory", path };
+    let place = SettingPath { setting: "data_directory", path };
     if !path.is_absolute() {
         return;
     }
@@ -132,7 +132,7 @@ pub(super) fn data(findings: &mut Findings, config: &Config) {
 
 fn data_file(findings: &mut Findings, config: &Config) {
     let file = config.data_directory.join(Store::FILE);
-    let place = Place { setting: "data_directory", path: &file };
+    let place = SettingPath { setting: "data_directory", path: &file };
     match fs::metadata(&file) {
         Ok(found) => {
             let found = format!("exists, {} bytes; its content was not checked", found.len());
@@ -147,7 +147,7 @@ fn data_file(findings: &mut Findings, config: &Config) {
 
 fn space(findings: &mut Findings, config: &Config) {
     const MIB: u64 = 1 << 20;
-    let place = Place { setting: "disk.floor", path: &config.data_directory };
+    let place = SettingPath { setting: "disk.floor", path: &config.data_directory };
     let floor = config.disk_floor_bytes;
     match free_bytes(&config.data_directory) {
         Ok(free) if free > floor => {
@@ -179,7 +179,7 @@ pub(super) fn copies(findings: &mut Findings, config: &Config) {
     }
     for (setting, path) in [("backup.directory", backups), ("archive.directory", archive)] {
         let Some(path) = path.filter(|path| path.is_absolute()) else { continue };
-        let place = Place { setting, path };
+        let place = SettingPath { setting, path };
         if !directory(findings, place) {
             continue;
         }

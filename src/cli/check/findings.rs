@@ -38,12 +38,12 @@ pub struct Finding {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct SettingPath<'a> {
     pub setting: &'a str,
     pub path: &'a Path,
 }
 
-impl<'a> Place<'a> {
+impl<'a> SettingPath<'a> {
     pub(super) const fn of(setting: &'a str, path: &'a Path) -> Self {
         Self { setting, path }
     }
@@ -57,27 +57,37 @@ pub struct Findings {
 }
 
 impl Findings {
-    pub(super) fn ok(&mut self, place: Place<'_>, found: impl Into<String>) {
+    pub(super) fn ok(&mut self, place: SettingPath<'_>, found: impl Into<String>) {
         self.add(place, State::Ok, found, None);
     }
 
-    pub(super) fn unknown(&mut self, place: Place<'_>, found: impl Into<String>, advice: &str) {
+    pub(super) fn unknown(
+        &mut self,
+        place: SettingPath<'_>,
+        found: impl Into<String>,
+        advice: &str,
+    ) {
         self.add(place, State::Unknown, found, Some(advice));
     }
 
-    pub(super) fn warning(&mut self, place: Place<'_>, found: impl Into<String>, advice: &str) {
+    pub(super) fn warning(
+        &mut self,
+        place: SettingPath<'_>,
+        found: impl Into<String>,
+        advice: &str,
+    ) {
         self.add(place, State::Warning, found, Some(advice));
     }
 
     /// The settings or the content of a file are wrong.
-    pub(super) fn wrong(&mut self, place: Place<'_>, found: impl Into<String>, advice: &str) {
+    pub(super) fn wrong(&mut self, place: SettingPath<'_>, found: impl Into<String>, advice: &str) {
         self.add(place, State::Wrong(Exit::Config), found, Some(advice));
     }
 
     /// A mode or an owner is wrong, or a key.
     pub(super) fn not_permitted(
         &mut self,
-        place: Place<'_>,
+        place: SettingPath<'_>,
         found: impl Into<String>,
         advice: &str,
     ) {
@@ -98,17 +108,17 @@ impl Findings {
 
     /// Adds a result that names no file.
     pub(super) fn plain(&mut self, setting: &str, state: State, found: &str, advice: Option<&str>) {
-        self.add(Place { setting, path: Path::new("") }, state, found, advice);
+        self.add(SettingPath { setting, path: Path::new("") }, state, found, advice);
     }
 
     fn add(
         &mut self,
-        place: Place<'_>,
+        place: SettingPath<'_>,
         state: State,
         found: impl Into<String>,
         advice: Option<&str>,
     ) {
-        let Place { setting, path } = place;
+        let SettingPath { setting, path } = place;
         self.all.push(Finding {
             setting: String::from(setting),
             path: (!path.as_os_str().is_empty()).then(|| path.to_path_buf()),
@@ -172,7 +182,7 @@ mod tests {
 
     #[test]
     fn wrong_settings_decide_the_code_before_wrong_modes() {
-        let place = Place { setting: "tls.private_key", path: Path::new("/k") };
+        let place = SettingPath { setting: "tls.private_key", path: Path::new("/k") };
         let mut findings = Findings::default();
         findings.ok(place, "belongs to the certificate");
         findings.warning(place, "is old", "renew it");

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::cli::check::files::file;
-use crate::cli::check::findings::{Findings, Place, State};
+use crate::cli::check::findings::{Findings, SettingPath, State};
 use crate::cli::check::user::owner_and_mode;
 use crate::cli::support::{ADVICE, WHY, key_place, master_key_command, read_master_key};
 use crate::config::{Config, MasterKeySource};
@@ -14,7 +14,7 @@ use crate::store::Store;
 pub(super) fn check(findings: &mut Findings, config: &Config) {
     match &config.master_key {
         MasterKeySource::Command(command) => {
-            let place = Place { setting: "master_key.command", path: &command.program };
+            let place = SettingPath { setting: "master_key.command", path: &command.program };
             match master_key_command::check(command) {
                 Ok(_) => findings.ok(place, "only its owner can change it; it was not run"),
                 Err(failure) => {
@@ -30,19 +30,19 @@ pub(super) fn check(findings: &mut Findings, config: &Config) {
             Some("systemctl cat strongroom.service shows the file that systemd reads it from"),
         ),
         MasterKeySource::File(path) => {
-            let place = Place { setting: "master_key.file", path };
+            let place = SettingPath { setting: "master_key.file", path };
             key_file(findings, place, config);
         }
     }
     for path in key_place::keys_in(&config.data_directory) {
         if config.master_key != MasterKeySource::File(path.clone()) {
-            let place = Place { setting: "data_directory", path: &path };
+            let place = SettingPath { setting: "data_directory", path: &path };
             findings.wrong(place, format!("this file holds a master key: {WHY}"), ADVICE);
         }
     }
 }
 
-fn key_file(findings: &mut Findings, place: Place<'_>, config: &Config) {
+fn key_file(findings: &mut Findings, place: SettingPath<'_>, config: &Config) {
     let path = place.path;
     if !path.is_absolute() {
         return;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::cli::check::findings::{Findings, Place, State};
+use crate::cli::check::findings::{Findings, SettingPath, State};
 use crate::cli::check::user::ServiceUser;
 use crate::cli::command::command;
 use crate::cli::serve::bins;
@@ -74,7 +74,7 @@ pub fn look_at(path: &Path, config: &Config, mistakes: &[String], now: Timestamp
     for mistake in mistakes {
         findings.mistake(mistake);
     }
-    let of_settings = Place { setting: "settings", path };
+    let of_settings = SettingPath { setting: "settings", path };
     if files::file(findings, of_settings).is_some() {
         let user = findings.user.as_ref().map_or_else(
             || String::from("the service's user is not known: there is no data directory"),
@@ -89,7 +89,7 @@ pub fn look_at(path: &Path, config: &Config, mistakes: &[String], now: Timestamp
     files::data(findings, config);
     files::copies(findings, config);
     if let Some(path) = config.bin_file.as_deref().filter(|path| path.is_absolute()) {
-        let place = Place { setting: "bin_file", path };
+        let place = SettingPath { setting: "bin_file", path };
         if files::file(findings, place).is_some() {
             match bins::read(path) {
                 Ok(_) => findings.ok(place, "every line is right"),

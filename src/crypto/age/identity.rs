@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use ring::hmac;
 
 use crate::crypto::age::recipients::VERSION;
-use crate::crypto::age::stream::{CHUNK_BYTES, Place, nonce, open, sealing_key};
+use crate::crypto::age::stream::{CHUNK_BYTES, ChunkPosition, nonce, open, sealing_key};
 use crate::crypto::age::{bech32, derive};
 use crate::crypto::client_keys::ClientKeyPair;
 use crate::crypto::random::Random;
@@ -58,7 +58,8 @@ impl AgeIdentity {
         let mut number = 0;
         while let Some(chunk) = chunks.next() {
             let mut chunk = chunk.to_vec();
-            let place = if chunks.peek().is_none() { Place::Last } else { Place::Inner };
+            let place =
+                if chunks.peek().is_none() { ChunkPosition::Last } else { ChunkPosition::Inner };
             plain.extend_from_slice(open(&key, nonce(number, place), &mut chunk)?);
             number = number.checked_add(1)?;
         }

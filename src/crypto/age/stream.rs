@@ -25,7 +25,7 @@ pub struct AgeWriter<W: Write> {
 
 /// The place of a chunk in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ChunkPosition {
     Inner,
     Last,
 }
@@ -42,11 +42,11 @@ impl<W: Write> AgeWriter<W> {
 
     /// Writes the last chunk, which proves that the file is complete.
     pub fn finish(mut self) -> io::Result<W> {
-        self.write_chunk(Place::Last)?;
+        self.write_chunk(ChunkPosition::Last)?;
         Ok(self.to)
     }
 
-    fn write_chunk(&mut self, place: Place) -> io::Result<()> {
+    fn write_chunk(&mut self, place: ChunkPosition) -> io::Result<()> {
         let chunk = self.plain.expose_mut();
         seal(&self.key, nonce(self.chunks, place), chunk).map_err(failed)?;
         self.to.write_all(chunk)?;
@@ -56,13 +56,13 @@ impl<W: Write> AgeWriter<W> {
     }
 }
 
-pub(super) fn nonce(number: u64, place: Place) -> [u8; NONCE_LEN] {
+pub(super) fn nonce(number: u64, place: ChunkPosition) -> [u8; NONCE_LEN] {
     let mut nonce = [0; NONCE_LEN];
     if let Some(digits) = nonce.get_mut(3..11) {
         digits.copy_from_slice(&number.to_be_bytes());
     }
     if let Some(mark) = nonce.last_mut() {
-        *mark = u8::from(place == Place::Last);
+        *mark = u8::from(place == ChunkPosition::Last);
     }
     nonce
 }
@@ -100,7 +100,7 @@ impl<W: Write> Write for AgeWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // A full chunk is written only when more bytes follow, since it may be the last one.
         if self.plain.expose().len() >= CHUNK_BYTES && !bytes.is_empty() {
-            self.write_chunk(Place::Inner)?;
+            self.write_chunk(ChunkPosition::Inner)?;
         }
         let free = CHUNK_BYTES.saturating_sub(self.plain.expose().len());
         let taken = bytes.get(..free).unwrap_or(bytes);

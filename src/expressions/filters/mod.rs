@@ -16,7 +16,7 @@ mod text;
 
 pub(super) use arguments::{Invocation, text_of};
 pub(super) use arithmetic::calculate;
-pub(super) use signature::{Action, Argument, Call, Filter, Place};
+pub(super) use signature::{Action, Argument, Call, Filter, FilterPosition};
 pub(super) use table::find;
 #[cfg(test)]
 pub(super) use table::names;

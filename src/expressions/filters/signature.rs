@@ -8,7 +8,7 @@ use super::arguments::{
 use super::card::is_date_format;
 use super::number::Number;
 use crate::expressions::context::Text;
-use crate::expressions::failures::{Failed, Why};
+use crate::expressions::failures::{Failed, MalformedReason};
 use crate::expressions::path::JsonPath;
 use crate::expressions::variable::Variable;
 
@@ -19,7 +19,7 @@ pub(in crate::expressions) struct Filter {
     pub(in crate::expressions) kinds: &'static [Kind],
     /// An optional name of the last argument.
     pub(in crate::expressions) named: Option<&'static str>,
-    pub(in crate::expressions) place: Place,
+    pub(in crate::expressions) place: FilterPosition,
     pub(in crate::expressions) action: Action,
 }
 
@@ -31,7 +31,7 @@ impl Filter {
 
 /// The positions in a chain of filters that a filter may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::expressions) enum Place {
+pub(in crate::expressions) enum FilterPosition {
     Anywhere,
     /// Its result is bytes, which only an encoding accepts.
     BeforeEncoding,
@@ -85,12 +85,15 @@ pub(in crate::expressions) enum Kind {
 }
 
 impl Kind {
-    pub(in crate::expressions) fn check(self, argument: Argument) -> Result<Argument, Why> {
+    pub(in crate::expressions) fn check(
+        self,
+        argument: Argument,
+    ) -> Result<Argument, MalformedReason> {
         let value = match argument {
             Argument::Literal(value) => value,
             Argument::Variable(_) | Argument::Path(_) if self != Self::Path => return Ok(argument),
             // A path must be a literal: one from the data could not be checked in advance.
-            Argument::Variable(_) | Argument::Path(_) => return Err(Why::BadArgument),
+            Argument::Variable(_) | Argument::Path(_) => return Err(MalformedReason::BadArgument),
         };
         let fits = match self {
             Self::Any => true,
@@ -103,14 +106,14 @@ impl Kind {
             Self::Number => Number::of(&value).is_ok(),
             Self::Path => {
                 let Value::String(text) = &value else {
-                    return Err(Why::BadArgument);
+                    return Err(MalformedReason::BadArgument);
                 };
-                let path = JsonPath::parse(text).ok_or(Why::BadJsonPath)?;
+                let path = JsonPath::parse(text).ok_or(MalformedReason::BadJsonPath)?;
                 return Ok(Argument::Path(Box::new(path)));
             }
             Self::Separators => separators_of(&value).is_ok(),
             Self::Text => text_of(&value).is_ok(),
         };
-        if fits { Ok(Argument::Literal(value)) } else { Err(Why::BadArgument) }
+        if fits { Ok(Argument::Literal(value)) } else { Err(MalformedReason::BadArgument) }
     }
 }

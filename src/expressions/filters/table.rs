@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::signature::Kind::{
     Any, CardDate, Character, Flag, HashName, Integer, Length, Number, Path, Separators, Text,
 };
-use super::signature::{Action, Calculation, Filter, Kind, Place, Rewrite, Run};
+use super::signature::{Action, Calculation, Filter, FilterPosition, Kind, Rewrite, Run};
 use super::{alias, arithmetic, card, encode, list, number, text};
 use crate::domain::hex;
 use crate::expressions::context::Text as Output;
@@ -22,7 +22,7 @@ pub(in crate::expressions) fn names() -> impl Iterator<Item = &'static str> {
 type Kinds = &'static [Kind];
 
 const fn filter(name: &'static str, least: usize, kinds: Kinds, action: Action) -> Filter {
-    Filter { name, least, kinds, named: None, place: Place::Anywhere, action }
+    Filter { name, least, kinds, named: None, place: FilterPosition::Anywhere, action }
 }
 
 const fn plain(name: &'static str, least: usize, kinds: Kinds, run: Run<Value>) -> Filter {
@@ -81,12 +81,12 @@ static FILTERS: &[Filter] = &[
     plain("floor", 0, &[], arithmetic::floor),
     plain("has", 1, &[Text, Any], list::has),
     Filter {
-        place: Place::BeforeEncoding,
+        place: FilterPosition::BeforeEncoding,
         ..filter("hmac", 2, &[HashName, Text], Action::Sign(encode::hmac))
     },
     plain("join", 0, &[Text], list::join),
     filter("json", 1, &[Path], Action::Path),
-    Filter { place: Place::Last, ..total("json_stringify", encode::stringify) },
+    Filter { place: FilterPosition::Last, ..total("json_stringify", encode::stringify) },
     total("last", list::last),
     rewrite("last4", 0, &[], card::last4),
     rewrite("lstrip", 0, &[], |text, _| text::join(&[text.trim_start()])),
@@ -115,7 +115,7 @@ static FILTERS: &[Filter] = &[
     plain("sort", 0, &[Text], list::sort),
     plain("sort_natural", 0, &[Text], list::sort_natural),
     plain("split", 1, &[Text], text::split),
-    Filter { place: Place::Last, ..total("stringify", encode::stringify) },
+    Filter { place: FilterPosition::Last, ..total("stringify", encode::stringify) },
     rewrite("strip", 0, &[], |text, _| text::join(&[text.trim()])),
     spell_out("strip_html", encode::strip_html),
     rewrite("strip_newlines", 0, &[], text::strip_newlines),

@@ -10,10 +10,10 @@ fn a_template_has_a_length() {
     let text = format!("{{{{ '{}' }}}}", "x".repeat(bounds::TEMPLATE_BYTES_MAX - 8));
     assert_eq!(text.len(), bounds::TEMPLATE_BYTES_MAX);
     assert!(Template::parse(&text).is_ok());
-    check_malformed(&format!("{text} "), bounds::TEMPLATE_BYTES_MAX, Why::TooLong);
+    check_malformed(&format!("{text} "), bounds::TEMPLATE_BYTES_MAX, MalformedReason::TooLong);
     assert!(Template::parse_with_references(&"x".repeat(bounds::REFERENCES_BYTES_MAX)).is_ok());
     let longer = "x".repeat(bounds::REFERENCES_BYTES_MAX + 1);
-    let expected = Malformed { at: bounds::REFERENCES_BYTES_MAX, why: Why::TooLong };
+    let expected = Malformed { at: bounds::REFERENCES_BYTES_MAX, why: MalformedReason::TooLong };
     assert_eq!(Template::parse_with_references(&longer).err(), Some(expected));
 }
 
@@ -21,15 +21,15 @@ fn a_template_has_a_length() {
 fn expressions_filters_and_members_are_counted() {
     let text = "{{ a }}".repeat(bounds::TEMPLATE_EXPRESSIONS_MAX);
     assert!(Template::parse(&text).is_ok());
-    check_malformed(&format!("{text}{{{{ a }}}}"), text.len(), Why::TooManyExpressions);
+    check_malformed(&format!("{text}{{{{ a }}}}"), text.len(), MalformedReason::TooManyExpressions);
 
     let text = format!("{{{{ a {}", "| upcase ".repeat(bounds::FILTERS_MAX));
     assert!(Template::parse(&format!("{text}}}}}")).is_ok());
-    check_malformed(&format!("{text}| upcase }}}}"), text.len(), Why::TooManyFilters);
+    check_malformed(&format!("{text}| upcase }}}}"), text.len(), MalformedReason::TooManyFilters);
 
     let text = format!("{{{{ a{}", ".b".repeat(bounds::VARIABLE_SEGMENTS_MAX));
     assert!(Template::parse(&format!("{text} }}}}")).is_ok());
-    check_malformed(&format!("{text}.b }}}}"), text.len(), Why::TooManySegments);
+    check_malformed(&format!("{text}.b }}}}"), text.len(), MalformedReason::TooManySegments);
 }
 
 #[test]
@@ -119,12 +119,22 @@ fn patterns_have_few_states_together() {
         format!("{{{{ data | json: \"$[?{}]\" }}}}", vec![one; patterns].join(" || "))
     };
     assert!(Template::parse(&path(4)).is_ok());
-    assert_eq!(Template::parse(&path(5)).err().map(|it| it.why), Some(Why::BadJsonPath));
-    check_malformed(&format!("{}{}", path(4), path(1)), path(4).len(), Why::TooManyStates);
+    assert_eq!(
+        Template::parse(&path(5)).err().map(|it| it.why),
+        Some(MalformedReason::BadJsonPath)
+    );
+    check_malformed(
+        &format!("{}{}", path(4), path(1)),
+        path(4).len(),
+        MalformedReason::TooManyStates,
+    );
     assert!(Mask::parse(&json!(vec![path(4); 4])).is_ok());
     let mistakes = Mask::parse(&json!(vec![path(4); 7])).unwrap_err();
     assert_eq!(mistakes.len(), 1);
-    assert_eq!((mistakes[0].0.as_str(), mistakes[0].1.why), ("[4]", Why::TooManyStates));
+    assert_eq!(
+        (mistakes[0].0.as_str(), mistakes[0].1.why),
+        ("[4]", MalformedReason::TooManyStates)
+    );
 }
 
 #[test]
@@ -142,7 +152,11 @@ fn lists_that_filters_make_have_a_length() {
 fn separators_are_few() {
     let few = "-".repeat(bounds::SEPARATORS_BYTES_MAX);
     assert!(Template::parse(&format!("{{{{ data | card_bin: '{few}' }}}}")).is_ok());
-    check_malformed(&format!("{{{{ data | card_bin: '{few}-' }}}}"), 20, Why::BadArgument);
+    check_malformed(
+        &format!("{{{{ data | card_bin: '{few}-' }}}}"),
+        20,
+        MalformedReason::BadArgument,
+    );
     check_failed(
         "card_bin: data",
         "4".repeat(bounds::SEPARATORS_BYTES_MAX + 1),
@@ -155,12 +169,12 @@ fn a_mask_has_a_depth_and_a_size() {
     let nested = |depth: usize| (0..depth).fold(json!("{{ data }}"), |mask, _| json!({"a": mask}));
     assert!(Mask::parse(&nested(bounds::MASK_DEPTH_MAX)).is_ok());
     let mistakes = Mask::parse(&nested(bounds::MASK_DEPTH_MAX + 1)).unwrap_err();
-    assert_eq!(mistakes[0].1.why, Why::TooDeep);
+    assert_eq!(mistakes[0].1.why, MalformedReason::TooDeep);
 
     assert!(Mask::parse(&json!(vec![0; bounds::MASK_MEMBERS_MAX - 1])).is_ok());
     let mistakes = Mask::parse(&json!(vec![0; bounds::MASK_MEMBERS_MAX + 7])).unwrap_err();
     assert_eq!(mistakes.len(), 1);
-    assert_eq!(mistakes[0].1.why, Why::TooManyMembers);
+    assert_eq!(mistakes[0].1.why, MalformedReason::TooManyMembers);
 
     let mistakes = Mask::parse(&json!(vec!["{{"; 100])).unwrap_err();
     assert_eq!(mistakes.len(), bounds::MASK_MISTAKES_MAX);

@@ -108,9 +108,9 @@ fn card_exp_writes_the_expiration_date_as_asked() {
     check_failed("card_exp: 'MM'", json!({"expiration_year": 2030}), Failed::NotACard);
     check_failed("card_exp: 'MM'", json!({"expiration_month": 13}), Failed::NotACard);
     check_failed("card_exp: 'MM'", CARD, Failed::NotACard);
-    check_malformed("{{ data | card_exp: 'DD/MM' }}", 20, Why::BadArgument);
-    check_malformed("{{ data | card_exp: '-' }}", 20, Why::BadArgument);
-    check_malformed("{{ data | card_exp }}", 10, Why::ArgumentCount);
+    check_malformed("{{ data | card_exp: 'DD/MM' }}", 20, MalformedReason::BadArgument);
+    check_malformed("{{ data | card_exp: '-' }}", 20, MalformedReason::BadArgument);
+    check_malformed("{{ data | card_exp }}", 10, MalformedReason::ArgumentCount);
 }
 
 #[test]
@@ -137,9 +137,9 @@ fn json_gives_the_one_value_at_a_path() {
     check_filters("json: \"$['bicycle']\"", data.clone(), json!({"color": "red", "price": 19.95}));
     check_filters("json: '$.nonexistent'", data.clone(), Value::Null);
     check_failed("json: '$.books..title'", data, Failed::ManyValues);
-    check_malformed("{{ data | json: 'books' }}", 16, Why::BadJsonPath);
-    check_malformed("{{ data | json: data.path }}", 16, Why::BadArgument);
-    check_malformed("{{ data | json: 4 }}", 16, Why::BadArgument);
+    check_malformed("{{ data | json: 'books' }}", 16, MalformedReason::BadJsonPath);
+    check_malformed("{{ data | json: data.path }}", 16, MalformedReason::BadArgument);
+    check_malformed("{{ data | json: 4 }}", 16, MalformedReason::BadArgument);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn stringify_writes_json_but_leaves_texts_and_null() {
         check_malformed(
             &format!("{{{{ data | {name} | upcase }}}}"),
             13 + name.len(),
-            Why::NotLast,
+            MalformedReason::NotLast,
         );
     }
 }
@@ -177,9 +177,9 @@ fn padding_adds_and_never_cuts() {
     check_filters("pad_right: 6, 'X'", "1234", "1234XX");
     check_filters("pad_left: 3, '0'", 7, "007");
     check_filters("pad_left: 6, '0'", Value::Null, Value::Null);
-    check_malformed("{{ data | pad_left: 6 }}", 10, Why::ArgumentCount);
-    check_malformed("{{ data | pad_left: 6, '00' }}", 23, Why::BadArgument);
-    check_malformed("{{ data | pad_left: -1, '0' }}", 20, Why::BadArgument);
+    check_malformed("{{ data | pad_left: 6 }}", 10, MalformedReason::ArgumentCount);
+    check_malformed("{{ data | pad_left: 6, '00' }}", 23, MalformedReason::BadArgument);
+    check_malformed("{{ data | pad_left: -1, '0' }}", 20, MalformedReason::BadArgument);
 }
 
 #[test]
@@ -207,9 +207,9 @@ fn reveal_last_masks_all_but_the_end_and_the_hyphens() {
     check_filters("reveal_last: 0", "123", "XXX");
     check_filters("reveal_last: 4", Value::Null, Value::Null);
     check_failed("reveal_last: 4", json!(["4242424242424242"]), Failed::NotText);
-    check_malformed("{{ data | reveal_last }}", 10, Why::ArgumentCount);
-    check_malformed("{{ data | reveal_last: nil }}", 23, Why::BadArgument);
-    check_malformed("{{ data | reveal_last: 1.5 }}", 23, Why::BadArgument);
+    check_malformed("{{ data | reveal_last }}", 10, MalformedReason::ArgumentCount);
+    check_malformed("{{ data | reveal_last: nil }}", 23, MalformedReason::BadArgument);
+    check_malformed("{{ data | reveal_last: 1.5 }}", 23, MalformedReason::BadArgument);
 }
 
 #[test]
@@ -251,10 +251,10 @@ fn hmac_is_shown_only_encoded() {
     check_failed("hmac: 'sha-1', 'k' | to_base16", Value::Null, Failed::NotEncodable);
     check_failed("hmac: 'sha-1', 'k' | to_base16", json!([]), Failed::NotText);
     check_failed("hmac: data.size, 'k' | to_base16", "x", Failed::BadArgument);
-    check_malformed("{{ data | hmac: 'sha-1', 'k' }}", 0, Why::NotEncoded);
-    check_malformed("{{ data | hmac: 'sha-1', 'k' | upcase }}", 31, Why::NotEncoded);
-    check_malformed("{{ data | hmac: 'md5', 'k' | to_base16 }}", 16, Why::BadArgument);
-    check_malformed("{{ data | hmac: 'sha-1' | to_base16 }}", 10, Why::ArgumentCount);
+    check_malformed("{{ data | hmac: 'sha-1', 'k' }}", 0, MalformedReason::NotEncoded);
+    check_malformed("{{ data | hmac: 'sha-1', 'k' | upcase }}", 31, MalformedReason::NotEncoded);
+    check_malformed("{{ data | hmac: 'md5', 'k' | to_base16 }}", 16, MalformedReason::BadArgument);
+    check_malformed("{{ data | hmac: 'sha-1' | to_base16 }}", 10, MalformedReason::ArgumentCount);
 }
 
 #[test]

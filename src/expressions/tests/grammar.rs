@@ -75,34 +75,34 @@ fn hyphens_at_the_braces_take_white_space_away() {
 fn a_comma_in_place_of_the_first_pipe_is_tolerated() {
     check("{{ data.number, reveal_last: 4 }}", &json!({"number": "424242"}), &json!("XX4242"));
     check("{{ data, reveal_last: 4, '#' | upcase }}", &json!("abcdef"), &json!("##CDEF"));
-    check_malformed("{{ data | upcase, downcase }}", 16, Why::Unexpected);
+    check_malformed("{{ data | upcase, downcase }}", 16, MalformedReason::Unexpected);
 }
 
 #[test]
 fn mistakes_are_found_where_they_are() {
-    check_malformed("ab {{ data", 3, Why::Unclosed);
-    check_malformed("{{ data | ", 0, Why::Unclosed);
-    check_malformed("{{ data | upcase", 0, Why::Unclosed);
-    check_malformed("{{ data }", 8, Why::Unexpected);
-    check_malformed("{{}}", 2, Why::Empty);
-    check_malformed("{{- -}}", 4, Why::Empty);
-    check_malformed("{{ data | }}", 10, Why::FilterMissing);
-    check_malformed("{{ data || upcase }}", 9, Why::FilterMissing);
-    check_malformed("{{ data | shout }}", 10, Why::UnknownFilter);
-    check_malformed("{{ data | date: '%Y' }}", 10, Why::UnknownFilter);
-    check_malformed("{{ data | upcase: 1 }}", 10, Why::ArgumentCount);
-    check_malformed("{{ data | append: }}", 18, Why::Unexpected);
-    check_malformed("{{ data | append: 'a', 'b' }}", 10, Why::ArgumentCount);
-    check_malformed("{{ data | append: 'a }}", 18, Why::UnclosedQuote);
-    check_malformed("{{ data. }}", 7, Why::BadVariable);
-    check_malformed("{{ data[a] }}", 7, Why::BadVariable);
-    check_malformed("{{ data[1 }}", 7, Why::BadVariable);
-    check_malformed("{{ nil.a }}", 3, Why::BadVariable);
-    check_malformed("{{ 99999999999999999999 }}", 3, Why::BadNumber);
-    check_malformed("{{ 1. }}", 3, Why::BadNumber);
-    check_malformed("{{ - }}", 3, Why::BadNumber);
-    check_malformed("{{ data upcase }}", 8, Why::Unexpected);
-    check_malformed("{% if data %}{{ data }}{% endif %}", 0, Why::Tag);
+    check_malformed("ab {{ data", 3, MalformedReason::Unclosed);
+    check_malformed("{{ data | ", 0, MalformedReason::Unclosed);
+    check_malformed("{{ data | upcase", 0, MalformedReason::Unclosed);
+    check_malformed("{{ data }", 8, MalformedReason::Unexpected);
+    check_malformed("{{}}", 2, MalformedReason::Empty);
+    check_malformed("{{- -}}", 4, MalformedReason::Empty);
+    check_malformed("{{ data | }}", 10, MalformedReason::FilterMissing);
+    check_malformed("{{ data || upcase }}", 9, MalformedReason::FilterMissing);
+    check_malformed("{{ data | shout }}", 10, MalformedReason::UnknownFilter);
+    check_malformed("{{ data | date: '%Y' }}", 10, MalformedReason::UnknownFilter);
+    check_malformed("{{ data | upcase: 1 }}", 10, MalformedReason::ArgumentCount);
+    check_malformed("{{ data | append: }}", 18, MalformedReason::Unexpected);
+    check_malformed("{{ data | append: 'a', 'b' }}", 10, MalformedReason::ArgumentCount);
+    check_malformed("{{ data | append: 'a }}", 18, MalformedReason::UnclosedQuote);
+    check_malformed("{{ data. }}", 7, MalformedReason::BadVariable);
+    check_malformed("{{ data[a] }}", 7, MalformedReason::BadVariable);
+    check_malformed("{{ data[1 }}", 7, MalformedReason::BadVariable);
+    check_malformed("{{ nil.a }}", 3, MalformedReason::BadVariable);
+    check_malformed("{{ 99999999999999999999 }}", 3, MalformedReason::BadNumber);
+    check_malformed("{{ 1. }}", 3, MalformedReason::BadNumber);
+    check_malformed("{{ - }}", 3, MalformedReason::BadNumber);
+    check_malformed("{{ data upcase }}", 8, MalformedReason::Unexpected);
+    check_malformed("{% if data %}{{ data }}{% endif %}", 0, MalformedReason::Tag);
 }
 
 #[test]

@@ -79,6 +79,6 @@ pub(super) fn check_failed(filters: &str, input: impl Into<Value>, expected: Fai
 }
 
 #[track_caller]
-pub(super) fn check_malformed(text: &str, at: usize, why: Why) {
+pub(super) fn check_malformed(text: &str, at: usize, why: MalformedReason) {
     assert_eq!(Template::parse(text).err(), Some(Malformed { at, why }), "{text}");
 }

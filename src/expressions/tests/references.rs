@@ -81,17 +81,17 @@ fn ids_have_the_form_of_ids() {
     assert!(Template::parse_with_references(&long).is_ok());
     let longer = format!("{{{{ {} }}}}", "x".repeat(401));
     for (text, at, why) in [
-        (longer.as_str(), 3, Why::BadReference),
-        ("{{ ab }}", 3, Why::BadReference),
-        ("{{ token: }}", 3, Why::BadReference),
-        ("{{ a/b }}", 3, Why::BadReference),
-        ("{{ ab#c }}", 3, Why::BadReference),
-        ("{{ abc } }}", 7, Why::Unexpected),
-        ("{{ | upcase }}", 3, Why::Empty),
-        ("{{ }}", 3, Why::Empty),
-        ("x {{ abc", 2, Why::Unclosed),
-        ("{{", 0, Why::Unclosed),
-        ("{{ abc | nothing }}", 9, Why::UnknownFilter),
+        (longer.as_str(), 3, MalformedReason::BadReference),
+        ("{{ ab }}", 3, MalformedReason::BadReference),
+        ("{{ token: }}", 3, MalformedReason::BadReference),
+        ("{{ a/b }}", 3, MalformedReason::BadReference),
+        ("{{ ab#c }}", 3, MalformedReason::BadReference),
+        ("{{ abc } }}", 7, MalformedReason::Unexpected),
+        ("{{ | upcase }}", 3, MalformedReason::Empty),
+        ("{{ }}", 3, MalformedReason::Empty),
+        ("x {{ abc", 2, MalformedReason::Unclosed),
+        ("{{", 0, MalformedReason::Unclosed),
+        ("{{ abc | nothing }}", 9, MalformedReason::UnknownFilter),
     ] {
         let found = Template::parse_with_references(text).err();
         assert_eq!(found, Some(Malformed { at, why }), "{text}");

@@ -112,7 +112,7 @@ fn whole_numbers_are_exact() {
     check_failed("modulo: 0", 1, Failed::DivisionByZero);
     check_failed("plus: 1", "card", Failed::NotANumber);
     check_failed("plus: data", json!([]), Failed::NotANumber);
-    check_malformed("{{ data | plus: 'x' }}", 16, Why::BadArgument);
+    check_malformed("{{ data | plus: 'x' }}", 16, MalformedReason::BadArgument);
 }
 
 #[test]
@@ -211,5 +211,5 @@ fn default_stands_in_for_what_is_missing_or_empty() {
     check_filters("default: 2.99", 0, 0);
     check_filters("default: 2.99, allow_false: true", false, false);
     check_filters("default: 2.99, allow_false: 'true'", Value::Null, 2.99);
-    check_malformed("{{ data | default: allow_false: true }}", 19, Why::BadArgument);
+    check_malformed("{{ data | default: allow_false: true }}", 19, MalformedReason::BadArgument);
 }

@@ -25,7 +25,7 @@ pub(super) struct Description {
 
 #[derive(Debug)]
 pub(super) struct Parameter {
-    pub(super) place: Place,
+    pub(super) place: ParameterLocation,
     pub(super) name: &'static str,
     pub(super) schema: Schema,
     pub(super) need: Need,
@@ -38,7 +38,7 @@ pub(super) enum Need {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ParameterLocation {
     Header,
     Path,
     Query,
@@ -69,7 +69,7 @@ pub(super) struct Example {
     pub(super) text: Cow<'static, str>,
 }
 
-impl Place {
+impl ParameterLocation {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Header => "header",
@@ -99,19 +99,19 @@ impl Description {
     }
 
     pub(super) fn path(self, name: &'static str, schema: Schema) -> Self {
-        self.parameter(Place::Path, name, schema, Need::Required)
+        self.parameter(ParameterLocation::Path, name, schema, Need::Required)
     }
 
     pub(super) fn query(self, name: &'static str, schema: Schema) -> Self {
-        self.parameter(Place::Query, name, schema, Need::Optional)
+        self.parameter(ParameterLocation::Query, name, schema, Need::Optional)
     }
 
     pub(super) fn required_query(self, name: &'static str, schema: Schema) -> Self {
-        self.parameter(Place::Query, name, schema, Need::Required)
+        self.parameter(ParameterLocation::Query, name, schema, Need::Required)
     }
 
     pub(super) fn header(self, name: &'static str, schema: Schema) -> Self {
-        self.parameter(Place::Header, name, schema, Need::Optional)
+        self.parameter(ParameterLocation::Header, name, schema, Need::Optional)
     }
 
     /// The body. Its media type comes from the row.
@@ -198,7 +198,13 @@ impl Description {
         self
     }
 
-    fn parameter(mut self, place: Place, name: &'static str, schema: Schema, need: Need) -> Self {
+    fn parameter(
+        mut self,
+        place: ParameterLocation,
+        name: &'static str,
+        schema: Schema,
+        need: Need,
+    ) -> Self {
         self.parameters.push(Parameter { place, name, schema, need });
         self
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::page_group::PageGroup;
 use crate::http::Schema;
 use crate::http::front::Asset;
-use crate::http::openapi::description::{Answer, Content, Need, Parameter, Place};
+use crate::http::openapi::description::{Answer, Content, Need, Parameter, ParameterLocation};
 use crate::http::openapi::{Description, Tag, errors, headers, operations, rates};
 use crate::http::route::{
     Access, BodyKind, Handler, Idempotency, OperationRoute, PROXY_PATH, Presence, Route,
@@ -252,10 +252,10 @@ impl Row<'_> {
 
     fn parameters(&self, described: &Description) -> Vec<Value> {
         let is_here = |it: &&Parameter| {
-            it.place != Place::Path || self.path.contains(&format!("{{{}}}", it.name))
+            it.place != ParameterLocation::Path || self.path.contains(&format!("{{{}}}", it.name))
         };
         let of_path = self.route.parameters.iter().map(|(name, schema)| Parameter {
-            place: Place::Path,
+            place: ParameterLocation::Path,
             name,
             schema: schema(),
             need: Need::Required,

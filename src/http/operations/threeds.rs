@@ -5,13 +5,13 @@ use crate::http::wire::threeds::outcome::{self, Extent};
 use crate::http::wire::threeds::{authenticate, session};
 use crate::http::{Answer, Exchange, Problem, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
-use crate::threeds::session::Session;
+use crate::threeds::session::ThreedsSession;
 
 impl Exchange<'_> {
     pub(in crate::http) async fn create_threeds_session(&self) -> WriteAnswer {
         let draft = session::parse_draft(self.body.expose());
         let client = self.http.client(self.parts, self.address);
-        let answer = |made: &Session| {
+        let answer = |made: &ThreedsSession| {
             let body = session::render_created(made, &client.base);
             RememberedAnswer::new(AnswerStatus::Created, body)
                 .at(format!("/3ds/sessions/{}", made.id))
@@ -30,7 +30,7 @@ impl Exchange<'_> {
     pub(in crate::http) async fn update_threeds_session(&self, id: &SessionName) -> WriteAnswer {
         let device = session::parse_device(self.body.expose()).map_err(Problem::from)?;
         let client = self.http.client(self.parts, self.address);
-        let answer = |changed: &Session| {
+        let answer = |changed: &ThreedsSession| {
             let body = session::render_created(changed, &client.base);
             RememberedAnswer::new(AnswerStatus::Ok, body)
         };
@@ -45,7 +45,7 @@ impl Exchange<'_> {
         id: &SessionName,
     ) -> WriteAnswer {
         let (request, mistakes) = authenticate::parse(self.body.expose());
-        let answer = |found: &Session| {
+        let answer = |found: &ThreedsSession| {
             RememberedAnswer::new(AnswerStatus::Ok, outcome::render(found, Extent::Authenticate))
         };
         let write = self.write(&answer);

@@ -17,14 +17,14 @@ use crate::threeds::message::Digits;
 use crate::threeds::scheme::Scheme;
 use crate::threeds::session::{
     AreqSummary, Authentication, CardOrigin, CardSource, Device, DeviceInfo, Enrolment,
-    ReturnedExtension, Session, SessionKind, WebChallengeMode,
+    ReturnedExtension, SessionKind, ThreedsSession, WebChallengeMode,
 };
 use crate::threeds::simulator::cards::{ChallengeKind, FinalStatus};
 use crate::threeds::simulator::{PurchaseAmount, ShownPurchase, SimulatedChallenge};
 use crate::threeds::state::{MethodState, SessionState};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};
 
-record! { encode_session, decode_session(tenant: TenantId, id: SessionId): Session {
+record! { encode_session, decode_session(tenant: TenantId, id: SessionId): ThreedsSession {
     kind, device?, device_info, card, card_origin, scheme, additional_brands?, enrolment,
     web_challenge_mode, metadata?, expires_at, kept_until, created_by, created_at, modified_by?,
     modified_at?, state, waits_until?, method_outcome?, sent?, authentication?, simulated?,
@@ -198,12 +198,12 @@ mod tests {
         Some(String::from(text))
     }
 
-    fn made() -> Session {
+    fn made() -> ThreedsSession {
         let (scheme, enrolment) =
             enrol("4200000000000004", &SimulatorUrls { base: "https://vault.example" }).unwrap();
         let id = Uuid::from_bytes([7; 16]);
         let expires_at = Timestamp::from_seconds(9);
-        Session {
+        ThreedsSession {
             id: SessionId::new(id),
             tenant: TenantId::new(id),
             kind: SessionKind::Customer,
@@ -314,7 +314,7 @@ mod tests {
             SessionState::Decided,
             SessionState::Failed,
         ] {
-            let session = Session { state, ..made() };
+            let session = ThreedsSession { state, ..made() };
             assert!(session.simulated.is_some());
             let kept = encode_session(&session).unwrap();
             let again = decode_session(session.tenant, session.id, kept.expose()).unwrap();

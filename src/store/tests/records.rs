@@ -33,7 +33,7 @@ use crate::store::record::{
 };
 use crate::threeds::codes::{MethodOutcome, Reason};
 use crate::threeds::ranges::AccountRange;
-use crate::threeds::session::{Device, Session};
+use crate::threeds::session::{Device, ThreedsSession};
 use crate::threeds::simulator::ShownPurchase;
 use crate::threeds::state::{MethodState, SessionState};
 use crate::threeds::version::NamedVersion;
@@ -224,7 +224,7 @@ fn events_of_version_1_are_read_and_written_as_ever() {
     );
 }
 
-fn tell_session(session: &Session) -> Value {
+fn tell_session(session: &ThreedsSession) -> Value {
     let authentication = session.authentication.as_ref();
     json!({
         "id": session.id.to_string(),

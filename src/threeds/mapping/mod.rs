@@ -17,7 +17,7 @@ use crate::threeds::request::{
     Account, Address, AuthenticationRequest, Cardholder, Login, Merchant, PhoneNumber,
     PriorAuthentication, Purchase, RequestedExtension, Risk,
 };
-use crate::threeds::session::{AreqSummary, DeviceInfo, Session};
+use crate::threeds::session::{AreqSummary, DeviceInfo, ThreedsSession};
 
 #[derive(Debug)]
 pub struct PaymentCard {
@@ -44,7 +44,7 @@ pub struct UncheckedMember(pub &'static str);
 
 /// Builds the request, and the summary that its answers are checked against.
 pub fn areq(
-    session: &Session,
+    session: &ThreedsSession,
     request: &AuthenticationRequest,
     card: PaymentCard,
     server: &ServerIdentity,

@@ -11,12 +11,12 @@ use crate::threeds::session::{CardOrigin, CardSource, Device, SessionKind, WebCh
 use crate::threeds::simulator::{SimulatorUrls, enrol};
 use crate::threeds::state::{MethodState, SessionState};
 
-fn session(kind: SessionKind, device: Option<Device>) -> Session {
+fn session(kind: SessionKind, device: Option<Device>) -> ThreedsSession {
     let places = SimulatorUrls { base: "https://vault.example" };
     let (_, enrolment) = enrol("4242424242424242", &places).unwrap();
     let expires_at = Timestamp::from_seconds(1);
     let id = Uuid::from_bytes([5; 16]);
-    Session {
+    ThreedsSession {
         id: SessionId::new(id),
         tenant: TenantId::new(id),
         kind,
@@ -166,7 +166,7 @@ fn a_body_that_was_not_checked_makes_no_request() {
     }
 }
 
-fn mapped(session: &Session, version: ProtocolVersion) -> (Value, AreqSummary) {
+fn mapped(session: &ThreedsSession, version: ProtocolVersion) -> (Value, AreqSummary) {
     let (areq, sent) = areq(session, &request(), card(), &server(), version).unwrap();
     let bytes = render(&areq);
     // A receiver of the same version must accept the request.

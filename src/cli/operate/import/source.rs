@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::csv::CsvReader;
-use super::shape::{Format, Place, Shape};
+use super::shape::{ColumnTarget, Format, Shape};
 use crate::bounds::IMPORT_ROW_BYTES_MAX;
 use crate::cli::support::{Exit, Failure, Result, cannot, complain, path_text};
 use crate::metrics::Progress;
@@ -31,7 +31,7 @@ pub(super) struct Source<'a> {
 type Input = BufReader<Counted<File>>;
 
 enum Rows {
-    Csv(CsvReader<Input>, Vec<Place>),
+    Csv(CsvReader<Input>, Vec<ColumnTarget>),
     Lines(Input, u64),
 }
 

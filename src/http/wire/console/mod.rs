@@ -10,7 +10,7 @@ use crate::bounds::THREEDS_LISTED_MAX;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
 use crate::http::wire::{Json, Object, Query, cursor};
-use crate::threeds::session::{Device, Session};
+use crate::threeds::session::{Device, ThreedsSession};
 
 pub(crate) fn render_keys(caller: &Caller, keys: &[KeyOverview]) -> Json {
     let mut object = Object::new();
@@ -91,7 +91,7 @@ pub(crate) fn render_sessions(page: &SessionPage) -> Json {
 
 /// The card and its source, the data of the device and the transaction ids are left out: they need
 /// the permission to read sessions.
-fn render_session(object: &mut Object, session: &Session) {
+fn render_session(object: &mut Object, session: &ThreedsSession) {
     object.display("created_by", session.created_by);
     object.optional_time("modified_at", session.modified_at);
     object.time("expires_at", session.expires_at);

@@ -8,7 +8,7 @@ use crate::threeds::codes::{
     CancelReason, ChallengePreference, ChallengeType, Reason, TransactionStatus, WhitelistSource,
     WhitelistStatus, YesNo,
 };
-use crate::threeds::session::{Authentication, Session};
+use crate::threeds::session::{Authentication, ThreedsSession};
 
 /// Decides which members are present without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,13 +19,13 @@ pub(crate) enum Extent {
     Session,
 }
 
-pub(crate) fn render(session: &Session, extent: Extent) -> Json {
+pub(crate) fn render(session: &ThreedsSession, extent: Extent) -> Json {
     let mut object = Object::new();
     fill(&mut object, session, extent);
     object.close()
 }
 
-pub(super) fn fill(object: &mut Object, session: &Session, extent: Extent) {
+pub(super) fn fill(object: &mut Object, session: &ThreedsSession, extent: Extent) {
     let Some(found) = &session.authentication else {
         return;
     };

@@ -9,7 +9,7 @@ use crate::http::wire::threeds::{free_object, nested, text, text_or_number, text
 use crate::http::wire::{Fields, Json, Object, WRONG_TYPE};
 use crate::threeds::ProtocolVersion;
 use crate::threeds::session::{
-    CardSource, Device, DeviceInfo, Session, SessionKind, WebChallengeMode,
+    CardSource, Device, DeviceInfo, SessionKind, ThreedsSession, WebChallengeMode,
 };
 
 pub(crate) fn parse_draft(body: &Value) -> SessionDraft {
@@ -110,7 +110,7 @@ fn public_key(fields: &mut Fields<'_>) -> Option<Value> {
 
 /// The answer to the creation of a session: every member that the interface lists, `null` for those
 /// without a value.
-pub(crate) fn render_created(session: &Session, base: &str) -> Json {
+pub(crate) fn render_created(session: &ThreedsSession, base: &str) -> Json {
     let mut object = Object::new();
     object.display("id", session.id);
     object.text("type", session.kind.as_str());
@@ -141,7 +141,7 @@ pub(crate) fn render_created(session: &Session, base: &str) -> Json {
     object.close()
 }
 
-pub(crate) fn render(session: &Session) -> Json {
+pub(crate) fn render(session: &ThreedsSession) -> Json {
     let mut object = Object::new();
     object.display("id", session.id);
     object.display("tenant_id", session.tenant);
@@ -177,7 +177,7 @@ pub(crate) fn render(session: &Session) -> Json {
 }
 
 /// The source of the card, under the name that the caller used.
-pub(super) fn render_card(object: &mut Object, session: &Session) {
+pub(super) fn render_card(object: &mut Object, session: &ThreedsSession) {
     match &session.card {
         CardSource::Pan(id) => {
             object.text("pan_token_id", id);
@@ -188,7 +188,7 @@ pub(super) fn render_card(object: &mut Object, session: &Session) {
     }
 }
 
-fn render_version(object: &mut Object, session: &Session) {
+fn render_version(object: &mut Object, session: &ThreedsSession) {
     let enrolment = &session.enrolment;
     let available = enrolment.available();
     let version = enrolment.recommended().map(ProtocolVersion::as_str);

@@ -22,10 +22,10 @@ mod dial;
 mod faults;
 mod listener;
 mod outcome;
+mod prepared;
 mod range;
 mod readers;
 mod schema;
-mod session;
 mod shared;
 mod socket;
 mod statements;
@@ -53,8 +53,8 @@ use crate::store::engine::postgres::dial::Use;
 use crate::store::engine::postgres::faults::Fault;
 use crate::store::engine::postgres::listener::Listener;
 use crate::store::engine::postgres::outcome::Outcome;
+use crate::store::engine::postgres::prepared::PreparedClient;
 use crate::store::engine::postgres::readers::Readers;
-use crate::store::engine::postgres::session::Session;
 use crate::store::engine::postgres::shared::Shared;
 use crate::store::engine::postgres::turn::{Attempt, Puts};
 pub use crate::store::engine::postgres::url::DatabaseUrl;
@@ -85,7 +85,7 @@ pub(in crate::store) enum Access {
 }
 
 struct Writer {
-    session: Option<Session>,
+    session: Option<PreparedClient>,
     /// The session has begun the next batch's transaction.
     has_turn: bool,
     /// Identifies this process in the table of writers.
@@ -121,7 +121,7 @@ impl Writer {
     /// Begins the next batch's transaction. A failure here is ignored: the next attempt begins
     /// again and reports it.
     fn take_turn(&mut self, shared: &Shared) {
-        if let Some(session) = self.session.take().filter(Session::is_open) {
+        if let Some(session) = self.session.take().filter(PreparedClient::is_open) {
             self.has_turn = turn::begin(shared, &session);
             if self.has_turn {
                 self.session = Some(session);
@@ -139,7 +139,7 @@ impl Writer {
         decide: &mut Decide<'_>,
     ) -> Result<Option<()>, StorageFailure> {
         let has_turn = mem::take(&mut self.has_turn);
-        let (session, has_begun) = match self.session.take().filter(Session::is_open) {
+        let (session, has_begun) = match self.session.take().filter(PreparedClient::is_open) {
             Some(session) => (session, has_turn),
             None => (shared.connect(Use::Writing)?, false),
         };

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::bounds::{DATABASE_OUTCOME_MAX, DATABASE_OUTCOME_PAUSE};
 use crate::store::engine::postgres::dial::Use;
 use crate::store::engine::postgres::faults::{Fault, Refusal};
-use crate::store::engine::postgres::session::Session;
+use crate::store::engine::postgres::prepared::PreparedClient;
 use crate::store::engine::postgres::shared::Shared;
 use crate::store::engine::postgres::turn::begin_text;
 use crate::store::engine::postgres::wait::wait;
@@ -28,7 +28,7 @@ pub(super) enum Outcome {
 pub(super) fn find_out(
     shared: &Shared,
     writer: (&[u8; 16], i64),
-) -> Result<(Outcome, Session), StorageFailure> {
+) -> Result<(Outcome, PreparedClient), StorageFailure> {
     shared.is_in_doubt.store(true, Ordering::Relaxed);
     let found = find_out_within(shared, writer, DATABASE_OUTCOME_MAX);
     shared.is_in_doubt.store(false, Ordering::Relaxed);
@@ -39,7 +39,7 @@ pub(super) fn find_out_within(
     shared: &Shared,
     writer: (&[u8; 16], i64),
     at_most: Duration,
-) -> Result<(Outcome, Session), StorageFailure> {
+) -> Result<(Outcome, PreparedClient), StorageFailure> {
     let begun = Instant::now();
     loop {
         let asked = shared
@@ -69,7 +69,7 @@ pub(super) fn find_out_within(
 
 fn ask(
     shared: &Shared,
-    session: &Session,
+    session: &PreparedClient,
     (writer, batch): (&[u8; 16], i64),
 ) -> Result<Outcome, Fault> {
     let (client, statements) = (&session.client, &session.statements);

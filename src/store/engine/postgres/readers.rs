@@ -15,7 +15,7 @@ use crate::lock::Lock;
 use crate::store::engine::fetch::{Fetch, Fetched, Values};
 use crate::store::engine::postgres::dial::Use;
 use crate::store::engine::postgres::faults::{ENDED, Fault};
-use crate::store::engine::postgres::session::Session;
+use crate::store::engine::postgres::prepared::PreparedClient;
 use crate::store::engine::postgres::shared::Shared;
 use crate::store::failure::{OpenFailure, StorageFailure};
 use crate::store::tables::Table;
@@ -30,7 +30,7 @@ struct Job {
 
 struct Reader {
     shared: Arc<Shared>,
-    session: Option<Session>,
+    session: Option<PreparedClient>,
 }
 
 const BUSY: &str = "too many reads wait for the database";
@@ -81,7 +81,7 @@ impl Reader {
 
     /// Reads on this thread's connection, or on a new one if it has ended.
     fn read(&mut self, keys: &[(Table, &[u8])]) -> Result<Values, Fault> {
-        if let Some(session) = self.session.take().filter(Session::is_open) {
+        if let Some(session) = self.session.take().filter(PreparedClient::is_open) {
             let values = ask(&session, keys);
             if !matches!(values, Err(Fault::Lost(_))) {
                 self.session = Some(session);
@@ -95,7 +95,7 @@ impl Reader {
     }
 }
 
-fn ask(session: &Session, keys: &[(Table, &[u8])]) -> Result<Values, Fault> {
+fn ask(session: &PreparedClient, keys: &[(Table, &[u8])]) -> Result<Values, Fault> {
     session.run(session.statements.get_many(&session.client, keys))
 }
 

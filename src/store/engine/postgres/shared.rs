@@ -11,7 +11,7 @@ use crate::lock::Lock;
 use crate::store::engine::EngineHealth;
 use crate::store::engine::postgres::dial::{Dialed, Dialer, Use};
 use crate::store::engine::postgres::faults::Fault;
-use crate::store::engine::postgres::session::Session;
+use crate::store::engine::postgres::prepared::PreparedClient;
 use crate::store::engine::postgres::wait::in_two_parts;
 
 pub(super) struct Shared {
@@ -39,21 +39,21 @@ pub(super) struct Shared {
 
 #[derive(Default)]
 struct Pool {
-    idle: Vec<Session>,
+    idle: Vec<PreparedClient>,
     /// Existing connections, idle or in use.
     open: usize,
     is_closed: bool,
 }
 
-enum Place {
-    Idle(Session),
+enum ConnectionSlot {
+    Idle(PreparedClient),
     /// A connection may be opened.
     Free,
 }
 
 /// A pooled connection. It returns to the pool when it is dropped.
 pub(super) struct Lease {
-    session: Option<Session>,
+    session: Option<PreparedClient>,
     shared: Arc<Shared>,
 }
 
@@ -79,14 +79,14 @@ impl Shared {
     }
 
     /// Opens a connection. Shortly after a failed attempt it fails at once, with the same reason.
-    pub(super) fn connect(&self, purpose: Use) -> Result<Session, Fault> {
+    pub(super) fn connect(&self, purpose: Use) -> Result<PreparedClient, Fault> {
         let failed = *self.failed.lock();
         if let Some((at, why)) = failed
             && at.elapsed() < DATABASE_ATTEMPT_PAUSE
         {
             return Err(Fault::Lost(why));
         }
-        let connected = Session::open(&self.runtime, &self.dialer, purpose);
+        let connected = PreparedClient::open(&self.runtime, &self.dialer, purpose);
         if connected.is_err() {
             self.connects_failed.fetch_add(1, Ordering::Relaxed);
         }
@@ -113,27 +113,27 @@ impl Shared {
     }
 
     /// An idle connection that is still open, or `None` with permission to open one.
-    fn idle(&self) -> Result<Option<Session>, Fault> {
+    fn idle(&self) -> Result<Option<PreparedClient>, Fault> {
         loop {
             let found = in_two_parts(DATABASE_POOL_WAIT_MAX, |until| self.place(until));
             match found.ok_or(Fault::Lost(BUSY))? {
-                Place::Idle(session) if session.is_open() => return Ok(Some(session)),
-                Place::Idle(_) => self.forget_one(),
-                Place::Free => return Ok(None),
+                ConnectionSlot::Idle(session) if session.is_open() => return Ok(Some(session)),
+                ConnectionSlot::Idle(_) => self.forget_one(),
+                ConnectionSlot::Free => return Ok(None),
             }
         }
     }
 
     /// Returns `None` if no place becomes free before `until`.
-    fn place(&self, until: Instant) -> Option<Place> {
+    fn place(&self, until: Instant) -> Option<ConnectionSlot> {
         let mut pool = self.pool();
         loop {
             if let Some(session) = pool.idle.pop() {
-                return Some(Place::Idle(session));
+                return Some(ConnectionSlot::Idle(session));
             }
             if pool.open < DATABASE_CONNECTIONS_MAX {
                 pool.open = pool.open.saturating_add(1);
-                return Some(Place::Free);
+                return Some(ConnectionSlot::Free);
             }
             let left = until.checked_duration_since(Instant::now())?;
             let waited = self.freed.wait_timeout(pool, left);
@@ -184,7 +184,7 @@ impl Shared {
         self.freed.notify_one();
     }
 
-    fn give_back(&self, session: Session) {
+    fn give_back(&self, session: PreparedClient) {
         let is_open = session.is_open();
         let mut pool = self.pool();
         if pool.is_closed || !is_open {
@@ -202,7 +202,7 @@ impl Shared {
 }
 
 impl Lease {
-    pub(super) fn session(&self) -> Result<&Session, Fault> {
+    pub(super) fn session(&self) -> Result<&PreparedClient, Fault> {
         self.session.as_ref().ok_or(Fault::Lost(BUSY))
     }
 }

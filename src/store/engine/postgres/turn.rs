@@ -22,7 +22,7 @@ use tokio_postgres::Error;
 use crate::lock::Lock;
 use crate::store::engine::postgres::faults::{Fault, Refusal};
 use crate::store::engine::postgres::listener::NOTIFY;
-use crate::store::engine::postgres::session::Session;
+use crate::store::engine::postgres::prepared::PreparedClient;
 use crate::store::engine::postgres::shared::Shared;
 use crate::store::engine::postgres::statements::{RowSets, State};
 use crate::store::engine::postgres::view::{Ask, Rows};
@@ -56,7 +56,7 @@ pub(super) enum Puts {
 /// A batch's transaction. It begins with its first statement.
 struct Turn<'a> {
     shared: &'a Shared,
-    session: &'a Session,
+    session: &'a PreparedClient,
     puts: Puts,
     progress: Lock<Progress>,
 }
@@ -76,7 +76,7 @@ pub(super) fn begin_text(shared: &Shared) -> &'static str {
 
 /// Takes the turn and begins a batch's transaction. Returns false if that failed; the session must
 /// not be used then.
-pub(super) fn begin(shared: &Shared, session: &Session) -> bool {
+pub(super) fn begin(shared: &Shared, session: &PreparedClient) -> bool {
     let turn = Turn { shared, session, puts: Puts::MayReplace, progress: Lock::default() };
     turn.ask(async |_| Ok(())).is_ok()
 }
@@ -85,7 +85,7 @@ pub(super) fn begin(shared: &Shared, session: &Session) -> bool {
 /// The session may have begun the transaction already.
 pub(super) fn attempt(
     shared: &Shared,
-    session: &Session,
+    session: &PreparedClient,
     writer: (&[u8; 16], i64),
     (puts, has_begun): (Puts, bool),
     decide: &mut Decide<'_>,
@@ -136,7 +136,7 @@ pub(super) fn attempt(
 /// Sends the rows, the mark of the batch and COMMIT together.
 fn write(
     shared: &Shared,
-    session: &Session,
+    session: &PreparedClient,
     (writer, batch): (&[u8; 16], i64),
     (rows, notifies): (&RowSets, bool),
 ) -> Result<Attempt, StorageFailure> {
@@ -205,7 +205,7 @@ impl Turn<'_> {
     /// Begins the transaction with this statement, and checks that the vault is still the same.
     fn begin<T>(
         &self,
-        statement: &impl AsyncFn(&Session) -> Result<T, Error>,
+        statement: &impl AsyncFn(&PreparedClient) -> Result<T, Error>,
     ) -> Result<(Option<State>, T), Fault> {
         let session = self.session;
         session.run(async {
@@ -230,7 +230,7 @@ impl Turn<'_> {
 impl Ask for Turn<'_> {
     fn ask<T>(
         &self,
-        statement: impl AsyncFn(&Session) -> Result<T, Error>,
+        statement: impl AsyncFn(&PreparedClient) -> Result<T, Error>,
     ) -> Result<T, StorageFailure> {
         let mut progress = self.progress();
         let asked = if progress.has_begun {

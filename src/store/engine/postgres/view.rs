@@ -6,7 +6,7 @@ use tokio_postgres::Error;
 
 use crate::lock::Lock;
 use crate::store::engine::postgres::faults::{Fault, Refusal};
-use crate::store::engine::postgres::session::Session;
+use crate::store::engine::postgres::prepared::PreparedClient;
 use crate::store::engine::postgres::shared::{Lease, Shared};
 use crate::store::engine::{Moment, Order, Page, Read};
 use crate::store::failure::StorageFailure;
@@ -16,7 +16,7 @@ use crate::store::tables::{KeyRange, Table};
 pub(super) trait Ask: Send + Sync {
     fn ask<T>(
         &self,
-        statement: impl AsyncFn(&Session) -> Result<T, Error>,
+        statement: impl AsyncFn(&PreparedClient) -> Result<T, Error>,
     ) -> Result<T, StorageFailure>;
 
     /// See [`Read::refuses_rows_that_exist`].
@@ -69,8 +69,9 @@ impl<A: Ask> Read for Rows<A> {
         if range.is_empty() {
             return Ok(Page { rows: Vec::new(), is_last: true });
         }
-        let page =
-            async |it: &Session| it.statements.page(&it.client, range, order, count_max).await;
+        let page = async |it: &PreparedClient| {
+            it.statements.page(&it.client, range, order, count_max).await
+        };
         let page = self.0.ask(page)?;
         page.rows.iter().for_each(|(key, _)| self.0.note(range.table(), key));
         Ok(page)
@@ -104,7 +105,7 @@ impl View {
     /// new one is opened.
     fn begin<T>(
         &self,
-        statement: &impl AsyncFn(&Session) -> Result<T, Error>,
+        statement: &impl AsyncFn(&PreparedClient) -> Result<T, Error>,
     ) -> Result<(Transaction, T), Fault> {
         let first = self.try_begin(statement);
         if let Err(Fault::Lost(_)) = first {
@@ -116,7 +117,7 @@ impl View {
 
     fn try_begin<T>(
         &self,
-        statement: &impl AsyncFn(&Session) -> Result<T, Error>,
+        statement: &impl AsyncFn(&PreparedClient) -> Result<T, Error>,
     ) -> Result<(Transaction, T), Fault> {
         let lease = self.shared.lease()?;
         let session = lease.session()?;
@@ -143,7 +144,7 @@ impl Drop for Transaction {
 impl Ask for View {
     fn ask<T>(
         &self,
-        statement: impl AsyncFn(&Session) -> Result<T, Error>,
+        statement: impl AsyncFn(&PreparedClient) -> Result<T, Error>,
     ) -> Result<T, StorageFailure> {
         let mut reading = self.reading.lock();
         let asked = match &*reading {

@@ -40,7 +40,7 @@ fn table() -> impl Strategy<Value = Table> {
 
 /// Expectations about the model's current rows, so that many of them hold.
 #[derive(Debug, Clone)]
-enum Wish {
+enum PlannedExpect {
     Absent(Table, Vec<u8>),
     CountsAtMost(Vec<Vec<u8>>, i64),
     Is(Table, Vec<u8>, u8),
@@ -51,39 +51,42 @@ enum Wish {
     Value(Table, Vec<u8>, u8),
 }
 
-fn wish() -> impl Strategy<Value = Wish> {
+fn planned_expect() -> impl Strategy<Value = PlannedExpect> {
     prop_oneof![
-        (table(), key()).prop_map(|(table, key)| Wish::Absent(table, key)),
-        (vec(key(), 0..3), -3_i64..20).prop_map(|(keys, most)| Wish::CountsAtMost(keys, most)),
-        (table(), key(), 0_u8..4).prop_map(|(table, key, version)| Wish::Is(table, key, version)),
-        (table(), key()).prop_map(|(table, key)| Wish::Present(table, key)),
+        (table(), key()).prop_map(|(table, key)| PlannedExpect::Absent(table, key)),
+        (vec(key(), 0..3), -3_i64..20)
+            .prop_map(|(keys, most)| PlannedExpect::CountsAtMost(keys, most)),
+        (table(), key(), 0_u8..4)
+            .prop_map(|(table, key, version)| PlannedExpect::Is(table, key, version)),
+        (table(), key()).prop_map(|(table, key)| PlannedExpect::Present(table, key)),
         (table(), key(), prop::bool::weighted(0.1))
-            .prop_map(|(table, prefix, less)| Wish::Under(table, prefix, less)),
+            .prop_map(|(table, prefix, less)| PlannedExpect::Under(table, prefix, less)),
         (table(), key(), vec(key(), 0..3))
-            .prop_map(|(table, prefix, keys)| Wish::UnderExactly(table, prefix, keys)),
-        (table(), key(), 0_u8..4).prop_map(|(table, key, byte)| Wish::Value(table, key, byte)),
+            .prop_map(|(table, prefix, keys)| PlannedExpect::UnderExactly(table, prefix, keys)),
+        (table(), key(), 0_u8..4)
+            .prop_map(|(table, key, byte)| PlannedExpect::Value(table, key, byte)),
     ]
 }
 
 #[derive(Debug, Clone)]
-enum Deed {
+enum PlannedWrite {
     Add(Vec<u8>, i64),
     Delete(Table, Vec<u8>),
     Put(Table, Vec<u8>, u8),
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn planned_write() -> impl Strategy<Value = PlannedWrite> {
     prop_oneof![
-        1 => (key(), -3_i64..9).prop_map(|(key, by)| Deed::Add(key, by)),
-        2 => (table(), key()).prop_map(|(table, key)| Deed::Delete(table, key)),
-        3 => (table(), key(), 0_u8..4).prop_map(|(table, key, byte)| Deed::Put(table, key, byte)),
+        1 => (key(), -3_i64..9).prop_map(|(key, by)| PlannedWrite::Add(key, by)),
+        2 => (table(), key()).prop_map(|(table, key)| PlannedWrite::Delete(table, key)),
+        3 => (table(), key(), 0_u8..4).prop_map(|(table, key, byte)| PlannedWrite::Put(table, key, byte)),
     ]
 }
 
-type Plan = Vec<Vec<(Vec<Wish>, Vec<Deed>)>>;
+type Plan = Vec<Vec<(Vec<PlannedExpect>, Vec<PlannedWrite>)>>;
 
 fn plan() -> impl Strategy<Value = Plan> {
-    vec(vec((vec(wish(), 0..3), vec(deed(), 0..6)), 1..8), 1..5)
+    vec(vec((vec(planned_expect(), 0..3), vec(planned_write(), 0..6)), 1..8), 1..5)
 }
 
 fn in_range(model: &Model, range: &KeyRange) -> Vec<Vec<u8>> {
@@ -91,31 +94,33 @@ fn in_range(model: &Model, range: &KeyRange) -> Vec<Vec<u8>> {
     keys.map(|(_, key)| key.clone()).collect()
 }
 
-/// The wishes, as an operation that read `model` would state them.
-fn change(model: &Model, wishes: &[Wish], deeds: &[Deed]) -> Change {
+/// The expects, as an operation that read `model` would state them.
+fn change(model: &Model, expects: &[PlannedExpect], writes: &[PlannedWrite]) -> Change {
     let mut change = Change::new();
-    for wish in wishes.iter().cloned() {
-        change = match wish {
-            Wish::Absent(table, key) => change.expect_absent(table, key),
-            Wish::CountsAtMost(keys, most) => change.expect_counts_at_most(keys, most),
-            Wish::Is(table, key, version) => change.expect_version(table, key, [version; 16]),
-            Wish::Present(table, key) => change.expect_present(table, key),
-            Wish::Under(table, prefix, less) => {
+    for expect in expects.iter().cloned() {
+        change = match expect {
+            PlannedExpect::Absent(table, key) => change.expect_absent(table, key),
+            PlannedExpect::CountsAtMost(keys, most) => change.expect_counts_at_most(keys, most),
+            PlannedExpect::Is(table, key, version) => {
+                change.expect_version(table, key, [version; 16])
+            }
+            PlannedExpect::Present(table, key) => change.expect_present(table, key),
+            PlannedExpect::Under(table, prefix, less) => {
                 let mut keys = in_range(model, &KeyRange::prefix(table, prefix.clone()));
                 keys.truncate(keys.len().saturating_sub(usize::from(less)));
                 change.expect_keys(KeyRange::prefix(table, prefix), keys)
             }
-            Wish::UnderExactly(table, prefix, keys) => {
+            PlannedExpect::UnderExactly(table, prefix, keys) => {
                 change.expect_keys(KeyRange::prefix(table, prefix), keys)
             }
-            Wish::Value(table, key, byte) => change.expect_value(table, key, value(byte)),
+            PlannedExpect::Value(table, key, byte) => change.expect_value(table, key, value(byte)),
         };
     }
-    for deed in deeds.iter().cloned() {
-        change = match deed {
-            Deed::Add(key, by) => change.count(key, by),
-            Deed::Delete(table, key) => change.delete(table, key),
-            Deed::Put(table, key, byte) => change.put(table, key, value(byte)),
+    for write in writes.iter().cloned() {
+        change = match write {
+            PlannedWrite::Add(key, by) => change.count(key, by),
+            PlannedWrite::Delete(table, key) => change.delete(table, key),
+            PlannedWrite::Put(table, key, byte) => change.put(table, key, value(byte)),
         };
     }
     change
@@ -259,8 +264,8 @@ proptest! {
             let mut model = Model::new();
             for (number, batch) in plan.iter().enumerate() {
                 let (mut changes, mut expected) = (Vec::new(), Vec::new());
-                for (wishes, deeds) in batch {
-                    let change = change(&model, wishes, deeds);
+                for (expects, writes) in batch {
+                    let change = change(&model, expects, writes);
                     expected.push(apply(&mut model, &change));
                     changes.push(change);
                 }

@@ -22,7 +22,7 @@ pub(super) enum Format {
 pub(super) struct Path(Vec<String>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ColumnTarget {
     At(Path),
     /// Month and year in one column.
     Expiration,
@@ -33,7 +33,7 @@ pub(super) enum Place {
 pub(super) struct Shape {
     pub(super) format: Format,
     pub(super) delimiter: u8,
-    map: BTreeMap<String, Place>,
+    map: BTreeMap<String, ColumnTarget>,
     /// Set in every token. A value of the row overrides it.
     constants: Vec<(Path, Value)>,
 }
@@ -55,33 +55,35 @@ impl Shape {
         for text in &command.map {
             let (column, path) = pair("--map", text, "--map pan=data.number")?;
             let place = if path == "expiration" && format == Format::Csv {
-                Place::Expiration
+                ColumnTarget::Expiration
             } else {
-                Place::At(Path::parse(path, &COLUMNS).ok_or_else(|| no_place("--map", path))?)
+                ColumnTarget::At(
+                    Path::parse(path, &COLUMNS).ok_or_else(|| no_place("--map", path))?,
+                )
             };
             if map.insert(String::from(column), place).is_some() {
                 return Err(Failure::new(Exit::Usage, "--map names a column twice"));
             }
         }
         for column in &command.ignore {
-            if map.insert(column.clone(), Place::Ignored).is_some() {
+            if map.insert(column.clone(), ColumnTarget::Ignored).is_some() {
                 return Err(Failure::new(Exit::Usage, "--ignore names a column that --map names"));
             }
         }
         Ok(Self { format, delimiter, map, constants: constants(command)? })
     }
 
-    fn place(&self, column: &str) -> Option<Place> {
+    fn place(&self, column: &str) -> Option<ColumnTarget> {
         let own = || match column {
-            "expiration" if self.format == Format::Csv => Some(Place::Expiration),
-            _ => Path::parse(column, &COLUMNS).map(Place::At),
+            "expiration" if self.format == Format::Csv => Some(ColumnTarget::Expiration),
+            _ => Path::parse(column, &COLUMNS).map(ColumnTarget::At),
         };
         self.map.get(column).cloned().or_else(own)
     }
 
     /// The places of the columns of a header. Every column must have one: data of a column that is
     /// left out by mistake would be lost.
-    pub(super) fn header(&self, names: &[Vec<u8>]) -> Result<Vec<Place>> {
+    pub(super) fn header(&self, names: &[Vec<u8>]) -> Result<Vec<ColumnTarget>> {
         let mut places = Vec::with_capacity(names.len());
         let mut seen = BTreeSet::new();
         for (at, name) in names.iter().enumerate() {
@@ -96,7 +98,7 @@ impl Shape {
                     .why(format!("{shown}; the first line of the file must name the columns"))
                     .try_this("--map COLUMN=PATH, or --ignore COLUMN"));
             };
-            if let Place::At(path) = &place
+            if let ColumnTarget::At(path) = &place
                 && !seen.insert(path.clone())
             {
                 let why = format!("column {number} is the second for {}", path.text());
@@ -118,7 +120,7 @@ impl Shape {
     /// The body for a record of a CSV file, or the path and the reason of a mistake.
     pub(super) fn of_record(
         &self,
-        places: &[Place],
+        places: &[ColumnTarget],
         fields: Vec<Vec<u8>>,
     ) -> Result<Value, (String, &'static str)> {
         if fields.len() != places.len() {
@@ -136,9 +138,9 @@ impl Shape {
                 continue;
             }
             match place {
-                Place::Ignored => (),
-                Place::At(path) => put(&mut body, path, path.value(text))?,
-                Place::Expiration => {
+                ColumnTarget::Ignored => (),
+                ColumnTarget::At(path) => put(&mut body, path, path.value(text))?,
+                ColumnTarget::Expiration => {
                     let wrong = "This is not a month and a year, such as 12/30 or 2030-12.";
                     let (month, year) =
                         expiration(&text).ok_or_else(|| (String::from("expiration"), wrong))?;
@@ -158,9 +160,9 @@ impl Shape {
         let mut body = Map::new();
         for (name, value) in members {
             match self.map.get(&name) {
-                Some(Place::Ignored) => (),
-                Some(Place::At(path)) => put(&mut body, path, value)?,
-                Some(Place::Expiration) | None => put(&mut body, &Path(vec![name]), value)?,
+                Some(ColumnTarget::Ignored) => (),
+                Some(ColumnTarget::At(path)) => put(&mut body, path, value)?,
+                Some(ColumnTarget::Expiration) | None => put(&mut body, &Path(vec![name]), value)?,
             }
         }
         // A line of an export that is not a token has none of a token's members.
@@ -239,7 +241,7 @@ impl Path {
     }
 }
 
-impl Place {
+impl ColumnTarget {
     fn text(&self) -> String {
         match self {
             Self::At(path) => path.text(),

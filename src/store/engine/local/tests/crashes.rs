@@ -15,7 +15,7 @@ use crate::store::volume::Volume as _;
 use crate::waiting::thorough;
 
 #[derive(Debug, Default, Clone)]
-struct Told {
+struct AnsweredBatch {
     model: Model,
     sequence: u64,
     open: Option<Vec<RowChange>>,
@@ -29,7 +29,7 @@ fn open(disk: &TestDisk) -> Result<LocalEngine, StorageFailure> {
     start(disk)
 }
 
-impl Told {
+impl AnsweredBatch {
     fn batch(&mut self, engine: &LocalEngine, len: usize) -> Result<(), StorageFailure> {
         let byte = u8::try_from(self.sequence % 251).unwrap();
         let row = |table, key: Vec<u8>, value| RowChange { table, key, value };
@@ -109,7 +109,7 @@ fn check(operation: Operation, fault: impl Fn(u64) -> Fault, step: u64) -> u64 {
         let disk = TestDisk::new();
         let fault = fault(nth);
         disk.plan(operation, usize::try_from(nth).unwrap(), fault);
-        let mut told = Told::default();
+        let mut told = AnsweredBatch::default();
         let is_done = told.live(&disk).is_ok();
         let count = u64::try_from(disk.count(operation)).unwrap();
         if is_done && count < nth {

@@ -14,7 +14,7 @@ use crate::store::engine::postgres::statements::Statements;
 use crate::store::engine::postgres::wait::send;
 use crate::store::engine::postgres::wire::Wire;
 
-pub(super) struct Session {
+pub(super) struct PreparedClient {
     pub(super) client: Client,
     pub(super) statements: Statements,
     wire: Lock<Wire>,
@@ -22,7 +22,7 @@ pub(super) struct Session {
     is_given_up: AtomicBool,
 }
 
-impl Session {
+impl PreparedClient {
     pub(super) fn open(
         runtime: &Handle,
         dialer: &Arc<Dialer>,
@@ -68,4 +68,4 @@ impl Session {
     }
 }
 
-opaque_debug!(Session);
+opaque_debug!(PreparedClient);
