@@ -26,12 +26,13 @@ pub const OUTBOUND_CONNECT_MAX: Duration = Duration::from_secs(5);
 pub const OUTBOUND_FIRST_BYTE_MAX: Duration = Duration::from_mins(1);
 /// The time in which a connection without requests may write its last bytes before it is dropped.
 pub const OUTBOUND_CLOSE_MAX: Duration = Duration::from_secs(2);
-/// Idle connections that are kept, in total and for each destination.
+/// Idle connections that are kept, in total and for each destination. Of 64 requests at a time up to
+/// 64 end in the same moment: with 32 kept, handshakes took 6% of the processor time of the calls.
 ///
-/// Shares: address as its tenant; no secret key as its tenant; key as its tenant; tenant 1/8 for
+/// Shares: address as its tenant; no secret key as its tenant; key as its tenant; tenant 1/4 for
 /// each destination; a request without an idle connection makes a new one.
 pub const OUTBOUND_IDLE_MAX: usize = 256;
-pub const OUTBOUND_IDLE_PER_DESTINATION_MAX: usize = 32;
+pub const OUTBOUND_IDLE_PER_DESTINATION_MAX: usize = 64;
 /// The time for which an idle connection is kept. Common servers close idle ones after 60 seconds
 /// or more, or announce a shorter time, which is then used. A request that is sent as the server
 /// closes is lost.
@@ -99,6 +100,6 @@ const _: () = assert!(
 );
 const _: () =
     assert!(OUTBOUND_BODY_BYTES_AHEAD >= 4 * 64 * 1024 && H1_BUFFER_BYTES_MAX <= 64 * 1024);
-const _: () = assert!(OUTBOUND_IDLE_PER_DESTINATION_MAX * 8 <= OUTBOUND_IDLE_MAX);
+const _: () = assert!(OUTBOUND_IDLE_PER_DESTINATION_MAX * 4 <= OUTBOUND_IDLE_MAX);
 const _: () = assert!(NAME_LOOKUP_MAX.as_secs() < OUTBOUND_CONNECT_MAX.as_secs());
 const _: () = assert!(super::names::NAME_LOOKUPS_MAX >= OUTBOUND_REQUESTS_MAX);

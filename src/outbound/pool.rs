@@ -293,12 +293,18 @@ impl PoolReservation {
     fn take(&self) -> Option<Channel> {
         let now = Instant::now();
         let mut state = self.user.pool.state.lock();
-        let state = state.destinations.get_mut(&self.user.destination)?;
-        state.kept.retain(|kept| kept.is_usable(now));
-        let at = state.kept.iter().rposition(|kept| kept.channel.has_room())?;
-        match state.kept.get(at)?.channel.share() {
-            Some(channel) => Some(channel),
-            None => Some(state.kept.remove(at).channel),
+        let kept = &mut state.destinations.get_mut(&self.user.destination)?.kept;
+        loop {
+            let at = kept.iter().rposition(|kept| kept.channel.has_room())?;
+            let found = kept.get(at).filter(|found| found.is_usable(now));
+            if let Some(shared) = found.and_then(|found| found.channel.share()) {
+                return Some(shared);
+            }
+            let is_usable = found.is_some();
+            let KeptChannel { channel, .. } = kept.remove(at);
+            if is_usable {
+                return Some(channel);
+            }
         }
     }
 
@@ -338,9 +344,16 @@ impl PoolReservation {
         if kept >= OUTBOUND_IDLE_MAX {
             close_oldest(destinations);
         }
-        let state = destinations.get_mut(&self.user.destination);
-        if let Some(state) = state.filter(|state| state.kept.len() < most) {
-            state.kept.push(KeptChannel { channel, until });
+        let Some(DestinationState { kept, .. }) = destinations.get_mut(&self.user.destination)
+        else {
+            return;
+        };
+        if kept.len() >= most {
+            let now = Instant::now();
+            kept.retain(|kept| kept.is_usable(now));
+        }
+        if kept.len() < most {
+            kept.push(KeptChannel { channel, until });
         }
     }
 }
