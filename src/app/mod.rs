@@ -56,9 +56,10 @@ pub use access::applications::{ApplicationChange, ApplicationDraft, ApplicationQ
 pub use access::sessions::{NewSession, SessionAuthorization};
 pub use access::tenants::{TenantChange, TenantDraft};
 pub use audit::{
-    AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainReport, ExportQuery, ExportedEntry,
-    LogPage, LogQuery, LogStart, Receipt, RefusalPace, RefusedAttempt, TrustAnchors,
-    WrittenRefusals, decode_receipt, digest_of, encode_receipt,
+    AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainGap, ChainPosition, ChainReport,
+    ExportQuery, ExportedEntry, FollowStep, FollowedItem, LogPage, LogQuery, LogStart, Receipt,
+    RefusalPace, RefusedAttempt, TrustAnchors, WrittenRefusals, decode_receipt, digest_of,
+    encode_receipt,
 };
 pub use caller::Caller;
 pub use client_keys::ClientKeyView;

@@ -78,3 +78,8 @@ const _: () = assert!(REFUSAL_ROWS_OF_TENANT_MAX <= REFUSAL_ROWS_OF_STRANGERS_MA
 const _: () = assert!(REFUSAL_ROWS_OF_STRANGERS_MAX < REFUSAL_ROWS_MAX);
 // All entries of one request must fit into the queue.
 const _: () = assert!(BULK_TOKENS_MAX < 16_384 && PAGE_SIZE_MAX <= AUDIT_QUEUE_MAX);
+/// The time between two looks of `audit follow` at the end of the chain, and at a server that
+/// restarts. A look costs the server two reads while nothing is written.
+pub const AUDIT_FOLLOW_LOOK: Duration = Duration::from_secs(1);
+/// A file with a position of the chain: two numbers and a short digest.
+pub const AUDIT_POSITION_BYTES_MAX: u64 = 256;

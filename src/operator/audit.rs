@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::app::{
-    AuditScope, ChainReport, Error, ExportQuery, ExportedEntry, TrustAnchors, Vault,
-    decode_receipt, encode_receipt,
+    AuditScope, ChainGap, ChainPosition, ChainReport, Error, ExportQuery, ExportedEntry,
+    FollowStep, FollowedItem, TrustAnchors, Vault, decode_receipt, encode_receipt,
 };
 use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
@@ -23,6 +23,33 @@ pub(super) async fn export(
     let page = vault.audit().export(query).await?;
     let entries: Vec<_> = page.entries.iter().map(render_entry).collect();
     Ok(text(&json!({"entries": entries, "next": page.next})))
+}
+
+/// Each item is an entry with its position, or a gap.
+pub(super) async fn follow(vault: &Vault, after: Option<&str>, first: bool) -> Answer {
+    let position = |text| {
+        let wrong = || Error::invalid("after", "This is not a position of the audit chain.");
+        ChainPosition::parse(text).ok_or_else(wrong)
+    };
+    let after = after.map(position).transpose()?;
+    let step = if first { FollowStep::First } else { FollowStep::Further };
+    let page = vault.audit().follow(after, step).await?;
+    let shown = |position: Option<ChainPosition>| position.map(|it| it.to_string());
+    let items = page.items.iter().map(|item| match item {
+        FollowedItem::Entry { entry, position } => {
+            let mut entry = render_entry(entry);
+            if let Some(members) = entry.as_object_mut() {
+                members.insert(String::from("position"), Value::from(shown(*position)));
+            }
+            entry
+        }
+        FollowedItem::Gap(ChainGap::Missing(first, last)) => {
+            json!({"gap": "missing", "first": first, "last": last})
+        }
+        FollowedItem::Gap(ChainGap::OtherHistory) => json!({"gap": "other_history"}),
+    });
+    let items: Vec<_> = items.collect();
+    Ok(text(&json!({"items": items, "position": shown(page.position), "is_end": page.is_end})))
 }
 
 pub(super) async fn receipt(vault: &Vault) -> Answer {

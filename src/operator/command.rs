@@ -57,6 +57,9 @@ commands! { |vault, clock|
     /// Exports a page of the chain in clear. The first request has no `next`.
     AuditExport { next: Option<u64>, from: Option<String>, to: Option<String> } =>
         audit::export(vault, next, from, to).await;
+    /// Requests the entries after a position. `first` is set once in a reading of the chain.
+    AuditFollow { after: Option<String>, first: bool } =>
+        audit::follow(vault, after.as_deref(), first).await;
     AuditReceipt => audit::receipt(vault).await;
     /// Checks the chain. `since` is the text of a receipt, `public_key` is hexadecimal.
     AuditVerify { since: Option<String>, public_key: Option<String> } =>

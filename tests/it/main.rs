@@ -17,6 +17,7 @@ mod application_set;
 mod applications;
 mod archive;
 mod audit;
+mod audit_follow;
 mod audit_origin;
 mod backup;
 mod backup_load;

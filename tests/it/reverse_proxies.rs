@@ -61,7 +61,7 @@ pub(crate) fn find(name: &str, package: &str) -> Option<PathBuf> {
 }
 
 #[track_caller]
-fn replace(text: &str, from: &str, to: &str) -> String {
+pub(crate) fn replace(text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "the shipped file has no {from}");
     text.replace(from, to)
 }

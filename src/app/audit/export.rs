@@ -69,7 +69,7 @@ fn export_rows(audit: Audit<'_>, query: &ExportQuery) -> Result<ExportPage, Erro
     Ok(ExportPage { entries, next: None })
 }
 
-fn scope_of(bytes: [u8; 16]) -> AuditScope {
+pub(super) fn scope_of(bytes: [u8; 16]) -> AuditScope {
     if bytes == SystemKeys::SCOPE {
         AuditScope::Server
     } else {

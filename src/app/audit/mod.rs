@@ -7,6 +7,7 @@
 mod checkpoint;
 pub(in crate::app) mod entry;
 mod export;
+mod follow;
 mod logs;
 pub(in crate::app) mod opened;
 pub(in crate::app) mod reads;
@@ -36,6 +37,7 @@ pub use crate::store::chain::{ChainReport, Receipt, TrustAnchors, decode_receipt
 pub use checkpoint::AuditStatus;
 pub use entry::AuditScope;
 pub use export::{ExportQuery, ExportedEntry, digest_of};
+pub use follow::{ChainGap, ChainPosition, FollowStep, FollowedItem};
 pub use logs::{LogPage, LogQuery, LogStart};
 pub use reads::AuditReads;
 pub use refusal_rows::{RefusalPace, WrittenRefusals};

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::app::{Receipt, VaultFailure, decode_receipt};
 use crate::bounds::RECEIPT_BYTES_MAX;
 use crate::cli::command::{OnVault as _, command, group};
+use crate::cli::operate::audit_follow::AuditFollow;
 use crate::cli::support::{
     CommandRunner, Exit, Failure, Form, Result, VaultHome, ask_server, cannot, catch_damage,
     check_directory, create_private, explain_at, mention_recovery, not_understood, read_text, say,
@@ -23,7 +24,7 @@ use crate::store::{Cleanliness, Store, StorePlace};
 
 group! {
     /// Check and export the audit chain, with or without a running server.
-    "audit" AuditCommand: AuditExport, AuditReceipt, AuditVerify
+    "audit" AuditCommand: AuditExport, AuditFollow, AuditReceipt, AuditVerify
 }
 
 command! {

@@ -2,6 +2,7 @@
 
 pub mod application;
 pub mod audit;
+mod audit_follow;
 pub mod backup;
 pub mod erase;
 pub mod export;

@@ -1,0 +1,169 @@
+//! `audit follow`: every entry at least once, from a position that it printed, with gaps visible.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Ended, PATIENCE, Vault, program, wait_until};
+use crate::reverse_proxies::{find, replace};
+
+const RSYSLOG: &str = include_str!("../../packaging/rsyslog/strongroom-audit.conf");
+
+fn follow(vault: &Vault, arguments: &[&str]) -> Ended {
+    vault.operator(&[&["audit", "follow", "--once"], arguments].concat())
+}
+
+#[track_caller]
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[track_caller]
+fn numbers(items: &[Value]) -> Vec<u64> {
+    items.iter().map(|item| item["number"].as_u64().unwrap()).collect()
+}
+
+fn create(vault: &Vault) -> String {
+    vault.token(json!({"type": "token", "data": "x"}))
+}
+
+#[test]
+fn a_reader_that_goes_on_from_any_printed_position_misses_nothing() {
+    let vault = Vault::start();
+    for _ in 0..3 {
+        let id = create(&vault);
+        vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
+    }
+    let all = lines(&follow(&vault, &[]).with_code(0).stdout);
+    let found = numbers(&all);
+    assert_eq!(
+        found,
+        (found[0]..found[0] + u64::try_from(found.len()).unwrap()).collect::<Vec<_>>()
+    );
+    let (last, newest) = (all.last().unwrap(), *found.last().unwrap());
+    assert_eq!(
+        (&last["operation"], &last["entity_type"]),
+        (&json!("export"), &json!("audit_chain")),
+        "the reading is an entry"
+    );
+    for item in all.iter().filter(|item| !item["position"].is_null()) {
+        let after = item["position"].as_str().unwrap();
+        let rest = numbers(&lines(&follow(&vault, &["--after", after]).with_code(0).stdout));
+        let number = item["number"].as_u64().unwrap();
+        assert!(rest[0] <= number + 1 && rest.last() > Some(&newest), "after {number}: {rest:?}");
+        let expected: Vec<_> = (rest[0]..rest[0] + u64::try_from(rest.len()).unwrap()).collect();
+        assert_eq!(rest, expected, "after {number}");
+    }
+}
+
+#[test]
+fn the_position_is_kept_in_a_file_and_moves_with_the_chain() {
+    let vault = Vault::start();
+    create(&vault);
+    let file = vault.directory().text("position");
+    let kept = ["--position-file", &file];
+    let first = numbers(&lines(&follow(&vault, &kept).with_code(0).stdout));
+    create(&vault);
+    let second = numbers(&lines(&follow(&vault, &kept).with_code(0).stdout));
+    assert_eq!(second[0], first.last().unwrap() + 1);
+    assert!(second.len() >= 2, "a create and the reading: {second:?}");
+    assert!(!fs::exists(vault.directory().text("position.new")).unwrap());
+    follow(&vault, &[&kept[..], &["--after", "1-2-x"]].concat()).with_code(64);
+}
+
+#[test]
+fn another_history_is_a_gap_and_its_entries_follow_from_the_first() {
+    let mut vault = Vault::start();
+    create(&vault);
+    let all = lines(&follow(&vault, &[]).with_code(0).stdout);
+    let position = all.last().unwrap()["position"].as_str().unwrap();
+    let (place, digest) = position.rsplit_once('-').unwrap();
+    let turned: String = digest.chars().rev().collect();
+    let foreign = lines(&follow(&vault, &["--after", &format!("{place}-{turned}")]).stdout);
+    assert_eq!(foreign[0], json!({"gap": "other_history"}));
+    assert_eq!(foreign[1]["number"], all[0]["number"]);
+    follow(&vault, &["--after", "nonsense"]).with_code(65);
+    vault.stop();
+    follow(&vault, &["--after", position]).with_code(69);
+}
+
+/// Killed when dropped.
+struct Following(Child);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+#[test]
+fn a_follower_prints_entries_as_they_are_written_and_outlives_a_restart() {
+    let mut vault = Vault::start();
+    let out = vault.directory().text("followed.jsonl");
+    let mut command = Command::new(program());
+    command.args(["audit", "follow", "--config"]).arg(vault.config());
+    let streams = command.stdin(Stdio::null()).stderr(Stdio::null());
+    let _following = Following(streams.stdout(File::create(&out).unwrap()).spawn().unwrap());
+    let has = |id: &str| fs::read_to_string(&out).unwrap().contains(id);
+    let before = create(&vault);
+    wait_until("the entry of the first token", || has(&before));
+    vault.stop_and_restart();
+    let after = create(&vault);
+    wait_until("the entry of the token after the restart", || has(&after));
+    let found = numbers(&lines(&fs::read_to_string(&out).unwrap()));
+    assert!(found.is_sorted(), "{found:?}");
+}
+
+/// Only paths, the port and TLS are replaced.
+#[test]
+fn the_example_of_rsyslog_sends_every_entry() {
+    let Some(rsyslogd) = find("rsyslogd", "rsyslog") else { return };
+    let vault = Vault::start();
+    let directory = vault.directory();
+    let entries = directory.text("entries.jsonl");
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let mut settings = format!("global(workDirectory=\"{}\")\n{RSYSLOG}", directory.text("."));
+    for (from, to) in [
+        ("/var/log/strongroom-audit/entries.jsonl", entries.as_str()),
+        ("logs.example.com", "127.0.0.1"),
+        ("6514", &port),
+        (
+            r#"StreamDriver="ossl" StreamDriverMode="1" StreamDriverAuthMode="x509/name""#,
+            r#"StreamDriverMode="0""#,
+        ),
+    ] {
+        settings = replace(&settings, from, to);
+    }
+    directory.write("rsyslog.conf", settings, 0o600);
+    create(&vault);
+    let followed = follow(&vault, &[]).with_code(0).stdout;
+    let expected = followed.lines().count();
+    directory.write("entries.jsonl", &followed, 0o600);
+    let mut command = Command::new(rsyslogd);
+    command.arg("-n").args(["-f", &directory.text("rsyslog.conf")]);
+    command.args(["-i", &directory.text("rsyslog.pid")]);
+    let output = File::create(directory.text("rsyslog.log")).unwrap();
+    let errors = output.try_clone().unwrap();
+    let started = command.stdin(Stdio::null()).stdout(output).stderr(errors).spawn();
+    let _rsyslog = Following(started.unwrap());
+    let (sender, received) = mpsc::channel();
+    thread::spawn(move || {
+        let (connection, _) = listener.accept().unwrap();
+        let lines = BufReader::new(connection).lines().map_while(Result::ok);
+        lines.for_each(|line| drop(sender.send(line)));
+    });
+    for number in 0..expected {
+        let line = received.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+            let said = fs::read_to_string(directory.text("rsyslog.log")).unwrap_or_default();
+            panic!("line {number} of {expected} did not come: {said}")
+        });
+        assert_eq!(line.trim(), followed.lines().nth(number).unwrap());
+    }
+}
