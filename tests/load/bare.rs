@@ -16,6 +16,7 @@ use rcgen::{CertificateParams, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +33,12 @@ pub(crate) struct Bare {
 impl Bare {
     /// Starts this program again as the bare server.
     pub(crate) fn start(model: &Model, directory: &Path) -> Outcome<Self> {
-        let (process, ready): (_, BareReady) = Process::start_part("--bare", model, directory)?;
+        Self::start_under(&[], model, directory)
+    }
+
+    pub(crate) fn start_under(tool: &[OsString], model: &Model, directory: &Path) -> Outcome<Self> {
+        let (process, ready): (_, BareReady) =
+            Process::start_part_under(tool, "--bare", model, directory)?;
         let target = ready.target(&process, &model.key)?;
         Ok(Self { _process: process, ready, target })
     }

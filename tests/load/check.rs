@@ -3,6 +3,7 @@
 use crate::Outcome;
 use crate::bare::Bare;
 use crate::client::{id_of, parse};
+use crate::counts::read_thread;
 use crate::drive::{Pace, Span, Timeline, drive};
 use crate::merge::{Sample, merge_spans, split};
 use crate::metrics::MetricsPage;
@@ -21,6 +22,7 @@ pub(crate) fn run() -> Outcome<()> {
     cursors_are_escaped();
     metrics_are_found_by_their_whole_name();
     requests_that_touch_a_merge_are_inside();
+    calls_of_the_allocator_are_summed_up();
     own_process_is_seen()?;
     bare_server_answers_the_model_and_errors_are_counted()?;
     println!("load: the driver's own checks passed (cargo bench --bench load measures)");
@@ -126,6 +128,13 @@ fn requests_that_touch_a_merge_are_inside() {
         [span(5, 6), span(25, 35), span(32, 33), span(40, 65), span(49, 50), span(62, 90)];
     split(&requests, &merges, &mut sides.0, &mut sides.1);
     assert_eq!((sides.0.total(), sides.1.total()), (4, 2));
+}
+
+fn calls_of_the_allocator_are_summed_up() {
+    let dump = "summary: 9\nfn=(1) main\n3 5\ncfn=(2) mi_malloc_aligned\ncalls=7 0\n3 90\ncfn=(3) mi_free\ncalls=6 0\n\
+        4 1\nfn=(2)\n1 1\ncfn=(4) _mi_page_malloc_zero\ncalls=2 0\n5 1\nfn=(5) other\ncfn=(2)\ncalls=4 0\n\ntotals: 99 3\n";
+    assert_eq!(read_thread(dump), Some((99, 11)));
+    assert_eq!(read_thread("fn=(1) main\n"), None, "a dump that ends early");
 }
 
 fn own_process_is_seen() -> Outcome<()> {

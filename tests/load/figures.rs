@@ -2,6 +2,7 @@
 //! machine, and how the run compares. A figure that was not measured counts as missed, never as reached.
 
 use crate::Outcome;
+use crate::counts;
 use crate::report::{Cell, HEADLINE, MIB, Results};
 use serde::Serialize;
 
@@ -24,6 +25,15 @@ enum Bound {
     AtMost,
 }
 
+impl Bound {
+    const fn sign(self) -> &'static str {
+        match self {
+            Self::AtLeast => ">=",
+            Self::AtMost => "<=",
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Aim,
@@ -44,12 +54,20 @@ impl Verdict {
 }
 
 /// "Filled" is the vault with the preloaded cards, "empty" the one with the thousand that gets and lists need.
-const FIGURES: [Figure; 27] = [
+const FIGURES: [Figure; 33] = [
     at_least("get against bare, empty", "x", (0.50, 0.60), |r| ratio(r, "get")),
+    at_most("get: processor time against bare, empty", "x", (2.4, 1.8), |r| cpu(r, "get")),
+    at_most("get: instructions", "k", (75.0, 55.0), |r| Some(r.counts("get")?.instructions? / 1e3)),
+    at_most("get: allocations", "", (30.0, 15.0), |r| r.counts("get")?.allocations),
     at_least("create against bare, empty", "x", (0.22, 0.30), |r| ratio(r, "create")),
     at_least("create against bare, filled", "x", (0.20, 0.30), |r| {
         Some(r.on_full("create", HEADLINE)?.ratio)
     }),
+    at_most("create: processor time against bare, empty", "x", (7.5, 4.5), |r| cpu(r, "create")),
+    at_most("create: instructions", "k", (300.0, 200.0), |r| {
+        Some(r.counts("create")?.instructions? / 1e3)
+    }),
+    at_most("create: allocations", "", (150.0, 80.0), |r| r.counts("create")?.allocations),
     at_most("create p50, empty", "ms", (4.0, 2.0), |r| {
         Some(r.on_empty("create", HEADLINE)?.vault.p50_us / 1e3)
     }),
@@ -137,6 +155,10 @@ fn ratio(results: &Results, load: &str) -> Option<f64> {
     results.on_empty(load, HEADLINE).map(rate)
 }
 
+fn cpu(results: &Results, load: &str) -> Option<f64> {
+    results.on_empty(load, HEADLINE).map(|cell| cell.cpu_ratio)
+}
+
 fn mib(bytes: Option<u64>) -> Option<f64> {
     bytes.map(|bytes| bytes as f64 / MIB)
 }
@@ -166,13 +188,6 @@ impl Figure {
             Some(_) => Verdict::Missed,
         }
     }
-
-    fn sign(&self) -> &'static str {
-        match self.bound {
-            Bound::AtLeast => ">=",
-            Bound::AtMost => "<=",
-        }
-    }
 }
 
 pub(crate) fn print(results: &Results) {
@@ -186,7 +201,7 @@ pub(crate) fn print(results: &Results) {
     let mut verdicts = Vec::new();
     for figure in FIGURES {
         let measured = (figure.measured)(results);
-        let (sign, verdict) = (figure.sign(), figure.verdict(measured));
+        let (sign, verdict) = (figure.bound.sign(), figure.verdict(measured));
         verdicts.push(verdict);
         println!(
             "{:<47} {:>4} {:>9} {:>9} {:>9}  {}",
@@ -206,6 +221,27 @@ pub(crate) fn print(results: &Results) {
         count(Verdict::Reached),
         count(Verdict::Missed) + not_measured
     );
+}
+
+/// The measured figures as a table for the README.
+pub(crate) fn print_markdown(results: &Results) {
+    let facts = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = facts.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or("unknown processor", |(_, model)| model);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let (date, cards) = (time::OffsetDateTime::now_utc().date(), results.tokens);
+    println!("\n{date}, {model}, {cores} cores for client and server, {cards} cards:\n");
+    println!("| figure | measured | to reach | aim |\n|---|---|---|---|");
+    for Figure { name, unit, reach, aim, measured, bound } in FIGURES {
+        if let Some(measured) = measured(results) {
+            let (sign, measured) = (bound.sign(), shown(measured));
+            println!("| {name} | {measured} {unit} | {sign} {reach} | {sign} {aim} |");
+        }
+    }
+    for (at, row) in counts::rows(&results.counts).iter().enumerate() {
+        let rule = if at == 0 { "\n|---|---|---|---|" } else { "" };
+        println!("{}| {} |{rule}", if at == 0 { "\n" } else { "" }, row.join(" | "));
+    }
 }
 
 fn shown(value: f64) -> String {
@@ -231,7 +267,7 @@ pub(crate) fn to_json(results: &Results) -> Outcome<Vec<u8>> {
     }
     let judge = |figure: Figure| {
         let measured = (figure.measured)(results);
-        let (sign, verdict) = (figure.sign(), figure.verdict(measured).as_str());
+        let (sign, verdict) = (figure.bound.sign(), figure.verdict(measured).as_str());
         let Figure { name, unit, reach, aim, .. } = figure;
         Judged { name, unit, sign, reach, aim, measured, verdict }
     };

@@ -24,6 +24,7 @@ mod bulk;
 mod check;
 mod client;
 mod cluster;
+mod counts;
 mod drive;
 mod figures;
 mod list;
@@ -63,12 +64,13 @@ struct Arguments {
     /// cards in the filled vault (default 1000000, with --quick 200000; 0 leaves it out)
     #[argh(option)]
     tokens: Option<u64>,
-    /// short slices, fewer connections, no mix, no rotate, no postgres: under five minutes
+    /// short slices, fewer connections, no plain, no mix, no rotate, no postgres: under five minutes
     #[argh(switch)]
     quick: bool,
     /// parts to run, with commas (default all): get, list and create of cards; plain (get and create of short texts);
     /// mix (nine gets and a create in ten); merge (tail of creates during merges); bulk (backup and restore); start (clean,
     /// and after kill -9); archive (its lag); rotate (keys); proxy (calls through it, and reads beside silent destinations);
+    /// counts (instructions, allocations and system calls of a get and a create; needs valgrind and strace);
     /// postgres (get and create of cards with the embedded engine, and with one and two processes on a temporary server)
     #[argh(option, from_str_fn(parse_parts))]
     only: Option<List<plan::Part>>,
@@ -85,6 +87,9 @@ struct Arguments {
     /// threads of the client (default: one for each core, or the bare server would wait for the client)
     #[argh(option)]
     client_threads: Option<usize>,
+    /// print the figures as a table in Markdown, with the date and the machine
+    #[argh(switch)]
+    markdown: bool,
     /// write the results to this file
     #[argh(option)]
     json: Option<PathBuf>,
@@ -148,10 +153,13 @@ fn run(arguments: Arguments) -> Outcome<()> {
         return check::run();
     }
     let scratch = proc::Scratch::new()?;
-    let json = arguments.json.clone();
+    let (json, markdown) = (arguments.json.clone(), arguments.markdown);
     let results = plan::run(&plan_of(arguments), &scratch)?;
     report::print_facts(&results);
     figures::print(&results);
+    if markdown {
+        figures::print_markdown(&results);
+    }
     if let Some(file) = json {
         std::fs::write(file, figures::to_json(&results)?)?;
     }
@@ -173,7 +181,8 @@ fn plan_of(arguments: Arguments) -> plan::Plan {
     let mut parts = plan::PARTS.map(|(_, part)| part).to_vec();
     if quick {
         parts.retain(|part| {
-            !matches!(part, plan::Part::Mix | plan::Part::Postgres | plan::Part::Rotate)
+            use plan::Part::{Mix, Plain, Postgres, Rotate};
+            !matches!(part, Mix | Plain | Postgres | Rotate)
         });
     }
     plan::Plan {

@@ -3,6 +3,7 @@
 use crate::Outcome;
 use crate::archive;
 use crate::bulk;
+use crate::counts;
 use crate::drive::Pace;
 use crate::merge;
 use crate::overwrite::Overwrite;
@@ -20,6 +21,7 @@ use std::time::Duration;
 pub(crate) enum Part {
     Archive,
     Bulk,
+    Counts,
     Create,
     Get,
     List,
@@ -32,8 +34,15 @@ pub(crate) enum Part {
     Start,
 }
 
+impl Part {
+    /// Parts that need neither the empty vault nor the filled one.
+    fn has_own_vault(self) -> bool {
+        matches!(self, Self::Counts | Self::Postgres | Self::Proxy)
+    }
+}
+
 /// In the order of the run.
-pub(crate) const PARTS: [(&str, Part); 12] = [
+pub(crate) const PARTS: [(&str, Part); 13] = [
     ("get", Part::Get),
     ("list", Part::List),
     ("create", Part::Create),
@@ -44,6 +53,7 @@ pub(crate) const PARTS: [(&str, Part); 12] = [
     ("start", Part::Start),
     ("archive", Part::Archive),
     ("rotate", Part::Rotate),
+    ("counts", Part::Counts),
     ("proxy", Part::Proxy),
     ("postgres", Part::Postgres),
 ];
@@ -73,11 +83,14 @@ impl Plan {
 }
 
 pub(crate) fn run(plan: &Plan, scratch: &Scratch) -> Outcome<Results> {
-    let mut results = Results::new(plan)?;
+    let mut results = Results::new(plan, scratch)?;
     let yardsticks = Yardsticks::start(plan, scratch)?;
     report::print_opening(plan, &yardsticks.model);
-    if plan.parts != [Part::Postgres] {
+    if plan.parts.iter().any(|part| !part.has_own_vault()) {
         on_stages(plan, &yardsticks, scratch, &mut results)?;
+    }
+    if plan.has(Part::Counts) {
+        counts::measure(&plan.binary, &yardsticks.model, scratch, &mut results)?;
     }
     if plan.has(Part::Proxy) {
         proxy::measure(plan, &yardsticks, scratch, &mut results)?;

@@ -3,11 +3,12 @@
 use crate::Outcome;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -82,10 +83,19 @@ impl Process {
         order: &impl Serialize,
         directory: &Path,
     ) -> Outcome<(Self, R)> {
+        Self::start_part_under(&[], flag, order, directory)
+    }
+
+    pub(crate) fn start_part_under<R: DeserializeOwned>(
+        tool: &[OsString],
+        flag: &str,
+        order: &impl Serialize,
+        directory: &Path,
+    ) -> Outcome<(Self, R)> {
         fs::create_dir_all(directory)?;
         let file = directory.join("order.json");
         fs::write(&file, serde_json::to_vec(order)?)?;
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = command_under(tool, &std::env::current_exe()?);
         let process = Self::start(command.arg(flag).arg(&file), &directory.join("log"))?;
         let line = process.line(Duration::from_secs(30))?;
         let line = line.ok_or_else(|| format!("{flag} ended; {}", process.last_words()))?;
@@ -116,13 +126,17 @@ impl Process {
 
     /// Waits for it to end by itself, and demands success.
     pub(crate) fn finish(&mut self) -> Outcome<()> {
+        match self.wait()? {
+            status if status.success() => Ok(()),
+            status => Err(format!("ended with {status}; {}", self.last_words()).into()),
+        }
+    }
+
+    fn wait(&mut self) -> Outcome<ExitStatus> {
         let until = Instant::now() + STOP_MAX;
         loop {
             if let Some(status) = self.child.try_wait()? {
-                if status.success() {
-                    return Ok(());
-                }
-                return Err(format!("ended with {status}; {}", self.last_words()).into());
+                return Ok(status);
             }
             if Instant::now() > until {
                 return Err(
@@ -133,15 +147,39 @@ impl Process {
         }
     }
 
-    /// SIGTERM, then waits. The standard library sends only SIGKILL, so the shell's own `kill` does it.
+    /// SIGTERM, then waits.
     pub(crate) fn stop(&mut self) -> Outcome<()> {
+        self.signal("TERM")?;
+        self.finish()
+    }
+
+    /// SIGINT, then waits. The program may end by the signal.
+    pub(crate) fn interrupt(&mut self) -> Outcome<()> {
+        self.signal("INT")?;
+        self.wait().map(drop)
+    }
+
+    /// The standard library sends only SIGKILL, so the shell's own `kill` does it.
+    fn signal(&self, name: &str) -> Outcome<()> {
         let sent = Command::new("sh")
-            .args(["-c", "kill -TERM \"$0\"", &self.pid().to_string()])
+            .args(["-c", "kill -\"$0\" \"$1\"", name, &self.pid().to_string()])
             .status()?;
         if !sent.success() {
-            return Err(format!("cannot send SIGTERM; {}", self.last_words()).into());
+            return Err(format!("cannot send SIG{name}; {}", self.last_words()).into());
         }
-        self.finish()
+        Ok(())
+    }
+
+    /// Waits until its standard error has these words.
+    pub(crate) fn logged(&mut self, words: &str) -> Outcome<()> {
+        let until = Instant::now() + STOP_MAX;
+        while !fs::read_to_string(&self.log)?.contains(words) {
+            if self.child.try_wait()?.is_some() || Instant::now() > until {
+                return Err(self.last_words().into());
+            }
+            thread::sleep(POLL);
+        }
+        Ok(())
     }
 
     pub(crate) fn kill(&mut self) -> Outcome<()> {
@@ -165,6 +203,16 @@ impl Drop for Process {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+/// A command that runs a program under a tool, whose words come first.
+pub(crate) fn command_under(tool: &[OsString], program: &Path) -> Command {
+    let Some((name, words)) = tool.split_first() else {
+        return Command::new(program);
+    };
+    let mut command = Command::new(name);
+    command.args(words).arg(program);
+    command
 }
 
 /// Runs a command to its end. One that does not end is killed and is a failure.

@@ -1,12 +1,16 @@
 //! The results of the run, as rows while it goes on, and in full at the end. It measures nothing and judges nothing.
 
 use crate::Outcome;
+use crate::counts::{CountedLoad, Counts};
 use crate::drive::Slice;
 use crate::merge::MergeTail;
 use crate::model::Model;
 use crate::plan::Plan;
+use crate::proc::Scratch;
 use crate::stats::{median, quotient};
 use serde::Serialize;
+use std::path::Path;
+use std::process::Command;
 
 /// The number of connections that the figures speak of.
 pub(crate) const HEADLINE: usize = 64;
@@ -47,6 +51,8 @@ pub(crate) struct Cell {
     bare: Side,
     /// Requests per second against the bare server's, the median over neighbouring slices.
     pub(crate) ratio: f64,
+    /// The server's processor time for a request against the bare server's, likewise.
+    pub(crate) cpu_ratio: f64,
     /// p50 against the bare server's p50, likewise.
     pub(crate) p50_ratio: f64,
     /// The number of tokens that the vault made, warm-ups included.
@@ -73,6 +79,7 @@ impl Cell {
             vault: Side::new(&pairs.iter().map(|(vault, _)| vault).collect::<Vec<_>>()),
             bare: Side::new(&pairs.iter().map(|(_, bare)| bare).collect::<Vec<_>>()),
             ratio: over(|slice| slice.rps),
+            cpu_ratio: over(|slice| slice.cpu_us),
             p50_ratio: over(|slice| slice.p50_us),
             made: pairs.iter().map(|(vault, _)| vault.made).sum(),
             create_over_overwrite: None,
@@ -95,6 +102,7 @@ pub(crate) struct Results {
     /// Tokens that a killed vault had answered for, and those of them that were gone after the restart.
     pub(crate) killed_answered: u64,
     pub(crate) killed_lost: u64,
+    pub(crate) counts: Vec<CountedLoad>,
     pub(crate) merge_tail: Option<MergeTail>,
     pub(crate) archive_lag_max_s: Option<f64>,
     /// Records that a rotation of keys brought under the new one.
@@ -124,10 +132,15 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    pub(crate) fn new(plan: &Plan) -> Outcome<Self> {
-        let binary = std::fs::metadata(&plan.binary)
+    pub(crate) fn new(plan: &Plan, scratch: &Scratch) -> Outcome<Self> {
+        let bytes = |file: &Path| std::fs::metadata(file).map(|facts| facts.len());
+        let binary = bytes(&plan.binary)
             .map_err(|why| format!("cannot read {}: {why}", plan.binary.display()))?;
-        Ok(Self { tokens: plan.tokens, binary_bytes: binary.len(), ..Self::default() })
+        // Packages have no names of functions, and the binary of the benchmark has them.
+        let stripped = scratch.path("stripped");
+        drop(Command::new("strip").arg("-o").arg(&stripped).arg(&plan.binary).output());
+        let binary_bytes = bytes(&stripped).unwrap_or(binary);
+        Ok(Self { tokens: plan.tokens, binary_bytes, ..Self::default() })
     }
 
     pub(crate) fn count_errors(&mut self, load: &str, slice: &Slice) {
@@ -154,6 +167,10 @@ impl Results {
     /// `None` unless the filled vault holds the cards of the load: smaller ones have fewer rows and shorter answers.
     pub(crate) fn on_full(&self, load: &str, connections: usize) -> Option<&Cell> {
         (self.preload_is_whole == Some(true)).then(|| self.cell(load, self.tokens, connections))?
+    }
+
+    pub(crate) fn counts(&self, load: &str) -> Option<&Counts> {
+        self.counts.iter().find(|counted| counted.load == load).map(|counted| &counted.vault)
     }
 
     fn cell(&self, load: &str, tokens: u64, connections: usize) -> Option<&Cell> {

@@ -117,6 +117,7 @@ impl<'a> Stage<'a> {
                 }
                 Part::Archive
                 | Part::Bulk
+                | Part::Counts
                 | Part::Merge
                 | Part::Postgres
                 | Part::Proxy

@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::client::{Keys, Ready, Target, block_on};
 use crate::proc::{self, Process};
 use serde::Deserialize;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
@@ -49,8 +49,13 @@ impl VaultFiles {
     }
 
     pub(crate) fn start_with(&self, further: &[&OsStr]) -> Outcome<Vault> {
+        self.start_under(&[], further)
+    }
+
+    /// Under another program, such as valgrind, whose words come before the vault's own.
+    pub(crate) fn start_under(&self, tool: &[OsString], further: &[&OsStr]) -> Outcome<Vault> {
         std::fs::create_dir_all(&self.data)?;
-        let mut command = Command::new(&self.binary);
+        let mut command = proc::command_under(tool, &self.binary);
         command.arg("dev").arg("--data").arg(&self.data);
         command.args(["--listen", "127.0.0.1:0", "--rate-limits", "off", "--json"]).args(further);
         let process = Process::start(&mut command, &self.log())?;
