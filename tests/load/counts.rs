@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-const LOADS: [(&str, Load); 2] = [("get", Load::Get), ("create", Load::Create)];
+pub(crate) const LOADS: [(&str, Load); 2] = [("get", Load::Get), ("create", Load::Create)];
 /// Enough for several merges, so that their share is about the same in each run.
 const REQUESTS: usize = 500;
 /// Creates and gets before the counted ones: a first request has work that later ones do not have.
@@ -26,6 +26,16 @@ const SEEDED: usize = 100;
 const WARM: usize = 20;
 /// The functions of the allocator that Rust code calls. They are C, so no build inlines them.
 const ALLOCATE: [&str; 3] = ["mi_malloc_aligned", "mi_realloc_aligned", "mi_zalloc_aligned"];
+/// A function that only the thread of merges calls.
+const MERGE: &str = "local::merge::run";
+
+/// The threads that count. Merges come at times of their own, so they are left out where runs are compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Threads {
+    All,
+    WithoutMerger,
+}
+
 /// The averages of one request.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Counts {
@@ -54,10 +64,10 @@ pub(crate) fn measure(
         CountedLoad { load, vault, bare }
     });
     if is_installed("valgrind") {
-        let vault = vault_under_callgrind(binary, REQUESTS, scratch)?;
+        let vault = vault_under_callgrind(binary, REQUESTS, Threads::All, scratch)?;
         let tool = Callgrind::new(scratch.path("counts-bare"))?;
         let bare = Bare::start_under(&tool.words(), model, &tool.directory)?;
-        let bare = block_on(tool.count(&bare.target, REQUESTS))?;
+        let bare = block_on(tool.count(&bare.target, REQUESTS, Threads::All))?;
         for ((one, vault), bare) in all.iter_mut().zip(vault).zip(bare) {
             (one.vault, one.bare) = (vault, bare);
         }
@@ -92,20 +102,21 @@ pub(crate) fn rows(all: &[CountedLoad]) -> Vec<[String; 4]> {
 
 /// The counts of get and create of a new vault, without system calls: valgrind runs one thread at a time, so threads wait
 /// for each other more often than they do otherwise.
-fn vault_under_callgrind(
+pub(crate) fn vault_under_callgrind(
     binary: &Path,
     requests: usize,
+    threads: Threads,
     scratch: &Scratch,
 ) -> Outcome<Vec<Counts>> {
     let tool = Callgrind::new(scratch.path("counts-vault"))?;
     let place = Place { binary: binary.to_owned(), data: tool.directory.join("data") };
     let mut vault = place.start_under(&tool.words(), &[])?;
-    let counts = block_on(tool.count(&vault.target, requests))?;
+    let counts = block_on(tool.count(&vault.target, requests, threads))?;
     vault.stop()?;
     Ok(counts)
 }
 
-fn is_installed(program: &str) -> bool {
+pub(crate) fn is_installed(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
@@ -130,7 +141,12 @@ impl Callgrind {
         words
     }
 
-    async fn count(&self, target: &Target, requests: usize) -> Outcome<Vec<Counts>> {
+    async fn count(
+        &self,
+        target: &Target,
+        requests: usize,
+        threads: Threads,
+    ) -> Outcome<Vec<Counts>> {
         let mut session = Session::new(target).await?;
         let mut counts = Vec::new();
         for (dump, (_, load)) in (1..).zip(LOADS) {
@@ -139,13 +155,13 @@ impl Callgrind {
             session.send(&mut warm, requests).await?;
             control(target.pid, &["-d"])?;
             control(target.pid, &["-i", "off"])?;
-            counts.push(self.read(dump, requests)?);
+            counts.push(self.read(dump, requests, threads)?);
         }
         Ok(counts)
     }
 
     /// Sums up a dump, which has a file for each thread.
-    fn read(&self, dump: usize, requests: usize) -> Outcome<Counts> {
+    fn read(&self, dump: usize, requests: usize, threads: Threads) -> Outcome<Counts> {
         let prefix = format!("dump.{dump}-");
         let (mut instructions, mut allocations) = (0, 0);
         for entry in std::fs::read_dir(&self.directory)? {
@@ -154,9 +170,11 @@ impl Callgrind {
                 continue;
             }
             let text = String::from_utf8_lossy(&std::fs::read(entry.path())?).into_owned();
-            let counted = read_thread(&text).ok_or("a dump of callgrind is not understood")?;
-            instructions += counted.0;
-            allocations += counted.1;
+            if threads == Threads::All || !text.contains(MERGE) {
+                let counted = read_thread(&text).ok_or("a dump of callgrind is not understood")?;
+                instructions += counted.0;
+                allocations += counted.1;
+            }
         }
         if instructions == 0 {
             return Err("callgrind counted nothing".into());

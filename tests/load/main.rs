@@ -20,6 +20,7 @@ mod archive;
 mod bare;
 mod bare_database;
 mod bare_proxy;
+mod budget;
 mod bulk;
 mod check;
 mod client;
