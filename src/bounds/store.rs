@@ -65,13 +65,23 @@ pub const DELETION_COMMAND_STEPS: usize = 64;
 pub const REENCRYPT_BATCH_MAX: usize = 128;
 /// Rows that one step of a re-encryption examines; most of them may be re-encrypted already.
 pub const REENCRYPT_LOOKS_MAX: usize = 1_024;
-/// The default number of records that a rotation re-encrypts in a second. It leaves most of the
-/// disk's time to requests.
-pub const REENCRYPT_PER_SECOND: usize = 1_000;
-/// The time between two checks of a rotation if operations still hold keys of the previous phase.
+/// Records that a rotation re-encrypts in a second at most, if the settings do not say: more than any
+/// disk takes.
+pub const REENCRYPT_PER_SECOND: usize = 100_000;
+/// Records that a rotation still re-encrypts in a second while requests keep the server busy. They
+/// take about a tenth of the processor and of the disk.
+pub const REENCRYPT_LOADED_PER_SECOND: usize = 1_000;
+/// The time between two checks of a rotation whether operations still hold the keys of the previous
+/// phase.
 pub const ROTATION_WAIT: Duration = Duration::from_millis(50);
-/// The time between two searches for pending rotations. A rotation that a command starts begins at
-/// once.
+/// The rest of a rotation for each request that was answered meanwhile: 100 requests a second are a
+/// busy server.
+pub const REENCRYPT_REST_FOR_REQUEST: Duration = Duration::from_millis(10);
+/// The time between two lines of the log on the progress of a rotation.
+pub const ROTATION_NEWS_PERIOD: Duration = Duration::from_mins(5);
+/// The shortest time that the speed of a rotation is measured over, for the time that is left.
+pub const ROTATION_METER_PERIOD: Duration = Duration::from_secs(30);
+/// The time between two looks for rotations. A rotation that a command starts begins at once.
 pub const ROTATION_PERIOD: Duration = Duration::from_mins(1);
 /// Keys of card verification codes: one for each minute of a day, for a hundred busy tenants.
 ///

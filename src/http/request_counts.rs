@@ -76,6 +76,11 @@ impl Requests {
         self.replayed.add(1);
     }
 
+    /// The number of requests that were answered.
+    pub fn answered(&self) -> u64 {
+        self.with_status(0..=u16::MAX)
+    }
+
     /// All routes together.
     fn durations(&self) -> Distribution {
         let none = Histogram::new(Unit::Micros, DURATION_BOUNDS).read();
@@ -156,6 +161,15 @@ impl Observe for Requests {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn requests_of_all_routes_are_counted_as_answered() {
+        let requests = Requests::with_routes(["one", "two"].into_iter());
+        for (route, status) in [("one", 200), ("two", 404), ("two", 599), ("unknown", 200)] {
+            requests.count(route, status, Duration::ZERO);
+        }
+        assert_eq!(requests.answered(), 3);
+    }
 
     #[test]
     fn every_row_of_the_limits_has_a_counter() {

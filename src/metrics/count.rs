@@ -1,4 +1,5 @@
-//! Counters and gauges. Their atomics are relaxed: they are read for display, never for a decision.
+//! Counters and gauges. Their atomics are relaxed: they are read for display and to choose a pace, never
+//! for a decision that must be right.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 

@@ -14,7 +14,7 @@ use crate::operator::vault_keys::KeyScope;
 /// The done part and the total, or null if no work of this name runs.
 pub(super) fn read(vault: &Vault, job: &str) -> Answer {
     let progress = if job == "rotation" {
-        let RotationProgress { scopes, done, total } = vault.rotation().progress()?;
+        let RotationProgress { scopes, done, total, .. } = vault.rotation().progress()?;
         (!scopes.is_empty()).then_some((done, total))
     } else {
         vault.upkeep().jobs().progress(job)

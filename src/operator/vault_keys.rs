@@ -16,11 +16,17 @@ pub(super) async fn list(vault: &Vault) -> Answer {
     let inventory = vault.keys().inventory().await?;
     let took = vault.now().since(inventory.counted_at);
     let keys: Vec<_> = inventory.keys.iter().map(|key| listed(key, &inventory)).collect();
+    let current = vault.rotation().progress()?;
     let rotation = |it: &ListedRotation| {
+        // The others wait for this one.
+        let is_current = current.scopes.first() == Some(&it.tenant);
+        let left = current.left.filter(|_| is_current);
         json!({
             "scope": scope(it.tenant),
             "phase": it.phase.as_str(),
             "started_at": it.started_at.to_wire(),
+            "percent": is_current.then_some(current.percent),
+            "left_s": left.map(|left| left.as_secs()),
         })
     };
     let rotations: Vec<_> = inventory.rotations.iter().map(rotation).collect();

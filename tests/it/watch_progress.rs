@@ -31,6 +31,7 @@ fn a_rotation_shows_the_records_and_tokens_that_are_left() {
         let keys = &status(&vault)["keys"];
         keys["rotation_phase"] == "re-encrypting"
             && keys["rotation_records_done"].as_u64() > Some(0)
+            && keys["rotation_left_s"].as_u64() > Some(0)
     });
     let keys = &status(&vault)["keys"];
     // Each token of this vault has its record; applications and their keys come after them.
@@ -42,9 +43,13 @@ fn a_rotation_shows_the_records_and_tokens_that_are_left() {
     assert!(metric(&vault, "strongroom_key_rotation_records_left") > 0);
     assert_eq!(metric(&vault, "strongroom_key_rotation_tokens_left"), TOKENS);
     let shown = vault.operator(&["status"]).with_code(0).stdout;
-    for words in ["rotation records left", "rotation tokens left", "% done"] {
+    for words in ["rotation records left", "rotation tokens left", "% done", "rotation left"] {
         assert!(shown.contains(words), "{words} in {shown}");
     }
+    assert!(metric(&vault, "strongroom_key_rotation_left_seconds") > 0);
+    let listed = vault.operator(&["key", "list"]).with_code(0).stdout;
+    let rotation = listed.lines().find(|line| line.starts_with("rotation in progress")).unwrap();
+    assert!(rotation.contains("% done, about "), "{rotation}");
     // A fast server ends it.
     vault.stop_and_restart();
     wait_until("the rotation is over", || status(&vault)["keys"]["rotations"] == 0);

@@ -2,10 +2,13 @@
 //! command to its end, when everything is durable.
 
 use crate::Outcome;
+use crate::drive::drive;
+use crate::metrics::{Metrics, ROTATION_LEFT, TOKENS};
 use crate::proc::{self, Scratch};
-use crate::report::Results;
-use crate::stage::Stage;
-use crate::stats::quotient;
+use crate::report::{HEADLINE, Results};
+use crate::request::{Kind, Load};
+use crate::stage::{SLICES, Stage};
+use crate::stats::{median, quotient};
 use crate::vault::VaultFiles;
 use std::time::Instant;
 
@@ -45,14 +48,35 @@ pub(crate) fn back_up_and_restore(
     Ok(std::fs::remove_dir_all(data)?)
 }
 
-/// The stopped vault, so that nothing is held back for requests: all tenant keys, from the new one to the last entry under
-/// the old one.
-pub(crate) fn rotate(stage: &mut Stage<'_>, results: &mut Results) -> Outcome<()> {
-    stage.vault.stop()?;
+/// Rotations of all tenant keys in the running vault: one without requests, from the new keys to the last entry under the
+/// old ones, and one beside creates.
+pub(crate) fn rotate(stage: &Stage<'_>, results: &mut Results) -> Outcome<()> {
+    // A new connection for each page: the vault closes one that is silent for a minute.
+    let value = |name: &str| Outcome::Ok(Metrics::connect(&stage.place.data)?.page()?.value(name));
+    let cards = value(TOKENS)?.ok_or("the vault does not count its tokens")?;
     let start = Instant::now();
-    stage.place.rotate()?;
+    stage.place.rotate(&["--wait"])?;
     let time_s = start.elapsed().as_secs_f64();
-    results.rotated_per_s = Some(quotient(stage.place.records_under(2)? as f64, time_s));
-    stage.vault = stage.place.start()?;
+    results.rotated_cards_per_s = Some(quotient(cards, time_s));
+    let work = stage.work(Kind::Card, Load::Create);
+    let mut create = || {
+        let mut p50s_us = Vec::new();
+        for _ in 0..SLICES {
+            let slice = drive(&stage.vault.target, &work, HEADLINE, stage.plan.pace)?;
+            results.count_errors("rotate", &slice);
+            p50s_us.push(slice.p50_us);
+        }
+        Outcome::Ok(median(p50s_us).unwrap_or_default())
+    };
+    let before_us = create()?;
+    stage.place.rotate(&[])?;
+    let beside_us = create()?;
+    let is_running = value(ROTATION_LEFT)?.is_some_and(|left| left > 0.0);
+    println!(
+        "rotate: {cards} cards in {time_s:.1} s without requests; p50 of creates {before_us:.0} us, beside a rotation \
+         {beside_us:.0} us{}",
+        if is_running { "" } else { ", which ended too early" }
+    );
+    results.create_beside_rotation = is_running.then(|| quotient(beside_us, before_us));
     Ok(())
 }

@@ -54,7 +54,7 @@ impl Verdict {
 }
 
 /// "Filled" is the vault with the preloaded cards, "empty" the one with the thousand that gets and lists need.
-const FIGURES: [Figure; 33] = [
+const FIGURES: [Figure; 35] = [
     at_least("get against bare, empty", "x", (0.50, 0.60), |r| ratio(r, "get")),
     at_most("get: processor time against bare, empty", "x", (2.4, 1.8), |r| cpu(r, "get")),
     at_most("get: instructions", "k", (75.0, 55.0), |r| Some(r.counts("get")?.instructions? / 1e3)),
@@ -114,6 +114,12 @@ const FIGURES: [Figure; 33] = [
     }),
     at_most("disk for a created card", "KiB", (2.2, 1.5), |r| {
         Some((r.data_per_created_bytes? + r.beside_per_created_bytes?) / 1024.0)
+    }),
+    at_most("rotation of a million cards, idle", "min", (3.0, 1.0), |r| {
+        Some(1e6 / 60.0 / r.rotated_cards_per_s?)
+    }),
+    at_most("create p50 beside a rotation against without", "x", (1.5, 1.1), |r| {
+        r.create_beside_rotation
     }),
     at_most("processor time of a proxy call against a bare proxy", "x", (3.0, 2.0), |r| {
         r.proxy_cpu

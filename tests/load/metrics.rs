@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 pub(crate) const MERGE_RUNNING: &str = "strongroom_merge_running";
 pub(crate) const MERGES: &str = "strongroom_merges_total";
 pub(crate) const LOG_BYTES: &str = "strongroom_log_bytes";
+pub(crate) const TOKENS: &str = "strongroom_tokens";
+pub(crate) const ROTATION_LEFT: &str = "strongroom_key_rotation_records_left";
 pub(crate) const ARCHIVE_LAG: &str = "strongroom_archive_lag_seconds";
 
 const ANSWER_MAX: Duration = Duration::from_secs(10);

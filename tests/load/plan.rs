@@ -132,7 +132,7 @@ fn on_stages(
         archive::measure(&mut stage, scratch, results)?;
     }
     if plan.has(Part::Rotate) {
-        bulk::rotate(&mut stage, results)?;
+        bulk::rotate(&stage, results)?;
     }
     stage.finish()
 }

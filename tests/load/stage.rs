@@ -20,7 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// An odd number, so that the median is one that was measured.
-const SLICES: usize = 3;
+pub(crate) const SLICES: usize = 3;
 /// Tokens that are read back before the load, to see that ids answer with their own token.
 const CHECKED: usize = 100;
 /// The vault's writer finishes and goes idle in this time, so that its work is not taken from the bare server's slice.

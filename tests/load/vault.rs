@@ -85,28 +85,11 @@ impl VaultFiles {
         Ok(ids)
     }
 
-    pub(crate) fn rotate(&self) -> Outcome<()> {
-        self.operate(&["rotate", "--all-tenants"]).map(drop)
-    }
-
-    pub(crate) fn records_under(&self, number: u64) -> Outcome<u64> {
-        let list: serde_json::Value = serde_json::from_str(&self.operate(&["list", "--json"])?)?;
-        let keys = list["keys"].as_array().into_iter().flatten();
-        Ok(keys
-            .filter(|key| key["number"] == number)
-            .filter_map(|key| key["records"].as_u64())
-            .sum())
-    }
-
-    /// `strongroom key`, and what it printed.
-    fn operate(&self, arguments: &[&str]) -> Outcome<String> {
+    pub(crate) fn rotate(&self, further: &[&str]) -> Outcome<()> {
         let config = self.write_settings("", "")?;
         let mut command = Command::new(&self.binary);
-        let ended = proc::output(command.arg("key").args(arguments).arg("--config").arg(&config))?;
-        if !ended.status.success() {
-            return Err(String::from_utf8_lossy(&ended.stderr).into_owned().into());
-        }
-        Ok(String::from_utf8(ended.stdout)?)
+        command.args(["key", "rotate", "--all-tenants"]).args(further).arg("--config").arg(&config);
+        self.timed(&mut command).map(drop)
     }
 
     /// Settings for the directory that `dev` made; `top` comes before the first section, `sections` after the last.

@@ -24,6 +24,7 @@ use crate::app::KeyRotation;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::facts::Rotation;
+use crate::app::rotation::state::Meter;
 use crate::crypto::{KeyPurpose, Phase, SystemKeys};
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::id::TenantId;
@@ -159,6 +160,7 @@ impl KeyRotation<'_> {
         let counted = self.vault.operator_walks.run(|| walk::count(&snapshot, &scope)).await??;
         let rotations = &self.vault.rotations;
         rotations.looked_at.store(0, Ordering::Relaxed);
+        *rotations.meter.lock() = Meter::begin(self.vault.now());
         rotations.records.store(counted.records, Ordering::Relaxed);
         rotations.tokens.store(counted.tokens, Ordering::Relaxed);
         Ok(())
@@ -168,7 +170,9 @@ impl KeyRotation<'_> {
     fn note(self, step: Step) -> Step {
         if let Step::Walked { looked_at, .. } = step {
             let looked_at = u64::try_from(looked_at).unwrap_or(u64::MAX);
-            self.vault.rotations.looked_at.fetch_add(looked_at, Ordering::Relaxed);
+            let before = self.vault.rotations.looked_at.fetch_add(looked_at, Ordering::Relaxed);
+            let done = before.saturating_add(looked_at);
+            self.vault.rotations.meter.lock().note(self.vault.now(), done);
         }
         step
     }

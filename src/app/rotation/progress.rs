@@ -1,6 +1,7 @@
 //! The progress of rotations. Reading it is cheap: nothing is counted.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use uuid::Uuid;
 
@@ -20,6 +21,10 @@ pub struct RotationProgress {
     pub done: u64,
     /// An estimate for the current rotation; 0 if unknown.
     pub total: u64,
+    /// The part of the current rotation that is done.
+    pub percent: u64,
+    /// The time that the rest takes at the present speed; `None` until the speed is known.
+    pub left: Option<Duration>,
 }
 
 impl KeyRotation<'_> {
@@ -40,7 +45,9 @@ impl KeyRotation<'_> {
             Phase::Clearing | Phase::Settled => tokens.saturating_add(looked_at),
         };
         let scopes = all.iter().map(|rotation| tenant_of(&rotation.scope)).collect();
-        Ok(RotationProgress { scopes, done, total: tokens.saturating_mul(2) })
+        let state = self.vault.rotations.progress(first.phase, self.vault.now());
+        let (percent, left) = (state.percent, state.left);
+        Ok(RotationProgress { scopes, done, total: tokens.saturating_mul(2), percent, left })
     }
 }
 

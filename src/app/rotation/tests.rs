@@ -1,5 +1,7 @@
 //! Rotations step by step, with concurrent work between the steps.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::*;
@@ -202,6 +204,27 @@ async fn a_new_walk_goes_on_in_any_phase_as_after_a_restart() {
         }
     }
     assert_eq!(under(&vault, 1).await, (0, 0));
+}
+
+#[tokio::test]
+async fn a_rotation_estimates_the_time_that_is_left() {
+    let vault = TestVault::new().await;
+    for _ in 0..150 {
+        vault.create("a", &["/a/"]).await;
+    }
+    vault.app.rotation().rotate_tenant(vault.tenant.id).await.unwrap();
+    let mut walk = Walk::default();
+    for _ in steps("the first batch") {
+        assert_eq!(vault.app.rotation().progress().unwrap().left, None);
+        let step = vault.app.rotation().rotate_step(&mut walk).await.unwrap();
+        if matches!(step, Step::Walked { looked_at: 1.., .. }) {
+            break;
+        }
+    }
+    // A batch has at most 128 records, and there are 150 and as many tokens.
+    vault.app.clock().advance(Duration::from_mins(10));
+    let progress = vault.app.rotation().progress().unwrap();
+    assert!(progress.percent < 50 && progress.left > Some(Duration::from_mins(10)), "{progress:?}");
 }
 
 #[tokio::test]

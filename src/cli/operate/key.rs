@@ -10,6 +10,7 @@ use crate::cli::support::{
     Exit, Failure, Form, Label, Result, ShownWork, Unit, VaultPlace, accepted, ask_server,
     carry_out, carry_out_shown, complain, not_understood, show_json, tell,
 };
+use crate::domain::duration;
 use crate::operator::Command;
 use std::path::PathBuf;
 
@@ -218,7 +219,11 @@ fn table(inventory: &Value) -> String {
     }
     for rotation in inventory["rotations"].as_array().into_iter().flatten() {
         let (scope, phase) = (text(&rotation["scope"]), text(&rotation["phase"]));
-        lines.push(format!("\nrotation in progress: {scope} ({phase})"));
+        let percent = rotation["percent"].as_u64();
+        let done = percent.map_or_else(String::new, |percent| format!(", {percent} % done"));
+        let left = rotation["left_s"].as_u64().map(duration::render_seconds);
+        let left = left.map_or_else(String::new, |left| format!(", about {left} left"));
+        lines.push(format!("\nrotation in progress: {scope} ({phase}{done}{left})"));
     }
     lines.push(format!("\ncounted in {} ms", text(&inventory["counted_in_ms"])));
     lines.join("\n")

@@ -8,6 +8,7 @@ pub mod files;
 pub mod outbound;
 pub mod process;
 pub mod processes;
+pub mod rotation;
 pub mod run;
 pub mod service_manager;
 pub mod upkeep;

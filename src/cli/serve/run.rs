@@ -180,7 +180,7 @@ async fn serve(
     if vault.audit().write_lifecycle_entry(Act::Start).await.is_err() {
         log.event(Event::error("start_not_audited"));
     }
-    let archiver = upkeep::begin(&vault, &config, &tasks, hangup, &log).await?;
+    let archiver = upkeep::begin(&vault, &config, &requests, &tasks, hangup, &log).await?;
     directory::keep_ranges(results.as_ref(), &vault, &tasks, &log);
     let http = Arc::new(Http {
         app: Arc::clone(&vault),

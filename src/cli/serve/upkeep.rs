@@ -4,25 +4,25 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::signal::unix::Signal;
-use uuid::Uuid;
 
 use crate::app::{
     Authority, BackupFailure, Backups, DeletionStep, Error, ProofFailure, RefusalPace,
-    ScrubProgress, ScrubWalk, Step, Vault, Walk, WebhookNews, WrittenRefusals, clear_leftovers,
+    ScrubProgress, ScrubWalk, Vault, WebhookNews, WrittenRefusals, clear_leftovers,
 };
 use crate::bounds::{
-    BACKUP_LOOK_PERIOD, DELETION_PAUSE, DELETION_PERIOD, LAST_USES_PERIOD, REENCRYPT_BATCH_MAX,
-    REENCRYPT_LOOKS_MAX, ROTATION_PERIOD, ROTATION_WAIT, SCRUB_PERIOD, SCRUB_REST, SWEEP_PERIOD,
+    BACKUP_LOOK_PERIOD, DELETION_PAUSE, DELETION_PERIOD, LAST_USES_PERIOD, SCRUB_PERIOD,
+    SCRUB_REST, SWEEP_PERIOD,
 };
 use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::processes::spawn_led;
+use crate::cli::serve::rotation::{RotationPace, rotate};
 use crate::cli::serve::{bins, watch};
 use crate::cli::support::Result;
 use crate::config::Config;
 use crate::domain::backup::BackupPlan;
+use crate::http::Requests;
 use crate::log::{Event, Log, Value};
 use crate::server::tasks::Tasks;
 
@@ -31,6 +31,7 @@ use crate::server::tasks::Tasks;
 pub async fn begin(
     vault: &Arc<Vault>,
     config: &Config,
+    requests: &Arc<Requests>,
     tasks: &Tasks,
     hangup: Signal,
     log: &Log,
@@ -42,7 +43,7 @@ pub async fn begin(
     let vault = || Arc::clone(vault);
     tasks.spawn(watch::disk(vault(), log.clone()));
     tasks.spawn(watch::files(vault()));
-    begin_led(&vault(), config, tasks, log);
+    begin_led(&vault(), config, requests, tasks, log);
     tasks.spawn(write_last_uses(vault(), log.clone()));
     tasks.spawn(log_damage(vault(), log.clone()));
     deliver_webhooks(&vault(), tasks, log);
@@ -59,7 +60,13 @@ pub async fn begin(
 }
 
 /// Starts the tasks that only one of the processes on a database runs.
-fn begin_led(vault: &Arc<Vault>, config: &Config, tasks: &Tasks, log: &Log) {
+fn begin_led(
+    vault: &Arc<Vault>,
+    config: &Config,
+    requests: &Arc<Requests>,
+    tasks: &Tasks,
+    log: &Log,
+) {
     let of_work = |vault: &Arc<Vault>| (Arc::clone(vault), log.clone());
     let (own, logged) = of_work(vault);
     spawn_led(vault, tasks, move |by| sweep(Arc::clone(&own), by, logged.clone()));
@@ -69,8 +76,9 @@ fn begin_led(vault: &Arc<Vault>, config: &Config, tasks: &Tasks, log: &Log) {
     let (own, logged) = of_work(vault);
     spawn_led(vault, tasks, move |by| delete(Arc::clone(&own), by, logged.clone()));
     let (own, logged) = of_work(vault);
-    let per_second = config.reencrypt_per_second;
-    spawn_led(vault, tasks, move |by| rotate(Arc::clone(&own), by, per_second, logged.clone()));
+    let (per_second_max, requests) = (config.reencrypt_per_second, Arc::clone(requests));
+    let pace = RotationPace { per_second_max, requests };
+    spawn_led(vault, tasks, move |by| rotate(Arc::clone(&own), by, pace.clone(), logged.clone()));
     if let Some(plan) = config.backup.clone() {
         let (own, logged) = of_work(vault);
         let keep = move |by| keep_backups(Arc::clone(&own), by, plan.clone(), logged.clone());
@@ -212,65 +220,6 @@ async fn delete(vault: Arc<Vault>, by: Authority, log: Log) {
     }
 }
 
-async fn rotate(vault: Arc<Vault>, by: Authority, per_second: usize, log: Log) {
-    let mut walk = Walk::default();
-    loop {
-        let begun = vault.now();
-        match vault.rotation().by(by).rotate_step(&mut walk).await {
-            Ok(Step::Idle) => {
-                tokio::select! {
-                    () = vault.rotation().rotation_begun() => (),
-                    () = tokio::time::sleep(ROTATION_PERIOD) => (),
-                }
-            }
-            Ok(Step::Waiting) | Err(Error::Busy) => tokio::time::sleep(ROTATION_WAIT).await,
-            Ok(Step::Walked { looked_at, written }) => {
-                let pause = pause(looked_at, written, per_second);
-                tokio::time::sleep(pause.saturating_sub(vault.now().since(begun))).await;
-            }
-            Ok(Step::MasterReplaced) => log.event(Event::info("master_key_replaced")),
-            Ok(Step::Entered(scope, phase)) => {
-                let event = scoped(Event::info("rotation"), scope);
-                log.event(event.with("phase", Value::Name(phase.as_str())));
-            }
-            Ok(Step::Finished(scope, 0)) => {
-                log.event(scoped(Event::info("rotation_finished"), scope));
-            }
-            Ok(Step::Finished(scope, unopened)) => {
-                let event = scoped(Event::error("rotation_left_records"), scope);
-                log.event(event.with("records", Value::Count(unopened)));
-            }
-            // The store has failed or is closing: the process is about to end.
-            Err(Error::Stopped | Error::Storage(_)) => return,
-            // The rotation continues when the disk has free space again.
-            Err(Error::ReadOnly(_)) => tokio::time::sleep(ROTATION_PERIOD).await,
-            Err(_) => {
-                log.event(Event::error("rotation_failed"));
-                tokio::time::sleep(ROTATION_PERIOD).await;
-            }
-        }
-    }
-}
-
-/// The time that a batch may take at this rate. Reading a row costs a fraction of writing one.
-fn pause(looked_at: usize, written: usize, per_second: usize) -> Duration {
-    let looks_for_one = REENCRYPT_LOOKS_MAX.div_ceil(REENCRYPT_BATCH_MAX);
-    let cost = written.max(looked_at.div_ceil(looks_for_one));
-    let cost = u32::try_from(cost).unwrap_or(u32::MAX);
-    Duration::from_secs(1)
-        .saturating_mul(cost)
-        .checked_div(u32::try_from(per_second).unwrap_or(u32::MAX))
-        .unwrap_or_default()
-}
-
-/// The server's own keys have no tenant.
-fn scoped(event: Event, scope: [u8; 16]) -> Event {
-    match Uuid::from_bytes(scope) {
-        tenant if tenant.is_nil() => event.with("of", Value::Name("server")),
-        tenant => event.with("tenant", Value::Id(tenant)),
-    }
-}
-
 /// Logs a failed backup and continues.
 async fn keep_backups(vault: Arc<Vault>, by: Authority, plan: BackupPlan, log: Log) {
     let directory = plan.directory.clone();
@@ -373,17 +322,5 @@ fn webhook_event(news: WebhookNews) -> Event {
         WebhookNews::Dropped { tenant, webhook } => Event::error("webhook_events_dropped")
             .with("tenant", Value::Id(tenant.uuid()))
             .with("webhook", Value::Id(webhook.uuid())),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_written_is_paid_for_in_time() {
-        assert_eq!(pause(32, 32, 1_000), Duration::from_millis(32));
-        assert_eq!(pause(1_024, 0, 1_000), Duration::from_millis(128));
-        assert_eq!(pause(0, 0, 1_000), Duration::ZERO);
     }
 }

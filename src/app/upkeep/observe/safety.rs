@@ -44,7 +44,7 @@ impl Upkeep<'_> {
             .status("keys", "rotations");
         // Rotations are worked on one at a time; the others wait.
         let rotation = inventory.rotations.first();
-        let progress = rotation.map(|it| self.vault.rotations.progress(it.phase));
+        let progress = rotation.map(|it| self.vault.rotations.progress(it.phase, now));
         page.known_gauge(
             "strongroom_key_rotation_age_seconds",
             "Seconds since the current rotation began.",
@@ -63,6 +63,12 @@ impl Upkeep<'_> {
             progress.map(|progress| progress.tokens_left),
         )
         .status("keys", "rotation_tokens_left");
+        page.known_gauge(
+            "strongroom_key_rotation_left_seconds",
+            "Seconds that the current rotation still takes at its present speed.",
+            progress.and_then(|progress| progress.left).map(|left| left.as_secs()),
+        )
+        .status("keys", "rotation_left_s");
         if let (Some(rotation), Some(progress)) = (rotation, progress) {
             let looked_at = self.vault.rotations.looked_at.load(Ordering::Relaxed);
             page.line("keys", "rotation_phase", StatusValue::Name(rotation.phase.as_str()));
