@@ -241,7 +241,8 @@ pub(crate) fn print_markdown(results: &Results) {
     for Figure { name, unit, reach, aim, measured, bound } in FIGURES {
         if let Some(measured) = measured(results) {
             let (sign, measured) = (bound.sign(), shown(measured));
-            println!("| {name} | {measured} {unit} | {sign} {reach} | {sign} {aim} |");
+            let measured = format!("{measured} {unit}");
+            println!("| {name} | {} | {sign} {reach} | {sign} {aim} |", measured.trim_end());
         }
     }
     for (at, row) in counts::rows(&results.counts).iter().enumerate() {
