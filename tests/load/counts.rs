@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::proc::{Process, Scratch};
 use crate::report::Results;
 use crate::request::{Kind, Load, Requests, Work};
-use crate::vault::Place;
+use crate::vault::VaultFiles;
 use serde::Serialize;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -109,7 +109,7 @@ pub(crate) fn vault_under_callgrind(
     scratch: &Scratch,
 ) -> Outcome<Vec<Counts>> {
     let tool = Callgrind::new(scratch.path("counts-vault"))?;
-    let place = Place { binary: binary.to_owned(), data: tool.directory.join("data") };
+    let place = VaultFiles { binary: binary.to_owned(), data: tool.directory.join("data") };
     let mut vault = place.start_under(&tool.words(), &[])?;
     let counts = block_on(tool.count(&vault.target, requests, threads))?;
     vault.stop()?;
@@ -225,7 +225,7 @@ fn count_calls(
     scratch: &Scratch,
     all: &mut [CountedLoad],
 ) -> Outcome<()> {
-    let place = Place { binary: binary.to_owned(), data: scratch.path("counts-calls") };
+    let place = VaultFiles { binary: binary.to_owned(), data: scratch.path("counts-calls") };
     let mut vault = place.start()?;
     let bare = Bare::start(model, &scratch.path("counts-calls-bare"))?;
     let log = scratch.path("counts-strace");
