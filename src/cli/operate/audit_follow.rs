@@ -2,7 +2,6 @@
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
 
 use rustix::fs::FileType;
 use serde_json::Value;
@@ -58,7 +57,7 @@ fn follow(it: &AuditFollow) -> Result<()> {
                     complain("Waiting for the server.");
                 }
                 (is_waiting, first) = (true, true);
-                sleep(AUDIT_FOLLOW_LOOK);
+                rest();
                 continue;
             }
         };
@@ -79,8 +78,13 @@ fn follow(it: &AuditFollow) -> Result<()> {
         if it.once {
             return Ok(());
         }
-        sleep(AUDIT_FOLLOW_LOOK);
+        rest();
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "nothing announces a new entry or a new server")]
+fn rest() {
+    std::thread::sleep(AUDIT_FOLLOW_LOOK);
 }
 
 fn print(items: &[Value]) -> io::Result<()> {
