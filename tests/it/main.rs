@@ -24,6 +24,7 @@ mod bodies;
 mod bulk;
 mod card_fields;
 mod challenge_pages;
+mod chapter_examples;
 mod check;
 mod cli;
 mod cli_manners;
