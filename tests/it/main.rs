@@ -88,6 +88,7 @@ mod quotas;
 mod race;
 mod random_damage;
 mod recovery;
+mod reference_examples;
 mod replaced_directory;
 mod replays;
 mod report;
