@@ -4,6 +4,7 @@
 //! route, the key, the limits of the key, the permission, the body, and then the operation's own
 //! checks. [`route::ROUTES`] lists all routes; `pipeline` makes the checks.
 
+mod absent;
 mod activity;
 mod answers;
 mod bodies;

@@ -176,7 +176,7 @@ impl Http {
         let found = route::find_api(&parts.method, parts.uri.path(), is_here);
         let is_page = match &found {
             Ok((route, _)) | Err(NoMatch::Method { route, .. }) => route.is_page(),
-            Err(NoMatch::Elsewhere | NoMatch::Path) => false,
+            Err(NoMatch::Absent(_) | NoMatch::Path) => false,
         };
         let is_proxy = route::proxy_rest(parts.uri.path()).is_some();
         let admitted = self.admit_address(address).and_then(|()| Ok(found?));

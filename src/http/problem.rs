@@ -8,6 +8,7 @@ use hyper::header::HeaderValue;
 use crate::app::{Error, Fault, Upstream};
 use crate::bounds::DISK_RETRY_AFTER_S;
 use crate::domain::mistakes::Mistakes;
+use crate::http::absent::{self, AbsentFeature};
 use crate::http::wire::Object;
 use crate::limits::RateLimitRefusal;
 use crate::log::{Event, Value};
@@ -26,6 +27,8 @@ pub(crate) struct Problem {
     pub(crate) fault: Option<Box<Fault>>,
     /// The server of a 3DS session that failed, for 424.
     pub(crate) upstream: Option<Box<Upstream>>,
+    /// The feature that this server does not have, for 501.
+    absent: Option<&'static AbsentFeature>,
 }
 
 /// The texts of 429: of a production server, and of `strongroom dev`.
@@ -47,7 +50,14 @@ impl Problem {
             allow: None,
             fault: None,
             upstream: None,
+            absent: None,
         }
+    }
+
+    pub(in crate::http) const fn absent(feature: &'static AbsentFeature) -> Self {
+        let mut problem = Self::new(501, feature.detail);
+        problem.absent = Some(feature);
+        problem
     }
 
     pub(crate) const fn retry(status: u16, detail: &'static str, after_s: u64) -> Self {
@@ -89,6 +99,7 @@ impl Problem {
             424 => "3DS Service Error",
             429 => "Too Many Requests",
             431 => "Request Header Fields Too Large",
+            501 => "Not Implemented",
             502 => "Bad Gateway",
             503 => "Service Unavailable",
             _ => "Internal Server Error",
@@ -104,11 +115,16 @@ impl Problem {
                 }
             });
         }
-        body.text("type", "about:blank");
+        body.text("type", self.absent.map_or("about:blank", |_| absent::TYPE));
         body.text("title", self.title());
         body.number("status", self.status);
         body.text("detail", self.detail);
         body.text("trace_id", trace);
+        if let Some(feature) = self.absent {
+            body.text("feature", feature.name);
+            body.text("instead", feature.instead);
+            body.text("chapter", absent::CHAPTER);
+        }
         if let Some(upstream) = &self.upstream {
             body.object("error", |error| {
                 error.text("service_status", upstream.service_status);

@@ -78,14 +78,12 @@ pub fn no_success(path: &str) -> Option<u16> {
     match path {
         // Shut down for every caller and every application.
         "/applications/{id}/regenerate" => Some(410),
-        // Not offered, for every caller; a proxy that is not there comes first.
-        "/proxies/{id}/hostname" => Some(422),
         _ => None,
     }
 }
 
 /// The id of the token in the document's examples.
-const TOKEN: &str = "01a1dd38-4eda-4df5-855c-ecae962e987a";
+pub const TOKEN: &str = "01a1dd38-4eda-4df5-855c-ecae962e987a";
 
 /// The body of an example, with real resources in the place of those that the document shows.
 pub fn adapted(vault: &Vault, path: &str, body: &Value) -> Value {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Request, Vault, get, only_rule, post};
+use crate::harness::{Request, Vault, only_rule, post};
 
 #[test]
 fn regenerating_a_key_is_gone_and_names_what_replaces_it() {
@@ -19,41 +19,53 @@ fn regenerating_a_key_is_gone_and_names_what_replaces_it() {
 }
 
 #[test]
-fn what_this_server_does_not_have_says_so() {
+fn an_absent_feature_is_named_with_what_to_use_instead() {
     let vault = Vault::start();
     let paths = [
-        "/reactors",
-        "/reactors/x/react",
-        "/reactors/x/react-async",
-        "/account-updater/jobs",
-        "/account-updater/real-time",
-        "/network-tokens",
-        "/documents",
-        "/reactor-formulas",
-        "/connections/stripe-forward/tokenize",
-        "/apple-pay/session",
-        "/google-pay",
-        "/tenants/self/owner",
-        "/tenants/self/connections",
-        "/tenants/self/members/x",
-        "/tenants/self/invitations/x/resend",
-        "/enrichments/none",
+        ("/reactors", "Reactors"),
+        ("/reactors/x/react-async", "Reactors"),
+        ("/reactor-formulas", "Reactors"),
+        ("/account-updater/jobs", "Account updater"),
+        ("/network-tokens", "Network tokens"),
+        ("/documents", "Documents"),
+        ("/connections/stripe-forward/tokenize", "Payment connections"),
+        ("/tenants/self/connections", "Payment connections"),
+        ("/apple-pay/session", "Apple Pay"),
+        ("/google-pay", "Google Pay"),
+        ("/proxies/x/hostname", "Hostnames of proxies"),
+        ("/tenants/self/owner", "Members and invitations"),
+        ("/tenants/self/members/x", "Members and invitations"),
+        ("/tenants/self/invitations/x/resend", "Members and invitations"),
     ];
-    for path in paths {
+    for (path, feature) in paths {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
             let request = Request::new(method, path).key(&vault.keys.private);
-            let answer = vault.send(&request).problem(404);
-            let detail = answer.member("detail");
-            assert!(detail.contains("not part of this server"), "{method} {path}: {detail}");
+            let answer = vault.send(&request).problem(501);
+            assert_eq!(answer.member("type"), "urn:strongroom:absent-feature", "{method} {path}");
+            assert_eq!(answer.member("feature"), feature, "{method} {path}");
+            assert!(answer.member("detail").contains(&answer.member("instead")));
+            assert_eq!(answer.member("chapter"), "/#chapter/coming-from-basis-theory");
         }
     }
     // A path that was never published is only not found.
-    let unknown = vault.get("/no-such-path", &vault.keys.private).problem(404);
-    assert!(!unknown.member("detail").contains("not part"));
-    let nested = vault.send(&get("/tokens/x/proxies").key(&vault.keys.private)).problem(404);
-    assert!(!nested.member("detail").contains("not part"));
-    let nested = vault.get("/tenants/self/none", &vault.keys.private).problem(404);
-    assert!(!nested.member("detail").contains("not part"));
+    for path in ["/no-such-path", "/tokens/x/proxies", "/tenants/self/none", "/enrichments/none"] {
+        let unknown = vault.get(path, &vault.keys.private).problem(404);
+        assert!(unknown.json.get("feature").is_none(), "{path}");
+    }
+}
+
+#[test]
+fn permissions_of_absent_features_are_marked() {
+    let vault = Vault::start();
+    let all = vault.get("/permissions", &vault.keys.management).with_status(200).json;
+    let feature = |wanted: &str| {
+        let mut all = all.as_array().unwrap().iter();
+        all.find(|it| it["type"] == wanted).unwrap()["absent_feature"].clone()
+    };
+    assert_eq!(feature("reactor:invoke"), "Reactors");
+    assert_eq!(feature("tenant:invitation:create"), "Members and invitations");
+    assert_eq!(feature("token:create"), Value::Null);
+    assert_eq!(feature("proxy:invoke"), Value::Null);
 }
 
 /// Creates a token of this type with this privacy and reads it: its containers and its privacy.

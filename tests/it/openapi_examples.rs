@@ -96,7 +96,7 @@ fn shown(parameter: &'static Value) -> &'static [Value] {
 }
 
 /// The statuses of success, or the only one that is not a failure of the caller.
-fn successes(operation: Operation<'_>) -> Vec<u16> {
+pub(crate) fn successes(operation: Operation<'_>) -> Vec<u16> {
     let responses = operation.value["responses"].as_object().expect("responses");
     let statuses: Vec<u16> = responses.keys().filter_map(|status| status.parse().ok()).collect();
     if let Some(status) = no_success(operation.path) {
@@ -143,7 +143,7 @@ impl Example<'_> {
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// The path of the operation with resources of the vault that the examples are for.
-fn path(vault: &Vault, operation: Operation<'_>) -> String {
+pub(crate) fn path(vault: &Vault, operation: Operation<'_>) -> String {
     if operation.path == "/proxy/{path}" {
         return String::from("/proxy/v1/charges");
     }
@@ -169,7 +169,7 @@ fn key(vault: &Vault, operation: Operation<'_>) -> String {
 }
 
 /// The key of a public application for the pages of the shop that the document names.
-fn key_of_a_shop(vault: &Vault) -> String {
+pub(crate) fn key_of_a_shop(vault: &Vault) -> String {
     let shop = json!({
         "name": "Shop", "type": "public", "permissions": ["token:create"],
         "allowed_origins": ["https://shop.example"],

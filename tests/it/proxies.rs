@@ -368,16 +368,6 @@ fn a_repetition_gives_the_first_answer_and_nothing_secret_of_a_deleted_proxy() {
 }
 
 #[test]
-fn hostnames_of_single_proxies_are_not_part_of_this_server() {
-    let scene = Scene::start();
-    let id = scene.made(&json!({})).id();
-    let path = format!("/proxies/{id}/hostname");
-    let refused = scene.vault.put(&path, &scene.key, json!({"hostname": "x.example"})).problem(422);
-    assert!(refused.member("detail").contains("BT-PROXY-KEY"));
-    scene.vault.put(&format!("/proxies/{MISSING}/hostname"), &scene.key, json!({})).problem(404);
-}
-
-#[test]
 fn every_act_on_a_proxy_is_in_the_log_and_so_is_the_right_it_passes_on() {
     let scene = Scene::start();
     let made = scene.made(&json!({}));

@@ -10,7 +10,7 @@ use std::process::Command;
 use crate::harness::{Directory, NUMBER, Vault, get, output_of};
 
 const README: &str = include_str!("../../README.md");
-const CLIENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/clients");
+pub(crate) const CLIENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/clients");
 /// The address of `strongroom dev`; a test has one of its own.
 const ADDRESS: &str = "https://127.0.0.1:8443";
 
@@ -56,12 +56,9 @@ struct Quickstart {
 }
 
 impl Quickstart {
-    /// `None` if the probe fails: the programs are not installed here, and need not be.
+    /// `None` if the probe fails.
     fn prepare(probe: &str) -> Option<Self> {
-        if !output_of(Command::new("sh").args(["-c", probe])).status.success() {
-            let is_required = std::env::var_os("STRONGROOM_CLIENTS_REQUIRED").is_some();
-            assert!(!is_required, "{probe} fails: tests/clients/install");
-            eprintln!("skipped: {probe} fails");
+        if !can_run(probe) {
             return None;
         }
         let quickstart = Self { vault: Vault::start(), place: Directory::new() };
@@ -98,6 +95,17 @@ impl Quickstart {
         let page = self.vault.send(&get(&path).key(&self.vault.keys.private));
         page.with_status(200).json["data"].as_array().unwrap().len()
     }
+}
+
+/// False if the probe fails: the programs are not installed here, and need not be.
+pub(crate) fn can_run(probe: &str) -> bool {
+    let has_it = output_of(Command::new("sh").args(["-c", probe])).status.success();
+    if !has_it {
+        let is_required = std::env::var_os("STRONGROOM_CLIENTS_REQUIRED").is_some();
+        assert!(!is_required, "{probe} fails: tests/clients/install");
+        eprintln!("skipped: {probe} fails");
+    }
+    has_it
 }
 
 /// The text below a heading, up to the next heading of its level or a higher one.

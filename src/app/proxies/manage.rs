@@ -4,7 +4,7 @@ use crate::app::Proxies;
 use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
-use crate::app::records::{self, Record};
+use crate::app::records;
 use crate::bounds::PROXIES_MAX;
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::application::{Application, ApplicationKind};
@@ -14,7 +14,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::name_filter::NameFilter;
 use crate::domain::proxy::{Proxy, ProxyKey, ProxySettings};
 use crate::domain::time::Timestamp;
-use crate::store::{Change, Snapshot, Table, tables};
+use crate::store::{Change, Snapshot, tables};
 
 const NO_APPLICATION: &str = "There is no such public or private application.";
 
@@ -159,12 +159,6 @@ impl Proxies<'_> {
                 Ok((change, ()))
             })
             .await
-    }
-
-    pub fn require(self, caller: &Caller, id: ProxyId) -> Result<(), Error> {
-        let snapshot = self.vault.snapshot()?;
-        let found = snapshot.value(Table::Proxies, &tables::proxies(caller.tenant.id, id))?;
-        found.map(|_| ()).ok_or(Error::NotFound(Proxy::NAME))
     }
 
     /// The outbound client must be able to read the certificate.

@@ -441,24 +441,18 @@ fn json_line(ready: &ListenAddresses, ca: &Path, tenant: &DevTenant) -> String {
 }
 
 fn ready_text(address: SocketAddr, ca: &Path, tenant: &DevTenant) -> String {
-    let (ca, keys) = (ca.display(), &tenant.keys);
+    let (ca, DevKeys { private, public, management }) = (ca.display(), &tenant.keys);
     let url = format!("https://{address}");
     format!(
         "Strongroom is ready.\n\n  url          {url}\n  CA file      {ca}\n  tenant       {} \
-         ({})\n  private key  {}\n  public key   {}\n  management   {}\n\nStore a value:\n\n  curl \
-         --cacert '{ca}' '{url}/tokens' -H 'BT-API-KEY: {}' -H 'Content-Type: application/json' \
+         ({})\n  private key  {private}\n  public key   {public}\n  management   {management}\n\nStore a value:\n\n  curl \
+         --cacert '{ca}' '{url}/tokens' -H 'BT-API-KEY: {private}' -H 'Content-Type: application/json' \
          -d '{{\"type\":\"token\",\"data\":\"a secret\"}}'\n\nRead it back (put the id of the answer \
-         in place of ID):\n\n  curl --cacert '{ca}' '{url}/tokens/ID' -H 'BT-API-KEY: {}'\n\nA shop's \
-         checkout with card fields:\n\n  {url}/examples/checkout#key={}\n\nStop with Ctrl-C; \
-         start again with the same command.",
-        tenant.tenant_id,
-        tenant.tenant_type,
-        keys.private,
-        keys.public,
-        keys.management,
-        keys.private,
-        keys.private,
-        keys.public,
+         in place of ID):\n\n  curl --cacert '{ca}' '{url}/tokens/ID' -H 'BT-API-KEY: \
+         {private}'\n\nIn a browser:\n\n  reference    {url}/#keys={private},{public},{management}\n  \
+         console      {url}/console\n  checkout     {url}/examples/checkout#key={public}\n\nStop with \
+         Ctrl-C; start again with the same command.",
+        tenant.tenant_id, tenant.tenant_type,
     )
 }
 

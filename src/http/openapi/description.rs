@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use crate::domain::application::ApplicationKind;
 use crate::http::Schema;
 use crate::http::openapi::Tag;
 
@@ -21,6 +22,8 @@ pub(super) struct Description {
     pub(super) answers: Vec<Answer>,
     /// Statuses that the row does not imply, or that have a further reason.
     pub(super) errors: Vec<(u16, &'static str)>,
+    /// The kind of key that it is called with, if the permissions do not say it.
+    pub(super) key: Option<ApplicationKind>,
 }
 
 #[derive(Debug)]
@@ -90,11 +93,18 @@ impl Description {
             request: None,
             answers: Vec::new(),
             errors: Vec::new(),
+            key: None,
         }
     }
 
     pub(super) fn about(mut self, text: &'static str) -> Self {
         self.about = text;
+        self
+    }
+
+    /// Examples call it with the key of a public application.
+    pub(super) const fn with_public_key(mut self) -> Self {
+        self.key = Some(ApplicationKind::Public);
         self
     }
 

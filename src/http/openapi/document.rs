@@ -3,14 +3,16 @@
 use hyper::Method;
 use serde_json::{Map, Value, json};
 
+use crate::domain::application::ApplicationKind;
 use crate::domain::page_group::PageGroup;
-use crate::http::Schema;
+use crate::domain::permission::Permission;
 use crate::http::front::Asset;
 use crate::http::openapi::description::{Answer, Content, Need, Parameter, ParameterLocation};
 use crate::http::openapi::{Description, Tag, errors, headers, operations, rates};
 use crate::http::route::{
     Access, BodyKind, Handler, Idempotency, OperationRoute, PROXY_PATH, Presence, Route,
 };
+use crate::http::{Schema, absent};
 
 const ABOUT: &str = "A vault for card and personal data. Programs send it sensitive values over \
     HTTPS and store the tokens that they get in return. A path with `GET` and no key answers \
@@ -21,7 +23,8 @@ pub(super) fn document(routes: &[Route]) -> Value {
     let paths = paths(routes);
     let tag = |tag: &Tag| {
         let table = if *tag == Tag::Interface { table(&paths) } else { String::new() };
-        json!({"name": tag.name(), "description": format!("{}{table}", tag.text())})
+        let text = format!("{}{table}", tag.text());
+        json!({"name": tag.name(), "description": text, "x-group": tag.group()})
     };
     json!({
         "openapi": "3.1.0",
@@ -48,6 +51,7 @@ pub(super) fn document(routes: &[Route]) -> Value {
         },
         "x-rate-limit-rows": rates::table(),
         "x-errors": errors::table(),
+        "x-absent-features": absent::table(),
     })
 }
 
@@ -211,6 +215,8 @@ impl Row<'_> {
         if let Access::Key(permissions) = self.route.access() {
             let names = permissions.iter().map(|it| it.as_str()).collect::<Vec<_>>();
             set("x-permissions", Value::from(names));
+            let kind = described.key.unwrap_or_else(|| key_kind(permissions));
+            set("x-key", Value::from(kind.as_str()));
         }
         if let Handler::Operation(operation) = &self.route.handler {
             set("x-idempotent", Value::from(operation.idempotency == Idempotency::Once));
@@ -350,6 +356,16 @@ impl Row<'_> {
             Access::Key(_) => json!([{"apiKey": []}]),
             Access::Anyone | Access::MutualTls | Access::OperatorListener => json!([]),
         }
+    }
+}
+
+/// The kind of key that examples have: a management key where it is enough.
+fn key_kind(permissions: &[Permission]) -> ApplicationKind {
+    let is_managed = |it: &Permission| it.may_be_held_by(ApplicationKind::Management);
+    if permissions.first().is_some_and(is_managed) {
+        ApplicationKind::Management
+    } else {
+        ApplicationKind::Private
     }
 }
 

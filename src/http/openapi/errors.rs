@@ -84,7 +84,12 @@ const ERRORS: &[ErrorKind] = &[
         "An error inside the vault; its log has the cause under the trace id.",
         "Give the trace id to the operator. Repeat a write only with the same idempotency key.",
     ),
-    kind(501, "The Transfer-Encoding is not `chunked`.", "Send Content-Length or `chunked`."),
+    kind(
+        501,
+        "This server does not have the feature, which `feature` names; or the Transfer-Encoding is \
+             not `chunked`.",
+        "Do what `instead` says, and read the `chapter`; send Content-Length or `chunked`.",
+    ),
     kind(
         502,
         "The destination of a proxy gave no answer that can be used.",
@@ -107,9 +112,8 @@ const OF_EVERY_OPERATION: &[u16] = &[414, 431];
 
 fn title(status: u16) -> &'static str {
     match status {
-        // The layer below the routes answers these.
+        // The layer below the routes answers it.
         414 => "URI Too Long",
-        501 => "Not Implemented",
         _ => Problem::new(status, "").title(),
     }
 }
@@ -189,12 +193,24 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     let problem = Schema::object()
         .about("Problem details by RFC 9457. They never repeat a value of the request.")
         .may_have("errors", mistakes())
-        .may_have("type", Schema::text())
+        .may_have(
+            "type",
+            Schema::text().about("`about:blank`, or `urn:strongroom:absent-feature`."),
+        )
         .has("title", Schema::text())
         .has("status", status())
         .has("detail", Schema::text())
         .may_have("trace_id", Schema::text().about("The same as BT-TRACE-ID."))
         .may_have("error", upstream)
+        .may_have(
+            "feature",
+            Schema::text().about("The feature that this server does not have, for 501."),
+        )
+        .may_have("instead", Schema::text().about("What to use in its place."))
+        .may_have(
+            "chapter",
+            Schema::text().about("The chapter about it, as a path of this server."),
+        )
         .closed();
     let error = Schema::object()
         .has("errors", mistakes())

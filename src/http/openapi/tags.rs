@@ -2,21 +2,26 @@
 //! tag is a chapter of the manual, or a sentence if there is no chapter.
 
 macro_rules! tags {
-    ($($tag:ident $name:literal $text:expr;)+) => {
+    ($($group:ident { $($tag:ident $name:literal $text:expr;)+ })+) => {
         /// A chapter of the reference, with the operations that belong to it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum Tag { $($tag),+ }
+        pub(super) enum Tag { $($($tag),+),+ }
 
         impl Tag {
-            pub(super) const ALL: &[Self] = &[$(Self::$tag),+];
+            pub(super) const ALL: &[Self] = &[$($(Self::$tag),+),+];
 
             pub(super) const fn name(self) -> &'static str {
-                match self { $(Self::$tag => $name),+ }
+                match self { $($(Self::$tag => $name),+),+ }
+            }
+
+            /// The title above it in the navigation.
+            pub(super) const fn group(self) -> &'static str {
+                match self { $($(Self::$tag)|+ => stringify!($group)),+ }
             }
 
             /// Markdown.
             pub(super) const fn text(self) -> &'static str {
-                match self { $(Self::$tag => $text),+ }
+                match self { $($(Self::$tag => $text),+),+ }
             }
         }
     };
@@ -29,31 +34,41 @@ macro_rules! chapter {
 }
 
 tags! {
-    Interface "Operations" chapter!("operations.md");
-    Requests "Requests and answers" chapter!("requests.md");
-    Errors "Errors" chapter!("errors.md");
-    RateLimits "Rate limits" chapter!("rate-limits.md");
-    Idempotency "Idempotency keys" chapter!("idempotency.md");
-    Tokens "Tokens" chapter!("tokens.md");
-    TokenIntents "Token intents" chapter!("token-intents.md");
-    Expressions "Expressions and masks" chapter!("expressions.md");
-    Proxies "Proxies" chapter!("proxies.md");
-    PreconfiguredProxies "Pre-configured proxies" chapter!("preconfigured-proxies.md");
-    Sessions "Sessions" chapter!("sessions.md");
-    ClientKeys "Client encryption keys" chapter!("client-keys.md");
-    Threeds "3-D Secure" chapter!("threeds.md");
-    Webhooks "Webhooks" chapter!("webhooks.md");
-    Applications "Applications, keys and rules" chapter!("applications.md");
-    Tenant "Tenants" chapter!("tenants.md");
-    Logs "Logs" chapter!("logs.md");
-    Enrichments "Enrichments" chapter!("enrichments.md");
-    Connections "Connection formulas" "The catalog of payment connections: the members that each \
-        connection needs.";
-    Fields "Hosted card fields" chapter!("card-fields.md");
-    Console "Console" chapter!("console.md");
-    Health "Health and files" "Probes for load balancers, and files that browsers load. None of \
-        them needs a key.";
-    Deprecated "Deprecated and missing parts" chapter!("deprecated.md");
-    Promises "What you can rely on" chapter!("promises.md");
-    Security "Security model" chapter!("security.md");
+    Start {
+        Moving "Coming from Basis Theory" chapter!("coming-from-basis-theory.md");
+        Requests "Requests and answers" chapter!("requests.md");
+        Errors "Errors" chapter!("errors.md");
+        RateLimits "Rate limits" chapter!("rate-limits.md");
+        Idempotency "Idempotency keys" chapter!("idempotency.md");
+    }
+    Guides {
+        Providers "Payment providers" chapter!("payment-providers.md");
+        Fields "Hosted card fields" chapter!("card-fields.md");
+        Expressions "Expressions and masks" chapter!("expressions.md");
+        Promises "What you can rely on" chapter!("promises.md");
+        Security "Security model" chapter!("security.md");
+    }
+    API {
+        Interface "Operations" chapter!("operations.md");
+        Tokens "Tokens" chapter!("tokens.md");
+        TokenIntents "Token intents" chapter!("token-intents.md");
+        Proxies "Proxies" chapter!("proxies.md");
+        PreconfiguredProxies "Pre-configured proxies" chapter!("preconfigured-proxies.md");
+        Sessions "Sessions" chapter!("sessions.md");
+        ClientKeys "Client encryption keys" chapter!("client-keys.md");
+        Threeds "3-D Secure" chapter!("threeds.md");
+        Webhooks "Webhooks" chapter!("webhooks.md");
+        Applications "Applications, keys and rules" chapter!("applications.md");
+        Tenant "Tenants" chapter!("tenants.md");
+        Logs "Logs" chapter!("logs.md");
+        Enrichments "Enrichments" chapter!("enrichments.md");
+        Connections "Connection formulas" "The catalog of payment connections: the members that each \
+            connection needs.";
+        Deprecated "Deprecated and missing parts" chapter!("deprecated.md");
+    }
+    Operate {
+        Console "Console" chapter!("console.md");
+        Health "Health and files" "Probes for load balancers, and files that browsers load. None of \
+            them needs a key.";
+    }
 }

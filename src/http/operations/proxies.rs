@@ -1,14 +1,10 @@
 //! Pre-configured proxies over HTTP.
 
-use crate::app::Error;
 use crate::domain::id::ProxyId;
 use crate::domain::proxy::Proxy;
 use crate::http::wire::proxy;
 use crate::http::{Answer, Exchange, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
-
-const HOSTNAMES: &str = "This server has no hostnames for single proxies: call /proxy with the \
-                         header BT-PROXY-KEY.";
 
 pub(in crate::http) async fn create_proxy(exchange: &Exchange<'_>) -> WriteAnswer {
     let settings = || proxy::parse(exchange.body.expose(), None);
@@ -52,9 +48,4 @@ pub(in crate::http) async fn patch_proxy(exchange: &Exchange<'_>, id: &ProxyId) 
 pub(in crate::http) async fn delete_proxy(exchange: &Exchange<'_>, id: &ProxyId) -> Answer {
     exchange.app.proxies().delete(exchange.caller, *id).await?;
     Ok(Reply::nothing())
-}
-
-pub(in crate::http) fn set_proxy_hostname(exchange: &Exchange<'_>, id: &ProxyId) -> Answer {
-    exchange.app.proxies().require(exchange.caller, *id)?;
-    Err(Error::Unprocessable(HOSTNAMES).into())
 }

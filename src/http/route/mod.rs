@@ -7,6 +7,7 @@ use hyper::Method;
 
 use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
+use crate::http::absent::{self, AbsentFeature};
 use crate::http::exchange::OperationCall;
 use crate::http::front::{Asset, Folder};
 use crate::http::operations::results::ResultsFunction;
@@ -206,8 +207,8 @@ pub(in crate::http) enum ApiCall {
 /// No row has this method and path.
 #[derive(Debug)]
 pub(in crate::http) enum NoMatch {
-    /// The published interface has it, but this server does not.
-    Elsewhere,
+    /// The published interface has the path, and this server does not have the feature.
+    Absent(&'static AbsentFeature),
     /// The path exists with other methods, which `Allow` lists. `route` is its first row.
     Method {
         allow: String,
@@ -215,22 +216,6 @@ pub(in crate::http) enum NoMatch {
     },
     Path,
 }
-
-/// First segments of paths that the published interface has and this server does not.
-const ELSEWHERE: &[&str] = &[
-    "account-updater",
-    "agentic",
-    "apple-pay",
-    "connections",
-    "documents",
-    "enrichments",
-    "events",
-    "google-pay",
-    "network-tokens",
-    "reactor-formulas",
-    "reactors",
-    "roles",
-];
 
 pub(in crate::http) fn find_api(
     method: &Method,
@@ -254,10 +239,9 @@ pub(in crate::http) fn find_api(
         Handler::Operator(_) | Handler::Results(_) => None,
     };
     let found = find(method, |route| bind(route).filter(|_| is_here(route.presence)));
-    found.map_err(|no_match| match (no_match, path.split('/').nth(1)) {
-        (NoMatch::Path, Some(first)) if ELSEWHERE.contains(&first) => NoMatch::Elsewhere,
-        (NoMatch::Path, Some("tenants")) if is_elsewhere_in_tenants(path) => NoMatch::Elsewhere,
-        (no_match, _) => no_match,
+    found.map_err(|no_match| match (absent::of_path(path), &no_match) {
+        (Some(feature), NoMatch::Path) => NoMatch::Absent(feature),
+        _ => no_match,
     })
 }
 
@@ -265,23 +249,6 @@ pub(in crate::http) fn find_api(
 pub(in crate::http) fn proxy_rest(path: &str) -> Option<&str> {
     let rest = path.strip_prefix(PROXY_PATH)?;
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
-}
-
-/// Parts of a tenant that the published interface has and this server does not.
-fn is_elsewhere_in_tenants(path: &str) -> bool {
-    let part = path.split('/').nth(3);
-    part.is_some_and(|part| {
-        matches!(
-            part,
-            "connections"
-                | "invitations"
-                | "members"
-                | "merchants"
-                | "owner"
-                | "reports"
-                | "security-contact"
-        )
-    })
 }
 
 /// Finds the route of a request to the operator's listeners.
@@ -346,10 +313,7 @@ fn find<C>(
 impl From<NoMatch> for Problem {
     fn from(no_match: NoMatch) -> Self {
         match no_match {
-            NoMatch::Elsewhere => Self::new(
-                404,
-                "The published interface has this feature, but it is not part of this server.",
-            ),
+            NoMatch::Absent(feature) => Self::absent(feature),
             NoMatch::Method { allow, .. } => Self::method_not_allowed(allow),
             NoMatch::Path => Self::new(404, "There is no such path."),
         }

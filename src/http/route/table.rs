@@ -255,7 +255,6 @@ pub static ROUTES: &[Route] = &[
     operation!(ReplaceProxy PUT "/proxies/" {id: ProxyId} [ProxyUpdate] Json Once Other => with proxies::replace_proxy(id).await),
     operation!(PatchProxy PATCH "/proxies/" {id: ProxyId} [ProxyUpdate] MergePatch Ignored Other => with proxies::patch_proxy(id).await),
     operation!(DeleteProxy DELETE "/proxies/" {id: ProxyId} [ProxyDelete] Nothing Ignored Other => with proxies::delete_proxy(id).await),
-    operation!(SetProxyHostname PUT "/proxies/" {id: ProxyId} "/hostname" [ProxyUpdate] Json Ignored Other => with proxies::set_proxy_hostname(id)),
     operation!(CreateWebhook POST "/webhooks" [WebhooksCreate] Json Once Other => with webhooks::create().await),
     operation!(ListWebhooks GET "/webhooks" [WebhooksRead] Nothing Ignored Other => with webhooks::list()),
     operation!(ListWebhookEventTypes GET "/webhooks/event-types" [WebhooksRead WebhookRead] Nothing Ignored Other => fn webhooks::list_event_types()),

@@ -9,13 +9,13 @@ use crate::bounds::{ANSWER_BYTES_MAX, OPERATION_BYTES_MAX};
 use crate::http::Http;
 use crate::http::request_counts::{NO_ROUTE, STATUSES};
 
-/// Expects `Ok` with the route's name, or the `Allow` header, or the kind of a 404.
+/// `Ok` with the route's name, or the `Allow` header, or the absent feature, or "path".
 #[track_caller]
 fn check(method: &Method, path: &str, expected: Result<&str, &str>) {
     let found = find_api(method, path, |_| true);
     let found = match &found {
         Ok((route, _)) => Ok(route.name),
-        Err(NoMatch::Elsewhere) => Err("elsewhere"),
+        Err(NoMatch::Absent(feature)) => Err(feature.name),
         Err(NoMatch::Method { allow, .. }) => Err(allow.as_str()),
         Err(NoMatch::Path) => Err("path"),
     };
@@ -36,16 +36,17 @@ fn routes() {
     check(&Method::GET, "/applications/a/keys/b", Ok("ReadApplicationKey"));
     check(&Method::PUT, "/tokens/abc", Err("GET, PATCH, DELETE"));
     check(&Method::DELETE, "/orchestration/connection/formulas", Err("GET, POST"));
-    check(&Method::GET, "/reactor-formulas", Err("elsewhere"));
-    check(&Method::PUT, "/tenants/self/owner", Err("elsewhere"));
+    check(&Method::GET, "/reactor-formulas", Err("Reactors"));
+    check(&Method::PUT, "/tenants/self/owner", Err("Members and invitations"));
     check(&Method::GET, "/tenants/self/other", Err("path"));
     check(&Method::GET, "/tenants/self/members", Ok("ListTenantMembers"));
-    check(&Method::DELETE, "/tenants/self/members/a", Err("elsewhere"));
+    check(&Method::POST, "/tenants/self/invitations", Err("GET"));
+    check(&Method::DELETE, "/tenants/self/members/a", Err("Members and invitations"));
     check(&Method::GET, "/enrichments/card-details", Ok("ReadCardDetails"));
     check(&Method::GET, "/webhooks/event-types", Ok("ListWebhookEventTypes"));
     check(&Method::GET, "/webhooks/a", Ok("ReadWebhook"));
     check(&Method::GET, "/keys/webhooks.v1.key", Ok("WebhookKey"));
-    check(&Method::GET, "/documents/a", Err("elsewhere"));
+    check(&Method::GET, "/documents/a", Err("Documents"));
     check(&Method::GET, "/console/main.js", Ok("ConsoleFile"));
     check(&Method::POST, "/console/main.js", Err("GET, HEAD"));
     for path in ["/console/none.js", "/console/../console/main.js", "/console/views/"] {

@@ -2,6 +2,7 @@
 
 use crate::domain::application::ApplicationKind;
 use crate::domain::permission::Permission;
+use crate::http::absent;
 use crate::http::wire::json::list;
 use crate::http::wire::{Json, Object};
 
@@ -15,5 +16,8 @@ fn render(permission: Permission) -> Json {
     object.text("type", permission.as_str());
     object.text("description", permission.description());
     object.texts("application_types", permission.kinds().iter().map(|kind| kind.as_str()));
+    if let Some(feature) = absent::of_permission(permission) {
+        object.text("absent_feature", feature.name);
+    }
     object.close()
 }

@@ -113,6 +113,8 @@ const checkMistakes = async (page) => {
   await press(page, 'Create');
   await showsText(page, 'One or more validation errors occurred.');
   await showsText(page, 'There must be permissions or rules.');
+  const offered = await page.$$eval('fieldset code', (all) => all.map((it) => it.textContent));
+  assert.ok(offered.includes('token:create') && !offered.includes('reactor:invoke'), offered.join());
 };
 
 const checkApplications = async (h) => {

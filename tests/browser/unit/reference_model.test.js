@@ -3,24 +3,30 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import test from 'node:test';
 
-import { LANGUAGES, curl, exampleRequest, node, pythonCode } from '../../../src/http/front/reference/examples.js';
+import { LANGUAGES, curl, exampleRequest, node, printedRequest, pythonCode } from '../../../src/http/front/reference/examples.js';
+import { highlighted } from '../../../src/http/front/reference/highlight.js';
 import { readDocument, route } from '../../../src/http/front/reference/model.js';
+import { keysOf } from '../../../src/http/front/reference/own_keys.js';
 import { confirmation, makeRequest, readable, sameOriginUrl } from '../../../src/http/front/reference/request.js';
 import { choices, entries, limitTexts, memberNames, members, resolve, typeText, variants } from '../../../src/http/front/reference/schema.js';
-import { makeIndex, search } from '../../../src/http/front/reference/search.js';
+import { excerpt, makeIndex, search } from '../../../src/http/front/reference/search.js';
 
 const ORIGIN = 'https://127.0.0.1:8443';
 
 const ROOT = {
   openapi: '3.1.0',
   info: { title: 'Strongroom', version: '1.2.3' },
-  tags: [{ name: 'Tokens', description: '## Masks\n\nText.' }, { name: 'Logs' }],
+  tags: [
+    { name: 'Tokens', description: '# Tokens\n\nA value.\n\n## Masks\n\nA mask hides the beginning of numbers, and shows the rest.' },
+    { name: 'Logs', description: '# Logs\n\n## Masks\n\nNone.', 'x-group': 'Operate' },
+  ],
+  'x-absent-features': [{ name: 'Apple Pay', words: 'wallet', instead: 'Use a PSP.' }],
   'x-rate-limit-rows': [{ id: 'create', title: 'Creating tokens', requests: 200, seconds: 10 }],
   'x-errors': [{ status: 404, title: 'Not Found', when: 'w', what_to_do: 'x' }],
   paths: {
     '/tokens': {
       post: {
-        operationId: 'CreateToken', tags: ['Tokens'], summary: 'Store a value', 'x-permissions': ['token:create'],
+        operationId: 'CreateToken', tags: ['Tokens'], summary: 'Store a value', 'x-permissions': ['token:create'], 'x-key': 'private',
         'x-idempotent': true, 'x-rate-limits': ['create', 'unknown'],
         requestBody: {
           required: true,
@@ -34,10 +40,11 @@ const ROOT = {
     },
     '/tokens/{id}': {
       parameters: [{ $ref: '#/components/parameters/TokenId' }],
-      get: { operationId: 'ReadToken', tags: ['Tokens'], summary: 'Read a token', 'x-permissions': [], responses: {} },
+      get: { operationId: 'ReadToken', tags: ['Tokens'], summary: 'Read a token', deprecated: true, 'x-permissions': [], 'x-key': 'management', responses: {} },
       delete: { operationId: 'DeleteToken', tags: ['Tokens'], 'x-permissions': ['token:delete'], responses: {} },
     },
     '/page.css': { get: { operationId: 'PageStyle', tags: ['Other things'], 'x-page-group': 'reference', responses: { 200: { description: 'd', content: { 'text/css': {} } } } } },
+    '/old': { post: { operationId: 'Old', tags: ['Other things'], responses: { 410: {} } } },
     '/ping': { get: { operationId: 'Ping', tags: ['Other things'], responses: {} } },
   },
   components: {
@@ -86,8 +93,10 @@ test('types and limits are said in words', () => {
 });
 
 test('every operation of the document has its chapter, parameters and rate limits', () => {
-  assert.deepEqual([...model.operations.keys()], ['CreateToken', 'ReadToken', 'DeleteToken', 'Ping']);
-  assert.deepEqual(model.chapters.map((it) => [it.name, it.operations.length]), [['Tokens', 3], ['Logs', 0], ['Other things', 1]]);
+  assert.deepEqual([...model.operations.keys()], ['CreateToken', 'ReadToken', 'DeleteToken', 'Old', 'Ping']);
+  assert.deepEqual(model.chapters.map((it) => [it.name, it.operations.length]), [['Tokens', 3], ['Logs', 0], ['Other things', 2]]);
+  assert.deepEqual(model.chapters.map((it) => it.operations.map(({ id }) => id)), [['CreateToken', 'DeleteToken', 'ReadToken'], [], ['Ping', 'Old']], 'old ones are last');
+  assert.deepEqual(model.chapters.map((it) => it.group), ['API', 'Operate', 'API']);
   const create = model.operations.get('CreateToken');
   assert.deepEqual(create.limits.map((it) => it.title), ['Creating tokens', 'unknown']);
   assert.equal(create.answers[1].description, 'Mistakes');
@@ -100,6 +109,7 @@ test('an address names a view', () => {
   assert.equal(route(model, '#operation/ReadToken').operation.id, 'ReadToken');
   assert.equal(route(model, '#chapter/other-things').chapter.name, 'Other things');
   assert.deepEqual([route(model, '#masks').chapter.name, route(model, '#masks').anchor], ['Tokens', 'masks']);
+  assert.deepEqual([route(model, '#chapter/logs/masks').chapter.name, route(model, '#chapter/logs/masks').anchor], ['Logs', 'masks']);
   assert.equal(route(model, '#chapter/things').chapter.name, 'Other things', 'a file that leaves a word out');
   assert.equal(route(model, '#chapter/nothing').view, 'unknown');
   assert.equal(route(model, '#operation/%zz').view, 'unknown');
@@ -119,10 +129,44 @@ test('the search finds path, method, summary, permission and member, the closest
   assert.equal(found('404')[0], 'Errors');
 });
 
+test('the search finds the text of chapters, and names what to use instead of an absent feature', () => {
+  const index = makeIndex(model);
+  const [section] = search(index, 'hides numbers');
+  assert.deepEqual([section.title, section.chapter, section.hash], ['Masks', 'Tokens', '#chapter/tokens/masks']);
+  assert.deepEqual(excerpt(section.text, 'numbers'), ['A mask hides the beginning of ', 'numbers', ', and shows the rest. ']);
+  assert.equal(excerpt('x '.repeat(100) + 'end', 'end')[0].slice(0, 4), '... ');
+  for (const query of ['apple pay', 'wallet', 'Apple']) {
+    const [absent] = search(index, query);
+    assert.deepEqual([absent.kind, absent.title, absent.text], ['absent', 'Apple Pay', 'Use a PSP.'], query);
+  }
+});
+
+test('code is coloured without a change of its text', () => {
+  for (const language of ['sh', 'python', 'js', 'json', 'text', undefined]) {
+    const code = 'curl -d \'{"a": 1}\' # "x\n// it\'s `y\nhttps://a.example $KEY 12.5 const';
+    assert.equal(highlighted(code, language).map(([, text]) => text).join(''), code, language);
+  }
+  const kinds = (code, language) => highlighted(code, language).filter(([kind]) => kind).map(([kind, text]) => `${kind} ${text}`);
+  assert.deepEqual(kinds('{"a": "b", "c": 1}', 'json'), ['member "a"', 'text "b"', 'member "c"', 'number 1']);
+  assert.deepEqual(kinds('curl https://a.example # c', 'sh'), ['word curl', 'comment # c']);
+});
+
+test('keys come only from the address of this machine, and only in the form of keys', () => {
+  const keys = ['pvt', 'pub', 'mgt'].map((it) => `key_test_self_${it}_SuKzXCvajW7Z4c9ZJr5hYd`);
+  const of = (hostname, texts) => keysOf({ hostname, hash: `#keys=${texts.join(',')}` });
+  assert.deepEqual(of('127.0.0.1', keys), { private: keys[0], public: keys[1], management: keys[2] });
+  assert.equal(of('vault.example', keys), null);
+  assert.equal(of('127.0.0.1', keys.slice(1)), null);
+  for (const bad of ["';id;'", '$(id)', 'key_test_self_pvt_a b', 'key_test_self_sess_SuKzXCvajW7Z4c9ZJr5hYd']) {
+    assert.equal(of('localhost', [bad, ...keys.slice(1)]), null, bad);
+  }
+});
+
 test('examples keep the key out and quote the body', () => {
   const create = model.operations.get('CreateToken');
   const request = exampleRequest(create);
   assert.match(curl(request, ORIGIN), /-H "BT-API-KEY: \$KEY"/);
+  assert.match(curl(printedRequest(model.operations.get('ReadToken')), ORIGIN), /\/tokens\/\$ID" .*\n?.*\$MANAGEMENT_KEY/);
   const read = exampleRequest(model.operations.get('ReadToken'));
   assert.ok(curl(read, ORIGIN).includes(`'${ORIGIN}/tokens/a%2Fb%3F'`) || curl(read, ORIGIN).includes(`${ORIGIN}/tokens/a%2Fb%3F`));
   assert.ok(!curl(exampleRequest(model.operations.get('Ping')), ORIGIN).includes('BT-API-KEY'));
@@ -135,10 +179,12 @@ test('each language sends exactly the example', () => {
   const expected = { method: 'POST', url: `${ORIGIN}/tokens`, body: request.body };
   const shell = `curl() { while [ $# -gt 0 ]; do case $1 in --data-raw) shift; printf %s "$1";; esac; shift; done; }\n${curl(request, ORIGIN)}`;
   assert.deepEqual(JSON.parse(execFileSync('sh', ['-c', shell]).toString()), expected.body);
+  // An operation that no published client has.
+  request.id = 'Own';
   const stub = [
-    'import json, os, sys, types', 'os.environ.update(KEY="k", CA="c")', 'm = types.ModuleType("requests")',
-    'class A: status_code, text = 201, ""', 'def post(url, **k):', '    print(json.dumps({"method": "POST", "url": url, "body": k["json"]}))', '    return A',
-    'm.post = post', 'sys.modules["requests"] = m', pythonCode(request, ORIGIN),
+    'import json, os, sys, types', 'os.environ.update(KEY="k", CA="c")', 'm = types.ModuleType("httpx")',
+    'class A: status_code, text = 201, ""', 'def request(method, url, **k):', '    print(json.dumps({"method": method, "url": url, "body": k["json"]}))', '    return A',
+    'm.request = request', 'sys.modules["httpx"] = m', pythonCode(request, ORIGIN),
   ].join('\n');
   assert.deepEqual(JSON.parse(execFileSync('python3', ['-c', stub]).toString().split('\n')[0]), expected);
   const program = `globalThis.fetch = async (url, o) => { process.stdout.write(JSON.stringify({ method: o.method, url, body: JSON.parse(o.body) }) + "\\n"); return { text: () => "" }; };\n${node(request, ORIGIN)}`;

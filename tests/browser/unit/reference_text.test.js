@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import test from 'node:test';
 
 import { inline, parse, plainText, safeTarget, slug } from '../../../src/http/front/reference/markdown.js';
-import { javascript, python, shell } from '../../../src/http/front/reference/quoting.js';
+import { heredoc, javascript, python, shell, variable } from '../../../src/http/front/reference/quoting.js';
 
 const text = (value) => ({ kind: 'text', text: value });
 
@@ -66,7 +66,7 @@ test('only harmless targets become links', () => {
   assert.equal(safeTarget('#sessions'), '#sessions');
   assert.equal(safeTarget('proxies.md'), '#chapter/proxies');
   assert.equal(safeTarget('../../../../README.md#install'), '#start');
-  assert.equal(safeTarget('src/http/front/chapters/proxies.md#transforms'), '#transforms');
+  assert.equal(safeTarget('src/http/front/chapters/proxies.md#transforms'), '#chapter/proxies/transforms');
 });
 
 test('deep nesting and unclosed marks end', () => {
@@ -88,6 +88,17 @@ test('a shell reads back what was quoted', () => {
     const out = execFileSync('sh', ['-c', `printf %s ${shell(value)}x`]);
     assert.equal(out.toString(), `${value}x`);
   }
+});
+
+test('a variable in a value is read from the shell, in every language', () => {
+  const value = `a "$HOME" \\ \`id\` ${variable('ID')}'$.number'`;
+  const expected = 'a "$HOME" \\ `id` 7\'$.number\'';
+  const env = { ...process.env, ID: '7' };
+  const run = (program, ...words) => execFileSync(program, words, { env }).toString();
+  assert.equal(run('sh', '-c', `printf %s ${shell(value)}`), expected);
+  assert.equal(run('sh', '-c', `cat <<END\n${heredoc(value)}\nEND`), `${expected}\n`);
+  assert.equal(run('python3', '-c', `import os\nprint(${python(value)}, end="")`), expected);
+  assert.equal(run('node', '-e', `process.stdout.write(${javascript(value)})`), expected);
 });
 
 const VALUES = [...NASTY, 0, -1.5, 1e21, true, false, null, [], {}, [1, [2]], { 'a-b': [NASTY] },

@@ -89,8 +89,8 @@ check("a trace id comes back", async () => {
   assert.ok(error.rawResponse.headers.get("bt-trace-id"));
 });
 
-check("what this server does not have is not found, with a reason", async () => {
+check("what this server does not have is named, with what to use instead", async () => {
   const error = await privateClient.reactors.list().then(assert.fail, (it) => it);
   assert.ok(error instanceof sdk.BasisTheoryError, error.stack);
-  assert.ok(error.statusCode === 404 && error.body.detail, error.message);
+  assert.ok(error.statusCode === 501 && error.body.feature === "Reactors" && error.body.instead, error.message);
 });

@@ -11,7 +11,9 @@ export const permissionPicker = (all, chosen, onchange) => {
     const possible = all.filter((it) => it.application_types.includes(type));
     const known = new Set(possible.map((it) => it.type));
     [...chosen].filter((it) => !known.has(it)).forEach((it) => chosen.delete(it));
-    fill(element, [...byGroup(possible)].map(([name, permissions]) => group(name, permissions, chosen, onchange)));
+    // A program may have granted rights of features that this server does not have.
+    const offered = possible.filter((it) => !it.absent_feature || chosen.has(it.type));
+    fill(element, [...byGroup(offered)].map(([name, permissions]) => group(name, permissions, chosen, onchange)));
   };
   return { element, draw };
 };

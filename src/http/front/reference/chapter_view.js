@@ -1,8 +1,8 @@
 // The views beside those of operations: chapters, errors, rate limits and unknown addresses.
 
 import { make, table } from './dom.js';
-import { parse } from './markdown.js';
-import { methodBadge, rateText } from './operation_view.js';
+import { parse, plainText } from './markdown.js';
+import { methodBadge, rateText, stateMark } from './operation_view.js';
 import { line, prose } from './prose.js';
 
 /** For a document without a chapter about its table. */
@@ -16,10 +16,21 @@ const INTRODUCTIONS = {
 const heading = (text) => make('h1', { id: 'view-title', tabindex: '-1' }, text);
 
 export function chapterView(chapter) {
+  const [introduction, rest] = divided(untitled(chapter.blocks));
   return make('article', { class: 'chapter', 'aria-labelledby': 'view-title' },
     heading(chapter.name),
+    prose(introduction, 2),
     chapter.operations.length > 0 ? operationList(chapter) : null,
-    prose(untitled(chapter.blocks), 2));
+    prose(rest, 2));
+}
+
+/** The first paragraphs and lists say what the thing is, with the code that they announce. The operations follow. */
+function divided(blocks) {
+  let at = blocks.findIndex((it) => !['paragraph', 'list'].includes(it.kind));
+  if (at < 0) return [blocks, []];
+  const before = blocks[at - 1];
+  if (before?.kind === 'paragraph' && plainText(before.inline).endsWith(':')) at += 1;
+  return [blocks.slice(0, at), blocks.slice(at)];
 }
 
 /** A chapter begins with its own title, which the page shows already. */
@@ -28,7 +39,7 @@ const untitled = ([first, ...rest]) => (first === undefined || (first.kind === '
 function operationList(chapter) {
   const row = (operation) => make('li', null,
     make('a', { href: `#operation/${operation.id}` }, methodBadge(operation.method),
-      make('code', null, operation.path), make('span', { class: 'quiet' }, operation.summary)));
+      make('code', null, operation.path), make('span', { class: 'quiet' }, operation.summary), stateMark(operation)));
   return make('section', null, make('h2', { class: 'unseen' }, 'Operations'),
     make('ul', { class: 'operations' }, chapter.operations.map(row)));
 }

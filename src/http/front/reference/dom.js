@@ -1,5 +1,7 @@
 // Building of elements. Texts become text nodes, never HTML, so a document cannot add markup.
 
+import { highlighted } from './highlight.js';
+
 /**
  * An element. An attribute that is `true` has no value, one that is `false`, `null` or `undefined` is
  * left out, and a function listens for the event of its name.
@@ -33,12 +35,15 @@ export function announce(text) {
   setTimeout(() => { region.textContent = text; }, 50);
 }
 
-/** A block of code with a button that copies it. */
-export function codeBlock(text, label) {
-  const code = make('code', null, text);
+/** A block of code with a button that copies it, with colours if its language is known. */
+export function codeBlock(text, label, language) {
+  const code = make('code', null, coloured(text, language));
   const block = make('pre', { tabindex: '0', role: 'group', 'aria-label': label }, code);
   return make('div', { class: 'code' }, block, copyButton(() => code.textContent, label));
 }
+
+export const coloured = (text, language) =>
+  highlighted(text, language).map(([kind, part]) => (kind === null ? part : make('span', { class: `is-${kind}` }, part)));
 
 export function copyButton(read, label) {
   const button = make('button', { type: 'button', class: 'copy', 'aria-label': `Copy: ${label}` }, 'Copy');

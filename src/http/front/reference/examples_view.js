@@ -1,28 +1,35 @@
 // The examples of an operation: one tab a language, and a choice where the document has several.
 
 import { codeBlock, make, newId } from './dom.js';
-import { LANGUAGES, exampleRequest } from './examples.js';
+import { LANGUAGES, isProgram, printedRequest } from './examples.js';
 import { tabs } from './tabs.js';
 
 /** The language that the reader chose last, for the operations that come after. */
 let language = 'curl';
 
-const NOTES = {
-  curl: ['CA', ' is the path of the CA file and ', 'KEY', ' an API key.'],
-  python: ['BasisTheoryClient', ' on PyPI is the published client for Python. It takes this address as ', 'base_url', '.'],
-  node: ['@basis-theory/node-sdk', ' on npm is the published client for Node. It takes this address as ', 'baseUrl', '.'],
+const VARIABLES = {
+  CA: 'the path of the CA file',
+  KEY: 'a private key',
+  MANAGEMENT_KEY: 'a management key',
+  PUBLIC_KEY: 'a public key',
+  ID: 'the id of a token',
+  KEY_ID: 'the id of a key',
+  NONCE: 'the nonce of a new session',
+  PSP_URL: 'the address of your payment provider',
 };
 
+const PACKAGES = { python: 'pip install BasisTheoryClient', node: 'npm install @basis-theory/node-sdk' };
+
 export function examplesPanel(operation) {
+  if (!isProgram(operation)) return null;
   const examples = operation.body?.contents[0]?.examples ?? [];
   const holder = make('div');
   const show = (name) => {
-    const request = exampleRequest(operation, name);
-    const entries = LANGUAGES.map(({ id, title, write }) => ({
-      id,
-      title,
-      panel: make('div', null, codeBlock(write(request, location.origin), `${title} example`), note(id)),
-    }));
+    const request = printedRequest(operation, name);
+    const entries = LANGUAGES.map(({ id, title, write }) => {
+      const code = write(request, location.origin);
+      return { id, title, panel: make('div', null, codeBlock(code, `${title} example`, id), note(id, code, operation)) };
+    });
     holder.replaceChildren(tabs('Language of the example', entries, language, (id) => { language = id; }));
   };
   show(examples[0]?.name);
@@ -32,8 +39,13 @@ export function examplesPanel(operation) {
     holder);
 }
 
-/** Names of things are at the even places. */
-const note = (id) => make('p', { class: 'quiet small' }, NOTES[id].map((it, at) => (at % 2 === 0 ? make('code', null, it) : it)));
+/** The variables that the code reads, and the package that it needs. */
+function note(id, code, operation) {
+  const used = Object.entries(VARIABLES).filter(([name]) => new RegExp(`[$."]${name}\\b`).test(code));
+  const texts = operation.path.includes('{id}') ? { ID: 'the id in the path' } : {};
+  const meaning = ([name, text], at) => [at === 0 ? '' : ', ', make('code', null, name), ` is ${texts[name] ?? text}`];
+  return make('p', { class: 'quiet small' }, used.map(meaning), '. ', PACKAGES[id] ? ['It needs ', make('code', null, PACKAGES[id]), '.'] : null);
+}
 
 function chooser(examples, show) {
   const id = newId('example');

@@ -1,11 +1,13 @@
 // Starts the page: asks for the document, and shows the view that the address names.
 
 import { chapterView, errorsView, failureView, limitsView, unknownView, waitingView } from './chapter_view.js';
-import { byId, copyButton, make } from './dom.js';
+import { byId, coloured, copyButton, make } from './dom.js';
 import { readDocument, route } from './model.js';
 import { clearSearch, fillNavigation, markCurrent, startSearch } from './navigation.js';
 import { operationView } from './operation_view.js';
+import { keysOf } from './own_keys.js';
 import { upgradeTabs } from './tabs.js';
+import { offerKeys } from './try_view.js';
 
 let model = null;
 let failure = null;
@@ -91,8 +93,23 @@ function prepare() {
   });
 }
 
+/** Shows the keys that the address has, and takes them out of it. */
+function takeKeys() {
+  const keys = keysOf(location);
+  if (keys === null) return;
+  history.replaceState(null, '', '#start');
+  offerKeys(keys);
+  const values = {
+    URL: location.origin, CA: 'strongroom-dev/ca.pem', KEY: keys.private, PUBLIC_KEY: keys.public, MANAGEMENT_KEY: keys.management,
+  };
+  byId('variables').replaceChildren(...Object.entries(values).map(([name, value]) => `export ${name}=${value}\n`));
+  byId('own-keys').hidden = false;
+  window.addEventListener('pagehide', () => byId('variables').replaceChildren());
+}
+
 function addCopyButton(block) {
   const code = block.querySelector('code');
+  if (!code.querySelector('.origin')) code.replaceChildren(...coloured(code.textContent, 'sh'));
   const frame = make('div', { class: 'code' });
   block.replaceWith(frame);
   block.setAttribute('tabindex', '0');
@@ -150,6 +167,7 @@ async function isThere(path) {
   }
 }
 
+takeKeys();
 prepare();
 showView(false);
 await Promise.all([loadDocument(), showState(), showProbedLinks()]);

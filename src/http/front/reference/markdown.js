@@ -197,7 +197,7 @@ export function safeTarget(target) {
   const chapter = /^(?:\.\/)?(?:[\w.-]+\/)*([\w-]+)\.md(?:#([\w-]+))?$/.exec(target);
   // The page has no README; its start says the same.
   if (chapter?.[1] === 'README') return '#start';
-  if (chapter) return chapter[2] ? `#${chapter[2]}` : `#chapter/${chapter[1].toLowerCase()}`;
+  if (chapter) return `#chapter/${chapter[1].toLowerCase()}${chapter[2] ? `/${chapter[2]}` : ''}`;
   if (/^#[\w/.:-]*$/.test(target)) return target;
   if (/^\/(?![/\\])[\w/.?=&%#-]*$/.test(target)) return target;
   if (/^https?:\/\/[\w.-]+(?::\d+)?(?:[/?#]\S*)?$/i.test(target)) return target;

@@ -10,14 +10,17 @@ pub(in crate::http) static PAGE: Asset =
 pub(in crate::http) static FILES: Folder = files! {
     scripts {
         "chapter_view.js"
+        "clients.js"
         "dom.js"
         "examples.js"
         "examples_view.js"
+        "highlight.js"
         "main.js"
         "markdown.js"
         "model.js"
         "navigation.js"
         "operation_view.js"
+        "own_keys.js"
         "prose.js"
         "quoting.js"
         "request.js"

@@ -31,6 +31,7 @@ export function readDocument(root) {
     operations: new Map(operations.map((it) => [it.id, it])),
     errors: root['x-errors'] ?? [],
     rows: [...rows.values()],
+    absent: root['x-absent-features'] ?? [],
   };
 }
 
@@ -40,7 +41,7 @@ const isPageFile = (operation) => operation.pageGroup !== null && operation.perm
 
 /** The tags in the order of the document; an operation without a known tag goes into the last one. */
 function readChapters(root, operations) {
-  const chapters = (root.tags ?? []).map((tag) => newChapter(tag.name, tag.description ?? ''));
+  const chapters = (root.tags ?? []).map((tag) => newChapter(tag.name, tag.description ?? '', tag['x-group']));
   for (const operation of operations) {
     let chapter = chapters.find((it) => it.name === operation.tag);
     if (!chapter) {
@@ -50,13 +51,15 @@ function readChapters(root, operations) {
     operation.chapter = chapter;
     chapter.operations.push(operation);
   }
+  const isOld = (it) => Number(it.isDeprecated) + 2 * Number(it.isUnusable);
+  for (const chapter of chapters) chapter.operations.sort((a, b) => isOld(a) - isOld(b));
   return chapters;
 }
 
-function newChapter(name, description) {
+function newChapter(name, description, group = 'API') {
   const own = slug(name);
   const hash = TABLES.includes(own) ? `#${own}` : `#chapter/${own}`;
-  return { name, slug: own, hash, description, blocks: parse(description), operations: [] };
+  return { name, group, slug: own, hash, description, blocks: parse(description), operations: [] };
 }
 
 /** The chapter of a slug, or of the name of a file, which may leave words out. */
@@ -78,12 +81,16 @@ function readOperation(root, rows, path, item, method) {
     isDeprecated: own.deprecated === true,
     // `null`: the operation needs no key. An empty list: any key will do.
     permissions: own['x-permissions'] ?? null,
+    // The kind of key that the examples have: `private`, `public` or `management`.
+    key: own['x-key'] ?? null,
     isIdempotent: own['x-idempotent'],
     limits: (own['x-rate-limits'] ?? []).map((id) => rows.get(id) ?? { id, title: id }),
     pageGroup: own['x-page-group'] ?? null,
     parameters: readParameters(root, item, own),
     body: readBody(root, own.requestBody),
     answers: Object.entries(own.responses ?? {}).map(([status, answer]) => readAnswer(root, status, answer)),
+    // No request succeeds.
+    isUnusable: Object.keys(own.responses ?? {}).every((it) => /^[45]/.test(it)) && Object.keys(own.responses ?? {}).length > 0,
   };
 }
 
@@ -159,11 +166,24 @@ function readContents(root, content) {
   });
 }
 
-/** The headings of a chapter with their anchors. */
+/** The headings of a chapter with their anchors, and the text below each. */
 export function headings(chapter) {
-  return chapter.blocks
-    .filter((it) => it.kind === 'heading')
-    .map((it) => ({ level: it.level, text: plainText(it.inline), anchor: slug(plainText(it.inline)) }));
+  const found = [];
+  for (const block of chapter.blocks) {
+    if (block.kind !== 'heading') {
+      if (found.length > 0) found.at(-1).below += `${blockText(block)} `;
+      continue;
+    }
+    const text = plainText(block.inline);
+    found.push({ level: block.level, text, anchor: slug(text), below: '' });
+  }
+  return found;
+}
+
+function blockText(block) {
+  if (block.kind === 'list') return block.items.flat().map(blockText).join(' ');
+  if (block.kind === 'table') return [block.head, ...block.rows].map((row) => row.map(plainText).join(' | ')).join(' / ');
+  return block.text ?? plainText(block.inline);
 }
 
 /** The view that the hash of an address names. */
@@ -174,8 +194,9 @@ export function route(model, hash) {
   if (!model) return { view: 'waiting' };
   if (TABLES.includes(name)) return { view: name };
   if (name === 'operation' && model.operations.has(value)) return { view: 'operation', operation: model.operations.get(value) };
-  const chapter = name === 'chapter' ? findChapter(model, value) : undefined;
-  if (chapter) return chapterRoute(chapter, null);
+  const [file, anchor = null] = value.split('/');
+  const chapter = name === 'chapter' ? findChapter(model, file) : undefined;
+  if (chapter) return chapterRoute(chapter, anchor);
   const holder = model.chapters.find((it) => headings(it).some(({ anchor }) => anchor === name));
   return holder ? chapterRoute(holder, name) : { view: 'unknown' };
 }

@@ -1,26 +1,26 @@
 // The list of chapters and operations beside the content, and the search above it.
 
 import { byId, make } from './dom.js';
-import { TABLES } from './model.js';
-import { methodBadge } from './operation_view.js';
-import { makeIndex, search } from './search.js';
+import { methodBadge, stateMark } from './operation_view.js';
+import { excerpt, makeIndex, search } from './search.js';
 
 /** Fills the navigation with the parts of the document. */
 export function fillNavigation(model) {
   const list = byId('navigation').querySelector('ul');
-  for (const [hash, title] of [['#errors', 'Errors'], ['#rate-limits', 'Rate limits']]) {
-    list.append(make('li', null, make('a', { href: hash }, title)));
+  for (const [at, group] of [...new Set(model.chapters.map((it) => it.group))].entries()) {
+    const chapters = model.chapters.filter((it) => it.group === group).map(chapterEntry);
+    // The start page and the help with certificates are in the list already, below the first title.
+    if (at === 0) list.prepend(make('li', { class: 'group' }, group));
+    else list.append(make('li', { class: 'group' }, group));
+    list.append(...chapters);
   }
-  // The chapters of tables are there already.
-  const chapters = model.chapters.filter((it) => !TABLES.includes(it.slug));
-  list.append(...chapters.map(chapterEntry));
 }
 
 function chapterEntry(chapter) {
   const link = make('a', { href: chapter.hash }, chapter.name);
   if (chapter.operations.length === 0) return make('li', null, link);
   const operations = chapter.operations.map((it) => make('li', null,
-    make('a', { href: `#operation/${it.id}`, title: `${it.method} ${it.path}` }, methodBadge(it.method), make('span', null, it.summary))));
+    make('a', { href: `#operation/${it.id}`, title: `${it.method} ${it.path}` }, methodBadge(it.method), make('span', null, it.summary), stateMark(it))));
   const details = make('details', { 'data-chapter': chapter.slug },
     make('summary', null, chapter.name, make('span', { class: 'count', 'aria-hidden': 'true' }, String(operations.length))),
     make('ul', null, make('li', null, make('a', { href: chapter.hash, class: 'overview' }, 'Overview')), operations));
@@ -98,14 +98,16 @@ function showResults(query, results, open) {
   const isSearching = query.trim() !== '';
   byId('found').hidden = !isSearching;
   byId('navigation').hidden = isSearching;
-  byId('results').replaceChildren(...results.map(resultElement));
+  byId('results').replaceChildren(...results.map((it) => resultElement(it, query)));
   if (isSearching && results.length === 0) byId('results').append(make('li', { class: 'quiet' }, 'Nothing found.'));
   const count = results.length === 1 ? '1 result' : `${results.length} results`;
   byId('search-status').textContent = isSearching ? count : '';
   if (isSearching) open();
 }
 
-function resultElement(result) {
+const KINDS = { chapter: 'Chapter', absent: 'Not part of this server. Instead', table: 'Table' };
+
+function resultElement(result, query) {
   const title = make('span', null, result.title);
   const matched = result.matched ? make('span', { class: 'quiet small' }, 'member ', make('code', null, result.matched)) : null;
   if (result.kind === 'operation') {
@@ -113,6 +115,8 @@ function resultElement(result) {
     const about = make('span', { class: 'found' }, title, make('code', null, path), matched);
     return make('li', null, make('a', { href: result.hash }, methodBadge(method), about));
   }
-  const kind = make('span', { class: 'quiet small' }, result.kind === 'chapter' ? 'Chapter' : 'Table');
-  return make('li', null, make('a', { href: result.hash }, make('span', { class: 'found' }, title, kind)));
+  const place = make('span', { class: 'quiet small' }, result.chapter ?? KINDS[result.kind]);
+  const [before, word, after] = result.kind === 'absent' ? [result.text, '', ''] : excerpt(result.text ?? '', query);
+  const text = make('span', { class: 'small' }, before, word && make('mark', null, word), after);
+  return make('li', null, make('a', { href: result.hash }, make('span', { class: 'found' }, title, place, text)));
 }

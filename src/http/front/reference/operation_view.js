@@ -22,27 +22,35 @@ export function operationView(model, operation) {
       make('p', { class: 'crumb' }, make('a', { href: operation.chapter.hash }, operation.chapter.name)),
       make('h1', { id: 'view-title', tabindex: '-1' }, operation.summary),
       make('p', { class: 'address' }, methodBadge(operation.method), ' ', make('code', null, breakable(operation.path))),
-      operation.isDeprecated ? make('p', { class: 'warn' }, 'Deprecated.') : null),
+      stateMark(operation)),
     make('div', { class: 'columns' },
-      make('div', { class: 'intro' }, prose(operation.description, 2), factsList(operation)),
-      examplesPanel(operation),
+      make('div', { class: 'intro' }, prose(operation.description, 2),
+        make('dl', { class: 'facts' }, fact('Permission', permissionFact(operation)))),
+      make('div', { class: 'aside' }, examplesPanel(operation), tryPanel(operation)),
       make('div', { class: 'rest' },
-        parameterSections(root, operation), bodySection(root, operation), answersSection(root, operation)),
-      tryPanel(operation)));
+        parameterSections(root, operation), bodySection(root, operation), factsSection(operation), answersSection(root, operation))));
 }
+
+/** A word beside an operation that programs should not call, or nothing. */
+export function stateMark(operation) {
+  const word = operation.isUnusable ? 'shut down' : operation.isDeprecated && 'deprecated';
+  return word ? make('span', { class: 'mark' }, word) : null;
+}
+
+const fact = (name, value) => make('div', null, make('dt', null, name), make('dd', null, value));
 
 /** A long path may break before each of its parts. */
 const breakable = (path) => path.split(/(?=\/)/).flatMap((part) => [make('wbr'), part]);
 
-function factsList(operation) {
-  const fact = (name, value) => make('div', null, make('dt', null, name), make('dd', null, value));
-  return make('dl', { class: 'facts' },
-    fact('Permission', permissionFact(operation)),
+function factsSection(operation) {
+  const facts = [
     operation.limits.length > 0 ? fact('Rate limits', limitFacts(operation)) : null,
     operation.isIdempotent === undefined ? null : fact('Idempotency', operation.isIdempotent
       ? ['A repetition with the same ', make('code', null, 'BT-IDEMPOTENCY-KEY'), ' gets the first answer.']
       : ['The header ', make('code', null, 'BT-IDEMPOTENCY-KEY'), ' has no effect.']),
-    operation.pageGroup ? fact('Presence', `Only on servers with the pages "${operation.pageGroup}".`) : null);
+    operation.pageGroup ? fact('Presence', `Only on servers with the pages "${operation.pageGroup}".`) : null,
+  ].filter((it) => it !== null);
+  return facts.length > 0 ? make('section', null, make('h2', null, 'Limits'), make('dl', { class: 'facts' }, facts)) : null;
 }
 
 function permissionFact(operation) {
@@ -132,6 +140,6 @@ function answerExamples(answer, content) {
     const label = `Example of the answer ${answer.status}`;
     const title = content.examples.length > 1 ? make('p', { class: 'small' }, example.summary) : null;
     const text = typeof example.value === 'string' ? example.value : JSON.stringify(example.value, null, 2);
-    return [title, codeBlock(text, label)];
+    return [title, codeBlock(text, label, typeof example.value === 'string' ? 'text' : 'json')];
   });
 }

@@ -28,7 +28,7 @@ function blockElement(block, level, least) {
     case 'table':
       return table('Table', block.head.map(inlineElements), block.rows.map((row) => row.map(inlineElements)));
     case 'code':
-      return codeBlock(block.text, block.language ? `${block.language} code` : 'code');
+      return codeBlock(block.text, block.language ? `${block.language} code` : 'code', block.language);
     default:
       return make('p', null, inlineElements(block.inline));
   }

@@ -45,8 +45,15 @@ function memberRow(root, label, schema, isRequired, above) {
   ];
   const isCircle = name !== null && above.includes(name);
   const details = isCircle ? null : openable(root, schema, head, above);
-  return make('li', null, details ?? make('div', { class: 'leaf' }, head), about(own),
+  return make('li', null, details ?? make('div', { class: 'leaf' }, head), about(described(root, schema)),
     isCircle ? make('p', { class: 'quiet small' }, `The same members as ${name} above.`) : null);
+}
+
+/** The schema with the words and limits of its only form: a member that may be `null` has one. */
+function described(root, schema) {
+  const { schema: own } = resolve(root, schema);
+  const [only, ...further] = variants(root, schema);
+  return only && further.length === 0 ? { ...resolve(root, only).schema, ...own } : own;
 }
 
 function openable(root, schema, head, above) {

@@ -1,20 +1,23 @@
-// The search over operations and chapters: path, method, summary, permissions and names of members.
+// The search over operations (path, method, summary, permissions, members), the sections of chapters
+// with their text, and features that this server does not have.
 
 import { TABLES, headings } from './model.js';
 import { memberNames } from './schema.js';
 
 const RESULTS_MAX = 40;
+const EXCERPT_CHARACTERS = 160;
+/** The chapter with the table of all features. */
+const ABSENT = '#chapter/coming-from-basis-theory/features';
 
 /** What the search looks through. It is made once, since the schemas of all operations are walked. */
 export function makeIndex(model) {
   const found = [];
   for (const chapter of model.chapters) {
-    const texts = headings(chapter).map((it) => it.text);
-    // Chapters of a table are found with the table below.
-    if (!TABLES.includes(chapter.slug)) {
-      found.push(entry({ kind: 'chapter', chapter, title: chapter.name, hash: chapter.hash }, [[12, [chapter.name]], [5, texts]]));
-    }
+    found.push(...sectionEntries(chapter));
     for (const operation of chapter.operations) found.push(operationEntry(model, operation));
+  }
+  for (const { name, words, instead } of model.absent) {
+    found.push(entry({ kind: 'absent', title: name, text: instead, hash: ABSENT }, [[14, [name]], [6, words.split(' ')]]));
   }
   if (model.errors.length > 0) {
     const statuses = model.errors.map((it) => `${it.status} ${it.title}`);
@@ -25,6 +28,31 @@ export function makeIndex(model) {
     found.push(entry({ kind: 'table', title: 'Rate limits', hash: '#rate-limits' }, [[12, ['rate limits 429']], [4, titles]]));
   }
   return found;
+}
+
+/** The chapter itself with the text below its title, and each of its sections. */
+function sectionEntries(chapter) {
+  const all = headings(chapter);
+  const rest = all.filter((it) => it.level > 1);
+  const whole = { kind: 'chapter', title: chapter.name, text: all.find((it) => it.level === 1)?.below ?? '', hash: chapter.hash };
+  // The chapter of a table is found with the table.
+  const own = TABLES.includes(chapter.slug) ? [] : [entry(whole, [[12, [chapter.name]], [1, [whole.text]]])];
+  return [...own, ...rest.map(({ text, anchor, below }) => entry(
+    { kind: 'section', title: text, chapter: chapter.name, text: below, hash: `#chapter/${chapter.slug}/${anchor}` },
+    [[7, [text]], [3, [chapter.name]], [1, [below]]],
+  ))];
+}
+
+/** The part of a text around the first word of the query that it has: before, the word, after. */
+export function excerpt(text, query) {
+  const lower = text.toLowerCase();
+  const word = query.toLowerCase().split(/\s+/).find((it) => it !== '' && lower.includes(it));
+  if (word === undefined) return [text.slice(0, EXCERPT_CHARACTERS), '', ''];
+  const at = lower.indexOf(word);
+  const start = Math.max(0, text.lastIndexOf(' ', at - 40));
+  const end = start + EXCERPT_CHARACTERS;
+  const [before, after] = [text.slice(start, at), text.slice(at + word.length, end)];
+  return [(start > 0 ? '...' : '') + before, text.slice(at, at + word.length), after + (end < text.length ? '...' : '')];
 }
 
 function operationEntry(model, operation) {

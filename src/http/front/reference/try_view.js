@@ -9,10 +9,17 @@ import { confirmation, makeRequest, readable } from './request.js';
 const SHOWN_CHARACTERS_MAX = 200_000;
 
 let key = '';
+let ownKeys = {};
+
+/** Fills the key of each operation with the one of its kind, until a person writes another. */
+export function offerKeys(keys) {
+  ownKeys = keys;
+}
 
 // A page that is left and shown again from the browser's memory has no key.
 window.addEventListener('pagehide', () => {
   key = '';
+  ownKeys = {};
   for (const input of document.querySelectorAll('input.key')) input.value = '';
 });
 
@@ -20,6 +27,7 @@ export function tryPanel(operation) {
   const request = exampleRequest(operation);
   const inputs = operation.parameters.filter((it) => ['path', 'query', 'header'].includes(it.place))
     .map((it) => parameterInput(it, request));
+  if (ownKeys[operation.key]) key = ownKeys[operation.key];
   const keyInput = operation.permissions === null ? null : keyField();
   const body = operation.body ? bodyInput(operation, request) : null;
   const outcome = make('div', { class: 'outcome' });
@@ -35,8 +43,10 @@ export function tryPanel(operation) {
     event.preventDefault();
     submit(operation, inputs, body, outcome, send);
   });
-  return make('section', { class: 'panel try', 'aria-labelledby': 'try-title' },
-    make('h2', { id: 'try-title' }, 'Try it'),
+  // On a phone it would stand between the example and the description.
+  const isOpen = matchMedia('(min-width: 72rem)').matches;
+  return make('details', { class: 'panel try', open: isOpen },
+    make('summary', null, make('h2', null, 'Try it')),
     make('p', { class: 'small warn' }, 'The request goes to this server and acts on its data. On a production tenant the data is real.'),
     // Outside of the form, so that no browser offers to store it as a password.
     keyInput, form, outcome);
@@ -46,10 +56,14 @@ function keyField() {
   const id = newId('key');
   const input = make('input', { id, class: 'key', type: 'password', autocomplete: 'off', spellcheck: 'false', 'aria-describedby': `${id}-help` });
   input.value = key;
-  input.addEventListener('input', () => { key = input.value.trim(); });
+  input.addEventListener('input', () => {
+    key = input.value.trim();
+    ownKeys = {};
+  });
   const forget = make('button', { type: 'button' }, 'Forget the key');
   forget.addEventListener('click', () => {
     key = '';
+    ownKeys = {};
     input.value = '';
     announce('The key was forgotten.');
   });
@@ -157,7 +171,7 @@ function answerElements(answer, text, ms) {
   return [
     make('p', { class: 'status' }, make('strong', { class: answer.ok ? 'good' : 'bad' }, status), ` in ${ms} ms`),
     trace ? make('p', { class: 'small' }, 'BT-TRACE-ID ', make('code', { class: 'trace' }, trace)) : null,
-    shown === '' ? make('p', { class: 'quiet' }, 'The answer has no body.') : codeBlock(shown, 'Body of the answer'),
+    shown === '' ? make('p', { class: 'quiet' }, 'The answer has no body.') : codeBlock(shown, 'Body of the answer', 'json'),
     text.length > SHOWN_CHARACTERS_MAX ? make('p', { class: 'quiet small' }, 'The body is longer than shown.') : null,
     make('details', null, make('summary', null, `Headers (${headers.length})`), table('Headers of the answer', ['Header', 'Value'], headers)),
   ].filter((it) => it !== null);

@@ -136,6 +136,10 @@ fn catalogs() -> Vec<Description> {
         .has("type", Schema::reference("Permission"))
         .has("description", Schema::text())
         .has("application_types", Schema::list(kind()))
+        .may_have(
+            "absent_feature",
+            Schema::text().about("The feature that it is for, which this server does not have."),
+        )
         .closed();
     vec![
         Description::new("ListPermissions", Tag::Applications, "List permissions")

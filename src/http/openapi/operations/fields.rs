@@ -7,6 +7,7 @@ pub(super) fn operations() -> Vec<Description> {
     let allowed = Schema::object().has("allowed", Schema::flag()).closed();
     vec![
         Description::new("ReadFieldsAccess", Tag::Fields, "Ask if a page may show card fields")
+            .with_public_key()
             .about("The hidden frame of the card fields asks with the key of the page. The key is that of a public application or of a session.")
             .required_query("origin", Schema::text().about("The origin of the page, as the browser names it.").example("https://shop.example"))
             .answers(200, "The page may show the fields.", allowed)

@@ -45,7 +45,9 @@ fn invoke() -> Description {
         )
         .path(
             "path",
-            Schema::text().about("The path at the destination. It may have several segments."),
+            Schema::text()
+                .about("The path at the destination. It may have several segments.")
+                .example("v1/charges"),
         )
         .header(
             "BT-PROXY-URL",
@@ -127,11 +129,6 @@ fn configured() -> Vec<Description> {
             .answers_nothing(204, "The proxy is changed."),
         Description::new("DeleteProxy", tag, "Delete a proxy")
             .answers_nothing(204, "The proxy is deleted."),
-        Description::new("SetProxyHostname", tag, "Give a proxy a hostname")
-            .about("Not part of this server: callers name a proxy with BT-PROXY-KEY.")
-            .takes(Schema::any())
-            .sends("name", "A hostname", r#"{"hostname":"charge"}"#)
-            .fails(422, "This server has no hostnames for single proxies."),
     ]
 }
 

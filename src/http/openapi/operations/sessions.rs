@@ -17,6 +17,7 @@ const AUTHORIZE: &str = r#"{"nonce":"VHCu87x3hRnXCQ4jDAAQWn","rules":[{"priority
 pub(super) fn operations() -> Vec<Description> {
     vec![
         Description::new("CreateSession", Tag::Sessions, "Create a session")
+            .with_public_key()
             .about(
                 "For keys of public applications. The session has no rights until a \
                  private key authorizes it.",

@@ -9,19 +9,34 @@ use crate::bounds::{
 use crate::domain::access::Transform;
 use crate::domain::permission::Permission;
 use crate::domain::token_type::TokenType;
-use crate::http::Schema;
 use crate::http::openapi::Description;
 use crate::http::path::{PathParameter as _, TokenName};
+use crate::http::{Schema, absent};
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
         ("Container", container_schema()),
-        ("Permission", Schema::word(Permission::ALL.iter().map(|it| it.as_str()))),
-        ("TokenType", Schema::word(TokenType::ALL.iter().map(|it| it.as_str()))),
+        ("Permission", permission_schema()),
+        (
+            "TokenType",
+            Schema::word(TokenType::ALL.iter().map(|it| it.as_str())).about(
+                "The form of the data, which is checked. It decides the container, the mask and the \
+                 fingerprint that the token has by default.",
+            ),
+        ),
         ("AccessRule", rule()),
         ("CursorPagination", cursor_pagination()),
         ("OffsetPagination", offset_pagination()),
     ]
+}
+
+fn permission_schema() -> Schema {
+    let is_absent = |it: &&Permission| absent::of_permission(**it).is_some();
+    let absent: Vec<_> = Permission::ALL.iter().filter(is_absent).map(|it| it.as_str()).collect();
+    Schema::word(Permission::ALL.iter().map(|it| it.as_str())).about(&format!(
+        "These can be granted and have no effect, since this server does not have their features: `{}`.",
+        absent.join("`, `")
+    ))
 }
 
 fn container_schema() -> Schema {

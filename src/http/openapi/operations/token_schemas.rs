@@ -141,7 +141,7 @@ fn create_request() -> Schema {
                 .chars(TOKEN_NAME_CHARS_MIN, TOKEN_NAME_CHARS_MAX),
         )
         .takes("type", token_type())
-        .takes("data", Schema::any().about("The value. Its form depends on the type."))
+        .takes("data", data())
         .takes(
             "encrypted",
             Schema::text().about("The value as a JWE, encrypted with a client encryption key."),
@@ -162,7 +162,7 @@ fn create_request() -> Schema {
 
 fn update_request() -> Schema {
     Schema::object()
-        .takes("data", Schema::any())
+        .takes("data", data().about("Members to change; the form is that of the type."))
         .takes("containers", containers())
         .takes("mask", mask())
         .takes("metadata", Schema::map(Schema::text().or_null()))
@@ -172,8 +172,19 @@ fn update_request() -> Schema {
         .takes("expires_at", expires_at())
 }
 
+fn data() -> Schema {
+    Schema::any().about(
+        "The value. `card` and `network_token`: an object with `number`, and optional \
+         `expiration_month`, `expiration_year` and `cvc`. `bank`: an object with `routing_number` and \
+         `account_number`. `token`: any JSON. All other types: a text.",
+    )
+}
+
 fn containers() -> Schema {
-    Schema::list(container()).up_to_items(CONTAINERS_MAX)
+    Schema::list(container()).up_to_items(CONTAINERS_MAX).about(
+        "The places of the token, to which access rules apply. Without them it is in the container \
+         of its type, such as `/pci/high/` for a card.",
+    )
 }
 
 fn mask() -> Schema {
@@ -190,11 +201,16 @@ fn metadata() -> Schema {
 }
 
 fn search_indexes() -> Schema {
-    Schema::list(Schema::text().chars(0, EXPRESSION_CHARS_MAX)).up_to_items(SEARCH_INDEXES_MAX)
+    Schema::list(Schema::text().chars(0, EXPRESSION_CHARS_MAX)).up_to_items(SEARCH_INDEXES_MAX).about(
+        "Expressions over the data, such as `{{ data.number | last4 }}`. A search finds the token by \
+         their results.",
+    )
 }
 
 fn fingerprint_expression() -> Schema {
-    Schema::text().chars(0, EXPRESSION_CHARS_MAX)
+    Schema::text().chars(0, EXPRESSION_CHARS_MAX).about(
+        "An expression over the data. Tokens with the same result have the same fingerprint.",
+    )
 }
 
 fn deduplicate() -> Schema {
