@@ -44,8 +44,8 @@ pub const REFUSAL_ROWS_MAX: usize = 2_048;
 /// The part of [`REFUSAL_ROWS_MAX`] for attempts that belong to no tenant. Anybody can make them,
 /// from any number of addresses.
 pub const REFUSAL_ROWS_OF_STRANGERS_MAX: usize = 512;
-/// The part of [`REFUSAL_ROWS_MAX`] for one tenant, so that its attempts do not hide those of
-/// others.
+/// The part of [`REFUSAL_ROWS_MAX`] for one tenant. Without it, the refused attempts of one tenant
+/// could hide the attempts of all others.
 pub const REFUSAL_ROWS_OF_TENANT_MAX: usize = 64;
 /// Rows of one client's refused attempts to different routes. Further routes share one row, so that
 /// a few clients cannot take all rows.

@@ -83,8 +83,8 @@ fn check_ranges(data: &[u8]) {
     let plain = parse::<Pres>(data);
     match parse_pres(data) {
         Ok(RangesAnswer::Pres(pres)) => {
-            // The plain reader counts the nesting of the whole message, the other one that of a
-            // range.
+            // The plain reader counts the nesting of the whole message; the other reader counts the
+            // nesting of each range.
             let is_deep = plain.as_ref().is_err_and(|it| it.detail == "not JSON");
             assert!(is_deep || plain.as_ref() == Ok(&pres), "two readers disagree on the ranges");
             let request = format!(

@@ -54,7 +54,7 @@ impl Snapshot {
         self.epoch.clone()
     }
 
-    /// Why the history has left its archive.
+    /// The reason why the history has left its archive.
     pub fn departed(&self) -> Option<Departure> {
         self.rows.departed()
     }

@@ -120,6 +120,22 @@ fn a_follower_prints_entries_as_they_are_written_and_outlives_a_restart() {
     assert!(found.is_sorted(), "{found:?}");
 }
 
+#[test]
+fn a_line_that_was_cut_off_takes_no_entry_with_it() {
+    let vault = Vault::start();
+    let out = vault.directory().text("followed.jsonl");
+    fs::write(&out, "{\"number\":7,\"ti").unwrap();
+    let mut command = Command::new(program());
+    command.args(["audit", "follow", "--once", "--config"]).arg(vault.config());
+    let file = File::options().append(true).open(&out).unwrap();
+    assert!(command.stdin(Stdio::null()).stdout(file).status().unwrap().success());
+    let text = fs::read_to_string(&out).unwrap();
+    let whole: Vec<Value> =
+        text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let all = numbers(&lines(&follow(&vault, &[]).with_code(0).stdout));
+    assert_eq!(numbers(&whole).first(), all.first(), "{text}");
+}
+
 /// Only paths, the port and TLS are replaced.
 #[test]
 fn the_example_of_rsyslog_sends_every_entry() {

@@ -1,9 +1,9 @@
 //! The order of deliveries.
 //!
 //! Every webhook has its own lane with at most two deliveries at a time. Every tenant has a share
-//! of all deliveries, and a free place goes to the tenant with the fewest. Slow deliveries are
-//! counted separately: those that take long, and those of lanes that were slow or failed the last
-//! time. So no webhook waits for the receiver of another.
+//! of all deliveries, and a free place goes to the tenant with the fewest. Slow deliveries have their
+//! own count. A delivery is slow if it takes long, or if its lane was slow or failed the last time.
+//! So no webhook waits for the receiver of another.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::{Bound, Deref, DerefMut};

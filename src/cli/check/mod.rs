@@ -65,8 +65,8 @@ fn check(command: &CheckCommand) -> Result<()> {
         .try_this("correct these; strongroom.toml(5) describes each setting"))
 }
 
-/// Makes all checks for the user that owns the data directory. `mistakes` are those of the
-/// settings.
+/// Makes all checks for the user that owns the data directory. `mistakes` are the mistakes of the
+/// settings file.
 pub fn look_at(path: &Path, config: &Config, mistakes: &[String], now: Timestamp) -> Findings {
     let user = ServiceUser::of(&config.data_directory).ok();
     let mut found = Findings { user, ..Findings::default() };

@@ -41,6 +41,7 @@ fn follow(it: &AuditFollow) -> Result<()> {
         (None, Some(path)) => read_position(path)?,
         (after, None) => after.clone(),
     };
+    end_cut_line().map_err(|error| cannot("write", Path::new("standard output"), &error))?;
     let (mut first, mut is_waiting) = (true, false);
     loop {
         let command = Command::AuditFollow { after: after.clone(), first };
@@ -85,6 +86,17 @@ fn follow(it: &AuditFollow) -> Result<()> {
 #[expect(clippy::disallowed_methods, reason = "nothing announces a new entry or a new server")]
 fn rest() {
     std::thread::sleep(AUDIT_FOLLOW_LOOK);
+}
+
+/// A full disk or a loss of power may have cut the last line of an earlier run. The next entry must
+/// not become a part of it.
+fn end_cut_line() -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let file = rustix::fs::fstat(&out)?;
+    if FileType::from_raw_mode(file.st_mode) == FileType::RegularFile && file.st_size > 0 {
+        out.write_all(b"\n")?;
+    }
+    Ok(())
 }
 
 fn print(items: &[Value]) -> io::Result<()> {

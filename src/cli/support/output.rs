@@ -29,8 +29,8 @@ pub fn complain(text: &str) {
     writeln!(std::io::stderr().lock(), "{}", harmless(text)).ok();
 }
 
-/// Escapes control characters: file names and imported files may come from others. The escapes are
-/// those of JSON, so that a line of JSON stays valid.
+/// Escapes control characters as JSON does, so that a line of JSON stays valid: file names and
+/// imported files may come from others.
 fn harmless(text: &str) -> Cow<'_, str> {
     escaped(text, |letter| {
         (letter.is_control() && !matches!(letter, '\n' | '\t')) || reorders(letter)

@@ -78,8 +78,8 @@ fn is_for_destination(name: &str) -> bool {
         && !hyphenated.starts_with("x-fern-")
 }
 
-/// The headers of the answer without those of its connection and without those that only the vault
-/// may set. A page among the answers gets an opaque origin: otherwise its scripts would run with
+/// The headers of the answer. Headers of the connection and headers that only the vault may set are
+/// left out. A page among the answers gets an opaque origin: otherwise its scripts would run with
 /// the origin of the vault.
 pub(in crate::http) fn for_caller(headers: &[(String, Secret<Vec<u8>>)]) -> HeaderMap {
     let connection = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("connection"));

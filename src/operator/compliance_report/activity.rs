@@ -74,7 +74,7 @@ fn actor(entry: &AuditEntry) -> String {
 /// The origins of entries, and the refused attempts.
 #[derive(Debug, Default)]
 struct Origins {
-    /// Entries that must have an origin: all but those of the server's own acts.
+    /// Entries that must have an origin. The server's own acts have none.
     expected: u64,
     missing: u64,
     refused: u64,

@@ -1,6 +1,6 @@
 //! The point where a vault's history leaves its archive.
 
-/// Why a vault's history has left its archive. The data file records it until an operator begins a
+/// The reason why a vault's history has left its archive. The data file records it until an operator begins a
 /// new timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Departure {

@@ -107,7 +107,7 @@ pub type SortedRows<'a> = dyn Iterator<Item = Result<(Table, Row), StorageFailur
 pub trait Read: Send + Sync {
     fn moment(&self) -> Result<Moment, StorageFailure>;
 
-    /// Why the history has left its archive.
+    /// The reason why the history has left its archive.
     fn departed(&self) -> Option<Departure> {
         None
     }

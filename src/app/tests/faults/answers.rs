@@ -168,7 +168,7 @@ async fn others(app: &Vault, caller: &std::sync::Arc<Caller>, known: &Known, all
     all.insert(String::from("webhook events"), answer(pending, shown));
 }
 
-/// Compares answers with those of the undamaged vault. Tokens in `new` were made since.
+/// Compares answers with the answers of the undamaged vault. Tokens in `new` were created later.
 pub(super) fn judge(expected: &Answers, got: &Answers, new: &[String]) -> Judgement {
     let mut judgement = Judgement::default();
     for (question, expected) in expected {

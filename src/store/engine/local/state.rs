@@ -71,7 +71,7 @@ pub(in crate::store) struct LogState {
     pub(in crate::store) origin: Origin,
     /// The first frame that the data file may lack.
     pub(in crate::store) position: Position,
-    /// Why the history has left the archive.
+    /// The reason why the history has left the archive.
     pub(in crate::store) departed: Option<Departure>,
     /// The oldest segment that the archive lacks. Segments from it on are kept after their merge,
     /// also by a process that does not archive.

@@ -22,7 +22,7 @@ pub(super) struct View {
     /// The digest of the history up to `sequence`.
     pub(super) digest: [u8; 32],
     pub(super) timeline: [u8; 16],
-    /// Why the history has left the archive.
+    /// The reason why the history has left the archive.
     pub(super) departed: Option<Departure>,
     pub(super) parts: [Part; PARTS],
     pub(super) base: Arc<Base>,
