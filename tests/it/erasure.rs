@@ -29,9 +29,10 @@ fn public_key(vault: &Vault) -> String {
 fn the_tokens_of_one_person_go_and_the_receipt_proves_it_without_the_vault() {
     let mut vault = Vault::start();
     let tenant = vault.tenant_id.clone();
-    let hers: Vec<_> = ["1", "2", "3"].map(|data| token(&vault, "p7", data)).into();
-    let his = token(&vault, "p8", "4");
-    let criterion = ["--tenant", &tenant, "--metadata", "person=p7", "--metadata", "shop=s"];
+    let hers: Vec<_> = ["1", "2", "3"].map(|data| token(&vault, "person-seven", data)).into();
+    let his = token(&vault, "person-eight", "4");
+    let criterion =
+        ["--tenant", &tenant, "--metadata", "person=person-seven", "--metadata", "shop=s"];
     let dry = vault.operator(&[&["erase"], &criterion[..], &["--dry-run"]].concat()).json();
     assert_eq!(dry["count"], 3);
     let mut listed: Vec<_> =
@@ -53,10 +54,10 @@ fn the_tokens_of_one_person_go_and_the_receipt_proves_it_without_the_vault() {
     let receipt: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(receipt["count"], 3);
     assert_eq!(receipt["criterion_hash"], dry["criterion_hash"]);
-    assert!(!text.contains("p7"), "{text}");
+    assert!(!text.contains("person-seven"), "{text}");
 
     let chain = vault.operator(&["audit", "export"]).with_code(0).stdout;
-    assert!(!chain.contains("p7"), "{chain}");
+    assert!(!chain.contains("person-seven"), "{chain}");
     let entry = chain.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let entry = entry.into_iter().find(|it| it["number"] == receipt["entry"]).unwrap();
     assert_eq!(entry["operation"], "erase");
@@ -172,14 +173,13 @@ fn the_3ds_sessions_of_a_card_go_also_when_its_intent_or_token_went_before() {
 #[test]
 fn metadata_erases_the_3ds_session_of_the_intent_that_became_the_token() {
     let vault = Vault::start();
-    let hers =
-        json!({"metadata": {"person": "p7"}, "fingerprint_expression": "{{ data.number }}-x"});
+    let hers = json!({"metadata": {"person": "person-seven"}, "fingerprint_expression": "{{ data.number }}-x"});
     let (of_intent, _) = converted(&vault, hers);
     let mut his = plain_card("4242424242424242");
-    his["metadata"] = json!({"person": "p8"});
+    his["metadata"] = json!({"person": "person-eight"});
     let his = vault.create(his).with_status(201).id();
     let of_his = session_of(&vault, "token_id", &his);
-    let by = ["--tenant", &vault.tenant_id, "--metadata", "person=p7", "--yes"];
+    let by = ["--tenant", &vault.tenant_id, "--metadata", "person=person-seven", "--yes"];
     let receipt = vault.operator(&[&["erase"], &by[..]].concat()).json();
     assert_eq!(receipt["threeds_sessions"], json!([of_intent]));
     vault.get(&format!("/3ds/sessions/{of_his}"), &vault.keys.private).with_status(200);
