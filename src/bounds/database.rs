@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Servers that the address of a database may name.
 pub const DATABASE_HOSTS_MAX: usize = 8;
-/// Connections of one process for snapshots. One more writes, one listens, and each of
+/// Connections of one process for snapshots. One for each shard writes, one listens, and each of
 /// [`DATABASE_READERS`] has one. A PostgreSQL server accepts a hundred connections of all processes
 /// by default.
 ///
@@ -75,3 +75,9 @@ pub const DATABASE_LOAD_BYTES: usize = 8 * 1024 * 1024;
 const _: () = assert!(DATABASE_TURN_MAX.as_secs() < DATABASE_ANSWER_MAX.as_secs());
 const _: () = assert!(DATABASE_STATEMENT_MAX.as_secs() < DATABASE_ANSWER_MAX.as_secs());
 const _: () = assert!(DATABASE_IDLE_WRITE_MAX.as_secs() < DATABASE_OUTCOME_MAX.as_secs());
+/// Shards for the tenants of a vault that is created in a database.
+pub const SHARDS_DEFAULT: u16 = 16;
+/// With this number the numbers of audit entries are integers that JavaScript represents.
+///
+/// No share: the operator sets it.
+pub const SHARDS_MAX: u16 = 255;

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use super::Config;
 use super::reader::SettingsReader;
+use crate::bounds::{SHARDS_DEFAULT, SHARDS_MAX};
 
 const CA_FILE: &str = "engine.ca_file";
 const DIVIDE: &str = "engine.divide_rate_limits";
 const KIND: &str = "engine.kind";
+const SHARDS: &str = "engine.shards";
 const URL: &str = "engine.url";
 const URL_CREDENTIAL: &str = "engine.url_credential";
 const URL_FILE: &str = "engine.url_file";
@@ -28,6 +30,8 @@ pub struct PostgresSettings {
     pub ca_file: Option<PathBuf>,
     /// True if each process applies only its part of the rate limits.
     pub divide_rate_limits: bool,
+    /// The number of shards of a vault that is created in the database.
+    pub shards: u16,
 }
 
 /// The source of the connection URL, which holds a password.
@@ -61,7 +65,7 @@ impl SettingsReader {
             Some("postgres") => EngineSettings::Postgres(postgres(self)),
             Some(_) => {
                 self.wrong(KIND, "must be \"local\" or \"postgres\"");
-                for name in [CA_FILE, DIVIDE, URL_CREDENTIAL, URL_FILE] {
+                for name in [CA_FILE, DIVIDE, SHARDS, URL_CREDENTIAL, URL_FILE] {
                     self.take(name);
                 }
                 EngineSettings::Local
@@ -81,7 +85,7 @@ impl SettingsReader {
 }
 
 fn local(reader: &mut SettingsReader) -> EngineSettings {
-    for name in [CA_FILE, DIVIDE, URL_CREDENTIAL, URL_FILE] {
+    for name in [CA_FILE, DIVIDE, SHARDS, URL_CREDENTIAL, URL_FILE] {
         if reader.take(name).is_some() {
             reader.wrong(name, "is used only with engine.kind = \"postgres\"");
         }
@@ -94,7 +98,14 @@ fn postgres(reader: &mut SettingsReader) -> PostgresSettings {
         url: url_source(reader),
         ca_file: reader.optional_path(CA_FILE),
         divide_rate_limits: reader.flag(DIVIDE, false),
+        shards: shards(reader),
     }
+}
+
+fn shards(reader: &mut SettingsReader) -> u16 {
+    let (default, most) = (SHARDS_DEFAULT.into(), SHARDS_MAX.into());
+    let count = reader.integer(SHARDS, default, 1..=most);
+    u16::try_from(count).unwrap_or(SHARDS_DEFAULT)
 }
 
 fn url_source(reader: &mut SettingsReader) -> UrlSource {
@@ -147,6 +158,9 @@ mod tests {
             ("url_file = \"/u\"", "engine.url_file: is used only with"),
             ("ca_file = \"/u\"", "engine.ca_file: is used only with"),
             ("divide_rate_limits = false", "engine.divide_rate_limits: is used only with"),
+            ("shards = 16", "engine.shards: is used only with"),
+            ("kind = \"postgres\"\nurl_file = \"/u\"\nshards = 0", "engine.shards: must be"),
+            ("kind = \"postgres\"\nurl_file = \"/u\"\nshards = 256", "engine.shards: must be"),
             ("kind = \"postgres\"", "engine: must have exactly one of"),
             (
                 "kind = \"postgres\"\nurl_file = \"/u\"\nurl_credential = \"u\"",

@@ -39,7 +39,7 @@ pub(super) async fn follow(vault: &Vault, after: Option<&str>, first: bool) -> A
         FollowedItem::Entry { entry, position } => {
             let mut entry = render_entry(entry);
             if let Some(members) = entry.as_object_mut() {
-                members.insert(String::from("position"), Value::from(shown(*position)));
+                members.insert(String::from("position"), Value::from(shown(position.clone())));
             }
             entry
         }

@@ -3,16 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::crypto;
+use crate::crypto::{self, DigestKey};
 use crate::store::chain::row::{AuditRow, Head};
 use crate::store::change::{Change, Expect, SealedEntries, Write};
 use crate::store::closed::ClosedScopes;
-use crate::store::digests::{DigestChanges, RecordDigests};
+use crate::store::digests::{ChangedShards, DigestChanges, DigestKeeper};
 use crate::store::engine::{Order, Read, RowChange};
 use crate::store::failure::StorageFailure;
+use crate::store::shards::Shards;
 use crate::store::shared::SharedBatch;
 use crate::store::snapshot::{damaged_count, decode_count};
-use crate::store::tables::{KeyRange, Table, meta};
+use crate::store::tables::{KeyRange, Shard, Table, meta};
 
 /// The new values of keys. `None` deletes the key.
 type Pending = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
@@ -22,10 +23,11 @@ pub(super) struct Batch<'t> {
     /// Values read so far: an expectation and the digests may need the same one.
     pub(super) known: BTreeMap<Table, Pending>,
     pending: BTreeMap<Table, Pending>,
-    /// The end of the audit chain, once a change has added a row to it.
-    head: Option<Head>,
+    /// The ends of the audit chains that a change has added a row to.
+    heads: BTreeMap<Shard, Head>,
+    shards: Shards,
     /// Updated with the records. `None` for a file without digests.
-    pub(super) digests: Option<&'t mut RecordDigests>,
+    pub(super) digests: Option<DigestKeeper<'t>>,
     /// `None` where no tenant can be under deletion.
     closed: Option<&'t ClosedScopes>,
     /// `None` for a store of one process.
@@ -42,9 +44,22 @@ pub enum Verdict {
 }
 
 impl<'t> Batch<'t> {
-    pub(super) fn new(stored: &'t dyn Read, digests: Option<&'t mut RecordDigests>) -> Self {
-        let (known, pending) = (BTreeMap::new(), BTreeMap::new());
-        Self { stored, known, pending, head: None, digests, closed: None, shared: None }
+    pub(super) fn new(stored: &'t dyn Read, digests: Option<DigestKeeper<'t>>) -> Self {
+        Self {
+            stored,
+            known: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            heads: BTreeMap::new(),
+            shards: Shards::default(),
+            digests,
+            closed: None,
+            shared: None,
+        }
+    }
+
+    pub(super) const fn within(mut self, shards: Shards) -> Self {
+        self.shards = shards;
+        self
     }
 
     /// Refuses changes that add rows to these scopes. A change that closes a scope adds to them.
@@ -56,8 +71,9 @@ impl<'t> Batch<'t> {
     /// Reads the rows that the changes expect in one call, so that a networked engine needs one
     /// round trip.
     pub(super) fn read_expected(&mut self, changes: &[Change]) -> Result<(), StorageFailure> {
-        if let Some(process) = self.shared.as_ref().map(SharedBatch::process) {
-            return self.read_ahead(changes, process);
+        if let Some(shared) = &self.shared {
+            let (process, turns) = (shared.process(), shared.turns());
+            return self.read_ahead(changes, process, turns);
         }
         let expects = changes.iter().flat_map(|change| &change.expects);
         let keys: Vec<(Table, &[u8])> = expects
@@ -146,31 +162,49 @@ impl<'t> Batch<'t> {
     /// The rows to write, in table and key order.
     pub(super) fn rows(mut self) -> Result<Vec<RowChange>, StorageFailure> {
         if let Some(digests) = self.digests.take() {
-            let changes = self.digest_changes(digests)?;
-            let sequence = self.head()?.next;
-            let rows = if self.shared.is_none() {
-                digests.apply(changes, sequence)
-            } else if changes.is_empty() {
-                Vec::new()
-            } else {
-                digests.apply_to_rows(changes, sequence, |table, key| self.value(table, key))?
+            let changes = self.digest_changes(digests.key())?;
+            let mut touched = ChangedShards::default();
+            touched.next.extend(self.heads.iter().map(|(shard, head)| (*shard, head.next)));
+            for scope in changes.scopes() {
+                let shard = self.shards.of_scope(scope);
+                touched.of_scopes.insert(*scope, shard);
+                touched.next.insert(shard, self.head(shard)?.next);
+            }
+            let rows = match digests {
+                DigestKeeper::Own(digests) => digests.apply(changes, &touched),
+                DigestKeeper::Shared(sealer) => {
+                    sealer.apply_to_rows(changes, &touched, |table, key| self.value(table, key))?
+                }
             };
             for (table, key, value) in rows {
                 self.pend(table, key, Some(value));
             }
         }
         self.pend_generations();
-        if let Some(head) = self.head.take() {
-            self.pend(Table::Meta, meta::AUDIT_HEAD.to_vec(), Some(head.encode()));
+        for (shard, head) in std::mem::take(&mut self.heads) {
+            self.pend(Table::Meta, meta::audit_head(shard), Some(head.encode()));
         }
+        self.check_turns()?;
         let rows = self.pending.into_iter().flat_map(|(table, pending)| {
             pending.into_iter().map(move |(key, value)| RowChange { table, key, value })
         });
         Ok(rows.collect())
     }
 
+    /// A row that is written without the turn of its shard could be lost.
+    fn check_turns(&self) -> Result<(), StorageFailure> {
+        let Some(turns) = self.shared.as_ref().map(SharedBatch::turns) else { return Ok(()) };
+        let mut places = self.pending.iter().flat_map(|(table, rows)| {
+            rows.keys().filter_map(|key| self.shards.of_row(*table, key))
+        });
+        if places.all(|shard| turns.contains(&shard)) {
+            return Ok(());
+        }
+        Err(StorageFailure::Impossible("a batch changes a shard without its turn"))
+    }
+
     /// The changes to the digests of records.
-    fn digest_changes(&mut self, digests: &RecordDigests) -> Result<DigestChanges, StorageFailure> {
+    fn digest_changes(&mut self, digest_key: &DigestKey) -> Result<DigestChanges, StorageFailure> {
         let mut changes = DigestChanges::default();
         for (table, pending) in self.pending.iter().filter(|(table, _)| table.is_digested()) {
             for (key, new) in pending {
@@ -179,27 +213,38 @@ impl<'t> Batch<'t> {
                     Some(known) => known,
                     None => self.stored.get(*table, key)?,
                 };
-                changes.take(digests.key(), *table, key, old.as_deref(), new.as_deref())?;
+                changes.take(digest_key, *table, key, old.as_deref(), new.as_deref())?;
             }
         }
         Ok(changes)
     }
 
-    pub(super) fn head(&mut self) -> Result<Head, StorageFailure> {
-        match self.head {
-            Some(head) => Ok(head),
-            None => Head::decode(self.value(Table::Meta, meta::AUDIT_HEAD)?.as_deref()),
+    pub(super) const fn shards(&self) -> Shards {
+        self.shards
+    }
+
+    pub(super) fn head(&mut self, shard: Shard) -> Result<Head, StorageFailure> {
+        if let Some(head) = self.heads.get(&shard) {
+            return Ok(*head);
+        }
+        match self.value(Table::Meta, &meta::audit_head(shard))? {
+            Some(value) => Head::decode(shard, &value),
+            None => Ok(Head::first(shard)),
         }
     }
 
-    /// Appends a row to the audit chain and assigns its number and its link.
+    /// Appends a row to the audit chain of its shard, and assigns its number and its link.
     fn lengthen(&mut self, entries: SealedEntries) -> Result<(), StorageFailure> {
-        let head = self.head()?;
+        let shard = self.shards.of_scope(&entries.scope);
+        let head = self.head(shard)?;
         let row = AuditRow::new(head.next, entries);
-        // A head whose number would overflow is damage: the next row would overwrite this one.
-        head.next.checked_add(u64::from(row.count)).ok_or_else(|| {
-            StorageFailure::Damaged(String::from("the audit chain's head makes no sense"))
-        })?;
+        // A head whose number would leave the shard is damage: the next row would overwrite
+        // another one.
+        if row.end() > shard.entries().end {
+            return Err(StorageFailure::Damaged(String::from(
+                "the audit chain's head makes no sense",
+            )));
+        }
         // A head that points at an existing row is damaged. The row must stay.
         let key = row.key();
         if self.value(Table::Audit, &key)?.is_some() {
@@ -207,7 +252,7 @@ impl<'t> Batch<'t> {
                 "the audit chain's head is before its last entry",
             )));
         }
-        self.head = Some(head.after(&row));
+        self.heads.insert(shard, head.after(&row));
         self.pend(Table::Audit, key, Some(row.value()));
         Ok(())
     }

@@ -14,6 +14,7 @@ use crate::domain::origin::TraceId;
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
 use crate::store::authority::Authority;
+use crate::store::shared::Generation;
 use crate::store::tables::{KeyRange, Table, meta};
 
 #[derive(Debug, Clone, Default)]
@@ -241,6 +242,11 @@ impl Change {
                     | Table::Tenants
             ),
         })
+    }
+
+    /// Returns true if the change invalidates a cache of other processes.
+    pub(super) fn concerns_generations(&self) -> bool {
+        Generation::all_of(self).next().is_some()
     }
 
     /// Returns true if the change affects webhooks: cached subscriptions become invalid.

@@ -1,5 +1,6 @@
-//! Digests of the live records: one of the whole file and one of each scope. Every change to a
-//! record updates them in the same transaction.
+//! Digests of the live records: one of each shard and one of each scope. Every change to a record
+//! updates them in the same transaction. Those of the shards add up to that of the vault, and so do
+//! those of the scopes.
 //!
 //! A sealed record can be opened long after its deletion, so an attacker who can write the file
 //! could put a deleted row back. The digests detect this: only the writer updates them, and they
@@ -7,9 +8,9 @@
 //!
 //! The digests count the records of every table that is sealed by a tenant, by the server or by the
 //! master key. They do not count card verification codes, whose keys are destroyed. A row is a
-//! version byte (1), the generation (8), the chain's length (8) and the digest (40), sealed. The
-//! generation is the number of transactions that changed records. The rows of the scopes are in
-//! [`Table::Counts`], the row of the whole file is in [`Table::Meta`].
+//! version byte (1), the generation (8), the number of the next entry of the shard's chain (8) and
+//! the digest (40), sealed. The generation is the number of transactions that changed records of the
+//! shard. The rows of the scopes are in [`Table::Counts`], those of the shards in [`Table::Meta`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,55 +18,89 @@ use std::sync::Arc;
 
 use crate::crypto::{DigestKey, Identity, Random, SetDigest, version};
 use crate::lock::Lock;
+use crate::store::chain::Heads;
 use crate::store::change::Change;
 use crate::store::failure::StorageFailure;
+use crate::store::shards::Shards;
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::meta;
-use crate::store::tables::{self, Table};
+use crate::store::tables::{self, Shard, Table};
 
 const WHOLE: [u8; 16] = [0; 16];
 const VERSION: u8 = 1;
 
-/// The digest of the records of a scope, or of all records, after their last change.
+/// The digest of the records of a scope or of a shard after their last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DigestState {
     /// The generation of the transaction that changed them last.
     pub generation: u64,
-    /// The number of entries of the audit chain after that transaction.
+    /// The number of the shard's next audit entry after that transaction.
     pub sequence: u64,
     pub digest: SetDigest,
 }
 
+type Scopes = BTreeMap<[u8; 16], DigestState>;
+type OfShards = BTreeMap<Shard, DigestState>;
+
 /// All digests of a file. The writer holds them in memory; verification compares two sets.
 pub struct RecordDigests {
+    sealer: Arc<DigestSealer>,
+    shards: OfShards,
+    scopes: Scopes,
+}
+
+pub(super) struct DigestSealer {
     key: DigestKey,
     random: Random,
-    whole: DigestState,
-    scopes: BTreeMap<[u8; 16], DigestState>,
 }
 
 /// The digests that the writer and [`crate::store::Store::amend`] share; `None` until
 /// [`crate::store::Store::keep_digests`].
 pub(super) type SharedDigests = Arc<Lock<Option<RecordDigests>>>;
 
+/// The digests as a batch updates them.
+pub(super) enum DigestKeeper<'t> {
+    /// In memory: no other process changes records.
+    Own(&'t mut RecordDigests),
+    /// In the rows: the digests in memory stay as they were at the start.
+    Shared(Arc<DigestSealer>),
+}
+
 type DigestRow = (Table, Vec<u8>, Vec<u8>);
+
+/// The shards of a batch: those of changed records, and those whose chains it lengthens.
+#[derive(Debug, Default)]
+pub(super) struct ChangedShards {
+    pub(super) of_scopes: BTreeMap<[u8; 16], Shard>,
+    /// The number of each chain's next entry.
+    pub(super) next: BTreeMap<Shard, u64>,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct DigestChanges(BTreeMap<[u8; 16], SetDigest>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DigestFault {
-    /// The digests of the scopes do not add up to the digest of the whole file.
+    /// The digests of the scopes do not add up to those of the shards.
     DoNotAddUp,
     /// The digests are missing or do not open.
     Missing,
+}
+
+impl DigestKeeper<'_> {
+    pub(super) fn key(&self) -> &DigestKey {
+        match self {
+            Self::Own(digests) => &digests.sealer.key,
+            Self::Shared(sealer) => &sealer.key,
+        }
+    }
 }
 
 impl RecordDigests {
     /// Returns `None` if there are no digests, or if a row does not open because it is damaged or
     /// comes from another file.
     pub fn read(snapshot: &Snapshot, key: &DigestKey) -> Result<Option<Self>, StorageFailure> {
-        let Some(whole) = Self::whole_of(snapshot, key)? else { return Ok(None) };
+        let Some(shards) = Self::shards_of(snapshot, key)? else { return Ok(None) };
         let mut scopes = BTreeMap::new();
         for entry in snapshot.range(&Table::Counts.whole())? {
             let (place, sealed) = entry?;
@@ -75,17 +110,21 @@ impl RecordDigests {
             };
             scopes.insert(scope, tally);
         }
-        let key = key.clone();
-        Ok(Some(Self { key, random: Random::new(), whole, scopes }))
+        Ok(Some(Self { sealer: Arc::new(DigestSealer::new(key)), shards, scopes }))
     }
 
-    /// Reads only the digest of all records; `None` if it is missing or does not open.
-    pub fn whole_of(
+    /// Reads only the digests of the shards; `None` if one is missing or does not open.
+    pub fn shards_of(
         snapshot: &Snapshot,
         key: &DigestKey,
-    ) -> Result<Option<DigestState>, StorageFailure> {
-        let sealed = snapshot.value(Table::Meta, meta::AUDIT_RECORDS)?;
-        Ok(sealed.and_then(|sealed| open(key, &WHOLE, Table::Meta, meta::AUDIT_RECORDS, &sealed)))
+    ) -> Result<Option<OfShards>, StorageFailure> {
+        let rows = snapshot.first(&meta::audit_records_of_shards(), usize::MAX)?;
+        let read = rows.iter().map(|(place, sealed)| {
+            let shard = meta::shard_of_key(place)?;
+            Some((shard, open(key, &WHOLE, Table::Meta, place, sealed)?))
+        });
+        let shards: Option<OfShards> = read.collect();
+        Ok(shards.filter(|shards| shards.contains_key(&Shard::VAULT)))
     }
 
     pub fn count(snapshot: &Snapshot, key: &DigestKey) -> Result<Self, StorageFailure> {
@@ -96,15 +135,27 @@ impl RecordDigests {
                 counted.found(key, *table, &place, &value);
             }
         }
-        let head = crate::store::chain::Head::read(snapshot)?;
-        let (key, whole) = (key.clone(), DigestState::default());
-        let mut digests = Self { key, random: Random::new(), whole, scopes: BTreeMap::new() };
-        advance(&mut digests.whole, &mut digests.scopes, counted, head.next);
+        let (shards, heads) = (Shards::read(snapshot)?, Heads::read(snapshot)?);
+        let mut touched = ChangedShards::default();
+        for scope in counted.scopes() {
+            let shard = shards.of_scope(scope);
+            touched.of_scopes.insert(*scope, shard);
+            touched.next.insert(shard, heads.of(shard).next);
+        }
+        let (of_shards, scopes) = (BTreeMap::new(), BTreeMap::new());
+        let sealer = Arc::new(DigestSealer::new(key));
+        let mut digests = Self { sealer, shards: of_shards, scopes };
+        digests.shards.insert(Shard::VAULT, DigestState::default());
+        advance(&mut digests.shards, &mut digests.scopes, counted, &touched);
         Ok(digests)
     }
 
-    pub const fn whole(&self) -> &DigestState {
-        &self.whole
+    pub fn whole(&self) -> DigestState {
+        whole_of(&self.shards)
+    }
+
+    pub const fn shards(&self) -> &OfShards {
+        &self.shards
     }
 
     pub fn scopes(&self) -> impl Iterator<Item = (&[u8; 16], &DigestState)> {
@@ -116,37 +167,75 @@ impl RecordDigests {
         self.scopes.get(scope).map(|tally| tally.digest).unwrap_or_default()
     }
 
-    /// Returns true if the digests of the scopes add up to the digest of the whole file.
+    /// Returns true if the digests of the scopes add up to those of the shards.
     pub fn add_up(&self) -> bool {
         let mut sum = SetDigest::default();
         for tally in self.scopes.values() {
             sum.combine(&tally.digest);
         }
-        sum == self.whole.digest
+        sum == self.whole().digest
     }
 
-    pub(super) const fn key(&self) -> &DigestKey {
-        &self.key
+    pub(super) fn sealer(&self) -> Arc<DigestSealer> {
+        Arc::clone(&self.sealer)
     }
 
     /// Advances the digests and returns the rows to write.
-    pub(super) fn apply(&mut self, changes: DigestChanges, sequence: u64) -> Vec<DigestRow> {
-        let advanced = advance(&mut self.whole, &mut self.scopes, changes, sequence);
-        self.rows_of(&advanced, &self.whole)
+    pub(super) fn apply(
+        &mut self,
+        changes: DigestChanges,
+        touched: &ChangedShards,
+    ) -> Vec<DigestRow> {
+        let advanced = advance(&mut self.shards, &mut self.scopes, changes, touched);
+        self.sealer.rows_of(&advanced, touched, &self.shards)
+    }
+
+    pub(super) fn keep(&self) -> Change {
+        let Self { sealer, shards, scopes } = self;
+        let rows = scopes.iter().map(|(scope, state)| sealer.row(scope, state));
+        let rows =
+            rows.chain(shards.iter().map(|(shard, state)| sealer.row_of_shard(*shard, state)));
+        rows.fold(Change::new(), |change, (table, key, value)| change.put(table, key, value))
+    }
+}
+
+/// The digest of all records. Generations only grow, so their sum does too.
+pub fn whole_of(shards: &OfShards) -> DigestState {
+    let mut whole = DigestState::default();
+    for state in shards.values() {
+        whole.generation = whole.generation.saturating_add(state.generation);
+        whole.sequence = whole.sequence.max(state.sequence);
+        whole.digest.combine(&state.digest);
+    }
+    whole
+}
+
+impl DigestSealer {
+    fn new(key: &DigestKey) -> Self {
+        Self { key: key.clone(), random: Random::new() }
     }
 
     /// The rows to write in a store that other processes write too: `read` gives the newest rows.
-    /// The digests in memory stay unchanged, because the rows may be decided again.
     pub(super) fn apply_to_rows(
         &self,
         changes: DigestChanges,
-        sequence: u64,
+        touched: &ChangedShards,
         mut read: impl FnMut(Table, &[u8]) -> Result<Option<Vec<u8>>, StorageFailure>,
     ) -> Result<Vec<DigestRow>, StorageFailure> {
         let damaged = || StorageFailure::Damaged(String::from("the digests of records"));
-        let sealed = read(Table::Meta, meta::AUDIT_RECORDS)?.ok_or_else(damaged)?;
-        let whole = open(&self.key, &WHOLE, Table::Meta, meta::AUDIT_RECORDS, &sealed);
-        let mut whole = whole.ok_or_else(damaged)?;
+        if changes.0.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut shards = BTreeMap::new();
+        for shard in touched.next.keys() {
+            let place = meta::audit_records(*shard);
+            let state = match read(Table::Meta, &place)? {
+                Some(sealed) => open(&self.key, &WHOLE, Table::Meta, &place, &sealed),
+                // The row of the vault's own shard is there from the start.
+                None => Some(DigestState::default()).filter(|_| *shard != Shard::VAULT),
+            };
+            shards.insert(*shard, state.ok_or_else(damaged)?);
+        }
         let mut scopes = BTreeMap::new();
         for scope in changes.0.keys() {
             let place = tables::digests(scope);
@@ -155,22 +244,22 @@ impl RecordDigests {
                 scopes.insert(*scope, state.ok_or_else(damaged)?);
             }
         }
-        let advanced = advance(&mut whole, &mut scopes, changes, sequence);
-        Ok(self.rows_of(&advanced, &whole))
+        let advanced = advance(&mut shards, &mut scopes, changes, touched);
+        Ok(self.rows_of(&advanced, touched, &shards))
     }
 
-    fn rows_of(&self, advanced: &[([u8; 16], DigestState)], whole: &DigestState) -> Vec<DigestRow> {
+    fn rows_of(
+        &self,
+        advanced: &[([u8; 16], DigestState)],
+        touched: &ChangedShards,
+        shards: &OfShards,
+    ) -> Vec<DigestRow> {
         if advanced.is_empty() {
             return Vec::new();
         }
         let rows = advanced.iter().map(|(scope, state)| self.row(scope, state));
-        rows.chain([self.row_of_whole(whole)]).collect()
-    }
-
-    pub(super) fn keep(&self) -> Change {
-        let rows = self.scopes.iter().map(|(scope, state)| self.row(scope, state));
-        let rows = rows.chain([self.row_of_whole(&self.whole)]);
-        rows.fold(Change::new(), |change, (table, key, value)| change.put(table, key, value))
+        let of_shards = shards.iter().filter(|(shard, _)| touched.next.contains_key(shard));
+        rows.chain(of_shards.map(|(shard, state)| self.row_of_shard(*shard, state))).collect()
     }
 
     fn row(&self, scope: &[u8; 16], state: &DigestState) -> DigestRow {
@@ -179,9 +268,10 @@ impl RecordDigests {
         (Table::Counts, place, sealed)
     }
 
-    fn row_of_whole(&self, whole: &DigestState) -> DigestRow {
-        let sealed = self.seal(&WHOLE, Table::Meta, meta::AUDIT_RECORDS, whole);
-        (Table::Meta, meta::AUDIT_RECORDS.to_vec(), sealed)
+    fn row_of_shard(&self, shard: Shard, state: &DigestState) -> DigestRow {
+        let place = meta::audit_records(shard);
+        let sealed = self.seal(&WHOLE, Table::Meta, &place, state);
+        (Table::Meta, place, sealed)
     }
 
     fn seal(&self, scope: &[u8; 16], table: Table, place: &[u8], tally: &DigestState) -> Vec<u8> {
@@ -195,33 +285,38 @@ impl RecordDigests {
 
 /// Returns the scopes whose records changed, with their new state.
 fn advance(
-    whole: &mut DigestState,
-    scopes: &mut BTreeMap<[u8; 16], DigestState>,
+    shards: &mut OfShards,
+    scopes: &mut Scopes,
     changes: DigestChanges,
-    sequence: u64,
+    touched: &ChangedShards,
 ) -> Vec<([u8; 16], DigestState)> {
     let nothing = SetDigest::default();
     let changes: Vec<_> = changes.0.into_iter().filter(|(_, by)| *by != nothing).collect();
     if changes.is_empty() {
         return Vec::new();
     }
-    // A 64-bit counter does not overflow at one generation per transaction.
-    let generation = whole.generation.saturating_add(1);
-    (whole.generation, whole.sequence) = (generation, sequence);
+    for (shard, next) in &touched.next {
+        let state = shards.entry(*shard).or_default();
+        // A 64-bit counter does not overflow at one generation per transaction.
+        state.generation = state.generation.saturating_add(1);
+        state.sequence = *next;
+    }
     let mut advanced = Vec::with_capacity(changes.len());
     for (scope, by) in changes {
-        whole.digest.combine(&by);
+        let shard = touched.of_scopes.get(&scope).copied().unwrap_or_default();
+        let of_shard = shards.entry(shard).or_default();
+        of_shard.digest.combine(&by);
         let state = scopes.entry(scope).or_default();
         state.digest.combine(&by);
-        (state.generation, state.sequence) = (generation, sequence);
+        (state.generation, state.sequence) = (of_shard.generation, of_shard.sequence);
         advanced.push((scope, *state));
     }
     advanced
 }
 
 impl DigestChanges {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    pub(super) fn scopes(&self) -> impl Iterator<Item = &[u8; 16]> {
+        self.0.keys()
     }
 
     /// Records that the row at `place` changed from the old value to the new one.
@@ -288,6 +383,6 @@ fn open(
 
 impl fmt::Debug for RecordDigests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RecordDigests").field("whole", &self.whole).finish_non_exhaustive()
+        f.debug_struct("RecordDigests").field("shards", &self.shards).finish_non_exhaustive()
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
@@ -18,7 +18,7 @@ use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
 use crate::store::closed::ClosedScopes;
 use crate::store::cvc_keys::CvcKeys;
-use crate::store::digests::{DigestFault, RecordDigests, SharedDigests};
+use crate::store::digests::{DigestFault, DigestKeeper, RecordDigests, SharedDigests};
 use crate::store::engine::local::LocalEngine;
 use crate::store::engine::local::file;
 use crate::store::engine::local::log::segment::is_log_file;
@@ -26,8 +26,10 @@ use crate::store::engine::{Engine, EngineHealth, LogSource, Upkeep};
 use crate::store::epochs::Epochs;
 use crate::store::failure::{CommitFailure, Fatal, OpenFailure, StorageFailure};
 use crate::store::opening::{self, Cleanliness};
+use crate::store::shards::Shards;
 use crate::store::shared::{Process, Repeatable};
 use crate::store::snapshot::Snapshot;
+use crate::store::tables::{Shard, Table, meta};
 use crate::store::volume::{Directory, OverlayVolume, Volume};
 use crate::store::writer::{Job, Writer};
 use crate::store::writer_metrics::WriterMetrics;
@@ -38,7 +40,9 @@ pub struct Store(pub(super) Arc<Inner>);
 
 pub(super) struct Inner {
     pub(super) engine: Arc<dyn Engine>,
-    jobs: SyncSender<Job>,
+    /// A writer for each shard, in their order. Changes of several shards go to the first.
+    writers: Vec<SyncSender<Job>>,
+    shards: Shards,
     pub(super) access_generation: Arc<AtomicU64>,
     pub(super) webhook_generation: Arc<AtomicU64>,
     pub(super) alarm: Alarm,
@@ -46,7 +50,7 @@ pub(super) struct Inner {
     pub(super) metrics: Arc<WriterMetrics>,
     digests: SharedDigests,
     closed: ClosedScopes,
-    writer: Lock<Option<JoinHandle<()>>>,
+    threads: Lock<Vec<JoinHandle<()>>>,
     background: Background,
     /// `None` for an engine that no other process uses.
     pub(super) process: Option<Arc<Process>>,
@@ -96,7 +100,7 @@ impl Store {
         let alarm = Alarm::default();
         let data = opening::open_any(volume.as_ref())?;
         let (engine, cleanliness) = LocalEngine::start(&volume, data, clock, &alarm)?;
-        Ok((Self::start(Arc::new(engine), alarm), cleanliness))
+        Ok((Self::open_engine(Arc::new(engine), alarm)?, cleanliness))
     }
 
     /// Checks all pages of a stopped store's data file, also pages without rows. Writes nothing.
@@ -114,7 +118,7 @@ impl Store {
         let alarm = Alarm::default();
         let data = opening::open(volume.as_ref())?;
         let engine = LocalEngine::start(volume, data, clock, &alarm);
-        Ok(Self::start(Arc::new(engine?.0), alarm))
+        Self::open_engine(Arc::new(engine?.0), alarm)
     }
 
     /// Opens the store even if batches are missing at the end of its log. Later starts still refuse
@@ -126,7 +130,7 @@ impl Store {
         let alarm = Alarm::default();
         let data = opening::open(volume.as_ref())?;
         let engine = LocalEngine::start_accepting_any_end(volume, data, clock, &alarm)?;
-        Ok(Self::start(Arc::new(engine), alarm))
+        Self::open_engine(Arc::new(engine), alarm)
     }
 
     /// Opens the store on a test's disk. An empty disk gets a new store with the rows of `first`.
@@ -142,28 +146,37 @@ impl Store {
         Self::on_volume(&volume, &Clock::new())
     }
 
-    pub(super) fn start(engine: Arc<dyn Engine>, alarm: Alarm) -> Self {
-        let (store, writer) = Self::assemble(engine, alarm, on_a_thread);
-        let thread = std::thread::spawn(|| writer.run());
-        *store.0.writer.lock() = Some(thread);
-        store
+    pub(super) fn open_engine(engine: Arc<dyn Engine>, alarm: Alarm) -> Result<Self, OpenFailure> {
+        let (store, writers) = Self::assemble(engine, alarm, on_a_thread)?;
+        for writer in writers {
+            store.0.threads.lock().push(std::thread::spawn(|| writer.run()));
+        }
+        Ok(store)
     }
 
-    /// The handle, and its writer, which no thread runs yet.
+    /// The handle, and its writers, which no thread runs yet.
     pub(super) fn assemble(
         engine: Arc<dyn Engine>,
         alarm: Alarm,
         background: Background,
-    ) -> (Self, Writer) {
-        let (jobs, queue) = sync_channel(QUEUE_CHANGES_MAX);
+    ) -> Result<(Self, Vec<Writer>), OpenFailure> {
+        let shards = engine.snapshot()?.get(Table::Meta, meta::SHARDS)?;
+        let shards = Shards::decode(shards)?;
+        // An engine of one process gains nothing from several writers.
+        let lanes: Vec<_> =
+            if engine.is_shared() { shards.all().collect() } else { vec![Shard::VAULT] };
         let access_generation = Arc::new(AtomicU64::new(0));
         let webhook_generation = Arc::new(AtomicU64::new(0));
-        let metrics = Arc::new(WriterMetrics::new());
+        let metrics = Arc::new(WriterMetrics::new(lanes.len()));
         let digests = SharedDigests::default();
         let closed = ClosedScopes::default();
         let process = engine.is_shared().then(|| Arc::new(Process::new()));
-        let writer = Writer {
+        let (jobs, queues): (Vec<_>, Vec<_>) =
+            lanes.iter().map(|_| sync_channel(QUEUE_CHANGES_MAX)).unzip();
+        let writer = |(lane, queue): (Shard, Receiver<Job>)| Writer {
             engine: Arc::clone(&engine),
+            lane,
+            shards,
             jobs: queue,
             access_generation: Arc::clone(&access_generation),
             webhook_generation: Arc::clone(&webhook_generation),
@@ -173,9 +186,11 @@ impl Store {
             closed: closed.clone(),
             process: process.clone(),
         };
+        let writers = lanes.into_iter().zip(queues).map(writer).collect();
         let inner = Inner {
             engine,
-            jobs,
+            writers: jobs,
+            shards,
             access_generation,
             webhook_generation,
             alarm,
@@ -183,11 +198,16 @@ impl Store {
             metrics,
             digests,
             closed,
-            writer: Lock::new(None),
+            threads: Lock::default(),
             background,
             process,
         };
-        (Self(Arc::new(inner)), writer)
+        Ok((Self(Arc::new(inner)), writers))
+    }
+
+    /// The assignment of tenants to shards.
+    pub fn shards(&self) -> Shards {
+        self.0.shards
     }
 
     pub fn snapshot(&self) -> Result<Snapshot, StorageFailure> {
@@ -221,7 +241,8 @@ impl Store {
         }
         let (reply, verdict) = oneshot::channel();
         self.0.metrics.queued.add(1);
-        self.queue(Job::Commit(change, reply)).inspect_err(|failure| {
+        let lane = self.lane_of(&change);
+        self.queue(lane, Job::Commit(change, reply)).inspect_err(|failure| {
             self.0.metrics.queued.add(-1);
             if *failure == CommitFailure::QueueFull {
                 self.0.metrics.refused.add(1);
@@ -230,18 +251,33 @@ impl Store {
         Ok(async { verdict.await.map_err(stopped)? })
     }
 
-    /// Returns when the writer has handled all jobs queued before. Nothing is written.
+    /// Returns when the writers have handled all jobs queued before. Nothing is written.
     pub async fn reach_writer(&self) -> Result<(), CommitFailure> {
-        let (reply, reached) = oneshot::channel();
-        self.queue(Job::Reach(reply))?;
-        reached.await.map_err(stopped)
+        for lane in 0..self.0.writers.len() {
+            let (reply, reached) = oneshot::channel();
+            self.queue(lane, Job::Reach(reply))?;
+            reached.await.map_err(stopped)?;
+        }
+        Ok(())
     }
 
-    fn queue(&self, job: Job) -> Result<(), CommitFailure> {
+    fn lane_of(&self, change: &Change) -> usize {
+        if self.0.writers.len() == 1 {
+            return 0;
+        }
+        let shards = self.0.shards.of_change(change);
+        match shards.first() {
+            Some(only) if shards.len() == 1 => usize::from(only.number()),
+            Some(_) | None => 0,
+        }
+    }
+
+    fn queue(&self, lane: usize, job: Job) -> Result<(), CommitFailure> {
         if self.0.engine.is_held_up() {
             return Err(CommitFailure::Unavailable);
         }
-        self.0.jobs.try_send(job).map_err(|error| match error {
+        let writer = self.0.writers.get(lane).ok_or(CommitFailure::Stopped)?;
+        writer.try_send(job).map_err(|error| match error {
             TrySendError::Full(_) => CommitFailure::QueueFull,
             TrySendError::Disconnected(_) => CommitFailure::Stopped,
         })
@@ -273,12 +309,18 @@ impl Store {
         change: Change,
         mut digests: Option<&mut RecordDigests>,
     ) -> Result<Verdict, StorageFailure> {
+        let shards = self.0.shards;
+        let turns = shards.of_change(&change);
         let mut change = Repeatable::new(change, self.0.process.is_some());
         let mut verdict = Verdict::Refused;
-        self.0.engine.apply(&mut |newest| {
+        self.0.engine.apply_in(&turns, &mut |newest| {
             let change = change.give()?;
-            let batch = Batch::new(newest, digests.as_deref_mut());
-            let mut batch = batch.sharing(self.0.process.as_deref());
+            let digests = digests.as_deref_mut().map(|it| match &self.0.process {
+                Some(_) => DigestKeeper::Shared(it.sealer()),
+                None => DigestKeeper::Own(it),
+            });
+            let batch = Batch::new(newest, digests).within(shards);
+            let mut batch = batch.sharing(self.0.process.as_deref(), &turns);
             verdict = batch.take(change)?;
             batch.rows()
         })?;
@@ -375,10 +417,11 @@ impl Store {
     /// Writes the queued changes and closes the file, which spares the next start its check.
     pub fn close(self) {
         self.0.engine.stop_waiting();
-        // `send` fails only if the writer has ended; then the join returns at once.
-        self.0.jobs.send(Job::Close).ok();
-        let thread = self.0.writer.lock().take();
-        if let Some(thread) = thread {
+        let threads = std::mem::take(&mut *self.0.threads.lock());
+        // The first writer closes the engine, so it is the last to end.
+        for (writer, thread) in self.0.writers.iter().zip(threads).rev() {
+            // `send` fails only if the writer has ended; then the join returns at once.
+            writer.send(Job::Close).ok();
             thread.join().ok();
         }
     }

@@ -67,9 +67,10 @@ impl StorePlace {
 impl Database {
     /// Creates a store in a database without one, all rows or nothing.
     pub fn create_store(&self, first: Change) -> Result<Store, OpenFailure> {
-        let mut batch = Batch::new(&NoRows, None);
-        batch.take(opening::described(first))?;
-        self.create(Origin::default(), &batch.rows()?, true)?;
+        let shards = self.new_shards();
+        let mut batch = Batch::new(&NoRows, None).within(shards);
+        batch.take(shards.put(opening::described(first)))?;
+        self.create(Origin::default(), &batch.rows()?, Some(shards))?;
         self.open_store()
     }
 
@@ -84,7 +85,7 @@ impl Database {
 
     fn store_with(&self, access: Access) -> Result<Store, OpenFailure> {
         let engine = PostgresEngine::start(self, access)?;
-        let store = Store::start(Arc::new(engine), Alarm::default());
+        let store = Store::open_engine(Arc::new(engine), Alarm::default())?;
         let checked = store.snapshot().map_err(OpenFailure::Storage);
         match checked.and_then(|snapshot| opening::check_snapshot(&snapshot)) {
             Ok(()) => Ok(store),

@@ -24,6 +24,7 @@ use crate::store::failure::{OpenFailure, StorageFailure};
 use crate::store::handle::Store;
 use crate::store::meta;
 use crate::store::opening;
+use crate::store::shards::Shards;
 use crate::store::snapshot::Snapshot;
 use crate::store::volume::Directory;
 
@@ -107,9 +108,9 @@ impl Database {
             .into());
         }
         let Moment { timeline, sequence, .. } = backup.manifest().moment().unwrap_or_default();
-        self.create(Origin { timeline, sequence }, &[], false)?;
+        self.create(Origin { timeline, sequence }, &[], None)?;
         let filled = fill(self, &mut backup, mark);
-        let done = filled.and_then(|check| Ok((check, self.complete()?)));
+        let done = filled.and_then(|(check, shards)| Ok((check, self.complete(shards)?)));
         match done {
             Ok((master_check, ())) => {
                 Ok(Restored { manifest: backup.manifest().clone(), reached: None, master_check })
@@ -123,24 +124,34 @@ impl Database {
     }
 }
 
-/// Writes the rows of the backup, then those of `mark`. Returns the master key's check value.
+/// Writes the rows of the backup, then those of `mark`. A backup of a vault without shards gets
+/// them: the tenants' entries so far stay in the vault's audit chain. Returns the master key's check
+/// value.
 fn fill(
     database: &Database,
     backup: &mut Reader,
     mark: &Change,
-) -> Result<Vec<u8>, RestoreFailure> {
+) -> Result<(Vec<u8>, Shards), RestoreFailure> {
     let engine = PostgresEngine::start(database, Access::Loading)?;
     with_rows(backup, |rows| load_over(&engine, rows))?;
+    let snapshot = || -> Result<Snapshot, StorageFailure> {
+        Ok(Snapshot::new(engine.snapshot()?, Alarm::default(), Epochs::new().current()))
+    };
+    let mut mark = mark.clone();
+    if Shards::read(&snapshot()?)? == Shards::default() {
+        mark = database.new_shards().put(mark);
+    }
     engine.apply(&mut |newest| {
         let mut batch = Batch::new(newest, None);
         batch.take(mark.clone())?;
         batch.rows()
     })?;
-    let snapshot = Snapshot::new(engine.snapshot()?, Alarm::default(), Epochs::new().current());
+    let snapshot = snapshot()?;
     let master_check = meta::master_check(&snapshot)?.unwrap_or_default();
+    let shards = Shards::read(&snapshot)?;
     drop(snapshot);
     engine.close()?;
-    Ok(master_check)
+    Ok((master_check, shards))
 }
 
 fn load_over(engine: &dyn Engine, rows: &mut SortedRows<'_>) -> Result<(), StorageFailure> {

@@ -1,5 +1,6 @@
-//! The writer thread, which makes all writes once requests are served. It applies the queued
-//! changes as one batch, then answers them.
+//! The writer threads, which make all writes once requests are served. Each applies the queued
+//! changes as one batch, then answers them. A store of one process has one; a shared store has one
+//! for each shard, whose batches do not wait for each other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,10 +14,12 @@ use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
 use crate::store::closed::ClosedScopes;
-use crate::store::digests::SharedDigests;
-use crate::store::engine::Engine;
+use crate::store::digests::{DigestKeeper, RecordDigests, SharedDigests};
+use crate::store::engine::{Engine, Turns};
 use crate::store::failure::{CommitFailure, Fatal, StorageFailure};
+use crate::store::shards::Shards;
 use crate::store::shared::{Process, Repeatable};
+use crate::store::tables::Shard;
 use crate::store::writer_metrics::WriterMetrics;
 
 pub(super) type Reply = oneshot::Sender<Result<Verdict, CommitFailure>>;
@@ -38,6 +41,10 @@ pub(super) enum Round {
 
 pub(super) struct Writer {
     pub(super) engine: Arc<dyn Engine>,
+    /// The shard whose changes this writer writes. The writer of the vault's own shard also writes
+    /// changes of several shards.
+    pub(super) lane: Shard,
+    pub(super) shards: Shards,
     pub(super) jobs: Receiver<Job>,
     pub(super) access_generation: Arc<AtomicU64>,
     pub(super) webhook_generation: Arc<AtomicU64>,
@@ -84,23 +91,29 @@ impl Writer {
         match job {
             Job::Commit(change, reply) => {
                 if self.commit_with_queued(change, reply)? {
-                    self.engine.close()?;
-                    return Ok(Round::Ended);
+                    return self.end();
                 }
             }
             Job::Reach(reached) => drop(reached.send(())),
-            Job::Close => {
-                self.engine.close()?;
-                return Ok(Round::Ended);
-            }
+            Job::Close => return self.end(),
         }
         Ok(Round::Handled)
+    }
+
+    /// The store closes the writer of the vault's own shard last.
+    fn end(&self) -> Result<Round, StorageFailure> {
+        if self.lane == Shard::VAULT {
+            self.engine.close()?;
+        }
+        Ok(Round::Ended)
     }
 
     /// Commits this change and the queued ones. Returns true if [`Job::Close`] was among the jobs.
     fn commit_with_queued(&self, first: Change, reply: Reply) -> Result<bool, StorageFailure> {
         let mut jobs = vec![(first, reply)];
-        self.engine.take_turn();
+        if self.lane != Shard::VAULT {
+            self.engine.take_turn(self.lane);
+        }
         let mut closing = false;
         while jobs.len() < BATCH_CHANGES_MAX && !closing {
             match self.jobs.try_recv() {
@@ -115,34 +128,47 @@ impl Writer {
     }
 
     fn commit(&self, jobs: Vec<(Change, Reply)>) -> Result<(), StorageFailure> {
-        let begun = self.metrics.begin(jobs.len());
+        let lane = usize::from(self.lane.number());
+        let begun = self.metrics.begin(lane, jobs.len());
         let (changes, replies): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
         let concerns = |change: &Change| (change.concerns_access(), change.concerns_webhooks());
         let concerns: Vec<(bool, bool)> = changes.iter().map(concerns).collect();
         let closing = changes.iter().filter_map(|change| change.closes);
         let closing: Vec<_> = closing.filter(|scope| !self.closed.contains(scope)).collect();
-        let mut digests = self.digests.lock();
+        let is_shared = self.process.is_some();
+        let turns: Turns = match self.lane {
+            _ if !is_shared => Turns::new(),
+            Shard::VAULT => changes.iter().flat_map(|it| self.shards.of_change(it)).collect(),
+            lane => Turns::from([lane]),
+        };
+        let mut own = (!is_shared).then(|| self.digests.lock());
+        let sealer = is_shared.then(|| self.digests.lock().as_ref().map(RecordDigests::sealer));
         let mut verdicts: Vec<Option<Verdict>> = Vec::new();
-        let mut changes = Repeatable::new(changes, self.process.is_some());
-        let applied = self.engine.apply(&mut |newest| {
+        let mut changes = Repeatable::new(changes, is_shared);
+        let applied = self.engine.apply_in(&turns, &mut |newest| {
             // An earlier decision of this batch may have closed them.
             for scope in &closing {
                 self.closed.remove(scope);
             }
             let changes = changes.give()?;
-            let mut batch = Batch::new(newest, digests.as_mut())
+            let digests = match &mut own {
+                Some(own) => own.as_mut().map(DigestKeeper::Own),
+                None => sealer.clone().flatten().map(DigestKeeper::Shared),
+            };
+            let mut batch = Batch::new(newest, digests)
+                .within(self.shards)
                 .respecting(&self.closed)
-                .sharing(self.process.as_deref());
+                .sharing(self.process.as_deref(), &turns);
             batch.read_expected(&changes)?;
             let decided = changes.into_iter().map(|it| batch.take_if_allowed(it));
             verdicts = decided.collect::<Result<_, _>>()?;
             batch.rows()
         });
-        drop(digests);
+        drop(own);
         match applied {
-            Ok(()) => self.metrics.end(begun),
+            Ok(()) => self.metrics.end(lane, begun),
             Err(failure) if failure.is_transient() => {
-                self.metrics.end(begun);
+                self.metrics.end(lane, begun);
                 for scope in &closing {
                     self.closed.remove(scope);
                 }

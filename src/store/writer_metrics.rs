@@ -22,8 +22,9 @@ pub(super) struct WriterMetrics {
     pub(super) batches: Histogram,
     pub(super) commits: Histogram,
     origin: Instant,
-    /// The start of the current commit, in microseconds since `origin` plus one; 0 between commits.
-    begun: AtomicU64,
+    /// For each writer: the start of the current commit, in microseconds since `origin` plus one; 0
+    /// between commits.
+    begun: Vec<AtomicU64>,
     /// The end of the last commit, in the same form.
     pub(super) ended: AtomicU64,
 }
@@ -32,34 +33,41 @@ pub(super) struct WriterMetrics {
 pub(super) struct CommitStart(Instant);
 
 impl WriterMetrics {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(writers: usize) -> Self {
         Self {
             queued: Gauge::default(),
             refused: Counter::default(),
             batches: Histogram::new(Unit::Plain, BATCH_BOUNDS),
             commits: Histogram::new(Unit::Micros, COMMIT_BOUNDS),
             origin: Instant::now(),
-            begun: AtomicU64::new(0),
+            begun: (0..writers).map(|_| AtomicU64::new(0)).collect(),
             ended: AtomicU64::new(0),
         }
     }
 
-    pub(super) fn begin(&self, changes: usize) -> CommitStart {
+    pub(super) fn begin(&self, writer: usize, changes: usize) -> CommitStart {
         self.queued.add(i64::try_from(changes).unwrap_or(i64::MAX).saturating_neg());
         self.batches.observe(u64::try_from(changes).unwrap_or(u64::MAX));
-        self.begun.store(self.elapsed(), Ordering::Relaxed);
+        self.set_begun(writer, self.elapsed());
         CommitStart(Instant::now())
     }
 
     /// Records the end of a commit. Not called after a final failure, which ends the store.
-    pub(super) fn end(&self, begun: CommitStart) {
+    pub(super) fn end(&self, writer: usize, begun: CommitStart) {
         self.commits.observe_duration(begun.0.elapsed());
-        self.begun.store(0, Ordering::Relaxed);
+        self.set_begun(writer, 0);
         self.ended.store(self.elapsed(), Ordering::Relaxed);
     }
 
+    fn set_begun(&self, writer: usize, at: u64) {
+        if let Some(begun) = self.begun.get(writer) {
+            begun.store(at, Ordering::Relaxed);
+        }
+    }
+
     pub(super) fn is_stuck(&self) -> bool {
-        self.since(&self.begun).is_some_and(|since| since > COMMIT_STUCK_AFTER)
+        let is_long = |since: Duration| since > COMMIT_STUCK_AFTER;
+        self.begun.iter().any(|begun| self.since(begun).is_some_and(is_long))
     }
 
     fn elapsed(&self) -> u64 {
@@ -80,13 +88,13 @@ mod tests {
 
     #[test]
     fn a_commit_that_takes_too_long_is_stuck_until_it_ends() {
-        let mut metrics = WriterMetrics::new();
+        let mut metrics = WriterMetrics::new(2);
         assert!(!metrics.is_stuck(), "an idle writer is not");
-        let begun = metrics.begin(3);
+        let begun = metrics.begin(1, 3);
         assert!(!metrics.is_stuck());
         metrics.origin = metrics.origin.checked_sub(2 * COMMIT_STUCK_AFTER).unwrap();
         assert!(metrics.is_stuck());
-        metrics.end(begun);
+        metrics.end(1, begun);
         assert!(!metrics.is_stuck());
         assert_eq!((metrics.commits.read().count(), metrics.batches.read().sum()), (1, 3));
     }

@@ -106,7 +106,7 @@ fn sign_anew(vault: &Vault) {
         tables::meta::AUDIT_PUBLIC_KEY.to_vec(),
         stranger.public().to_vec(),
     );
-    for it in Checkpoint::oldest(&snapshot, usize::MAX).unwrap() {
+    for (it, _) in Checkpoint::oldest(&snapshot, usize::MAX).unwrap() {
         let (head, previous, at) = (it.head(), it.previous, it.at);
         let (signer, state) = (it.signer, it.state);
         let statement = Statement {

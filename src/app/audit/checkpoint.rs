@@ -17,8 +17,8 @@ use crate::bounds::{AUDIT_CHECKPOINT_PERIOD, AUDIT_ROWS_AT_ONCE, SWEEP_BATCH_MAX
 use crate::crypto::{KeyPurpose, SigningKey, SystemKeys};
 use crate::domain::time::Timestamp;
 use crate::store::chain::{
-    ChainReport, ChainRows, Checkpoint, Head, Inspection, Receipt, RecordState, SignatureKind,
-    Signers, Statement, TrustAnchors, scopes,
+    ChainReport, ChainRows, Checkpoint, Head, Heads, Inspection, Receipt, RecordState,
+    SignatureKind, Signers, Statement, TrustAnchors, scopes_by_shard,
 };
 use crate::store::{Authority, Change, Snapshot, Table, tables};
 
@@ -107,37 +107,50 @@ impl Audit<'_> {
         let snapshot = self.vault.snapshot()?;
         let newest = Checkpoint::newest(&snapshot)?;
         Ok(AuditStatus {
-            head: Head::read(&snapshot)?,
+            head: Heads::read(&snapshot)?.position(),
             first: Checkpoint::start(&snapshot)?.map_or(0, |start| start.sequence),
             last_checkpoint: newest.map(|it| (it.sequence, it.at)),
         })
     }
 
     /// A quick check: this vault signed the newest checkpoint, and the entries after it, about a
-    /// minute's, lead to the end of the chain.
+    /// minute's, lead to the ends of the chains.
     pub fn tail_is_whole(self) -> Result<bool, Error> {
         let snapshot = self.vault.snapshot()?;
-        let head = Head::read(&snapshot)?;
-        let last = match Checkpoint::newest(&snapshot)? {
+        let heads = Heads::read(&snapshot)?;
+        let last = match Checkpoint::newest_with_heads(&snapshot)? {
             Some(newest) => Some((newest, SignatureKind::Checkpoint)),
-            None => Checkpoint::start(&snapshot)?.map(|start| (start, SignatureKind::Start)),
+            None => {
+                Checkpoint::start_with_heads(&snapshot)?.map(|start| (start, SignatureKind::Start))
+            }
         };
-        let mut reached = Head::default();
-        if let Some((last, signed)) = last {
+        let mut signed_heads = Heads::default();
+        if let Some(((last, of_shards), signed)) = last {
             let own = self.own_signers(&snapshot)?;
             if own.is_none_or(|own| !own.have_signed(&last, signed)) {
                 return Ok(false);
             }
-            reached = Head { next: last.sequence, link: last.link };
+            signed_heads = of_shards;
         }
-        let mut rows = ChainRows::from(&snapshot, reached.next)?;
-        while let Some(row) = rows.next_row()? {
-            if row.sequence != reached.next {
+        let mut scopes = scopes_by_shard(&snapshot)?;
+        for (shard, _) in heads.all().chain(signed_heads.all()) {
+            scopes.entry(shard).or_default();
+        }
+        for (shard, scopes) in scopes {
+            let mut reached = signed_heads.of(shard);
+            let scopes = scopes.into_iter();
+            let mut rows = ChainRows::of_shard(&snapshot, shard, scopes, reached.next)?;
+            while let Some(row) = rows.next_row()? {
+                if row.sequence != reached.next {
+                    return Ok(false);
+                }
+                reached = reached.after(&row);
+            }
+            if reached != heads.of(shard) {
                 return Ok(false);
             }
-            reached = reached.after(&row);
         }
-        Ok(reached == head)
+        Ok(true)
     }
 
     /// `None` if the keys that signed the chain do not lead to this vault's signing key.
@@ -223,7 +236,8 @@ impl Audit<'_> {
         snapshot: &Snapshot,
         is_due: impl Fn(&Checkpoint) -> bool,
     ) -> Result<Option<Change>, Error> {
-        let head = Head::read(snapshot)?;
+        let heads = Heads::read(snapshot)?;
+        let head = heads.position();
         let start = Checkpoint::start(snapshot)?.map_or(0, |start| start.sequence);
         let newest = Checkpoint::newest(snapshot)?;
         let previous = newest.map_or(start, |newest| newest.sequence);
@@ -244,7 +258,8 @@ impl Audit<'_> {
             signer: system.signer(),
             state: records,
         };
-        Ok(Some(statement.sign(system.signing()).keep().and(expect_signer(self.vault, snapshot)?)))
+        let change = statement.sign(system.signing()).keep(&heads);
+        Ok(Some(change.and(expect_signer(self.vault, snapshot)?)))
     }
 
     /// Signs that the chain starts at `head`. `signer` is the number of `key`.
@@ -282,16 +297,18 @@ impl Audit<'_> {
     fn plan_start(self, snapshot: &Snapshot) -> Result<(Change, usize), Error> {
         let now = self.vault.now();
         let oldest = Checkpoint::oldest(snapshot, SWEEP_BATCH_MAX)?;
-        let is_old = |it: &Checkpoint| it.at.plus(self.vault.audit_retention) <= now;
-        let old: Vec<_> = oldest.into_iter().take_while(is_old).collect();
-        let Some(last) = old.last() else { return Ok((Change::new(), 0)) };
+        let is_old = |(it, _): &(Checkpoint, Heads)| it.at.plus(self.vault.audit_retention) <= now;
+        let (old, mut heads): (Vec<_>, Vec<_>) = oldest.into_iter().take_while(is_old).unzip();
+        let Some((last, heads)) = old.last().zip(heads.pop()) else {
+            return Ok((Change::new(), 0));
+        };
         // The start that is signed below replaces these checkpoints, so they must be genuine.
         if !self.may_prune_to(snapshot, &old, SignatureKind::Checkpoint)? {
             return Ok((Change::new(), 0));
         }
         let system = self.vault.keys().system();
         let start = self.start_of(snapshot, last.head(), (system.signer(), system.signing()))?;
-        let gone = old.iter().fold(start.keep_as_start(), |change, it| {
+        let gone = old.iter().fold(start.keep_as_start(&heads), |change, it| {
             let place = tables::audit_checkpoints(it.sequence);
             change.delete(Table::AuditCheckpoints, place)
         });
@@ -300,17 +317,22 @@ impl Audit<'_> {
 
     /// Deletes a batch of rows before the start of the chain, and returns their number.
     fn plan_removal(self, snapshot: &Snapshot) -> Result<(Change, usize), Error> {
-        let Some(start) = Checkpoint::start(snapshot)? else { return Ok((Change::new(), 0)) };
+        let Some((start, heads)) = Checkpoint::start_with_heads(snapshot)? else {
+            return Ok((Change::new(), 0));
+        };
         if !self.may_prune_to(snapshot, &[start], SignatureKind::Start)? {
             return Ok((Change::new(), 0));
         }
         let (mut change, mut count): (_, usize) = (Change::new(), 0);
-        for scope in scopes(snapshot)? {
-            let range = tables::audit_before(&scope, start.sequence);
-            let left = SWEEP_BATCH_MAX.saturating_sub(count);
-            for entry in snapshot.range(&range)?.take(left) {
-                change = change.delete(Table::Audit, entry?.0);
-                count = count.saturating_add(1);
+        for (shard, scopes) in scopes_by_shard(snapshot)? {
+            let gone = shard.entries().start..heads.of(shard).next;
+            for scope in scopes {
+                let range = tables::audit_between(&scope, &gone);
+                let left = SWEEP_BATCH_MAX.saturating_sub(count);
+                for entry in snapshot.range(&range)?.take(left) {
+                    change = change.delete(Table::Audit, entry?.0);
+                    count = count.saturating_add(1);
+                }
             }
         }
         Ok((change, count))
@@ -340,9 +362,9 @@ impl Audit<'_> {
         keys: &HashSet<Uuid>,
         report: &mut Report,
     ) -> Result<(), Error> {
-        let whole = self.verify_digests(snapshot, report)?;
+        let digests = self.verify_digests(snapshot, report)?;
         let own = Some(self.vault.keys().system().signing().public());
-        let mut ended = EndedRecords::new(snapshot, keys, whole.as_ref());
+        let mut ended = EndedRecords::new(snapshot, keys, digests);
         let (mut closed, mut failure) = (Vec::new(), None);
         let expected = TrustAnchors { own, ..TrustAnchors::default() };
         let chain = Inspection::new(snapshot, &expected)?.run(&mut |row| {

@@ -18,7 +18,7 @@ use crate::domain::audit::{Act, AuditEntry, Entity};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
-use crate::store::{Change, CommitFailure, Snapshot, Verdict};
+use crate::store::{Change, CommitFailure, Shard, Snapshot, Verdict};
 
 impl Audit<'_> {
     /// The read must not be answered before this returns.
@@ -119,22 +119,41 @@ impl Audit<'_> {
                 return Ok(());
             }
             let count = outbox.taken.len();
-            // Events are sealed under a tenant's key, which a rotation must not destroy before they
-            // are queued.
-            let snapshot = self.vault.snapshot()?;
-            let _epoch = snapshot.epoch();
-            let change = rows_of(self.vault, &snapshot, &outbox.taken).passing_over_closed();
+            self.submit_taken(&mut outbox)?;
+            outbox.hear(self.vault).await?;
+            if !outbox.taken.is_empty() {
+                tokio::time::sleep(AUDIT_RETRY).await;
+            }
+            left = left.saturating_sub(count.saturating_sub(outbox.taken.len()));
+        }
+        Ok(())
+    }
+
+    /// Submits the taken entries as one change for each shard. Those that the writer has no room for,
+    /// or all of them while the database does not answer, stay taken.
+    fn submit_taken(self, outbox: &mut Outbox) -> Result<(), Error> {
+        let shards = self.vault.store.shards();
+        // Events are sealed under a tenant's key, which a rotation must not destroy before they are
+        // queued.
+        let snapshot = match self.vault.snapshot() {
+            Err(Error::Busy) => return Ok(()),
+            snapshot => snapshot?,
+        };
+        let _epoch = snapshot.epoch();
+        let mut by_shard: BTreeMap<Shard, Vec<ReadNote>> = BTreeMap::new();
+        for noted in outbox.taken.drain(..) {
+            by_shard.entry(shards.of_scope(noted.tenant.bytes())).or_default().push(noted);
+        }
+        for noted in by_shard.into_values() {
+            let change = rows_of(self.vault, &snapshot, &noted).passing_over_closed();
             let (change, effects) = self.vault.webhooks().write_events(&snapshot, change);
-            drop(snapshot);
             match self.vault.store.submit(change) {
                 Ok(verdict) => {
-                    let written = outbox.taken.drain(..).filter_map(|noted| noted.written);
-                    let (written, verdict) = (written.collect(), Box::pin(verdict));
-                    outbox.handed = Some(SubmittedReads { verdict, written, effects });
+                    let verdict = Box::pin(verdict);
+                    outbox.handed.push(SubmittedReads { verdict, noted, effects });
                 }
                 Err(CommitFailure::QueueFull | CommitFailure::Unavailable) => {
-                    tokio::time::sleep(AUDIT_RETRY).await;
-                    continue;
+                    outbox.taken.extend(noted);
                 }
                 // Reads that cannot be audited are not answered, so the queue is closed.
                 Err(CommitFailure::Impossible(_) | CommitFailure::Stopped) => {
@@ -142,8 +161,6 @@ impl Audit<'_> {
                     return Err(Error::Stopped);
                 }
             }
-            outbox.hear(self.vault).await?;
-            left = left.saturating_sub(count);
         }
         Ok(())
     }
@@ -219,31 +236,41 @@ pub(super) struct ReadNote {
 pub(super) struct Outbox {
     pub(super) queue: Receiver<ReadNote>,
     pub(super) taken: Vec<ReadNote>,
-    pub(super) handed: Option<SubmittedReads>,
+    /// A change for each shard.
+    pub(super) handed: Vec<SubmittedReads>,
 }
 
 pub(super) struct SubmittedReads {
     pub(super) verdict: Pin<Box<dyn Future<Output = Result<Verdict, CommitFailure>> + Send>>,
-    pub(super) written: Vec<oneshot::Sender<()>>,
+    pub(super) noted: Vec<ReadNote>,
     effects: EventEffects,
 }
 
 impl Outbox {
-    /// Waits for the verdict on the submitted entries, then notifies their waiters.
+    /// Waits for the verdicts on the submitted entries, and notifies their waiters. Entries that were
+    /// not written because the database did not answer are taken again.
     async fn hear(&mut self, vault: &Vault) -> Result<(), CommitFailure> {
-        let Some(handed) = &mut self.handed else { return Ok(()) };
-        let heard = handed.verdict.as_mut().await;
-        let Some(SubmittedReads { written, effects, .. }) = self.handed.take() else {
-            return Ok(());
-        };
-        if let Err(failure) = heard {
-            self.queue.close();
-            return Err(failure);
-        }
-        vault.webhooks().after_commit(effects);
-        for waiter in written {
-            // Sending fails if the client has disconnected; then no task waits for the signal.
-            waiter.send(()).ok();
+        while let Some(handed) = self.handed.last_mut() {
+            let heard = handed.verdict.as_mut().await;
+            let Some(SubmittedReads { noted, effects, .. }) = self.handed.pop() else {
+                return Ok(());
+            };
+            match heard {
+                Ok(_) => (),
+                Err(CommitFailure::Unavailable) => {
+                    self.taken.extend(noted);
+                    continue;
+                }
+                Err(failure) => {
+                    self.queue.close();
+                    return Err(failure);
+                }
+            }
+            vault.webhooks().after_commit(effects);
+            for waiter in noted.into_iter().filter_map(|noted| noted.written) {
+                // Sending fails if the client has disconnected; then no task waits for the signal.
+                waiter.send(()).ok();
+            }
         }
         Ok(())
     }
@@ -257,7 +284,7 @@ impl ReadQueue {
         Self {
             mode,
             sender,
-            outbox: Mutex::new(Outbox { queue, taken: Vec::new(), handed: None }),
+            outbox: Mutex::new(Outbox { queue, taken: Vec::new(), handed: Vec::new() }),
             is_known: AtomicBool::new(false),
             wake: Notify::new(),
         }

@@ -12,7 +12,9 @@ use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, AuditEntry, EntityKind};
 use crate::domain::id::{SessionId, TenantId, TokenId};
 use crate::store::chain::{Checkpoint, RecordState};
-use crate::store::{DigestState, RecordDigests, Snapshot, StorageFailure, Table, tables};
+use crate::store::{
+    DigestState, RecordDigests, Shard, Snapshot, StorageFailure, Table, tables, whole_of,
+};
 
 /// Records that are in the file although their newest entry in the chain deleted or expired them.
 /// Only such records are kept in memory; an intact file has none.
@@ -22,9 +24,9 @@ pub(super) struct EndedRecords<'a> {
     keys: &'a HashSet<Uuid>,
     /// By kind and id: the number of the entry that ended the record, and the name of its act.
     found: BTreeMap<(&'static str, Uuid), (u64, &'static str)>,
-    /// The digests include all changes of records before this entry. Later entries must not add or
-    /// remove records.
-    counted_up_to: Option<u64>,
+    /// For each shard: the digests include all changes of records before this entry. Later entries
+    /// must not add or remove records. `None` if the digests are missing.
+    counted_up_to: Option<BTreeMap<Shard, u64>>,
     /// The first entry that adds or removes a record that is not in the digests.
     uncounted: Option<u64>,
 }
@@ -33,9 +35,11 @@ impl<'a> EndedRecords<'a> {
     pub(super) fn new(
         snapshot: &'a Snapshot,
         keys: &'a HashSet<Uuid>,
-        whole: Option<&DigestState>,
+        digests: Option<RecordDigests>,
     ) -> Self {
-        let counted_up_to = whole.map(|tally| tally.sequence);
+        let counted_up_to = digests.map(|digests| {
+            digests.shards().iter().map(|(shard, state)| (*shard, state.sequence)).collect()
+        });
         Self { snapshot, keys, found: BTreeMap::new(), counted_up_to, uncounted: None }
     }
 
@@ -91,7 +95,11 @@ impl<'a> EndedRecords<'a> {
     /// An entry that the digests do not include means that the records were rolled back.
     fn note_uncounted(&mut self, kind: EntityKind, number: u64) {
         let is_record = EntityKind::OF_TENANTS.contains(&kind);
-        if is_record && self.counted_up_to.is_some_and(|end| number >= end) {
+        let is_uncounted = self.counted_up_to.as_ref().is_some_and(|ends| {
+            let end = Shard::of_entry(number).and_then(|shard| ends.get(&shard));
+            end.is_none_or(|end| number >= *end)
+        });
+        if is_record && is_uncounted {
             self.uncounted.get_or_insert(number);
         }
     }
@@ -152,11 +160,10 @@ impl Audit<'_> {
     /// For the next checkpoint. The default when the digest is missing.
     pub(super) fn record_state(self, snapshot: &Snapshot) -> Result<RecordState, Error> {
         let system = self.vault.keys().system();
-        let Some(DigestState { generation, digest, .. }) =
-            RecordDigests::whole_of(snapshot, system.digests())?
-        else {
+        let Some(shards) = RecordDigests::shards_of(snapshot, system.digests())? else {
             return Ok(RecordState::default());
         };
+        let DigestState { generation, digest, .. } = whole_of(&shards);
         let count = u64::try_from(digest.count()).unwrap_or(0);
         let commitment = system.digests().commitment(&digest, generation);
         Ok(RecordState { generation, count, commitment })
@@ -170,13 +177,13 @@ impl Audit<'_> {
         Ok(known.is_none_or(|known| now.generation > known.generation || now == known))
     }
 
-    /// Compares the stored digests with the records and reports differences. Returns the vault's
-    /// stored digest, or `None` if the digests are missing or do not open.
+    /// Compares the stored digests with the records and reports differences. Returns the stored
+    /// digests, or `None` if they are missing or do not open.
     pub(super) fn verify_digests(
         self,
         snapshot: &Snapshot,
         report: &mut Report,
-    ) -> Result<Option<DigestState>, Error> {
+    ) -> Result<Option<RecordDigests>, Error> {
         let system = self.vault.keys().system();
         let Some(stored) = RecordDigests::read(snapshot, system.digests())? else {
             report.find(String::from("records: their digests are missing or do not open"));
@@ -211,6 +218,6 @@ impl Audit<'_> {
                 "records: the newest checkpoint knows other or later ones: they were rolled back";
             report.find(String::from(text));
         }
-        Ok(Some(*stored.whole()))
+        Ok(Some(stored))
     }
 }

@@ -9,7 +9,7 @@ use crate::bounds::{DELETION_BATCH_MAX, DELETION_LOOKS_MAX};
 use crate::domain::id::TenantId;
 use crate::store::record::KeyRecord;
 use crate::store::tables::{OwnerPlace, meta};
-use crate::store::{Authority, Change, Snapshot, Table, tables};
+use crate::store::{Authority, Change, Shard, Snapshot, Table, tables};
 
 /// The tables that a walk empties, in its order. The first change of a deletion removes the tenant
 /// and its keys; the last one removes its counts, which hold the digest of the other rows.
@@ -106,7 +106,8 @@ impl TenantDeletion<'_> {
                     .commit(self.vault, Priority::Upkeep, |snapshot| {
                         let Stretch { keys, next } = stretch(snapshot, table, tenant, &walk.from)?;
                         let removed = keys.len();
-                        Ok((removal(table, keys), (removed, next)))
+                        let shard = self.vault.store.shards().of_scope(tenant.bytes());
+                        Ok((removal(table, keys, shard), (removed, next)))
                     })
                     .await?;
                 walk.go_on(next);
@@ -180,12 +181,12 @@ fn stretch(
 
 /// Pending events are also counted for the whole vault; a row that is gone already was subtracted
 /// by the change that removed it.
-fn removal(table: Table, keys: Vec<Vec<u8>>) -> Change {
+fn removal(table: Table, keys: Vec<Vec<u8>>, shard: Shard) -> Change {
     let mut change = Change::new();
     if table == Table::WebhookSchedule && !keys.is_empty() {
         let gone = i64::try_from(keys.len()).unwrap_or(i64::MAX).saturating_neg();
         let expect = |change: Change, key: &Vec<u8>| change.expect_present(table, key.clone());
-        change = keys.iter().fold(change.count(tables::all_webhook_counts(), gone), expect);
+        change = keys.iter().fold(change.count(tables::all_webhook_counts(shard), gone), expect);
     }
     keys.into_iter().fold(change, |change, key| change.delete(table, key))
 }
@@ -225,15 +226,20 @@ mod tests {
             let value = tables::attempts_value(0);
             change.put(Table::WebhookSchedule, place(event), value)
         };
-        let waiting = (1..=3).fold(Change::new(), put).count(tables::all_webhook_counts(), 3);
+        let waiting =
+            (1..=3).fold(Change::new(), put).count(tables::all_webhook_counts(Shard::VAULT), 3);
         let store = vault.app.store();
         let commit = |change| block_on(store.commit(change)).unwrap();
         assert_eq!(commit(waiting), Verdict::Applied);
-        let count = || store.snapshot().unwrap().count(&tables::all_webhook_counts()).unwrap();
-        assert_eq!(commit(removal(Table::WebhookSchedule, vec![place(1)])), Verdict::Applied);
-        let late = removal(Table::WebhookSchedule, vec![place(1), place(2)]);
+        let count =
+            || store.snapshot().unwrap().count(&tables::all_webhook_counts(Shard::VAULT)).unwrap();
+        assert_eq!(
+            commit(removal(Table::WebhookSchedule, vec![place(1)], Shard::VAULT)),
+            Verdict::Applied
+        );
+        let late = removal(Table::WebhookSchedule, vec![place(1), place(2)], Shard::VAULT);
         assert_eq!((commit(late), count()), (Verdict::Refused, 2));
-        let rest = removal(Table::WebhookSchedule, vec![place(2), place(3)]);
+        let rest = removal(Table::WebhookSchedule, vec![place(2), place(3)], Shard::VAULT);
         assert_eq!((commit(rest), count()), (Verdict::Applied, 0));
     }
 

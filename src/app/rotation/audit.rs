@@ -13,7 +13,7 @@ use crate::app::rotation::newest_number;
 use crate::bounds::AUDIT_SIGNERS_MAX;
 use crate::crypto::{KeyPurpose, SealingKey, SigningKey, SystemKeys};
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
-use crate::store::chain::{AuditRow, Checkpoint, Handover, Head};
+use crate::store::chain::{AuditRow, Checkpoint, Handover, Heads};
 use crate::store::{Change, Snapshot, Table, tables};
 
 const PURPOSES: [KeyPurpose; 2] = [KeyPurpose::Audit, KeyPurpose::Sign];
@@ -57,16 +57,16 @@ impl KeyRotation<'_> {
         let made = made.iter().find(|key| key.purpose == KeyPurpose::Sign);
         let new = made.and_then(|key| SigningKey::from_seed(&key.bytes));
         let new = new.ok_or(Error::Internal(Fault::Dangling))?;
-        let head = Head::read(snapshot)?;
+        let head = Heads::read(snapshot)?.position();
         // The old key signs the entries that are not signed yet.
         let signed = self.vault.audit().plan_checkpoint(snapshot, |_| true)?.unwrap_or_default();
         let handover =
             Handover::sign(&signers.file, number, system.signing(), &new, head, now).keep();
-        let start = Checkpoint::start(snapshot)?.map(|start| {
+        let start = Checkpoint::start_with_heads(snapshot)?.map(|(start, heads)| {
             self.vault
                 .audit()
                 .start_of(snapshot, start.head(), (number, &new))
-                .map(|it| it.keep_as_start())
+                .map(|it| it.keep_as_start(&heads))
         });
         let place = tables::keys(&SystemKeys::SCOPE, KeyPurpose::Sign.code(), old);
         let made_at = KeyFacts::of(snapshot, &place)?.made_at;
@@ -96,9 +96,8 @@ impl KeyRotation<'_> {
                 return Err(Error::Busy);
             }
         }
-        // This change is written after all queued ones, so waiting for it waits for them too.
-        let last = Change::new().expect_present(Table::Meta, tables::meta::MASTER.to_vec());
-        self.vault.store.commit(last).await?;
+        // The changes that were queued before may have entries under the old key.
+        self.vault.store.reach_writer().await?;
         if !self.vault.processes().all_follow_keys()? {
             return Err(Error::Busy);
         }

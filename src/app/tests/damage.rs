@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::domain::id::WebhookId;
 use crate::store::tests::block_on;
 use crate::store::tests::disk::{Dice, TestDisk};
-use crate::store::{Change, Table, Verdict, tables};
+use crate::store::{Change, Shard, Table, Verdict, tables};
 
 fn rows(vault: &TestVault, table: Table) -> Vec<(Vec<u8>, Vec<u8>)> {
     vault.app.store().snapshot().unwrap().first(&table.whole(), usize::MAX).unwrap()
@@ -143,7 +143,7 @@ fn a_wrong_count_of_events_or_of_uses_is_found() {
     check("but 10000 counted", |vault| waiting(vault, 10_000));
     check("but -1 counted", |vault| waiting(vault, -1));
     check("events that wait for webhooks: 0 in the file", |_| {
-        Change::new().count(tables::all_webhook_counts(), 1)
+        Change::new().count(tables::all_webhook_counts(Shard::VAULT), 1)
     });
     let uses = |vault: &TestVault, number, by| {
         Change::new().count(tables::seal_counts(vault.caller.tenant.id.bytes(), number), by)

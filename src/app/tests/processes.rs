@@ -1,10 +1,12 @@
 //! Two vaults over one store, as two processes on one database.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::app::KeyRotation;
 use crate::app::open::start;
@@ -15,9 +17,10 @@ use crate::app::tokens::evaluations::Work;
 use crate::app::{
     Beat, Caller, Error, Step, TokenDraft, Vault, Walk, WebhookDraft, Write, WriteOutcome,
 };
-use crate::bounds::LEADER_DOUBT_AFTER;
+use crate::bounds::{AUDIT_RETRY, LEADER_DOUBT_AFTER};
 use crate::clock::Clock;
 use crate::crypto::Random;
+use crate::domain::audit::{Entity, EntityKind};
 use crate::domain::process::ProcessRole;
 use crate::domain::webhook::EventKind;
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
@@ -443,7 +446,7 @@ async fn too_many_processes_are_refused() {
     let now = pair.first.now();
     for number in 2..PROCESSES_MAX {
         let row = ProcessRow {
-            id: uuid::Uuid::from_u128(u128::try_from(number).unwrap()),
+            id: Uuid::from_u128(u128::try_from(number).unwrap()),
             beat: 1,
             started_at: now,
             beat_at: now,
@@ -485,4 +488,23 @@ async fn a_vault_on_a_local_file_is_alone_and_leads() {
     processes.poll().unwrap();
     processes.leave().await.unwrap();
     assert_eq!(vault.app.store().snapshot().unwrap().len(Table::Processes).unwrap(), 0);
+}
+
+#[tokio::test]
+async fn an_entry_of_a_read_outlasts_a_database_that_does_not_answer() {
+    let pair = pair().await;
+    let (audit, own) = (pair.first.audit(), caller(&pair.first));
+    let entries = || pair.first.audit().status().unwrap().head.next;
+    let before = entries();
+    let token = Entity::new(EntityKind::Token, Uuid::from_u128(7));
+    for _ in 0..2 {
+        (pair.reach)(false);
+        audit.note_read(&own, token.clone(), pair.first.now()).await.unwrap();
+        let mut written = pin!(audit.flush_reads());
+        let waited = tokio::time::timeout(2 * AUDIT_RETRY, written.as_mut()).await;
+        assert!(waited.is_err(), "it is not written, and not given up");
+        (pair.reach)(true);
+        within("the entry is written", written).await.unwrap();
+    }
+    assert_eq!(entries(), before + 2);
 }

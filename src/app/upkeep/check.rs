@@ -27,7 +27,7 @@ use crate::domain::token_intent::TokenIntent;
 use crate::domain::webhook::Webhook;
 use crate::store::record::{KeyRecord, decode_event};
 use crate::store::tables::{CvcEntry, ExpiryKind, ListKey};
-use crate::store::{Row, Snapshot, Table, tables};
+use crate::store::{Row, Shard, Snapshot, Table, tables};
 use crate::threeds;
 
 const NO_ENTRY: &str = "an entry of a record is missing or has another value";
@@ -294,7 +294,7 @@ impl<'a> Check<'a> {
             || tables::digest_of_key(key).is_some()
             || tables::webhook_of_count_key(key).is_some()
             || tables::seal_count_of_key(key).is_some()
-            || *key == tables::all_webhook_counts();
+            || tables::shard_of_count(key).is_some();
         match Table::Counts.scope_in_key(key).filter(|_| is_known) {
             Some(SystemKeys::SCOPE) => (),
             Some(scope) => drop(self.keys(tables::tenant_of_scope(&scope))?),
@@ -423,7 +423,7 @@ impl<'a> Check<'a> {
     /// A row of the schedule must have its event. There are as many rows as events, so no event
     /// waits for ever without a place in the schedule.
     fn scheduled(&mut self, (key, value): &Row) -> Result<(), Error> {
-        self.counted(tables::all_webhook_counts());
+        self.counted(tables::all_webhook_counts(Shard::VAULT));
         let table = Table::WebhookSchedule;
         let scheduled =
             tables::scheduled_of_key(key).filter(|_| tables::attempts_of_value(value).is_some());

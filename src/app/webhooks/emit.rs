@@ -26,7 +26,7 @@ use crate::domain::webhook::{EventKind, Webhook, WebhookStatus};
 use crate::secret::Secret;
 use crate::store::record::{EventRecord, encode_event};
 use crate::store::tables::PendingDelivery;
-use crate::store::{Change, NewEvent, Snapshot, Table, tables};
+use crate::store::{Change, NewEvent, Shards, Snapshot, Table, tables};
 
 impl Webhooks<'_> {
     /// Adds the event of an act, if it has one.
@@ -185,7 +185,7 @@ impl Webhooks<'_> {
         Change::new()
             .put(table, key, sealed)
             .put(Table::WebhookSchedule, delivery.schedule_key(at), tables::attempts_value(0))
-            .and(counted(delivery, 1))
+            .and(counted(self.vault.store.shards(), delivery, 1))
     }
 
     /// Without room the newest event is dropped: its act must not fail, and the receiver gets the
@@ -199,8 +199,13 @@ impl Webhooks<'_> {
             && snapshot
                 .sum(&tables::webhook_counts_of(tenant), WEBHOOK_QUEUES_MAX)?
                 .is_some_and(|pending| pending < WEBHOOK_PENDING_TENANT_MAX)
-            && snapshot.count(&tables::all_webhook_counts())? < WEBHOOK_PENDING_ALL_MAX)
+            && pending_of_all(snapshot)? < WEBHOOK_PENDING_ALL_MAX)
     }
+}
+
+/// The number of events that wait for any webhook of the vault.
+pub(super) fn pending_of_all(snapshot: &Snapshot) -> Result<i64, Error> {
+    Ok(snapshot.sum(&tables::every_webhook_count(), usize::MAX)?.unwrap_or(i64::MAX))
 }
 
 const DISABLED: &str = "The webhook is disabled; enable it first.";
@@ -215,10 +220,11 @@ fn unwritten() -> Change {
 }
 
 /// Adds to the counts of pending events.
-pub(super) fn counted(delivery: &PendingDelivery, by: i64) -> Change {
+pub(super) fn counted(shards: Shards, delivery: &PendingDelivery, by: i64) -> Change {
+    let shard = shards.of_scope(delivery.tenant.bytes());
     Change::new()
         .count(tables::webhook_counts(delivery.tenant, delivery.webhook), by)
-        .count(tables::all_webhook_counts(), by)
+        .count(tables::all_webhook_counts(shard), by)
 }
 
 /// The rows of all webhooks of an event hold the same record.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::app::Webhooks;
 use crate::app::error::Error;
+use crate::app::webhooks::emit::pending_of_all;
 use crate::app::webhooks::state::WebhookNews;
 use crate::domain::id::assigned_at;
 use crate::metrics::{FamilyKind, Label, Page};
@@ -60,7 +61,7 @@ impl Webhooks<'_> {
     /// so each webhook takes one look-up.
     fn waiting(self) -> Result<(u64, Duration), Error> {
         let snapshot = self.vault.snapshot()?;
-        let pending = u64::try_from(snapshot.count(&tables::all_webhook_counts())?).unwrap_or(0);
+        let pending = u64::try_from(pending_of_all(&snapshot)?).unwrap_or(0);
         let now = self.vault.now();
         let mut oldest = Duration::ZERO;
         if pending > 0 {

@@ -18,7 +18,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::webhook::{DeliveryFailure, EventKind, FailureReason, Webhook, WebhookStatus};
 use crate::store::record::decode_event;
 use crate::store::tables::PendingDelivery;
-use crate::store::{Authority, Change, Snapshot, Table, tables};
+use crate::store::{Authority, Change, Shards, Snapshot, Table, tables};
 
 /// A row of the schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,12 +75,12 @@ impl Scheduled {
     }
 
     /// Refused if the event is no longer in the queue.
-    fn remove(&self) -> Change {
+    fn remove(&self, shards: Shards) -> Change {
         Change::new()
             .expect_present(Table::WebhookSchedule, self.key())
             .delete(Table::WebhookSchedule, self.key())
             .delete(Table::WebhookDeliveries, self.delivery.delivery_key())
-            .and(counted(&self.delivery, -1))
+            .and(counted(shards, &self.delivery, -1))
     }
 
     fn reschedule(&self, at: Timestamp, attempts: u32) -> Change {
@@ -157,7 +157,7 @@ impl Webhooks<'_> {
             if is_there {
                 change = match next {
                     Some(at) => row.reschedule(at, row.attempts.saturating_add(1)),
-                    None => row.remove(),
+                    None => row.remove(self.vault.store.shards()),
                 };
             }
             if failing.at.plus(WEBHOOK_GIVE_UP_AFTER) <= now {
@@ -169,7 +169,7 @@ impl Webhooks<'_> {
             AfterAttempt::Waits(next)
         } else {
             if is_there {
-                change = row.remove();
+                change = row.remove(self.vault.store.shards());
             }
             webhook.failing = None;
             AfterAttempt::Delivered
@@ -200,7 +200,8 @@ impl Webhooks<'_> {
         let mut from = Some(Vec::new());
         while let Some(start) = from.take() {
             let is_over = |snapshot: &Snapshot| Ok(!is_enabled(self, snapshot, tenant, webhook)?);
-            let remove = |change: Change, row: &Scheduled| change.and(row.remove());
+            let shards = self.vault.store.shards();
+            let remove = |change: Change, row: &Scheduled| change.and(row.remove(shards));
             let (next, removed) = self.walk((tenant, webhook), &start, is_over, remove).await?;
             from = next;
             dropped = dropped.saturating_add(removed);

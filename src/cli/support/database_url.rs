@@ -44,7 +44,8 @@ pub fn database(settings: &PostgresSettings) -> Result<Database> {
         let read = read_regular(path, CERTIFICATE_BYTES_MAX);
         read.map_err(|error| misconfigured("read the authorities of the database", path, &error))
     });
-    Database::new(url, authorities.transpose()?.as_deref()).map_err(|invalid| {
+    let database = Database::new(url, authorities.transpose()?.as_deref());
+    database.map(|database| database.with_shards(settings.shards)).map_err(|invalid| {
         Failure::new(Exit::Config, "the database cannot be used")
             .why(invalid)
             .try_this("correct the URL, or set engine.ca_file")

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::app::Vault;
+use crate::bounds::SHARDS_DEFAULT;
 use crate::cli::support::{Exit, Failure, Result, database, open_vault, read_config, settings};
 use crate::clock::Clock;
 use crate::config::{Config, EngineSettings, MasterKeySource, PostgresSettings, UrlSource};
@@ -129,5 +130,6 @@ pub const fn over_database(url_file: PathBuf) -> EngineSettings {
         url: UrlSource::File(url_file),
         ca_file: None,
         divide_rate_limits: false,
+        shards: SHARDS_DEFAULT,
     })
 }

@@ -13,7 +13,7 @@ use crate::store::backup::format::{
     BackupFailure, CHUNK, CHUNK_HEAD_BYTES, END, FORMAT, MAGIC, MANIFEST, UNFINISHED,
 };
 use crate::store::backup::manifest::Manifest;
-use crate::store::chain::row::Head;
+use crate::store::chain::Heads;
 use crate::store::chain::signers::Signers;
 use crate::store::failure::StorageFailure;
 use crate::store::meta;
@@ -159,7 +159,7 @@ fn audit_head(snapshot: &Snapshot) -> Result<Option<String>, StorageFailure> {
     if Signers::read(snapshot)?.is_none() {
         return Ok(None);
     }
-    let head = Head::read(snapshot)?;
+    let head = Heads::read(snapshot)?.position();
     Ok(Some(format!("{} {}", head.next, hex::encode(head.link.bytes()))))
 }
 

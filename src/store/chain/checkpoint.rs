@@ -4,10 +4,11 @@
 //! body. The body is the signing key's number (4), the number of entries of the previous checkpoint
 //! (8), the time (8), the link (32), and the state of the records: their generation (8), their
 //! number (8) and a commitment to their digest (32). The value in the file is a version byte (1),
-//! the body and the signature.
+//! the body, the signature, and the [`Heads`] of several chains.
 
 use crate::crypto::{Link, SIGNATURE_BYTES, SigningKey, is_signed_by};
 use crate::domain::time::Timestamp;
+use crate::store::chain::heads::Heads;
 use crate::store::chain::row::Head;
 use crate::store::change::Change;
 use crate::store::failure::StorageFailure;
@@ -116,11 +117,11 @@ impl Checkpoint {
         .concat()
     }
 
-    pub(in crate::store) fn value(&self) -> Vec<u8> {
-        [&[VERSION], self.body().as_slice(), &self.signature].concat()
+    pub(in crate::store) fn value(&self, heads: &Heads) -> Vec<u8> {
+        [&[VERSION], self.body().as_slice(), &self.signature, &heads.encode()].concat()
     }
 
-    pub(in crate::store) fn decode(sequence: &[u8], value: &[u8]) -> Option<Self> {
+    pub(in crate::store) fn decode(sequence: &[u8], value: &[u8]) -> Option<(Self, Heads)> {
         let sequence = u64::from_be_bytes(sequence.try_into().ok()?);
         let mut rest = value.strip_prefix(&[VERSION])?;
         let signer = u32::from_be_bytes(take(&mut rest)?);
@@ -130,22 +131,34 @@ impl Checkpoint {
         let generation = u64::from_be_bytes(take(&mut rest)?);
         let count = u64::from_be_bytes(take(&mut rest)?);
         let state = RecordState { generation, count, commitment: take(&mut rest)? };
-        let signature = rest.try_into().ok()?;
-        Some(Self { sequence, previous, at, link, signer, state, signature })
+        let signature = take(&mut rest)?;
+        let checkpoint = Self { sequence, previous, at, link, signer, state, signature };
+        Some((checkpoint, Heads::decode(checkpoint.head(), rest)?))
     }
 
     pub fn newest(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
+        Ok(Self::newest_with_heads(snapshot)?.map(|(newest, _)| newest))
+    }
+
+    pub fn newest_with_heads(snapshot: &Snapshot) -> Result<Option<(Self, Heads)>, StorageFailure> {
         let last = snapshot.range_backwards(&Table::AuditCheckpoints.whole())?.next();
         Ok(last.transpose()?.and_then(|(key, value)| Self::decode(&key, &value)))
     }
 
-    pub fn oldest(snapshot: &Snapshot, count_max: usize) -> Result<Vec<Self>, StorageFailure> {
+    pub fn oldest(
+        snapshot: &Snapshot,
+        count_max: usize,
+    ) -> Result<Vec<(Self, Heads)>, StorageFailure> {
         let stored = snapshot.first(&Table::AuditCheckpoints.whole(), count_max)?;
         Ok(stored.iter().filter_map(|(key, value)| Self::decode(key, value)).collect())
     }
 
     /// Reads the start of the chain; `None` if the chain starts at its first entry.
     pub fn start(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
+        Ok(Self::start_with_heads(snapshot)?.map(|(start, _)| start))
+    }
+
+    pub fn start_with_heads(snapshot: &Snapshot) -> Result<Option<(Self, Heads)>, StorageFailure> {
         let value = snapshot.value(Table::Meta, meta::AUDIT_START)?;
         Ok(value.as_deref().and_then(|value| {
             let (sequence, value) = value.split_at_checked(8)?;
@@ -153,17 +166,17 @@ impl Checkpoint {
         }))
     }
 
-    pub fn keep(&self) -> Change {
+    pub fn keep(&self, heads: &Heads) -> Change {
         let key = tables::audit_checkpoints(self.sequence);
         Change::new()
             .expect_absent(Table::AuditCheckpoints, key.clone())
             .put(Table::Meta, meta::AUDIT_NEWEST_CHECKPOINT.to_vec(), key.clone())
-            .put(Table::AuditCheckpoints, key, self.value())
+            .put(Table::AuditCheckpoints, key, self.value(heads))
     }
 
     /// Makes this checkpoint the start of the chain. Older entries may be removed afterwards.
-    pub fn keep_as_start(&self) -> Change {
-        let value = [self.sequence.to_be_bytes().as_slice(), &self.value()].concat();
+    pub fn keep_as_start(&self, heads: &Heads) -> Change {
+        let value = [self.sequence.to_be_bytes().as_slice(), &self.value(heads)].concat();
         Change::new().put(Table::Meta, meta::AUDIT_START.to_vec(), value)
     }
 }

@@ -4,23 +4,25 @@
 //! can replace the chain and the keys, so the keys have to be compared with a value from outside
 //! the file: a known public key, a receipt, or the key of the open vault ([`TrustAnchors`]).
 //!
-//! The inspection computes the link from row to row and compares it with each checkpoint. After a
+//! The inspection computes the link from row to row and compares it with each checkpoint, in the
+//! chains of all shards. After a
 //! finding it continues with the link of the next checkpoint whose signature is valid. One edit
 //! therefore gives one finding, located between two checkpoints.
 
-use std::iter::Peekable;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bounds::VERIFY_FINDINGS_MAX;
 use crate::domain::time::Timestamp;
 use crate::store::chain::checkpoint::{Checkpoint, Receipt, RecordState, SignatureKind};
+use crate::store::chain::heads::Heads;
 use crate::store::chain::row::{AuditRow, Head};
-use crate::store::chain::rows::ChainRows;
+use crate::store::chain::rows::{ChainRows, scopes_by_shard};
 use crate::store::chain::signers::{Signer, Signers};
 use crate::store::engine::Row;
 use crate::store::failure::StorageFailure;
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::meta;
-use crate::store::tables::{self, Table};
+use crate::store::tables::{self, Shard, Table};
 
 /// Knowledge of the chain from outside the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,21 +58,29 @@ pub struct ChainReport {
 }
 
 pub struct Inspection {
-    rows: ChainRows,
+    /// The rows of each chain that were not inspected yet.
+    rows: BTreeMap<Shard, ChainRows>,
     rows_in_table: u64,
     rows_seen: u64,
-    checkpoints: Peekable<Box<dyn Iterator<Item = Result<Row, StorageFailure>> + Send>>,
+    /// The next checkpoint, which some chain has not reached yet.
+    target: Option<(Checkpoint, Heads)>,
+    /// The checkpoints behind it.
+    checkpoints: Box<dyn Iterator<Item = Result<Row, StorageFailure>> + Send>,
     newest_known: Option<u64>,
     signers: Option<Signers>,
-    head: Head,
-    /// The position after the last inspected row.
-    reached: Head,
-    /// False after a gap, until the next checkpoint: the link at `reached` is unknown.
-    linked: bool,
-    /// The last position where the chain was valid, for the texts of findings.
-    anchor: u64,
+    heads: Heads,
+    /// The start of each chain.
+    start: Heads,
+    /// The positions after the last inspected rows.
+    reached: Heads,
+    /// Chains with a gap before the last inspected row, until the next checkpoint: the link at
+    /// `reached` is unknown.
+    unlinked: BTreeSet<Shard>,
+    /// The last position where each chain was valid, for the texts of findings.
+    anchors: Heads,
     previous_checkpoint: u64,
     expected: TrustAnchors,
+    receipt_is_met: bool,
     report: ChainReport,
 }
 
@@ -92,32 +102,43 @@ impl ChainReport {
 impl Inspection {
     pub fn new(snapshot: &Snapshot, expected: &TrustAnchors) -> Result<Self, StorageFailure> {
         let checkpoints = snapshot.range(&Table::AuditCheckpoints.whole())?;
-        let checkpoints: Box<dyn Iterator<Item = _> + Send> = Box::new(checkpoints);
         let newest_known = snapshot.value(Table::Meta, meta::AUDIT_NEWEST_CHECKPOINT)?;
         let newest_known = newest_known.and_then(|it| it.try_into().ok()).map(u64::from_be_bytes);
-        let start = Checkpoint::start(snapshot)?;
+        let heads = Heads::read(snapshot)?;
+        let mut scopes = scopes_by_shard(snapshot)?;
+        for (shard, _) in heads.all() {
+            scopes.entry(shard).or_default();
+        }
+        let mut rows = BTreeMap::new();
+        for (shard, scopes) in scopes {
+            let first = shard.entries().start;
+            rows.insert(shard, ChainRows::of_shard(snapshot, shard, scopes.into_iter(), first)?);
+        }
         let mut inspection = Self {
-            rows: ChainRows::from(snapshot, 0)?,
+            rows,
             rows_in_table: snapshot.len(Table::Audit)?,
             rows_seen: 0,
-            checkpoints: checkpoints.peekable(),
+            target: None,
+            checkpoints: Box::new(checkpoints),
             newest_known,
             signers: Signers::read(snapshot)?,
-            head: Head::read(snapshot)?,
-            reached: Head::default(),
-            linked: true,
-            anchor: 0,
+            heads,
+            start: Heads::default(),
+            reached: Heads::default(),
+            unlinked: BTreeSet::new(),
+            anchors: Heads::default(),
             previous_checkpoint: 0,
             expected: *expected,
+            receipt_is_met: false,
             report: ChainReport::default(),
         };
         inspection.check_signers();
-        if let Some(start) = start {
-            inspection.begin_at(&start);
+        if let Some((start, heads)) = Checkpoint::start_with_heads(snapshot)? {
+            inspection.begin_at(&start, heads);
         }
         inspection.check_receipt();
-        inspection.meet_receipt();
-        inspection.meet_checkpoints()?;
+        inspection.meet_position();
+        inspection.next_checkpoint()?;
         Ok(inspection)
     }
 
@@ -128,15 +149,51 @@ impl Inspection {
         visit: &mut dyn FnMut(&AuditRow),
     ) -> Result<bool, StorageFailure> {
         for _ in 0..rows_max {
-            let Some(row) = self.rows.next_row()? else { return Ok(false) };
+            let Some((shard, row)) = self.next_row()? else { return Ok(false) };
             self.rows_seen = self.rows_seen.saturating_add(1);
             // Rows before the start of the chain are due for removal.
-            if row.end() > self.report.first || row.count == 0 {
-                self.take(&row)?;
+            if row.end() > self.start.of(shard).next || row.count == 0 {
+                self.take(shard, &row);
                 visit(&row);
             }
         }
         Ok(true)
+    }
+
+    /// The next row of a chain that has not reached the next checkpoint. Checkpoints that all
+    /// chains have reached are compared with them first.
+    fn next_row(&mut self) -> Result<Option<(Shard, AuditRow)>, StorageFailure> {
+        loop {
+            let (target, reached) = (&self.target, &self.reached);
+            let is_before = |shard: Shard| {
+                let to = target.as_ref().map(|(_, heads)| heads.of(shard).next);
+                to.is_none_or(|to| reached.of(shard).next < to)
+            };
+            for (shard, rows) in self.rows.iter_mut().filter(|(shard, _)| is_before(**shard)) {
+                if let Some(row) = rows.next_row()? {
+                    return Ok(Some((*shard, row)));
+                }
+            }
+            let is_reached = |(shard, head): (Shard, Head)| reached.of(shard).next >= head.next;
+            let met = self.target.take_if(|(_, heads)| heads.all().all(is_reached));
+            let Some((checkpoint, heads)) = met else { return Ok(None) };
+            self.meet(&checkpoint, &heads);
+            self.next_checkpoint()?;
+        }
+    }
+
+    /// Takes the next checkpoint that decodes from the list.
+    fn next_checkpoint(&mut self) -> Result<(), StorageFailure> {
+        for entry in self.checkpoints.by_ref() {
+            let (key, value) = entry?;
+            self.target = Checkpoint::decode(&key, &value);
+            if self.target.is_some() {
+                return Ok(());
+            }
+            self.report.checkpoints = self.report.checkpoints.saturating_add(1);
+            self.report.find(String::from("a checkpoint is damaged"));
+        }
+        Ok(())
     }
 
     pub fn run(mut self, visit: &mut dyn FnMut(&AuditRow)) -> Result<ChainReport, StorageFailure> {
@@ -144,19 +201,18 @@ impl Inspection {
         self.finish()
     }
 
-    /// Makes the checks that need the end of the chain.
+    /// Makes the checks that need the ends of the chains.
     pub fn finish(mut self) -> Result<ChainReport, StorageFailure> {
-        let (end, head) = (self.reached, self.head);
-        if end.next != head.next {
-            let (there, noted) = (end.next, head.next);
-            self.report.find(format!(
-                "the chain ends with {there} entries, but {noted} were written: its tail was cut"
-            ));
-        } else if self.linked && end.link != head.link {
-            let anchor = self.anchor;
-            self.report.find(format!("an entry from {anchor} on was changed: the links differ"));
+        let shards: Vec<_> = self.rows.keys().copied().collect();
+        for shard in shards {
+            self.check_end(shard);
         }
+        let end = self.reached.position();
         let mut beyond: u64 = 0;
+        if let Some((checkpoint, _)) = self.target.take() {
+            beyond = 1;
+            self.previous_checkpoint = checkpoint.sequence;
+        }
         while let Some(entry) = self.checkpoints.next().transpose()? {
             beyond = beyond.saturating_add(1);
             self.previous_checkpoint = tables::checkpoint_of_key(&entry.0).unwrap_or(u64::MAX);
@@ -180,6 +236,8 @@ impl Inspection {
                 self.report.find(format!(
                     "the receipt is of {at} entries, but the chain has {end}: its tail was cut"
                 ));
+            } else if !self.receipt_is_met && at >= self.report.first && !self.heads.is_one() {
+                self.report.find(format!("the receipt's checkpoint of {at} entries is missing"));
             }
             self.report.after_receipt = Some(end.next.saturating_sub(at));
         }
@@ -188,20 +246,49 @@ impl Inspection {
         Ok(self.report)
     }
 
+    fn check_end(&mut self, shard: Shard) {
+        let (end, head) = (self.reached.of(shard), self.heads.of(shard));
+        if end.next != head.next {
+            let first = shard.entries().start;
+            let count = |head: Head| head.next.saturating_sub(first);
+            let (there, noted) = (count(end), count(head));
+            self.find(
+                shard,
+                format!(
+                    "the chain ends with {there} entries, but {noted} were written: its tail was \
+                     cut"
+                ),
+            );
+        } else if !self.unlinked.contains(&shard) && end.link != head.link {
+            let anchor = self.anchors.of(shard).next;
+            self.find(shard, format!("an entry from {anchor} on was changed: the links differ"));
+        }
+    }
+
+    /// Names the shard if there are several chains.
+    fn find(&mut self, shard: Shard, finding: String) {
+        self.report.find(if self.rows.len() > 1 {
+            format!("shard {}: {finding}", shard.number())
+        } else {
+            finding
+        });
+    }
+
     /// Starts after removed entries. The vault must have signed that start.
-    fn begin_at(&mut self, start: &Checkpoint) {
+    fn begin_at(&mut self, start: &Checkpoint, heads: Heads) {
         if !self.have_signed(start, SignatureKind::Start) {
             let at = start.sequence;
             self.report.find(format!("the chain's start at {at} is not signed by the vault"));
         }
-        self.reached = Head { next: start.sequence, link: start.link };
-        self.anchor = start.sequence;
         self.previous_checkpoint = start.sequence;
         self.report.first = start.sequence;
+        self.reached = heads.clone();
+        self.anchors = heads.clone();
+        self.start = heads;
     }
 
-    fn have_signed(&self, it: &Checkpoint, signed: SignatureKind) -> bool {
-        self.signers.as_ref().is_some_and(|signers| signers.have_signed(it, signed))
+    fn have_signed(&self, checkpoint: &Checkpoint, signed: SignatureKind) -> bool {
+        self.signers.as_ref().is_some_and(|signers| signers.have_signed(checkpoint, signed))
     }
 
     /// Checks that each signing key was introduced by the one before it, and that the expected keys
@@ -252,71 +339,62 @@ impl Inspection {
         }
     }
 
-    fn take(&mut self, row: &AuditRow) -> Result<(), StorageFailure> {
-        let expected = self.reached.next;
+    fn take(&mut self, shard: Shard, row: &AuditRow) {
+        let reached = self.reached.of(shard);
+        let expected = reached.next;
         if row.sequence != expected || row.count == 0 {
             let found = row.sequence;
-            self.report.find(if row.count == 0 {
-                format!("the row at {found} has no entries")
-            } else if found > expected {
-                let last = found.saturating_sub(1);
-                format!("entries {expected} to {last} are missing")
-            } else {
-                format!("entry {found} is there twice")
-            });
-            self.linked = false;
+            self.find(
+                shard,
+                if row.count == 0 {
+                    format!("the row at {found} has no entries")
+                } else if found > expected {
+                    let last = found.saturating_sub(1);
+                    format!("entries {expected} to {last} are missing")
+                } else {
+                    format!("entry {found} is there twice")
+                },
+            );
+            self.unlinked.insert(shard);
         }
-        self.reached = Head { next: row.end(), link: row.link_after(&self.reached.link) };
+        self.reached.set(shard, reached.after(row));
         self.report.entries = self.report.entries.saturating_add(u64::from(row.count));
-        self.meet_receipt();
-        self.meet_handovers();
-        self.meet_checkpoints()
+        self.meet_position();
     }
 
-    /// Compares the link with a handover at this position: the new key signed the link.
-    fn meet_handovers(&mut self) {
-        let Head { next, link } = self.reached;
+    /// With one chain, compares every position with the receipt and the handovers. Several chains
+    /// are compared at checkpoints, because only these say which positions belong together.
+    fn meet_position(&mut self) {
+        if self.heads.is_one() && !self.unlinked.contains(&Shard::VAULT) {
+            self.meet_signed(self.reached.position());
+        }
+    }
+
+    /// Compares a position with the receipt and with the handovers, whose new keys signed the link.
+    fn meet_signed(&mut self, position: Head) {
+        let Head { next, link } = position;
+        if let Some(Receipt { checkpoint, .. }) = self.expected.receipt
+            && checkpoint.sequence == next
+        {
+            if checkpoint.link != link && !self.receipt_is_met {
+                self.report
+                    .find(format!("the chain of {next} entries is not the one of the receipt"));
+            }
+            self.receipt_is_met = true;
+        }
         let handovers = self.signers.as_ref().map(Signers::handovers).unwrap_or_default();
         let differs = |head: &Head| head.next == next && head.link != link;
-        if self.linked && handovers.iter().any(|it| differs(&it.head)) {
-            let anchor = self.anchor;
+        if handovers.iter().any(|it| differs(&it.head)) {
+            let anchor = self.anchors.position().next;
             self.report.find(format!(
                 "an entry from {anchor} on was changed before the signing key was: the links differ"
             ));
         }
     }
 
-    fn meet_receipt(&mut self) {
-        let Some(Receipt { checkpoint, .. }) = self.expected.receipt else { return };
-        let differs = self.linked && self.reached.link != checkpoint.link;
-        if self.reached.next == checkpoint.sequence && differs {
-            let at = checkpoint.sequence;
-            self.report.find(format!("the chain of {at} entries is not the one of the receipt"));
-        }
-    }
-
-    /// Compares the link with the checkpoints up to this position.
-    fn meet_checkpoints(&mut self) -> Result<(), StorageFailure> {
-        let reached = self.reached.next;
-        let is_met = |entry: &Result<Row, StorageFailure>| {
-            entry.as_ref().map_or(true, |(key, _)| {
-                tables::checkpoint_of_key(key).is_none_or(|at| at <= reached)
-            })
-        };
-        while let Some(entry) = self.checkpoints.next_if(is_met) {
-            let (key, value) = entry?;
-            self.report.checkpoints = self.report.checkpoints.saturating_add(1);
-            let Some(checkpoint) = Checkpoint::decode(&key, &value) else {
-                self.report.find(String::from("a checkpoint is damaged"));
-                continue;
-            };
-            self.meet(&checkpoint);
-        }
-        Ok(())
-    }
-
-    fn meet(&mut self, checkpoint: &Checkpoint) {
+    fn meet(&mut self, checkpoint: &Checkpoint, heads: &Heads) {
         let (at, before) = (checkpoint.sequence, self.previous_checkpoint);
+        self.report.checkpoints = self.report.checkpoints.saturating_add(1);
         if checkpoint.previous != before {
             self.report.find(format!("a checkpoint between {before} and {at} entries is missing"));
         }
@@ -327,19 +405,33 @@ impl Inspection {
             return;
         }
         self.meet_records(checkpoint);
-        if at != self.reached.next {
+        if !self.heads.is_one() {
+            self.meet_signed(checkpoint.head());
+        }
+        let mut is_reached = true;
+        for (shard, head) in heads.all() {
+            is_reached &= self.meet_head(shard, head);
+        }
+        if is_reached {
+            self.report.last_signed = Some((at, checkpoint.at));
+        }
+    }
+
+    /// Returns false if the chain has no row that ends here.
+    fn meet_head(&mut self, shard: Shard, signed: Head) -> bool {
+        let (reached, at) = (self.reached.of(shard), signed.next);
+        if at != reached.next {
             // The last rows before the checkpoint are missing, which is a finding already.
-            return;
+            return false;
         }
-        if self.linked && checkpoint.link != self.reached.link {
-            let (first, last) = (self.anchor, at.saturating_sub(1));
-            self.report
-                .find(format!("an entry from {first} to {last} was changed: the links differ"));
+        if !self.unlinked.remove(&shard) && signed.link != reached.link {
+            let (first, last) = (self.anchors.of(shard).next, at.saturating_sub(1));
+            let text = format!("an entry from {first} to {last} was changed: the links differ");
+            self.find(shard, text);
         }
-        self.reached.link = checkpoint.link;
-        self.linked = true;
-        self.anchor = at;
-        self.report.last_signed = Some((at, checkpoint.at));
+        self.reached.set(shard, signed);
+        self.anchors.set(shard, signed);
+        true
     }
 }
 

@@ -2,7 +2,7 @@
 //! signed checkpoints.
 //!
 //! A row's key starts with its scope, so that a tenant's entries are one range. The row's number is
-//! its position in the chain, which all scopes share. Its value is the time (8), the number of
+//! its position in the chain of its shard, which several scopes share. Its value is the time (8), the number of
 //! entries (2) and the sealed entries. Its link is SHA-256 over the previous link, scope, number,
 //! time, number of entries and the sealed entries ([`crate::crypto::Link`]); the first row's
 //! previous link is 32 zeros.
@@ -12,6 +12,7 @@
 //! When old entries are removed, the new start of the chain is signed in the same way. The signing
 //! keys are in [`signers`].
 pub mod checkpoint;
+mod heads;
 mod inspect;
 mod receipt;
 pub(in crate::store) mod row;
@@ -19,8 +20,9 @@ pub(in crate::store) mod rows;
 pub mod signers;
 
 pub use checkpoint::{Checkpoint, Receipt, RecordState, SignatureKind, Statement};
+pub use heads::Heads;
 pub use inspect::{ChainReport, Inspection, TrustAnchors};
 pub use receipt::{decode_receipt, encode_receipt};
 pub use row::{AuditRow, Head};
-pub use rows::{ChainRows, scopes};
+pub use rows::{ChainRows, scopes_by_shard};
 pub use signers::{Handover, Signers};

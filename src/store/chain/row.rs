@@ -1,11 +1,10 @@
-//! The rows of the chain and its head.
+//! The rows of a chain and its head.
 
 use crate::crypto::{Link, LinkedRow};
 use crate::domain::time::Timestamp;
 use crate::store::change::SealedEntries;
 use crate::store::failure::StorageFailure;
-use crate::store::snapshot::Snapshot;
-use crate::store::tables::{self, Table, meta};
+use crate::store::tables::{self, Shard};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Head {
@@ -33,18 +32,21 @@ impl Head {
         [self.next.to_be_bytes().as_slice(), self.link.bytes()].concat()
     }
 
-    /// A chain without rows has no stored head.
-    pub(in crate::store) fn decode(value: Option<&[u8]>) -> Result<Self, StorageFailure> {
-        let Some(value) = value else { return Ok(Self::default()) };
+    /// The head of a chain without rows, which is not stored.
+    pub fn first(shard: Shard) -> Self {
+        Self { next: shard.entries().start, link: Link::default() }
+    }
+
+    pub(in crate::store) fn decode(shard: Shard, value: &[u8]) -> Result<Self, StorageFailure> {
         let decoded = value.split_first_chunk().and_then(|(next, link)| {
             let link = Link::from_bytes(link.try_into().ok()?);
             Some(Self { next: u64::from_be_bytes(*next), link })
         });
-        decoded.ok_or_else(|| StorageFailure::Damaged(String::from("the audit chain's head")))
-    }
-
-    pub fn read(snapshot: &Snapshot) -> Result<Self, StorageFailure> {
-        Self::decode(snapshot.value(Table::Meta, meta::AUDIT_HEAD)?.as_deref())
+        let entries = shard.entries();
+        // The number after the last one is the next shard's first.
+        decoded
+            .filter(|head| entries.contains(&head.next) || head.next == entries.end)
+            .ok_or_else(|| StorageFailure::Damaged(String::from("the audit chain's head")))
     }
 }
 

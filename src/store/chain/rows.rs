@@ -1,14 +1,16 @@
-//! The rows of all scopes in the order of the chain, read lazily.
+//! The rows of all scopes in the order of their numbers, read lazily: the chain of one shard after
+//! the other.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use crate::bounds::AUDIT_SCOPES_MAX;
 use crate::store::chain::row::AuditRow;
 use crate::store::engine::Row;
 use crate::store::failure::StorageFailure;
+use crate::store::shards::Shards;
 use crate::store::snapshot::Snapshot;
-use crate::store::tables::{self, Table};
+use crate::store::tables::{self, KeyRange, Shard, Table};
 
 /// Merges the ranges of the scopes, with one row of each in memory.
 pub struct ChainRows {
@@ -25,9 +27,28 @@ struct ScopeRows {
 impl ChainRows {
     /// Starts with the first row whose number is at least `sequence`.
     pub fn from(snapshot: &Snapshot, sequence: u64) -> Result<Self, StorageFailure> {
+        let ranges = scopes(snapshot)?;
+        Self::of(snapshot, ranges.iter().map(|scope| tables::audit_from(scope, sequence)))
+    }
+
+    /// The rows of a shard's chain, from the number on. `scopes` has all that may have rows in it.
+    pub fn of_shard(
+        snapshot: &Snapshot,
+        shard: Shard,
+        scopes: impl Iterator<Item = [u8; 16]>,
+        sequence: u64,
+    ) -> Result<Self, StorageFailure> {
+        let numbers = sequence..shard.entries().end;
+        Self::of(snapshot, scopes.map(|scope| tables::audit_between(&scope, &numbers)))
+    }
+
+    fn of(
+        snapshot: &Snapshot,
+        ranges: impl Iterator<Item = KeyRange>,
+    ) -> Result<Self, StorageFailure> {
         let mut rows = Self { waiting: BinaryHeap::new(), scopes: Vec::new() };
-        for scope in scopes(snapshot)? {
-            let rest = snapshot.range(&tables::audit_from(&scope, sequence))?;
+        for range in ranges {
+            let rest = snapshot.range(&range)?;
             rows.scopes.push(ScopeRows { next: None, rest: Box::new(rest) });
             rows.refill(rows.scopes.len().saturating_sub(1))?;
         }
@@ -54,6 +75,21 @@ impl ChainRows {
         self.refill(at)?;
         Ok(row)
     }
+}
+
+/// The scopes that have rows, by the shards whose chains may have them. A tenant's rows are in its
+/// shard, or in the vault's if they are from before the vault had shards.
+pub fn scopes_by_shard(
+    snapshot: &Snapshot,
+) -> Result<BTreeMap<Shard, Vec<[u8; 16]>>, StorageFailure> {
+    let shards = Shards::read(snapshot)?;
+    let mut found: BTreeMap<Shard, Vec<[u8; 16]>> = BTreeMap::new();
+    for scope in scopes(snapshot)? {
+        for shard in BTreeSet::from([Shard::VAULT, shards.of_scope(&scope)]) {
+            found.entry(shard).or_default().push(scope);
+        }
+    }
+    Ok(found)
 }
 
 /// The scopes that have rows. Takes one seek for each scope.

@@ -12,13 +12,14 @@ mod processes;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::Notify;
 
 use crate::store::failure::StorageFailure;
-use crate::store::tables::{KeyRange, Table};
+use crate::store::tables::{KeyRange, Shard, Table};
 use departure::Departure;
 use fetch::AtOnce;
 pub use fetch::Fetch;
@@ -41,9 +42,15 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// reads of `decide` and its changes; a shared engine may call `decide` again to ensure that.
     fn apply(&self, decide: &mut Decide<'_>) -> Result<(), StorageFailure>;
 
-    /// Waits for this process's turn to write, if processes take turns. Changes that come meanwhile
-    /// can join the next [`Engine::apply`], which takes the turn itself if necessary.
-    fn take_turn(&self) {}
+    /// As [`Engine::apply`], for changes of rows in these shards. Batches of other shards may be
+    /// written meanwhile, by this process too. `apply` is for the vault's own shard.
+    fn apply_in(&self, _shards: &Turns, decide: &mut Decide<'_>) -> Result<(), StorageFailure> {
+        self.apply(decide)
+    }
+
+    /// Waits for this process's turn in a shard, if processes take turns. Changes that come
+    /// meanwhile can join the next batch, which takes the turn itself if necessary.
+    fn take_turn(&self, _shard: Shard) {}
 
     /// Returns true if other processes may write the same rows. [`Engine::apply`] may then call its
     /// function more than once; only the last call's result is written.
@@ -98,6 +105,10 @@ pub trait Engine: fmt::Debug + Send + Sync {
     fn close(&self) -> Result<(), StorageFailure>;
 }
 
+/// The shards that a batch changes. Their turns are taken in this order, so that no two processes
+/// wait for each other.
+pub type Turns = BTreeSet<Shard>;
+
 /// Decides on changes from the newest rows.
 pub type Decide<'a> = dyn FnMut(&dyn Read) -> Result<Vec<RowChange>, StorageFailure> + 'a;
 
@@ -119,6 +130,16 @@ pub trait Read: Send + Sync {
         keys.iter().map(|(table, key)| self.get(*table, key)).collect()
     }
 
+    /// As [`Read::get_many`], for rows of shards whose turn the batch does not have. Until the batch
+    /// ends, no other one changes them as `hold` says.
+    fn get_and_hold(
+        &self,
+        keys: &[(Table, &[u8])],
+        _hold: Hold,
+    ) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
+        self.get_many(keys)
+    }
+
     /// Rows from one end of the range on, at most `count_max`.
     fn page(
         &self,
@@ -138,6 +159,13 @@ pub trait Read: Send + Sync {
     fn rows_about(&self) -> u64 {
         0
     }
+}
+
+/// What other batches may not do to a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    Delete,
+    Change,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -20,7 +20,7 @@
 //! | background tasks: sweep, rotation, checkpoints, backups, scrub, deletions, card ranges, deliveries of webhooks (`cli::serve`) | the one process runs them | one leader, by a lease whose number each of its changes expects | `a_leader_that_wakes_late_is_fenced_and_joins_again`, `work_of_the_leader_runs_in_one_process_and_moves_when_it_leaves` |
 //! | closed scopes of deleted tenants ([`crate::store::closed`]) | a set in memory | the batch reads the tenant's record; the set follows the generation of access | `a_tenant_that_one_process_deletes_is_refused_by_the_other_at_once` |
 //! | rate limits (`limits`) | counters in memory | counters of each process, in which a request counts as one for each live process if the settings say so | `limits::tests::scales::processes_that_share_a_rate_admit_it_together` |
-//! | the end of the audit chain ([`crate::store::batch`]) | read in the batch that writes it | the same: one chain, since the batches of all processes take turns | `store::shared::tests::two_stores_write_one_audit_chain_and_one_set_of_digests_in_turn` |
+//! | the ends of the audit chains ([`crate::store::batch`]) | read in the batch that writes them | the same: one chain for each shard, since the batches of a shard take turns in all processes | `store::shared::tests::two_stores_write_one_audit_chain_and_one_set_of_digests_in_turn`, `store::tests::shards` |
 //! | checkpoints and the signing key (`app::audit::checkpoint`) | a lane in memory | the change expects the newest checkpoint and the signing key | `the_signing_key_is_replaced_and_the_other_process_signs_with_the_new_one` |
 //! | digests of live records ([`crate::store::digests`]) | kept in memory between batches | read in the batch that changes them | `store::shared::tests::two_stores_write_one_audit_chain_and_one_set_of_digests_in_turn` |
 //! | a batch that is decided again | never | changes are copied, and memory changes only after the batch is written | `store::shared::tests::a_batch_that_is_decided_again_is_written_once` |
@@ -30,8 +30,8 @@
 //! | the table of card number ranges (`Vault::bins`) | a file of the host, loaded again by SIGHUP | a file of each host | - |
 //! | rows that are not merged yet ([`crate::store::engine::local`]) | layers in memory over the data file | none: the database has them | - |
 //!
-//! One audit chain suffices here because the engine lets the batches of all processes take turns; a
-//! chain for each process would make verification, receipts and exports walk several.
+//! An audit chain belongs to a shard ([`crate::store::Shards`]) and not to a process: a tenant's
+//! entries stay in one chain, whichever process writes them, and the number of chains is known.
 //!
 //! [`Engine::is_shared`]: crate::store::engine::Engine::is_shared
 //! [`Store::access_generation`]: crate::store::Store::access_generation

@@ -1,11 +1,12 @@
 //! The part of a batch that only a shared store has.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::store::authority::Authority;
 use crate::store::batch::Batch;
 use crate::store::change::{Change, Expect, Write};
 use crate::store::closed::scope_of;
+use crate::store::engine::{Hold, Turns};
 use crate::store::failure::StorageFailure;
 use crate::store::shared::generations::{Generation, Generations};
 use crate::store::shared::process::Process;
@@ -19,6 +20,8 @@ type Places = BTreeSet<(Table, Vec<u8>)>;
 
 pub(in crate::store) struct SharedBatch<'t> {
     process: &'t Process,
+    /// The shards whose turns the batch has.
+    turns: &'t Turns,
     /// The new generations, once a change has advanced one.
     generations: Option<Generations>,
 }
@@ -27,32 +30,55 @@ impl<'t> SharedBatch<'t> {
     pub(in crate::store) const fn process(&self) -> &'t Process {
         self.process
     }
+
+    pub(in crate::store) const fn turns(&self) -> &'t Turns {
+        self.turns
+    }
 }
 
 impl<'t> Batch<'t> {
-    pub(in crate::store) fn sharing(mut self, process: Option<&'t Process>) -> Self {
-        self.shared = process.map(|process| SharedBatch { process, generations: None });
+    pub(in crate::store) fn sharing(
+        mut self,
+        process: Option<&'t Process>,
+        turns: &'t Turns,
+    ) -> Self {
+        self.shared = process.map(|process| SharedBatch { process, turns, generations: None });
         self
     }
 
-    /// Reads nearly all rows that the changes need in two round trips: only the places of audit
-    /// rows depend on another row. Other rows are read one by one. Rows that are most likely new
-    /// are not read, if the engine refuses them should they exist.
+    /// Reads nearly all rows that the changes need in two or three round trips: only the places of
+    /// audit rows depend on another row. Other rows are read one by one. Rows that are most likely
+    /// new are not read, if the engine refuses them should they exist. Rows of shards whose turn the
+    /// batch does not have are held as they are, so that the decision is still right when the batch
+    /// is written.
     pub(in crate::store) fn read_ahead(
         &mut self,
         changes: &[Change],
         process: &Process,
+        turns: &Turns,
     ) -> Result<(), StorageFailure> {
-        let mut places = Places::from([(Table::Meta, meta::AUDIT_HEAD.to_vec())]);
+        let shards = self.shards();
+        let heads = turns.iter().map(|shard| (Table::Meta, meta::audit_head(*shard)));
+        let mut places: Places = heads.collect();
+        let (mut present, mut unchanged) = (Places::new(), Places::new());
         if process.is_member() {
-            places.insert((Table::Processes, place(process.id)));
+            present.insert((Table::Processes, place(process.id)));
         }
         for change in changes {
-            places_of(change, &mut places);
+            places_of(change, &mut places, &mut present, &mut unchanged);
         }
         if self.digests.is_some() {
             places_of_digests(changes, &mut places);
+            places.extend(turns.iter().map(|it| (Table::Meta, meta::audit_records(*it))));
         }
+        let is_ours = |(table, key): &(Table, Vec<u8>)| {
+            shards.of_row(*table, key).is_none_or(|it| turns.contains(&it))
+        };
+        for held in [&mut present, &mut unchanged] {
+            places.extend(held.extract_if(.., |it| is_ours(it)));
+        }
+        present.retain(|place| !unchanged.contains(place));
+        places.retain(|place| !unchanged.contains(place) && !present.contains(place));
         let may_assume = self.stored.refuses_rows_that_exist();
         if may_assume {
             let new = likely_new(changes);
@@ -61,32 +87,38 @@ impl<'t> Batch<'t> {
                 self.know(table, key, None);
             }
         }
-        self.read_places(places)?;
-        let mut next = self.head()?.next;
-        let entries = changes.iter().flat_map(|change| &change.writes);
-        let entries = entries.filter_map(|write| match write {
-            Write::Audit(entries) => Some(entries),
-            Write::Add(..) | Write::Delete(..) | Write::Put(..) => None,
-        });
-        let rows = entries.map(|entries| {
-            let key = tables::audit(&entries.scope, next);
-            next = next.saturating_add(u64::from(entries.count));
-            (Table::Audit, key)
-        });
+        self.read_places(places, None)?;
+        self.read_places(present, Some(Hold::Delete))?;
+        self.read_places(unchanged, Some(Hold::Change))?;
+        let mut next = BTreeMap::new();
+        for shard in turns {
+            next.insert(*shard, self.head(*shard)?.next);
+        }
+        let mut rows = Places::new();
+        for write in changes.iter().flat_map(|change| &change.writes) {
+            let Write::Audit(entries) = write else { continue };
+            let Some(next) = next.get_mut(&shards.of_scope(&entries.scope)) else { continue };
+            rows.insert((Table::Audit, tables::audit(&entries.scope, *next)));
+            *next = next.saturating_add(u64::from(entries.count));
+        }
         if may_assume {
-            rows.for_each(|(table, key)| self.know(table, key, None));
+            for (table, key) in rows {
+                self.know(table, key, None);
+            }
             return Ok(());
         }
-        let rows = rows.collect();
-        self.read_places(rows)
+        self.read_places(rows, None)
     }
 
-    fn read_places(&mut self, places: Places) -> Result<(), StorageFailure> {
+    fn read_places(&mut self, places: Places, hold: Option<Hold>) -> Result<(), StorageFailure> {
         if places.is_empty() {
             return Ok(());
         }
         let keys: Vec<_> = places.iter().map(|(table, key)| (*table, key.as_slice())).collect();
-        let values = self.stored.get_many(&keys)?;
+        let values = match hold {
+            None => self.stored.get_many(&keys),
+            Some(hold) => self.stored.get_and_hold(&keys, hold),
+        }?;
         for ((table, key), value) in places.into_iter().zip(values) {
             self.know(table, key, value);
         }
@@ -161,14 +193,16 @@ impl<'t> Batch<'t> {
     }
 }
 
-/// The rows that the change reads, except old values of records.
-fn places_of(change: &Change, places: &mut Places) {
+/// The rows that the change reads, except old values of records: those whose presence it relies on
+/// and those whose value it relies on are separate.
+fn places_of(change: &Change, places: &mut Places, present: &mut Places, unchanged: &mut Places) {
     for expect in &change.expects {
         match expect {
-            Expect::Absent(table, key)
-            | Expect::Is(table, key, _)
-            | Expect::Present(table, key)
-            | Expect::Value(table, key, _) => drop(places.insert((*table, key.clone()))),
+            Expect::Absent(table, key) => drop(places.insert((*table, key.clone()))),
+            Expect::Present(table, key) => drop(present.insert((*table, key.clone()))),
+            Expect::Is(table, key, _) | Expect::Value(table, key, _) => {
+                unchanged.insert((*table, key.clone()));
+            }
             Expect::CountsAtMost(keys, _) => {
                 places.extend(keys.iter().map(|key| (Table::Counts, key.clone())));
             }
@@ -180,11 +214,11 @@ fn places_of(change: &Change, places: &mut Places) {
             places.insert((Table::Counts, key.clone()));
         }
         if let Some(scope) = scope_of(write).filter(|scope| *scope != SERVER) {
-            places.insert((Table::Tenants, tables::tenants(tenant_of_scope(&scope))));
+            present.insert((Table::Tenants, tables::tenants(tenant_of_scope(&scope))));
         }
     }
     if change.authority != Authority::Anyone {
-        places.insert((Table::Processes, LEASE.to_vec()));
+        unchanged.insert((Table::Processes, LEASE.to_vec()));
     }
     if Generation::all_of(change).next().is_some() {
         places.insert((Table::Processes, GENERATIONS.to_vec()));
@@ -235,7 +269,6 @@ fn places_of_digests(changes: &[Change], places: &mut Places) {
             continue;
         }
         places.insert((*table, key.clone()));
-        places.insert((Table::Meta, meta::AUDIT_RECORDS.to_vec()));
         if let Some(scope) = table.digest_scope(key) {
             places.insert((Table::Counts, tables::digests(&scope)));
         }

@@ -11,7 +11,7 @@ use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::SharedRows;
 use crate::store::alarm::Alarm;
-use crate::store::chain::Head;
+use crate::store::chain::Heads;
 use crate::store::digests::RecordDigests;
 use crate::store::engine::memory::MemoryEngine;
 use crate::store::engine::{Engine as _, RowChange};
@@ -28,7 +28,7 @@ fn engine() -> Arc<MemoryEngine> {
 }
 
 fn open(engine: &Arc<MemoryEngine>) -> Store {
-    Store::start(Arc::<MemoryEngine>::clone(engine), Alarm::default())
+    Store::open_engine(Arc::<MemoryEngine>::clone(engine), Alarm::default()).unwrap()
 }
 
 fn tenant() -> TenantId {
@@ -111,7 +111,7 @@ fn a_batch_that_is_decided_again_is_written_once() {
     assert_eq!(commit(&store, change), Ok(Verdict::Applied));
     let snapshot = store.snapshot().unwrap();
     assert_eq!(engine.health().sequence, before + 1);
-    assert_eq!(Head::read(&snapshot).unwrap().next, 2);
+    assert_eq!(Heads::read(&snapshot).unwrap().position().next, 2);
     assert_eq!(snapshot.count(tenant().bytes()).unwrap(), 1);
     assert_eq!(snapshot.len(Table::Audit).unwrap(), 1);
     assert_digests_are_right(&store);
@@ -128,7 +128,7 @@ fn a_batch_that_is_decided_again_is_decided_on_the_newest_rows() {
     assert_eq!(commit(&store, change), Ok(Verdict::Refused));
     let snapshot = store.snapshot().unwrap();
     assert_eq!(snapshot.len(Table::Tokens).unwrap(), 0);
-    assert_eq!(Head::read(&snapshot).unwrap().next, 0);
+    assert_eq!(Heads::read(&snapshot).unwrap().position().next, 0);
     assert_digests_are_right(&store);
 }
 
@@ -164,7 +164,7 @@ fn two_stores_write_one_audit_chain_and_one_set_of_digests_in_turn() {
         }
     }
     let snapshot = first.snapshot().unwrap();
-    assert_eq!(Head::read(&snapshot).unwrap().next, 40);
+    assert_eq!(Heads::read(&snapshot).unwrap().position().next, 40);
     assert_eq!(snapshot.len(Table::Audit).unwrap(), 20);
     assert_eq!(snapshot.count(tenant().bytes()).unwrap(), 20);
     assert_digests_are_right(&first);
@@ -294,7 +294,7 @@ fn caches_are_used_only_for_a_second_after_a_look_at_the_generations() {
 #[test]
 fn a_store_of_one_process_has_no_rows_of_processes() {
     let engine = Arc::new(MemoryEngine::default());
-    let store = Store::start(Arc::<MemoryEngine>::clone(&engine), Alarm::default());
+    let store = Store::open_engine(Arc::<MemoryEngine>::clone(&engine), Alarm::default()).unwrap();
     assert!(store.shared().is_none());
     let change = Change::new().put(Table::ApiKeys, vec![1; 32], vec![1; 40]);
     assert_eq!(commit(&store, change), Ok(Verdict::Applied));

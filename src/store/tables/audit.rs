@@ -1,12 +1,12 @@
 //! Keys of the audit chain and of counters.
 
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 use crate::domain::id::TenantId;
 use crate::domain::words::words;
 use crate::store::tables::range::KeyRange;
 use crate::store::tables::table::{Table, join, tenant_of_scope};
-use crate::store::tables::webhooks::{all_webhook_counts, webhook_of_count_key};
+use crate::store::tables::webhooks::{shard_of_count, webhook_of_count_key};
 
 /// The byte after the scope in the key of a digest.
 const DIGESTS: u8 = 9;
@@ -39,8 +39,13 @@ pub fn audit_from(scope: &[u8; 16], sequence: u64) -> KeyRange {
 
 /// The rows of a scope whose first entry has a smaller number than this.
 pub fn audit_before(scope: &[u8; 16], sequence: u64) -> KeyRange {
-    let from = Bound::Included(audit(scope, 0));
-    KeyRange::new(Table::Audit, from, Bound::Excluded(audit(scope, sequence)))
+    audit_between(scope, &(0..sequence))
+}
+
+/// The rows of a scope whose first entry has one of these numbers.
+pub fn audit_between(scope: &[u8; 16], numbers: &Range<u64>) -> KeyRange {
+    let from = Bound::Included(audit(scope, numbers.start));
+    KeyRange::new(Table::Audit, from, Bound::Excluded(audit(scope, numbers.end)))
 }
 
 pub fn audit_behind(scope: &[u8; 16]) -> KeyRange {
@@ -95,7 +100,7 @@ pub fn count_of_key(key: &[u8]) -> Option<(TenantId, CountKind)> {
 
 /// The name of the counted things, for messages.
 pub fn counted_name(key: &[u8]) -> String {
-    if key == all_webhook_counts() {
+    if shard_of_count(key).is_some() {
         return String::from("events that wait for webhooks");
     }
     if let Some((tenant, webhook)) = webhook_of_count_key(key) {

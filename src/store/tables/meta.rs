@@ -3,15 +3,16 @@
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::store::tables::range::KeyRange;
+use crate::store::tables::shard::Shard;
 use crate::store::tables::table::{Table, join};
 
-/// The end of the audit chain.
+/// The end of the audit chain of [`Shard::VAULT`]. The rows of other shards add their number.
 pub const AUDIT_HEAD: &[u8] = b"audit_head";
 /// The number of entries of the newest checkpoint.
 pub const AUDIT_NEWEST_CHECKPOINT: &[u8] = b"audit_newest_checkpoint";
 /// The public key that the first checkpoints are checked with.
 pub const AUDIT_PUBLIC_KEY: &[u8] = b"audit_public_key";
-/// The digest of all live records.
+/// The digest of the live records of [`Shard::VAULT`]. The rows of other shards add their number.
 pub const AUDIT_RECORDS: &[u8] = b"audit_records";
 /// The signed start of a chain whose oldest rows were removed.
 pub const AUDIT_START: &[u8] = b"audit_start";
@@ -34,6 +35,8 @@ pub const MASTER_MADE: &[u8] = b"master/made";
 pub const PROGRAM: &[u8] = b"program";
 /// The format of a file from before the first release.
 pub const UNRELEASED_FORMAT: &[u8] = b"format";
+/// The number of shards for tenants (2), and the key of the hash that assigns them (16).
+pub const SHARDS: &[u8] = b"shards";
 /// The time when the file was restored from a backup.
 pub const RESTORED_AT: &[u8] = b"restored_at";
 
@@ -55,11 +58,39 @@ macro_rules! ranges {
 
 ranges! {
     all_key_facts KEY;
+    audit_heads AUDIT_HEAD;
+    audit_records_of_shards AUDIT_RECORDS;
     audit_signers AUDIT_SIGNER;
     deletions DELETION;
     imports IMPORT;
     rotations ROTATION;
     share_sets SHARES;
+}
+
+/// The row of the end of a shard's audit chain.
+pub fn audit_head(shard: Shard) -> Vec<u8> {
+    of_shard(AUDIT_HEAD, shard)
+}
+
+/// The row of the digest of a shard's records.
+pub fn audit_records(shard: Shard) -> Vec<u8> {
+    of_shard(AUDIT_RECORDS, shard)
+}
+
+fn of_shard(name: &[u8], shard: Shard) -> Vec<u8> {
+    match shard {
+        Shard::VAULT => name.to_vec(),
+        _ => join(&[name, b"/", &shard.number().to_be_bytes()]),
+    }
+}
+
+/// The shard in a key of [`audit_head`] or [`audit_records`].
+pub fn shard_of_key(key: &[u8]) -> Option<Shard> {
+    let rest = key.strip_prefix(AUDIT_HEAD).or_else(|| key.strip_prefix(AUDIT_RECORDS))?;
+    if rest.is_empty() {
+        return Some(Shard::VAULT);
+    }
+    rest.strip_prefix(b"/")?.try_into().ok().map(u16::from_be_bytes).map(Shard::new)
 }
 
 /// The row of a tenant's current deletion. Its value is the time when it began.

@@ -10,6 +10,7 @@ pub mod meta;
 mod processes;
 mod range;
 mod records;
+mod shard;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub use idempotency::*;
 pub use processes::*;
 pub use range::KeyRange;
 pub use records::*;
+pub use shard::Shard;
 pub use table::{OwnerPlace, SealedBy, Table, tenant_of_scope};
 pub use threeds::*;
 pub use tokens::*;

@@ -25,6 +25,14 @@ impl KeyRange {
         self.table
     }
 
+    /// The key that the range starts with or after; empty for a whole table.
+    pub(in crate::store) fn start(&self) -> &[u8] {
+        match &self.from {
+            Bound::Included(from) | Bound::Excluded(from) => from,
+            Bound::Unbounded => &[],
+        }
+    }
+
     /// The part of this range from `key` on, to continue a scan. An empty key sorts before all
     /// others.
     #[must_use]

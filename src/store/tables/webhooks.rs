@@ -8,6 +8,7 @@ use crate::domain::id::{EventId, TenantId, WebhookId};
 use crate::domain::time::Timestamp;
 use crate::store::tables::range::KeyRange;
 use crate::store::tables::records::webhooks;
+use crate::store::tables::shard::Shard;
 use crate::store::tables::table::{Table, join, micros, two_ids};
 
 /// The byte after the scope in the keys of [`webhook_counts`] and [`all_webhook_counts`].
@@ -81,9 +82,29 @@ pub fn webhook_of_count_key(key: &[u8]) -> Option<(TenantId, WebhookId)> {
     Some((TenantId::new(Uuid::from_bytes(*tenant)), WebhookId::new(webhook)))
 }
 
-/// The row that counts the events that wait for any webhook of the vault.
-pub fn all_webhook_counts() -> Vec<u8> {
-    join(&[&[0; 16], &[PENDING]])
+/// The row that counts the events that wait for any webhook of a shard's tenants.
+pub fn all_webhook_counts(shard: Shard) -> Vec<u8> {
+    match shard {
+        Shard::VAULT => join(&[&[0; 16], &[PENDING]]),
+        _ => join(&[&[0; 16], &[PENDING], &shard.number().to_be_bytes()]),
+    }
+}
+
+/// The rows of all shards.
+pub fn every_webhook_count() -> KeyRange {
+    KeyRange::prefix(Table::Counts, join(&[&[0; 16], &[PENDING]]))
+}
+
+/// The shard in a key of [`all_webhook_counts`].
+pub fn shard_of_count(key: &[u8]) -> Option<Shard> {
+    let (&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], rest) = key.split_first_chunk()? else {
+        return None;
+    };
+    match rest {
+        [PENDING] => Some(Shard::VAULT),
+        [PENDING, high, low] => Some(Shard::new(u16::from_be_bytes([*high, *low]))),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::domain::hex;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::chain::{
-    ChainReport, ChainRows, Checkpoint, Handover, Head, Inspection, Receipt, RecordState,
+    ChainReport, ChainRows, Checkpoint, Handover, Head, Heads, Inspection, Receipt, RecordState,
     SignatureKind, Statement, TrustAnchors,
 };
 use crate::store::chain::{decode_receipt, encode_receipt};
@@ -47,10 +47,10 @@ fn sign(store: &Store) {
 fn sign_as(store: &Store, key: &SigningKey, signer: u32, state: RecordState) {
     let snapshot = store.snapshot().unwrap();
     let previous = Checkpoint::newest(&snapshot).unwrap().map_or(0, |newest| newest.sequence);
-    let (head, at) = (Head::read(&snapshot).unwrap(), Timestamp::from_seconds(1_800_000_001));
-    let statement = statement(SignatureKind::Checkpoint, head, previous, at);
+    let (heads, at) = (Heads::read(&snapshot).unwrap(), Timestamp::from_seconds(1_800_000_001));
+    let statement = statement(SignatureKind::Checkpoint, heads.position(), previous, at);
     let statement = Statement { signer, state, ..statement };
-    commit(store, statement.sign(key).keep());
+    commit(store, statement.sign(key).keep(&heads));
 }
 
 fn receipt(store: &Store) -> Receipt {
@@ -208,7 +208,7 @@ fn cut(store: &Store) -> Change {
     for (key, _) in rows(store).split_off(12) {
         change = change.delete(Table::Audit, key);
     }
-    let at_24 = Checkpoint::oldest(&store.snapshot().unwrap(), 2).unwrap()[1];
+    let at_24 = Checkpoint::oldest(&store.snapshot().unwrap(), 2).unwrap()[1].0;
     let head = [24_u64.to_be_bytes().as_slice(), at_24.link.bytes()].concat();
     change.put(Table::Meta, tables::meta::AUDIT_HEAD.to_vec(), head)
 }
@@ -296,11 +296,11 @@ fn any_changed_byte_of_a_checkpoint_is_found() {
 fn pruned(signed: SignatureKind) -> Store {
     let store = chain();
     let oldest = Checkpoint::oldest(&store.snapshot().unwrap(), 2).unwrap();
-    let head = Head { next: 24, link: oldest[1].link };
+    let head = Head { next: 24, link: oldest[1].0.link };
     let at = Timestamp::from_seconds(1_900_000_000);
     let start = statement(signed, head, 0, at).sign(&key());
-    let mut change = start.keep_as_start();
-    for checkpoint in oldest {
+    let mut change = start.keep_as_start(&oldest[1].1);
+    for (checkpoint, _) in oldest {
         let place = tables::audit_checkpoints(checkpoint.sequence);
         change = change.delete(Table::AuditCheckpoints, place);
     }
@@ -318,7 +318,7 @@ fn a_chain_starts_later_only_where_the_vault_says_so() {
     let report = inspect(&store, &TrustAnchors::default());
     assert_eq!((report.findings, report.first, report.entries), (Vec::new(), 24, 16));
     let mut old = receipt(&chain());
-    old.checkpoint = Checkpoint::oldest(&chain().snapshot().unwrap(), 1).unwrap()[0];
+    old.checkpoint = Checkpoint::oldest(&chain().snapshot().unwrap(), 1).unwrap()[0].0;
     let found = inspect(&store, &since(old)).findings;
     assert!(found.iter().any(|it| it.contains("a newer receipt is needed")), "{found:?}");
 
@@ -334,7 +334,7 @@ fn a_chain_starts_later_only_where_the_vault_says_so() {
 #[test]
 fn sixty_four_writers_leave_no_gap_and_a_refused_change_leaves_nothing() {
     let store = chain();
-    let before = Head::read(&store.snapshot().unwrap()).unwrap().next;
+    let before = Heads::read(&store.snapshot().unwrap()).unwrap().position().next;
     let store = Arc::new(store);
     std::thread::scope(|scope| {
         for writer in 0..64_u8 {
@@ -371,7 +371,7 @@ fn new_key() -> SigningKey {
 fn rotated(by: &SigningKey) -> Store {
     let store = chain();
     sign(&store);
-    let head = Head::read(&store.snapshot().unwrap()).unwrap();
+    let head = Heads::read(&store.snapshot().unwrap()).unwrap().position();
     let at = Timestamp::from_seconds(1_800_000_002);
     commit(&store, Handover::sign(&FILE, 2, by, &new_key(), head, at).keep());
     commit(&store, entries(SCOPES[1], 12));
@@ -422,10 +422,10 @@ fn a_key_that_was_replaced_signs_nothing_more() {
     assert_eq!(found, ["the checkpoint of 53 entries is not signed by the vault"]);
     // Nor may it sign the start of the chain.
     let store = rotated(&key());
-    let first = Checkpoint::oldest(&store.snapshot().unwrap(), 1).unwrap()[0];
+    let (first, heads) = Checkpoint::oldest(&store.snapshot().unwrap(), 1).unwrap().remove(0);
     let at = Timestamp::from_seconds(1_900_000_000);
     let start = statement(SignatureKind::Start, first.head(), 0, at).sign(&key());
-    commit(&store, start.keep_as_start());
+    commit(&store, start.keep_as_start(&heads));
     let found = found_in(&store);
     assert!(
         found.contains(&String::from("the chain's start at 12 is not signed by the vault")),
@@ -443,12 +443,12 @@ fn a_chain_that_was_signed_anew_by_another_key_is_found_by_who_knows_the_old_one
         tables::meta::AUDIT_PUBLIC_KEY.to_vec(),
         stranger.public().to_vec(),
     );
-    for it in Checkpoint::oldest(&store.snapshot().unwrap(), 9).unwrap() {
+    for (it, heads) in Checkpoint::oldest(&store.snapshot().unwrap(), 9).unwrap() {
         let statement = statement(SignatureKind::Checkpoint, it.head(), it.previous, it.at);
         let place = tables::audit_checkpoints(it.sequence);
         // As it would be stored without an existing one.
         let again = open(&TestDisk::new());
-        commit(&again, statement.sign(&stranger).keep());
+        commit(&again, statement.sign(&stranger).keep(&heads));
         let value = again.snapshot().unwrap().value(Table::AuditCheckpoints, &place).unwrap();
         change = change.put(Table::AuditCheckpoints, place, value.unwrap());
     }

@@ -13,6 +13,7 @@ mod proxies;
 mod queue;
 mod records;
 mod session_records;
+pub(in crate::store) mod shards;
 pub(crate) mod stepped;
 mod taken_files;
 mod unwritten;
@@ -51,7 +52,7 @@ pub(crate) fn open_without_cache(disk: &TestDisk) -> Store {
     let (volume, alarm) = (disk.volume(), Alarm::default());
     let data = DataFile::open(volume.as_ref(), 0).unwrap();
     let engine = LocalEngine::start(&volume, data, &Clock::new(), &alarm).unwrap().0;
-    Store::start(Arc::new(engine), alarm)
+    Store::open_engine(Arc::new(engine), alarm).unwrap()
 }
 
 /// Opens the store with segments that a few batches fill. It merges only when the test does.
@@ -60,7 +61,7 @@ pub(crate) fn open_with_small_log(disk: &TestDisk, clock: &Clock) -> Store {
     let sizes = Sizes { segment_bytes: 8 * 1024, ..Sizes::default() };
     let data = DataFile::open(volume.as_ref(), CACHE_BYTES).unwrap();
     let engine = LocalEngine::start_sized(&volume, data, (clock, &alarm), sizes).unwrap().0;
-    Store::start(Arc::new(engine), alarm)
+    Store::open_engine(Arc::new(engine), alarm).unwrap()
 }
 
 /// Removes the row of a closed data file that names its log.
@@ -81,7 +82,7 @@ pub(crate) fn copy_in_memory(disk: &TestDisk) -> (Store, impl Fn(bool) + use<>) 
     }
     drop(snapshot);
     original.close();
-    let store = Store::start(Arc::<MemoryEngine>::clone(&engine), Alarm::default());
+    let store = Store::open_engine(Arc::<MemoryEngine>::clone(&engine), Alarm::default()).unwrap();
     (store, move |is_there| engine.set_unavailable((!is_there).then_some("a test")))
 }
 
@@ -94,9 +95,11 @@ pub(crate) fn shared_copies(disk: &TestDisk) -> ([Store; 2], impl Fn(bool) + use
     for table in Table::ALL {
         engine.insert(*table, snapshot.first(&table.whole(), usize::MAX).unwrap());
     }
+    engine.insert(Table::Meta, vec![shards::row(16)]);
     drop(snapshot);
     original.close();
-    let store = || Store::start(Arc::<MemoryEngine>::clone(&engine), Alarm::default());
+    let store =
+        || Store::open_engine(Arc::<MemoryEngine>::clone(&engine), Alarm::default()).unwrap();
     let stores = [store(), store()];
     (stores, move |is_there| engine.set_unavailable((!is_there).then_some("a test")))
 }

@@ -48,8 +48,8 @@ pub(crate) fn open_stepped(
     let data = opening::open(volume.as_ref())?;
     let engine = LocalEngine::start_without_merger(&volume, data, (clock, &alarm), sizes);
     let engine = engine?;
-    let (store, writer) = Store::assemble(Arc::new(engine), alarm, at_once);
-    Ok((store, Stepper(Some(writer))))
+    let (store, mut writers) = Store::assemble(Arc::new(engine), alarm, at_once)?;
+    Ok((store, Stepper(writers.pop())))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "starting a thread can fail, this cannot")]

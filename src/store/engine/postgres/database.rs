@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio_postgres::Client;
 
-use crate::bounds::{DATABASE_ANSWER_MAX, DATABASE_THREADS};
+use crate::bounds::{DATABASE_ANSWER_MAX, DATABASE_THREADS, SHARDS_DEFAULT};
 use crate::crypto::Random;
 use crate::store::engine::RowChange;
 use crate::store::engine::local::state::Origin;
@@ -18,11 +18,14 @@ use crate::store::engine::postgres::statements::{RowSets, Statements};
 use crate::store::engine::postgres::tls::client_config;
 use crate::store::engine::postgres::url::{DatabaseUrl, InvalidUrl};
 use crate::store::failure::{OpenFailure, StorageFailure};
+use crate::store::shards::Shards;
 
 /// Clones share the dialer.
 #[derive(Clone)]
 pub struct Database {
     dialer: Arc<Dialer>,
+    /// The number of shards for tenants, for a vault that is created here.
+    shards: u16,
 }
 
 impl Database {
@@ -37,20 +40,32 @@ impl Database {
         if tls.is_none() && url.needs_tls() {
             return Err(InvalidUrl("its host needs TLS, and no certificate authority is known"));
         }
-        Ok(Self { dialer: Arc::new(Dialer::new(url, tls)) })
+        Ok(Self { dialer: Arc::new(Dialer::new(url, tls)), shards: SHARDS_DEFAULT })
+    }
+
+    /// Sets the number of shards for a vault that is created here. A vault that exists keeps its
+    /// own.
+    #[must_use]
+    pub const fn with_shards(mut self, shards: u16) -> Self {
+        self.shards = shards;
+        self
+    }
+
+    pub(in crate::store) fn new_shards(&self) -> Shards {
+        Shards::new(self.shards)
     }
 
     pub(super) fn dialer(&self) -> Arc<Dialer> {
         Arc::clone(&self.dialer)
     }
 
-    /// Creates the tables with these rows in one transaction. Without `is_complete` the vault
+    /// Creates the tables with these rows in one transaction. Without `complete` the vault
     /// cannot be opened before [`Self::complete`].
     pub(in crate::store) fn create(
         &self,
         origin: Origin,
         rows: &[RowChange],
-        is_complete: bool,
+        complete: Option<Shards>,
     ) -> Result<(), OpenFailure> {
         let timeline: [u8; 16] = Random::new().bytes();
         self.run(async |client| {
@@ -64,16 +79,20 @@ impl Database {
                 .write(client, &RowSets::new(rows.to_vec(), |_| true))
                 .await
                 .map_err(failed)?;
-            if is_complete {
-                client.batch_execute(schema::COMPLETE).await.map_err(failed)?;
+            if let Some(shards) = complete {
+                schema::complete(client, shards).await.map_err(failed)?;
             }
             client.batch_execute("COMMIT").await.map_err(failed)
         })
     }
 
     /// Makes an incomplete vault usable.
-    pub(in crate::store) fn complete(&self) -> Result<(), OpenFailure> {
-        self.run(async |client| client.batch_execute(schema::COMPLETE).await.map_err(failed))
+    pub(in crate::store) fn complete(&self, shards: Shards) -> Result<(), OpenFailure> {
+        self.run(async |client| {
+            client.batch_execute("BEGIN").await.map_err(failed)?;
+            schema::complete(client, shards).await.map_err(failed)?;
+            client.batch_execute("COMMIT").await.map_err(failed)
+        })
     }
 
     /// Removes the tables of an incomplete vault.

@@ -1,6 +1,6 @@
 //! The engine that several processes share: the rows are in a PostgreSQL database.
 //!
-//! A batch is one transaction ([`turn`]); the writers of all processes take turns. A [`view`] is a
+//! A batch is one transaction ([`turn`]); batches of one shard take turns, in all processes. A [`view`] is a
 //! read-only transaction that begins with its first read, so an unread snapshot costs nothing.
 //! Requests that need single rows and no snapshot are answered together ([`readers`]). A
 //! [`listener`] receives notices of changes that other processes have to follow. The outcome of a
@@ -38,6 +38,7 @@ mod view;
 mod wait;
 mod wire;
 
+use std::collections::BTreeMap;
 use std::mem;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -56,18 +57,20 @@ use crate::store::engine::postgres::outcome::Outcome;
 use crate::store::engine::postgres::prepared::PreparedClient;
 use crate::store::engine::postgres::readers::Readers;
 use crate::store::engine::postgres::shared::Shared;
-use crate::store::engine::postgres::turn::{Attempt, Puts};
+use crate::store::engine::postgres::turn::{Attempt, BatchId, Puts};
 pub use crate::store::engine::postgres::url::DatabaseUrl;
 use crate::store::engine::postgres::view::{Rows, View};
-use crate::store::engine::{Decide, Engine, EngineHealth, Fetch, Read, Upkeep};
+use crate::store::engine::{Decide, Engine, EngineHealth, Fetch, Read, Turns, Upkeep};
 use crate::store::failure::{OpenFailure, StorageFailure};
+use crate::store::tables::Shard;
 
 pub(in crate::store) struct PostgresEngine {
     shared: Arc<Shared>,
     readers: Arc<Readers>,
     /// Starts with the first wait for changes.
     listener: OnceLock<Option<Listener>>,
-    writer: Lock<Writer>,
+    /// A writer for each shard. Batches of several shards are written by the vault's.
+    writers: Lock<BTreeMap<Shard, Arc<Lock<Writer>>>>,
     access: Access,
     /// The server runs without fsync.
     lacks_sync: bool,
@@ -88,7 +91,7 @@ struct Writer {
     session: Option<PreparedClient>,
     /// The session has begun the next batch's transaction.
     has_turn: bool,
-    /// Identifies this process in the table of writers.
+    /// Identifies this writer in the table of writers.
     id: [u8; 16],
     /// The number of the last attempt to write a batch.
     attempts: i64,
@@ -106,23 +109,36 @@ impl PostgresEngine {
         let network = Network::start()?;
         let shared = Shared::new(network.handle().clone(), database.dialer(), summary.timeline);
         shared.note(summary.sequence);
-        let writer =
-            Writer { session: None, has_turn: false, id: Random::new().bytes(), attempts: 0 };
-        let writer = Lock::new(writer);
+        let writers = Lock::new(BTreeMap::new());
         let shared = Arc::new(shared);
         let readers = Arc::new(Readers::start(&shared)?);
         let lacks_sync = summary.lacks_sync;
         let listener = OnceLock::new();
-        Ok(Self { shared, readers, listener, writer, access, lacks_sync, _network: network })
+        Ok(Self { shared, readers, listener, writers, access, lacks_sync, _network: network })
+    }
+}
+
+impl PostgresEngine {
+    fn writer_of(&self, shards: &Turns) -> Arc<Lock<Writer>> {
+        let lane = match shards.first() {
+            Some(only) if shards.len() == 1 => *only,
+            Some(_) | None => Shard::VAULT,
+        };
+        let mut writers = self.writers.lock();
+        Arc::clone(writers.entry(lane).or_insert_with(|| Arc::new(Lock::new(Writer::new()))))
     }
 }
 
 impl Writer {
+    fn new() -> Self {
+        Self { session: None, has_turn: false, id: Random::new().bytes(), attempts: 0 }
+    }
+
     /// Begins the next batch's transaction. A failure here is ignored: the next attempt begins
     /// again and reports it.
-    fn take_turn(&mut self, shared: &Shared) {
+    fn take_turn(&mut self, shared: &Shared, shards: &Turns) {
         if let Some(session) = self.session.take().filter(PreparedClient::is_open) {
-            self.has_turn = turn::begin(shared, &session);
+            self.has_turn = turn::begin(shared, &session, shards);
             if self.has_turn {
                 self.session = Some(session);
             } else {
@@ -135,6 +151,7 @@ impl Writer {
     fn attempt(
         &mut self,
         shared: &Shared,
+        shards: &Turns,
         puts: Puts,
         decide: &mut Decide<'_>,
     ) -> Result<Option<()>, StorageFailure> {
@@ -144,8 +161,8 @@ impl Writer {
             None => (shared.connect(Use::Writing)?, false),
         };
         self.attempts = self.attempts.saturating_add(1);
-        let writer = (&self.id, self.attempts);
-        match turn::attempt(shared, &session, writer, (puts, has_begun), decide)? {
+        let batch = BatchId { writer: &self.id, number: self.attempts, shards };
+        match turn::attempt(shared, &session, batch, (puts, has_begun), decide)? {
             Attempt::Written => {
                 self.session = Some(session);
                 Ok(Some(()))
@@ -160,7 +177,7 @@ impl Writer {
             }
             Attempt::Unknown => {
                 session.give_up();
-                let (outcome, session) = outcome::find_out(shared, writer)?;
+                let (outcome, session) = outcome::find_out(shared, batch)?;
                 self.session = Some(session);
                 Ok((outcome == Outcome::Written).then_some(()))
             }
@@ -178,13 +195,18 @@ impl Engine for PostgresEngine {
     }
 
     fn apply(&self, decide: &mut Decide<'_>) -> Result<(), StorageFailure> {
+        self.apply_in(&Turns::from([Shard::VAULT]), decide)
+    }
+
+    fn apply_in(&self, shards: &Turns, decide: &mut Decide<'_>) -> Result<(), StorageFailure> {
         if self.access == Access::ReadOnly {
             return Err(StorageFailure::Impossible("the vault was opened for verification"));
         }
-        let mut writer = self.writer.lock();
+        let writer = self.writer_of(shards);
+        let mut writer = writer.lock();
         let mut puts = Puts::MayBeNew;
         for _ in 0..DATABASE_DECISIONS_MAX {
-            if writer.attempt(&self.shared, puts, decide)?.is_some() {
+            if writer.attempt(&self.shared, shards, puts, decide)?.is_some() {
                 return Ok(());
             }
             puts = Puts::MayReplace;
@@ -193,10 +215,9 @@ impl Engine for PostgresEngine {
         Err(StorageFailure::Unavailable(faults::CONFLICTS))
     }
 
-    fn take_turn(&self) {
-        if self.shared.has_turns.load(Ordering::Relaxed) {
-            self.writer.lock().take_turn(&self.shared);
-        }
+    fn take_turn(&self, shard: Shard) {
+        let shards = Turns::from([shard]);
+        self.writer_of(&shards).lock().take_turn(&self.shared, &shards);
     }
 
     fn is_shared(&self) -> bool {
@@ -224,7 +245,7 @@ impl Engine for PostgresEngine {
     fn set_upkeep(&self, _: Upkeep) {}
 
     fn is_held_up(&self) -> bool {
-        self.shared.is_in_doubt.load(Ordering::Relaxed)
+        self.shared.in_doubt.load(Ordering::Relaxed) > 0
     }
 
     fn stop_waiting(&self) {
@@ -232,7 +253,9 @@ impl Engine for PostgresEngine {
     }
 
     fn close(&self) -> Result<(), StorageFailure> {
-        self.writer.lock().session = None;
+        for writer in self.writers.lock().values() {
+            writer.lock().session = None;
+        }
         self.shared.close();
         Ok(())
     }

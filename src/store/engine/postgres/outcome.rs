@@ -1,9 +1,8 @@
 //! Finds out whether a batch was written when its connection ended during COMMIT.
 //!
-//! The writer's row decides: a batch writes it together with its rows. If the row does not name the
-//! batch, this module writes a fence into it. A COMMIT that is still on its way then fails, because
-//! its transaction's snapshot is older than the fence. Taking the turn first waits until the old
-//! transaction has ended.
+//! The writer's row decides: a batch writes it together with its rows. The old transaction has its
+//! turns until it ends. This module takes them first, so a COMMIT that was still on its way has been
+//! carried out or can no longer be.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use crate::store::engine::postgres::dial::Use;
 use crate::store::engine::postgres::faults::{Fault, Refusal};
 use crate::store::engine::postgres::prepared::PreparedClient;
 use crate::store::engine::postgres::shared::Shared;
-use crate::store::engine::postgres::turn::begin_text;
+use crate::store::engine::postgres::turn::{BEGIN, BatchId};
 use crate::store::engine::postgres::wait::wait;
 use crate::store::failure::StorageFailure;
 
@@ -27,24 +26,24 @@ pub(super) enum Outcome {
 /// the outcome stays unknown; it ends the process, like a failed disk sync.
 pub(super) fn find_out(
     shared: &Shared,
-    writer: (&[u8; 16], i64),
+    batch: BatchId<'_>,
 ) -> Result<(Outcome, PreparedClient), StorageFailure> {
-    shared.is_in_doubt.store(true, Ordering::Relaxed);
-    let found = find_out_within(shared, writer, DATABASE_OUTCOME_MAX);
-    shared.is_in_doubt.store(false, Ordering::Relaxed);
+    shared.in_doubt.fetch_add(1, Ordering::Relaxed);
+    let found = find_out_within(shared, batch, DATABASE_OUTCOME_MAX);
+    shared.in_doubt.fetch_sub(1, Ordering::Relaxed);
     found
 }
 
 pub(super) fn find_out_within(
     shared: &Shared,
-    writer: (&[u8; 16], i64),
+    batch: BatchId<'_>,
     at_most: Duration,
 ) -> Result<(Outcome, PreparedClient), StorageFailure> {
     let begun = Instant::now();
     loop {
         let asked = shared
             .connect(Use::Writing)
-            .and_then(|session| ask(shared, &session, writer).map(|outcome| (outcome, session)));
+            .and_then(|session| ask(shared, &session, batch).map(|outcome| (outcome, session)));
         match asked {
             Ok(found) => return Ok(found),
             Err(Fault::Refused(Refusal::NoTables)) => {
@@ -67,31 +66,22 @@ pub(super) fn find_out_within(
     }
 }
 
-fn ask(
-    shared: &Shared,
-    session: &PreparedClient,
-    (writer, batch): (&[u8; 16], i64),
-) -> Result<Outcome, Fault> {
+fn ask(shared: &Shared, session: &PreparedClient, batch: BatchId<'_>) -> Result<Outcome, Fault> {
     let (client, statements) = (&session.client, &session.statements);
-    let found = session.run(async {
-        let beginning = client.batch_execute(begin_text(shared));
-        let outcome = statements.outcome(client, writer);
-        let (begun, outcome) = tokio::join!(biased; beginning, outcome);
+    let newest = session.run(async {
+        let (begun, turns, newest) = tokio::join!(biased;
+            client.batch_execute(BEGIN),
+            statements.take_turns(client, batch.shards),
+            statements.outcome(client, batch.writer),
+        );
         begun?;
-        outcome
+        turns?;
+        newest
     })?;
-    if let Some((number, Some(sequence))) = found
-        && number == batch
-    {
-        session.roll_back();
-        shared.note(sequence);
+    session.roll_back();
+    if newest == Some(batch.number) {
+        shared.count_batch();
         return Ok(Outcome::Written);
     }
-    session.run(async {
-        let fence = statements.fence(client, writer, batch);
-        let commit = client.batch_execute("COMMIT");
-        let (fence, commit) = tokio::join!(biased; fence, commit);
-        fence.and(commit)
-    })?;
     Ok(Outcome::NotWritten)
 }

@@ -96,7 +96,7 @@ impl Reader {
 }
 
 fn ask(session: &PreparedClient, keys: &[(Table, &[u8])]) -> Result<Values, Fault> {
-    session.run(session.statements.get_many(&session.client, keys))
+    session.run(session.statements.get_many(&session.client, keys, None))
 }
 
 /// Blocks for the next job and takes all others that wait; `None` when the engine is dropped.

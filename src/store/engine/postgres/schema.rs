@@ -2,19 +2,20 @@
 //!
 //! | table | content |
 //! |---|---|
-//! | `strongroom_state` | one row: the version of these tables, the history, the number of its last batch, and whether a restore has ended |
+//! | `strongroom_state` | one row: the version of these tables, the history, the number of batches before this database, and whether a restore has ended. No batch changes it |
 //! | `strongroom_rows` | the rows of the vault: number of the table, key, value. Keys sort by their bytes |
-//! | `strongroom_writers` | for each process: its newest batch, by which the outcome of a lost COMMIT is found out |
-//! | `strongroom_turn` | empty: the writers of all processes take turns by locking it |
+//! | `strongroom_writers` | for each process and shard: the newest batch, by which the outcome of a lost COMMIT is found out |
+//! | `strongroom_turns` | for each shard: the number of its batches. A batch locks the rows of its shards |
 
 use tokio_postgres::{Client, Error};
 
 use crate::store::engine::local::state::Origin;
 use crate::store::engine::postgres::Access;
 use crate::store::failure::{OpenFailure, StorageFailure};
+use crate::store::shards::Shards;
 
 /// The version of these tables. The formats of rows are numbered separately.
-pub(super) const VERSION: i32 = 1;
+pub(super) const VERSION: i32 = 2;
 
 const TABLES: &str = "\
     CREATE TABLE strongroom_state (\
@@ -29,9 +30,9 @@ const TABLES: &str = "\
         tbl smallint NOT NULL, key bytea NOT NULL, value bytea NOT NULL, \
         PRIMARY KEY (tbl, key));\
     CREATE TABLE strongroom_writers (\
-        writer bytea PRIMARY KEY, number bigint NOT NULL, sequence bigint, \
-        at timestamptz NOT NULL);\
-    CREATE TABLE strongroom_turn (id smallint PRIMARY KEY)";
+        writer bytea PRIMARY KEY, number bigint NOT NULL, at timestamptz NOT NULL);\
+    CREATE TABLE strongroom_turns (shard smallint PRIMARY KEY, sequence bigint NOT NULL);\
+    INSERT INTO strongroom_turns (shard, sequence) VALUES (0, 0)";
 
 const STATE: &str = "INSERT INTO strongroom_state \
     (id, version, timeline, sequence, origin_timeline, origin_sequence, is_complete) \
@@ -60,9 +61,18 @@ pub(super) async fn create(
     client.execute(STATE, &[&VERSION, &timeline, &sequence, &before]).await.map(drop)
 }
 
-/// Makes the vault usable. Its history continues the history that its rows come from.
-pub(super) const COMPLETE: &str =
-    "UPDATE strongroom_state SET is_complete = true, sequence = origin_sequence WHERE id = 1";
+/// Makes the vault usable, with these shards. Its history continues the history that its rows come
+/// from.
+pub(super) async fn complete(client: &Client, shards: Shards) -> Result<(), Error> {
+    let numbers: Vec<i16> = shards.all().filter_map(|it| i16::try_from(it.number()).ok()).collect();
+    let turns = "INSERT INTO strongroom_turns (shard, sequence) SELECT shard, 0 \
+        FROM unnest($1::smallint[]) AS shards (shard) \
+        ON CONFLICT (shard) DO UPDATE SET sequence = 0";
+    client.execute(turns, &[&numbers]).await?;
+    let state =
+        "UPDATE strongroom_state SET is_complete = true, sequence = origin_sequence WHERE id = 1";
+    client.execute(state, &[]).await.map(drop)
+}
 
 /// Removes the rows of processes that ended long ago. A live process writes its row every few
 /// seconds.
@@ -70,7 +80,7 @@ pub(super) const FORGET_WRITERS: &str =
     "DELETE FROM strongroom_writers WHERE at < now() - interval '1 day'";
 
 pub(super) const REMOVE: &str =
-    "DROP TABLE strongroom_state, strongroom_rows, strongroom_writers, strongroom_turn";
+    "DROP TABLE strongroom_state, strongroom_rows, strongroom_writers, strongroom_turns";
 
 /// The parts of the vault's row that all versions of the tables have.
 #[derive(Debug, Clone, Copy)]
@@ -108,7 +118,12 @@ impl Summary {
                     "its tables have version {}, and this program knows {VERSION}",
                     self.version
                 ),
-                "use the newer program; nothing was changed",
+                if self.version > VERSION {
+                    "use the newer program; nothing was changed"
+                } else {
+                    "back the vault up with the program that made it, and restore the backup into \
+                     an empty database with this one"
+                },
             )));
         }
         if access == Access::Loading && self.is_complete {

@@ -21,16 +21,14 @@ pub(super) struct Shared {
     freed: Condvar,
     /// The last failed attempt to connect.
     failed: Lock<Option<(Instant, &'static str)>>,
-    /// The newest batch that this process has seen.
-    pub(super) sequence: AtomicU64,
+    /// The number of batches at the start, and of those that this process has written since.
+    sequence: AtomicU64,
     /// The timeline at the time the engine was opened.
     pub(super) timeline: [u8; 16],
-    /// The database supports LOCK TABLE, so that writers take turns.
-    pub(super) has_turns: AtomicBool,
     /// The database supports LISTEN and NOTIFY.
     pub(super) has_notices: AtomicBool,
-    /// The outcome of a batch is being looked up.
-    pub(super) is_in_doubt: AtomicBool,
+    /// The number of batches whose outcome is being looked up.
+    pub(super) in_doubt: AtomicU64,
     /// The process is ending and no longer waits for an outcome.
     pub(super) is_ending: AtomicBool,
     pub(super) repeats: AtomicU64,
@@ -69,9 +67,8 @@ impl Shared {
             failed: Lock::new(None),
             sequence: AtomicU64::new(0),
             timeline,
-            has_turns: AtomicBool::new(true),
             has_notices: AtomicBool::new(false),
-            is_in_doubt: AtomicBool::new(false),
+            in_doubt: AtomicU64::new(0),
             is_ending: AtomicBool::new(false),
             repeats: AtomicU64::new(0),
             connects_failed: AtomicU64::new(0),
@@ -157,6 +154,10 @@ impl Shared {
 
     pub(super) fn note(&self, sequence: u64) {
         self.sequence.fetch_max(sequence, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_batch(&self) {
+        self.sequence.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn health(&self) -> EngineHealth {

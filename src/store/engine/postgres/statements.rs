@@ -5,7 +5,7 @@ use tokio_postgres::{Client, Error, Row, Statement};
 
 use crate::bounds::PAGE_BYTES;
 use crate::store::engine::postgres::range::{Ends, ends};
-use crate::store::engine::{Order, Page, RowChange};
+use crate::store::engine::{Hold, Order, Page, RowChange, Turns};
 use crate::store::tables::{KeyRange, Table};
 
 /// Pages up to this number of rows are read without a check of their length.
@@ -17,16 +17,23 @@ const GET_MANY: &str = "SELECT asked.place, found.value \
     FROM unnest($1::smallint[], $2::bytea[]) WITH ORDINALITY AS asked (tbl, key, place) \
     JOIN strongroom_rows AS found ON found.tbl = asked.tbl AND found.key = asked.key";
 
-const STATE: &str =
-    "SELECT version, timeline, sequence, is_complete FROM strongroom_state WHERE id = 1";
+/// Rows are locked in the order of their keys, as other batches write them.
+fn hold_text(strength: &str) -> String {
+    format!("{GET_MANY} ORDER BY found.tbl, found.key FOR {strength} OF found")
+}
+
+const STATE: &str = "SELECT timeline FROM strongroom_state WHERE id = 1";
+
+const MOMENT: &str = "SELECT timeline, sequence + (SELECT coalesce(sum(turns.sequence), 0)::bigint \
+    FROM strongroom_turns AS turns) FROM strongroom_state WHERE id = 1";
+
+const TURNS: &str = "SELECT shard FROM strongroom_turns WHERE shard = ANY($1) \
+    ORDER BY shard FOR UPDATE";
 
 const MARK: &str = "WITH counted AS (\
-        UPDATE strongroom_state SET sequence = sequence + 1 WHERE id = 1 RETURNING sequence) \
-    INSERT INTO strongroom_writers (writer, number, sequence, at) \
-    SELECT $1, $2, counted.sequence, now() FROM counted \
-    ON CONFLICT (writer) DO UPDATE \
-    SET number = excluded.number, sequence = excluded.sequence, at = excluded.at \
-    RETURNING sequence";
+        UPDATE strongroom_turns SET sequence = sequence + 1 WHERE shard = ANY($3)) \
+    INSERT INTO strongroom_writers (writer, number, at) VALUES ($1, $2, now()) \
+    ON CONFLICT (writer) DO UPDATE SET number = excluded.number, at = excluded.at";
 
 const ADD: &str = "INSERT INTO strongroom_rows (tbl, key, value) \
     SELECT tbl, key, value FROM unnest($1::smallint[], $2::bytea[], $3::bytea[]) \
@@ -41,11 +48,7 @@ const DELETE: &str = "DELETE FROM strongroom_rows AS rows \
     USING unnest($1::smallint[], $2::bytea[]) AS gone (tbl, key) \
     WHERE rows.tbl = gone.tbl AND rows.key = gone.key";
 
-const OUTCOME: &str = "SELECT number, sequence FROM strongroom_writers WHERE writer = $1";
-
-const FENCE: &str = "INSERT INTO strongroom_writers (writer, number, sequence, at) \
-    VALUES ($1, $2, NULL, now()) ON CONFLICT (writer) DO UPDATE \
-    SET number = excluded.number, sequence = NULL, at = excluded.at";
+const OUTCOME: &str = "SELECT number FROM strongroom_writers WHERE writer = $1";
 
 fn page_text(order: Order) -> String {
     let order = if order == Order::Ascending { "" } else { " DESC" };
@@ -74,26 +77,20 @@ fn bounded_page_text(order: Order) -> String {
 pub(super) struct Statements {
     get: Statement,
     get_many: Statement,
+    get_undeleted: Statement,
+    get_unchanged: Statement,
     forward: Statement,
     backward: Statement,
     forward_bounded: Statement,
     backward_bounded: Statement,
     state: Statement,
+    moment: Statement,
+    turns: Statement,
     mark: Statement,
     add: Statement,
     put: Statement,
     delete: Statement,
     outcome: Statement,
-    fence: Statement,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct State {
-    pub(super) version: i32,
-    pub(super) timeline: [u8; 16],
-    pub(super) sequence: u64,
-    /// False during a restore, or after one that failed.
-    pub(super) is_complete: bool,
 }
 
 impl Statements {
@@ -103,40 +100,50 @@ impl Statements {
         let forward_bounded = bounded_page_text(Order::Ascending);
         let backward_bounded = bounded_page_text(Order::Descending);
         let lists = [Type::INT2_ARRAY, Type::BYTEA_ARRAY, Type::BYTEA_ARRAY];
-        let writer = [Type::BYTEA, Type::INT8];
+        let writer = [Type::BYTEA, Type::INT8, Type::INT2_ARRAY];
+        let many = [Type::INT2_ARRAY, Type::BYTEA_ARRAY];
+        let (undeleted, unchanged) = (hold_text("KEY SHARE"), hold_text("SHARE"));
         let (get, get_many, forward, backward, forward_bounded, backward_bounded) = tokio::try_join!(
             client.prepare_typed(GET, &[Type::INT2, Type::BYTEA]),
-            client.prepare_typed(GET_MANY, &[Type::INT2_ARRAY, Type::BYTEA_ARRAY]),
+            client.prepare_typed(GET_MANY, &many),
             client.prepare_typed(&forward, &place),
             client.prepare_typed(&backward, &place),
             client.prepare_typed(&forward_bounded, &place),
             client.prepare_typed(&backward_bounded, &place),
         )?;
-        let (state, mark, add, put, delete, outcome, fence) = tokio::try_join!(
+        let (get_undeleted, get_unchanged, state, moment, turns) = tokio::try_join!(
+            client.prepare_typed(&undeleted, &many),
+            client.prepare_typed(&unchanged, &many),
             client.prepare(STATE),
+            client.prepare(MOMENT),
+            client.prepare_typed(TURNS, &[Type::INT2_ARRAY]),
+        )?;
+        let (mark, add, put, delete, outcome) = tokio::try_join!(
             client.prepare_typed(MARK, &writer),
             client.prepare_typed(ADD, &lists),
             client.prepare_typed(PUT, &lists),
-            client.prepare_typed(DELETE, &[Type::INT2_ARRAY, Type::BYTEA_ARRAY]),
+            client.prepare_typed(DELETE, &many),
             client.prepare_typed(OUTCOME, &[Type::BYTEA]),
-            client.prepare_typed(FENCE, &writer),
         )?;
         let pages = (forward, backward, forward_bounded, backward_bounded);
         let (forward, backward, forward_bounded, backward_bounded) = pages;
         Ok(Self {
             get,
             get_many,
+            get_undeleted,
+            get_unchanged,
             forward,
             backward,
             forward_bounded,
             backward_bounded,
             state,
+            moment,
+            turns,
             mark,
             add,
             put,
             delete,
             outcome,
-            fence,
         })
     }
 
@@ -150,15 +157,23 @@ impl Statements {
         row.map(|row| row.try_get(0)).transpose()
     }
 
+    /// The values of several keys. With `hold`, their rows stay as they are until the transaction
+    /// ends.
     pub(super) async fn get_many(
         &self,
         client: &Client,
         keys: &[(Table, &[u8])],
+        hold: Option<Hold>,
     ) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        let statement = match hold {
+            None => &self.get_many,
+            Some(Hold::Delete) => &self.get_undeleted,
+            Some(Hold::Change) => &self.get_unchanged,
+        };
         let (tables, names): (Vec<i16>, Vec<&[u8]>) =
             keys.iter().map(|(table, key)| (number(*table), *key)).unzip();
         let mut values = vec![None; keys.len()];
-        for row in client.query(&self.get_many, &[&tables, &names]).await? {
+        for row in client.query(statement, &[&tables, &names]).await? {
             let place: i64 = row.try_get(0)?;
             let place = usize::try_from(place).ok().and_then(|place| place.checked_sub(1));
             if let Some(value) = place.and_then(|place| values.get_mut(place)) {
@@ -201,20 +216,33 @@ impl Statements {
         Ok(Page { rows: rows?, is_last: is_whole && total < limit })
     }
 
-    pub(super) async fn state(&self, client: &Client) -> Result<Option<State>, Error> {
+    /// The vault's timeline; `None` if the database has no vault.
+    pub(super) async fn timeline(&self, client: &Client) -> Result<Option<[u8; 16]>, Error> {
         let row = client.query_opt(&self.state, &[]).await?;
-        row.map(|row| decode_state(&row)).transpose()
+        row.map(|row| timeline_of(&row)).transpose()
+    }
+
+    /// The vault's timeline, and the number of batches in all shards.
+    pub(super) async fn moment(&self, client: &Client) -> Result<Option<([u8; 16], u64)>, Error> {
+        let Some(row) = client.query_opt(&self.moment, &[]).await? else { return Ok(None) };
+        Ok(Some((timeline_of(&row)?, unsigned(row.try_get(1)?))))
+    }
+
+    /// Waits for the turns of these shards. Returns false if the vault lacks one.
+    pub(super) async fn take_turns(&self, client: &Client, shards: &Turns) -> Result<bool, Error> {
+        let taken = client.query(&self.turns, &[&numbers(shards)]).await?;
+        Ok(taken.len() == shards.len())
     }
 
     /// Counts a batch and records it as this writer's newest.
     pub(super) async fn mark(
         &self,
         client: &Client,
-        writer: &[u8; 16],
-        batch: i64,
-    ) -> Result<u64, Error> {
-        let row = client.query_one(&self.mark, &[&writer.as_slice(), &batch]).await?;
-        Ok(unsigned(row.try_get(0)?))
+        (writer, batch): (&[u8; 16], i64),
+        shards: &Turns,
+    ) -> Result<(), Error> {
+        let params: [&(dyn ToSql + Sync); 3] = [&writer.as_slice(), &batch, &numbers(shards)];
+        client.execute(&self.mark, &params).await.map(drop)
     }
 
     pub(super) async fn write(&self, client: &Client, rows: &RowSets) -> Result<(), Error> {
@@ -233,27 +261,14 @@ impl Statements {
         added.and(put).and(deleted)
     }
 
-    /// The newest batch of a writer and its place in the history, which is `None` for a fenced
-    /// batch.
+    /// The newest batch of a writer.
     pub(super) async fn outcome(
         &self,
         client: &Client,
         writer: &[u8; 16],
-    ) -> Result<Option<(i64, Option<u64>)>, Error> {
+    ) -> Result<Option<i64>, Error> {
         let row = client.query_opt(&self.outcome, &[&writer.as_slice()]).await?;
-        let Some(row) = row else { return Ok(None) };
-        let sequence: Option<i64> = row.try_get(1)?;
-        Ok(Some((row.try_get(0)?, sequence.map(unsigned))))
-    }
-
-    /// Records that a batch is not written, so that its transaction cannot commit later.
-    pub(super) async fn fence(
-        &self,
-        client: &Client,
-        writer: &[u8; 16],
-        batch: i64,
-    ) -> Result<(), Error> {
-        client.execute(&self.fence, &[&writer.as_slice(), &batch]).await.map(drop)
+        row.map(|row| row.try_get(0)).transpose()
     }
 }
 
@@ -314,13 +329,12 @@ fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
 }
 
-fn decode_state(row: &Row) -> Result<State, Error> {
-    let timeline: Vec<u8> = row.try_get(1)?;
-    Ok(State {
-        version: row.try_get(0)?,
-        // The table checks the length.
-        timeline: timeline.try_into().unwrap_or_default(),
-        sequence: unsigned(row.try_get(2)?),
-        is_complete: row.try_get(3)?,
-    })
+fn timeline_of(row: &Row) -> Result<[u8; 16], Error> {
+    let timeline: Vec<u8> = row.try_get(0)?;
+    // The table checks the length.
+    Ok(timeline.try_into().unwrap_or_default())
+}
+
+fn numbers(shards: &Turns) -> Vec<i16> {
+    shards.iter().map(|shard| i16::try_from(shard.number()).unwrap_or(i16::MAX)).collect()
 }

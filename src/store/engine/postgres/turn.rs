@@ -1,14 +1,17 @@
 //! A batch of changes as one transaction.
 //!
-//! The writers of all processes take turns: each transaction begins by locking an empty table.
-//! Without the lock, transactions of several processes would fail each other: every batch changes
-//! the vault's row, and REPEATABLE READ refuses to change a row that another transaction has
-//! changed since the snapshot. That refusal also keeps each batch based on the one before it on a
-//! database without such a lock. SERIALIZABLE would add nothing here, and makes each read take half
-//! as long again.
+//! Batches of one shard take turns: each transaction first locks the rows of the shards that it
+//! changes in `strongroom_turns`, in the order of their numbers. Batches of different shards do not
+//! wait for each other, nor do several of one process.
 //!
-//! A batch takes three round trips: the lock, the reads, and all rows together with COMMIT. Changes
-//! that come while a process waits for its turn join its batch.
+//! The isolation level is READ COMMITTED, and the locks make it strict. Every row belongs to one
+//! shard and changes only under its turn, so what a batch reads of its own shards stays as it is
+//! until COMMIT, and statements after the lock see all earlier batches. Rows of other shards that a
+//! batch relies on are read with a row lock ([`Hold`]). A transaction with a snapshot from before
+//! the lock, as in REPEATABLE READ, would have to fail whenever it had waited for its turn.
+//!
+//! A batch takes three round trips or four: the turn, the reads, rows of other shards, and all rows
+//! together with COMMIT. Changes that come while a process waits for its turn join its batch.
 //!
 //! A plain INSERT takes two thirds of the time of an upsert, and needs no read before it. Rows of
 //! tables that grow are therefore inserted as new, unless the batch has read them. If one exists,
@@ -24,15 +27,13 @@ use crate::store::engine::postgres::faults::{Fault, Refusal};
 use crate::store::engine::postgres::listener::NOTIFY;
 use crate::store::engine::postgres::prepared::PreparedClient;
 use crate::store::engine::postgres::shared::Shared;
-use crate::store::engine::postgres::statements::{RowSets, State};
+use crate::store::engine::postgres::statements::RowSets;
 use crate::store::engine::postgres::view::{Ask, Rows};
-use crate::store::engine::{Decide, RowChange};
+use crate::store::engine::{Decide, RowChange, Turns};
 use crate::store::failure::StorageFailure;
 use crate::store::tables::{Table, concerns_other_processes};
 
-const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
-const BEGIN_AND_LOCK: &str =
-    "BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE strongroom_turn IN EXCLUSIVE MODE";
+pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 /// The result of one attempt to write a batch.
 #[derive(Debug)]
@@ -53,10 +54,17 @@ pub(super) enum Puts {
     MayReplace,
 }
 
+/// The beginning of a batch's transaction.
+struct Taken {
+    has_turns: bool,
+    timeline: Option<[u8; 16]>,
+}
+
 /// A batch's transaction. It begins with its first statement.
 struct Turn<'a> {
     shared: &'a Shared,
     session: &'a PreparedClient,
+    shards: &'a Turns,
     puts: Puts,
     progress: Lock<Progress>,
 }
@@ -70,31 +78,35 @@ struct Progress {
     read: HashSet<(Table, Vec<u8>)>,
 }
 
-pub(super) fn begin_text(shared: &Shared) -> &'static str {
-    if shared.has_turns.load(Ordering::Relaxed) { BEGIN_AND_LOCK } else { BEGIN }
-}
-
-/// Takes the turn and begins a batch's transaction. Returns false if that failed; the session must
+/// Takes the turns and begins a batch's transaction. Returns false if that failed; the session must
 /// not be used then.
-pub(super) fn begin(shared: &Shared, session: &PreparedClient) -> bool {
-    let turn = Turn { shared, session, puts: Puts::MayReplace, progress: Lock::default() };
+pub(super) fn begin(shared: &Shared, session: &PreparedClient, shards: &Turns) -> bool {
+    let (puts, progress) = (Puts::MayReplace, Lock::default());
+    let turn = Turn { shared, session, shards, puts, progress };
     turn.ask(async |_| Ok(())).is_ok()
 }
 
-/// Decides and writes one batch. `writer` is the id of this process and the number of the attempt.
-/// The session may have begun the transaction already.
+/// A batch's place: the id of its writer, the number of the attempt, and its shards.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BatchId<'a> {
+    pub(super) writer: &'a [u8; 16],
+    pub(super) number: i64,
+    pub(super) shards: &'a Turns,
+}
+
+/// Decides and writes one batch. The session may have begun the transaction already.
 pub(super) fn attempt(
     shared: &Shared,
     session: &PreparedClient,
-    writer: (&[u8; 16], i64),
+    batch: BatchId<'_>,
     (puts, has_begun): (Puts, bool),
     decide: &mut Decide<'_>,
 ) -> Result<Attempt, StorageFailure> {
     let progress = Lock::new(Progress { has_begun, ..Progress::default() });
-    let turn = Rows(Turn { shared, session, puts, progress });
+    let turn = Rows(Turn { shared, session, shards: batch.shards, puts, progress });
     let decided = decide(&turn).and_then(|rows| {
-        // A batch without reads also begins its transaction before it writes: a fence only works
-        // against a transaction that has a snapshot.
+        // A batch without reads also takes its turns before it writes: the outcome of a lost COMMIT
+        // is known once they can be taken again.
         if !rows.is_empty() && !turn.0.progress().has_begun {
             turn.0.ask(async |_| Ok(()))?;
         }
@@ -128,7 +140,7 @@ pub(super) fn attempt(
             let notifies = shared.has_notices.load(Ordering::Relaxed)
                 && rows.iter().any(|row| concerns_other_processes(row.table, &row.key));
             let rows = RowSets::new(last_of_each(rows), is_new);
-            Ok(write(shared, session, writer, (&rows, notifies))?)
+            Ok(write(shared, session, batch, (&rows, notifies))?)
         }
     }
 }
@@ -137,24 +149,21 @@ pub(super) fn attempt(
 fn write(
     shared: &Shared,
     session: &PreparedClient,
-    (writer, batch): (&[u8; 16], i64),
+    batch: BatchId<'_>,
     (rows, notifies): (&RowSets, bool),
 ) -> Result<Attempt, StorageFailure> {
     let (client, statements) = (&session.client, &session.statements);
-    let mut marked = None;
+    let BatchId { writer, number, shards } = batch;
     let mut refused = None;
     let mut is_notified = true;
     let written = session.run(async {
-        let mark = statements.mark(client, writer, batch);
+        let mark = statements.mark(client, (writer, number), shards);
         let write = statements.write(client, rows);
         let notify = async { if notifies { client.batch_execute(NOTIFY).await } else { Ok(()) } };
         let commit = client.batch_execute("COMMIT");
         let (mark, write, notify, commit) = tokio::join!(biased; mark, write, notify, commit);
         // After an error in an earlier statement, COMMIT acts as ROLLBACK.
-        match mark.and_then(|sequence| write.map(|()| sequence)) {
-            Ok(sequence) => marked = Some(sequence),
-            Err(error) => refused = Some(error),
-        }
+        refused = mark.and(write).err();
         is_notified = notify.is_ok();
         commit
     });
@@ -166,7 +175,7 @@ fn write(
             Ok(Attempt::Again(Fault::Conflict))
         }
         (Ok(()), None) => {
-            shared.note(marked.unwrap_or_default());
+            shared.count_batch();
             Ok(Attempt::Written)
         }
         (_, Some(Fault::Conflict)) | (Err(Fault::Conflict), None) => {
@@ -202,27 +211,33 @@ impl Turn<'_> {
         self.progress.lock()
     }
 
-    /// Begins the transaction with this statement, and checks that the vault is still the same.
+    /// Begins the transaction with this statement, after the turns are taken.
     fn begin<T>(
         &self,
         statement: &impl AsyncFn(&PreparedClient) -> Result<T, Error>,
-    ) -> Result<(Option<State>, T), Fault> {
-        let session = self.session;
-        session.run(async {
-            let beginning = session.client.batch_execute(begin_text(self.shared));
-            let state = session.statements.state(&session.client);
-            let (begun, state, output) = tokio::join!(biased; beginning, state, statement(session));
+    ) -> Result<(Taken, T), Fault> {
+        let PreparedClient { client, statements, .. } = self.session;
+        self.session.run(async {
+            let (begun, has_turns, timeline, output) = tokio::join!(biased;
+                client.batch_execute(BEGIN),
+                statements.take_turns(client, self.shards),
+                statements.timeline(client),
+                statement(self.session),
+            );
             begun?;
-            Ok((state?, output?))
+            Ok((Taken { has_turns: has_turns?, timeline: timeline? }, output?))
         })
     }
 
-    fn check(&self, state: Option<State>) -> Result<(), StorageFailure> {
-        let state = state.ok_or(Fault::Refused(Refusal::NoTables))?;
-        if state.timeline != self.shared.timeline {
+    /// Checks that the vault is still the same and has these shards.
+    fn check(&self, taken: &Taken) -> Result<(), StorageFailure> {
+        let timeline = taken.timeline.ok_or(Fault::Refused(Refusal::NoTables))?;
+        if timeline != self.shared.timeline {
             return Err(replaced());
         }
-        self.shared.note(state.sequence);
+        if !taken.has_turns {
+            return Err(StorageFailure::Damaged(String::from("the turns of the shards")));
+        }
         Ok(())
     }
 }
@@ -238,7 +253,7 @@ impl Ask for Turn<'_> {
         } else {
             progress.has_begun = true;
             match self.begin(&statement) {
-                Ok((state, output)) => return self.check(state).map(|()| output),
+                Ok((taken, output)) => return self.check(&taken).map(|()| output),
                 Err(fault) => Err(fault),
             }
         };
@@ -246,12 +261,6 @@ impl Ask for Turn<'_> {
             let (kept, failure) = match fault {
                 Fault::Conflict => (Some(Fault::Conflict), Fault::Conflict.failure()),
                 Fault::Lost(why) => (Some(Fault::Lost(why)), StorageFailure::Unavailable(why)),
-                // The database has no LOCK TABLE: the next attempt works without it.
-                Fault::Refused(Refusal::Unsupported)
-                    if self.shared.has_turns.swap(false, Ordering::Relaxed) =>
-                {
-                    (Some(Fault::Conflict), Fault::Conflict.failure())
-                }
                 Fault::Refused(refusal) => (None, refusal.failure()),
             };
             progress.fault = kept;

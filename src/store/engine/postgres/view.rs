@@ -8,7 +8,7 @@ use crate::lock::Lock;
 use crate::store::engine::postgres::faults::{Fault, Refusal};
 use crate::store::engine::postgres::prepared::PreparedClient;
 use crate::store::engine::postgres::shared::{Lease, Shared};
-use crate::store::engine::{Moment, Order, Page, Read};
+use crate::store::engine::{Hold, Moment, Order, Page, Read};
 use crate::store::failure::StorageFailure;
 use crate::store::tables::{KeyRange, Table};
 
@@ -36,9 +36,9 @@ impl<A: Ask> Read for Rows<A> {
     }
 
     fn moment(&self) -> Result<Moment, StorageFailure> {
-        let state = self.0.ask(async |it| it.statements.state(&it.client).await)?;
-        let state = state.ok_or(Fault::Refused(Refusal::NoTables))?;
-        Ok(Moment { timeline: state.timeline, sequence: state.sequence, digest: [0; 32] })
+        let moment = self.0.ask(async |it| it.statements.moment(&it.client).await)?;
+        let (timeline, sequence) = moment.ok_or(Fault::Refused(Refusal::NoTables))?;
+        Ok(Moment { timeline, sequence, digest: [0; 32] })
     }
 
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
@@ -50,14 +50,15 @@ impl<A: Ask> Read for Rows<A> {
     }
 
     fn get_many(&self, keys: &[(Table, &[u8])]) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
-        if keys.is_empty() {
-            return Ok(Vec::new());
-        }
-        let values = self.0.ask(async |it| it.statements.get_many(&it.client, keys).await)?;
-        for ((table, key), _) in keys.iter().zip(&values).filter(|(_, value)| value.is_some()) {
-            self.0.note(*table, key);
-        }
-        Ok(values)
+        self.get_all(keys, None)
+    }
+
+    fn get_and_hold(
+        &self,
+        keys: &[(Table, &[u8])],
+        hold: Hold,
+    ) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
+        self.get_all(keys, Some(hold))
     }
 
     fn page(
@@ -75,6 +76,23 @@ impl<A: Ask> Read for Rows<A> {
         let page = self.0.ask(page)?;
         page.rows.iter().for_each(|(key, _)| self.0.note(range.table(), key));
         Ok(page)
+    }
+}
+
+impl<A: Ask> Rows<A> {
+    fn get_all(
+        &self,
+        keys: &[(Table, &[u8])],
+        hold: Option<Hold>,
+    ) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let values = self.0.ask(async |it| it.statements.get_many(&it.client, keys, hold).await)?;
+        for ((table, key), _) in keys.iter().zip(&values).filter(|(_, value)| value.is_some()) {
+            self.0.note(*table, key);
+        }
+        Ok(values)
     }
 }
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::store::engine::memory::Model;
 use crate::store::engine::tests::{contents, engines, in_range, key, rows, table, value};
 use crate::store::engine::{Engine, Order, Read, RowChange};
-use crate::store::tables::{KeyRange, Table};
+use crate::store::tables::{KeyRange, Shard, Table};
 
 fn batches() -> impl Strategy<Value = Vec<Vec<RowChange>>> {
     let row = (table(), key(), prop::option::weighted(0.7, 0_u8..9))
@@ -160,7 +160,7 @@ async fn the_newest_rows_show_every_batch_before_and_keep_the_order_of_their_key
         let engine = subject.engine.as_ref();
         let mut model = Model::new();
         for byte in 1..5 {
-            engine.take_turn();
+            engine.take_turn(Shard::VAULT);
             let row = RowChange { table: Table::Tokens, key: vec![1], value: Some(value(byte)) };
             write(engine, &mut model, &[row]);
             subject.after_batch(0);

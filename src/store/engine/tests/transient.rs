@@ -17,7 +17,7 @@ fn put(key: u8) -> Change {
 #[test]
 fn a_store_that_cannot_be_reached_refuses_for_now_and_then_goes_on() {
     let (engine, alarm) = (Arc::new(MemoryEngine::default()), Alarm::default());
-    let store = Store::start(Arc::<MemoryEngine>::clone(&engine), alarm.clone());
+    let store = Store::open_engine(Arc::<MemoryEngine>::clone(&engine), alarm.clone()).unwrap();
     assert_eq!(block_on(store.commit(put(1))), Ok(Verdict::Applied));
     let held = store.snapshot().unwrap();
     for _ in 0..2 {

@@ -1,21 +1,23 @@
 //! Connections that end during COMMIT: the outcome is looked up, and each batch is written once.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::store::engine::Engine as _;
 use crate::store::engine::local::state::Origin;
-use crate::store::engine::postgres::outcome::{Outcome, find_out_within};
+use crate::store::engine::postgres::outcome::find_out_within;
 use crate::store::engine::postgres::tests::proxy::{Cut, Proxy};
 use crate::store::engine::postgres::tests::{counter, eventually, increment, server};
+use crate::store::engine::postgres::turn::BatchId;
 use crate::store::engine::postgres::{Access, Database, DatabaseUrl, PostgresEngine};
+use crate::store::engine::{Engine as _, Turns};
 use crate::store::failure::StorageFailure;
+use crate::store::shards::Shards;
+use crate::store::tables::Shard;
 
 fn behind_proxy(test: &str) -> Option<(Proxy, PostgresEngine)> {
     let server = server::server_for(test)?;
     let url = server.new_database();
     let direct = Database::new(DatabaseUrl::parse(&url).unwrap(), None).unwrap();
-    direct.create(Origin::default(), &[], true).unwrap();
+    direct.create(Origin::default(), &[], Some(Shards::default())).unwrap();
     let proxy = Proxy::start(server);
     let engine = PostgresEngine::start(&proxy.database(&url), Access::ReadWrite).unwrap();
     increment(&engine).unwrap();
@@ -69,8 +71,10 @@ fn an_outcome_that_cannot_be_found_out_is_never_guessed() {
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| increment(&engine));
         eventually("the outcome is asked for", || engine.is_held_up());
-        // A second lookup of the same batch, with a shorter timeout.
-        let failed = find_out_within(&engine.shared, (&[7; 16], 1), Duration::from_millis(300));
+        let shards = Turns::from([Shard::VAULT]);
+        let batch = BatchId { writer: &[7; 16], number: 1, shards: &shards };
+        // Another lookup, with a shorter timeout.
+        let failed = find_out_within(&engine.shared, batch, Duration::from_millis(300));
         assert_stays_unknown(failed.unwrap_err());
         assert!(engine.is_held_up());
         proxy.accept_again();
@@ -100,34 +104,4 @@ fn assert_stays_unknown(failure: StorageFailure) {
     assert!(!failure.is_transient(), "the process ends");
     let StorageFailure::Database(what, _) = failure else { panic!("{failure:?}") };
     assert!(what.contains("did not say"), "{what}");
-}
-
-#[test]
-fn a_batch_that_was_fenced_off_cannot_be_written_later() {
-    let Some(engine) = server::engine("a fence") else { return };
-    let id = engine.writer.lock().id;
-    let batch = 1;
-    // Without turns, the old transaction does not block the lookup.
-    engine.shared.has_turns.store(false, Ordering::Relaxed);
-    let mut found = None;
-    let decided = std::cell::Cell::new(0);
-    engine
-        .apply(&mut |newest| {
-            decided.set(decided.get() + 1);
-            newest.moment()?;
-            if found.is_none() {
-                let (outcome, _) =
-                    find_out_within(&engine.shared, (&id, batch), Duration::from_secs(5)).unwrap();
-                found = Some(outcome);
-            }
-            let key = b"late".to_vec();
-            let value = Some(decided.get().to_string().into_bytes());
-            let table = crate::store::tables::Table::Tokens;
-            Ok(vec![crate::store::engine::RowChange { table, key, value }])
-        })
-        .unwrap();
-    assert_eq!(found, Some(Outcome::NotWritten));
-    assert_eq!(decided.get(), 2, "the first attempt was refused");
-    let late = engine.snapshot().unwrap().get(crate::store::tables::Table::Tokens, b"late");
-    assert_eq!(late.unwrap().as_deref(), Some(b"2".as_slice()));
 }

@@ -12,6 +12,7 @@ use crate::store::engine::postgres::wait::wait;
 use crate::store::engine::postgres::{Access, Database, DatabaseUrl, PostgresEngine};
 use crate::store::engine::{Engine as _, Read};
 use crate::store::failure::StorageFailure;
+use crate::store::shards::Shards;
 use crate::store::tables::Table;
 use crate::waiting::PATIENCE;
 
@@ -130,7 +131,7 @@ fn engine_of_its_own(test: &str) -> Option<(Server, PostgresEngine)> {
     let server = Server::of_its_own(&Security::Open);
     let database =
         Database::new(DatabaseUrl::parse(&server.new_database()).unwrap(), None).unwrap();
-    database.create(Origin::default(), &[], true).unwrap();
+    database.create(Origin::default(), &[], Some(Shards::default())).unwrap();
     let engine = PostgresEngine::start(&database, Access::ReadWrite).unwrap();
     Some((server, engine))
 }

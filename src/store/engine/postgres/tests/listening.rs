@@ -12,13 +12,14 @@ use crate::store::engine::postgres::tests::{eventually, increment};
 use crate::store::engine::postgres::wait::wait;
 use crate::store::engine::postgres::{Access, Database, DatabaseUrl, PostgresEngine};
 use crate::store::engine::{Engine as _, RowChange};
+use crate::store::shards::Shards;
 use crate::store::tables::{GENERATIONS, Table};
 use crate::waiting::PATIENCE;
 
 fn vault(test: &str) -> Option<(Database, String)> {
     let url = server_for(test)?.new_database();
     let database = Database::new(DatabaseUrl::parse(&url).unwrap(), None).unwrap();
-    database.create(Origin::default(), &[], true).unwrap();
+    database.create(Origin::default(), &[], Some(Shards::default())).unwrap();
     Some((database, url))
 }
 

@@ -55,7 +55,7 @@ fn a_start_removes_the_rows_of_writers_that_ended_long_ago_and_no_others() {
     database.create_store(put(1)).unwrap().close();
     server.sql(
         &name,
-        "INSERT INTO strongroom_writers SELECT int4send(days), 1, 1, now() - days * interval '1 day' \
+        "INSERT INTO strongroom_writers SELECT int4send(days), 1, now() - days * interval '1 day' \
          FROM generate_series(0, 3) AS days; DELETE FROM strongroom_writers WHERE length(writer) > 4",
     );
     database.open_store().unwrap().close();
@@ -83,14 +83,17 @@ fn a_server_that_does_not_wait_for_its_disk_is_noticed() {
 }
 
 #[test]
-fn newer_tables_and_newer_rows_are_refused_and_stay_as_they_are() {
+fn tables_and_rows_of_another_version_are_refused_and_stay_as_they_are() {
     let Some((server, name, database)) = new_database("newer tables") else { return };
     database.create_store(put(1)).unwrap().close();
-    server.sql(&name, "UPDATE strongroom_state SET version = 2");
-    let failure = refused(&database);
-    assert!(failure.to_string().contains("version 2, and this program knows 1"), "{failure}");
-    assert_eq!(failure.advice(), "use the newer program; nothing was changed");
-    server.sql(&name, "UPDATE strongroom_state SET version = 1, is_complete = false");
+    for (version, advice) in [(3, "use the newer program"), (1, "back the vault up with")] {
+        server.sql(&name, &format!("UPDATE strongroom_state SET version = {version}"));
+        let failure = refused(&database);
+        let text = format!("version {version}, and this program knows 2");
+        assert!(failure.to_string().contains(&text), "{failure}");
+        assert!(failure.advice().starts_with(advice), "{}", failure.advice());
+    }
+    server.sql(&name, "UPDATE strongroom_state SET version = 2, is_complete = false");
     let failure = refused(&database);
     assert!(failure.to_string().contains("the restore into it did not end"), "{failure}");
     server.sql(&name, "UPDATE strongroom_state SET is_complete = true");

@@ -16,6 +16,7 @@ use crate::crypto::Random;
 use crate::domain::hex;
 use crate::store::engine::local::state::Origin;
 use crate::store::engine::postgres::{Access, Database, DatabaseUrl, PostgresEngine};
+use crate::store::shards::Shards;
 use crate::waiting::PATIENCE;
 
 /// Runs the server if the tests run as root, because the server refuses root.
@@ -65,8 +66,12 @@ pub(in crate::store) fn server() -> Option<&'static Server> {
 
 /// An empty vault in a separate database; `None` if the test is skipped.
 pub(in crate::store) fn empty_vault(test: &str) -> Option<Database> {
+    vault_with(test, Shards::default())
+}
+
+pub(in crate::store) fn vault_with(test: &str, shards: Shards) -> Option<Database> {
     let database = empty_database(test)?;
-    database.create(Origin::default(), &[], true).unwrap();
+    database.create(Origin::default(), &[], Some(shards)).unwrap();
     Some(database)
 }
 
@@ -117,6 +122,17 @@ fn as_user(program: &Path) -> Command {
     command
 }
 
+fn new_directory() -> PathBuf {
+    let name = hex::encode(&Random::new().bytes::<8>());
+    let directory = crate::waiting::scratch().join(format!("sr-pg-{name}"));
+    fs::create_dir(&directory).unwrap();
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
+    if rustix::process::geteuid().is_root() {
+        chown(&directory, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    directory
+}
+
 impl Server {
     /// A separate server that one test may stop, or that requires authentication.
     pub(in crate::store) fn of_its_own(security: &Security) -> Self {
@@ -130,14 +146,25 @@ impl Server {
         Self::start(&find_programs().unwrap(), security, port)
     }
 
+    /// A standby that follows this server, which waits for it with every COMMIT.
+    pub(in crate::store) fn standby(&self) -> Self {
+        let directory = new_directory();
+        let mut copy = as_user(&self.bin.join("pg_basebackup"));
+        copy.arg("-h").arg(&self.directory).args(["-U", "postgres", "-R", "-X", "stream"]);
+        copy.args(["-c", "fast", "-C", "-S", "standby", "-D"]).arg(directory.join("data"));
+        let made = copy.current_dir("/").output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let (bin, keeper) = (self.bin.clone(), Mutex::new(None));
+        let (databases, port) = (AtomicU32::new(0), self.port);
+        let standby = Self { directory, bin, keeper, databases, port, password: "" };
+        standby.run();
+        self.sql("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'");
+        self.sql("postgres", "SELECT pg_reload_conf()");
+        standby
+    }
+
     fn start(bin: &Path, security: &Security, port: u16) -> Self {
-        let name = hex::encode(&Random::new().bytes::<8>());
-        let directory = crate::waiting::scratch().join(format!("sr-pg-{name}"));
-        fs::create_dir(&directory).unwrap();
-        fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
-        if rustix::process::geteuid().is_root() {
-            chown(&directory, Some(NOBODY), Some(NOBODY)).unwrap();
-        }
+        let directory = new_directory();
         let password = match security {
             Security::Open => "",
             Security::Password(password)

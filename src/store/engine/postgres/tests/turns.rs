@@ -1,95 +1,136 @@
 //! Several engines over one database.
 
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Barrier};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::store::engine::postgres::tests::{counter, increment, server};
+use crate::store::engine::postgres::tests::{counter, eventually, increment, server};
 use crate::store::engine::postgres::{Access, PostgresEngine};
-use crate::store::engine::{Engine as _, RowChange};
+use crate::store::engine::{Engine as _, Hold, RowChange, Turns};
 use crate::store::failure::StorageFailure;
-use crate::store::tables::Table;
-use crate::waiting::PATIENCE;
+use crate::store::shards::Shards;
+use crate::store::tables::{Shard, Table};
 
-const EACH: u64 = 50;
+const EACH: u8 = 25;
 
 fn two_engines(test: &str) -> Option<[PostgresEngine; 2]> {
-    let database = server::empty_vault(test)?;
+    let database = server::vault_with(test, Shards::new(3))?;
     let open = |()| PostgresEngine::start(&database, Access::ReadWrite).unwrap();
     Some([(); 2].map(open))
 }
 
-/// Two engines add to one number at once. Returns the number of decisions.
-fn race(test: &str, has_turns: bool) -> Option<usize> {
-    let engines = two_engines(test)?.map(Arc::new);
-    let race = |engine: &Arc<PostgresEngine>| {
-        let engine = Arc::clone(engine);
-        engine.shared.has_turns.store(has_turns, Ordering::Relaxed);
-        std::thread::spawn(move || {
-            let begun = Instant::now();
-            let (mut written, mut decided) = (0, 0);
-            while written < EACH {
-                match increment(engine.as_ref()) {
-                    Ok(count) => (written, decided) = (written + 1, decided + count),
-                    Err(StorageFailure::Unavailable(_))
-                        if !has_turns && begun.elapsed() < PATIENCE => {}
-                    Err(other) => panic!("{other:?}"),
-                }
-            }
-            decided
-        })
-    };
-    let racing = engines.each_ref().map(race);
-    let decided = racing.map(|it| it.join().unwrap()).iter().sum();
-    for engine in &engines {
-        assert_eq!(counter(engine.as_ref()).unwrap(), 2 * EACH);
-        assert_eq!(engine.snapshot().unwrap().moment().unwrap().sequence, 2 * EACH);
-    }
-    Some(decided)
+fn turns(shards: &[u16]) -> Turns {
+    shards.iter().map(|shard| Shard::new(*shard)).collect()
+}
+
+/// Adds 1 to the number of each of these shards. Returns the number of decisions.
+fn add(engine: &PostgresEngine, shards: &[u16]) -> usize {
+    let mut decided = 0;
+    let added = engine.apply_in(&turns(shards), &mut |newest| {
+        decided += 1;
+        let add = |shard: &u16| {
+            let key = shard.to_be_bytes().to_vec();
+            let number = newest.get(Table::Counts, &key)?.map_or(0, |value| value[0]);
+            Ok(RowChange { table: Table::Counts, key, value: Some(vec![number + 1]) })
+        };
+        shards.iter().map(add).collect()
+    });
+    added.unwrap();
+    decided
 }
 
 #[test]
-fn writers_of_two_processes_take_turns_and_decide_once_each() {
-    let Some(decided) = race("two writers", true) else { return };
-    assert_eq!(decided, usize::try_from(2 * EACH).unwrap());
-}
-
-#[test]
-fn a_database_without_turns_refuses_one_of_two_writers_and_it_decides_again() {
-    let Some(decided) = race("two writers without turns", false) else { return };
-    assert!(decided > usize::try_from(2 * EACH).unwrap(), "they never met: {decided}");
-}
-
-/// Each of two writers takes a place unless the other has taken its own. They write different rows,
-/// and each decides on the other's row.
-#[test]
-fn without_turns_two_batches_of_different_rows_still_decide_one_after_the_other() {
-    let Some(engines) = two_engines("different rows") else { return };
-    for engine in &engines {
-        engine.shared.has_turns.store(false, Ordering::Relaxed);
-    }
-    let take = |round: u8, own: u8, start: &Barrier| {
-        start.wait();
-        let decided = engines[usize::from(own)].apply(&mut |newest| {
-            let taken = newest.get(Table::Counts, &[round, 1 - own])?.is_some();
-            let (key, value) = (vec![round, own], Some(vec![1]));
-            let row = RowChange { table: Table::Counts, key, value };
-            Ok(if taken { Vec::new() } else { vec![row] })
-        });
-        decided.unwrap();
-    };
-    for round in 0..20 {
-        let start = Barrier::new(2);
-        std::thread::scope(|both| {
-            both.spawn(|| take(round, 0, &start));
-            both.spawn(|| take(round, 1, &start));
-        });
-    }
+fn batches_of_one_shard_take_turns_and_decide_once_each_in_any_mixture() {
+    let Some(engines) = two_engines("two writers") else { return };
+    let sets: [&[u16]; 6] = [&[1], &[2], &[0], &[1, 2], &[0, 1, 2, 3], &[3]];
+    let decided: usize = std::thread::scope(|scope| {
+        let race = |(place, shards): (usize, &&'static [u16])| {
+            let (engine, shards) = (&engines[place % 2], *shards);
+            scope.spawn(move || (0..EACH).map(|_| add(engine, shards)).sum::<usize>())
+        };
+        let racing: Vec<_> = sets.iter().enumerate().map(race).collect();
+        racing.into_iter().map(|it| it.join().unwrap()).sum()
+    });
+    assert_eq!(decided, sets.len() * usize::from(EACH));
     let rows = engines[0].snapshot().unwrap();
-    for round in 0..20 {
-        let taken = [0, 1].map(|own| rows.get(Table::Counts, &[round, own]).unwrap().is_some());
-        assert_ne!(taken[0], taken[1], "round {round}");
+    for (shard, count) in [(0_u16, 2), (1, 3), (2, 3), (3, 2)] {
+        let found = rows.get(Table::Counts, &shard.to_be_bytes()).unwrap();
+        assert_eq!(found, Some(vec![count * EACH]), "shard {shard}");
     }
+    let batches = u64::from(EACH) * (1 + 1 + 1 + 2 + 4 + 1);
+    assert_eq!(rows.moment().unwrap().sequence, batches, "a batch counts in each of its shards");
+}
+
+#[test]
+fn a_batch_does_not_wait_for_one_of_another_shard_and_a_process_has_several_at_once() {
+    let Some(engines) = two_engines("two shards") else { return };
+    let within = engines[0].apply_in(&turns(&[1]), &mut |newest| {
+        newest.get(Table::Counts, b"begin")?;
+        add(&engines[0], &[2]);
+        add(&engines[1], &[0, 3]);
+        Ok(Vec::new())
+    });
+    within.unwrap();
+    assert_eq!(add(&engines[1], &[1]), 1);
+}
+
+#[test]
+fn a_row_of_another_shard_stays_as_a_batch_has_read_it_until_the_batch_ends() {
+    let Some(engines) = two_engines("held rows") else { return };
+    let row = |value: Option<u8>| RowChange {
+        table: Table::Processes,
+        key: b"process".to_vec(),
+        value: value.map(|it| vec![it]),
+    };
+    let write = |value| engines[1].apply(&mut |_| Ok(vec![row(value)])).unwrap();
+    let mut stored = 1;
+    write(Some(stored));
+    // An update may pass a batch that relies on the row's presence alone.
+    for (hold, change, passes) in [
+        (Hold::Delete, Some(2), true),
+        (Hold::Delete, None, false),
+        (Hold::Change, Some(3), false),
+        (Hold::Change, None, false),
+    ] {
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            engines[0]
+                .apply_in(&turns(&[1]), &mut |newest| {
+                    let key = [(Table::Processes, b"process".as_slice())];
+                    let values = newest.get_and_hold(&key, hold)?;
+                    assert_eq!(values, [Some(vec![stored])]);
+                    scope.spawn(|| {
+                        write(change);
+                        ended.store(true, Ordering::Release);
+                    });
+                    let name = engines[0].shared.database_name();
+                    let waits = format!(
+                        "SELECT count(*) FROM pg_stat_activity \
+                         WHERE datname = '{name}' AND wait_event_type = 'Lock'"
+                    );
+                    eventually("the other batch is written or waits", || {
+                        let is_over = ended.load(Ordering::Acquire);
+                        let waits = server::server().unwrap().sql("postgres", &waits);
+                        is_over || (!passes && waits.trim() != "0")
+                    });
+                    assert_eq!(ended.load(Ordering::Acquire), passes, "{hold:?} {change:?}");
+                    Ok(Vec::new())
+                })
+                .unwrap();
+        });
+        assert!(ended.load(Ordering::Acquire));
+        stored = change.unwrap_or(1);
+        write(Some(stored));
+    }
+}
+
+#[test]
+fn a_shard_that_the_vault_does_not_have_is_refused() {
+    let Some(engines) = two_engines("no such shard") else { return };
+    let refused = engines[0].apply_in(&turns(&[1, 9]), &mut |newest| {
+        newest.get(Table::Counts, b"begin")?;
+        Ok(Vec::new())
+    });
+    assert!(matches!(refused, Err(StorageFailure::Damaged(_))), "{refused:?}");
+    assert_eq!(add(&engines[1], &[1]), 1, "the turn was given back");
 }
 
 #[test]
@@ -100,9 +141,9 @@ fn a_turn_that_was_taken_is_used_by_the_next_batch_and_given_away_with_it() {
     }
     for round in 0..5 {
         for engine in &engines {
-            engine.take_turn();
+            engine.take_turn(Shard::VAULT);
             assert_eq!(increment(engine).unwrap(), 1);
-            engine.take_turn();
+            engine.take_turn(Shard::VAULT);
             engine.apply(&mut |_| Ok(Vec::new())).unwrap();
         }
         assert_eq!(counter(&engines[0]).unwrap(), 4 + 2 * round);
@@ -113,7 +154,7 @@ fn a_turn_that_was_taken_is_used_by_the_next_batch_and_given_away_with_it() {
 fn a_turn_whose_connection_ended_is_taken_again() {
     let Some(engine) = server::engine("a lost turn") else { return };
     increment(&engine).unwrap();
-    engine.take_turn();
+    engine.take_turn(Shard::VAULT);
     let name = engine.shared.database_name();
     let end = format!(
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '{name}'"

@@ -1,0 +1,127 @@
+//! Shards: parts of a store whose batches do not wait for each other.
+//!
+//! Everything that a batch must order lies inside a shard: the end of an audit chain, the digests
+//! of records, and counts. The rows of a tenant belong to one shard, by a keyed hash of the
+//! tenant's id, so that nobody can choose ids that meet in one shard. The vault's own rows (keys,
+//! tenants, processes) are in [`Shard::VAULT`]. A store without the row [`meta::SHARDS`] has only
+//! that one: this is so for every vault that was created in a directory.
+//!
+//! Each shard has its own audit chain. The number of an entry names the shard in its upper bits, so
+//! a tenant whose vault moved to a database keeps its earlier entries in the vault's chain.
+
+use std::collections::BTreeSet;
+
+use crate::bounds::SHARDS_MAX;
+use crate::crypto::{Random, hmac_sha256};
+use crate::store::change::{Change, Expect, Write};
+use crate::store::failure::StorageFailure;
+use crate::store::snapshot::Snapshot;
+use crate::store::tables::{self, OwnerPlace, Shard, Table, meta};
+
+/// The assignment of tenants to shards. It never changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shards {
+    /// The number of shards for tenants. Zero puts them into [`Shard::VAULT`].
+    count: u16,
+    key: [u8; 16],
+}
+
+impl Shards {
+    /// For a new store that several processes share.
+    pub(in crate::store) fn new(count: u16) -> Self {
+        Self { count: count.min(SHARDS_MAX), key: Random::new().bytes() }
+    }
+
+    pub fn read(snapshot: &Snapshot) -> Result<Self, StorageFailure> {
+        Self::decode(snapshot.value(Table::Meta, meta::SHARDS)?)
+    }
+
+    pub(in crate::store) fn decode(value: Option<Vec<u8>>) -> Result<Self, StorageFailure> {
+        let Some(value) = value else { return Ok(Self::default()) };
+        let damaged = || StorageFailure::Damaged(String::from("the number of shards"));
+        let (count, key) = value.split_first_chunk().ok_or_else(damaged)?;
+        let count = u16::from_be_bytes(*count);
+        if !(1..=SHARDS_MAX).contains(&count) {
+            return Err(damaged());
+        }
+        Ok(Self { count, key: key.try_into().map_err(|_length| damaged())? })
+    }
+
+    pub(in crate::store) fn put(self, change: Change) -> Change {
+        let value = [self.count.to_be_bytes().as_slice(), &self.key].concat();
+        change.put(Table::Meta, meta::SHARDS.to_vec(), value)
+    }
+
+    pub fn all(self) -> impl Iterator<Item = Shard> {
+        (0..=self.count).map(Shard::new)
+    }
+
+    /// The shard of a tenant; zeros are the server's scope.
+    pub fn of_scope(self, scope: &[u8; 16]) -> Shard {
+        if self.count == 0 || *scope == [0; 16] {
+            return Shard::VAULT;
+        }
+        let hash = hmac_sha256(&self.key, scope);
+        let hash = hash.first_chunk().map_or(0, |it| u32::from_be_bytes(*it));
+        let place = hash % u32::from(self.count);
+        Shard::new(u16::try_from(place).unwrap_or(0).saturating_add(1))
+    }
+
+    /// The shard whose turn orders the changes of a row. `None` for a row of a tenant whose key
+    /// does not name the tenant: it changes together with a row that does, and no other change
+    /// knows its random key.
+    pub(in crate::store) fn of_row(self, table: Table, key: &[u8]) -> Option<Shard> {
+        if table.owner_place() == OwnerPlace::Value {
+            return None;
+        }
+        if table == Table::Audit {
+            return tables::audit_of_key(key).and_then(|(_, number)| Shard::of_entry(number));
+        }
+        let own = if table == Table::Counts {
+            tables::shard_of_count(key)
+        } else {
+            meta::shard_of_key(key).filter(|_| table == Table::Meta)
+        };
+        let scope = || {
+            if table == Table::Meta {
+                meta::import_scope_of_key(key)
+            } else if table.is_digested() {
+                table.digest_scope(key)
+            } else {
+                table.scope_in_key(key)
+            }
+        };
+        let by_scope = || scope().map_or(Shard::VAULT, |scope| self.of_scope(&scope));
+        Some(own.unwrap_or_else(by_scope))
+    }
+
+    /// The shards whose turns the change needs: those of its writes, and those of rows that it
+    /// expects to be absent, which cannot be locked.
+    pub(in crate::store) fn of_change(self, change: &Change) -> BTreeSet<Shard> {
+        if self.count == 0 {
+            return BTreeSet::from([Shard::VAULT]);
+        }
+        let mut shards = BTreeSet::new();
+        for write in &change.writes {
+            shards.extend(match write {
+                Write::Add(key, _) => self.of_row(Table::Counts, key),
+                Write::Audit(entries) => Some(self.of_scope(&entries.scope)),
+                Write::Delete(table, key) | Write::Put(table, key, _) => self.of_row(*table, key),
+            });
+        }
+        for expect in &change.expects {
+            match expect {
+                Expect::Absent(table, key) => shards.extend(self.of_row(*table, key)),
+                Expect::CountsAtMost(keys, _) => {
+                    shards.extend(keys.iter().filter_map(|key| self.of_row(Table::Counts, key)));
+                }
+                Expect::Keys(range, _) => shards.extend(self.of_row(range.table(), range.start())),
+                Expect::Is(..) | Expect::Present(..) | Expect::Value(..) => (),
+            }
+        }
+        if change.concerns_generations() || shards.is_empty() {
+            shards.insert(Shard::VAULT);
+        }
+        shards
+    }
+}
