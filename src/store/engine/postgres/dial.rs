@@ -1,10 +1,16 @@
 //! Connects to the first server in the URL that is reachable and writable.
+//!
+//! A standby that is promoted begins a new timeline of the database's log. If the old server comes
+//! back, or never went, both are writable, and what the old one accepts is lost. A process that has
+//! seen the newer timeline therefore refuses servers of older ones, and drops its connections to
+//! them. A process that has only ever reached the old server cannot know; keeping that server from
+//! accepting writes is the task of the database's operator.
 
 use std::error::Error as _;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt;
@@ -45,6 +51,8 @@ pub(super) struct Dialed {
     pub(super) wire: Wire,
     /// Notified when a message of LISTEN arrives.
     pub(super) heard: Arc<Notify>,
+    /// The timeline of the server's log; 0 if the server does not say.
+    pub(super) timeline: u32,
 }
 
 pub(super) struct Dialer {
@@ -53,16 +61,27 @@ pub(super) struct Dialer {
     names: Resolver,
     /// The host that answered last, which is tried first.
     last_good: AtomicUsize,
+    /// The newest timeline that a server had.
+    newest_timeline: AtomicU32,
 }
 
 const UNREACHABLE: &str = "no server accepts connections at the address of the database";
 const NOT_ACCEPTED: &str = "the database did not accept in time";
 const STANDBY: &str = "no server of the database is writable";
+const REPLACED: &str = "the database's server was replaced by one that was promoted";
+/// The first eight digits of a log file's name are the timeline.
+const TIMELINE: &str = "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
 
 impl Dialer {
     pub(super) fn new(url: DatabaseUrl, tls: Option<Arc<ClientConfig>>) -> Self {
         let names = Resolver::of_this_machine(Random::new());
-        Self { url, tls, names, last_good: AtomicUsize::new(0) }
+        let newest_timeline = AtomicU32::new(0);
+        Self { url, tls, names, last_good: AtomicUsize::new(0), newest_timeline }
+    }
+
+    /// Returns true for the newest timeline of all, and for a server that does not say its own.
+    pub(super) fn is_newest(&self, timeline: u32) -> bool {
+        timeline == 0 || timeline >= self.newest_timeline.load(Ordering::Relaxed)
     }
 
     #[cfg(test)]
@@ -112,7 +131,11 @@ impl Dialer {
             start(&config, socket, NoTls, left())?
         };
         let preparing = prepare_session(&dialed.client, purpose);
-        dialed.wire.run(preparing, left()).ok_or(Fault::Lost(NOT_ACCEPTED))??;
+        dialed.timeline = dialed.wire.run(preparing, left()).ok_or(Fault::Lost(NOT_ACCEPTED))??;
+        self.newest_timeline.fetch_max(dialed.timeline, Ordering::Relaxed);
+        if !self.is_newest(dialed.timeline) {
+            return Err(Fault::Lost(REPLACED));
+        }
         Ok(dialed)
     }
 
@@ -178,7 +201,7 @@ where
     let (client, connection) = connected.map_err(|error| connect_fault(&error))?;
     let heard = Arc::new(Notify::new());
     let connection = carry(connection, Arc::clone(&heard));
-    Ok(Dialed { client, wire: Wire::new(socket, Box::pin(connection)), heard })
+    Ok(Dialed { client, wire: Wire::new(socket, Box::pin(connection)), heard, timeline: 0 })
 }
 
 /// Drives the connection until it ends. Statements that wait on it get its error.
@@ -228,8 +251,8 @@ const OPTIONAL_SETTINGS: &[&str] = &[
      WHERE current_setting('synchronous_commit') IN ('off', 'local')",
 ];
 
-/// Applies the session's settings, and checks that the server is writable.
-async fn prepare_session(client: &Client, purpose: Use) -> Result<(), Fault> {
+/// Applies the session's settings, checks that the server is writable, and returns its timeline.
+async fn prepare_session(client: &Client, purpose: Use) -> Result<u32, Fault> {
     // A COMMIT that waits for a replica must not be cut off: the server would report success.
     let (statement, idle) = match purpose {
         Use::Reading => (DATABASE_STATEMENT_MAX.as_millis(), DATABASE_IDLE_READ_MAX),
@@ -246,16 +269,23 @@ async fn prepare_session(client: &Client, purpose: Use) -> Result<(), Fault> {
     }
     let needed = client.batch_execute(&needed);
     let writable = client.simple_query("SHOW transaction_read_only");
-    let (needed, writable) = tokio::join!(biased; needed, writable);
+    let timeline = client.simple_query(TIMELINE);
+    let (needed, writable, timeline) = tokio::join!(biased; needed, writable, timeline);
     needed.map_err(|error| Fault::of(&error))?;
     let writable = writable.map_err(|error| Fault::of(&error))?;
-    let is_read_only = writable
-        .iter()
-        .any(|message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("on")));
-    if is_read_only {
+    if first_value(&writable) == Some("on") {
         return Err(Fault::Lost(STANDBY));
     }
-    Ok(())
+    // Other databases may lack the function.
+    let timeline = timeline.unwrap_or_default();
+    let timeline = first_value(&timeline).and_then(|text| u32::from_str_radix(text, 16).ok());
+    Ok(timeline.unwrap_or(0))
+}
+
+fn first_value(messages: &[SimpleQueryMessage]) -> Option<&str> {
+    messages.iter().find_map(|message| {
+        if let SimpleQueryMessage::Row(row) = message { row.get(0) } else { None }
+    })
 }
 
 impl fmt::Display for Dialer {

@@ -80,7 +80,7 @@ impl Line {
     }
 
     fn listen(&self, shared: &Shared) -> Result<(), Fault> {
-        let Dialed { client, mut wire, heard } = shared.dial(Use::Reading)?;
+        let Dialed { client, mut wire, heard, .. } = shared.dial(Use::Reading)?;
         if !self.begin(wire.socket()) {
             return Ok(());
         }

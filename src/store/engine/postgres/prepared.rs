@@ -16,8 +16,11 @@ use crate::store::engine::postgres::wire::Wire;
 
 pub(super) struct PreparedClient {
     pub(super) client: Client,
-    pub(super) statements: Statements,
+    pub(super) statements: Box<Statements>,
     wire: Lock<Wire>,
+    dialer: Arc<Dialer>,
+    /// The timeline of its server's log.
+    timeline: u32,
     /// An answer timed out, so the next one would belong to another statement.
     is_given_up: AtomicBool,
 }
@@ -28,12 +31,13 @@ impl PreparedClient {
         dialer: &Arc<Dialer>,
         purpose: Use,
     ) -> Result<Self, Fault> {
-        let Dialed { client, mut wire, .. } = dialer.dial(runtime, purpose)?;
+        let Dialed { client, mut wire, timeline, .. } = dialer.dial(runtime, purpose)?;
         let prepared = wire.run(Statements::prepare(&client), DATABASE_ANSWER_MAX);
         let statements = prepared.ok_or(Fault::Lost(LATE))?;
-        let statements = statements.map_err(|error| Fault::of(&error))?;
+        let statements = Box::new(statements.map_err(|error| Fault::of(&error))?);
         let is_given_up = AtomicBool::new(false);
-        Ok(Self { client, statements, wire: Lock::new(wire), is_given_up })
+        let (wire, dialer) = (Lock::new(wire), Arc::clone(dialer));
+        Ok(Self { client, statements, wire, dialer, timeline, is_given_up })
     }
 
     pub(super) fn run<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Fault> {
@@ -53,8 +57,11 @@ impl PreparedClient {
         self.wire().close();
     }
 
+    /// False for a connection that ended, or whose server was replaced.
     pub(super) fn is_open(&self) -> bool {
-        !self.is_given_up.load(Ordering::Relaxed) && self.wire().is_open()
+        self.dialer.is_newest(self.timeline)
+            && !self.is_given_up.load(Ordering::Relaxed)
+            && self.wire().is_open()
     }
 
     /// Ends a transaction without waiting. Later statements queue behind it.

@@ -2,6 +2,7 @@
 
 mod commits;
 mod connections;
+mod failover;
 mod listening;
 mod opening;
 mod proxy;
