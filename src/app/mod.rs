@@ -57,9 +57,9 @@ pub use access::sessions::{NewSession, SessionAuthorization};
 pub use access::tenants::{TenantChange, TenantDraft};
 pub use audit::{
     AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainGap, ChainPosition, ChainReport,
-    ExportQuery, ExportedEntry, FollowStep, FollowedItem, LogPage, LogQuery, LogStart, Receipt,
-    RefusalPace, RefusedAttempt, TrustAnchors, WrittenRefusals, decode_receipt, digest_of,
-    encode_receipt,
+    ExportCursor, ExportQuery, ExportedEntry, FollowStep, FollowedItem, LogPage, LogQuery,
+    LogStart, Receipt, RefusalPace, RefusedAttempt, TrustAnchors, WrittenRefusals, decode_receipt,
+    digest_of, encode_receipt,
 };
 pub use caller::Caller;
 pub use client_keys::ClientKeyView;

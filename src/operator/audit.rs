@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::app::{
-    AuditScope, ChainGap, ChainPosition, ChainReport, Error, ExportQuery, ExportedEntry,
-    FollowStep, FollowedItem, TrustAnchors, Vault, decode_receipt, encode_receipt,
+    AuditScope, ChainGap, ChainPosition, ChainReport, Error, ExportCursor, ExportQuery,
+    ExportedEntry, FollowStep, FollowedItem, TrustAnchors, Vault, decode_receipt, encode_receipt,
 };
 use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
@@ -15,14 +15,19 @@ use crate::operator::access::text;
 
 pub(super) async fn export(
     vault: &Vault,
-    next: Option<u64>,
+    next: Option<String>,
     from: Option<String>,
     to: Option<String>,
 ) -> Answer {
+    let cursor = |text: String| {
+        let wrong = || Error::invalid("next", "This is not a place in an export.");
+        ExportCursor::parse(&text).ok_or_else(wrong)
+    };
+    let next = next.map(cursor).transpose()?;
     let query = ExportQuery { next, from: time("from", from)?, to: time("to", to)? };
     let page = vault.audit().export(query).await?;
     let entries: Vec<_> = page.entries.iter().map(render_entry).collect();
-    Ok(text(&json!({"entries": entries, "next": page.next})))
+    Ok(text(&json!({"entries": entries, "next": page.next.map(|it| it.to_string())})))
 }
 
 /// Each item is an entry with its position, or a gap.

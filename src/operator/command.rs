@@ -55,7 +55,7 @@ commands! { |vault, clock|
     ApplicationSet { tenant: String, application: String, change: Map<String, Value> } =>
         lifecycle::set_application(vault, &tenant, &application, &change).await;
     /// Exports a page of the chain in clear. The first request has no `next`.
-    AuditExport { next: Option<u64>, from: Option<String>, to: Option<String> } =>
+    AuditExport { next: Option<String>, from: Option<String>, to: Option<String> } =>
         audit::export(vault, next, from, to).await;
     /// Requests the entries after a position. `first` is set once in a reading of the chain.
     AuditFollow { after: Option<String>, first: bool } =>

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use strongroom::testing::{AuditRow, Clock};
 use strongroom::testing::{Change, Store, Table, tables};
 
+use crate::audit_follow::assert_consecutive;
 use crate::harness::{
     Ended, KillOnDrop, Vault, get, needs_data_file, only_rule, post, run, wait_for_clients,
 };
@@ -338,8 +339,7 @@ fn what_the_operator_does_is_in_the_chain_running_or_not() {
     assert!(entries.iter().filter(|it| !own(it)).all(|it| it["actor_type"] == "operator"));
     let last = entries.last().unwrap();
     assert_eq!((&last["tenant_id"], &last["actor_id"]), (&Value::Null, &Value::Null));
-    let numbers: Vec<_> = export(&vault).iter().map(|it| it["number"].as_u64().unwrap()).collect();
-    assert!(numbers.iter().copied().eq((0..).take(numbers.len())));
+    assert_consecutive(&export(&vault));
     assert!(assert_whole(&vault).contains("unanchored:   0 "), "the end was signed");
 }
 

@@ -9,12 +9,12 @@ use std::fmt;
 
 use crate::app::Audit;
 use crate::app::audit::export::{ExportedEntry, scope_of};
-use crate::app::error::Error;
+use crate::app::error::{Error, Fault};
 use crate::bounds::{AUDIT_EXPORT_ENTRIES_MAX, LOG_ROWS_EXAMINED_MAX};
 use crate::crypto::Sha256;
 use crate::domain::audit::{Act, Entity, EntityKind};
 use crate::domain::hex;
-use crate::store::chain::{AuditRow, ChainRows, Heads, scopes_by_shard};
+use crate::store::chain::{AuditRow, ChainRows, Heads, MergedRows, scopes_by_shard};
 use crate::store::{Shard, Snapshot};
 
 /// The rows that a reader has: the last one of each chain.
@@ -147,31 +147,35 @@ fn follow_rows(audit: Audit<'_>, after: Option<ChainPosition>) -> Result<Followe
             chains.extend(rows_behind(&snapshot, (*shard, scopes), None)?);
         }
     }
-    let mut examined = 0..LOG_ROWS_EXAMINED_MAX;
-    for FollowedRows { shard, mut rows, mut next } in chains {
-        while let Some(row) = rows.next_row()? {
-            if examined.next().is_none() || page.items.len() >= AUDIT_EXPORT_ENTRIES_MAX {
-                return Ok(page);
-            }
-            if let Some(next) = next.filter(|next| *next < row.sequence) {
-                let last = row.sequence.saturating_sub(1);
-                page.items.push(FollowedItem::Gap(ChainGap::Missing(next, last)));
-            }
-            next = Some(row.end());
-            let scope = scope_of(row.scope);
-            let before = page.position.clone();
-            let mut here = before.clone().unwrap_or(ChainPosition(BTreeMap::new()));
-            here.0.insert(shard, RowEnd::of(&row));
-            for (entry, number) in audit.open_row(&row)?.into_iter().zip(row.sequence..) {
-                let is_last = number.saturating_add(1) == row.end();
-                let position = if is_last { Some(here.clone()) } else { before.clone() };
-                let entry = ExportedEntry { number, scope, entry };
-                page.items.push(FollowedItem::Entry { entry, position });
-            }
-            page.position = Some(here);
+    let mut expected: BTreeMap<Shard, u64> =
+        chains.iter().filter_map(|it| Some((it.shard, it.next?))).collect();
+    let mut rows = MergedRows::of(chains.into_iter().map(|it| it.rows))?;
+    for _ in 0..LOG_ROWS_EXAMINED_MAX {
+        let Some(row) = rows.next_row()? else {
+            page.is_end = true;
+            return Ok(page);
+        };
+        let shard = Shard::of_entry(row.sequence).ok_or(Error::Internal(Fault::BadRecord))?;
+        let next = expected.insert(shard, row.end());
+        if let Some(next) = next.filter(|next| *next < row.sequence) {
+            let last = row.sequence.saturating_sub(1);
+            page.items.push(FollowedItem::Gap(ChainGap::Missing(next, last)));
+        }
+        let scope = scope_of(row.scope);
+        let before = page.position.clone();
+        let mut here = before.clone().unwrap_or(ChainPosition(BTreeMap::new()));
+        here.0.insert(shard, RowEnd::of(&row));
+        for (entry, number) in audit.open_row(&row)?.into_iter().zip(row.sequence..) {
+            let is_last = number.saturating_add(1) == row.end();
+            let position = if is_last { Some(here.clone()) } else { before.clone() };
+            let entry = ExportedEntry { number, scope, entry };
+            page.items.push(FollowedItem::Entry { entry, position });
+        }
+        page.position = Some(here);
+        if page.items.len() >= AUDIT_EXPORT_ENTRIES_MAX {
+            break;
         }
     }
-    page.is_end = true;
     Ok(page)
 }
 

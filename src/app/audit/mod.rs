@@ -36,7 +36,7 @@ use crate::store::{Change, SealedEntries, Table};
 pub use crate::store::chain::{ChainReport, Receipt, TrustAnchors, decode_receipt, encode_receipt};
 pub use checkpoint::AuditStatus;
 pub use entry::AuditScope;
-pub use export::{ExportQuery, ExportedEntry, digest_of};
+pub use export::{ExportCursor, ExportQuery, ExportedEntry, digest_of};
 pub use follow::{ChainGap, ChainPosition, FollowStep, FollowedItem};
 pub use logs::{LogPage, LogQuery, LogStart};
 pub use reads::AuditReads;

@@ -8,8 +8,8 @@ use crate::app::audit::watch::AuditFinding;
 use crate::app::tests::{TestVault, draft, expiring, master, named, prepared};
 use crate::app::tokens::evaluations::Work;
 use crate::app::{
-    AuditPolicy, AuditReads, Caller, Error, ExportQuery, LogQuery, LogStart, TrustAnchors, Vault,
-    VaultFailure,
+    AuditPolicy, AuditReads, Caller, Error, ExportCursor, ExportQuery, LogQuery, LogStart,
+    TrustAnchors, Vault, VaultFailure,
 };
 use crate::bounds::{AUDIT_QUEUE_MAX, LOG_ROWS_EXAMINED_MAX};
 use crate::clock::Clock;
@@ -22,7 +22,7 @@ use crate::store::{Change, Table, tables};
 /// The whole chain in clear, in order.
 async fn chain(app: &Vault) -> Vec<(u64, AuditEntry)> {
     let mut entries = Vec::new();
-    let mut next = Some(0);
+    let mut next = Some(ExportCursor::default());
     app.audit().flush_reads().await.unwrap();
     for _ in crate::waiting::steps("the pages of the export") {
         let query = ExportQuery { next, ..ExportQuery::default() };

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::app::tests::{TestVault, draft, master, prepared};
 use crate::app::{
-    AuditScope, BackupFailure, Error, ExportQuery, ProofFailure, Vault, clear_leftovers, prove,
+    AuditScope, BackupFailure, Error, ExportCursor, ExportQuery, ProofFailure, Vault,
+    clear_leftovers, prove,
 };
 use crate::bounds::BACKUP_RETRY;
 use crate::clock::Clock;
@@ -268,8 +269,10 @@ fn a_restored_vault_says_so_in_its_chain_once() {
     for _ in 0..2 {
         let app =
             Vault::open(&StorePlace::Directory(data.clone()), master(), clock.clone()).unwrap();
-        let page =
-            block_on(app.audit().export(ExportQuery { next: Some(0), ..Default::default() }));
+        let page = block_on(
+            app.audit()
+                .export(ExportQuery { next: Some(ExportCursor::default()), ..Default::default() }),
+        );
         let entries = page.unwrap().entries;
         let told: Vec<_> = entries.iter().filter(|it| it.entry.act == Act::Restore).collect();
         let [told] = told.as_slice() else { panic!("{told:?}") };

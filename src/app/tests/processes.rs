@@ -498,8 +498,8 @@ async fn an_entry_of_a_read_outlasts_a_database_that_does_not_answer() {
     let before = entries();
     let token = Entity::new(EntityKind::Token, Uuid::from_u128(7));
     for _ in 0..2 {
-        (pair.reach)(false);
         audit.note_read(&own, token.clone(), pair.first.now()).await.unwrap();
+        (pair.reach)(false);
         let mut written = pin!(audit.flush_reads());
         let waited = tokio::time::timeout(2 * AUDIT_RETRY, written.as_mut()).await;
         assert!(waited.is_err(), "it is not written, and not given up");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::tests::TestVault;
-use crate::app::{AuditScope, ExportQuery, RefusedAttempt, Vault};
+use crate::app::{AuditScope, ExportCursor, ExportQuery, RefusedAttempt, Vault};
 use crate::domain::audit::{Act, RefusalReason};
 use crate::domain::origin::{Origin, SystemUser};
 use crate::store::tests::block_on;
@@ -22,7 +22,7 @@ fn attempt(reason: RefusalReason, caller: Option<&crate::app::Caller>) -> Refuse
 }
 
 async fn refused(app: &Vault) -> Vec<(AuditScope, RefusalReason, u64, Option<u32>)> {
-    let query = ExportQuery { next: Some(0), ..ExportQuery::default() };
+    let query = ExportQuery { next: Some(ExportCursor::default()), ..ExportQuery::default() };
     let page = app.audit().export(query).await.unwrap();
     let refused = page.entries.into_iter().filter(|it| it.entry.act == Act::Refuse);
     let told = refused.map(|it| {

@@ -85,7 +85,9 @@ fn export(it: &AuditExport) -> Result<()> {
         // An export that ends early looks complete, so only an explicit null ends it.
         match page.get("next") {
             Some(Value::Null) => break,
-            Some(number) => next = Some(number.as_u64().ok_or_else(not_understood)?),
+            Some(place) => {
+                next = Some(String::from(place.as_str().ok_or_else(not_understood)?));
+            }
             None => return Err(not_understood()),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::app::{Error, ExportQuery, Vault};
+use crate::app::{Error, ExportCursor, ExportQuery, Vault};
 use crate::bounds::REPORT_WRONG_KEYS_MAX;
 use crate::domain::audit::{Actor, AuditEntry, RefusalReason};
 use crate::domain::time::Timestamp;
@@ -27,7 +27,7 @@ pub(super) async fn chapter(
     let mut total: u64 = 0;
     let mut origins = Origins::default();
     // The report itself is audited, so reading the entries here is not audited as an export.
-    let mut next = Some(0);
+    let mut next = Some(ExportCursor::default());
     while let Some(at) = next {
         let query = ExportQuery { next: Some(at), from: Some(from), to: Some(to) };
         let page = vault.audit().export(query).await?;

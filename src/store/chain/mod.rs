@@ -24,5 +24,5 @@ pub use heads::Heads;
 pub use inspect::{ChainReport, Inspection, TrustAnchors};
 pub use receipt::{decode_receipt, encode_receipt};
 pub use row::{AuditRow, Head};
-pub use rows::{ChainRows, scopes_by_shard};
+pub use rows::{ChainRows, MergedRows, scopes_by_shard};
 pub use signers::{Handover, Signers};

@@ -1,5 +1,4 @@
-//! The rows of all scopes in the order of their numbers, read lazily: the chain of one shard after
-//! the other.
+//! The rows of all scopes of a chain in the order of their numbers, read lazily.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -25,12 +24,6 @@ struct ScopeRows {
 }
 
 impl ChainRows {
-    /// Starts with the first row whose number is at least `sequence`.
-    pub fn from(snapshot: &Snapshot, sequence: u64) -> Result<Self, StorageFailure> {
-        let ranges = scopes(snapshot)?;
-        Self::of(snapshot, ranges.iter().map(|scope| tables::audit_from(scope, sequence)))
-    }
-
     /// The rows of a shard's chain, from the number on. `scopes` has all that may have rows in it.
     pub fn of_shard(
         snapshot: &Snapshot,
@@ -77,6 +70,25 @@ impl ChainRows {
     }
 }
 
+/// The rows of several chains. Each chain keeps its order; of their next rows, the oldest comes
+/// first.
+pub struct MergedRows(Vec<(ChainRows, Option<AuditRow>)>);
+
+impl MergedRows {
+    pub fn of(chains: impl IntoIterator<Item = ChainRows>) -> Result<Self, StorageFailure> {
+        let first = |mut rows: ChainRows| rows.next_row().map(|row| (rows, row));
+        Ok(Self(chains.into_iter().map(first).collect::<Result<_, _>>()?))
+    }
+
+    pub fn next_row(&mut self) -> Result<Option<AuditRow>, StorageFailure> {
+        let with_row = self.0.iter_mut().filter(|(_, row)| row.is_some());
+        let oldest = with_row.min_by_key(|(_, row)| row.as_ref().map(|row| (row.at, row.sequence)));
+        let Some((rows, row)) = oldest else { return Ok(None) };
+        let next = rows.next_row()?;
+        Ok(std::mem::replace(row, next))
+    }
+}
+
 /// The scopes that have rows, by the shards whose chains may have them. A tenant's rows are in its
 /// shard, or in the vault's if they are from before the vault had shards.
 pub fn scopes_by_shard(
@@ -107,3 +119,5 @@ pub fn scopes(snapshot: &Snapshot) -> Result<Vec<[u8; 16]>, StorageFailure> {
 }
 
 opaque_debug!(ChainRows);
+
+opaque_debug!(MergedRows);

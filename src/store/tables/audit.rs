@@ -32,11 +32,6 @@ pub fn audit_of(scope: &[u8; 16]) -> KeyRange {
     KeyRange::prefix(Table::Audit, scope.to_vec())
 }
 
-/// The rows of a scope whose first entry has at least this number.
-pub fn audit_from(scope: &[u8; 16], sequence: u64) -> KeyRange {
-    audit_of(scope).starting_at(&audit(scope, sequence))
-}
-
 /// The rows of a scope whose first entry has a smaller number than this.
 pub fn audit_before(scope: &[u8; 16], sequence: u64) -> KeyRange {
     audit_between(scope, &(0..sequence))

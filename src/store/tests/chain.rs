@@ -13,7 +13,7 @@ use crate::store::chain::{
 use crate::store::chain::{decode_receipt, encode_receipt};
 use crate::store::tests::disk::TestDisk;
 use crate::store::tests::{block_on, open};
-use crate::store::{Change, SealedEntries, Store, Table, Verdict, meta, tables};
+use crate::store::{Change, SealedEntries, Shard, Store, Table, Verdict, meta, tables};
 
 const FILE: [u8; 16] = [7; 16];
 const SCOPES: [[u8; 16]; 3] = [[0; 16], [1; 16], [0xff; 16]];
@@ -118,7 +118,8 @@ fn a_chain_that_nobody_touched_is_whole() {
 #[test]
 fn rows_come_in_the_order_of_the_chain_from_any_place_on() {
     let store = chain();
-    let mut all = ChainRows::from(&store.snapshot().unwrap(), 24).unwrap();
+    let snapshot = store.snapshot().unwrap();
+    let mut all = ChainRows::of_shard(&snapshot, Shard::VAULT, SCOPES.into_iter(), 24).unwrap();
     let mut next = 24;
     while let Some(row) = all.next_row().unwrap() {
         assert_eq!(row.sequence, next);

@@ -6,7 +6,8 @@ use crate::app::tests::faults::scene::{IDEMPOTENT, Known, key_text};
 use crate::app::tests::prepared_key;
 use crate::app::tokens::evaluations::Work;
 use crate::app::{
-    ApplicationQuery, Caller, CursorStart, Error, ExportQuery, PageRange, ProxyQuery, Vault,
+    ApplicationQuery, Caller, CursorStart, Error, ExportCursor, ExportQuery, PageRange, ProxyQuery,
+    Vault,
 };
 use crate::domain::permission::Permission;
 use crate::domain::token_query::{LegacyTokenQuery, TokenFilter, TokenQuery};
@@ -72,7 +73,7 @@ pub(super) fn ask(app: &Vault, known: &Known) -> Answers {
 }
 
 async fn audit(app: &Vault) -> Result<Vec<String>, Error> {
-    let (mut entries, mut next) = (Vec::new(), Some(0));
+    let (mut entries, mut next) = (Vec::new(), Some(ExportCursor::default()));
     while next.is_some() {
         let page = app.audit().export(ExportQuery { next, ..ExportQuery::default() }).await?;
         entries.extend(page.entries.iter().map(|it| format!("{it:?}")));
