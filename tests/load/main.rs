@@ -28,6 +28,7 @@ mod cluster;
 mod counts;
 mod drive;
 mod figures;
+mod hosts;
 mod list;
 mod merge;
 mod metrics;
@@ -38,6 +39,7 @@ mod postgres;
 mod proc;
 mod proxy;
 mod recovery;
+mod relay;
 mod report;
 mod request;
 mod slow;
@@ -65,14 +67,15 @@ struct Arguments {
     /// cards in the filled vault (default 1000000, with --quick 200000; 0 leaves it out)
     #[argh(option)]
     tokens: Option<u64>,
-    /// short slices, fewer connections, no plain, no mix, no rotate, no postgres: under five minutes
+    /// short slices, fewer connections, no plain, no mix, no rotate, no postgres, no hosts: under five minutes
     #[argh(switch)]
     quick: bool,
     /// parts to run, with commas (default all): get, list and create of cards; plain (get and create of short texts);
     /// mix (nine gets and a create in ten); merge (tail of creates during merges); bulk (backup and restore); start (clean,
     /// and after kill -9); archive (its lag); rotate (keys); proxy (calls through it, and reads beside silent destinations);
     /// counts (instructions, allocations and system calls of a get and a create; needs valgrind and strace);
-    /// postgres (get and create of cards with the embedded engine, and with one and two processes on a temporary server)
+    /// postgres (get and create of cards with the embedded engine, and with one and two processes on a temporary server);
+    /// hosts (creates of sixteen tenants with one, two and four processes on it, with and without a delay of COMMIT)
     #[argh(option, from_str_fn(parse_parts))]
     only: Option<List<plan::Part>>,
     /// kills in the part start, idle and under load each (default 3, with --quick 1)
@@ -182,8 +185,8 @@ fn plan_of(arguments: Arguments) -> plan::Plan {
     let mut parts = plan::PARTS.map(|(_, part)| part).to_vec();
     if quick {
         parts.retain(|part| {
-            use plan::Part::{Mix, Plain, Postgres, Rotate};
-            !matches!(part, Mix | Plain | Postgres | Rotate)
+            use plan::Part::{Hosts, Mix, Plain, Postgres, Rotate};
+            !matches!(part, Hosts | Mix | Plain | Postgres | Rotate)
         });
     }
     plan::Plan {

@@ -5,6 +5,7 @@ use crate::archive;
 use crate::bulk;
 use crate::counts;
 use crate::drive::Pace;
+use crate::hosts;
 use crate::merge;
 use crate::overwrite::Overwrite;
 use crate::postgres;
@@ -28,6 +29,7 @@ pub(crate) enum Part {
     Merge,
     Mix,
     Plain,
+    Hosts,
     Postgres,
     Proxy,
     Rotate,
@@ -37,12 +39,12 @@ pub(crate) enum Part {
 impl Part {
     /// Parts that need neither the empty vault nor the filled one.
     fn has_own_vault(self) -> bool {
-        matches!(self, Self::Counts | Self::Postgres | Self::Proxy)
+        matches!(self, Self::Counts | Self::Hosts | Self::Postgres | Self::Proxy)
     }
 }
 
 /// In the order of the run.
-pub(crate) const PARTS: [(&str, Part); 13] = [
+pub(crate) const PARTS: [(&str, Part); 14] = [
     ("get", Part::Get),
     ("list", Part::List),
     ("create", Part::Create),
@@ -56,6 +58,7 @@ pub(crate) const PARTS: [(&str, Part); 13] = [
     ("counts", Part::Counts),
     ("proxy", Part::Proxy),
     ("postgres", Part::Postgres),
+    ("hosts", Part::Hosts),
 ];
 
 pub(crate) struct Plan {
@@ -97,6 +100,9 @@ pub(crate) fn run(plan: &Plan, scratch: &Scratch) -> Outcome<Results> {
     }
     if plan.has(Part::Postgres) {
         postgres::measure(plan, &yardsticks, scratch, &mut results)?;
+    }
+    if plan.has(Part::Hosts) {
+        hosts::measure(plan, scratch)?;
     }
     Ok(results)
 }

@@ -157,7 +157,7 @@ impl Bench<'_> {
     }
 }
 
-fn start_over(place: &VaultFiles, url: &str) -> Outcome<Vault> {
+pub(crate) fn start_over(place: &VaultFiles, url: &str) -> Outcome<Vault> {
     let file = write_url(&place.data, url)?;
     place.start_with(&["--engine-url-file".as_ref(), OsStr::new(&file)])
 }
@@ -171,7 +171,7 @@ fn write_url(data: &Path, url: &str) -> Outcome<std::path::PathBuf> {
 }
 
 /// Prepares the directory of a further process of the vault.
-fn join(first: &VaultFiles, next: &VaultFiles, url: &str) -> Outcome<()> {
+pub(crate) fn join(first: &VaultFiles, next: &VaultFiles, url: &str) -> Outcome<()> {
     fs::create_dir_all(&next.data)?;
     fs::set_permissions(&next.data, fs::Permissions::from_mode(0o700))?;
     for name in FILES {

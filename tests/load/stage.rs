@@ -119,6 +119,7 @@ impl<'a> Stage<'a> {
                 | Part::Bulk
                 | Part::Counts
                 | Part::Merge
+                | Part::Hosts
                 | Part::Postgres
                 | Part::Proxy
                 | Part::Rotate
