@@ -229,7 +229,7 @@ fn a_standby_shows_its_place_to_the_operator_and_says_when_it_waits() {
     });
     assert_eq!(told["standby"]["waiting"], false);
     let shown = run(&[&["status"], &config[..]].concat()).with_code(0).stdout;
-    assert!(shown.contains("standby") && !shown.contains("schedule"), "{shown}");
+    assert!(shown.contains(": standby, up to 20") && !shown.contains("schedule"), "{shown}");
     let ask = |path: &str| {
         let stream = std::os::unix::net::UnixStream::connect(host.data.join("metrics.sock"));
         crate::watch::plain_get(stream.unwrap(), path)

@@ -88,7 +88,7 @@ pub fn manifest_text(manifest: &Manifest) -> String {
     format!(
         "  shows:         {}\n  written by:    strongroom {}, data file's format {}\n  vault:         {id}\n  master key:    {}\n  \
          tokens:        {}\n  audit chain:   {chain}\n  rows:          {} ({})\n  digest:        {}{departed}",
-        manifest.created_at().to_wire(),
+        manifest.created_at().shown(),
         manifest.program,
         manifest.file_format,
         manifest.master_key,

@@ -47,7 +47,7 @@ pub use open_vault::{catch_damage, mention_recovery, or_close};
 pub use order::{
     ShownWork, accepted, ask_server, carry_out, carry_out_shown, order, refuse_without_space, sign,
 };
-pub use output::{Form, complain, on_one_line, path_text, say, show_json, tell};
+pub use output::{Form, complain, on_one_line, path_text, say, show_json, shown_time, tell};
 pub use panics::{damaged_pages, end_if_not_caught, log_panics};
 pub use progress::{Label, ProgressBar, Unit};
 pub use runner::CommandRunner;
