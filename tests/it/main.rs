@@ -95,6 +95,7 @@ mod replays;
 mod report;
 mod reverse_proxies;
 mod rules;
+mod rotated_master;
 mod service;
 mod sessions;
 mod several_processes;

@@ -28,6 +28,8 @@ command! {
     /// Reports every mistake, and what could not be checked. Opens no data file and changes nothing.
     "check" CheckCommand on settings {
         /// print JSON
+        /// run the program of master_key.command, and compare the key that it prints with the vault's
+        run_command: bool = switch,
         json: bool = switch,
     } => |it| check(&it)
 }
@@ -35,7 +37,7 @@ command! {
 fn check(command: &CheckCommand) -> Result<()> {
     let path = settings::path(command.config.as_deref())?;
     let (config, mistakes) = settings::read_all(&path)?;
-    let findings = look_at(&path, &config, &mistakes, Clock::new().now());
+    let findings = look_at(&path, &config, &mistakes, command.run_command, Clock::new().now());
     let [wrong, warnings, unknown] =
         ["wrong", "warning", "unknown"].map(|state| findings.count(state));
     if command.json {
@@ -67,7 +69,13 @@ fn check(command: &CheckCommand) -> Result<()> {
 
 /// Makes all checks for the user that owns the data directory. `mistakes` are the mistakes of the
 /// settings file.
-pub fn look_at(path: &Path, config: &Config, mistakes: &[String], now: Timestamp) -> Findings {
+pub fn look_at(
+    path: &Path,
+    config: &Config,
+    mistakes: &[String],
+    run_command: bool,
+    now: Timestamp,
+) -> Findings {
     let user = ServiceUser::of(&config.data_directory).ok();
     let mut found = Findings { user, ..Findings::default() };
     let findings = &mut found;
@@ -84,7 +92,7 @@ pub fn look_at(path: &Path, config: &Config, mistakes: &[String], now: Timestamp
     }
     addresses(findings, config);
     certificates::check(findings, config, now);
-    master_key::check(findings, config);
+    master_key::check(findings, config, run_command);
     engine::check(findings, config);
     files::data(findings, config);
     files::copies(findings, config);

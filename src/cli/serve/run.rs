@@ -16,6 +16,7 @@ use crate::cli::serve::bins;
 use crate::cli::serve::directory;
 use crate::cli::serve::directory_lock::DirectoryLock;
 use crate::cli::serve::files::NamedFiles;
+use crate::cli::serve::next_key::NextKey;
 use crate::cli::serve::outbound;
 use crate::cli::serve::processes;
 use crate::cli::serve::service_manager::ServiceManager;
@@ -170,7 +171,8 @@ async fn serve(
     let requests = Arc::new(Requests::new());
     let process = Arc::new(Process::new(vault.clock().clone(), server.addresses()));
     let files = NamedFiles::begin(&config, settings.as_deref(), &tasks, &log);
-    let named = (BackupSchedule::of(&config), files);
+    let next_key = NextKey::begin(&vault, config.master_key.clone(), &tasks);
+    let named = (BackupSchedule::of(&config), files, next_key);
     let registry = watch::registry(&vault, &server, &outbound, &requests, &process, named, &log);
     tasks.spawn(socket.serve(Arc::clone(&vault), clock_control));
     let limiter = Arc::new(limiter(config.rate_limits));

@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::app::{DiskEvent, DiskState, Vault};
 use crate::bounds::{DISK_CHECK_EVERY, FILES_CHECK_EVERY};
 use crate::cli::serve::files::NamedFiles;
+use crate::cli::serve::next_key::NextKey;
 use crate::cli::serve::process;
 use crate::cli::support::{Exit, Failure, Result};
 use crate::clock::Clock;
@@ -32,13 +33,14 @@ pub fn registry(
     outbound: &Arc<OutboundClient>,
     requests: &Arc<Requests>,
     process: &Arc<Process>,
-    (backups, files): (BackupSchedule, Arc<NamedFiles>),
+    (backups, files, next_key): (BackupSchedule, Arc<NamedFiles>, Arc<NextKey>),
     log: &Log,
 ) -> Registry {
     Registry::new(vec![
         Arc::<Process>::clone(process),
         Arc::new(backups),
         files,
+        next_key,
         Arc::<Vault>::clone(vault),
         Arc::new(vault.store().clone()),
         Arc::<Requests>::clone(requests),

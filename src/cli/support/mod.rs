@@ -39,7 +39,7 @@ pub use files::{
 };
 pub use key_place::{ADVICE, WHY};
 pub use master_key_file::{
-    CREDENTIALS_DIRECTORY, beside, finish_rotation, left_by_rotation, make_master_key,
+    CREDENTIALS_DIRECTORY, beside, credential, finish_rotation, left_by_rotation, make_master_key,
     put_in_place, read_held, read_master_key, read_master_text, require_credential,
 };
 pub use membership::{as_member, block_on, find_living, host_name, process_user, runtime};
