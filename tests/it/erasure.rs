@@ -238,7 +238,8 @@ fn an_erasure_works_on_a_closed_file_and_webhooks_hear_of_each_token() {
     let receipt =
         vault.operator(&["erase", "--tenant", &tenant, "--metadata", "person=p", "--yes"]);
     assert_eq!(receipt.json()["tokens"], json!([id]));
-    let waiting = vault.operator(&["webhook", "events", "--tenant", &tenant, "--webhook", &hook]);
+    let waiting =
+        vault.operator(&["webhook", "events", "--json", "--tenant", &tenant, "--webhook", &hook]);
     assert!(waiting.with_code(0).stdout.contains("token.deleted"));
     vault.verify().with_code(0);
 }

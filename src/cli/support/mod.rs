@@ -21,6 +21,7 @@ pub mod server_status;
 pub mod settings;
 pub mod shares;
 pub mod vault_place;
+pub mod table;
 
 pub use archive_keys::{
     archive_directory, explain_archive, other_master_key, read_keys, refused_pieces, timeline,
