@@ -12,7 +12,7 @@ use crate::cli::operate::audit_follow::AuditFollow;
 use crate::cli::support::{
     CommandRunner, Exit, Failure, Form, Result, VaultHome, ask_server, cannot, catch_damage,
     check_directory, create_private, explain_at, mention_recovery, not_understood, read_text, say,
-    show_json, storage,
+    show_json, shown_time, storage,
 };
 use crate::clock::Clock;
 use crate::domain::expires_at::parse_time;
@@ -129,13 +129,13 @@ fn verify(it: &AuditVerify) -> Result<()> {
     if it.json() {
         let mut facts = report.clone();
         if let Some(members) = facts.as_object_mut() {
-            members.insert(String::from("checked_with"), Value::from(anchors));
+            members.insert(String::from("checked_with"), Value::from(anchors.clone()));
         }
         show_json(&facts);
     } else {
         show(&report, &anchors);
     }
-    judge(&directory, &report, Form::of(it.json()))
+    judge(&directory, &report, &anchors, Form::of(it.json()))
 }
 
 pub(super) fn parse_public_key(text: &str) -> Result<[u8; 32]> {
@@ -172,7 +172,7 @@ fn show(report: &Value, anchors: &[&str]) {
     let signed = report.get("last_signed").filter(|it| !it.is_null()).map(|it| {
         let entries = it.get("entries").and_then(Value::as_u64).unwrap_or_default();
         let at = it.get("at").and_then(Value::as_str).unwrap_or_default();
-        format!("{entries} entries, at {at}")
+        format!("{entries} entries, at {}", shown_time(at))
     });
     say(&format!(
         "entries:      {} (from number {})\ncheckpoints:  {}\nlast signed:  {}\nunanchored:   {} \
@@ -203,14 +203,20 @@ fn show(report: &Value, anchors: &[&str]) {
 }
 
 /// Fails if there are findings, or if the report has no list of them.
-fn judge(directory: &Path, report: &Value, form: Form) -> Result<()> {
+fn judge(directory: &Path, report: &Value, anchors: &[&str], form: Form) -> Result<()> {
     let number = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or_default();
     let findings = report.get("findings").and_then(Value::as_array).ok_or_else(not_understood)?;
     let findings = findings.iter().map(|it| it.as_str().map(String::from));
     let mut findings: Vec<_> = findings.collect::<Option<_>>().ok_or_else(not_understood)?;
     if findings.is_empty() {
         if form == Form::Text {
-            say("The chain is intact.");
+            say(match anchors {
+                [] => {
+                    "The chain is intact in itself. Whether its signing key is the vault's was not \
+                       checked."
+                }
+                _ => "The chain is intact.",
+            });
         }
         return Ok(());
     }
@@ -242,7 +248,7 @@ mod tests {
 
     #[test]
     fn only_a_report_with_an_empty_list_of_findings_is_an_intact_chain() {
-        let judge = |report: &Value| judge(Path::new("/data"), report, Form::Text);
+        let judge = |report: &Value| judge(Path::new("/data"), report, &[], Form::Text);
         assert!(judge(&json!({"entries": 1, "findings": []})).is_ok());
         for report in [json!({}), json!({"findings": null}), json!({"findings": [1]})] {
             let failure = judge(&report).unwrap_err();
