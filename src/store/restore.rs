@@ -10,6 +10,7 @@ use crate::store::archive::replay::{Reached, Replay, Walk, WalkFailure};
 use crate::store::backup::format::InvalidBackup;
 use crate::store::backup::manifest::Manifest;
 use crate::store::backup::reader::Reader;
+use crate::store::backup::writer::audit_head;
 use crate::store::batch::Batch;
 use crate::store::change::Change;
 use crate::store::engine::local::database::GuardedDatabase;
@@ -25,6 +26,7 @@ use crate::store::handle::Store;
 use crate::store::meta;
 use crate::store::opening;
 use crate::store::snapshot::Snapshot;
+use crate::store::tables::{self, CountKind, Table};
 use crate::store::volume::Directory;
 
 /// No data file was made. The partial file was removed.
@@ -46,8 +48,37 @@ pub struct Restored {
     pub manifest: Manifest,
     /// The place that the archive led to; `None` without an archive.
     pub reached: Option<Reached>,
-    /// The check value of the master key that opens the file.
+    pub contents: RestoredContents,
+}
+
+/// What a restored store holds, read from it after the last change.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct RestoredContents {
+    /// The check value of the master key that opens the rows.
     pub master_check: Vec<u8>,
+    pub tenants: u64,
+    pub applications: u64,
+    pub tokens: u64,
+    /// The length and the last link of the audit chain.
+    pub audit_head: Option<String>,
+}
+
+impl RestoredContents {
+    fn read(snapshot: &Snapshot) -> Result<Self, StorageFailure> {
+        let tenants = snapshot.first(&Table::Tenants.whole(), usize::MAX)?;
+        let mut tokens = 0_u64;
+        for tenant in tenants.iter().filter_map(|(key, _)| tables::tenant_of_key(key)) {
+            let count = snapshot.count(&tables::counts(tenant, CountKind::Tokens))?;
+            tokens = tokens.saturating_add(u64::try_from(count).unwrap_or(0));
+        }
+        Ok(Self {
+            master_check: meta::master_check(snapshot)?.unwrap_or_default(),
+            tenants: u64::try_from(tenants.len()).unwrap_or(u64::MAX),
+            applications: snapshot.len(Table::Applications)?,
+            tokens,
+            audit_head: audit_head(snapshot)?,
+        })
+    }
 }
 
 impl Store {
@@ -61,7 +92,7 @@ impl Store {
         mark: Change,
     ) -> Result<Restored, RestoreFailure> {
         let volume = Directory::open(directory)?;
-        let (mut reached, mut master_check) = (None, Vec::new());
+        let (mut reached, mut contents) = (None, RestoredContents::default());
         let moment = backup.manifest().moment();
         DataFile::create(&volume, |database| {
             if let Some(archive) = archive {
@@ -82,10 +113,10 @@ impl Store {
                 begin_timeline(database, last)?;
             }
             let snapshot = opening::first_look(database)?;
-            master_check = meta::master_check(&snapshot)?.unwrap_or_default();
+            contents = RestoredContents::read(&snapshot)?;
             Ok::<(), RestoreFailure>(())
         })?;
-        Ok(Restored { manifest: backup.manifest().clone(), reached, master_check })
+        Ok(Restored { manifest: backup.manifest().clone(), reached, contents })
     }
 }
 
@@ -109,10 +140,10 @@ impl Database {
         let Moment { timeline, sequence, .. } = backup.manifest().moment().unwrap_or_default();
         self.create(Origin { timeline, sequence }, &[], false)?;
         let filled = fill(self, &mut backup, mark);
-        let done = filled.and_then(|check| Ok((check, self.complete()?)));
+        let done = filled.and_then(|contents| Ok((contents, self.complete()?)));
         match done {
-            Ok((master_check, ())) => {
-                Ok(Restored { manifest: backup.manifest().clone(), reached: None, master_check })
+            Ok((contents, ())) => {
+                Ok(Restored { manifest: backup.manifest().clone(), reached: None, contents })
             }
             Err(failure) => {
                 // The first failure is reported. Leftover tables cannot be opened.
@@ -123,12 +154,12 @@ impl Database {
     }
 }
 
-/// Writes the rows of the backup, then those of `mark`. Returns the master key's check value.
+/// Writes the rows of the backup, then those of `mark`.
 fn fill(
     database: &Database,
     backup: &mut Reader,
     mark: &Change,
-) -> Result<Vec<u8>, RestoreFailure> {
+) -> Result<RestoredContents, RestoreFailure> {
     let engine = PostgresEngine::start(database, Access::Loading)?;
     with_rows(backup, |rows| load_over(&engine, rows))?;
     engine.apply(&mut |newest| {
@@ -137,10 +168,10 @@ fn fill(
         batch.rows()
     })?;
     let snapshot = Snapshot::new(engine.snapshot()?, Alarm::default(), Epochs::new().current());
-    let master_check = meta::master_check(&snapshot)?.unwrap_or_default();
+    let contents = RestoredContents::read(&snapshot)?;
     drop(snapshot);
     engine.close()?;
-    Ok(master_check)
+    Ok(contents)
 }
 
 fn load_over(engine: &dyn Engine, rows: &mut SortedRows<'_>) -> Result<(), StorageFailure> {
