@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::app::VaultFailure;
 use crate::cli::command::command;
 use crate::cli::operate::backup::{manifest_json, manifest_text};
+use crate::cli::support::estimate::{Work, announce_file};
 use crate::cli::support::{
     Exit, Failure, Label, ProgressBar, Result, Unit, VaultHome, VaultPlace, cannot, complain,
     explain, explain_archive, explain_at, explain_backup, give_to_owner, make_directory,
@@ -69,6 +70,7 @@ fn restore(command: &RestoreCommand) -> Result<()> {
     let target = place.home.place()?;
     let archive = command.archive.as_deref();
     let archive = archive.map(|directory| Replay { directory, keys: &keys, until, timeline });
+    announce_file(Work::Restore, &command.file, command.json);
     let progress = Arc::default();
     backup.count(&progress);
     let label = Label { work: "restore", unit: Unit::Rows };

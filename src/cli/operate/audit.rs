@@ -9,6 +9,7 @@ use crate::app::{Receipt, VaultFailure, decode_receipt};
 use crate::bounds::RECEIPT_BYTES_MAX;
 use crate::cli::command::{OnVault as _, command, group};
 use crate::cli::operate::audit_follow::AuditFollow;
+use crate::cli::support::estimate::{Work, announce, announce_served};
 use crate::cli::support::{
     CommandRunner, Exit, Failure, Form, Result, VaultHome, ask_server, cannot, catch_damage,
     check_directory, create_private, explain_at, mention_recovery, not_understood, read_text, say,
@@ -19,7 +20,7 @@ use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
 use crate::operator::{Command, render_report};
-use crate::store::chain::{ChainReport, Inspection, TrustAnchors};
+use crate::store::chain::{ChainReport, Head, Inspection, TrustAnchors};
 use crate::store::{Cleanliness, Store, StorePlace};
 
 group! {
@@ -118,13 +119,14 @@ fn verify(it: &AuditVerify) -> Result<()> {
     let mut anchors = Vec::new();
     anchors.extend(receipt.map(|_| "the receipt"));
     anchors.extend(public_key.map(|_| "the given public key"));
+    announce_served(Work::AuditVerify, &directory, "/audit/entries", it.json());
     let asked = Command::AuditVerify { since: text, public_key: it.public_key.clone() };
     let report = if let Some(report) = ask_server(&directory, &asked)? {
         anchors.push("the server's own key");
         report
     } else {
         let expected = TrustAnchors { receipt, public_key, own: None };
-        render_report(&catch_damage(&directory, || inspect(&home, &expected))??)
+        render_report(&catch_damage(&directory, || inspect(&home, &expected, it.json()))??)
     };
     if it.json() {
         let mut facts = report.clone();
@@ -146,7 +148,7 @@ pub(super) fn parse_public_key(text: &str) -> Result<[u8; 32]> {
 }
 
 /// Checks the chain without any key of the vault.
-fn inspect(home: &VaultHome, expected: &TrustAnchors) -> Result<ChainReport> {
+fn inspect(home: &VaultHome, expected: &TrustAnchors, json: bool) -> Result<ChainReport> {
     let directory = &home.directory;
     check_directory(directory)?;
     let opened = match home.place()? {
@@ -160,6 +162,10 @@ fn inspect(home: &VaultHome, expected: &TrustAnchors) -> Result<ChainReport> {
     mention_recovery(cleanliness);
     let report = store
         .snapshot()
+        .inspect(|snapshot| {
+            let entries = Head::read(snapshot).map_or(0, |head| head.next);
+            announce(Work::AuditVerify, entries, json);
+        })
         .and_then(|snapshot| Inspection::new(&snapshot, expected))
         .and_then(|inspection| inspection.run(&mut |_| ()));
     store.close();

@@ -5,9 +5,10 @@ use serde_json::Value;
 use crate::cli::command::{OnVault as _, command, group};
 use crate::cli::offline::recover::KeyRecover;
 use crate::cli::operate::{master_key, send};
+use crate::cli::support::estimate::{Work, announce_served};
 use crate::cli::support::shares::{self, KeyAtHand};
-use crate::cli::support::{
 use crate::cli::support::table::{self, cell};
+use crate::cli::support::{
     Exit, Failure, Form, Label, Result, ShownWork, Unit, VaultPlace, accepted, ask_server,
     carry_out, carry_out_shown, complain, not_understood, show_json, tell,
 };
@@ -104,6 +105,9 @@ fn rotate(it: &KeyRotate) -> Result<()> {
         }
     };
     let scope = String::from(scope);
+    if matches!(scope.as_str(), "tenants") || it.tenant.is_some() {
+        announce_served(Work::Rotation, vault.directory(), "/vault/tokens", it.json());
+    }
     let label = Label { work: "rotate", unit: Unit::Records };
     let shown = ShownWork { label, json: it.json(), job: String::from("rotation") };
     let command = Command::VaultKeyRotate { scope: scope.clone() };

@@ -4,6 +4,7 @@ pub mod archive_keys;
 pub mod arguments;
 pub mod confirm;
 pub mod database_url;
+pub mod estimate;
 pub mod failure;
 pub mod failure_texts;
 pub mod files;
@@ -20,8 +21,8 @@ pub mod runner;
 pub mod server_status;
 pub mod settings;
 pub mod shares;
-pub mod vault_place;
 pub mod table;
+pub mod vault_place;
 
 pub use archive_keys::{
     archive_directory, explain_archive, other_master_key, read_keys, refused_pieces, timeline,
