@@ -67,6 +67,7 @@ mod lists;
 mod master_key_command;
 mod member_order;
 mod memory;
+mod object_storage;
 mod openapi;
 mod openapi_examples;
 mod opened;
