@@ -21,7 +21,7 @@ pub struct CompactSummary {
     pub after_bytes: u64,
 }
 
-/// What compacting a data file would do.
+/// The free space of a data file, before it is compacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactForecast {
     pub bytes: u64,
@@ -76,10 +76,10 @@ mod tests {
         let measured = Store::forecast_compact(directory.path());
         assert!(matches!(measured, Err(OpenFailure::AlreadyOpen)));
         store.close();
-        let file = directory.path().join(Store::FILE);
-        let before = std::fs::read(&file).unwrap();
+        let place = directory.path().join(Store::FILE);
+        let before = std::fs::read(&place).unwrap();
         let forecast = Store::forecast_compact(directory.path()).unwrap();
-        assert_eq!(std::fs::read(&file).unwrap(), before, "measuring writes nothing");
+        assert_eq!(std::fs::read(&place).unwrap(), before, "measuring writes nothing");
         assert!(forecast.free_bytes * 2 > forecast.bytes, "{forecast:?}");
         let compacted = Store::compact(directory.path(), &clock).unwrap();
         let gained = compacted.before_bytes - compacted.after_bytes;

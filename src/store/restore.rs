@@ -51,7 +51,7 @@ pub struct Restored {
     pub contents: RestoredContents,
 }
 
-/// What a restored store holds, read from it after the last change.
+/// The contents of a restored store, read from it after the last change.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct RestoredContents {
     /// The check value of the master key that opens the rows.

@@ -385,7 +385,7 @@ fn lists_are_tables_for_people_and_json_for_programs() {
     for (command, first) in lists {
         let said = vault.operator(command).with_code(0).stdout;
         assert!(said.starts_with(first), "{command:?}: {said}");
-        assert!(serde_json::from_str::<serde_json::Value>(&said).is_err(), "{said}");
+        assert!(serde_json::from_str::<Value>(&said).is_err(), "{said}");
         assert!(!said.contains(['\u{1b}', '\u{202e}']), "{said}");
         vault.operator(&[command, &["--json"]].concat()).with_code(0).json();
     }

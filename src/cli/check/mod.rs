@@ -27,8 +27,7 @@ command! {
     /// Check the settings and the files that they name: certificates, keys, modes, owners, directories.
     /// Reports every mistake, and what could not be checked. Opens no data file and changes nothing.
     "check" CheckCommand on settings {
-        /// print JSON
-        /// run the program of master_key.command, and compare the key that it prints with the vault's
+        /// run the command that prints the master key, and compare the key with the vault's
         run_command: bool = switch,
         json: bool = switch,
     } => |it| check(&it)

@@ -224,7 +224,7 @@ pub(super) fn explain_restore(failure: RestoreFailure, backup: &Path, directory:
     }
 }
 
-/// What the vault holds now, with the changes of the archive.
+/// The contents of the restored vault, with the changes of the archive.
 fn contents_text(restored: &Restored) -> String {
     let it = &restored.contents;
     let created_at = restored.manifest.created_at();

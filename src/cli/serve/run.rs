@@ -15,13 +15,11 @@ use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::bins;
 use crate::cli::serve::directory;
 use crate::cli::serve::directory_lock::DirectoryLock;
-use crate::cli::serve::files::NamedFiles;
-use crate::cli::serve::next_key::NextKey;
 use crate::cli::serve::outbound;
 use crate::cli::serve::processes;
 use crate::cli::serve::service_manager::ServiceManager;
 use crate::cli::serve::upkeep;
-use crate::cli::serve::watch::{self, BackupSchedule, Process};
+use crate::cli::serve::watch::{self, Process};
 use crate::cli::support::{Exit, Failure, Result, explain_bind, log_panics, storage};
 use crate::config::{AuditReads, Config, EngineSettings, Switch};
 use crate::domain::audit::Act;
@@ -170,9 +168,7 @@ async fn serve(
 
     let requests = Arc::new(Requests::new());
     let process = Arc::new(Process::new(vault.clock().clone(), server.addresses()));
-    let files = NamedFiles::begin(&config, settings.as_deref(), &tasks, &log);
-    let next_key = NextKey::begin(&vault, config.master_key.clone(), &tasks);
-    let named = (BackupSchedule::of(&config), files, next_key);
+    let named = watch::named(&vault, &config, settings.as_deref(), &tasks, &log);
     let registry = watch::registry(&vault, &server, &outbound, &requests, &process, named, &log);
     tasks.spawn(socket.serve(Arc::clone(&vault), clock_control));
     let limiter = Arc::new(limiter(config.rate_limits));

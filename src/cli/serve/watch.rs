@@ -27,13 +27,28 @@ use crate::server::{IncomingRequest, PlainListener, Responder, Server, Traffic};
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The parts of the settings that are observed.
+pub type Named = (BackupSchedule, Arc<NamedFiles>, Arc<NextKey>);
+
+pub fn named(
+    vault: &Arc<Vault>,
+    config: &Config,
+    settings: Option<&Path>,
+    tasks: &Tasks,
+    log: &Log,
+) -> Named {
+    let files = NamedFiles::begin(config, settings, tasks, log);
+    let next_key = NextKey::begin(vault, config.master_key.clone(), tasks);
+    (BackupSchedule::of(config), files, next_key)
+}
+
 pub fn registry(
     vault: &Arc<Vault>,
     server: &Server,
     outbound: &Arc<OutboundClient>,
     requests: &Arc<Requests>,
     process: &Arc<Process>,
-    (backups, files, next_key): (BackupSchedule, Arc<NamedFiles>, Arc<NextKey>),
+    (backups, files, next_key): Named,
     log: &Log,
 ) -> Registry {
     Registry::new(vec![

@@ -29,7 +29,7 @@ pub enum Work {
     VerifyRestored,
 }
 
-/// What a rate counts.
+/// The unit of a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Counted {
     /// Of the data file, or of the backup.
