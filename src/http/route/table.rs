@@ -284,6 +284,7 @@ pub static ROUTES: &[Route] = &[
     asset!([Reference] OpenApi "/openapi.json" => openapi::DOCUMENT),
     asset!([Reference] PostmanCollection "/postman.json" => openapi::POSTMAN),
     asset!([Reference] ReferencePage "/" => front::reference::PAGE),
+    asset!([Reference] GuidePage "/guide" => front::guide::PAGE),
     folder!([Reference] ReferenceFile "/reference/" => front::reference::FILES),
     asset!([Console] ConsolePage "/console" => front::console::PAGE),
     asset!([Console] ConsoleStyle "/console/console.css" => front::console::STYLE),
