@@ -11,6 +11,7 @@ mod user;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -29,6 +30,7 @@ command! {
     "check" CheckCommand on settings {
         /// run the command that prints the master key, and compare the key with the vault's
         run_command: bool = switch,
+        /// print JSON
         json: bool = switch,
     } => |it| check(&it)
 }
@@ -95,6 +97,7 @@ pub fn look_at(
     engine::check(findings, config);
     files::data(findings, config);
     files::copies(findings, config);
+    security_text(findings, config, now);
     if let Some(path) = config.bin_file.as_deref().filter(|path| path.is_absolute()) {
         let place = SettingPath { setting: "bin_file", path };
         if files::file(findings, place).is_some() {
@@ -133,4 +136,20 @@ fn addresses(findings: &mut Findings, config: &Config) {
             findings.plain(setting, State::Wrong(Exit::Config), &found, Some(advice));
         }
     }
+}
+
+/// A contact that has expired must not be used, and one that lasts for years is never renewed.
+fn security_text(findings: &mut Findings, config: &Config, now: Timestamp) {
+    const YEAR: Duration = Duration::from_hours(366 * 24);
+    let Some(text) = &config.security_text else { return };
+    let expires = text.expires.shown();
+    let (state, found, advice) = if text.expires <= now {
+        (State::Warning, format!("expired {expires}"), Some("look after the contacts and renew it"))
+    } else if text.expires.since(now) > YEAR {
+        let advice = Some("RFC 9116 recommends less than a year");
+        (State::Warning, format!("expires {expires}, in more than a year"), advice)
+    } else {
+        (State::Ok, format!("expires {expires}"), None)
+    };
+    findings.plain("security_txt.expires", state, &found, advice);
 }

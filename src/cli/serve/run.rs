@@ -21,7 +21,7 @@ use crate::cli::serve::service_manager::ServiceManager;
 use crate::cli::serve::upkeep;
 use crate::cli::serve::watch::{self, Process};
 use crate::cli::support::{Exit, Failure, Result, explain_bind, log_panics, storage};
-use crate::config::{AuditReads, Config, EngineSettings, Switch};
+use crate::config::{AuditReads, Config, EngineSettings, SecurityText, Switch};
 use crate::domain::audit::Act;
 use crate::domain::shares::Claimant;
 use crate::formulas::Catalog;
@@ -190,6 +190,7 @@ async fn serve(
         public_url: config.threeds.directory.map(|it| it.public_url),
         deprecated: deprecated(config.deprecated_operations),
         pages: config.pages,
+        security_text: config.security_text.as_ref().map(SecurityText::render),
         requests,
         activity: Activity::new(vault.now()),
         bodies: Bodies::new(),

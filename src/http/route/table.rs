@@ -302,6 +302,7 @@ pub static ROUTES: &[Route] = &[
     probe!(Probe Healthz "/healthz" => probes::healthz),
     probe!(Probe Readyz "/readyz" => probes::readyz),
     probe!(Probe Ping "/ping" => probes::ping),
+    probe!(Probe SecurityText "/.well-known/security.txt" => probes::security_text),
     Route { name: "Preflight", methods: &[Method::OPTIONS], path: "*", parameters: &[], presence: Presence::All, body: BodyKind::Nothing, handler: Handler::Preflight },
     probe!(Operator Healthz "/healthz" => probes::operator_healthz),
     probe!(Operator Readyz "/readyz" => probes::operator_readyz),
