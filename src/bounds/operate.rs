@@ -166,5 +166,14 @@ pub const SCRUB_COST_MAX: usize = 2_000;
 /// The pause between two passes of the scrub. Disks decay over years.
 pub const SCRUB_REST: Duration = Duration::from_hours(6);
 
+/// The addresses for reports of weaknesses in the settings.
+///
+/// No share: only the operator sets them.
+pub const SECURITY_CONTACTS_MAX: usize = 8;
+/// The length of such an address, or of the URL of the policy.
+///
+/// No share: only the operator sets it.
+pub const SECURITY_CONTACT_CHARS_MAX: usize = 500;
+
 const _: () = assert!(DISK_FLOOR_BYTES_MIN <= DISK_FLOOR_BYTES);
 const _: () = assert!(super::store::SWEEP_PERIOD.as_secs() * 4 <= SWEEP_LAG_MAX.as_secs());

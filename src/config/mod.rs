@@ -7,6 +7,7 @@ mod engine;
 mod master_key;
 mod outbound;
 mod reader;
+mod security_text;
 #[cfg(test)]
 mod tests;
 mod threeds;
@@ -29,6 +30,7 @@ pub use engine::{EngineSettings, PostgresSettings, UrlSource};
 pub use master_key::{KeyCommand, MasterKeySource};
 pub use outbound::{AllowedDestination, OutboundSettings};
 use reader::SettingsReader;
+pub use security_text::SecurityText;
 pub use threeds::{DirectoryServer, DirectorySettings, ThreedsSettings};
 
 #[derive(Debug, PartialEq, Eq)]
@@ -59,6 +61,8 @@ pub struct Config {
     pub operator_listen: Option<SocketAddr>,
     pub outbound: OutboundSettings,
     pub pages: PageGroups,
+    /// Whom to tell about a weakness.
+    pub security_text: Option<SecurityText>,
     pub threeds: ThreedsSettings,
 }
 
@@ -126,6 +130,7 @@ impl Config {
             operator_listen: reader.operator_listen(),
             outbound: reader.outbound(),
             pages: reader.pages(),
+            security_text: reader.security_text(),
             threeds: reader.threeds(),
         };
         reader.refuse_own_archive(&config);

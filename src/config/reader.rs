@@ -36,6 +36,7 @@ const SECTIONS: &[&str] = &[
     "operator",
     "outbound",
     "pages",
+    "security_txt",
     "threeds",
     "tls",
 ];

@@ -10,6 +10,8 @@ pub struct ShareSet {
     /// The number of shares that restore the key.
     pub needed: u8,
     pub made_at: Timestamp,
+    /// Identifies the master key that the shares restore, without revealing it.
+    pub master: [u8; 8],
     /// The hash of each share, from number 1.
     pub hashes: Vec<[u8; 32]>,
 }
@@ -43,6 +45,7 @@ mod tests {
             set: [0xab; 4],
             needed: 2,
             made_at: Timestamp::from_seconds(1),
+            master: [3; 8],
             hashes: vec![[1; 32], [2; 32]],
         };
         assert!(set.has(1, &[1; 32]) && set.has(2, &[2; 32]));

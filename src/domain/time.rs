@@ -85,6 +85,13 @@ impl Timestamp {
 }
 
 impl Timestamp {
+    /// The form in which commands, reports and messages show a time to people:
+    /// `2026-11-14T09:30:00Z`. Commands that take a time take this form.
+    pub fn shown(self) -> String {
+        let wire = self.to_wire();
+        wire.split_once('.').map_or_else(String::new, |(seconds, _)| format!("{seconds}Z"))
+    }
+
     /// The form of JavaScript's `toISOString`, which events have: `2026-11-14T09:30:00.123Z`.
     pub fn to_iso_millis(self) -> String {
         let Some(at) = self.datetime() else { return String::new() };
@@ -112,6 +119,15 @@ mod tests {
     fn the_wire_form_has_seven_digits_and_an_offset() {
         let at = Timestamp::from_micros(1_794_648_600_123_456);
         assert_eq!(at.to_wire(), "2026-11-14T09:30:00.1234560+00:00");
+    }
+
+    #[test]
+    fn people_see_a_time_in_the_form_that_commands_take() {
+        let at = Timestamp::from_micros(1_794_648_600_923_456);
+        assert_eq!(at.shown(), "2026-11-14T09:30:00Z");
+        let read = Timestamp::parse_rfc3339(&at.shown());
+        assert_eq!(read, Some(Timestamp::from_seconds(1_794_648_600)));
+        assert_eq!(Timestamp::from_micros(i64::MAX).shown(), "");
     }
 
     proptest! {

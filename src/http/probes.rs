@@ -86,6 +86,14 @@ pub(in crate::http) fn ping(_: &Http, _: &ProbeRequest<'_>) -> Reply {
     Reply::ok(json!({"status": "ok"}).to_string())
 }
 
+/// Whom to tell about a weakness of this server (RFC 9116). Without the setting, no such path.
+pub(in crate::http) fn security_text(http: &Http, _: &ProbeRequest<'_>) -> Result<Reply, Problem> {
+    let text = http.security_text.clone();
+    let text = text.ok_or(Problem::new(404, "There is no such path."))?;
+    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+    Ok(Reply::ok(text).with(CONTENT_TYPE, kind))
+}
+
 pub(in crate::http) fn readyz(http: &Http, request: &ProbeRequest<'_>) -> Result<Reply, Problem> {
     operator_readyz(&http.registry, request)
 }

@@ -149,7 +149,7 @@ impl Observe for Requests {
             self.replayed.get(),
         )
         .status("requests", "replayed");
-        page.lines_of("requests", ["answered", "p50_us", "p99_us"], &self.durations());
+        page.lines_of("requests", ["answered", "p50", "p99"], &self.durations());
         for (name, range) in
             [("successes", 200..=399), ("client_errors", 400..=499), ("server_errors", 500..=599)]
         {

@@ -30,6 +30,8 @@ pub struct Http {
     pub public_url: Option<String>,
     pub deprecated: DeprecatedOperations,
     pub pages: PageGroups,
+    /// The text of `/.well-known/security.txt`, if the settings have one.
+    pub security_text: Option<String>,
     pub requests: Arc<Requests>,
     /// The requests of each tenant, for the console.
     pub activity: Activity,

@@ -78,21 +78,30 @@ impl Distribution {
         self
     }
 
-    /// The quantile in permille. It is interpolated within its bucket; above the last bound it is
-    /// that bound. `None` without values.
-    pub fn quantile(&self, permille: u64) -> Option<u64> {
-        let count = self.count();
-        let rank = count.saturating_mul(permille).div_ceil(1_000).max(1);
-        let (mut below, mut from): (u64, u64) = (0, 0);
+    /// The smallest bound that at least this share of the values does not exceed, with the number
+    /// of values within it. If no bound is large enough, the largest one, with the values above it.
+    /// A bucket only says this much: a value inside it would be a guess. `None` without values.
+    pub fn share(&self, permille: u64) -> Option<LatencyShare> {
+        let of = self.count();
+        let wanted = of.saturating_mul(permille).div_ceil(1_000).max(1);
+        let mut below: u64 = 0;
         for (bound, in_bucket) in self.bounds.iter().zip(&self.counts) {
-            if below.saturating_add(*in_bucket) >= rank {
-                let width = bound.saturating_sub(from);
-                let share = width.saturating_mul(rank.saturating_sub(below));
-                return Some(from.saturating_add(share.checked_div(*in_bucket).unwrap_or(0)));
-            }
             below = below.saturating_add(*in_bucket);
-            from = *bound;
+            if below >= wanted {
+                return Some(LatencyShare { bound: *bound, count: below, of, is_over: false });
+            }
         }
-        (count > 0).then_some(from)
+        let (bound, count) = (*self.bounds.last()?, of.saturating_sub(below));
+        (of > 0).then_some(LatencyShare { bound, count, of, is_over: true })
     }
+}
+
+/// A bound, and how many values are within it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LatencyShare {
+    pub bound: u64,
+    pub count: u64,
+    pub of: u64,
+    /// `count` values are above the bound, which is the largest.
+    pub is_over: bool,
 }

@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 pub use checks::{Checks, Readiness};
 pub use count::{Counter, Gauge};
+#[cfg(test)]
+use histogram::LatencyShare;
 pub use histogram::{Distribution, Histogram, Unit};
 pub use page::{FamilyKind, Label, Page};
 pub use progress::Progress;

@@ -116,12 +116,13 @@ impl Page {
         }
     }
 
-    /// The status lines of a distribution of microseconds: its count, median and 99th percentile.
+    /// The status lines of a distribution of microseconds: its count, and bounds of the faster half and
+    /// of 99 in a hundred.
     pub fn lines_of(&mut self, section: &'static str, names: [&'static str; 3], of: &Distribution) {
         let [count, median, high] = names;
         self.line(section, count, StatusValue::Count(of.count()));
         for (name, permille) in [(median, 500), (high, 990)] {
-            self.line(section, name, of.quantile(permille).map(StatusValue::Count));
+            self.line(section, name, of.share(permille).map(StatusValue::Latency));
         }
     }
 

@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use serde_json::{Map, Value, json};
 
 use super::checks::{Checks, Readiness};
+use super::histogram::LatencyShare;
 use super::page::Amount;
+use crate::domain::hex;
 use crate::domain::process::ListedProcess;
 use crate::domain::time::Timestamp;
 
@@ -20,6 +22,10 @@ pub enum StatusValue {
     Addresses(Vec<SocketAddr>),
     Count(u64),
     Flag(bool),
+    /// Identifies a master key without revealing it.
+    KeyId([u8; 8]),
+    /// In microseconds.
+    Latency(LatencyShare),
     Name(&'static str),
     /// The processes that share the store.
     Processes(Vec<ListedProcess>),
@@ -66,6 +72,13 @@ impl From<StatusValue> for Value {
             StatusValue::Addresses(all) => all.iter().map(ToString::to_string).collect(),
             StatusValue::Count(count) => Self::from(count),
             StatusValue::Flag(flag) => Self::from(flag),
+            StatusValue::KeyId(id) => Self::from(hex::encode(&id)),
+            StatusValue::Latency(LatencyShare { bound, count, of, is_over: false }) => {
+                json!({"within_us": bound, "count": count, "of": of})
+            }
+            StatusValue::Latency(LatencyShare { bound, count, of, is_over: true }) => {
+                json!({"over_us": bound, "count": count, "of": of})
+            }
             StatusValue::Name(name) => Self::from(name),
             StatusValue::Processes(all) => all.iter().map(process).collect(),
             StatusValue::Time(at) => Self::from(at.to_wire()),

@@ -40,26 +40,28 @@ fn a_page_is_text_that_prometheus_reads() {
 }
 
 #[test]
-fn quantiles_are_estimated_within_their_bucket() {
+fn a_share_of_the_values_has_a_bound_and_a_count_and_no_guess() {
     let histogram = Histogram::new(Unit::Plain, &[10, 20, 40]);
-    assert_eq!(histogram.read().quantile(500), None);
+    assert_eq!(histogram.read().share(500), None);
+    let share = |bound, count, of, is_over| Some(LatencyShare { bound, count, of, is_over });
     for value in [5, 15, 15, 15, 30, 30, 30, 30, 30, 99] {
         histogram.observe(value);
     }
     let read = histogram.read();
-    assert_eq!(read.quantile(100), Some(10));
-    assert_eq!(read.quantile(400), Some(20));
-    assert_eq!(read.quantile(500), Some(24));
-    assert_eq!(read.quantile(900), Some(40));
-    assert_eq!(read.quantile(1_000), Some(40), "beyond the last bound nothing is known");
+    assert_eq!(read.share(100), share(10, 1, 10, false));
+    assert_eq!(read.share(400), share(20, 4, 10, false));
+    assert_eq!(read.share(500), share(40, 9, 10, false));
+    assert_eq!(read.share(900), share(40, 9, 10, false));
+    assert_eq!(read.share(1_000), share(40, 1, 10, true), "one is over the last bound");
     assert_eq!((read.count(), read.sum()), (10, 299));
     let twice = read.clone().and(&read);
-    assert_eq!((twice.count(), twice.sum(), twice.quantile(500)), (20, 598, Some(24)));
+    assert_eq!((twice.count(), twice.sum()), (20, 598));
+    assert_eq!(twice.share(500), share(40, 18, 20, false));
 }
 
 proptest! {
     #[test]
-    fn buckets_hold_every_value_once_and_quantiles_never_fall(
+    fn buckets_hold_every_value_once_and_shares_never_fall(
         values in proptest::collection::vec(0_u64..5_000_000, 1..60),
     ) {
         let histogram = Histogram::new(Unit::Micros, BOUNDS);
@@ -74,9 +76,10 @@ proptest! {
             let expected = values.iter().filter(|value| *value <= bound).count();
             prop_assert_eq!(below, u64::try_from(expected).unwrap());
         }
-        let quantiles: Vec<_> = (0..=10).filter_map(|tenth| read.quantile(tenth * 100)).collect();
-        prop_assert_eq!(quantiles.len(), 11);
-        prop_assert!(quantiles.is_sorted());
+        let shares = (0..=10).filter_map(|tenth| read.share(tenth * 100));
+        let bounds: Vec<_> = shares.map(|share| share.bound).collect();
+        prop_assert_eq!(bounds.len(), 11);
+        prop_assert!(bounds.is_sorted());
     }
 }
 

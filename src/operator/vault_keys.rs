@@ -163,13 +163,12 @@ pub(super) async fn note_shares(
     hashes: &[String],
 ) -> Answer {
     let hashes: Option<Vec<_>> = hashes.iter().map(|hash| hex::decode(hash)).collect();
-    let (Some(set), Some(hashes)) = (hex::decode(set), hashes) else {
+    let (Some(master), Some(set), Some(hashes)) = (hex::decode(check), hex::decode(set), hashes)
+    else {
         return Err(Error::invalid("set", "This is not hexadecimal, or too short."));
     };
-    vault
-        .keys()
-        .note_shares(check, &ShareSet { set, needed, made_at: vault.now(), hashes })
-        .await?;
+    let set = ShareSet { set, needed, made_at: vault.now(), master, hashes };
+    vault.keys().note_shares(&set).await?;
     Ok(text(&json!({"master": check})))
 }
 

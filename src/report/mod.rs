@@ -129,12 +129,8 @@ pub fn printable(text: &str) -> String {
     text.chars().map(|letter| if steers(letter) { '?' } else { letter }).collect()
 }
 
-/// Renders a time to the second.
 pub fn moment(at: Timestamp) -> String {
-    let wire = at.to_wire();
-    let (date, rest) = wire.split_once('T').unwrap_or((&wire, ""));
-    let time = rest.split('.').next().unwrap_or_default();
-    format!("{date} {time} UTC")
+    at.shown()
 }
 
 /// Renders a duration in the largest unit of which it has at least two.

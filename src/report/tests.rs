@@ -32,7 +32,7 @@ fn report(chapters: Vec<Chapter>) -> ComplianceReport {
 fn the_text_has_columns_and_says_first_what_needs_attention() {
     assert_eq!(
         sample().text(),
-        "Strongroom\n==========\nMade 2026-11-14 09:30:00 UTC.\nStandard: PCI DSS 4.0.1\n\nNeeds \
+        "Strongroom\n==========\nMade 2026-11-14T09:30:00Z.\nStandard: PCI DSS 4.0.1\n\nNeeds \
          attention:\n  ! Keys: The keys of <Shop & Co> are older than a year.\n\nKeys\n----\n3.7.4  \
          Keys are replaced at the end of a period.\n  - The master key is 10 days old.\n  ! The \
          keys of <Shop & Co> are older than a year.\n  ? The credential is known to systemd \

@@ -7,11 +7,13 @@
 
 use std::path::Path;
 
+use crate::bounds::CACHE_BYTES;
 use crate::clock::Clock;
+use crate::store::engine::local::file::DataFile;
 use crate::store::failure::OpenFailure;
 use crate::store::handle::Store;
 use crate::store::opening;
-use crate::store::volume::Directory;
+use crate::store::volume::{Directory, OverlayVolume};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactSummary {
@@ -19,7 +21,23 @@ pub struct CompactSummary {
     pub after_bytes: u64,
 }
 
+/// The free space of a data file, before it is compacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompactForecast {
+    pub bytes: u64,
+    /// The length of all free pages. Compaction returns nearly all of it.
+    pub free_bytes: u64,
+}
+
 impl Store {
+    /// Reads the data file of a stopped vault and counts its free pages. Writes nothing: a file that
+    /// was not closed is recovered in memory.
+    pub fn forecast_compact(directory: &Path) -> Result<CompactForecast, OpenFailure> {
+        let data = DataFile::open(&OverlayVolume::new(directory), CACHE_BYTES)?;
+        let (bytes, used_bytes) = (data.bytes()?, data.used_bytes()?);
+        Ok(CompactForecast { bytes, free_bytes: bytes.saturating_sub(used_bytes) })
+    }
+
     /// Compacts the data file of a stopped vault.
     pub fn compact(directory: &Path, clock: &Clock) -> Result<CompactSummary, OpenFailure> {
         // Opening and closing the store moves the rows of the log into the data file.
@@ -55,8 +73,17 @@ mod tests {
             .fold(Change::new(), |change, number| change.delete(Table::Audit, key(number)));
         assert_eq!(block_on(store.commit(empty)), Ok(Verdict::Applied));
         assert!(matches!(Store::compact(directory.path(), &clock), Err(OpenFailure::AlreadyOpen)));
+        let measured = Store::forecast_compact(directory.path());
+        assert!(matches!(measured, Err(OpenFailure::AlreadyOpen)));
         store.close();
+        let place = directory.path().join(Store::FILE);
+        let before = std::fs::read(&place).unwrap();
+        let forecast = Store::forecast_compact(directory.path()).unwrap();
+        assert_eq!(std::fs::read(&place).unwrap(), before, "measuring writes nothing");
+        assert!(forecast.free_bytes * 2 > forecast.bytes, "{forecast:?}");
         let compacted = Store::compact(directory.path(), &clock).unwrap();
+        let gained = compacted.before_bytes - compacted.after_bytes;
+        assert!(gained * 2 > forecast.free_bytes, "{forecast:?} {compacted:?}");
         assert!(compacted.after_bytes * 2 < compacted.before_bytes, "{compacted:?}");
         let store = Store::open(directory.path(), &clock).unwrap();
         assert!(has(&store, 1));

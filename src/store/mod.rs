@@ -55,7 +55,7 @@ mod writer_metrics;
 pub use authority::{Authority, Term};
 pub use batch::Verdict;
 pub use change::{Change, NewEvent, SealedEntries};
-pub use compact::CompactSummary;
+pub use compact::{CompactForecast, CompactSummary};
 pub use cvc_keys::{CvcKeyName, CvcKeys};
 pub use digests::{DigestState, RecordDigests, whole_of};
 pub use engine::departure::Departure;

@@ -30,7 +30,7 @@ impl Observe for Store {
         );
         page.line("store", "changes", StatusValue::Count(batches.sum()));
         self.measure_engine(page);
-        page.lines_of("store", ["commits", "commit_p50_us", "commit_p99_us"], &commits);
+        page.lines_of("store", ["commits", "commit_p50", "commit_p99"], &commits);
         let last = metrics.since(&metrics.ended).map(|since| StatusValue::Count(since.as_secs()));
         page.line("store", "last_commit_ago_s", last);
     }

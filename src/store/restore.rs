@@ -10,6 +10,7 @@ use crate::store::archive::replay::{Reached, Replay, Walk, WalkFailure};
 use crate::store::backup::format::InvalidBackup;
 use crate::store::backup::manifest::Manifest;
 use crate::store::backup::reader::Reader;
+use crate::store::backup::writer::audit_head;
 use crate::store::batch::Batch;
 use crate::store::change::Change;
 use crate::store::engine::local::database::GuardedDatabase;
@@ -26,6 +27,7 @@ use crate::store::meta;
 use crate::store::opening;
 use crate::store::shards::Shards;
 use crate::store::snapshot::Snapshot;
+use crate::store::tables::{self, CountKind, Table};
 use crate::store::volume::Directory;
 
 /// No data file was made. The partial file was removed.
@@ -47,8 +49,37 @@ pub struct Restored {
     pub manifest: Manifest,
     /// The place that the archive led to; `None` without an archive.
     pub reached: Option<Reached>,
-    /// The check value of the master key that opens the file.
+    pub contents: RestoredContents,
+}
+
+/// The contents of a restored store, read from it after the last change.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct RestoredContents {
+    /// The check value of the master key that opens the rows.
     pub master_check: Vec<u8>,
+    pub tenants: u64,
+    pub applications: u64,
+    pub tokens: u64,
+    /// The length and the last link of the audit chain.
+    pub audit_head: Option<String>,
+}
+
+impl RestoredContents {
+    fn read(snapshot: &Snapshot) -> Result<Self, StorageFailure> {
+        let tenants = snapshot.first(&Table::Tenants.whole(), usize::MAX)?;
+        let mut tokens = 0_u64;
+        for tenant in tenants.iter().filter_map(|(key, _)| tables::tenant_of_key(key)) {
+            let count = snapshot.count(&tables::counts(tenant, CountKind::Tokens))?;
+            tokens = tokens.saturating_add(u64::try_from(count).unwrap_or(0));
+        }
+        Ok(Self {
+            master_check: meta::master_check(snapshot)?.unwrap_or_default(),
+            tenants: u64::try_from(tenants.len()).unwrap_or(u64::MAX),
+            applications: snapshot.len(Table::Applications)?,
+            tokens,
+            audit_head: audit_head(snapshot)?,
+        })
+    }
 }
 
 impl Store {
@@ -62,7 +93,7 @@ impl Store {
         mark: Change,
     ) -> Result<Restored, RestoreFailure> {
         let volume = Directory::open(directory)?;
-        let (mut reached, mut master_check) = (None, Vec::new());
+        let (mut reached, mut contents) = (None, RestoredContents::default());
         let moment = backup.manifest().moment();
         DataFile::create(&volume, |database| {
             if let Some(archive) = archive {
@@ -83,10 +114,10 @@ impl Store {
                 begin_timeline(database, last)?;
             }
             let snapshot = opening::first_look(database)?;
-            master_check = meta::master_check(&snapshot)?.unwrap_or_default();
+            contents = RestoredContents::read(&snapshot)?;
             Ok::<(), RestoreFailure>(())
         })?;
-        Ok(Restored { manifest: backup.manifest().clone(), reached, master_check })
+        Ok(Restored { manifest: backup.manifest().clone(), reached, contents })
     }
 }
 
@@ -110,10 +141,10 @@ impl Database {
         let Moment { timeline, sequence, .. } = backup.manifest().moment().unwrap_or_default();
         self.create(Origin { timeline, sequence }, &[], None)?;
         let filled = fill(self, &mut backup, mark);
-        let done = filled.and_then(|(check, shards)| Ok((check, self.complete(shards)?)));
+        let done = filled.and_then(|(contents, shards)| Ok((contents, self.complete(shards)?)));
         match done {
-            Ok((master_check, ())) => {
-                Ok(Restored { manifest: backup.manifest().clone(), reached: None, master_check })
+            Ok((contents, ())) => {
+                Ok(Restored { manifest: backup.manifest().clone(), reached: None, contents })
             }
             Err(failure) => {
                 // The first failure is reported. Leftover tables cannot be opened.
@@ -125,13 +156,12 @@ impl Database {
 }
 
 /// Writes the rows of the backup, then those of `mark`. A backup of a vault without shards gets
-/// them: the tenants' entries so far stay in the vault's audit chain. Returns the master key's check
-/// value.
+/// them: the tenants' entries so far stay in the vault's audit chain.
 fn fill(
     database: &Database,
     backup: &mut Reader,
     mark: &Change,
-) -> Result<(Vec<u8>, Shards), RestoreFailure> {
+) -> Result<(RestoredContents, Shards), RestoreFailure> {
     let engine = PostgresEngine::start(database, Access::Loading)?;
     with_rows(backup, |rows| load_over(&engine, rows))?;
     let snapshot = || -> Result<Snapshot, StorageFailure> {
@@ -147,11 +177,10 @@ fn fill(
         batch.rows()
     })?;
     let snapshot = snapshot()?;
-    let master_check = meta::master_check(&snapshot)?.unwrap_or_default();
-    let shards = Shards::read(&snapshot)?;
+    let (contents, shards) = (RestoredContents::read(&snapshot)?, Shards::read(&snapshot)?);
     drop(snapshot);
     engine.close()?;
-    Ok((master_check, shards))
+    Ok((contents, shards))
 }
 
 fn load_over(engine: &dyn Engine, rows: &mut SortedRows<'_>) -> Result<(), StorageFailure> {

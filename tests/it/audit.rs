@@ -51,7 +51,13 @@ fn export(vault: &Vault) -> Vec<Value> {
 #[track_caller]
 fn assert_whole(vault: &Vault) -> String {
     let said = audit(vault, &["verify"]).with_code(0).stdout;
-    assert!(said.ends_with("The chain is intact.\n"), "{said}");
+    // A running server compares the signing key with its own.
+    let verdict = if said.contains("the server's own key") {
+        "The chain is intact.\n"
+    } else {
+        "Whether its signing key is the vault's was not checked.\n"
+    };
+    assert!(said.ends_with(verdict), "{said}");
     said
 }
 

@@ -99,6 +99,15 @@ fn a_backup_is_taken_from_a_running_server_and_from_a_closed_file_and_is_in_its_
     let closed = held(&vault, "b.backup");
     assert_eq!(closed.0, running.0);
     assert_ne!(closed.1, running.1);
+    let (made, new) = (vault.directory().join("b.backup"), vault.directory().join("new"));
+    let restored = run(&["restore", text(&made), "--data", text(&new)]).with_code(0).stdout;
+    let (now, of_backup) = restored.split_once("From the backup ").unwrap();
+    for line in ["  tenants:       1\n", "  applications:  3\n", "  tokens:        1\n", &closed.1]
+    {
+        assert!(now.contains(line), "{line} in {restored}");
+    }
+    assert!(now.contains("last change:   no later than 20"), "{restored}");
+    assert!(of_backup.contains(&closed.0), "{restored}");
     let chain = vault.operator(&["audit", "export"]).with_code(0).stdout;
     assert_eq!(chain.lines().filter(|line| line.contains("\"backup\"")).count(), 2, "{chain}");
     let (data, file) = (vault.data(), vault.directory().join("c.backup"));

@@ -258,7 +258,7 @@ fn a_second_process_on_the_same_data_is_refused_with_69_and_does_no_harm() {
     run(&["verify", "--data", place, "--master-key", &key]).with_code(code);
     run(&["dev-preload", "--data", place, "--tokens", "1"]).with_code(code);
     // The first one still hears its operator.
-    vault.operator(&["tenant", "list"]).json();
+    vault.operator(&["tenant", "list", "--json"]).json();
     vault.token(json!({"type": "token", "data": 1}));
     vault.stop_and_verify();
 }

@@ -66,15 +66,15 @@ fn a_mistake_is_answered_with_a_proposal_and_repeats_no_value() {
 fn the_settings_are_found_by_the_variable_and_a_value_follows_an_equals_sign() {
     let vault = Vault::start();
     let (config, data) = (vault.config(), vault.data());
-    let listed = run_with(&[("STRONGROOM_CONFIG", &config)], &["tenant", "list"]).json();
+    let listed = run_with(&[("STRONGROOM_CONFIG", &config)], &["tenant", "list", "--json"]).json();
     let equals = format!("--config={}", config.display());
     assert_eq!(run(&["tenant", "list", &equals, "--json"]).json(), listed);
     let data = format!("--data={}", data.display());
-    assert_eq!(run(&["tenant", "list", &data]).json(), listed);
+    assert_eq!(run(&["tenant", "list", "--json", &data]).json(), listed);
     // An option names the vault, whatever the variable says.
     let none = vault.directory().join("none.toml");
     assert_eq!(
-        run_with(&[("STRONGROOM_CONFIG", &none)], &["tenant", "list", &data]).json(),
+        run_with(&[("STRONGROOM_CONFIG", &none)], &["tenant", "list", "--json", &data]).json(),
         listed
     );
     let ended = run_with(&[("STRONGROOM_CONFIG", &none)], &["tenant", "list"]).with_code(78);
@@ -368,4 +368,37 @@ fn an_init_that_is_refused_leaves_no_key() {
     let said = run(&["init", "--config", second.to_str().unwrap()]).with_code(65).stderr;
     assert!(said.contains("exists already"), "{said}");
     assert!(!directory.join("second.key").exists());
+}
+
+#[test]
+fn lists_are_tables_for_people_and_json_for_programs() {
+    let vault = Vault::start();
+    let tenant = vault.tenant_id.clone();
+    let hostile = "x\u{1b}[31m\u{202e}";
+    vault.operator(&["tenant", "create", "--name", hostile, "--type", "test"]).with_code(0);
+    let lists: [(&[&str], &str); 4] = [
+        (&["tenant", "list"], "ID "),
+        (&["application", "list", "--tenant", &tenant], "ID "),
+        (&["webhook", "list", "--tenant", &tenant], "(none)"),
+        (&["key", "list"], "master key "),
+    ];
+    for (command, first) in lists {
+        let said = vault.operator(command).with_code(0).stdout;
+        assert!(said.starts_with(first), "{command:?}: {said}");
+        assert!(serde_json::from_str::<Value>(&said).is_err(), "{said}");
+        assert!(!said.contains(['\u{1b}', '\u{202e}']), "{said}");
+        vault.operator(&[command, &["--json"]].concat()).with_code(0).json();
+    }
+    let said = vault.operator(&["tenant", "list"]).stdout;
+    let columns: Vec<_> =
+        said.lines().map(|line| line.find("test").unwrap_or(usize::MAX)).collect();
+    assert_eq!(columns.len(), 3, "{said}");
+    assert_eq!(columns[1], columns[2], "{said}");
+    let listed = vault.operator(&["application", "list", "--tenant", &tenant]).stdout;
+    let json = vault.operator(&["application", "list", "--json", "--tenant", &tenant]).json();
+    for application in json.as_array().unwrap() {
+        for key in application["keys"].as_array().unwrap() {
+            assert!(listed.contains(key["id"].as_str().unwrap()), "{listed}");
+        }
+    }
 }

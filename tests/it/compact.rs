@@ -13,8 +13,14 @@ fn a_stopped_vault_is_compacted_and_a_running_one_is_refused() {
     let compact = ["compact", "--data", data.to_str().unwrap()];
     run(&compact).with_code(69);
     assert_eq!(vault.stop(), Some(0));
-    let said = run(&compact).with_code(0).stdout;
+    let ended = run(&compact).with_code(0);
+    let (measured, said) = (&ended.stderr, &ended.stdout);
+    assert!(measured.starts_with("The data file has "), "{measured}");
+    assert!(measured.contains(" is free: compact returns about that much"), "{measured}");
     assert!(said.contains("The data file is compacted."), "{said}");
+    let facts = run(&[&compact[..], &["--json"]].concat()).with_code(0);
+    assert!(facts.stderr.is_empty(), "{}", facts.stderr);
+    assert!(facts.json()["free_bytes"].is_u64());
     vault.verify().with_code(0);
     vault.restart();
     let read = vault.read(&id).with_status(200);

@@ -52,7 +52,7 @@ fn the_last_use_of_a_key_is_shown_at_once_and_survives_a_stop_and_after_its_writ
     vault.stop_and_verify();
     // The command reads the file of a stopped vault.
     let tenant = vault.tenant_id.clone();
-    let listed = vault.operator(&["application", "list", "--tenant", &tenant]).json();
+    let listed = vault.operator(&["application", "list", "--json", "--tenant", &tenant]).json();
     let listed = listed.as_array().unwrap().iter().find(|it| it["id"] == id.as_str()).unwrap();
     assert_eq!(listed["keys"][0]["last_used_at"], first.as_str());
     vault.restart();

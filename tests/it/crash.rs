@@ -46,7 +46,7 @@ fn kills_under_load_lose_nothing_that_was_answered() {
         vault.verify().with_code(0);
         // The socket that it left behind does not keep the operator out.
         assert!(vault.data().join("operator.sock").exists());
-        vault.operator(&["tenant", "list"]).json();
+        vault.operator(&["tenant", "list", "--json"]).json();
         vault.restart();
         check(&vault, &told.lock().unwrap());
     }

@@ -175,3 +175,26 @@ fn the_scripts_of_the_reference_make_no_markup_of_texts_and_keep_nothing() {
     }
     assert!(bytes <= REFERENCE_BYTES_MAX, "{bytes} bytes");
 }
+
+#[test]
+fn the_operators_guide_is_a_page_without_scripts_beside_the_reference() {
+    let mut vault = Vault::start();
+    let page = vault.send(&get("/guide")).with_status(200);
+    let text = page.text();
+    for part in
+        ["<h2 id=\"install\">INSTALL</h2>", "<a href=\"#sizing\">SIZING</a>", "href=\"/#start\""]
+    {
+        assert!(text.contains(part), "{part}");
+    }
+    for forbidden in ["<script", "<style", " style=", "javascript:", "<iframe", "\\fB", "\\-"] {
+        assert!(!text.contains(forbidden), "{forbidden}");
+    }
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.ends_with("script-src 'none'"), "{policy}");
+    let navigation = vault.send(&get("/reference/navigation.js")).with_status(200).text();
+    assert!(navigation.contains("href: '/guide'"));
+    vault.serve("");
+    vault.send(&get("/guide")).problem(404);
+    vault.serve("pages.reference = true");
+    vault.send(&get("/guide")).with_status(200);
+}

@@ -47,13 +47,13 @@ fn with_command(settings: &str, words: &[&str], more: &str) -> String {
 }
 
 /// A stopped vault whose settings name a program, and the number of times that it has run.
-struct Commanded {
-    vault: Vault,
+pub(crate) struct Commanded {
+    pub(crate) vault: Vault,
 }
 
 impl Commanded {
     /// The program prints the vault's key, and then `script` runs.
-    fn new(script: &str) -> Self {
+    pub(crate) fn new(script: &str) -> Self {
         let mut vault = Vault::start();
         assert_eq!(vault.stop(), Some(0));
         let place = vault.directory();
@@ -80,7 +80,7 @@ impl Commanded {
         self.vault.directory().write("strongroom.toml", settings, 0o600);
     }
 
-    fn runs(&self) -> usize {
+    pub(crate) fn runs(&self) -> usize {
         let runs = fs::read_to_string(self.vault.directory().join("runs")).unwrap_or_default();
         fs::remove_file(self.vault.directory().join("runs")).ok();
         runs.lines().count()

@@ -67,7 +67,7 @@ fn everything(vault: &Vault) -> Vec<(String, Said)> {
     ask(&["tenant", "set", "--tenant", &tenant, "--quota", "cvc_retention=10 years"], "");
     ask(&["tenant", "set", "--tenant", "nonsense", "--name", "x"], "");
     ask(&["tenant", "set", "--tenant", &tenant, "--name", &"x".repeat(201)], "");
-    ask(&["tenant", "list"], "");
+    ask(&["tenant", "list", "--json"], "");
     let create = ["application", "create", "--tenant", &tenant, "--name", "A", "--type"];
     let with = |rest: &[&'static str]| [&create[..], rest].concat();
     let made = ask(&with(&["private", "--permission", "token:create", "--no-key"]), "");
@@ -93,7 +93,7 @@ fn everything(vault: &Vault) -> Vec<(String, Said)> {
     ask(&[&on("key-delete")[..], &["--key", &key]].concat(), "");
     ask(&[&on("key-delete")[..], &["--key", "nonsense"]].concat(), "");
     ask(&["application", "key-create", "--tenant", &tenant, "--application", &tenant], "");
-    ask(&["application", "list", "--tenant", &tenant], "");
+    ask(&["application", "list", "--json", "--tenant", &tenant], "");
     ask(&["application", "list", "--tenant", &application], "");
     said
 }
@@ -122,13 +122,13 @@ fn commands_say_the_same_on_a_running_server_and_on_a_closed_file() {
 #[test]
 fn a_bad_quota_is_refused_and_changes_nothing() {
     let vault = Vault::start();
-    let before = vault.operator(&["tenant", "list"]).json();
+    let before = vault.operator(&["tenant", "list", "--json"]).json();
     for quota in ["tokenize_limit=-1", "rate_limit=often", "colour=blue"] {
         let set = ["tenant", "set", "--tenant", &vault.tenant_id, "--name", "x", "--quota", quota];
         vault.operator(&set).with_code(65);
     }
     vault.operator(&["tenant", "set", "--tenant", &vault.tenant_id, "--quota", "x"]).with_code(64);
-    assert_eq!(vault.operator(&["tenant", "list"]).json(), before);
+    assert_eq!(vault.operator(&["tenant", "list", "--json"]).json(), before);
 }
 
 #[test]
@@ -186,12 +186,12 @@ fn commands_never_fail_on_the_lock_while_the_server_works() {
                 for _ in 0..4 {
                     let name = format!("T{at}");
                     vault.operator(&["tenant", "create", "--name", &name, "--type", "test"]).json();
-                    vault.operator(&["tenant", "list"]).json();
+                    vault.operator(&["tenant", "list", "--json"]).json();
                 }
             });
         }
     });
-    assert_eq!(vault.operator(&["tenant", "list"]).json().as_array().unwrap().len(), 17);
+    assert_eq!(vault.operator(&["tenant", "list", "--json"]).json().as_array().unwrap().len(), 17);
 }
 
 #[test]

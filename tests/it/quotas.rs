@@ -128,7 +128,10 @@ fn a_management_key_cannot_change_its_own_quotas() {
     vault.put("/tenants/self", &vault.keys.management, body);
     vault.post("/tokenize", &vault.keys.private, json!([1, 2, 3, 4, 5, 6])).problem(400);
     assert_eq!(shown(&vault, "tokenize_limit"), "5");
-    assert_eq!(vault.operator(&["tenant", "list"]).json()[0]["quotas"]["tokenize_limit"], "5");
+    assert_eq!(
+        vault.operator(&["tenant", "list", "--json"]).json()[0]["quotas"]["tokenize_limit"],
+        "5"
+    );
 }
 
 #[test]

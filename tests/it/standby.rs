@@ -132,6 +132,9 @@ fn a_promoted_standby_has_everything_that_was_archived_and_the_old_vault_is_refu
     let said = run(&[&["promote"], &config[..]].concat()).with_code(0).stdout;
     assert!(said.contains("The standby is promoted."), "{said}");
     run(&[&["promote"], &config[..]].concat()).with_code(65);
+    // A command on the stopped vault refuses changes, although its server has not seen the mark.
+    let late = archived.vault.operator(&["tenant", "create", "--name", "late", "--type", "test"]);
+    assert!(late.code != Some(0) && late.stderr.contains("promoted in place"), "{}", late.stderr);
     // The old vault comes back and sees at once that it has ended.
     archived.vault.restart_as_service();
     assert!(archived.vault.log().contains("\"why\":\"ended\""));
@@ -229,7 +232,7 @@ fn a_standby_shows_its_place_to_the_operator_and_says_when_it_waits() {
     });
     assert_eq!(told["standby"]["waiting"], false);
     let shown = run(&[&["status"], &config[..]].concat()).with_code(0).stdout;
-    assert!(shown.contains("standby") && !shown.contains("schedule"), "{shown}");
+    assert!(shown.contains(": standby, up to 20") && !shown.contains("schedule"), "{shown}");
     let ask = |path: &str| {
         let stream = std::os::unix::net::UnixStream::connect(host.data.join("metrics.sock"));
         crate::watch::plain_get(stream.unwrap(), path)

@@ -58,7 +58,7 @@ fn a_deleted_tenant_is_refused_at_once_and_other_tenants_keep_everything() {
         vault.get("/applications/key", key).problem(401);
         vault.post("/tokens", key, json!({"type": "token", "data": "x"})).problem(401);
     }
-    let listed = vault.operator(&["tenant", "list"]).json();
+    let listed = vault.operator(&["tenant", "list", "--json"]).json();
     assert_eq!(listed.as_array().unwrap().len(), 1);
     let read = vault.read(&own).with_status(200);
     assert_eq!(read.json["data"], "own");

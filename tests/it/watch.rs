@@ -199,8 +199,8 @@ fn reasons_are_told_to_the_operator_and_to_management_keys_alone() {
     let mut checks = json!({
         "status": "ready",
         "checks": {
-            "audit": ok, "certificate": ok, "disk": ok, "files": ok, "process": ok, "records": ok,
-            "store": ok, "sweeps": ok,
+            "audit": ok, "certificate": ok, "disk": ok, "files": ok, "next_start": ok,
+            "process": ok, "records": ok, "shares": ok, "store": ok, "sweeps": ok,
         },
     });
     if on_postgres() {

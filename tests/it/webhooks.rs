@@ -301,7 +301,7 @@ fn a_killed_server_delivers_after_its_restart_what_it_had_promised() {
         ids.is_subset(&arrived)
     });
     wait_until("an empty queue", || {
-        let listed = vault.operator(&["webhook", "list", "--tenant", &vault.tenant_id]);
+        let listed = vault.operator(&["webhook", "list", "--json", "--tenant", &vault.tenant_id]);
         serde_json::from_str::<Value>(&listed.stdout).unwrap()[0]["pending"] == 0
     });
     vault.stop();
@@ -317,7 +317,7 @@ fn the_operator_sees_failures_retries_and_replaces_the_key() {
     vault.token(json!({"type": "token", "data": 1}));
     let first = deliveries(&psp, 1);
     let list = |vault: &Vault| -> Value {
-        let listed = vault.operator(&["webhook", "list", "--tenant", &tenant]);
+        let listed = vault.operator(&["webhook", "list", "--json", "--tenant", &tenant]);
         serde_json::from_str(&listed.stdout).unwrap()
     };
     wait_until("the failure in the list", || list(&vault)[0]["last_failure"].is_object());
@@ -326,7 +326,7 @@ fn the_operator_sees_failures_retries_and_replaces_the_key() {
     assert_eq!(listed[0]["last_failure"]["status"], 500);
     assert_eq!((&listed[0]["status"], &listed[0]["pending"]), (&json!("enabled"), &json!(1)));
     let named = ["--tenant", &tenant, "--webhook", &webhook];
-    let events = vault.operator(&[&["webhook", "events"][..], &named].concat());
+    let events = vault.operator(&[&["webhook", "events", "--json"][..], &named].concat());
     let events: Value = serde_json::from_str(&events.stdout).unwrap();
     assert_eq!(events[0]["id"], json_of(&first[0])["id"]);
     assert_eq!(events[0]["type"], "token.created");
@@ -420,7 +420,7 @@ fn a_test_event_of_a_receiver_that_fails_waits_as_other_events_do() {
     let mut vault = start(&psp);
     let key = vault.keys.management.clone();
     let list = |vault: &Vault| -> Value {
-        let listed = vault.operator(&["webhook", "list", "--tenant", &vault.tenant_id]);
+        let listed = vault.operator(&["webhook", "list", "--json", "--tenant", &vault.tenant_id]);
         serde_json::from_str::<Value>(&listed.stdout).unwrap()[0].take()
     };
     // The guard allows the receiver of the tests, and no private address.

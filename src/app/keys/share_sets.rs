@@ -21,16 +21,28 @@ pub enum ChainWord {
     Same,
 }
 
+/// The newest recovery shares, compared with the master key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShareState {
+    /// No shares were made with this program.
+    Absent,
+    /// There is a set of the current master key.
+    Current,
+    /// All sets are of master keys that were replaced.
+    Replaced,
+}
+
 impl KeyRing<'_> {
     /// Call this before any share is handed out.
-    pub async fn note_shares(self, check: &str, set: &ShareSet) -> Result<(), Error> {
-        if self.vault.rotation().master_check()? != check {
-            return Err(Error::Conflict(
-                "This is another master key than this vault's, perhaps the one before a rotation.",
-            ));
-        }
+    pub async fn note_shares(self, set: &ShareSet) -> Result<(), Error> {
         self.vault
             .commit(Priority::Normal, |snapshot| {
+                if *self.vault.masters.of(snapshot)?.check() != set.master {
+                    return Err(Error::Conflict(
+                        "This is another master key than this vault's, perhaps the one before a \
+                         rotation.",
+                    ));
+                }
                 let mut known = meta::share_sets(snapshot)?;
                 known.sort_by_key(|known| known.made_at);
                 let surplus = (known.len().saturating_add(1)).saturating_sub(SHARE_SETS_MAX);
@@ -51,6 +63,16 @@ impl KeyRing<'_> {
         let mut sets = meta::share_sets(&self.vault.snapshot()?)?;
         sets.sort_by_key(|set| set.made_at);
         Ok(sets)
+    }
+
+    pub fn share_state(self) -> Result<ShareState, Error> {
+        let snapshot = self.vault.snapshot()?;
+        let (master, sets) = (self.vault.masters.of(&snapshot)?, meta::share_sets(&snapshot)?);
+        Ok(match sets.as_slice() {
+            [] => ShareState::Absent,
+            sets if sets.iter().any(|set| set.master == *master.check()) => ShareState::Current,
+            _ => ShareState::Replaced,
+        })
     }
 
     /// With its comparison with the audit chain. `None` if the file has no set of this name.

@@ -139,6 +139,21 @@ impl Archive<'_> {
         }
     }
 
+    /// Looks for the mark of a vault that was promoted in place of this one, for a command on a
+    /// stopped vault: its server may not have seen the mark. A directory that cannot be read says
+    /// nothing.
+    pub fn notice_end(self, directory: &Path) {
+        let (Some(source), Ok(master)) = (self.vault.store.log_source(), master(self.vault)) else {
+            return;
+        };
+        let keys = [MasterKey::clone(&master)];
+        if let Ok(true) = ArchiveDirectory::is_ended(directory, source.lineage(), &keys) {
+            self.vault.archive.is_superseded.store(true, Ordering::Relaxed);
+            // If this cannot be remembered, the next start or command looks again.
+            source.depart(Departure::Superseded).ok();
+        }
+    }
+
     /// Compares the archive with the log. Blocks. Returns the state if something is wrong.
     pub fn look(self, archiver: &mut Archiver) -> Option<ArchiveState> {
         let outcome = archiver.look(self.vault);

@@ -11,6 +11,7 @@ mod user;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -27,6 +28,8 @@ command! {
     /// Check the settings and the files that they name: certificates, keys, modes, owners, directories.
     /// Reports every mistake, and what could not be checked. Opens no data file and changes nothing.
     "check" CheckCommand on settings {
+        /// run the command that prints the master key, and compare the key with the vault's
+        run_command: bool = switch,
         /// print JSON
         json: bool = switch,
     } => |it| check(&it)
@@ -35,7 +38,7 @@ command! {
 fn check(command: &CheckCommand) -> Result<()> {
     let path = settings::path(command.config.as_deref())?;
     let (config, mistakes) = settings::read_all(&path)?;
-    let findings = look_at(&path, &config, &mistakes, Clock::new().now());
+    let findings = look_at(&path, &config, &mistakes, command.run_command, Clock::new().now());
     let [wrong, warnings, unknown] =
         ["wrong", "warning", "unknown"].map(|state| findings.count(state));
     if command.json {
@@ -67,7 +70,13 @@ fn check(command: &CheckCommand) -> Result<()> {
 
 /// Makes all checks for the user that owns the data directory. `mistakes` are the mistakes of the
 /// settings file.
-pub fn look_at(path: &Path, config: &Config, mistakes: &[String], now: Timestamp) -> Findings {
+pub fn look_at(
+    path: &Path,
+    config: &Config,
+    mistakes: &[String],
+    run_command: bool,
+    now: Timestamp,
+) -> Findings {
     let user = ServiceUser::of(&config.data_directory).ok();
     let mut found = Findings { user, ..Findings::default() };
     let findings = &mut found;
@@ -84,10 +93,11 @@ pub fn look_at(path: &Path, config: &Config, mistakes: &[String], now: Timestamp
     }
     addresses(findings, config);
     certificates::check(findings, config, now);
-    master_key::check(findings, config);
+    master_key::check(findings, config, run_command);
     engine::check(findings, config);
     files::data(findings, config);
     files::copies(findings, config);
+    security_text(findings, config, now);
     if let Some(path) = config.bin_file.as_deref().filter(|path| path.is_absolute()) {
         let place = SettingPath { setting: "bin_file", path };
         if files::file(findings, place).is_some() {
@@ -126,4 +136,20 @@ fn addresses(findings: &mut Findings, config: &Config) {
             findings.plain(setting, State::Wrong(Exit::Config), &found, Some(advice));
         }
     }
+}
+
+/// A contact that has expired must not be used, and one that lasts for years is never renewed.
+fn security_text(findings: &mut Findings, config: &Config, now: Timestamp) {
+    const YEAR: Duration = Duration::from_hours(366 * 24);
+    let Some(text) = &config.security_text else { return };
+    let expires = text.expires.shown();
+    let (state, found, advice) = if text.expires <= now {
+        (State::Warning, format!("expired {expires}"), Some("look after the contacts and renew it"))
+    } else if text.expires.since(now) > YEAR {
+        let advice = Some("RFC 9116 recommends less than a year");
+        (State::Warning, format!("expires {expires}, in more than a year"), advice)
+    } else {
+        (State::Ok, format!("expires {expires}"), None)
+    };
+    findings.plain("security_txt.expires", state, &found, advice);
 }

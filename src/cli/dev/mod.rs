@@ -11,6 +11,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -26,7 +27,9 @@ use crate::cli::support::{
     write_new,
 };
 use crate::clock::Clock;
-use crate::config::{self, Config, MasterKeySource, OutboundSettings, Switch, UrlSource};
+use crate::config::{
+    self, Config, MasterKeySource, OutboundSettings, SecurityText, Switch, UrlSource,
+};
 use crate::crypto::{MasterKey, Random};
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
@@ -88,6 +91,8 @@ command! {
 const MASTER_KEY: &str = "master.key";
 const KEYS: &str = "keys.json";
 const MARKER: &str = "dev.unfinished";
+/// The validity of the contact that `dev` shows, from its start.
+const SECURITY_CONTACT_LASTS: Duration = Duration::from_hours(30 * 24);
 
 /// The tenant of a development directory, as the file of keys stores it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -186,6 +191,12 @@ fn settings(
         master_key: MasterKeySource::File(master_key_path(directory)),
         request_lines: RequestLines::Off,
         pages: PageGroups::all(),
+        // For a look at its form: a development server has no operator to tell.
+        security_text: Some(SecurityText {
+            contacts: vec![String::from("mailto:root@localhost")],
+            expires: Clock::new().now().plus(SECURITY_CONTACT_LASTS),
+            policy: None,
+        }),
         threeds: threeds.unwrap_or(defaults.threeds),
         ..defaults
     })

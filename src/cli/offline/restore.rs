@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::app::VaultFailure;
 use crate::cli::command::command;
 use crate::cli::operate::backup::{manifest_json, manifest_text};
+use crate::cli::support::estimate::{Work, announce_file};
 use crate::cli::support::{
     Exit, Failure, Label, ProgressBar, Result, Unit, VaultHome, VaultPlace, cannot, complain,
     explain, explain_archive, explain_at, explain_backup, give_to_owner, make_directory,
@@ -69,6 +70,7 @@ fn restore(command: &RestoreCommand) -> Result<()> {
     let target = place.home.place()?;
     let archive = command.archive.as_deref();
     let archive = archive.map(|directory| Replay { directory, keys: &keys, until, timeline });
+    announce_file(Work::Restore, &command.file, command.json);
     let progress = Arc::default();
     backup.count(&progress);
     let label = Label { work: "restore", unit: Unit::Rows };
@@ -99,7 +101,7 @@ fn restore(command: &RestoreCommand) -> Result<()> {
         return Ok(());
     }
     say(&format!(
-        "{}     {}\n{}\n{}  took:          {}\n\n\
+        "{}     {}\n{}\n  took:          {}\n\nFrom the backup {}:\n{}\n\n\
          Next: install the master key {}, run strongroom verify, then start strongroom serve.\n\
          Card verification codes are gone: backups do not contain their keys.\n{}",
         if place.home.is_local() {
@@ -108,10 +110,11 @@ fn restore(command: &RestoreCommand) -> Result<()> {
             "The database is restored.\n  rows in:  "
         },
         place.home,
-        manifest_text(&restored.manifest),
-        reached_text(restored.reached.as_ref(), &restored),
+        contents_text(&restored),
         duration::render(took),
-        hex::encode(&restored.master_check),
+        command.file.display(),
+        manifest_text(&restored.manifest),
+        hex::encode(&restored.contents.master_check),
         missing_text(restored.reached.as_ref().map(end), until),
     ));
     Ok(())
@@ -130,7 +133,13 @@ fn facts(home: &VaultHome, restored: &Restored, took: Duration) -> Value {
         "restored_to": time.unwrap_or_else(|| restored.manifest.created_at()).to_wire(),
         "archive_batches": reached.map_or(0, |reached| reached.batches),
         "refused_files": refused.unwrap_or_default(),
-        "master_key": hex::encode(&restored.master_check),
+        "restored": {
+            "tenants": restored.contents.tenants,
+            "applications": restored.contents.applications,
+            "tokens": restored.contents.tokens,
+            "audit_chain": restored.contents.audit_head,
+        },
+        "master_key": hex::encode(&restored.contents.master_check),
         "took_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     })
 }
@@ -204,7 +213,7 @@ pub(super) fn explain_restore(failure: RestoreFailure, backup: &Path, directory:
         RestoreFailure::File(failure) => explain(VaultFailure::File(failure), directory),
         RestoreFailure::Later(at) => Failure::new(Exit::Data, "the backup is too new")
             .file(backup)
-            .why(format!("it shows {}, which is after --until", at.to_wire()))
+            .why(format!("it shows {}, which is after --until", at.shown()))
             .try_this("use a backup from before that time"),
         RestoreFailure::NoMoment => {
             Failure::new(Exit::Data, "the backup cannot be continued from an archive")
@@ -215,14 +224,29 @@ pub(super) fn explain_restore(failure: RestoreFailure, backup: &Path, directory:
     }
 }
 
-fn reached_text(reached: Option<&Reached>, restored: &Restored) -> String {
-    let Some(reached) = reached else { return String::new() };
-    let at = reached.time.unwrap_or_else(|| restored.manifest.created_at());
+/// The contents of the restored vault, with the changes of the archive.
+fn contents_text(restored: &Restored) -> String {
+    let it = &restored.contents;
+    let created_at = restored.manifest.created_at();
+    let reached = match &restored.reached {
+        Some(reached) => format!(
+            "restored to:   {} (batch {}; {} batches from the archive)",
+            reached.time.unwrap_or(created_at).shown(),
+            reached.moment.sequence,
+            reached.batches
+        ),
+        None => format!(
+            "last change:   no later than {}",
+            restored.manifest.settled_at().unwrap_or(created_at).shown()
+        ),
+    };
     format!(
-        "  restored to:   {} (batch {}; {} batches from the archive)\n",
-        at.to_wire(),
-        reached.moment.sequence,
-        reached.batches
+        "  {reached}\n  tenants:       {}\n  applications:  {}\n  tokens:        {}\n  audit chain:   \
+         {}",
+        it.tenants,
+        it.applications,
+        it.tokens,
+        it.audit_head.as_deref().unwrap_or("none")
     )
 }
 
@@ -231,10 +255,10 @@ fn missing_text(reached: Option<(Timestamp, bool)>, until: Option<Timestamp>) ->
     match (reached, until) {
         (None, _) => String::from("Writes after the time of the backup are missing."),
         (Some(_), None) => String::from("Writes after the last archived one are missing."),
-        (Some((_, true)), Some(until)) => format!("Writes after {} are missing.", until.to_wire()),
+        (Some((_, true)), Some(until)) => format!("Writes after {} are missing.", until.shown()),
         (Some((end, false)), Some(_)) => format!(
             "The archive ends at {}, before --until: later writes are missing.",
-            end.to_wire()
+            end.shown()
         ),
     }
 }
@@ -262,7 +286,7 @@ mod tests {
     #[test]
     fn a_restore_says_from_when_on_writes_are_missing() {
         let [end, until] = [1, 2].map(Timestamp::from_seconds);
-        let [end_text, until_text] = [end, until].map(Timestamp::to_wire);
+        let [end_text, until_text] = [end, until].map(Timestamp::shown);
         for (has_later, said, unsaid) in
             [(true, &until_text, &end_text), (false, &end_text, &until_text)]
         {

@@ -255,11 +255,12 @@ fn promote(command: &PromoteCommand) -> Result<()> {
     let promoted = standby.promote(replay, &keys, &promotion);
     let promoted = promoted.map_err(|failure| explain_standby(&failure, directory))?;
     let file = directory.join(Store::FILE).display().to_string();
-    let (time, batch) = (promoted.time.to_wire(), promoted.moment.sequence);
+    let (time, batch) = (promoted.time, promoted.moment.sequence);
     tell(
         Form::of(command.json),
-        || json!({"data_file": file, "up_to": time, "batch": batch}),
+        || json!({"data_file": file, "up_to": time.to_wire(), "batch": batch}),
         || {
+            let time = time.shown();
             format!(
                 "The standby is promoted.\n  data file:     {file}\n  up to:         {time} (batch \
                  {batch})\n\nNext: start strongroom serve here, send clients to this host, and take \

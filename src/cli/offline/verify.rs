@@ -9,6 +9,7 @@ use crate::app::{Error, ProofFailure, Report, Vault, VaultFailure, prove};
 use crate::cli::command::{OnVault as _, command};
 use crate::cli::offline::restore::explain_restore;
 use crate::cli::operate::backup::{manifest_json, manifest_text};
+use crate::cli::support::estimate::{Work, announce_data, announce_file};
 use crate::cli::support::{
     Exit, Failure, Form, Label, ProgressBar, Result, Unit, cannot, catch_damage, complain, explain,
     explain_backup, open_vault, read_master_key, storage, tell,
@@ -56,6 +57,9 @@ fn key_of_backup(command: &VerifyCommand) -> Result<Option<MasterKeySource>> {
 fn verify_vault(command: &VerifyCommand) -> Result<()> {
     let place = command.vault()?;
     let (directory, master) = (place.directory(), place.master()?);
+    if place.home.is_local() {
+        announce_data(Work::Verify, directory, command.json());
+    }
     let vault = open_vault::open_unwritten(&place.home, &master)?;
     mention_cut_off(&vault);
     let progress = Arc::default();
@@ -99,6 +103,8 @@ fn mention_cut_off(vault: &Vault) {
 /// Without a key, checks manifest, digests and order. With the key, also opens every record, in a
 /// scratch directory beside the backup.
 fn verify_backup(file: &Path, key: Option<&MasterKeySource>, form: Form) -> Result<()> {
+    let work = if key.is_some() { Work::VerifyRestored } else { Work::VerifyDigests };
+    announce_file(work, file, form == Form::Json);
     let progress = Arc::default();
     let bar = ProgressBar::of(VERIFY, form == Form::Json, &progress);
     let Some(key) = key else {
@@ -107,7 +113,8 @@ fn verify_backup(file: &Path, key: Option<&MasterKeySource>, form: Form) -> Resu
         backup.check_rows().map_err(|it| explain_backup(&it, file))?;
         drop(bar);
         let manifest = backup.manifest();
-        let rest = "Manifest, digests and order are right. With --key every record is opened, too.";
+        let rest = "Manifest, digests and order are right. Who wrote it was not checked: with --key \
+                    the signature is checked and every record is opened, too.";
         tell(
             form,
             || facts(file, Some(manifest), None),

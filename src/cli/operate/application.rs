@@ -8,7 +8,10 @@ use serde_json::{Map, Value, json};
 use crate::bounds::KEY_TEXT_BYTES_MAX;
 use crate::cli::command::{OnVault as _, command, group};
 use crate::cli::operate::{name_of, send};
-use crate::cli::support::{CommandRunner, Confirmation, Exit, Failure, Result, say};
+use crate::cli::support::table::{cell, table};
+use crate::cli::support::{
+    CommandRunner, Confirmation, Exit, Failure, Form, Result, carry_out, say, tell,
+};
 use crate::domain::nearest::nearest;
 use crate::domain::permission::Permission;
 use crate::operator::Command;
@@ -73,7 +76,7 @@ command! {
 
 command! {
     /// List a tenant's applications and their keys, without the texts of the keys.
-    "list" ApplicationList on tenant {} => |it| send(&it.vault()?, Command::ApplicationList { tenant: it.tenant })
+    "list" ApplicationList on tenant {} => list
 }
 
 command! {
@@ -101,6 +104,30 @@ command! {
         let (vault, tenant, application) = (it.vault()?, it.tenant, it.application);
         send(&vault, Command::KeyDelete { tenant, application, key: it.key })
     }
+}
+
+fn list(it: ApplicationList) -> Result<()> {
+    let (vault, json) = (it.vault()?, it.json());
+    let all = carry_out(&vault, Command::ApplicationList { tenant: it.tenant })?;
+    tell(Form::of(json), || all.clone(), || application_table(&all));
+    Ok(())
+}
+
+/// A row for each key, and one for an application without keys.
+fn application_table(all: &Value) -> String {
+    let mut rows = Vec::new();
+    for application in all.as_array().into_iter().flatten() {
+        let own = ["id", "type", "name"].map(|name| cell(application.get(name)));
+        let keys = application.get("keys").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        if keys.is_empty() {
+            rows.push([&own[..], &["-", "-", "-"].map(String::from)].concat());
+        }
+        for key in keys {
+            let of_key = ["id", "created_at", "last_used_at"].map(|name| cell(key.get(name)));
+            rows.push([&own[..], &of_key].concat());
+        }
+    }
+    table(&["ID", "TYPE", "NAME", "KEY", "KEY MADE", "LAST USED"], &rows)
 }
 
 fn body(it: &ApplicationCreate) -> Result<Value> {

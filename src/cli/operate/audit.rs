@@ -9,17 +9,18 @@ use crate::app::{Receipt, VaultFailure, decode_receipt};
 use crate::bounds::RECEIPT_BYTES_MAX;
 use crate::cli::command::{OnVault as _, command, group};
 use crate::cli::operate::audit_follow::AuditFollow;
+use crate::cli::support::estimate::{Work, announce, announce_served};
 use crate::cli::support::{
     CommandRunner, Exit, Failure, Form, Result, VaultHome, ask_server, cannot, catch_damage,
     check_directory, create_private, explain_at, mention_recovery, not_understood, read_text, say,
-    show_json, storage,
+    show_json, shown_time, storage,
 };
 use crate::clock::Clock;
 use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
 use crate::operator::{Command, render_report};
-use crate::store::chain::{ChainReport, Inspection, TrustAnchors};
+use crate::store::chain::{ChainReport, Heads, Inspection, TrustAnchors};
 use crate::store::{Cleanliness, Store, StorePlace};
 
 group! {
@@ -120,24 +121,25 @@ fn verify(it: &AuditVerify) -> Result<()> {
     let mut anchors = Vec::new();
     anchors.extend(receipt.map(|_| "the receipt"));
     anchors.extend(public_key.map(|_| "the given public key"));
+    announce_served(Work::AuditVerify, &directory, "/audit/entries", it.json());
     let asked = Command::AuditVerify { since: text, public_key: it.public_key.clone() };
     let report = if let Some(report) = ask_server(&directory, &asked)? {
         anchors.push("the server's own key");
         report
     } else {
         let expected = TrustAnchors { receipt, public_key, own: None };
-        render_report(&catch_damage(&directory, || inspect(&home, &expected))??)
+        render_report(&catch_damage(&directory, || inspect(&home, &expected, it.json()))??)
     };
     if it.json() {
         let mut facts = report.clone();
         if let Some(members) = facts.as_object_mut() {
-            members.insert(String::from("checked_with"), Value::from(anchors));
+            members.insert(String::from("checked_with"), Value::from(anchors.clone()));
         }
         show_json(&facts);
     } else {
         show(&report, &anchors);
     }
-    judge(&directory, &report, Form::of(it.json()))
+    judge(&directory, &report, &anchors, Form::of(it.json()))
 }
 
 pub(super) fn parse_public_key(text: &str) -> Result<[u8; 32]> {
@@ -148,7 +150,7 @@ pub(super) fn parse_public_key(text: &str) -> Result<[u8; 32]> {
 }
 
 /// Checks the chain without any key of the vault.
-fn inspect(home: &VaultHome, expected: &TrustAnchors) -> Result<ChainReport> {
+fn inspect(home: &VaultHome, expected: &TrustAnchors, json: bool) -> Result<ChainReport> {
     let directory = &home.directory;
     check_directory(directory)?;
     let opened = match home.place()? {
@@ -162,6 +164,10 @@ fn inspect(home: &VaultHome, expected: &TrustAnchors) -> Result<ChainReport> {
     mention_recovery(cleanliness);
     let report = store
         .snapshot()
+        .inspect(|snapshot| {
+            let entries = Heads::read(snapshot).map_or(0, |heads| heads.position().next);
+            announce(Work::AuditVerify, entries, json);
+        })
         .and_then(|snapshot| Inspection::new(&snapshot, expected))
         .and_then(|inspection| inspection.run(&mut |_| ()));
     store.close();
@@ -174,7 +180,7 @@ fn show(report: &Value, anchors: &[&str]) {
     let signed = report.get("last_signed").filter(|it| !it.is_null()).map(|it| {
         let entries = it.get("entries").and_then(Value::as_u64).unwrap_or_default();
         let at = it.get("at").and_then(Value::as_str).unwrap_or_default();
-        format!("{entries} entries, at {at}")
+        format!("{entries} entries, at {}", shown_time(at))
     });
     say(&format!(
         "entries:      {} (from number {})\ncheckpoints:  {}\nlast signed:  {}\nunanchored:   {} \
@@ -205,14 +211,20 @@ fn show(report: &Value, anchors: &[&str]) {
 }
 
 /// Fails if there are findings, or if the report has no list of them.
-fn judge(directory: &Path, report: &Value, form: Form) -> Result<()> {
+fn judge(directory: &Path, report: &Value, anchors: &[&str], form: Form) -> Result<()> {
     let number = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or_default();
     let findings = report.get("findings").and_then(Value::as_array).ok_or_else(not_understood)?;
     let findings = findings.iter().map(|it| it.as_str().map(String::from));
     let mut findings: Vec<_> = findings.collect::<Option<_>>().ok_or_else(not_understood)?;
     if findings.is_empty() {
         if form == Form::Text {
-            say("The chain is intact.");
+            say(match anchors {
+                [] => {
+                    "The chain is intact in itself. Whether its signing key is the vault's was not \
+                       checked."
+                }
+                _ => "The chain is intact.",
+            });
         }
         return Ok(());
     }
@@ -244,7 +256,7 @@ mod tests {
 
     #[test]
     fn only_a_report_with_an_empty_list_of_findings_is_an_intact_chain() {
-        let judge = |report: &Value| judge(Path::new("/data"), report, Form::Text);
+        let judge = |report: &Value| judge(Path::new("/data"), report, &[], Form::Text);
         assert!(judge(&json!({"entries": 1, "findings": []})).is_ok());
         for report in [json!({}), json!({"findings": null}), json!({"findings": [1]})] {
             let failure = judge(&report).unwrap_err();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::cli::command::{OnVault as _, command};
+use crate::cli::support::estimate::{Work, announce_data};
 use crate::cli::support::{
     Exit, Failure, Form, Label, Result, ShownWork, Unit, cannot, carry_out_shown, tell,
 };
@@ -31,6 +32,9 @@ fn backup(command: &BackupCommand) -> Result<()> {
         return Err(Failure::new(Exit::Usage, "the name of the backup is not UTF-8").file(&file));
     }
     let (json, order) = (command.json(), Command::Backup { file: file.clone() });
+    if vault.home.is_local() {
+        announce_data(Work::Backup, vault.directory(), json);
+    }
     let label = Label { work: "backup", unit: Unit::Rows };
     let shown = ShownWork { label, json, job: format!("backup {}", file.display()) };
     let mut result = carry_out_shown(&vault, order, &shown)?.map_err(|why| {
@@ -88,7 +92,7 @@ pub fn manifest_text(manifest: &Manifest) -> String {
     format!(
         "  shows:         {}\n  written by:    strongroom {}, data file's format {}\n  vault:         {id}\n  master key:    {}\n  \
          tokens:        {}\n  audit chain:   {chain}\n  rows:          {} ({})\n  digest:        {}{departed}",
-        manifest.created_at().to_wire(),
+        manifest.created_at().shown(),
         manifest.program,
         manifest.file_format,
         manifest.master_key,

@@ -135,16 +135,20 @@ fn verify(it: &EraseVerify) -> Result<()> {
 
 fn shown(signed: &SignedErasure, is_known_key: bool) -> String {
     let it = &signed.receipt;
-    let checked = if is_known_key {
-        "the given public key"
+    let (checked, verdict) = if is_known_key {
+        ("the given public key", "The receipt is genuine.")
     } else {
-        "only the key in the receipt itself, which anyone can replace; compare the signing key \
-         with the one that you keep, or give --public-key"
+        (
+            "only the key in the receipt itself, which anyone can replace; compare the signing key \
+             with the one that you keep, or give --public-key",
+            "The receipt is whole: its signature fits the signing key above. Whether that is the \
+             vault's key, and so whether the receipt is genuine, was not checked.",
+        )
     };
     format!(
         "vault:        {}\ntenant:       {}\nerasure:      {}\ncriterion:    {} {}\ntokens:       \
          {}\nintents:      {}\n3DS sessions: {}\ntime:         {}\nentry:        {} of the audit \
-         chain\nsigning key:  {} (number {})\nchecked with: {checked}\nThe receipt is genuine.",
+         chain\nsigning key:  {} (number {})\nchecked with: {checked}\n{verdict}",
         hex::encode(&it.file),
         it.tenant,
         it.erasure,
@@ -153,7 +157,7 @@ fn shown(signed: &SignedErasure, is_known_key: bool) -> String {
         it.tokens.len(),
         it.token_intents.len(),
         it.threeds_sessions.len(),
-        it.at.to_wire(),
+        it.at.shown(),
         it.entry,
         hex::encode(&signed.public_key),
         it.signer,

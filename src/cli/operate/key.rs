@@ -5,7 +5,9 @@ use serde_json::Value;
 use crate::cli::command::{OnVault as _, command, group};
 use crate::cli::offline::recover::KeyRecover;
 use crate::cli::operate::{master_key, send};
+use crate::cli::support::estimate::{Work, announce_served};
 use crate::cli::support::shares::{self, KeyAtHand};
+use crate::cli::support::table::{self, cell};
 use crate::cli::support::{
     Exit, Failure, Form, Label, Result, ShownWork, Unit, VaultPlace, accepted, ask_server,
     carry_out, carry_out_shown, complain, not_understood, show_json, tell,
@@ -74,7 +76,7 @@ command! {
 
 fn list(it: &KeyList) -> Result<()> {
     let inventory = carry_out(&it.vault()?, Command::VaultKeyList)?;
-    tell(Form::of(it.json()), || inventory.clone(), || table(&inventory));
+    tell(Form::of(it.json()), || inventory.clone(), || listed(&inventory));
     Ok(())
 }
 
@@ -103,6 +105,9 @@ fn rotate(it: &KeyRotate) -> Result<()> {
         }
     };
     let scope = String::from(scope);
+    if matches!(scope.as_str(), "tenants") || it.tenant.is_some() {
+        announce_served(Work::Rotation, vault.directory(), "/vault/tokens", it.json());
+    }
     let label = Label { work: "rotate", unit: Unit::Records };
     let shown = ShownWork { label, json: it.json(), job: String::from("rotation") };
     let command = Command::VaultKeyRotate { scope: scope.clone() };
@@ -187,61 +192,34 @@ fn make_shares(it: &KeyShares) -> Result<()> {
     Ok(())
 }
 
-fn table(inventory: &Value) -> String {
+fn listed(inventory: &Value) -> String {
     let master = &inventory["master"];
     let mut lines = vec![
-        format!("master key {}  age {}", text(&master["id"]), age(&master["age_days"])),
+        format!("master key {}  age {}", cell(Some(&master["id"])), age(&master["age_days"])),
         String::new(),
-        row([
-            "SCOPE",
-            "PURPOSE",
-            "NO",
-            "STATE",
-            "AGE",
-            "USES",
-            "RECORDS",
-            "INDEX ENTRIES",
-            "DOUBLED",
-        ]),
     ];
-    for key in inventory["keys"].as_array().into_iter().flatten() {
-        lines.push(row([
-            &text(&key["scope"]),
-            &text(&key["purpose"]),
-            &text(&key["number"]),
-            &text(&key["state"]),
-            &age(&key["age_days"]),
-            &text(&key["uses"]),
-            &text(&key["records"]),
-            &text(&key["index_entries"]),
-            &text(&key["doubled_entries"]),
-        ]));
-    }
+    let row = |key: &Value| {
+        let mut row: Vec<_> =
+            ["scope", "purpose", "number", "state"].map(|name| cell(key.get(name))).to_vec();
+        row.push(age(&key["age_days"]));
+        let counts = ["uses", "records", "index_entries", "doubled_entries"];
+        row.extend(counts.map(|name| cell(key.get(name))));
+        row
+    };
+    let rows: Vec<_> = inventory["keys"].as_array().into_iter().flatten().map(row).collect();
+    let head =
+        ["SCOPE", "PURPOSE", "NO", "STATE", "AGE", "USES", "RECORDS", "INDEX ENTRIES", "DOUBLED"];
+    lines.push(table::table(&head, &rows));
     for rotation in inventory["rotations"].as_array().into_iter().flatten() {
-        let (scope, phase) = (text(&rotation["scope"]), text(&rotation["phase"]));
+        let (scope, phase) = (cell(Some(&rotation["scope"])), cell(Some(&rotation["phase"])));
         let percent = rotation["percent"].as_u64();
         let done = percent.map_or_else(String::new, |percent| format!(", {percent} % done"));
         let left = rotation["left_s"].as_u64().map(duration::render_seconds);
         let left = left.map_or_else(String::new, |left| format!(", about {left} left"));
         lines.push(format!("\nrotation in progress: {scope} ({phase}{done}{left})"));
     }
-    lines.push(format!("\ncounted in {} ms", text(&inventory["counted_in_ms"])));
+    lines.push(format!("\ncounted in {} ms", cell(Some(&inventory["counted_in_ms"]))));
     lines.join("\n")
-}
-
-fn row([scope, purpose, number, state, age, uses, records, entries, doubled]: [&str; 9]) -> String {
-    format!(
-        "{scope:<36}  {purpose:<11}  {number:>3}  {state:<9}  {age:>8}  {uses:>10}  {records:>10}  \
-         {entries:>13}  {doubled:>10}"
-    )
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::Null => String::from("-"),
-        Value::String(text) => text.clone(),
-        Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
-    }
 }
 
 fn age(days: &Value) -> String {

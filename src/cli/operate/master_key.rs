@@ -17,11 +17,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::cli::support::{
-    Exit, Failure, Form, Result, VaultHome, VaultPlace, as_member, ask_server, beside, block_on,
-    cannot, find_living, key_place, left_by_rotation, not_understood, open_vault, put_in_place,
-    read_held, refused, sign, tell, write_new,
+    Exit, Failure, Form, Result, VaultPlace, as_member, ask_server, beside, block_on, cannot,
+    find_living, key_place, left_by_rotation, not_understood, put_in_place, read_held, refused,
+    sign, tell, write_new,
 };
-use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::crypto::{KeyTransfer, MasterKey, Random};
 use crate::domain::hex;
@@ -43,7 +42,7 @@ pub fn rotate(vault: &VaultPlace, out: Option<&Path>, form: Form) -> Result<()> 
     let make = || left.map_or_else(|| NewKey::make(&new, &source), Ok);
     let rotated = match ask_server(directory, &Command::MasterHandover)? {
         Some(result) => online(directory, &source, &result, make)?,
-        None => offline(&vault.home, &source, make)?,
+        None => offline(vault, &source, make)?,
     };
     // Without this mark, no later rotation takes the key for a new one.
     rotated.mark.as_ref().map(NamedFile::remove);
@@ -271,11 +270,11 @@ fn online(
 }
 
 fn offline(
-    home: &VaultHome,
+    place: &VaultPlace,
     source: &MasterKeySource,
     make: impl FnOnce() -> Result<NewKey>,
 ) -> Result<NewKey> {
-    let vault = open_vault::open(home, source, Clock::new())?;
+    let vault = place.open()?;
     let rotated = make().and_then(|new| {
         let previous = vault.rotation().master_before();
         let previous = previous.map_err(|error| new.discard(refused(&error)))?;

@@ -16,11 +16,19 @@ pub mod webhook;
 
 use serde_json::Value;
 
-use crate::cli::support::{Result, VaultPlace, carry_out, show_json};
+use crate::cli::support::{Form, Result, VaultPlace, carry_out, show_json, table, tell};
 use crate::operator::Command;
 
 fn send(vault: &VaultPlace, command: Command) -> Result<()> {
     show_json(&carry_out(vault, command)?);
+    Ok(())
+}
+
+/// Prints a list as a table of these members, or as JSON. See [`table::rows`].
+fn list(vault: &VaultPlace, command: Command, json: bool, columns: &[(&str, &str)]) -> Result<()> {
+    let (head, members): (Vec<_>, Vec<_>) = columns.iter().copied().unzip();
+    let found = carry_out(vault, command)?;
+    tell(Form::of(json), || found.clone(), || table::table(&head, &table::rows(&found, &members)));
     Ok(())
 }
 

@@ -108,7 +108,7 @@ fn known(
 ) -> Result<Option<KnownSettings>> {
     let Some(config) = vault.settings() else { return Ok(None) };
     let path = settings::path(command.config.as_deref())?;
-    let findings = check::look_at(&path, config, &[], now);
+    let findings = check::look_at(&path, config, &[], false, now);
     let checked = |it: Finding| CheckedThing {
         setting: it.setting,
         path: it.path.map(|path| path.display().to_string()),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::cli::command::{OnVault as _, command};
-use crate::cli::support::{Exit, Failure, Result, read_status, run_as_owner, say};
+use crate::cli::support::{Exit, Failure, Result, read_status, run_as_owner, say, shown_time};
 use crate::domain::duration;
 use crate::domain::size;
 use crate::operator::metrics_socket_path;
@@ -79,7 +79,13 @@ fn screen(status: &Value) -> String {
     let member = |section: &str, name: &str| sections.get(section).and_then(|it| it.get(name));
     let ready = status.get("status").and_then(Value::as_str) == Some("ready");
     let version = member("process", "version").and_then(Value::as_str).unwrap_or_default();
-    let state = if ready { "ready" } else { "NOT READY" };
+    let up_to = member("standby", "up_to").and_then(Value::as_str).map(shown_time);
+    let state = match (up_to, ready) {
+        (Some(up_to), true) => format!("standby, up to {up_to}"),
+        (Some(up_to), false) => format!("standby, up to {up_to}, NOT READY"),
+        (None, true) => String::from("ready"),
+        (None, false) => String::from("NOT READY"),
+    };
     let mut screen = format!("Strongroom {version}: {state}\n");
     for (name, why) in wrong(status) {
         line(&mut screen, &format!("{name}: {why}"));
@@ -108,7 +114,7 @@ fn screen(status: &Value) -> String {
 fn backup_note(backups: Option<&Value>) -> Option<String> {
     let backups = backups?;
     // The log has the reason and the path.
-    let failed_at = |name: &str| backups.get(name).and_then(Value::as_str);
+    let failed_at = |name: &str| backups.get(name).and_then(Value::as_str).map(shown_time);
     if let Some(at) = failed_at("failed_at") {
         return Some(format!("The last backup failed, {at}: see backup_failed in the log."));
     }
@@ -158,7 +164,7 @@ fn shown(name: &str, value: &Value) -> (String, String) {
         (name, format!("{number} % done"))
     } else {
         let text = match value {
-            Value::String(text) => text.clone(),
+            Value::String(text) => shown_time(text),
             Value::Array(all) => {
                 let texts =
                     all.iter().map(|it| it.as_str().map_or_else(|| process(it), String::from));
@@ -167,11 +173,25 @@ fn shown(name: &str, value: &Value) -> (String, String) {
             }
             Value::Bool(true) => String::from("yes"),
             Value::Bool(false) => String::from("no"),
-            Value::Null | Value::Number(_) | Value::Object(_) => value.to_string(),
+            Value::Object(_) => latency(value).unwrap_or_else(|| value.to_string()),
+            Value::Null | Value::Number(_) => value.to_string(),
         };
         (name, text)
     };
     (name.replace('_', " "), value)
+}
+
+/// A bound and the part of all values that it covers: nothing else is known of a latency.
+fn latency(value: &Value) -> Option<String> {
+    let number = |name: &str| value.get(name)?.as_u64();
+    let (word, bound) = match (number("within_us"), number("over_us")) {
+        (Some(bound), _) => ("within", bound),
+        (None, bound) => ("over", bound?),
+    };
+    let (count, of) = (number("count")?, number("of")?);
+    let permille = count.saturating_mul(1_000).checked_div(of)?;
+    let bound = tenth(bound.div_euclid(100));
+    Some(format!("{word} {bound} ms: {} % of {of}", tenth(permille)))
 }
 
 const NEXT_LINE: &str = "\n                                    ";
@@ -184,8 +204,8 @@ fn process(listed: &Value) -> String {
         text("id"),
         text("host"),
         text("version"),
-        text("started_at"),
-        text("beat_at"),
+        shown_time(text("started_at")),
+        shown_time(text("beat_at")),
         if is("leader") { ", leader" } else { "" },
         if is("this") { ", this process" } else { "" },
     )
@@ -242,7 +262,7 @@ mod tests {
             "disk": {"free_bytes": 1_610_612_736_u64, "read_only": true},
             "keys": {"rotation_percent": 40, "rotation_records_left": 3},
             "process": {"listening_on": ["127.0.0.1:1"], "up_s": 90_061, "version": "0.1.0"},
-            "requests": {"answered": 180_122, "p99_us": 12_345},
+            "requests": {"answered": 180_122, "p50": {"within_us": 2_500, "count": 90_061, "of": 180_122}, "p99": {"over_us": 10_000_000, "count": 3_000, "of": 180_122}},
         });
         let row =
             |section: &str, name: &str, value: &str| format!("  {section:<13}{name:<23}{value}");
@@ -261,10 +281,26 @@ mod tests {
             row("", "version", "0.1.0"),
             String::new(),
             row("requests", "answered", "180122"),
-            row("", "p99", "12.3 ms"),
+            row("", "p50", "within 2.5 ms: 50.0 % of 180122"),
+            row("", "p99", "over 10000.0 ms: 1.6 % of 180122"),
             row("", "a second", "2.0"),
         ];
         assert_eq!(screen(&status), expected.join("\n"));
+    }
+
+    #[test]
+    fn the_headline_of_a_standby_says_up_to_when_it_has_the_changes() {
+        let headline = |status: &str| {
+            let up_to = "2026-11-14T09:30:00.1234560+00:00";
+            let text = screen(&json!({
+                "status": status, "process": {"version": "1.2.3"},
+                "standby": {"up_to": up_to, "waiting": false},
+            }));
+            String::from(text.lines().next().unwrap_or_default())
+        };
+        let ready = "Strongroom 1.2.3: standby, up to 2026-11-14T09:30:00Z";
+        assert_eq!(headline("ready"), ready);
+        assert_eq!(headline("not_ready"), format!("{ready}, NOT READY"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::cli::command::{OnVault as _, command, group};
-use crate::cli::operate::{name_of, send};
+use crate::cli::operate::{list, name_of, send};
 use crate::cli::support::{
     CommandRunner, Confirmation, Exit, Failure, Label, ProgressBar, Result, Unit, complain,
     not_understood, quotas, say, switch,
@@ -48,7 +48,10 @@ command! {
 
 command! {
     /// List all tenants.
-    "list" TenantList on vault {} => |it| send(&it.vault()?, Command::TenantList)
+    "list" TenantList on vault {} => |it| {
+        let columns = [("ID", "id"), ("TYPE", "type"), ("3DS", "threeds"), ("NAME", "name")];
+        list(&it.vault()?, Command::TenantList, it.json(), &columns)
+    }
 }
 
 command! {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::command::{OnVault as _, command, group};
-use crate::cli::operate::send;
+use crate::cli::operate::{list, send};
 use crate::operator::Command;
 
 group! {
@@ -13,7 +13,19 @@ group! {
 
 command! {
     /// List the webhooks of a tenant: status, events that wait, and the last failure.
-    "list" WebhookList on tenant {} => |it| send(&it.vault()?, Command::WebhookList { tenant: it.tenant })
+    "list" WebhookList on tenant {} => |it| {
+        let columns = [
+            ("ID", "id"),
+            ("STATUS", "status"),
+            ("WAITING", "pending"),
+            ("FAILING SINCE", "failing_since"),
+            ("LAST FAILURE", "last_failure/reason"),
+            ("NAME", "name"),
+            ("EVENTS", "events"),
+        ];
+        let (vault, json) = (it.vault()?, it.json());
+        list(&vault, Command::WebhookList { tenant: it.tenant }, json, &columns)
+    }
 }
 
 command! {
@@ -22,8 +34,15 @@ command! {
         /// the webhook's id
         webhook: String = option,
     } => |it| {
-        let (vault, tenant, webhook) = (it.vault()?, it.tenant, it.webhook);
-        send(&vault, Command::WebhookEvents { tenant, webhook })
+        let columns = [
+            ("ID", "id"),
+            ("TYPE", "type"),
+            ("CREATED", "created_at"),
+            ("ATTEMPTS", "attempts"),
+            ("NEXT ATTEMPT", "next_attempt_at"),
+        ];
+        let (vault, json, tenant, webhook) = (it.vault()?, it.json(), it.tenant, it.webhook);
+        list(&vault, Command::WebhookEvents { tenant, webhook }, json, &columns)
     }
 }
 

@@ -5,6 +5,7 @@ pub mod bins;
 pub mod directory;
 mod directory_lock;
 pub mod files;
+mod next_key;
 pub mod outbound;
 pub mod process;
 pub mod processes;

@@ -15,14 +15,13 @@ use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::bins;
 use crate::cli::serve::directory;
 use crate::cli::serve::directory_lock::DirectoryLock;
-use crate::cli::serve::files::NamedFiles;
 use crate::cli::serve::outbound;
 use crate::cli::serve::processes;
 use crate::cli::serve::service_manager::ServiceManager;
 use crate::cli::serve::upkeep;
-use crate::cli::serve::watch::{self, BackupSchedule, Process};
+use crate::cli::serve::watch::{self, Process};
 use crate::cli::support::{Exit, Failure, Result, explain_bind, log_panics, storage};
-use crate::config::{AuditReads, Config, EngineSettings, Switch};
+use crate::config::{AuditReads, Config, EngineSettings, SecurityText, Switch};
 use crate::domain::audit::Act;
 use crate::domain::shares::Claimant;
 use crate::formulas::Catalog;
@@ -169,8 +168,7 @@ async fn serve(
 
     let requests = Arc::new(Requests::new());
     let process = Arc::new(Process::new(vault.clock().clone(), server.addresses()));
-    let files = NamedFiles::begin(&config, settings.as_deref(), &tasks, &log);
-    let named = (BackupSchedule::of(&config), files);
+    let named = watch::named(&vault, &config, settings.as_deref(), &tasks, &log);
     let registry = watch::registry(&vault, &server, &outbound, &requests, &process, named, &log);
     tasks.spawn(socket.serve(Arc::clone(&vault), clock_control));
     let limiter = Arc::new(limiter(config.rate_limits));
@@ -192,6 +190,7 @@ async fn serve(
         public_url: config.threeds.directory.map(|it| it.public_url),
         deprecated: deprecated(config.deprecated_operations),
         pages: config.pages,
+        security_text: config.security_text.as_ref().map(SecurityText::render),
         requests,
         activity: Activity::new(vault.now()),
         bodies: Bodies::new(),

@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::app::{DiskEvent, DiskState, Vault};
 use crate::bounds::{DISK_CHECK_EVERY, FILES_CHECK_EVERY};
 use crate::cli::serve::files::NamedFiles;
+use crate::cli::serve::next_key::NextKey;
 use crate::cli::serve::process;
 use crate::cli::support::{Exit, Failure, Result};
 use crate::clock::Clock;
@@ -26,19 +27,35 @@ use crate::server::{IncomingRequest, PlainListener, Responder, Server, Traffic};
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The parts of the settings that are observed.
+pub type Named = (BackupSchedule, Arc<NamedFiles>, Arc<NextKey>);
+
+pub fn named(
+    vault: &Arc<Vault>,
+    config: &Config,
+    settings: Option<&Path>,
+    tasks: &Tasks,
+    log: &Log,
+) -> Named {
+    let files = NamedFiles::begin(config, settings, tasks, log);
+    let next_key = NextKey::begin(vault, config.master_key.clone(), tasks);
+    (BackupSchedule::of(config), files, next_key)
+}
+
 pub fn registry(
     vault: &Arc<Vault>,
     server: &Server,
     outbound: &Arc<OutboundClient>,
     requests: &Arc<Requests>,
     process: &Arc<Process>,
-    (backups, files): (BackupSchedule, Arc<NamedFiles>),
+    (backups, files, next_key): Named,
     log: &Log,
 ) -> Registry {
     Registry::new(vec![
         Arc::<Process>::clone(process),
         Arc::new(backups),
         files,
+        next_key,
         Arc::<Vault>::clone(vault),
         Arc::new(vault.store().clone()),
         Arc::<Requests>::clone(requests),

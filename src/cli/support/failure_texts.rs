@@ -65,7 +65,7 @@ pub fn explain(failure: VaultFailure, directory: &Path) -> Failure {
         VaultFailure::ReplacedMasterKey(at) => {
             Failure::new(Exit::Permission, "this master key was replaced by a rotation")
                 .file(&path)
-                .why(format!("strongroom key rotate --master replaced it at {}", at.to_wire()))
+                .why(format!("strongroom key rotate --master replaced it at {}", at.shown()))
                 .try_this("use the key file that the rotation wrote, and start again")
         }
         VaultFailure::KeysDamaged => {

@@ -75,7 +75,8 @@ fn read_from_command(command: &KeyCommand) -> Result<(MasterKey, Secret<Vec<u8>>
     Ok((key, bytes))
 }
 
-fn credential(name: &str) -> Result<PathBuf> {
+/// The path of a credential that systemd passed to this process.
+pub fn credential(name: &str) -> Result<PathBuf> {
     std::env::var_os(CREDENTIALS_DIRECTORY)
         .map(|directory| Path::new(&directory).join(name))
         .ok_or_else(|| no_credential(name, OF_COMMAND))

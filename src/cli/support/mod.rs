@@ -4,6 +4,7 @@ pub mod archive_keys;
 pub mod arguments;
 pub mod confirm;
 pub mod database_url;
+pub mod estimate;
 pub mod failure;
 pub mod failure_texts;
 pub mod files;
@@ -20,6 +21,7 @@ pub mod runner;
 pub mod server_status;
 pub mod settings;
 pub mod shares;
+pub mod table;
 pub mod vault_place;
 
 pub use archive_keys::{
@@ -39,7 +41,7 @@ pub use files::{
 };
 pub use key_place::{ADVICE, WHY};
 pub use master_key_file::{
-    CREDENTIALS_DIRECTORY, beside, finish_rotation, left_by_rotation, make_master_key,
+    CREDENTIALS_DIRECTORY, beside, credential, finish_rotation, left_by_rotation, make_master_key,
     put_in_place, read_held, read_master_key, read_master_text, require_credential,
 };
 pub use membership::{as_member, block_on, find_living, host_name, process_user, runtime};
@@ -47,7 +49,7 @@ pub use open_vault::{catch_damage, mention_recovery, or_close};
 pub use order::{
     ShownWork, accepted, ask_server, carry_out, carry_out_shown, order, refuse_without_space, sign,
 };
-pub use output::{Form, complain, on_one_line, path_text, say, show_json, tell};
+pub use output::{Form, complain, on_one_line, path_text, say, show_json, shown_time, tell};
 pub use panics::{damaged_pages, end_if_not_caught, log_panics};
 pub use progress::{Label, ProgressBar, Unit};
 pub use runner::CommandRunner;

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::domain::time::Timestamp;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     Json,
@@ -63,6 +65,11 @@ fn escaped(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
         }
     }
     Cow::Owned(shown)
+}
+
+/// A time of an answer in the form for people.
+pub fn shown_time(wire: &str) -> String {
+    Timestamp::parse_rfc3339(wire).map_or_else(|| String::from(wire), Timestamp::shown)
 }
 
 pub fn show_json(value: &Value) {

@@ -55,7 +55,11 @@ impl VaultPlace {
     }
 
     pub fn open(&self) -> Result<Vault> {
-        open_vault::open(&self.home, &self.master()?, Clock::new())
+        let vault = open_vault::open(&self.home, &self.master()?, Clock::new())?;
+        if let Some(plan) = self.settings.as_ref().and_then(|settings| settings.archive.as_ref()) {
+            vault.upkeep().archive().notice_end(&plan.directory);
+        }
+        Ok(vault)
     }
 
     pub const fn named_master(&self) -> Option<&MasterKeySource> {

@@ -166,6 +166,9 @@ fn script_sources(hosts: &[&str], paths: ScriptPaths) -> String {
         let is_address = name.parse::<std::net::Ipv4Addr>().is_ok() && name != "127.0.0.1";
         !name.is_empty() && host.bytes().all(is_plain) && !is_address
     };
+    if paths.is_empty() {
+        return String::from("'none'");
+    }
     if hosts.is_empty() || !hosts.iter().all(is_name) {
         return String::from("'self'");
     }
@@ -186,6 +189,7 @@ mod tests {
         check(&["a:8443", "b"], "a:8443/a/ a:8443/b.js b/a/ b/b.js");
         check(&["127.0.0.1:80"], "127.0.0.1:80/a/ 127.0.0.1:80/b.js");
         check(&[], "'self'");
+        assert_eq!(script_sources(&["vault.example"], &[]), "'none'");
         for host in ["192.0.2.1", "[::1]:8443", "", "a;b", "a b"] {
             check(&[host], "'self'");
         }

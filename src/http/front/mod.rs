@@ -11,6 +11,7 @@ pub(in crate::http) mod console;
 pub(in crate::http) mod examples;
 pub(in crate::http) mod fields;
 pub(in crate::http) mod folder;
+pub(in crate::http) mod guide;
 pub(in crate::http) mod reference;
 
 pub(in crate::http) use asset::Asset;

@@ -39,7 +39,7 @@ pub(super) fn chapter(
             inventory.master.check
         )),
     };
-    chapter = shares(chapter, share_sets);
+    chapter = shares(chapter, share_sets, &inventory.master.check);
     for rotation in &inventory.rotations {
         let since = moment(rotation.started_at);
         chapter = chapter.good(format!("A rotation has been under way since {since}."));
@@ -94,13 +94,21 @@ fn meanings(chapter: Chapter) -> Chapter {
 }
 
 /// The recovery shares, which split the knowledge of the master key.
-fn shares(chapter: Chapter, sets: &[ShareSet]) -> Chapter {
+fn shares(mut chapter: Chapter, sets: &[ShareSet], master: &str) -> Chapter {
     if sets.is_empty() {
         return chapter.good("No recovery shares of the master key were made with this program.");
     }
+    let is_current = |set: &&ShareSet| hex::encode(&set.master) == master;
+    if !sets.iter().any(|set| is_current(&set)) {
+        chapter = chapter.attention(
+            "All recovery shares are of replaced master keys and do not restore the current one: \
+             strongroom key shares.",
+        );
+    }
     sets.iter().fold(chapter, |chapter, set| {
+        let of = if is_current(&set) { "the current" } else { "a replaced" };
         chapter.good(format!(
-            "Recovery shares of a master key, set {}: {} of {} are needed; made {}.",
+            "Recovery shares of {of} master key, set {}: {} of {} are needed; made {}.",
             hex::encode(&set.set),
             set.needed,
             set.hashes.len(),

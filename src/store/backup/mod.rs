@@ -26,7 +26,7 @@
 pub(in crate::store) mod format;
 pub(in crate::store) mod manifest;
 pub(in crate::store) mod reader;
-mod writer;
+pub(in crate::store) mod writer;
 
 pub use format::{BackupFailure, InvalidBackup};
 pub use manifest::Manifest;

@@ -155,7 +155,7 @@ fn tables() -> Vec<Table> {
 }
 
 /// The length and the last link of the audit chain; `None` for a file without one.
-fn audit_head(snapshot: &Snapshot) -> Result<Option<String>, StorageFailure> {
+pub(in crate::store) fn audit_head(snapshot: &Snapshot) -> Result<Option<String>, StorageFailure> {
     if Signers::read(snapshot)?.is_none() {
         return Ok(None);
     }

@@ -108,6 +108,7 @@ impl Observe for Vault {
         self.upkeep().check_archive(checks);
         self.upkeep().check_audit(checks);
         self.upkeep().check_records(checks);
+        self.upkeep().check_shares(checks);
         self.processes().check(checks);
     }
 }

@@ -4,22 +4,18 @@ use std::sync::atomic::Ordering;
 
 use crate::app::Upkeep;
 use crate::app::audit::watch::AuditFinding;
-use crate::app::rotation::ListedKey;
+use crate::app::keys::share_sets::ShareState;
+use crate::app::rotation::{KeyInventory, ListedKey};
 use crate::bounds::AUDIT_SIGN_LAG_MAX;
 use crate::crypto::KeyPurpose;
+use crate::domain::hex;
 use crate::metrics::{Checks, FamilyKind, Label, Page, StatusValue};
 
 impl Upkeep<'_> {
     pub(super) fn measure_keys(self, page: &mut Page) {
         let Ok(inventory) = self.vault.keys().ages() else { return };
         let now = self.vault.now();
-        let made_at = inventory.master.made_at;
-        page.known_gauge(
-            "strongroom_master_key_age_seconds",
-            "Age of the master key.",
-            made_at.map(|at| now.since(at)),
-        );
-        page.line("keys", "master_made_at", made_at.map(StatusValue::Time));
+        self.measure_master(page, &inventory);
         let oldest = inventory.keys.iter().filter_map(|key| key.age(now)).max();
         let days = oldest.map_or(0, |age| age.as_secs() / 86_400);
         page.line("keys", "oldest_days", StatusValue::Count(days));
@@ -75,6 +71,34 @@ impl Upkeep<'_> {
             page.line("keys", "rotation_records_done", StatusValue::Count(looked_at));
             page.line("keys", "rotation_percent", StatusValue::Count(progress.percent));
         }
+    }
+
+    fn measure_master(self, page: &mut Page, inventory: &KeyInventory) {
+        let made_at = inventory.master.made_at;
+        page.known_gauge(
+            "strongroom_master_key_age_seconds",
+            "Age of the master key.",
+            made_at.map(|at| self.vault.now().since(at)),
+        );
+        page.line("keys", "master_made_at", made_at.map(StatusValue::Time));
+        page.line(
+            "keys",
+            "master_id",
+            hex::decode(&inventory.master.check).map(StatusValue::KeyId),
+        );
+        let shares = self.vault.keys().share_state().ok().map(|state| match state {
+            ShareState::Absent => "none made",
+            ShareState::Current => "of the current key",
+            ShareState::Replaced => "of a replaced key",
+        });
+        page.line("keys", "recovery_shares", shares.map(StatusValue::Name));
+    }
+
+    pub(super) fn check_shares(self, checks: &mut Checks) {
+        let is_replaced = self.vault.keys().share_state().ok() == Some(ShareState::Replaced);
+        let warning = "The recovery shares are of a replaced master key: make new ones with \
+                       strongroom key shares.";
+        checks.warn("shares", is_replaced.then_some(warning));
     }
 
     /// A vault without a schedule has no samples of these metrics.

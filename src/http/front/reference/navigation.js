@@ -13,6 +13,8 @@ export function fillNavigation(model) {
     if (at === 0) list.prepend(make('li', { class: 'group' }, group));
     else list.append(make('li', { class: 'group' }, group));
     list.append(...chapters);
+    // The operator's guide is a page of its own.
+    if (group === 'Operate') list.append(make('li', null, make('a', { href: '/guide' }, "Operator's guide")));
   }
 }
 

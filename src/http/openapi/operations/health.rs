@@ -38,5 +38,9 @@ pub(super) fn operations() -> Vec<Description> {
             .about("For clients of the published interface that look for the server.")
             .answers(200, "The server answers.", status("ok"))
             .shows("ok", "It answers", r#"{"status":"ok"}"#),
+        Description::new("SecurityText", Tag::Health, "Whom to tell about a weakness")
+            .about("The file of RFC 9116, from the settings of the operator.")
+            .answers_as(200, "The file.", "text/plain; charset=utf-8", Schema::text())
+            .fails(404, "The settings name no contact."),
     ]
 }

@@ -103,6 +103,18 @@ impl DataFile {
         Ok(self.file.file.len()?)
     }
 
+    /// The length of all pages that hold something. Reads the whole file.
+    pub(in crate::store) fn used_bytes(&self) -> Result<u64, StorageFailure> {
+        let transaction = self.database.begin_write()?;
+        let stats = guard(|| {
+            let stats = transaction.stats()?;
+            transaction.abort()?;
+            Ok::<_, StorageFailure>(stats)
+        })?;
+        let page_bytes = u64::try_from(stats.page_size()).unwrap_or(u64::MAX);
+        Ok(stats.allocated_pages().saturating_mul(page_bytes))
+    }
+
     /// Moves pages to the front and cuts off the end of the file. Returns false when there is
     /// nothing left to move.
     pub(in crate::store) fn compact(&mut self) -> Result<bool, StorageFailure> {

@@ -223,7 +223,7 @@ fn a_backup_of_either_place_restores_into_the_other() {
         store.close();
         let backup = Reader::open(&path).unwrap();
         let restored = next.restore(backup, None, Change::new()).unwrap();
-        assert_eq!(restored.master_check, master.check());
+        assert_eq!(restored.contents.master_check, master.check());
         assert_eq!(restored.manifest.moment(), Some(moment));
         store = next.open(&Clock::new()).unwrap();
         assert_eq!(rows(&store), expected, "{number}");
