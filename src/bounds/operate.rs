@@ -171,8 +171,6 @@ pub const SCRUB_REST: Duration = Duration::from_hours(6);
 /// No share: only the operator sets them.
 pub const SECURITY_CONTACTS_MAX: usize = 8;
 /// The length of such an address, or of the URL of the policy.
-///
-/// No share: only the operator sets it.
 pub const SECURITY_CONTACT_CHARS_MAX: usize = 500;
 
 const _: () = assert!(DISK_FLOOR_BYTES_MIN <= DISK_FLOOR_BYTES);
