@@ -12,6 +12,7 @@ use crate::http::answers::Answers;
 use crate::http::bodies::Bodies;
 use crate::http::problem::{self};
 use crate::http::request_counts::Requests;
+use crate::http::sign_on::ConsoleAccess;
 use crate::limits::{self, Limiter, Network};
 use crate::log::Log;
 use crate::metrics::Registry;
@@ -30,6 +31,7 @@ pub struct Http {
     pub public_url: Option<String>,
     pub deprecated: DeprecatedOperations,
     pub pages: PageGroups,
+    pub console: ConsoleAccess,
     pub requests: Arc<Requests>,
     /// The requests of each tenant, for the console.
     pub activity: Activity,

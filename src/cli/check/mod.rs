@@ -2,6 +2,7 @@
 //! opens no data file, changes nothing, and says what it could not check.
 
 mod certificates;
+mod console;
 mod engine;
 mod files;
 pub mod findings;
@@ -86,6 +87,7 @@ pub fn look_at(path: &Path, config: &Config, mistakes: &[String], now: Timestamp
     certificates::check(findings, config, now);
     master_key::check(findings, config);
     engine::check(findings, config);
+    console::check(findings, config);
     files::data(findings, config);
     files::copies(findings, config);
     if let Some(path) = config.bin_file.as_deref().filter(|path| path.is_absolute()) {
@@ -105,8 +107,11 @@ pub fn look_at(path: &Path, config: &Config, mistakes: &[String], now: Timestamp
 fn addresses(findings: &mut Findings, config: &Config) {
     let results = config.threeds.directory.as_ref().map(|it| it.results_listen.as_slice());
     let operator = config.operator_listen.as_slice();
+    let sign_on = config.console.sign_on.as_ref();
+    let certified = sign_on.and_then(|it| it.by_certificate.as_ref());
     let all = [
         ("listen", config.listen.as_slice()),
+        ("console.listen", certified.map_or(&[][..], |it| it.listen.as_slice())),
         ("operator.listen", operator),
         ("threeds.results_listen", results.unwrap_or_default()),
     ];
