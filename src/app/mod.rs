@@ -53,6 +53,7 @@ pub use crate::store::backup::BackupFailure;
 pub use crate::store::record::{SignedErasure, decode_erasure, encode_erasure};
 pub use access::api_keys::NewKey;
 pub use access::applications::{ApplicationChange, ApplicationDraft, ApplicationQuery, FirstKey};
+pub use access::people::is_secret_of_sign_on;
 pub use access::sessions::{NewSession, SessionAuthorization};
 pub use access::tenants::{TenantChange, TenantDraft};
 pub use audit::{

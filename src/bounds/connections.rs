@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::console::{CONSOLE_CONNECTIONS_MAX, CONSOLE_SHARED_MAX};
 use super::requests::{BODIES_BYTES_MAX, BODY_BYTES_FREE};
 use super::threeds::{RESULTS_CONNECTIONS_MAX, RESULTS_SHARED_MAX};
 
@@ -116,8 +117,12 @@ pub const REFUSALS_LOGGED_EVERY: Duration = Duration::from_secs(10);
 /// Requests in flight at a time: one for each connection, and the further streams of HTTP/2.
 ///
 /// No share: the sum of connections and streams, which have theirs.
-pub const REQUESTS_MAX: usize =
-    CONNECTIONS_MAX + H2_SHARED_MAX + RESULTS_CONNECTIONS_MAX + RESULTS_SHARED_MAX;
+pub const REQUESTS_MAX: usize = CONNECTIONS_MAX
+    + H2_SHARED_MAX
+    + RESULTS_CONNECTIONS_MAX
+    + RESULTS_SHARED_MAX
+    + CONSOLE_CONNECTIONS_MAX
+    + CONSOLE_SHARED_MAX;
 /// Memory of one request in flight, at most, without the budget for large bodies and without its
 /// answer: its head, the free part of its body, and the state of its operation (a test measures
 /// that).
@@ -150,7 +155,7 @@ const _: () = assert!(
     REQUESTS_MAX * REQUEST_BYTES
         + BODIES_BYTES_MAX
         + ANSWERS_BYTES_MAX
-        + (CONNECTIONS_MAX + RESULTS_CONNECTIONS_MAX) * CONNECTION_BYTES
+        + (CONNECTIONS_MAX + RESULTS_CONNECTIONS_MAX + CONSOLE_CONNECTIONS_MAX) * CONNECTION_BYTES
         <= MEMORY_IN_FLIGHT_MAX
 );
 // A request whose answer is ready has freed its head, its body and its future.

@@ -26,3 +26,22 @@ pub const THREEDS_LISTED_MAX: usize = 50;
 pub const CONSOLE_WALKS_MAX: usize = 1;
 /// Shares: address as its tenant; no secret key 1/2; key as its tenant; tenant 1/4.
 pub const CONSOLE_WALKS_WAITING_MAX: usize = 32;
+/// Bytes of a person's name, as a sign-on gives it. Two of them, with an address in angle brackets,
+/// fit in an audit entry.
+pub const PERSON_BYTES_MAX: usize = 120;
+/// Groups of a person that are read, and the bytes of all of them.
+pub const PERSON_GROUPS_MAX: usize = 500;
+pub const PERSON_GROUPS_BYTES_MAX: usize = 8 * 1_024;
+/// Groups and tenants that a setting names.
+pub const CONSOLE_NAMES_MAX: usize = 100;
+/// The length of the secret between the sign-on and the vault.
+pub const CONSOLE_SECRET_BYTES_MIN: usize = 32;
+pub const CONSOLE_SECRET_BYTES_MAX: usize = 512;
+/// Connections at a time to the listener for people with certificates, and their further streams.
+///
+/// Shares: address 1/8; no secret key, key and tenant none, since only people with a certificate
+/// come here.
+pub const CONSOLE_CONNECTIONS_MAX: usize = 64;
+/// Shares: address 1/8; no secret key, key and tenant none, since only people with a certificate
+/// come here.
+pub const CONSOLE_SHARED_MAX: usize = 32;

@@ -43,10 +43,10 @@ pub const THREEDS_RANGES_PERIOD: Duration = Duration::from_secs(15);
 ///
 /// Shares: address 1/8; no secret key, key and tenant none, since only directory servers with a
 /// certificate come here.
-pub const RESULTS_CONNECTIONS_MAX: usize = 256;
+pub const RESULTS_CONNECTIONS_MAX: usize = 192;
 /// Shares: address 1/8; no secret key, key and tenant none, since only directory servers with a
 /// certificate come here.
-pub const RESULTS_SHARED_MAX: usize = 256;
+pub const RESULTS_SHARED_MAX: usize = 224;
 /// The time in which a session can be authenticated if its token or intent has no expiry.
 pub const THREEDS_SESSION_MAX: Duration = Duration::from_hours(1);
 /// The default retention of sessions and their results.

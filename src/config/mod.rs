@@ -3,6 +3,7 @@
 //! `packaging/strongroom.toml` is the reference: every key, its default and its reason. The file
 //! holds no secrets, only paths of files that do.
 
+mod console;
 mod engine;
 mod master_key;
 mod outbound;
@@ -22,10 +23,12 @@ use crate::bounds::{
 };
 use crate::domain::archive::ArchivePlan;
 use crate::domain::backup::BackupPlan;
+use crate::domain::id::TenantId;
 use crate::domain::page_group::PageGroups;
 use crate::limits::Network;
 use crate::log::RequestLines;
 
+pub use console::{CertificateSignOn, ConsoleSettings, ProxySignOn, SignOnSettings};
 pub use engine::{EngineSettings, PostgresSettings, UrlSource};
 pub use master_key::{KeyCommand, MasterKeySource};
 pub use outbound::{AllowedDestination, OutboundSettings};
@@ -59,6 +62,7 @@ pub struct Config {
     pub disk_floor_bytes: u64,
     /// The address on which metrics and probes are served without TLS.
     pub operator_listen: Option<SocketAddr>,
+    pub console: ConsoleSettings,
     pub outbound: OutboundSettings,
     pub pages: PageGroups,
     /// Whom to tell about a weakness.
@@ -128,6 +132,7 @@ impl Config {
             backup: reader.backup(),
             disk_floor_bytes: reader.bytes("disk.floor", DISK_FLOOR_BYTES),
             operator_listen: reader.operator_listen(),
+            console: reader.console(),
             outbound: reader.outbound(),
             pages: reader.pages(),
             security_text: reader.security_text(),
@@ -137,6 +142,16 @@ impl Config {
         reader.refuse_archive_of_database(&config);
         reader.refuse_the_rest();
         config
+    }
+
+    /// Parses a file that holds only `[console]`, for `strongroom dev`. Without `tenants` its people
+    /// administer this one.
+    pub fn parse_console(text: &str, tenant: TenantId) -> Result<ConsoleSettings, InvalidConfig> {
+        let mut reader = SettingsReader::new(text)?;
+        reader.set_default("console.tenants", tenant);
+        let console = reader.console();
+        reader.refuse_the_rest();
+        if reader.mistakes.is_empty() { Ok(console) } else { Err(InvalidConfig(reader.mistakes)) }
     }
 
     /// Parses a file that holds only `[threeds]`, for `strongroom dev`.

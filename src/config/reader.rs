@@ -28,6 +28,7 @@ const SECTIONS: &[&str] = &[
     "audit",
     "backup",
     "connections",
+    "console",
     "disk",
     "engine",
     "keys",
@@ -95,6 +96,16 @@ impl SettingsReader {
             return self.table.contains_key(name);
         };
         matches!(self.table.get(section), Some(Value::Table(section)) if section.contains_key(key))
+    }
+
+    /// Adds a list with one value, unless the setting is there.
+    pub(super) fn set_default(&mut self, name: &str, value: impl Display) {
+        let list = Value::Array(vec![Value::String(value.to_string())]);
+        if let Some((section, key)) = name.split_once('.')
+            && let Some(Value::Table(section)) = self.table.get_mut(section)
+        {
+            section.entry(key).or_insert(list);
+        }
     }
 
     pub(super) fn wrong(&mut self, name: &str, wanted: &str) {

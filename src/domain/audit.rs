@@ -45,6 +45,8 @@ pub enum Actor {
     DirectoryServer,
     /// The operator, who uses the command line on the server.
     Operator,
+    /// A person at the console, without an API key. The entry's origin has the name.
+    Person,
     /// The caller of a proxy that needs no API key and has no application.
     ProxyCaller,
     /// The server itself, for example when a token expires.
@@ -111,6 +113,8 @@ words! {
         UseFailed = "use", 29, "opened for a use that failed";
         /// A private application gave rights to a session.
         Authorize = "authorize", 20, "authorized";
+        /// A person opened the console for a tenant, by the operator's sign-on.
+        SignOn = "sign_on", 40, "opened in the console";
     }
 }
 
@@ -263,6 +267,7 @@ impl Actor {
             Self::Cardholder => "cardholder",
             Self::DirectoryServer => "directory_server",
             Self::Operator => "operator",
+            Self::Person => "person",
             Self::ProxyCaller => "proxy_caller",
             Self::System => "system",
             Self::Unknown => "unknown",
@@ -275,6 +280,7 @@ impl Actor {
             Self::Cardholder
             | Self::DirectoryServer
             | Self::Operator
+            | Self::Person
             | Self::ProxyCaller
             | Self::System
             | Self::Unknown => None,

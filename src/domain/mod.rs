@@ -40,6 +40,7 @@ pub mod origin;
 pub mod page_group;
 pub mod pattern;
 pub mod permission;
+pub mod person;
 pub mod privacy;
 pub mod problem_type;
 pub mod process;

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use uuid::Uuid;
 
 use crate::domain::id::KeyId;
+use crate::domain::person::Person;
 
 /// A request has one origin from its first check to its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -17,6 +18,8 @@ pub struct Origin {
     pub trace: Option<TraceId>,
     /// The user who ran an operator's command.
     pub user: Option<SystemUser>,
+    /// The person at the console, beside the key if the request has one.
+    pub person: Option<Person>,
     /// Set when the request is authenticated, which is after the origin is made.
     key: OnceLock<KeyId>,
 }
@@ -39,7 +42,12 @@ impl Origin {
         user: Option<SystemUser>,
     ) -> Self {
         let key = key.map_or_else(OnceLock::new, OnceLock::from);
-        Self { address, trace, user, key }
+        Self { address, trace, user, person: None, key }
+    }
+
+    #[must_use]
+    pub fn with_person(self, person: Option<Person>) -> Self {
+        Self { person, ..self }
     }
 
     #[cfg(test)]

@@ -19,6 +19,7 @@ mod operator_listener;
 mod origin;
 mod pages;
 mod path;
+mod person;
 mod pipeline;
 mod probes;
 mod problem;
@@ -27,6 +28,7 @@ mod reply;
 mod request_counts;
 pub mod route;
 mod schema;
+mod sign_on;
 mod state;
 pub(crate) mod wire;
 
@@ -39,6 +41,7 @@ pub use operator_listener::StandaloneProbes;
 pub use problem::{LIMITED, LIMITED_ON_DEV};
 pub use request_counts::Requests;
 pub use route::RESULTS_PATH;
+pub use sign_on::{Certified, ConsoleAccess, ProxyHeaders, SignOnRules};
 pub use state::{DeprecatedOperations, Http};
 
 pub(in crate::http) use exchange::{Answer, BoxFuture, Exchange, OperationFailure, WriteAnswer};

@@ -15,6 +15,7 @@ use crate::domain::key_text::KeyText;
 use crate::domain::problem_type;
 use crate::domain::shares::Claimant;
 use crate::http::reply::{self};
+use crate::http::sign_on::SignOn;
 use crate::http::{Http, RequestContext};
 use crate::limits::client_address;
 use crate::log::Trace;
@@ -58,9 +59,15 @@ impl Http {
 
     /// The claimant of a request before it is answered. Limits and permissions are not checked.
     pub fn claimant(&self, request: &Request<Incoming>, peer: SocketAddr) -> Claimant {
-        let key = key_of(request.headers());
-        let caller = key.and_then(|key| self.app.access().authenticate(&key).ok());
-        claimant(caller.as_deref(), self.address(request.headers(), peer))
+        let headers = request.headers();
+        let address = self.address(headers, peer);
+        if let SignOn::Person(_) = self.console.sign_on(headers, peer.ip(), None)
+            && !headers.contains_key(API_KEY)
+        {
+            return Claimant::Certified(address);
+        }
+        let caller = key_of(headers).and_then(|key| self.app.access().authenticate(&key).ok());
+        claimant(caller.as_deref(), address)
     }
 
     /// `https://host`, for URLs in answers. The operator's setting overrides the client's `Host`,

@@ -16,6 +16,7 @@ use crate::domain::audit::RefusalReason;
 use crate::domain::id::KeyId;
 use crate::domain::origin::Origin;
 use crate::domain::page_group::PageGroup;
+use crate::domain::person::ConsoleRole;
 use crate::domain::shares::Claimant;
 use crate::http::body;
 use crate::http::exchange::{Exchange, OperationCall, OperationFailure, counted};
@@ -28,6 +29,7 @@ use crate::http::request_counts::NO_ROUTE;
 use crate::http::route::{
     self, ApiCall, BodyKind, Idempotency, NoMatch, OperationRoute, Presence, Route,
 };
+use crate::http::sign_on::{Certified, SignOn};
 use crate::http::state::{DeprecatedOperations, Http};
 use crate::http::wire::query::Query;
 use crate::idempotency::{Replay, is_key};
@@ -36,6 +38,9 @@ use crate::log::{RequestLine, Trace};
 use crate::secret::{Secret, SecretBody};
 use crate::threeds::scheme::Scheme;
 
+const VIEWER: &str = "A viewer of the console can read and change nothing.";
+const NO_KEYS: &str =
+    "The settings of this server allow the console only with the operator's sign-on.";
 const IDEMPOTENCY_KEY: &str = "bt-idempotency-key";
 
 /// A request's operation, with its path parameters.
@@ -50,23 +55,29 @@ struct Invocation {
 pub(super) struct RequestSummary {
     route: Option<&'static Route>,
     pub(super) caller: Option<Arc<Caller>>,
+    pub(super) sign_on: SignOn,
 }
 
 impl Http {
-    /// Answers a request to the API listener.
+    /// Answers a request to the API listener. `certified` is the person of a client certificate,
+    /// on the listener that asks for one.
     pub async fn answer(
         &self,
         request: Request<Incoming>,
         peer: SocketAddr,
+        certified: Option<Certified>,
     ) -> Response<SecretBody> {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
         let context = self.context(&parts);
-        let mut summary = RequestSummary::default();
+        let sign_on = self.console.sign_on(&parts.headers, peer.ip(), certified);
+        let person = sign_on.person().cloned();
+        let mut summary = RequestSummary { sign_on, ..RequestSummary::default() };
         // An id that looks like a card number is not logged.
         let trace = Trace::from_client(&context.trace);
         let address = self.address(&parts.headers, peer);
-        let origin = Arc::new(Origin::of_request(Some(address), trace.as_str()));
+        let origin = Origin::of_request(Some(address), trace.as_str()).with_person(person);
+        let origin = Arc::new(origin);
         let mut response = originated(
             Arc::clone(&origin),
             self.respond(&context, &parts, body, address, &mut summary),
@@ -214,7 +225,7 @@ impl Http {
             }
             ApiCall::Probe(function) => {
                 body::drain(body).await;
-                let request = ProbeRequest::of_client(self, parts);
+                let request = ProbeRequest::of_client(self, parts, &summary.sign_on);
                 let mut response = match function(self, &request) {
                     Ok(reply) => context.success(reply),
                     Err(problem) => self.failure(context, &problem),
@@ -367,9 +378,22 @@ impl Http {
         summary: &mut RequestSummary,
     ) -> Result<Arc<Caller>, Problem> {
         let operation = invocation.operation;
-        let caller = self.admit_caller(parts, address, operation.limit, summary, |caller| {
+        let route = invocation.route;
+        let may = |caller: &Caller| {
+            if caller.role() == Some(ConsoleRole::Viewer) && !route.is_reading() {
+                return Err(Problem::new(403, VIEWER));
+            }
+            if caller.role().is_none() && !self.console.takes_keys && route.is_of_console() {
+                return Err(Problem::new(403, NO_KEYS));
+            }
             caller.require_one_somewhere(operation.permissions).map_err(Problem::from)
-        })?;
+        };
+        let caller = if parts.headers.contains_key(API_KEY) {
+            self.admit_caller(parts, address, operation.limit, summary, may)?
+        } else {
+            let caller = self.person(parts, &summary.sign_on)?;
+            self.admit_known(caller, address, operation.limit, summary, may)?
+        };
         if let Some(successor) = operation.successor
             && self.deprecated == DeprecatedOperations::Refused
         {
@@ -389,6 +413,17 @@ impl Http {
     ) -> Result<Arc<Caller>, E> {
         let key = key_of(&parts.headers).ok_or(Error::Unauthenticated)?;
         let caller = self.app.access().authenticate(&key)?;
+        self.admit_known(caller, address, limit, summary, may)
+    }
+
+    fn admit_known<E: From<Error> + From<Problem>>(
+        &self,
+        caller: Arc<Caller>,
+        address: IpAddr,
+        limit: Operation,
+        summary: &mut RequestSummary,
+        may: impl FnOnce(&Caller) -> Result<(), E>,
+    ) -> Result<Arc<Caller>, E> {
         summary.caller = Some(Arc::clone(&caller));
         let request = counted(&caller, address, limit);
         let admitted = self.limiter.admit(&request, self.app.now());

@@ -10,6 +10,7 @@ use crate::app::Error;
 use crate::domain::application::ApplicationKind;
 use crate::domain::key_text::KeyText;
 use crate::http::origin::API_KEY;
+use crate::http::sign_on::SignOn;
 use crate::http::wire::Query;
 use crate::http::{Http, Problem, Reply};
 use crate::metrics::{Readiness, Registry};
@@ -28,6 +29,8 @@ pub(in crate::http) struct ProbeRequest<'a> {
     /// True if the request has a key that does not exist. The answer is the same, but it counts as
     /// a refused attempt: otherwise keys could be tried here unnoticed.
     pub(in crate::http) has_wrong_key: bool,
+    pub(in crate::http) sign_on: &'a SignOn,
+    pub(in crate::http) is_own_page: bool,
     query: &'a str,
 }
 
@@ -43,7 +46,7 @@ pub(in crate::http) enum ProbeDetail {
 impl<'a> ProbeRequest<'a> {
     /// A request to the API listener: only management keys get reasons. A missing or wrong key is
     /// no error, since load balancers have none.
-    pub(in crate::http) fn of_client(http: &Http, parts: &'a Parts) -> Self {
+    pub(in crate::http) fn of_client(http: &Http, parts: &'a Parts, sign_on: &'a SignOn) -> Self {
         let caller = parts.headers.get(API_KEY).map(|value| {
             let key = value.to_str().ok().and_then(KeyText::parse).ok_or(Error::Unauthenticated)?;
             http.app.access().authenticate(&key)
@@ -52,11 +55,18 @@ impl<'a> ProbeRequest<'a> {
         let kind = caller.and_then(Result::ok).map(|caller| caller.application.kind);
         let is_manager = kind == Some(ApplicationKind::Management);
         let detail = if is_manager { ProbeDetail::Checks } else { ProbeDetail::Status };
-        Self { detail, has_wrong_key, query: query_of(parts) }
+        let is_own_page = http.is_own_page(parts);
+        Self { detail, has_wrong_key, sign_on, is_own_page, query: query_of(parts) }
     }
 
     pub(in crate::http) fn of_operator(parts: &'a Parts) -> Self {
-        Self { detail: ProbeDetail::Checks, has_wrong_key: false, query: query_of(parts) }
+        Self {
+            detail: ProbeDetail::Checks,
+            has_wrong_key: false,
+            sign_on: &SignOn::Absent,
+            is_own_page: false,
+            query: query_of(parts),
+        }
     }
 
     /// The requests that the balancer wants to send: `for=reads` or `for=writes`; both without the

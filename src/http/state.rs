@@ -12,6 +12,7 @@ use crate::http::answers::Answers;
 use crate::http::bodies::Bodies;
 use crate::http::problem::{self};
 use crate::http::request_counts::Requests;
+use crate::http::sign_on::ConsoleAccess;
 use crate::limits::{self, Limiter, Network};
 use crate::log::Log;
 use crate::metrics::Registry;
@@ -32,6 +33,7 @@ pub struct Http {
     pub pages: PageGroups,
     /// The text of `/.well-known/security.txt`, if the settings have one.
     pub security_text: Option<String>,
+    pub console: ConsoleAccess,
     pub requests: Arc<Requests>,
     /// The requests of each tenant, for the console.
     pub activity: Activity,

@@ -100,6 +100,7 @@ fn render_entry(exported: &ExportedEntry) -> Value {
     };
     let origin = entry.origin.as_deref();
     let user = origin.and_then(|origin| origin.user.as_ref());
+    let person = origin.and_then(|origin| origin.person.as_ref());
     let refusals = entry.refusals.as_deref();
     json!({
         "number": number,
@@ -117,6 +118,8 @@ fn render_entry(exported: &ExportedEntry) -> Value {
         "trace_id": origin.and_then(|it| it.trace.as_ref()).map(ToString::to_string),
         "uid": user.map(|user| user.uid),
         "user": user.and_then(|user| user.name.as_deref()),
+        "person": person.map(|person| &*person.name),
+        "sign_on": person.map(|person| person.way.as_str()),
         "reason": refusals.map(|it| it.reason.as_str()),
         "count": refusals.map(|it| it.count),
         "first_at": refusals.map(|it| it.first_at.to_wire()),

@@ -12,6 +12,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 
 use crate::server::certificate::{CertificateProblem, read_roots};
+use crate::server::validity::subject_names;
 
 /// An authority that signs client certificates, with a name that we gave it.
 #[derive(Debug, Clone)]
@@ -28,6 +29,26 @@ pub struct ClientAuthorities(Arc<[&'static str]>);
 impl ClientAuthorities {
     pub fn of<B>(request: &Request<B>) -> Vec<&'static str> {
         request.extensions().get::<Self>().map(|Self(names)| names.to_vec()).unwrap_or_default()
+    }
+}
+
+/// The names in the subject of the client's certificate, which the listener has verified.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClientSubject {
+    /// Absent if the subject does not have exactly one.
+    pub common_name: Option<String>,
+    pub units: Vec<String>,
+}
+
+impl ClientSubject {
+    pub fn of<B>(request: &Request<B>) -> Option<&Self> {
+        request.extensions().get::<Arc<Self>>().map(|subject| &**subject)
+    }
+
+    /// A subject that cannot be read has no names.
+    pub(super) fn read(shown: Option<&[CertificateDer<'_>]>) -> Arc<Self> {
+        let own = shown.and_then(<[_]>::first);
+        Arc::new(own.and_then(|own| subject_names(own)).unwrap_or_default())
     }
 }
 

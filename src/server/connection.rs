@@ -27,7 +27,7 @@ use tokio_rustls::server::TlsStream;
 use crate::domain::shares::Claimant;
 use crate::secret::SecretBody;
 use crate::server::bounds::Bounds;
-use crate::server::clients::{ClientAuthorities, ClientVerifiers};
+use crate::server::clients::{ClientAuthorities, ClientSubject, ClientVerifiers};
 use crate::server::first_request_grace::FirstRequestGrace;
 use crate::server::frame_budget::FrameBudget;
 use crate::server::framing::Framing;
@@ -86,9 +86,10 @@ impl Connections {
         let tls = stream.get_ref().1;
         let authorities =
             self.clients.as_ref().map(|clients| clients.verify(tls.peer_certificates()));
+        let subject = self.clients.as_ref().map(|_| ClientSubject::read(tls.peer_certificates()));
         // A client certificate counts as a known key.
         permit.show(|| authorities.as_ref().map(|_| Claimant::Certified(peer.ip())));
-        let from = Peer { address: peer, authorities, permit: Arc::clone(permit) };
+        let from = Peer { address: peer, authorities, subject, permit: Arc::clone(permit) };
         if tls.alpn_protocol() == Some(b"h2") {
             Box::pin(self.serve_http2(stream, from, answer, stop)).await;
         } else {
@@ -238,6 +239,7 @@ pub(super) struct Peer {
     pub(super) address: SocketAddr,
     /// The authorities that signed the peer's certificate, if the listener requires one.
     pub(super) authorities: Option<ClientAuthorities>,
+    pub(super) subject: Option<Arc<ClientSubject>>,
     pub(super) permit: Arc<Permit>,
 }
 
@@ -285,6 +287,9 @@ fn begin(
     limits.admit(&request)?;
     if let Some(authorities) = &peer.authorities {
         request.extensions_mut().insert(authorities.clone());
+    }
+    if let Some(subject) = &peer.subject {
+        request.extensions_mut().insert(Arc::clone(subject));
     }
     panics::call(|| answer.answer(request, peer.address)).map_err(ServerProblem::from)
 }

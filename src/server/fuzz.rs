@@ -8,6 +8,10 @@ use crate::server::validity;
 /// Any bytes as a certificate in DER.
 pub(crate) fn certificates(data: &[u8]) {
     let expires = validity::expires(data);
+    if let Some(subject) = validity::subject_names(data) {
+        let units: usize = subject.units.iter().map(String::len).sum();
+        assert!(units <= data.len(), "units from nowhere");
+    }
     let Some(facts) = validity::facts(data) else { return };
     assert_eq!(expires, Some(facts.expires), "two readers found two dates");
     assert!(facts.issuer.len().saturating_add(facts.subject.len()) <= data.len());

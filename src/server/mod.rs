@@ -51,7 +51,7 @@ pub use self::certificate::{
     read_pair, read_roots,
 };
 use self::clients::ClientVerifiers;
-pub use self::clients::{Authority, ClientAuthorities};
+pub use self::clients::{Authority, ClientAuthorities, ClientSubject};
 use self::connection::Connections;
 pub use self::headers::Hsts;
 use self::listener::{adopt, listen};
@@ -74,7 +74,7 @@ pub struct Settings {
     pub certificate: PathBuf,
     pub private_key: PathBuf,
     /// If there are any, clients need a certificate of one of them, and requests carry
-    /// [`ClientAuthorities`] as an extension.
+    /// [`ClientAuthorities`] and [`ClientSubject`] as extensions.
     pub authorities: Vec<Authority>,
     /// Trusted proxies carry the connections of many clients, so they have no maximum per address.
     pub trusted: TrustedAddresses,

@@ -109,7 +109,8 @@ impl PlainListener {
         self.connections.tasks.spawn(async move {
             let stop = connections.tasks.stop_signal();
             let grace = FirstRequestGrace::new(connections.bounds.first_request_grace_max);
-            let peer = Peer { address, authorities: None, permit: Arc::clone(&permit) };
+            let peer =
+                Peer { address, authorities: None, subject: None, permit: Arc::clone(&permit) };
             tokio::select! {
                 biased;
                 () = permit.ended() => {}

@@ -6,8 +6,15 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use time::{Date, Month, PrimitiveDateTime, Time};
 
 use crate::domain::time::Timestamp;
+use crate::server::clients::ClientSubject;
 
 const SEQUENCE: u8 = 0x30;
+const SET: u8 = 0x31;
+/// UTF-8, printable and IA5 texts. The others have their own encodings.
+const TEXTS: [u8; 3] = [0x0c, 0x13, 0x16];
+/// The object identifiers 2.5.4.3 and 2.5.4.11.
+const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
+const UNIT: &[u8] = &[0x55, 0x04, 0x0b];
 const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
@@ -53,6 +60,32 @@ pub(super) fn facts(certificate: &[u8]) -> Option<CertificateFacts> {
         issuer: issuer.to_vec(),
         subject: subject.to_vec(),
     })
+}
+
+/// The common name and the units of the subject. `None` if a name is not text.
+pub(super) fn subject_names(certificate: &[u8]) -> Option<ClientSubject> {
+    let (_, _, after_validity) = fields(certificate)?;
+    let (mut parts, _) = enter(after_validity, SEQUENCE)?;
+    let (mut common, mut units) = (Vec::new(), Vec::new());
+    while !parts.is_empty() {
+        let (mut set, after) = enter(parts, SET)?;
+        parts = after;
+        while !set.is_empty() {
+            let (attribute, after) = enter(set, SEQUENCE)?;
+            set = after;
+            let (id, value) = enter(attribute, OBJECT_ID)?;
+            let names = match id {
+                COMMON_NAME => &mut common,
+                UNIT => &mut units,
+                _ => continue,
+            };
+            let (tag, text, _) = element(value)?;
+            TEXTS.contains(&tag).then_some(())?;
+            names.push(String::from(std::str::from_utf8(text).ok()?));
+        }
+    }
+    let common_name = common.pop().filter(|_| common.is_empty());
+    Some(ClientSubject { common_name, units })
 }
 
 /// The issuer, the validity, and the fields that follow.
@@ -187,7 +220,7 @@ fn timestamp(year: i32, text: &[u8]) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use rcgen::{CertificateParams, KeyPair};
+    use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 
     use super::*;
 
@@ -226,6 +259,33 @@ mod tests {
         assert_eq!(name(DNS_NAME, "\u{202e}".as_bytes()), None);
     }
 
+    #[test]
+    fn the_subject_of_a_person_has_one_common_name_and_any_units() {
+        let named = |parts: &[(DnType, &str)]| {
+            let mut params = CertificateParams::default();
+            params.distinguished_name = DistinguishedName::new();
+            for (kind, text) in parts {
+                params.distinguished_name.push(kind.clone(), *text);
+            }
+            let made = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+            subject_names(made.der())
+        };
+        let texts = |list: &[&str]| list.iter().copied().map(String::from).collect::<Vec<_>>();
+        let (name, unit) = (DnType::CommonName, DnType::OrganizationalUnitName);
+        let further = |last| DnType::CustomDnType(vec![2, 5, 4, last]);
+        let found = named(&[
+            (DnType::OrganizationName, "Shop"),
+            (name.clone(), "Zo\u{eb} O'Hara"),
+            (unit, "admins"),
+            (further(11), "staff"),
+        ]);
+        let common_name = Some(String::from("Zo\u{eb} O'Hara"));
+        assert_eq!(found, Some(ClientSubject { common_name, units: texts(&["admins", "staff"]) }));
+        assert_eq!(named(&[]), Some(ClientSubject::default()));
+        let two = named(&[(name, "one"), (further(3), "two")]).unwrap();
+        assert_eq!(two.common_name, None, "two names are no name");
+    }
+
     proptest! {
         #[test]
         fn broken_bytes_never_panic(at in 0_usize..200, byte: u8, length in 0_usize..400) {
@@ -234,6 +294,7 @@ mod tests {
             der.truncate(length);
             expires(&der);
             facts(&der);
+            subject_names(&der);
         }
     }
 }

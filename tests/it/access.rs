@@ -1,9 +1,10 @@
 //! Authorization: every row of the routing table with every kind of caller, on every listener.
 
+use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use strongroom::testing::ApplicationKind;
 use strongroom::testing::Permission;
 use strongroom::testing::base64;
@@ -11,7 +12,9 @@ use strongroom::testing::{Access, ROUTES, Route};
 
 use crate::access_examples::{self, Example, Names, adapted, example};
 use crate::directory_servers::{Scene, challenge, with_ranges};
-use crate::harness::{Answer, Authority, Connection, Request, Vault, get, only_rule, trusting};
+use crate::harness::{
+    Answer, Authority, Connection, Directory, Request, Vault, get, only_rule, trusting,
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Listener {
@@ -150,7 +153,9 @@ fn every_route_answers_a_key_with_its_permission_alone() {
                 ApplicationKind::Private | ApplicationKind::Public => &[Permission::TokenCreate],
             };
             let needed = if permissions.is_empty() { any } else { permissions };
-            let of_kind = only_kind(call).is_none_or(|only| only == kind);
+            // People of the sign-on open the console there, and no key does.
+            let of_people = (call.method, call.route.path) == ("POST", "/console/data/sign-on");
+            let of_kind = !of_people && only_kind(call).is_none_or(|only| only == kind);
             for permission in needed.iter().filter(|it| of_kind && it.may_be_held_by(kind)) {
                 let key = vault.key_with(kind.as_str(), &[permission.as_str()], &json!([]));
                 let path = path(&vault, call);
@@ -359,6 +364,59 @@ fn a_management_key_cannot_be_given_anything_on_token_data() {
     let id = vault.token(json!({"type": "token", "data": "x"}));
     vault.get(&format!("/tokens/{id}"), key).problem(403);
     vault.delete(&format!("/tokens/{id}"), key).problem(403);
+}
+
+/// Everything that a viewer of the console may not read, and everything that changes, is refused by
+/// the server, on every row of the table.
+#[test]
+fn a_viewer_of_the_console_changes_nothing_on_any_route() {
+    let directory = Directory::new();
+    let file = directory.write(
+        "console.toml",
+        "[console]\nproxies = [\"127.0.0.1/32\"]\nviewers = [\"viewers\"]\n",
+        0o600,
+    );
+    let vault = Vault::start_in(directory, &["--console", file.to_str().unwrap()]);
+    // These are posted and only read.
+    let reading = [
+        "/console/data/rules-preview",
+        "/console/data/sign-on",
+        "/tokens/search",
+        "/v2/tokens/search",
+    ];
+    let is_held = |it: &Permission| {
+        let word = it.as_str();
+        let is_reading = word.ends_with(":read") || word.ends_with(":search");
+        let of_kind = it.may_be_held_by(ApplicationKind::Management) || it.concerns_tokens();
+        (is_reading && of_kind) || *it == Permission::ConnectionFormulas
+    };
+    for (call, permissions) in keyed() {
+        let path = path(&vault, call);
+        let answer = vault.send(
+            &request(&vault, call, &path)
+                .header("X-Forwarded-User", "victor")
+                .header("X-Forwarded-Groups", "viewers")
+                .header("Strongroom-Console", &vault.tenant_id),
+        );
+        let is_reading = reading.contains(&call.route.path)
+            || call.route.path.starts_with("/orchestration/connection");
+        let posted = call.method != "GET" && !is_reading;
+        if ["/proxy", "/applications/key"].contains(&call.route.path) {
+            // A person is no caller of a proxy, and has no key.
+            call.refusal(answer, 401);
+        } else if posted || (!permissions.is_empty() && !permissions.iter().any(is_held)) {
+            call.refusal(answer, 403);
+        } else {
+            assert!(![401, 403].contains(&answer.status), "{}: {}", call.name(), answer.text());
+        }
+    }
+    let exported = vault.operator(&["audit", "export"]).with_code(0).stdout;
+    let entries = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let acts: BTreeSet<_> = entries
+        .filter(|entry| entry["person"] == "victor")
+        .map(|entry| String::from(entry["operation"].as_str().unwrap()))
+        .collect();
+    assert_eq!(acts, ["read", "refuse", "sign_on"].map(String::from).into());
 }
 
 fn header_names(answer: &Answer) -> Vec<&str> {

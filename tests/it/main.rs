@@ -34,6 +34,7 @@ mod clock;
 mod commands_on_databases;
 mod compact;
 mod console;
+mod console_sign_on;
 mod cors;
 mod crash;
 mod cvc;

@@ -5,14 +5,14 @@
 //! environment, which `.ci/run` sets, they fail.
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use rustls::ClientConfig;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::{
     Answer, Connection, Directory, NUMBER, Psp, Request, Vault, get, needs_data_file, post,
@@ -21,6 +21,7 @@ use crate::harness::{
 use strongroom::testing::bounds::{BODY_BYTES_MAX, HEADER_BYTES_MAX, PROXY_BODY_BYTES_MAX};
 
 const NGINX: &str = include_str!("../../packaging/proxy/nginx.conf");
+const CONSOLE: &str = include_str!("../../packaging/proxy/console-nginx.conf");
 const HAPROXY: &str = include_str!("../../packaging/proxy/haproxy.cfg");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +76,17 @@ impl Front {
     /// `None` if the program is not installed. `authority` issued the certificate that the vault must
     /// have.
     fn start(kind: Kind, vault: SocketAddr, authority: &Path) -> Option<Self> {
+        Self::start_with(kind, |directory, address| match kind {
+            Kind::Haproxy => haproxy_settings(directory, address, vault, authority),
+            Kind::Nginx => nginx_settings(directory, address, vault, authority),
+        })
+    }
+
+    /// With these settings for a directory and an address.
+    fn start_with(
+        kind: Kind,
+        settings: impl FnOnce(&Directory, SocketAddr) -> String,
+    ) -> Option<Self> {
         let name = match kind {
             Kind::Haproxy => "haproxy",
             Kind::Nginx => "nginx",
@@ -90,10 +102,7 @@ impl Front {
         directory.write("own.both", format!("{certificate}{}", key.serialize_pem()), 0o600);
         let client = trusting(&ca);
         let address = free_address();
-        let settings = match kind {
-            Kind::Haproxy => haproxy_settings(&directory, address, vault, authority),
-            Kind::Nginx => nginx_settings(&directory, address, vault, authority),
-        };
+        let settings = settings(&directory, address);
         let settings = directory.write("settings", settings, 0o600);
         let mut command = Command::new(program);
         match kind {
@@ -152,6 +161,12 @@ fn nginx_settings(
     let site = replace(&site, "/etc/nginx/tls/vault-ca.pem", authority.to_str().unwrap());
     let site = replace(&site, "/var/log/nginx", &place.to_string());
     let site = replace(&site, "proxy_ssl_name vault.internal", "proxy_ssl_name localhost");
+    whole_nginx(directory, &site)
+}
+
+/// The settings of an nginx with this one site.
+fn whole_nginx(directory: &Directory, site: &str) -> String {
+    let place = directory.path().display();
     let site = directory.write("site", site, 0o600);
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("{name}_temp_path {place}/temporary-{name};"))
@@ -364,4 +379,136 @@ fn haproxy_goes_on_with_reads_below_the_floor_of_disk_space() {
     front.send(&get("/readyz?for=reads")).with_status(200);
     front.send(&post("/v2/tokens/search").key(&key).json(json!({}))).with_status(200);
     vault.send(&card(&key)).with_status(503);
+}
+
+/// Plays oauth2-proxy: the cookie `person` names the person and the groups, and without it nobody is
+/// signed on.
+fn sign_on() -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut reader = BufReader::new(&stream);
+            let (mut person, mut line) = (String::new(), String::new());
+            while reader.read_line(&mut line).is_ok_and(|bytes| bytes > 2) {
+                if let Some(cookie) = line.trim().strip_prefix("Cookie: person=") {
+                    person = String::from(cookie);
+                }
+                line.clear();
+            }
+            let head = match person.split_once('/') {
+                Some((name, groups)) => format!(
+                    "202 Accepted\r\nX-Auth-Request-User: {name}\r\n\
+                     X-Auth-Request-Email: {name}@example.com\r\nX-Auth-Request-Groups: {groups}"
+                ),
+                None => String::from("401 Unauthorized"),
+            };
+            let answer =
+                format!("HTTP/1.1 {head}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            stream.write_all(answer.as_bytes()).ok();
+        }
+    });
+    address
+}
+
+fn console_settings(
+    directory: &Directory,
+    address: SocketAddr,
+    vault: SocketAddr,
+    authority: &Path,
+    secret: &str,
+) -> String {
+    let place = directory.path().display();
+    let line = format!("proxy_set_header X-Console-Secret \"{secret}\";\n");
+    let secret = directory.write("secret", line, 0o600);
+    let site = replace(CONSOLE, "listen 443 ssl", &format!("listen {address} ssl"));
+    let site = replace(&site, "server 127.0.0.1:8443", &format!("server {vault}"));
+    let site = replace(&site, "http://127.0.0.1:4180", &format!("http://{}", sign_on()));
+    let site =
+        replace(&site, "/etc/nginx/tls/console.example.com.pem", &format!("{place}/own.pem"));
+    let site =
+        replace(&site, "/etc/nginx/tls/console.example.com.key", &format!("{place}/own.key"));
+    let site = replace(&site, "/etc/nginx/tls/vault-ca.pem", authority.to_str().unwrap());
+    let site = replace(&site, "/etc/nginx/strongroom-console.secret", secret.to_str().unwrap());
+    let site = replace(&site, "/var/log/nginx", &place.to_string());
+    let site = replace(&site, "proxy_ssl_name vault.internal", "proxy_ssl_name localhost");
+    whole_nginx(directory, &site)
+}
+
+#[test]
+fn behind_the_shipped_sign_on_people_administer_and_nobody_goes_around_it() {
+    const SECRET: &str = "9c2f7a41d85e06b3f7c1a9e4d2b8065f";
+    let directory = Directory::new();
+    let secret = directory.write("vault-secret", SECRET, 0o400);
+    // As the comment of the shipped file says, for this machine.
+    let section = CONSOLE.lines().skip_while(|line| *line != "#   [console]");
+    let section =
+        section.map_while(|line| line.strip_prefix("#   ")).collect::<Vec<_>>().join("\n");
+    let section = replace(&section, "192.0.2.10/32", "127.0.0.1/32");
+    let section = replace(&section, "/etc/strongroom/console.secret", secret.to_str().unwrap());
+    let tenants = section.lines().find(|line| line.starts_with("tenants")).unwrap();
+    let section = replace(&section, tenants, "");
+    let file = directory.write("console.toml", section, 0o600);
+    let flags = ["--trusted-proxy", "127.0.0.1/32", "--console", file.to_str().unwrap()];
+    let vault = Vault::start_in(directory, &flags);
+    let authority = vault.data().join("ca.pem");
+    let Some(front) = Front::start_with(Kind::Nginx, |directory, address| {
+        console_settings(directory, address, vault.address, &authority, SECRET)
+    }) else {
+        return;
+    };
+    let console = |request: Request| request.header("Strongroom-Console", &vault.tenant_id);
+    let by = |cookie: &str, request: Request| {
+        front.send(&console(request).header("Cookie", &format!("person={cookie}")))
+    };
+    // Nobody is signed on: the browser is sent to the sign-on, whatever it claims.
+    front.settle(&get("/console"), 302);
+    let claimed = console(get("/applications"))
+        .header("X-Forwarded-User", "mallory")
+        .header("X-Forwarded-Groups", "vault-admins");
+    assert_eq!(front.status(&claimed), 302);
+    by("alice/vault-admins", get("/console")).with_status(200);
+    let ways = by("alice/staff,vault-admins", get("/console/data/sign-on")).with_status(200).json;
+    assert_eq!(ways["person"], "alice <alice@example.com>");
+    assert_eq!(ways["role"], "administrator");
+    assert_eq!(
+        (&ways["management_keys"], &ways["sign_out"]),
+        (&json!(false), &json!("/oauth2/sign_out"))
+    );
+    let body = json!({"name": "n", "type": "private", "permissions": ["token:read"]});
+    by("alice/vault-admins", post("/applications").json(body.clone())).with_status(201);
+    by("victor/vault-viewers", get("/applications")).with_status(200);
+    by("victor/vault-viewers", post("/applications").json(body.clone())).with_status(403);
+    by("eve/others", get("/applications")).with_status(403);
+    by("eve/", get("/applications")).with_status(403);
+    // What a browser sends in the place of the sign-on is replaced, and keys do not pass.
+    let lifted = post("/applications")
+        .json(body.clone())
+        .header("X-Forwarded-User", "alice")
+        .header("X-Forwarded-Groups", "vault-admins")
+        .header("X-Console-Secret", SECRET)
+        .key(&vault.keys.management);
+    by("victor/vault-viewers", lifted).with_status(403);
+    let other_site = post("/applications").json(body).header("Origin", "https://evil.example");
+    by("alice/vault-admins", other_site).with_status(403);
+    // A program of this machine that goes around the proxy has the headers and not the secret.
+    let around = claimed.header("X-Forwarded-Email", "m@example.com");
+    let refused = vault.send(&around).problem(401);
+    assert!(refused.text().contains("secret"), "{}", refused.text());
+    let exported = vault.operator(&["audit", "export"]).with_code(0).stdout;
+    let entries = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let made: Vec<_> = entries
+        .filter(|it| it["operation"] == "create" && it["person"].is_string())
+        .map(|it| it["person"].clone())
+        .collect();
+    assert!(
+        !made.is_empty() && made.iter().all(|it| it == "alice <alice@example.com>"),
+        "{made:?}"
+    );
+    for secret in [SECRET, "person=alice"] {
+        let found = files_with(front.directory.path(), secret);
+        let kept = found.iter().all(|path| path.ends_with("secret"));
+        assert!(kept, "{secret} is in {found:?}");
+    }
 }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::app::AccessControl;
 use crate::app::access::sessions::hash_of_key;
 use crate::app::caller::last_uses::LastUse;
-use crate::app::caller::{Caller, SessionRights};
+use crate::app::caller::{Caller, PersonRights, SessionRights};
 use crate::app::error::{Error, Fault};
 use crate::app::origin;
 use crate::app::records;
@@ -59,6 +59,9 @@ impl AccessControl<'_> {
     /// The tag is known, so the text of the key is not hashed a second time.
     pub fn authenticate_again(self, caller: &Caller) -> Result<Arc<Caller>, Error> {
         self.vault.processes().poll_if_stale()?;
+        if let Some(PersonRights { person, role }) = &caller.person {
+            return self.person(caller.tenant.id, person, *role);
+        }
         match &caller.session {
             None => self.find_caller(&caller.tag),
             Some(session) => {
@@ -180,8 +183,8 @@ impl AccessControl<'_> {
         let (application, _) = records::find(snapshot, &keys, key.application)?.ok_or(dangling)?;
         let tenant = self.tenant(snapshot, key.tenant)?;
         let (session, last_use) = (None, self.vault.last_uses.share(&key));
-        let epoch = snapshot.epoch();
-        Ok(Caller { tenant, application, key, tag, last_use, session, keys, _epoch: epoch })
+        let (person, epoch) = (None, snapshot.epoch());
+        Ok(Caller { tenant, application, key, tag, last_use, session, person, keys, _epoch: epoch })
     }
 
     /// A caller with the rights of an application but without an API key. Its requests are counted
@@ -206,9 +209,20 @@ impl AccessControl<'_> {
             created_at: application.created_at,
         };
         let tenant = self.tenant(&snapshot, tenant)?;
-        let (session, last_use) = (None, LastUse::of(&key));
+        let (session, person, last_use) = (None, None, LastUse::of(&key));
         let epoch = snapshot.epoch();
-        Ok(Some(Caller { tenant, application, key, tag, last_use, session, keys, _epoch: epoch }))
+        let caller = Caller {
+            tenant,
+            application,
+            key,
+            tag,
+            last_use,
+            session,
+            person,
+            keys,
+            _epoch: epoch,
+        };
+        Ok(Some(caller))
     }
 
     pub(in crate::app) fn tenant(self, snapshot: &Snapshot, id: TenantId) -> Result<Tenant, Error> {

@@ -56,6 +56,7 @@ impl Caller {
             key,
             tag: [0; 32],
             session: None,
+            person: None,
             keys,
             _epoch: snapshot.epoch(),
         })

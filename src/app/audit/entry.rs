@@ -11,6 +11,9 @@ use crate::domain::token::Token;
 
 impl Caller {
     pub(in crate::app) const fn actor(&self) -> Actor {
+        if self.person.is_some() {
+            return Actor::Person;
+        }
         Actor::Application(self.application.id)
     }
 

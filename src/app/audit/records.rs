@@ -76,6 +76,7 @@ impl<'a> EndedRecords<'a> {
             | Act::Refuse
             | Act::Restore
             | Act::Rotate
+            | Act::SignOn
             | Act::Start
             | Act::Stop
             | Act::Update

@@ -19,6 +19,7 @@ use crate::bounds::{
 use crate::domain::audit::{Actor, AuditEntry, Entity, EntityKind, RefusalReason, Refusals};
 use crate::domain::id::{ApplicationId, KeyId, TenantId};
 use crate::domain::origin::Origin;
+use crate::domain::person::Person;
 use crate::domain::time::Timestamp;
 use crate::lock::Lock;
 use crate::metrics::Counter;
@@ -216,7 +217,12 @@ impl RefusedRow {
 
     /// The entry names the route, never a path: paths hold texts that the caller chose.
     pub(super) fn entry(&self, at: Timestamp) -> AuditEntry {
-        let actor = self.application.map_or(Actor::Unknown, Actor::Application);
+        let actor = match self.application {
+            // People have no application.
+            Some(id) if id.uuid().is_nil() => Actor::Person,
+            Some(id) => Actor::Application(id),
+            None => Actor::Unknown,
+        };
         let name = Some(Box::from(self.route));
         let entity = Entity { name, ..Entity::of_server(EntityKind::Request) };
         AuditEntry::of_refusals(at, actor, entity, self.origin.clone(), self.refusals)
@@ -240,6 +246,7 @@ pub(super) struct Caller {
     key: Option<KeyId>,
     network: Option<IpAddr>,
     uid: Option<u32>,
+    person: Option<Person>,
 }
 
 impl RefusalGroup {
@@ -247,7 +254,8 @@ impl RefusalGroup {
         let RefusedAttempt { reason, route, ref origin, .. } = *attempt;
         let network = origin.address.map(network_of);
         let uid = origin.user.as_ref().map(|user| user.uid);
-        Self::Route(route, Caller { reason, key: origin.key(), network, uid })
+        let person = origin.person.clone();
+        Self::Route(route, Caller { reason, key: origin.key(), network, uid, person })
     }
 
     /// The next wider group. `None` if this one holds all attempts of its reason.
@@ -277,7 +285,7 @@ impl RefusalGroup {
     pub(super) fn shares_client(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Route(_, one), Self::Route(_, two)) => {
-                (one.network, one.uid) == (two.network, two.uid)
+                (one.network, one.uid, &one.person) == (two.network, two.uid, &two.person)
             }
             _ => false,
         }
@@ -292,13 +300,14 @@ pub(super) fn common_origin(one: &Arc<Origin>, two: &Origin) -> Option<Arc<Origi
     };
     let key = one.key().filter(|key| two.key() == Some(*key));
     let user = one.user.clone().filter(|user| two.user.as_ref() == Some(user));
-    if (address, key) == (one.address, one.key()) && user == one.user {
+    let person = one.person.clone().filter(|person| two.person.as_ref() == Some(person));
+    if (address, key) == (one.address, one.key()) && (&user, &person) == (&one.user, &one.person) {
         return Some(Arc::clone(one));
     }
-    if address.is_none() && key.is_none() && user.is_none() {
+    if address.is_none() && key.is_none() && user.is_none() && person.is_none() {
         return None;
     }
-    Some(Arc::new(Origin::new(address, key, one.trace.clone(), user)))
+    Some(Arc::new(Origin::new(address, key, one.trace.clone(), user).with_person(person)))
 }
 
 /// The smallest network that holds both, as its first address.

@@ -20,6 +20,7 @@ use crate::domain::exposure::{
 };
 use crate::domain::id::{AccessSessionId, TenantId};
 use crate::domain::permission::{Permission, lacking};
+use crate::domain::person::{ConsoleRole, Person};
 use crate::domain::tenant::Tenant;
 use crate::domain::time::Timestamp;
 use crate::domain::web_origin::WebOrigin;
@@ -37,6 +38,8 @@ pub struct Caller {
     pub(super) last_use: Arc<LastUse>,
     /// Set if the request has the key of a session.
     pub(in crate::app) session: Option<SessionRights>,
+    /// Set if the request has no key and a person sent it. The application is then not stored.
+    pub(in crate::app) person: Option<PersonRights>,
     pub(in crate::app) keys: TenantKeys,
     /// Makes a rotation wait until all holders of these keys have dropped them.
     pub(super) _epoch: EpochGuard,
@@ -54,7 +57,23 @@ pub(in crate::app) struct SessionRights {
     pub(in crate::app) grantor: Access,
 }
 
+/// They take the place of an application's rights.
+#[derive(Debug)]
+pub(in crate::app) struct PersonRights {
+    pub(in crate::app) person: Person,
+    pub(in crate::app) role: ConsoleRole,
+}
+
 impl Caller {
+    pub fn person_with_role(&self) -> Option<(&Person, ConsoleRole)> {
+        self.person.as_ref().map(|it| (&it.person, it.role))
+    }
+
+    /// The role of a person without a key.
+    pub fn role(&self) -> Option<ConsoleRole> {
+        self.person.as_ref().map(|it| it.role)
+    }
+
     /// Requires one of the permissions in at least one container. This check needs no body, so it
     /// runs before the body is read. An empty list is always granted.
     pub fn require_one_somewhere(&self, permissions: &[Permission]) -> Result<(), Error> {
@@ -167,7 +186,7 @@ impl Caller {
     pub(in crate::app) fn party(&self) -> Party {
         let is_public = self.session.is_some()
             || self.application.kind == ApplicationKind::Public
-            || self.key.id.uuid().is_nil();
+            || (self.key.id.uuid().is_nil() && self.person.is_none());
         let credential = if is_public { Credential::Public } else { Credential::Secret };
         Party { tenant: self.tenant.id, credential }
     }
@@ -179,7 +198,7 @@ impl Caller {
 
     /// Requires an API key of an application of this kind, not a session.
     pub(in crate::app) fn require_key_of(&self, kind: ApplicationKind) -> Result<(), Error> {
-        if self.session.is_none() && self.application.kind == kind {
+        if self.session.is_none() && self.person.is_none() && self.application.kind == kind {
             return Ok(());
         }
         Err(Error::Forbidden(match kind {
@@ -229,9 +248,11 @@ impl Caller {
     /// The kind of an application limits its permissions. This is also checked when the application
     /// is created; this check holds even if a stored record grants more.
     fn may_hold(&self, permission: Permission) -> bool {
-        match &self.session {
-            None => permission.may_be_held_by(self.application.kind),
-            Some(_) => permission.may_be_granted_to_sessions(),
+        match (&self.session, &self.person) {
+            (None, None) => permission.may_be_held_by(self.application.kind),
+            (None, Some(person)) => person.role.may_hold(permission),
+            (Some(_), None) => permission.may_be_granted_to_sessions(),
+            (Some(_), Some(_)) => false,
         }
     }
 }

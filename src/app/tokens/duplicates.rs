@@ -52,6 +52,7 @@ impl Caller {
     /// public application's key is shared by all visitors, so making the intent does not count.
     pub(in crate::app) fn may_know(&self, intent: &TokenIntent, containers: &[Container]) -> bool {
         let made = intent.created_by == self.application.id
+            && self.person.is_none()
             && self.application.kind != ApplicationKind::Public;
         let home = Container::parse(intent.kind.default_container());
         let home = home
@@ -65,6 +66,7 @@ impl Caller {
     pub(in crate::app) fn may_merge(&self, old: &Token, new: &Token, value: ValueOrigin) -> bool {
         let own = value == ValueOrigin::Own
             && old.created_by == self.application.id
+            && self.person.is_none()
             && self.application.kind != ApplicationKind::Public;
         own || (is_same_mask(old.effective_mask(), new.effective_mask())
             && old.effective_search_indexes() == new.effective_search_indexes())

@@ -255,6 +255,8 @@ fn actor_value(snapshot: &Snapshot, keys: &TenantKeys, actor: Actor) -> Result<V
         Actor::Cardholder => ("user", "cardholder"),
         Actor::DirectoryServer => ("system", "directory server"),
         Actor::Operator => ("admin", "operator"),
+        // Receivers of events are no readers of the log: they do not learn the person's name.
+        Actor::Person => ("user", "person at the console"),
         Actor::ProxyCaller => ("user", "caller of a proxy"),
         Actor::System => ("system", "system"),
         Actor::Unknown => ("user", "unknown"),

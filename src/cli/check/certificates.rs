@@ -182,7 +182,7 @@ fn covers(names: &[String], host: &str) -> bool {
     })
 }
 
-fn authorities(
+pub(super) fn authorities(
     findings: &mut Findings,
     place: SettingPath<'_>,
     read: impl Fn(&Path) -> Result<usize, CertificateProblem>,

@@ -2,6 +2,7 @@
 //! opens no data file, changes nothing, and says what it could not check.
 
 mod certificates;
+mod console;
 mod engine;
 mod files;
 pub mod findings;
@@ -95,6 +96,7 @@ pub fn look_at(
     certificates::check(findings, config, now);
     master_key::check(findings, config, run_command);
     engine::check(findings, config);
+    console::check(findings, config);
     files::data(findings, config);
     files::copies(findings, config);
     security_text(findings, config, now);
@@ -115,8 +117,11 @@ pub fn look_at(
 fn addresses(findings: &mut Findings, config: &Config) {
     let results = config.threeds.directory.as_ref().map(|it| it.results_listen.as_slice());
     let operator = config.operator_listen.as_slice();
+    let sign_on = config.console.sign_on.as_ref();
+    let certified = sign_on.and_then(|it| it.by_certificate.as_ref());
     let all = [
         ("listen", config.listen.as_slice()),
+        ("console.listen", certified.map_or(&[][..], |it| it.listen.as_slice())),
         ("operator.listen", operator),
         ("threeds.results_listen", results.unwrap_or_default()),
     ];

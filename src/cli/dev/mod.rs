@@ -23,8 +23,8 @@ use crate::cli::dev::certificate::{CertificateFiles, NAMES};
 use crate::cli::serve::run::{ListenAddresses, ServerMode, run};
 use crate::cli::support::{
     DEV_URL, Exit, Failure, Result, VaultHome, block_on, cannot, complain, make_directory,
-    open_vault, or_close, over_database, quotas, read_threeds, read_whole, refused, say, switch,
-    write_new,
+    open_vault, or_close, over_database, quotas, read_console, read_threeds, read_whole, refused,
+    say, switch, write_new,
 };
 use crate::clock::Clock;
 use crate::config::{
@@ -66,6 +66,9 @@ command! {
         /// a file with the threeds section of the settings, which names directory servers for
         /// production tenants
         threeds: Option<PathBuf> = option,
+        /// a file with the console section of the settings, which says how people sign on; without
+        /// tenants it is about the development tenant
+        console: Option<PathBuf> = option,
         /// the bundle of the published browser SDK for 3-D Secure, such as
         /// node_modules/@basis-theory/web-threeds/dist/bundle/index.js, for the page /examples/checkout
         threeds_sdk: Option<PathBuf> = option,
@@ -140,12 +143,17 @@ fn dev(command: &DevCommand) -> Result<()> {
     let clock = if command.stop_clock { Clock::stopped() } else { Clock::new() };
     let (vault, tenant) = open_or_make(&home, wanted, clock)?;
     let (vault, ()) = or_close(set_quotas(&vault, &tenant, quotas), vault)?;
+    let (vault, id) = or_close(id_of(&tenant), vault)?;
+    let named = command.console.as_deref().map(|path| read_console(path, id)).transpose();
+    let (vault, named) = or_close(named, vault)?;
+    let defaults = settings(&command.data, listen, &files, threeds)?;
     let config = Config {
+        console: named.unwrap_or(defaults.console),
         rate_limits: if limits { Switch::On } else { Switch::Off },
         trusted_proxies: command.trusted_proxy.clone(),
         engine: home.engine,
         outbound: OutboundSettings { allow: Vec::new(), ca_file: command.outbound_ca.clone() },
-        ..settings(&command.data, listen, &files, threeds)?
+        ..defaults
     };
     // A browser would apply HSTS to every port of this machine.
     let hsts = Hsts::LeftOut;
@@ -366,12 +374,16 @@ fn access(kind: ApplicationKind) -> Access {
     }
 }
 
+fn id_of(tenant: &DevTenant) -> Result<TenantId> {
+    TenantId::parse(&tenant.tenant_id)
+        .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))
+}
+
 fn set_quotas(vault: &Vault, tenant: &DevTenant, quotas: Vec<(String, String)>) -> Result<()> {
     if quotas.is_empty() {
         return Ok(());
     }
-    let tenant = TenantId::parse(&tenant.tenant_id)
-        .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
+    let tenant = id_of(tenant)?;
     let change = TenantChange { quotas, ..TenantChange::default() };
     block_on(async {
         vault
@@ -440,8 +452,10 @@ fn json_line(ready: &ListenAddresses, ca: &Path, tenant: &DevTenant) -> String {
     let quoted = |text: &str| json!(text).to_string();
     let results = ready.results.map(|address| quoted(&format!("https://{address}")));
     let results = results.map(|url| format!(r#","results":{url}"#)).unwrap_or_default();
+    let console = ready.console.map(|address| quoted(&format!("https://{address}")));
+    let console = console.map(|url| format!(r#","console":{url}"#)).unwrap_or_default();
     format!(
-        r#"{{"ready":true,"url":{}{results},"ca":{},"tenant_id":{},"keys":{{"private":{},"public":{},"management":{}}}}}"#,
+        r#"{{"ready":true,"url":{}{results}{console},"ca":{},"tenant_id":{},"keys":{{"private":{},"public":{},"management":{}}}}}"#,
         quoted(&format!("https://{}", ready.address)),
         quoted(&ca.display().to_string()),
         quoted(&tenant.tenant_id),

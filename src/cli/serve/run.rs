@@ -13,6 +13,7 @@ use crate::app::{self, AuditPolicy, Error, Vault};
 use crate::bounds::{DATABASE_WORKERS, LOG_FLUSH_MAX};
 use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::bins;
+use crate::cli::serve::console;
 use crate::cli::serve::directory;
 use crate::cli::serve::directory_lock::DirectoryLock;
 use crate::cli::serve::outbound;
@@ -50,6 +51,17 @@ pub struct ListenAddresses {
     pub address: SocketAddr,
     /// The address to which directory servers send their results.
     pub results: Option<SocketAddr>,
+    /// The listener for people with client certificates.
+    pub console: Option<SocketAddr>,
+}
+
+impl ListenAddresses {
+    /// `None` if the listener of the API has no address.
+    fn of(server: &Server, results: Option<&Server>, certified: Option<&Server>) -> Option<Self> {
+        let first = |server: &Server| server.addresses().first().copied();
+        let (results, console) = (results.and_then(first), certified.and_then(first));
+        Some(Self { address: first(server)?, results, console })
+    }
 }
 
 /// Serves until a signal or a failure ends it. Calls `ready` when all listeners are bound.
@@ -158,13 +170,13 @@ async fn serve(
     let server =
         Server::bind(listener(&config, mode), log.clone()).map_err(|error| explain_bind(&error))?;
     let results = directory::set_up(&vault, &config.threeds, &tasks, &log)?;
+    let (people, certified) = console::set_up(&config, &log)?;
     let outbound = outbound::set_up(&vault, scope, &config.outbound, &tasks, &log)?;
     let socket = Socket::bind(&config.data_directory).map_err(|it| no_socket(&it))?;
     let listeners = watch::bind(&config.data_directory, config.operator_listen, &log)?;
     // Handle signals before reporting readiness: SIGHUP without a handler ends the process.
     let [mut terminate, mut interrupt, hangup] = signals()?;
-    let first = |server: &Server| server.addresses().first().copied();
-    let (address, results_address) = (first(&server), results.as_ref().and_then(first));
+    let addresses = ListenAddresses::of(&server, results.as_ref(), certified.as_ref());
 
     let requests = Arc::new(Requests::new());
     let process = Arc::new(Process::new(vault.clock().clone(), server.addresses()));
@@ -191,6 +203,7 @@ async fn serve(
         deprecated: deprecated(config.deprecated_operations),
         pages: config.pages,
         security_text: config.security_text.as_ref().map(SecurityText::render),
+        console: people,
         requests,
         activity: Activity::new(vault.now()),
         bodies: Bodies::new(),
@@ -198,10 +211,9 @@ async fn serve(
         registry: Arc::new(registry),
     });
     watch::serve(listeners, &http, &tasks, &log);
-    let (stop_results, stopped) = oneshot::channel();
-    let results = directory::serve_results(results, Arc::clone(&http), stopped);
-    address
-        .map_or(Ok(()), |address| ready(ListenAddresses { address, results: results_address }))?;
+    let (stop_others, stopped) = oneshot::channel();
+    let others = serve_others(results, certified, Arc::clone(&http), stopped);
+    addresses.map_or(Ok(()), ready)?;
     manager.ready();
     // Notifications before READY=1 could fill the socket, and systemd expects none.
     tasks.spawn(Arc::clone(&manager).notify_watchdog(Arc::clone(&vault)));
@@ -214,12 +226,30 @@ async fn serve(
         }
         manager.stopping();
         process.stop();
-        drop(stop_results);
+        drop(stop_others);
     };
-    tokio::join!(server.run(Api(http), stop), results);
+    tokio::join!(server.run(Api(http), stop), others);
     tasks.end();
     tasks.finished().await;
     finish(&vault, archiver.as_ref(), fatal, &log).await
+}
+
+/// Serves the listeners for results and for people with certificates, until the sender of `stopped`
+/// is dropped.
+async fn serve_others(
+    results: Option<Server>,
+    certified: Option<Server>,
+    http: Arc<Http>,
+    stopped: oneshot::Receiver<()>,
+) {
+    let (stop_results, results_stopped) = oneshot::channel();
+    let (stop_certified, certified_stopped) = oneshot::channel();
+    let stop = async {
+        drop(stopped.await);
+        drop((stop_results, stop_certified));
+    };
+    let results = directory::serve_results(results, Arc::clone(&http), results_stopped);
+    tokio::join!(stop, results, console::serve(certified, http, certified_stopped));
 }
 
 #[derive(Clone)]
@@ -228,7 +258,7 @@ struct Api(Arc<Http>);
 impl Responder for Api {
     fn answer(&self, request: IncomingRequest, peer: SocketAddr) -> ResponseFuture {
         let http = Arc::clone(&self.0);
-        Box::pin(async move { http.answer(request, peer).await })
+        Box::pin(async move { http.answer(request, peer, None).await })
     }
 
     fn claimant(&self, request: &IncomingRequest, peer: SocketAddr) -> Claimant {

@@ -54,5 +54,5 @@ pub use panics::{damaged_pages, end_if_not_caught, log_panics};
 pub use progress::{Label, ProgressBar, Unit};
 pub use runner::CommandRunner;
 pub use server_status::{is_followed, read_status};
-pub use settings::{read_config, read_threeds, read_whole};
+pub use settings::{read_config, read_console, read_threeds, read_whole};
 pub use vault_place::{DEV_URL, VaultHome, VaultPlace, over_database};

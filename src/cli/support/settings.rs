@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::bounds::SETTINGS_BYTES_MAX;
 use crate::cli::support::{Exit, Failure, Result, misconfigured};
-use crate::config::{Config, InvalidConfig, ThreedsSettings};
+use crate::config::{Config, ConsoleSettings, InvalidConfig, ThreedsSettings};
+use crate::domain::id::TenantId;
 use crate::files::open_regular;
 
 /// The environment variable that names the settings file for commands without `--config`.
@@ -25,6 +26,11 @@ pub fn read_all(path: &Path) -> Result<(Config, Vec<String>)> {
 /// Reads the `[threeds]` section of a file that need not have other sections.
 pub fn read_threeds(path: &Path) -> Result<ThreedsSettings> {
     parse(path, Config::parse_threeds)
+}
+
+/// Reads the `[console]` section of a file that has no other sections.
+pub fn read_console(path: &Path, tenant: TenantId) -> Result<ConsoleSettings> {
+    parse(path, |text| Config::parse_console(text, tenant))
 }
 
 /// Reads a file that the settings or an option name; `what` is its name in messages.

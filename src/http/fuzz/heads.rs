@@ -1,9 +1,12 @@
 //! The heads of requests: method, path and query, and the headers that we read.
 
+use std::net::IpAddr;
+
 use hyper::Method;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::check_mistakes;
+use crate::bounds::PERSON_BYTES_MAX;
 use crate::domain::hex;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::web_origin::WebOrigin;
@@ -12,6 +15,7 @@ use crate::http::pages::language::Language;
 use crate::http::proxy::headers::{for_caller, for_destination};
 use crate::http::reply::trace_of;
 use crate::http::route::{self, NoMatch};
+use crate::http::sign_on::{ConsoleAccess, ProxyHeaders, SignOnRules};
 use crate::http::wire::query::{PlusSign, decode};
 use crate::http::wire::{
     OffsetPage, Query, application, console, cursor, log, proxy, token_query, webhook,
@@ -125,11 +129,41 @@ pub(crate) fn headers(data: &[u8]) {
         }
     }
     check_passed(&headers);
+    check_person(&headers);
+}
+
+/// A trusted proxy may send anything: a name that is believed has one line and can be shown.
+fn check_person(headers: &HeaderMap) {
+    let own = |name: &str| String::from(name);
+    let access = ConsoleAccess {
+        takes_keys: true,
+        sign_on: Some(SignOnRules {
+            tenants: Vec::new(),
+            viewers: vec![own("viewers")],
+            administrators: vec![own("admins")],
+            sign_out: None,
+            by_proxy: "127.0.0.1/32".parse().ok().map(|peer| ProxyHeaders {
+                peers: vec![peer],
+                user: own("x-forwarded-user"),
+                email: None,
+                groups: own("x-forwarded-groups"),
+                secret_header: own("x-console-secret"),
+                secret: None,
+            }),
+        }),
+    };
+    let sign_on = access.sign_on(headers, IpAddr::from([127, 0, 0, 1]), None);
+    if let Some(person) = sign_on.person() {
+        assert_eq!(headers.get_all("x-forwarded-user").iter().count(), 1);
+        assert!(person.name.len() <= PERSON_BYTES_MAX && !person.name.contains(char::is_control));
+    }
+    let sign_on = access.sign_on(headers, IpAddr::from([127, 0, 0, 2]), None);
+    assert!(sign_on.person().is_none(), "another peer was believed");
 }
 
 /// Neither the key of the vault nor a header of the connection passes through a proxy.
 fn check_passed(headers: &HeaderMap) {
-    let passed = for_destination(headers, "trace");
+    let passed = for_destination(headers, "trace", |_| false);
     for (name, _) in &passed {
         let name = name.replace('_', "-");
         let ours = ["bt-api-key", "bt-encrypted", "bt-idempotency-key", "bt-device-info"];

@@ -35,6 +35,10 @@ impl Exchange<'_> {
 
     /// The application of the key that this request carries.
     pub(in crate::http) fn read_application_by_key(&self) -> Answer {
+        if self.caller.role().is_some() {
+            // A person has no key.
+            return Err(Error::Unauthenticated.into());
+        }
         self.application(self.caller.application.id)
     }
 

@@ -4,12 +4,45 @@ use std::num::NonZeroU32;
 
 use crate::app::{Console, KeyOverview};
 use crate::domain::application::{ApplicationKind, KeyForm};
+use crate::domain::id::TenantId;
 use crate::domain::tenant::TenantKind;
+use crate::http::probes::ProbeRequest;
+use crate::http::sign_on::SignOn;
 use crate::http::wire::console::activity::ServerView;
 use crate::http::wire::console::limits::RowView;
-use crate::http::wire::console::{self, activity, limits, preview};
-use crate::http::{Answer, Exchange, Reply};
+use crate::http::wire::console::sign_on::SignOnWays;
+use crate::http::wire::console::{self, activity, limits, preview, sign_on};
+use crate::http::{Answer, Exchange, Http, Reply};
 use crate::limits::{CounterKey, KeyHash, Operation, ProxyKind, ROWS, Row, RowScope};
+
+/// The ways to sign on, for everybody: the page asks before it has a key or a person.
+pub(in crate::http) fn sign_on_ways(http: &Http, request: &ProbeRequest<'_>) -> Reply {
+    let rules = http.console.sign_on.as_ref();
+    let mut ways = SignOnWays {
+        takes_keys: http.console.takes_keys,
+        has_sign_on: rules.is_some(),
+        sign_out: rules.and_then(|rules| rules.sign_out.as_deref()),
+        person: None,
+        tenants: Vec::new(),
+        refusal: None,
+    };
+    // A page of another site does not learn the person.
+    match (request.sign_on, rules) {
+        (SignOn::Person(found), Some(rules)) if request.is_own_page => {
+            let of = |id: &TenantId| http.app.access().person(*id, &found.person, found.role).ok();
+            ways.person = Some((&found.person, found.role));
+            ways.tenants = rules.tenants.iter().filter_map(of).collect();
+        }
+        (SignOn::Refused(_, why), _) if request.is_own_page => ways.refusal = Some(*why),
+        (SignOn::Absent | SignOn::Person(_) | SignOn::Refused(..), _) => (),
+    }
+    Reply::ok(sign_on::render_ways(&ways))
+}
+
+pub(in crate::http) async fn sign_on(exchange: &Exchange<'_>) -> Answer {
+    exchange.app.audit().note_sign_on(exchange.caller).await?;
+    Ok(Reply::ok(sign_on::render(exchange.caller)))
+}
 
 pub(in crate::http) async fn list_keys(exchange: &Exchange<'_>) -> Answer {
     let keys = Console::new(exchange.app, exchange.caller).keys().await?;

@@ -2,7 +2,7 @@
 
 use crate::domain::id::ProxyId;
 use crate::domain::proxy::Proxy;
-use crate::http::wire::proxy;
+use crate::http::wire::proxy::{self, ProxyDetail};
 use crate::http::{Answer, Exchange, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
@@ -20,13 +20,14 @@ pub(in crate::http) async fn create_proxy(exchange: &Exchange<'_>) -> WriteAnswe
 pub(in crate::http) async fn list_proxies(exchange: &Exchange<'_>) -> Answer {
     let (query, page) = proxy::parse_query(&exchange.query)?;
     let found = exchange.app.proxies().list(exchange.caller, &query).await?;
-    let items: Vec<_> = found.proxies.iter().map(proxy::render).collect();
+    let detail = ProxyDetail::of(exchange.caller);
+    let items: Vec<_> = found.proxies.iter().map(|it| proxy::render(it, detail)).collect();
     Ok(Reply::ok(page.render(found.total, &items)))
 }
 
 pub(in crate::http) async fn read_proxy(exchange: &Exchange<'_>, id: &ProxyId) -> Answer {
     let found = exchange.app.proxies().read(exchange.caller, *id).await?;
-    Ok(Reply::ok(proxy::render(&found)))
+    Ok(Reply::ok(proxy::render(&found, ProxyDetail::of(exchange.caller))))
 }
 
 pub(in crate::http) async fn replace_proxy(exchange: &Exchange<'_>, id: &ProxyId) -> WriteAnswer {

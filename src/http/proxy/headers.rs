@@ -50,16 +50,19 @@ const OF_SERVERS: [&str; 7] = [
     "x-sendfile",
 ];
 
-/// The caller's headers without those for the vault and the connection, and the trace id.
+/// The caller's headers without those for the vault, its sign-on and the connection, and the trace
+/// id.
 pub(in crate::http) fn for_destination(
     headers: &HeaderMap,
     trace: &str,
+    is_of_sign_on: impl Fn(&str) -> bool,
 ) -> Vec<(String, Secret<Vec<u8>>)> {
     let listed = listed(headers.get_all("connection").iter().map(HeaderValue::as_bytes));
     let mut passed = Vec::with_capacity(headers.len());
     for (name, value) in headers {
         let name = name.as_str();
-        if is_for_destination(name) && !listed.iter().any(|it| it == name) {
+        let is_kept = is_of_sign_on(&name.replace('_', "-")) || listed.iter().any(|it| it == name);
+        if is_for_destination(name) && !is_kept {
             passed.push((String::from(name), Secret::new(value.as_bytes().to_vec())));
         }
     }
@@ -117,7 +120,7 @@ mod tests {
 
     #[track_caller]
     fn check_sent(headers: &[(&'static str, &'static str)], expected: &[(&str, &str)]) {
-        let sent = for_destination(&map(headers), "t-1");
+        let sent = for_destination(&map(headers), "t-1", |name| name == "x-person");
         let sent: Vec<_> = sent
             .iter()
             .map(|(name, value)| (name.as_str(), std::str::from_utf8(value.expose()).unwrap()))

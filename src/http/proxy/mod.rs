@@ -99,7 +99,7 @@ impl Http {
         // Check before sending: a caller refused afterwards would repeat a call that the
         // destination has received.
         self.answers.require_room(claimant)?;
-        let call = call_of(context, parts, body);
+        let call = self.call_of(context, parts, body);
         let (calls, caller) = (self.app.proxies(), caller.as_deref());
         let answer = match (proxy, choice, caller) {
             (Some(proxy), _, caller) => {
@@ -214,17 +214,20 @@ fn require_permission(caller: &Caller) -> Result<(), ProxyProblem> {
         .map_err(|_lacks| Problem::new(403, MISSING_PERMISSION).into())
 }
 
-fn call_of(context: &RequestContext, parts: &Parts, body: Secret<Vec<u8>>) -> ProxyCall {
-    let encrypted = parts.headers.get(ENCRYPTED);
-    ProxyCall {
-        method: String::from(parts.method.as_str()),
-        rest: String::from(route::proxy_rest(parts.uri.path()).unwrap_or_default()),
-        query: parts.uri.query().map(String::from),
-        headers: headers::for_destination(&parts.headers, &context.trace),
-        body,
-        // Decoding refuses bytes that are not base64.
-        encrypted: encrypted
-            .map(|it| Secret::new(String::from_utf8_lossy(it.as_bytes()).into_owned())),
+impl Http {
+    fn call_of(&self, context: &RequestContext, parts: &Parts, body: Secret<Vec<u8>>) -> ProxyCall {
+        let encrypted = parts.headers.get(ENCRYPTED);
+        let is_own = |name: &str| self.console.is_own_header(name);
+        ProxyCall {
+            method: String::from(parts.method.as_str()),
+            rest: String::from(route::proxy_rest(parts.uri.path()).unwrap_or_default()),
+            query: parts.uri.query().map(String::from),
+            headers: headers::for_destination(&parts.headers, &context.trace, is_own),
+            body,
+            // Decoding refuses bytes that are not base64.
+            encrypted: encrypted
+                .map(|it| Secret::new(String::from_utf8_lossy(it.as_bytes()).into_owned())),
+        }
     }
 }
 

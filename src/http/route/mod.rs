@@ -157,6 +157,24 @@ impl Route {
         matches!(self.handler, Handler::Page(_))
     }
 
+    /// True for an operation that only the console's page calls.
+    pub(in crate::http) const fn is_of_console(&self) -> bool {
+        matches!(self.presence, Presence::With([PageGroup::Console]))
+    }
+
+    /// True for an operation that changes nothing, although some of these are posted.
+    pub fn is_reading(&self) -> bool {
+        let posted = [
+            "ConsoleRulesPreview",
+            "ConsoleSignOn",
+            "ListFormulas",
+            "ReadFormula",
+            "SearchTokens",
+            "SearchTokensV1",
+        ];
+        self.methods.iter().all(|method| *method == Method::GET) || posted.contains(&self.name)
+    }
+
     /// The paths of the files that it serves.
     pub fn files(&self) -> Vec<String> {
         match (&self.handler, self.folder_path()) {

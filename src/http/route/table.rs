@@ -271,6 +271,8 @@ pub static ROUTES: &[Route] = &[
     operation!(ConsoleLimits GET "/console/data/limits" [TenantRead] Nothing Ignored Other on Console => with console::read_limits().await),
     operation!(ConsoleProxies GET "/console/data/proxies" [ProxyRead] Nothing Ignored Other on Console => with console::list_proxies().await),
     operation!(ConsoleRulesPreview POST "/console/data/rules-preview" [ApplicationRead] Json Ignored Other on Console => with console::preview_rules()),
+    operation!(ConsoleSignOn POST "/console/data/sign-on" [] Nothing Ignored Other on Console => with console::sign_on().await),
+    Route { name: "ConsoleSignOnWays", methods: &[Method::GET], path: "/console/data/sign-on", parameters: &[], presence: Presence::With(&[PageGroup::Console]), body: BodyKind::Nothing, handler: Handler::Probe(|http, request| console::sign_on_ways(http, request).into_probed()) },
     operation!(ConsoleThreedsSessions GET "/console/data/3ds-sessions" [LogRead] Nothing Ignored Other on Console => with console::list_threeds_sessions().await),
     operation!(ConsoleWebhooks GET "/console/data/webhooks" [WebhooksRead] Nothing Ignored Other on Console => with console::list_webhooks()),
     Route { name: "InvokeProxy", methods: &[Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE], path: PROXY_PATH, parameters: &[], presence: Presence::All, body: BodyKind::Raw, handler: Handler::Proxy },

@@ -164,7 +164,7 @@ fn size<T, F: Future>(_: impl Fn(T) -> F) -> usize {
 #[test]
 fn the_state_of_a_request_in_flight_is_within_its_bounds() {
     let of_answer = size(|(http, request): (&'static Http, Request<Incoming>)| {
-        http.answer(request, SocketAddr::from(([127, 0, 0, 1], 0)))
+        http.answer(request, SocketAddr::from(([127, 0, 0, 1], 0)), None)
     });
     assert!(of_answer <= ANSWER_BYTES_MAX, "{of_answer}");
     let mut operations = 0;

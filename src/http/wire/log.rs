@@ -82,6 +82,10 @@ fn render(tenant: TenantId, id: Uuid, entry: &AuditEntry) -> Json {
         object.optional_display("address", origin.address);
         object.optional_display("key_id", origin.key());
         object.optional_display("trace_id", origin.trace.as_ref());
+        if let Some(person) = &origin.person {
+            object.text("person", &person.name);
+            object.text("sign_on", person.way.as_str());
+        }
     }
     if let Some(refusals) = &entry.refusals {
         object.text("reason", refusals.reason.as_str());

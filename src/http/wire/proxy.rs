@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::app::{ProxyQuery, check_expressions};
+use crate::app::{Caller, ProxyQuery, check_expressions};
 use crate::bounds::{
     NAME_CHARS_MAX, PROXY_CONFIGURATION_BYTES_MAX, PROXY_CONFIGURATION_MAX,
     PROXY_CONFIGURATION_NAME_CHARS_MAX, PROXY_URL_CHARS_MAX,
@@ -11,6 +11,7 @@ use crate::domain::id::{ApplicationId, ProxyId};
 use crate::domain::merge_patch::merge_patch;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::name_filter::NameFilter;
+use crate::domain::person::ConsoleRole;
 use crate::domain::proxy::certificate::ClientCertificate;
 use crate::domain::proxy::read::read_transforms;
 use crate::domain::proxy::transform::{Given, Side, Transforms};
@@ -202,15 +203,31 @@ pub(crate) fn parse_query(query: &Query) -> Result<(ProxyQuery, OffsetPage), Mis
 pub(crate) fn answer(proxy: &Proxy, status: AnswerStatus) -> RememberedAnswer {
     let mut answer = RememberedAnswer::empty(status);
     let subject = answer.subject(SubjectId::Proxy(proxy.id), &proxy.answer_seed, &[]);
-    render_members(proxy, Some(subject)).close_into(&mut answer);
+    render_members(proxy, Some(subject), ProxyDetail::All).close_into(&mut answer);
     answer
 }
 
-pub(crate) fn render(proxy: &Proxy) -> Json {
-    render_members(proxy, None).close()
+/// The part of a proxy that an answer shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProxyDetail {
+    All,
+    /// Without the key, the configuration and the transforms: each may hold a secret of the
+    /// destination.
+    WithoutSecrets,
 }
 
-fn render_members(proxy: &Proxy, subject: Option<usize>) -> Object {
+impl ProxyDetail {
+    /// A viewer of the console cannot call a destination, not even outside of the vault.
+    pub(crate) fn of(caller: &Caller) -> Self {
+        if caller.role() == Some(ConsoleRole::Viewer) { Self::WithoutSecrets } else { Self::All }
+    }
+}
+
+pub(crate) fn render(proxy: &Proxy, detail: ProxyDetail) -> Json {
+    render_members(proxy, None, detail).close()
+}
+
+fn render_members(proxy: &Proxy, subject: Option<usize>, detail: ProxyDetail) -> Object {
     let settings = &proxy.settings;
     let mut object = Object::new();
     object.display("id", proxy.id);
@@ -221,7 +238,10 @@ fn render_members(proxy: &Proxy, subject: Option<usize>) -> Object {
     if let Some(subject) = subject {
         object.keep(PartLifetime::With(subject));
     }
-    object.text("key", proxy.key.expose());
+    let is_whole = detail == ProxyDetail::All;
+    if is_whole {
+        object.text("key", proxy.key.expose());
+    }
     object.text("destination_url", settings.destination.as_str());
     object.flag("require_auth", settings.require_auth);
     object.flag("disable_detokenization", settings.disable_detokenization);
@@ -230,17 +250,19 @@ fn render_members(proxy: &Proxy, subject: Option<usize>) -> Object {
         (Side::Response, &settings.response_transforms),
     ] {
         match transforms.given() {
-            Given::Nothing => (),
-            Given::One(text) => object.json(side.one(), text.expose()),
-            Given::List(text) => object.json(side.list(), text.expose()),
+            Given::One(text) if is_whole => object.json(side.one(), text.expose()),
+            Given::List(text) if is_whole => object.json(side.list(), text.expose()),
+            Given::List(_) | Given::Nothing | Given::One(_) => (),
         }
     }
     object.optional_display("application_id", settings.application);
-    object.object("configuration", |entries| {
-        for (name, value) in &settings.configuration.0 {
-            entries.text(name, value.expose());
-        }
-    });
+    if is_whole {
+        object.object("configuration", |entries| {
+            for (name, value) in &settings.configuration.0 {
+                entries.text(name, value.expose());
+            }
+        });
+    }
     let certificate = settings.client_certificate.as_ref().map(ClientCertificate::chain);
     object.optional_text("client_certificate", certificate.as_deref());
     if subject.is_some() {

@@ -57,11 +57,15 @@ pub(super) async fn chapter(
         .table(&["actor", "operation", "on", "outcome", "entries", "last"], rows.collect()))
 }
 
-/// The kind of the actor. A user of the machine is named, so that each act of an operator has a
-/// person.
+/// The kind of the actor. A user of the machine and a person at the console are named, so that each
+/// act of an administrator has a person.
 fn actor(entry: &AuditEntry) -> String {
     let kind = entry.actor.kind();
-    let user = entry.origin.as_deref().and_then(|origin| origin.user.as_ref());
+    let origin = entry.origin.as_deref();
+    if let Some(person) = origin.and_then(|origin| origin.person.as_ref()) {
+        return format!("{kind}: {} (by {})", printable(&person.name), person.way.as_str());
+    }
+    let user = origin.and_then(|origin| origin.user.as_ref());
     user.map_or_else(
         || String::from(kind),
         |user| match &user.name {
@@ -94,6 +98,7 @@ impl Origins {
             Actor::Application(_)
             | Actor::Cardholder
             | Actor::DirectoryServer
+            | Actor::Person
             | Actor::ProxyCaller => has_address,
         };
         self.expected = self.expected.saturating_add(1);

@@ -48,6 +48,7 @@ pub fn encode_audit(entries: &[AuditEntry]) -> Result<Vec<u8>, EncodeFailed> {
             Actor::DirectoryServer => 4,
             Actor::ProxyCaller => 5,
             Actor::Unknown => 6,
+            Actor::Person => 7,
         });
         bytes.extend(actor.id().iter().flat_map(|id| *id.bytes()));
         bytes.push(act.code());
@@ -95,6 +96,7 @@ fn decode_entry(rest: &mut &[u8]) -> Option<AuditEntry> {
         4 => Actor::DirectoryServer,
         5 => Actor::ProxyCaller,
         6 => Actor::Unknown,
+        7 => Actor::Person,
         _ => return None,
     };
     let [act, kind] = take(rest)?;
@@ -133,6 +135,7 @@ mod tests {
     use super::*;
     use crate::domain::id::KeyId;
     use crate::domain::origin::SystemUser;
+    use crate::domain::person::{Person, SignOnWay};
 
     fn entry(act: Act, name: Option<&str>) -> AuditEntry {
         let actor = Actor::Application(ApplicationId::new(Uuid::from_u128(1)));
@@ -202,6 +205,12 @@ mod tests {
             request("::", &"x".repeat(crate::bounds::TRACE_BYTES_MAX)),
             named(None),
             named(Some("operator")),
+            request("192.0.2.1", "t").with_person(Some(Person {
+                name: Box::from("n".repeat(255)),
+                way: SignOnWay::Proxy,
+            })),
+            named(None)
+                .with_person(Some(Person { name: Box::from(""), way: SignOnWay::Certificate })),
         ];
         let mut entries = vec![entry(Act::Expire, None)];
         for origin in origins.map(Arc::new) {

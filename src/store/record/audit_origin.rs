@@ -11,6 +11,7 @@
 //! | 32 | 4, 1, n | user id; length of the user's name, 0 if it is not known; the name |
 //! | 64 | | there is an origin, also if it has no parts |
 //! | 128 | | the origin is that of the newest entry of the row that has one; no other bit is set |
+//! | 64 and 128 | 1, 1, n | there is an origin; after its other parts, a person: the way of the sign-on, the length of the name, the name |
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use uuid::Uuid;
 
 use crate::domain::id::KeyId;
 use crate::domain::origin::{Origin, SystemUser, TraceId};
+use crate::domain::person::{Person, SignOnWay};
 use crate::store::record::encoding::{BadRecord, EncodeFailed};
 
 const V4: u8 = 1;
@@ -30,6 +32,7 @@ const TRACE_DIGITS: u8 = TRACE_UUID | TRACE_TEXT;
 const USER: u8 = 32;
 const PRESENT: u8 = 64;
 const SAME: u8 = 128;
+const PERSON: u8 = PRESENT | SAME;
 
 /// `before` is the newest origin among the entries before this one. Fails for a text of more than
 /// 255 bytes, which no origin has.
@@ -62,6 +65,10 @@ pub(super) fn encode_origin(
         bytes.extend(uid.to_be_bytes());
         encode_text(bytes, name.as_deref().unwrap_or_default())?;
     }
+    if let Some(Person { name, way }) = &origin.person {
+        bytes.push(way.code());
+        encode_text(bytes, name)?;
+    }
     Ok(())
 }
 
@@ -79,7 +86,8 @@ fn parts(origin: &Origin) -> u8 {
     };
     let key = if origin.key().is_some() { KEY } else { 0 };
     let user = if origin.user.is_some() { USER } else { 0 };
-    PRESENT | address | trace | key | user
+    let present = if origin.person.is_some() { PERSON } else { PRESENT };
+    present | address | trace | key | user
 }
 
 /// `None` if the entry has no origin.
@@ -91,7 +99,7 @@ pub(super) fn decode_origin(
     match parts {
         0 => Ok(None),
         SAME => before.map(Arc::clone).ok_or(BadRecord).map(Some),
-        _ if parts & (PRESENT | SAME) != PRESENT => Err(BadRecord),
+        _ if parts & PRESENT == 0 => Err(BadRecord),
         _ => decode_parts(parts, rest).ok_or(BadRecord).map(|origin| Some(Arc::new(origin))),
     }
 }
@@ -120,7 +128,13 @@ fn decode_parts(parts: u8, rest: &mut &[u8]) -> Option<Origin> {
         let name = Some(take_text(rest)?).filter(|name| !name.is_empty()).map(Box::from);
         Some(SystemUser { uid, name })
     };
-    Some(Origin::new(address, key, trace, user))
+    let person = if parts & PERSON == PERSON {
+        let [way] = take(rest)?;
+        Some(Person { way: SignOnWay::from_code(way)?, name: Box::from(take_text(rest)?) })
+    } else {
+        None
+    };
+    Some(Origin::new(address, key, trace, user).with_person(person))
 }
 
 fn encode_text(bytes: &mut Vec<u8>, text: &str) -> Result<(), EncodeFailed> {

@@ -46,6 +46,8 @@ export const settled = (page) =>
 
 export const press = async (page, name) => {
   const button = await named(page, name, 'button');
+  // The list of calls covers the lower edge of the window.
+  await button.evaluate((it) => it.scrollIntoView({ block: 'center' }));
   await within(`the click on ${name}`, button.click());
 };
 

@@ -50,14 +50,15 @@ const watch = async (page) => {
 
 /**
  * Opens an empty page, or the one of `url`. `width` is `phone`, `desktop` or `{ width, height }`,
- * `language` the Accept-Language header.
+ * `language` the Accept-Language header, `headers` those that a proxy would add to every request.
  */
-export const openPage = async (browser, { width = 'desktop', scheme = 'light', language, url } = {}) => {
+export const openPage = async (browser, { width = 'desktop', scheme = 'light', language, headers, url } = {}) => {
   const page = await browser.newPage();
   page.setDefaultTimeout(WAIT_MS);
   await page.setViewport(SIZES[width] ?? width);
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
   if (language !== undefined) await page.setExtraHTTPHeaders({ 'Accept-Language': language });
+  if (headers !== undefined) await page.setExtraHTTPHeaders(headers);
   await watch(page);
   if (url !== undefined) await within(`the page ${url}`, page.goto(url));
   return page;

@@ -12,7 +12,11 @@ const { added } = await load('calls.js');
 const { axisEnd, bars } = await load('chart.js');
 const { matching, newestUse } = await load('directory.js');
 const { rotationState } = await load('keys.js');
-const { tokenCall } = await load('views/tokens.js');
+const { shortData, tokenCall } = await load('views/tokens.js');
+const { entriesOf, metadataPatch } = await load('views/token_card.js');
+const { testToken } = await load('views/token_form.js');
+const { parsedJson, replaced, transformMembers } = await load('views/proxy_form.js');
+const { offeredKinds } = await load('views/webhook_form.js');
 const { concerns } = await load('views/overview.js');
 
 test('a curl command has a variable in the place of the key, and quotes everything else', () => {
@@ -105,7 +109,7 @@ test('forgetting leaves no key', () => {
   session.signIn('key-1', { type: 'management', permissions: [] });
   assert.equal(session.tokenHolder(), undefined, 'a management key reads no tokens');
   session.addTokenKey('key-2', { type: 'private', permissions: [] });
-  assert.equal(session.tokenHolder().key(), 'key-2');
+  assert.equal(session.tokenHolder().headers()['BT-API-KEY'], 'key-2');
   assert.doesNotMatch(JSON.stringify([session.signedIn(), session.tokenHolder()]), /key-/);
   session.forget();
   assert.deepEqual([session.signedIn(), session.tokenHolder()], [undefined, undefined]);
@@ -187,4 +191,49 @@ test('full limits, failing webhooks and failing proxies need attention', () => {
   const proxies = { data: [{ name: 'p', calls: 3, failures: 1, last_failure: {} }, { name: 'q', calls: 3, failures: 0 }] };
   assert.deepEqual(concerns(limits, webhooks, proxies).map((it) => it.view), ['limits', 'webhooks', 'proxies']);
   assert.deepEqual(concerns(undefined, undefined, undefined), []);
+});
+
+test('transforms keep the form in which they are written, and empty ones are taken away', () => {
+  assert.deepEqual(transformMembers('request', [{ type: 'mask' }]), { request_transforms: [{ type: 'mask' }] });
+  assert.deepEqual(transformMembers('response', { type: 'mask' }), { response_transform: { type: 'mask' } });
+  assert.deepEqual(transformMembers('request', undefined), {});
+  assert.deepEqual(transformMembers('request', undefined, { request_transforms: [] }), { request_transforms: null });
+  assert.equal(parsedJson('Transforms', ' \n'), undefined);
+  assert.throws(() => parsedJson('Transforms', '[{'), /Transforms: this is not JSON/);
+});
+
+test('a new configuration replaces the old one whole', () => {
+  assert.deepEqual(replaced({ a: '1', b: '2' }, { b: '3', c: '4' }), { a: null, b: '3', c: '4' });
+  assert.deepEqual(replaced(undefined, { a: '1' }), { a: '1' });
+});
+
+test('metadata is written as lines, and entries that are gone are taken away', () => {
+  assert.deepEqual(entriesOf('order = 1\n\n a=b = c '), { order: '1', a: 'b = c' });
+  for (const wrong of ['order', '= 1']) assert.throws(() => entriesOf(wrong), /has no key/);
+  assert.deepEqual(metadataPatch({ a: '1', b: '2' }, { b: '3' }), { metadata: { a: null, b: '3' } });
+});
+
+test('events that this server never sends are offered only if they were chosen', () => {
+  const kinds = ['token.created', 'reactor.created', 'network-token.created', 'tenant.updated', 'tenant.member.created', 'http.request'];
+  assert.deepEqual(offeredKinds(kinds, new Set()), ['token.created', 'tenant.updated']);
+  assert.deepEqual(offeredKinds(kinds, new Set(['reactor.created'])), ['token.created', 'reactor.created', 'tenant.updated']);
+});
+
+test('a test token is a card that has not expired, or a text', () => {
+  const now = new Date('2026-11-16T00:00:00Z');
+  assert.deepEqual(testToken('text', 'x'), { type: 'token', data: 'x' });
+  assert.equal(testToken('4242424242424242', '', now).data.expiration_year, 2027);
+  assert.equal(shortData(undefined), 'not shown');
+  assert.equal(shortData({ number: 'XXXX4242' }), '{"number":"XXXX4242"}');
+  assert.equal(shortData('x'.repeat(90)).length, 83);
+});
+
+test('a person needs no key: the header names the tenant, and the permissions are the role\'s', () => {
+  session.signOn({ person: 'Anna', role: 'viewer', way: 'proxy', tenant_id: 'T', permissions: ['log:read'] });
+  assert.deepEqual(session.signedIn().headers(), { 'Strongroom-Console': 'T' });
+  assert.equal(session.tokenHolder(), undefined, 'details of 3DS sessions need a private key');
+  assert.equal(session.tokenReader(), session.signedIn());
+  assert.ok(session.signedIn().permissions.has('log:read'));
+  session.forget();
+  assert.equal(session.signedIn(), undefined);
 });

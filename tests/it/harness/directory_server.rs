@@ -3,13 +3,14 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose,
 };
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -54,6 +55,26 @@ impl Authority {
         Certificate { certificate, key: key.serialize_pem() }
     }
 
+    /// For a person: the name, and the groups as organizational units.
+    pub(crate) fn issue_person(&self, name: &str, groups: &[&str]) -> Certificate {
+        let mut params = CertificateParams::default();
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, name);
+        for (at, group) in groups.iter().enumerate() {
+            // Attributes of the same type replace each other, unless they are custom.
+            let unit = if at == 0 {
+                DnType::OrganizationalUnitName
+            } else {
+                DnType::CustomDnType(vec![2, 5, 4, 11])
+            };
+            params.distinguished_name.push(unit, *group);
+        }
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap().pem();
+        Certificate { certificate, key: key.serialize_pem() }
+    }
+
     fn roots(&self) -> RootCertStore {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(self.pem.as_bytes()).unwrap()).unwrap();
@@ -62,11 +83,24 @@ impl Authority {
 
     /// A client that trusts this authority and shows a certificate.
     pub(crate) fn client(&self, shown: &Certificate) -> Arc<ClientConfig> {
+        Self::client_with(self.roots(), shown)
+    }
+
+    /// A client that trusts the authorities of a file and shows a certificate.
+    pub(crate) fn client_of(shown: &Certificate, ca: &Path) -> Arc<ClientConfig> {
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_file_iter(ca).unwrap() {
+            roots.add(certificate.unwrap()).unwrap();
+        }
+        Self::client_with(roots, shown)
+    }
+
+    fn client_with(roots: RootCertStore, shown: &Certificate) -> Arc<ClientConfig> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
-            .with_root_certificates(self.roots())
+            .with_root_certificates(roots)
             .with_client_auth_cert(shown.chain(), shown.key())
             .unwrap();
         Arc::new(config)

@@ -32,6 +32,8 @@ pub(crate) struct Vault {
     pub(crate) address: SocketAddr,
     /// Of the listener for results, where there is one.
     pub(crate) results: Option<SocketAddr>,
+    /// Of the listener for people with certificates, where there is one.
+    pub(crate) console: Option<SocketAddr>,
     pub(crate) tenant_id: String,
     pub(crate) keys: Keys,
     client: Arc<ClientConfig>,
@@ -103,6 +105,7 @@ impl Vault {
             flags,
             address: address(&ready["url"]),
             results: results(&ready),
+            console: ready.get("console").map(address),
             tenant_id: text(&ready["tenant_id"]),
             keys: Keys::of(&ready),
             client: trusting(&PathBuf::from(text(&ready["ca"]))),

@@ -155,6 +155,10 @@ fn blind(caller: &Caller, method: &str, path: &str, key: &str) -> [u8; 16] {
     let [method, path, key] = [method, path, key].map(str::as_bytes);
     let blind = |parts: &[&[u8]]| caller.keys.lasting().blind(parts);
     match &caller.session {
+        // People have no application: each must get only their own answers.
+        None if caller.person.is_some() => {
+            blind(&[b"idempotency of person", &caller.tag, method, path, key])
+        }
         None => blind(&[b"idempotency", application.bytes(), method, path, key]),
         // A session must not get answers of the application's key or of another session.
         Some(SessionRights { id, .. }) => {

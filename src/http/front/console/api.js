@@ -30,8 +30,13 @@ export const onUnauthorized = (listener) => listeners.unauthorized.push(listener
 export const call = async (method, path, options = {}) => {
   const holder = options.holder ?? signedIn();
   if (!holder) throw new Refusal(401, { title: 'Signed out', detail: 'Sign in again.' });
-  return ask(holder.key(), method, path, { ...options, holder });
+  return send(holder.headers(), method, path, { ...options, holder });
 };
+
+/** Behind the operator's sign-on, the browser's cookies and certificate must go with every call. */
+let credentials = 'omit';
+
+export const useSignOn = () => { credentials = 'same-origin'; };
 
 /** Idempotency keys of calls whose answer was lost. */
 const unanswered = new Map();
@@ -52,10 +57,13 @@ export const create = async (path, body) => {
 };
 
 /** Calls the API with a key that is not signed in yet. */
-export const ask = async (key, method, path, options = {}) => {
+export const ask = (key, method, path, options) => send({ 'BT-API-KEY': key }, method, path, options);
+
+/** Calls the API with the headers of a key, of a person, or of nobody. */
+export const send = async (identity, method, path, options = {}) => {
   const { body, secret, series, signal, idempotencyKey } = options;
-  const headers = { 'BT-API-KEY': key };
-  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  const headers = { ...identity };
+  if (body !== undefined) headers['Content-Type'] = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
   if (idempotencyKey) headers['BT-IDEMPOTENCY-KEY'] = idempotencyKey;
   const begun = performance.now();
   const isSecret = secret === 'both';
@@ -68,14 +76,16 @@ export const ask = async (key, method, path, options = {}) => {
       body: body === undefined ? undefined : JSON.stringify(body),
       signal,
       cache: 'no-store',
-      credentials: 'omit',
+      credentials,
       redirect: 'error',
       referrerPolicy: 'no-referrer',
     });
   } catch (failure) {
     if (failure.name === 'AbortError') throw failure;
     tell({ ...record, status: 0, ms: performance.now() - begun });
-    throw new Refusal(0, { title: 'No answer', detail: 'The server could not be reached.' });
+    const detail = credentials === 'omit' ? 'The server could not be reached.'
+      : 'The server could not be reached, or your sign-on has ended. Reload the page.';
+    throw new Refusal(0, { title: 'No answer', detail });
   }
   const content = await parsed(answer);
   const traceId = answer.headers.get('bt-trace-id') ?? content?.trace_id;

@@ -56,7 +56,8 @@ export const curlLine = (origin, { method, path, body }) => {
   const parts = ['curl'];
   if (method !== 'GET') parts.push('-X', method);
   parts.push(shellWord(origin + path), '-H', '"BT-API-KEY: $KEY"');
-  if (body !== undefined) parts.push('-H', shellWord('Content-Type: application/json'), '-d', shellWord(body));
+  const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+  if (body !== undefined) parts.push('-H', shellWord(`Content-Type: ${type}`), '-d', shellWord(body));
   return parts.join(' ');
 };
 

@@ -1,7 +1,8 @@
-//! The console: a page that administers a tenant with the API key of the person who opened it.
+//! The console: a page that administers a tenant for a person of the operator's sign-on, or with an
+//! API key.
 //!
-//! The page has no rights of its own and no session on the server: every call carries the key that
-//! the person pasted, which the page keeps in a variable of its script.
+//! The page has no rights of its own and no session on the server: the sign-on answers for every
+//! call of a person, and a pasted key is kept in a variable of the script.
 
 mod views;
 

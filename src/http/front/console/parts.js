@@ -143,14 +143,48 @@ export const growing = async (label, load, draw) => {
   return [place, rows, more];
 };
 
-/** A table. On a phone every row becomes a block, with the column's title before each value. */
-export const table = (caption, columns, rows, empty) => {
+/**
+ * A table. On a phone every row becomes a block, with the column's title before each value. With
+ * `opened`, rows open: it has the ids of the open ones, `id(at)`, `name(at)` and `content(at)`.
+ */
+export const table = (caption, columns, rows, empty, opened) => {
   if (rows.length === 0) return el('p', { class: 'quiet empty' }, empty);
+  if (opened) return openingTable(caption, columns, rows, opened);
   const cell = (content, at) => el('td', { 'data-title': columns[at] || false }, el('div', {}, content));
   return el('table', { class: 'rows' },
     el('caption', { class: 'unseen' }, caption),
     el('thead', {}, el('tr', {}, columns.map((title) => el('th', { scope: 'col' }, title || el('span', { class: 'unseen' }, 'Actions'))))),
     el('tbody', {}, rows.map((row) => el('tr', {}, row.map(cell)))));
+};
+
+const openingTable = (caption, columns, rows, { open, id, name, content }) => {
+  const pair = (row, at) => {
+    const detail = el('tr', { class: 'detail', id: freshId('detail') },
+      el('td', { colspan: columns.length + 1 }));
+    const set = (isOpen) => {
+      detail.hidden = !isOpen;
+      button.setAttribute('aria-expanded', String(isOpen));
+      if (isOpen) fill(detail.firstElementChild, content(at));
+    };
+    const button = el('button', {
+      type: 'button',
+      class: 'opener',
+      'aria-controls': detail.id,
+      'aria-label': `Details: ${name(at)}`,
+      onclick: () => {
+        const isOpen = !open.has(id(at));
+        if (isOpen) open.add(id(at)); else open.delete(id(at));
+        set(isOpen);
+      },
+    });
+    set(open.has(id(at)));
+    const cells = row.map((cell, column) => el('td', { 'data-title': columns[column] || false }, el('div', {}, cell)));
+    return [el('tr', {}, el('td', { class: 'opens' }, button), cells), detail];
+  };
+  return el('table', { class: 'rows opening' },
+    el('caption', { class: 'unseen' }, caption),
+    el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, el('span', { class: 'unseen' }, 'Details')), columns.map((title) => el('th', { scope: 'col' }, title)))),
+    el('tbody', {}, rows.map(pair)));
 };
 
 /** Names and values of one thing. */

@@ -1,5 +1,5 @@
 // The views, chosen by the fragment of the address. A fragment names a view and at most the id of an
-// application: no key, no search and no token is ever part of an address.
+// application, a proxy or a webhook: no key, no search and no token is ever part of an address.
 
 import { announce, el, fill } from './dom.js';
 import { heading, notice, problem } from './parts.js';
@@ -12,8 +12,11 @@ import { limits } from './views/limits.js';
 import { logs } from './views/logs.js';
 import { overview } from './views/overview.js';
 import { proxies } from './views/proxies.js';
+import { proxy } from './views/proxy.js';
+import { proxyForm } from './views/proxy_form.js';
 import { threeds } from './views/threeds.js';
 import { tokens } from './views/tokens.js';
+import { webhookForm } from './views/webhook_form.js';
 import { webhooks } from './views/webhooks.js';
 
 // Path pattern, title, permissions of which one is needed, render function, and the entry of the menu.
@@ -29,7 +32,12 @@ const VIEWS = [
   { path: /^\/limits$/, title: 'Limits', needs: ['tenant:read'], render: limits, menu: 'limits' },
   { path: /^\/3ds$/, title: '3DS sessions', needs: [], render: threeds, menu: '3ds' },
   { path: /^\/proxies$/, title: 'Proxies', needs: ['proxy:read'], render: proxies, menu: 'proxies' },
+  { path: /^\/proxies\/new$/, title: 'New proxy', needs: ['proxy:create'], render: proxyForm, under: 'proxies' },
+  { path: /^\/proxies\/([0-9a-f-]{36})$/, title: 'Proxy', needs: ['proxy:read'], render: proxy, under: 'proxies' },
+  { path: /^\/proxies\/([0-9a-f-]{36})\/edit$/, title: 'Change proxy', needs: ['proxy:update'], render: proxyForm, under: 'proxies' },
   { path: /^\/webhooks$/, title: 'Webhooks', needs: ['webhooks:read'], render: webhooks, menu: 'webhooks' },
+  { path: /^\/webhooks\/new$/, title: 'New webhook', needs: ['webhooks:create'], render: webhookForm, under: 'webhooks' },
+  { path: /^\/webhooks\/([0-9a-f-]{36})\/edit$/, title: 'Change webhook', needs: ['webhooks:update'], render: webhookForm, under: 'webhooks' },
 ];
 
 let main;
@@ -79,7 +87,7 @@ export const show = async () => {
   fill(main, place);
   try {
     if (lacks(view.needs)) {
-      fill(place, heading(view.title), notice('warn', el('p', {}, `This view needs the permission ${view.needs.join(' or ')}, which this key does not hold.`)));
+      fill(place, heading(view.title), notice('warn', el('p', {}, `This view needs the permission ${view.needs.join(' or ')}, which ${signedIn().person ? 'your role' : 'this key'} does not hold.`)));
     } else {
       await view.render({ place, signal, id: parameters[0], go, again: show, title: view.title });
     }
@@ -101,6 +109,6 @@ const drawMenu = (current) => {
     href: `#/${name}`,
     'aria-current': name === current ? 'page' : undefined,
     class: lacks(needs) ? 'lacking' : undefined,
-  }, title, lacks(needs) && el('span', { class: 'unseen' }, ' (this key may not see it)')));
+  }, title, lacks(needs) && el('span', { class: 'unseen' }, ' (not allowed)')));
   fill(menu, el('ul', {}, VIEWS.filter((view) => view.menu !== undefined).map(item)));
 };

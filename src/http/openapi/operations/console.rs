@@ -1,10 +1,11 @@
 //! The operations that only the console needs.
 
 use crate::bounds::{
-    ACTIVITY_HOURS, ACTIVITY_MINUTES, ACTIVITY_ROUTES_MAX, PERMISSIONS_MAX, PROXIES_MAX, RULES_MAX,
-    THREEDS_LISTED_MAX, WEBHOOKS_MAX,
+    ACTIVITY_HOURS, ACTIVITY_MINUTES, ACTIVITY_ROUTES_MAX, CONSOLE_NAMES_MAX, PERMISSIONS_MAX,
+    PROXIES_MAX, RULES_MAX, THREEDS_LISTED_MAX, WEBHOOKS_MAX,
 };
 use crate::domain::application::ApplicationKind;
+use crate::domain::person::{ConsoleRole, SignOnWay};
 use crate::domain::quota::Quotas;
 use crate::domain::webhook::WebhookStatus;
 use crate::http::Schema;
@@ -61,6 +62,21 @@ pub(super) fn operations() -> Vec<Description> {
             .sends("masked", "A rule that masks", PREVIEW)
             .answers(200, "The preview.", Schema::reference("ConsoleRulesPreview"))
             .shows("masked", "A rule that masks", PREVIEWED),
+        new("ConsoleSignOn", "Open the console as a person")
+            .about(
+                "For the console's page, behind the operator's sign-on and without an API key: writes \
+                 an audit entry with the person's name. The header `Strongroom-Console` names the \
+                 tenant. A call with an API key is answered 403.",
+            )
+            .answers(200, "The person.", signed_on())
+            .fails(403, "The request has an API key, or comes from another site."),
+        new("ConsoleSignOnWays", "How people sign on to the console")
+            .about(
+                "Whether the console takes management keys, and whether the operator's sign-on stands \
+                 in front of it. If it does, a page of this server also gets the person, the role and \
+                 the tenants, or the reason of a refusal.",
+            )
+            .answers(200, "The ways.", sign_on_ways()),
         new("ConsoleThreedsSessions", "List 3DS sessions")
             .about(
                 "The newest sessions first, as far back as the tenant's log goes. A page may be short \
@@ -82,6 +98,32 @@ pub(super) fn operations() -> Vec<Description> {
 
 fn data(items: Schema) -> Schema {
     Schema::object().has("data", Schema::list(items)).closed()
+}
+
+fn of_person(schema: Schema) -> Schema {
+    schema
+        .may_have("person", Schema::text())
+        .may_have("role", Schema::word(ConsoleRole::ALL.iter().map(|it| it.as_str())))
+        .may_have("way", Schema::word(SignOnWay::ALL.iter().map(|it| it.as_str())))
+}
+
+fn signed_on() -> Schema {
+    of_person(Schema::object())
+        .may_have("permissions", Schema::list(Schema::text()).up_to_items(PERMISSIONS_MAX))
+        .has("tenant_id", Schema::uuid())
+        .has("tenant_name", Schema::text())
+        .closed()
+}
+
+fn sign_on_ways() -> Schema {
+    let tenant = Schema::object().has("id", Schema::uuid()).has("name", Schema::text()).closed();
+    of_person(Schema::object())
+        .has("management_keys", Schema::flag())
+        .has("sign_on", Schema::flag())
+        .may_have("sign_out", Schema::text().about("The address of the link to sign out."))
+        .may_have("tenants", Schema::list(tenant).up_to_items(CONSOLE_NAMES_MAX))
+        .may_have("refusal", Schema::text())
+        .closed()
 }
 
 fn count() -> Schema {

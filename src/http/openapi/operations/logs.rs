@@ -2,6 +2,7 @@
 
 use crate::bounds::LOG_PAGE_SIZE_MAX;
 use crate::domain::audit::{Act, EntityKind, RefusalReason};
+use crate::domain::person::SignOnWay;
 use crate::http::Schema;
 use crate::http::openapi::operations::shared::{page_number, size, start};
 use crate::http::openapi::{Description, Tag};
@@ -53,6 +54,7 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
         "cardholder",
         "directory_server",
         "operator",
+        "person",
         "proxy_caller",
         "system",
         "unknown",
@@ -72,6 +74,15 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
         .may_have("address", Schema::text().about("The client's address."))
         .may_have("key_id", Schema::uuid().about("The API key of the request."))
         .may_have("trace_id", Schema::text().about("The `BT-TRACE-ID` of the request."))
+        .may_have(
+            "person",
+            Schema::text().about("The person at the console, as the sign-on named it."),
+        )
+        .may_have(
+            "sign_on",
+            Schema::word(SignOnWay::ALL.iter().map(|it| it.as_str()))
+                .about("How the person signed on."),
+        )
         .may_have("reason", Schema::word(reasons).about("Of refused requests."))
         .may_have("count", Schema::integer().at_least(1).about("Of refused requests."))
         .may_have("first_at", Schema::time().about("Of the first refused request."))

@@ -4,6 +4,7 @@
 pub(crate) mod activity;
 pub(crate) mod limits;
 pub(crate) mod preview;
+pub(crate) mod sign_on;
 
 use crate::app::{CalledProxy, Caller, KeyOverview, ListedSession, ListedWebhook, SessionPage};
 use crate::bounds::THREEDS_LISTED_MAX;

@@ -4,7 +4,7 @@ import { call } from '../api.js';
 import { allApplications } from '../directory.js';
 import { announce, el, fill } from '../dom.js';
 import { apiTime, plural, shortId, withQuery } from '../format.js';
-import { busy, code, exactTime, field, heading, loaded, problem, select, sending, table } from '../parts.js';
+import { busy, code, exactTime, facts, field, heading, loaded, problem, select, sending, table, tag } from '../parts.js';
 import { signedIn } from '../session.js';
 import { ROWS_MAX, hasGap, merged, nextWait, ofActor, startDate } from '../tail.js';
 
@@ -148,11 +148,42 @@ const liveTail = (list, filters, names, signal) => {
   };
 };
 
+/** The entries whose rows are open; a live tail draws them again. */
+const open = new Set();
+
 const entryTable = (entries, names, empty = 'No entry matches. The log goes back as far as the quota log_retention allows.') =>
   table('Log entries', ['Time', 'Actor', 'Action', 'Resource', 'Message'], entries.map((entry) => [
     exactTime(entry.created_at),
-    names.get(entry.actor_id) ?? [entry.actor_type, entry.actor_id && [' ', code(shortId(entry.actor_id))]],
+    actorOf(entry, names),
     code(entry.operation),
     [names.get(entry.entity_type) ?? entry.entity_type, ' ', el('code', { title: entry.entity_id }, shortId(entry.entity_id))],
-    entry.message,
-  ]), empty);
+    entry.outcome === 'failure' ? [tag('failure', 'bad'), ' ', entry.message] : entry.message,
+  ]), empty, {
+    open,
+    id: (at) => entries[at].id,
+    name: (at) => entries[at].message,
+    content: (at) => details(entries[at], names),
+  });
+
+const actorOf = (entry, names) => {
+  const actor = names.get(entry.actor_id) ?? [entry.actor_type, entry.actor_id && [' ', code(shortId(entry.actor_id))]];
+  return entry.person ? [el('strong', {}, entry.person), entry.actor_id && [' with ', actor]] : actor;
+};
+
+const SIGN_ON = { proxy: 'by the sign-on in front of the vault', certificate: 'by a client certificate' };
+
+/** Everything that an entry has, with whole ids. */
+const details = (entry, names) => facts([
+  entry.person && ['Person', [entry.person, ` ${SIGN_ON[entry.sign_on] ?? entry.sign_on}`]],
+  ['Actor', [names.get(entry.actor_id) ?? entry.actor_type, entry.actor_id && [' ', code(entry.actor_id)]]],
+  ['Key', entry.key_id ? code(entry.key_id) : 'none'],
+  ['Address', entry.address ? code(entry.address) : 'none'],
+  ['Trace', entry.trace_id ? code(entry.trace_id) : 'none'],
+  ['Outcome', tag(entry.outcome, entry.outcome === 'failure' ? 'bad' : 'good')],
+  ['Action', [code(entry.operation), ` ${entry.message}`]],
+  ['Resource', [names.get(entry.entity_type) ?? entry.entity_type, ' ', code(entry.entity_id)]],
+  entry.count && ['Attempts', [String(entry.count), ', from ', exactTime(entry.first_at), ' to ', exactTime(entry.last_at)]],
+  entry.reason && ['Reason', code(entry.reason)],
+  ['Time', [exactTime(entry.created_at), ' ', code(entry.created_at)]],
+  ['Entry', code(entry.id)],
+]);

@@ -12,8 +12,13 @@ pub(in crate::http) static VIEWS: Folder = files! {
         "logs.js"
         "overview.js"
         "proxies.js"
+        "proxy.js"
+        "proxy_form.js"
         "threeds.js"
+        "token_card.js"
+        "token_form.js"
         "tokens.js"
+        "webhook_form.js"
         "webhooks.js"
     }
     styles {}

@@ -13,7 +13,7 @@ import { signedIn } from '../session.js';
 const NEARLY_FULL_PERCENT = 80;
 
 export const overview = async ({ place, signal, go }) => {
-  const { application, permissions } = signedIn();
+  const { application, permissions, person } = signedIn();
   const has = (...names) => names.some((it) => permissions.has(it));
   const part = async (isAllowed, path) => {
     if (!isAllowed) return undefined;
@@ -37,7 +37,7 @@ export const overview = async ({ place, signal, go }) => {
     [tenant, limits, activity, webhooks, proxies].filter((it) => it instanceof Error).slice(0, 1).map(problem),
     attention(good(limits), good(webhooks), good(proxies)),
     el('div', { class: 'cards' },
-      el('section', { class: 'card' }, el('h2', {}, 'This key'), keyFacts(application, permissions)),
+      el('section', { class: 'card' }, el('h2', {}, person ? 'You' : 'This key'), keyFacts(application, permissions, person)),
       good(tenant) && el('section', { class: 'card' }, el('h2', {}, 'Tenant'), tenantFacts(tenant, good(activity))),
       good(limits) && el('section', { class: 'card' }, el('h2', {}, 'Use'), usageFacts(limits))),
     good(activity) && el('section', { class: 'card' }, chart('Requests in the last hour', activity.minutes, 'minute')));
@@ -45,9 +45,12 @@ export const overview = async ({ place, signal, go }) => {
 
 const good = (answer) => (answer instanceof Error ? undefined : answer);
 
-const keyFacts = (application, permissions) => facts([
-  ['Application', application.name],
-  ['Type', tag(application.type)],
+const SIGN_ON = { proxy: 'the sign-on in front of this server', certificate: 'a client certificate' };
+
+const keyFacts = (application, permissions, person) => facts([
+  [person ? 'Name' : 'Application', application.name],
+  [person ? 'Role' : 'Type', tag(application.type)],
+  person && ['Signed on by', SIGN_ON[person.way] ?? person.way],
   ['May', isReadOnly(permissions) ? 'read only' : 'read and change'],
   ['Permissions', el('details', {}, el('summary', {}, count(permissions.size)), el('ul', { class: 'tags' }, [...permissions].sort().map((it) => el('li', {}, code(it)))))],
 ]);

@@ -2,8 +2,8 @@
 
 import { call } from '../api.js';
 import { el, fill } from '../dom.js';
-import { clockTime, count, withQuery } from '../format.js';
-import { code, heading, loaded, notice, pager, table, tag, time } from '../parts.js';
+import { clockTime, count, oneLine, withQuery } from '../format.js';
+import { action, code, heading, loaded, notice, pager, table, tag, time } from '../parts.js';
 
 const PAGE_SIZE = 20;
 
@@ -18,9 +18,12 @@ const KINDS = {
   vault: 'the vault refused or could not',
 };
 
-export const proxies = async ({ place, signal }) => {
+export const proxies = async ({ place, signal, go }) => {
   const list = el('div', {});
-  fill(place, heading('Proxies', 'Destinations that get plain values through the vault.'), list);
+  fill(place,
+    heading('Proxies', 'Destinations that get plain values through the vault.',
+      action('New proxy', ['proxy:create'], () => go('/proxies/new'), { kind: 'primary' })),
+    list);
   const draw = (page) => loaded(list, async () => {
     const [settings, counts] = await Promise.all([
       call('GET', withQuery('/proxies', { page, size: PAGE_SIZE }), { signal }),
@@ -37,14 +40,18 @@ export const proxies = async ({ place, signal }) => {
 };
 
 const row = (proxy, counts) => [
-  proxy.name,
+  el('a', { href: `#/proxies/${proxy.id}` }, oneLine(proxy.name) || '(no name)'),
   code(proxy.destination_url),
-  proxy.require_auth ? 'API key' : tag('without a key', 'warn'),
+  access(proxy),
   count(counts?.calls ?? 0),
   count(counts?.failures ?? 0),
-  counts?.last_failure ? failure(counts.last_failure) : el('span', { class: 'quiet' }, 'none'),
+  failureOf(counts),
 ];
 
-const failure = (last) => [
-  time(last.at), ': ', KINDS[last.kind] ?? last.kind, last.destination_status ? ` (${last.destination_status})` : '',
-];
+export const access = (proxy) => (proxy.require_auth ? 'API key' : tag('without a key', 'warn'));
+
+export const failureOf = (counts) => {
+  const last = counts?.last_failure;
+  if (!last) return el('span', { class: 'quiet' }, 'none');
+  return [time(last.at), ': ', KINDS[last.kind] ?? last.kind, last.destination_status ? ` (${last.destination_status})` : ''];
+};

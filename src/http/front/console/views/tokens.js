@@ -1,13 +1,15 @@
-// Tokens by id, metadata or fingerprint, exactly as the key may see them. Neither the searches nor
-// the answers are shown in the list of calls, since both may hold values.
+// Recent tokens, and tokens by id, metadata or fingerprint, exactly as the key or the person may see
+// them. Neither the searches nor the answers are shown in the list of calls, since both may hold values.
 
 import { call } from '../api.js';
 import { el, fill } from '../dom.js';
 import { withQuery } from '../format.js';
-import { code, codeBlock, exactTime, facts, field, growing, heading, loaded, notice, select, sending, table, tag } from '../parts.js';
+import { action, code, exactTime, field, growing, heading, loaded, notice, select, sending, table, tag } from '../parts.js';
 import { reasonAgainst } from '../rights.js';
-import { tokenHolder } from '../session.js';
+import { signedIn, tokenReader } from '../session.js';
 import { tokenKeyPart } from '../token_key.js';
+import { tokenCard } from './token_card.js';
+import { tokenForm } from './token_form.js';
 
 const KINDS = [
   ['id', 'Id'], ['metadata', 'Metadata'], ['fingerprint', 'Fingerprint'], ['container', 'Container'],
@@ -21,12 +23,24 @@ export const tokenCall = (kind, value, name, start) => {
   return { path: withQuery('/v2/tokens', { ...filter, size: PAGE_SIZE, start }) };
 };
 
+/** The data of a token in one line, as the holder sees it. */
+export const shortData = (data) => {
+  if (data === undefined || data === null) return 'not shown';
+  const text = typeof data === 'string' ? data : JSON.stringify(data);
+  return text.length > 80 ? `${text.slice(0, 80)}...` : text;
+};
+
 export const tokens = async ({ place, again }) => {
-  const holder = tokenHolder();
+  const holder = tokenReader();
+  const make = el('div', {});
+  const begin = () => fill(make, tokenForm(holder, () => fill(make), again));
   fill(place,
-    heading('Tokens', 'As the key may see them: masked, redacted or in plain.'),
-    tokenKeyPart(again),
+    heading('Tokens', signedIn().person ? 'The newest first. Values are masked.' : 'As the key may see them: masked, redacted or in plain.',
+      holder && action('New test token', ['token:create'], begin, { holder, kind: 'primary' })),
+    holder?.person ? undefined : tokenKeyPart(again),
+    make,
     holder && searchPart(holder));
+  if (holder) await place.querySelector('.results')?.begin?.();
 };
 
 const searchPart = (holder) => {
@@ -41,13 +55,20 @@ const searchPart = (holder) => {
   nameField.hidden = true;
   const value = el('input', { type: 'text', autocomplete: 'off', spellcheck: 'false', required: true, class: 'long' });
   const submit = el('button', { type: 'submit', class: 'primary' }, 'Find');
+  const recent = el('button', { type: 'button', onclick: () => showRecent(result, holder) }, 'Recent');
   const result = el('div', { class: 'results' });
   const find = () => search(result, holder, { kind: kind.value, value: value.value.trim(), name: name.value.trim() });
+  result.begin = () => showRecent(result, holder);
   return [
     el('form', { class: 'filters', role: 'search', onsubmit: sending(submit, find) },
-      field('Find by', kind), nameField, field('Value', value), submit),
+      field('Find by', kind), nameField, field('Value', value), submit, recent),
     result,
   ];
+};
+
+const showRecent = (result, holder) => {
+  const load = (start) => call('GET', withQuery('/v2/tokens', { size: PAGE_SIZE, start }), { holder, secret: 'both' });
+  return loaded(result, () => growing('Show older tokens', load, (found) => tokenList(found, holder, 'There are no tokens.')));
 };
 
 const search = (result, holder, { kind, value, name }) => {
@@ -55,45 +76,25 @@ const search = (result, holder, { kind, value, name }) => {
     const answer = await call('GET', tokenCall(kind, value, name, start).path, { holder, secret: 'both' });
     return kind === 'id' ? { data: [answer] } : answer;
   };
-  return loaded(result, () => growing('Show more', load, (found) => tokenList(found, holder)));
+  const draw = (found) => (found.length === 1 ? tokenCard(found[0], holder) : tokenList(found, holder, 'No token matches.'));
+  return loaded(result, () => growing('Show more', load, draw));
 };
 
-const tokenList = (found, holder) => {
-  if (found.length === 1) return tokenCard(found[0]);
+const tokenList = (found, holder, empty) => {
   const detail = el('div', {});
   const open = async (id) => {
-    await loaded(detail, async () => tokenCard(await call('GET', tokenCall('id', id).path, { holder, secret: 'both' })));
-    detail.querySelector('h2')?.focus();
+    await loaded(detail, async () => tokenCard(await call('GET', tokenCall('id', id).path, { holder, secret: 'both' }), holder));
+    detail.scrollIntoView({ block: 'nearest' });
+    detail.querySelector('h2')?.focus({ preventScroll: true });
   };
   return [
-    table('Tokens', ['Id', 'Type', 'Containers', 'Created'], found.map((token) => [
+    table('Tokens', ['Id', 'Type', 'Data', 'Containers', 'Created'], found.map((token) => [
       el('button', { type: 'button', class: 'link', onclick: () => open(token.id) }, token.id),
       tag(token.type),
+      code(shortData(token.data)),
       (token.containers ?? []).map((it) => [code(it), ' ']),
       exactTime(token.created_at),
-    ]), 'No token matches.'),
+    ]), empty),
     detail,
   ];
-};
-
-/** The members of a token that have a place of their own; the card shows any other as JSON. */
-const tokenCard = (token) => {
-  const metadata = Object.entries(token.metadata ?? {});
-  return el('section', { class: 'card token' },
-    el('h2', { tabindex: '-1' }, 'Token'),
-    facts([
-      ['Id', code(token.id)],
-      ['Type', tag(token.type)],
-      ['Containers', (token.containers ?? []).map((it) => [code(it), ' '])],
-      ['Fingerprint', token.fingerprint ? code(token.fingerprint) : 'not shown to this key'],
-      ['Created', exactTime(token.created_at)],
-      token.modified_at && ['Changed', exactTime(token.modified_at)],
-      token.expires_at && ['Expires', exactTime(token.expires_at)],
-    ]),
-    el('h3', {}, 'Data, as this key sees it'),
-    token.data === undefined || token.data === null
-      ? el('p', { class: 'quiet' }, 'Not shown to this key.')
-      : codeBlock('Data', JSON.stringify(token.data, null, 2)),
-    el('h3', {}, 'Metadata'),
-    table('Metadata', ['Key', 'Value'], metadata.map(([key, value]) => [code(key), String(value)]), 'None.'));
 };

@@ -1,0 +1,98 @@
+//! People at the console as callers: each has the rights of a role in a tenant, without an API key.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use crate::app::AccessControl;
+use crate::app::caller::last_uses::LastUse;
+use crate::app::caller::{Caller, PersonRights};
+use crate::app::error::Error;
+use crate::app::{Audit, origin};
+use crate::crypto::{TenantKeys, is_equal};
+use crate::domain::application::{ApiKey, Application, ApplicationKind, KeyForm};
+use crate::domain::audit::Act;
+use crate::domain::id::{ApplicationId, KeyId, TenantId};
+use crate::domain::person::{ConsoleRole, Person};
+use crate::domain::web_origin::AllowedOrigins;
+use crate::secret::Secret;
+
+impl AccessControl<'_> {
+    /// The caller is made for each request: the sign-on answers for each. Its application has the
+    /// nil id, as that of the operator.
+    pub fn person(
+        self,
+        tenant: TenantId,
+        person: &Person,
+        role: ConsoleRole,
+    ) -> Result<Arc<Caller>, Error> {
+        self.vault.processes().poll_if_stale()?;
+        let snapshot = self.vault.snapshot()?;
+        let found = self.find_tenant(&snapshot, tenant)?;
+        let record = found.ok_or(Error::Forbidden("The tenant of the console does not exist."))?;
+        let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
+        let created_at = record.created_at;
+        let application = Application {
+            id: ApplicationId::new(Uuid::nil()),
+            tenant,
+            name: String::from("console"),
+            kind: ApplicationKind::Management,
+            access: role.access(),
+            allowed_origins: AllowedOrigins::default(),
+            created_by: None,
+            created_at,
+            modified_by: None,
+            modified_at: None,
+        };
+        let key = ApiKey {
+            id: KeyId::new(Uuid::nil()),
+            tenant,
+            application: application.id,
+            form: KeyForm::Current,
+            created_by: None,
+            created_at,
+        };
+        Ok(Arc::new(Caller {
+            tenant: record,
+            application,
+            last_use: LastUse::of(&key),
+            key,
+            tag: tag(&keys, person),
+            session: None,
+            person: Some(PersonRights { person: person.clone(), role }),
+            keys,
+            _epoch: snapshot.epoch(),
+        }))
+    }
+}
+
+/// Counts the requests of a person, whatever the role.
+fn tag(keys: &TenantKeys, person: &Person) -> [u8; 32] {
+    let half = |number: u8| {
+        let parts: [&[u8]; 4] =
+            [b"person at the console", &[number], &[person.way.code()], person.name.as_bytes()];
+        keys.lasting().blind(&parts)
+    };
+    let mut tag = [0; 32];
+    let (first, second) = tag.split_at_mut(16);
+    first.copy_from_slice(&half(0));
+    second.copy_from_slice(&half(1));
+    tag
+}
+
+impl Audit<'_> {
+    /// Records that a person opened the console. A caller with a key is refused.
+    pub async fn note_sign_on(self, caller: &Caller) -> Result<(), Error> {
+        if caller.person.is_none() {
+            return Err(Error::Forbidden("Only the operator's sign-on opens the console here."));
+        }
+        let (tenant, at) = (caller.tenant.id, self.vault.now());
+        let entry = origin::entry(at, caller.actor(), Act::SignOn, tenant.into());
+        self.note_acts(tenant, vec![entry]).await
+    }
+}
+
+/// Compares the secret of the sign-on with the one that a request has, in constant time.
+pub fn is_secret_of_sign_on(secret: &Secret<String>, given: &[u8]) -> bool {
+    is_equal(secret.expose().as_bytes(), given)
+}
