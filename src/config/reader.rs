@@ -28,6 +28,7 @@ const SECTIONS: &[&str] = &[
     "audit",
     "backup",
     "connections",
+    "cvc",
     "disk",
     "engine",
     "keys",

@@ -111,6 +111,10 @@ words! {
         UseFailed = "use", 29, "opened for a use that failed";
         /// A private application gave rights to a session.
         Authorize = "authorize", 20, "authorized";
+        /// A request deleted the code alone.
+        DeleteCvc = "delete_cvc", 30, "lost its card verification code by a request";
+        /// A call through a proxy used the code and was answered with success.
+        UseCvc = "use_cvc", 31, "lost its card verification code after a use";
     }
 }
 

@@ -37,6 +37,7 @@ mod console;
 mod cors;
 mod crash;
 mod cvc;
+mod cvc_ends;
 mod damaged_log;
 mod damaged_records;
 mod deprecations;

@@ -60,6 +60,7 @@ impl<'a> EndedRecords<'a> {
             | Act::Authorize
             | Act::Backup
             | Act::BackupFailed
+            | Act::DeleteCvc
             | Act::Erase
             | Act::ExpireCvc
             | Act::Export
@@ -76,6 +77,7 @@ impl<'a> EndedRecords<'a> {
             | Act::Stop
             | Act::Update
             | Act::Use
+            | Act::UseCvc
             | Act::UseFailed => false,
         };
         if ends {

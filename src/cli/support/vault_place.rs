@@ -54,7 +54,9 @@ impl VaultPlace {
     }
 
     pub fn open(&self) -> Result<Vault> {
-        open_vault::open(&self.home, &self.master()?, Clock::new())
+        let vault = open_vault::open(&self.home, &self.master()?, Clock::new())?;
+        let Some(settings) = &self.settings else { return Ok(vault) };
+        Ok(vault.with_cvc_retention_max(settings.cvc_retention_max))
     }
 
     pub const fn named_master(&self) -> Option<&MasterKeySource> {

@@ -55,7 +55,7 @@ async fn gather(
     let chapters = vec![
         settings::chapter(settings),
         holdings::chapter(vault, &holdings, &inventory, now)?,
-        holdings::codes(&holdings, &vault.upkeep().stored_codes()?, now),
+        holdings::codes(vault, &holdings, &vault.upkeep().stored_codes()?, now),
         keys::chapter(&inventory, &holdings, &vault.keys().share_sets()?, now),
         access::chapter(vault, &holdings, now)?,
         safety::audit(&vault.audit().status()?, &chain, settings),
