@@ -155,6 +155,8 @@ pub struct Vault {
     bins: SharedLock<Arc<BinTable>>,
     /// Entries of reads, queued for the audit chain.
     reads: audit::reads::ReadQueue,
+    /// Readings of the audit chain by operators.
+    readings: audit::readings::Readings,
     /// Refused attempts that are not in the audit chain yet.
     refusals: audit::refusals::RefusalTable,
     audit_retention: Duration,

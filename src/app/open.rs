@@ -194,6 +194,7 @@ pub(in crate::app) fn start(
         cvc_retention_max: CVC_RETENTION_IN_PRODUCTION,
         bins: SharedLock::default(),
         reads: ReadQueue::new(policy.reads),
+        readings: crate::app::audit::readings::Readings::default(),
         refusals: crate::app::audit::refusals::RefusalTable::default(),
         audit_retention: policy.retention,
         audit_watch,

@@ -144,6 +144,8 @@ words! {
         Session = "session", 14, "Session";
         Webhook = "webhook", 16, "Webhook";
         ClientKey = "client_key", 15, "Client encryption key";
+        /// The entries of a tenant, which were read. It has no id.
+        Log = "log", 25, "Log";
     }
 }
 
@@ -200,11 +202,12 @@ impl Act {
 }
 
 impl EntityKind {
-    pub const OF_TENANTS: [Self; 12] = [
+    pub const OF_TENANTS: [Self; 13] = [
         Self::Application,
         Self::ApplicationKey,
         Self::ClientKey,
         Self::DataSubject,
+        Self::Log,
         Self::Proxy,
         Self::Request,
         Self::Session,

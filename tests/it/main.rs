@@ -19,6 +19,7 @@ mod archive;
 mod audit;
 mod audit_follow;
 mod audit_origin;
+mod audit_readings;
 mod backup;
 mod backup_load;
 mod bodies;

@@ -118,6 +118,7 @@ impl<'a> EndedRecords<'a> {
             EntityKind::AuditChain
             | EntityKind::DataSubject
             | EntityKind::EncryptionKey
+            | EntityKind::Log
             | EntityKind::MasterKey
             | EntityKind::Request
             | EntityKind::Vault => return Ok(false),

@@ -136,8 +136,12 @@ mod tests {
 
     fn entry(act: Act, name: Option<&str>) -> AuditEntry {
         let actor = Actor::Application(ApplicationId::new(Uuid::from_u128(1)));
-        let entity =
-            Entity { kind: EntityKind::Token, id: Uuid::from_u128(2), name: name.map(Box::from) };
+        let entity = Entity {
+            kind: EntityKind::Token,
+            id: Uuid::from_u128(2),
+            name: name.map(Box::from),
+            login: None,
+        };
         AuditEntry::new(Timestamp::from_seconds(1), actor, act, entity)
     }
 
