@@ -110,10 +110,15 @@ commands! { |vault, clock|
     /// Requests the public key for the transfer of a new master key.
     MasterHandover [Read "master key handover"] => vault_keys::begin_handover(vault);
     /// Records recovery shares before they are written: the id of the master key, the id of the
-    /// set, the number of shares that are needed, and the hash of each share. Ids and hashes are
-    /// hexadecimal.
-    MasterShares { check: String, set: String, needed: u8, hashes: Vec<String> } =>
-        vault_keys::note_shares(vault, &check, &set, needed, &hashes).await;
+    /// set, the number of shares that are needed, the hash of each share, and the names of the
+    /// keepers, if the shares are sealed to them. Ids and hashes are hexadecimal.
+    MasterShares {
+        check: String,
+        set: String,
+        needed: u8,
+        hashes: Vec<String>,
+        keepers: Vec<String>
+    } => vault_keys::note_shares(vault, &check, &set, needed, &hashes, keepers).await;
     /// Requests the recorded hashes of a set of recovery shares.
     MasterShareSet { set: String } [Read "recovery shares"] => vault_keys::share_set(vault, &set);
     /// Transfers the new master key, sealed to the public key of `MasterHandover`. Both members are

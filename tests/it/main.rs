@@ -97,6 +97,7 @@ mod replays;
 mod report;
 mod reverse_proxies;
 mod rules;
+mod sealed_shares;
 mod service;
 mod sessions;
 mod several_processes;

@@ -232,7 +232,7 @@ fn parse(result: &Value, set: [u8; 4]) -> Option<ShareSet> {
     if result.get("chain_differs").and_then(Value::as_bool) == Some(true) {
         complain(CHAIN_DIFFERS);
     }
-    Some(ShareSet { set, needed, made_at: Timestamp::from_micros(0), hashes })
+    Some(ShareSet { set, needed, made_at: Timestamp::from_micros(0), hashes, keepers: Vec::new() })
 }
 
 /// Asks the running server for the id of its key, or opens the data file with this key.

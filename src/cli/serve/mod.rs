@@ -42,6 +42,9 @@ command! {
         master_key: Option<PathBuf> = option,
         /// make recovery shares of the master key, such as 3-of-5, and check them
         recovery_shares: Option<String> = option,
+        /// keeper of a share as NAME=age1...: the share is written only sealed to this age key;
+        /// given once for each share
+        share_to: Vec<String> = option,
         /// directory for the shares, one file each; without it they are printed
         shares_directory: Option<PathBuf> = option,
         /// print JSON; shares then need a directory
@@ -70,6 +73,8 @@ fn init(command: &InitCommand) -> Result<()> {
             .file(directory)
             .try_this("name a directory; it is created if it does not exist"));
     }
+    let out = command.shares_directory.as_deref();
+    let keepers = shares::parse_keepers(&command.share_to, scheme, out)?;
     let source = key_source(command.master_key.as_deref(), &config.master_key)?;
     let form = Form::of(command.json);
     if scheme.is_some() {
@@ -103,8 +108,7 @@ fn init(command: &InitCommand) -> Result<()> {
     vault.close();
     drop(vault);
     noted?;
-    let out = command.shares_directory.as_deref();
-    let split = |scheme| shares::make(&home, &at_hand, scheme, out, form);
+    let split = |scheme| shares::make(&home, &at_hand, scheme, out, &keepers, form);
     let made = scheme.map(split).transpose()?;
     let facts = || {
         json!({

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::app::{Holding, KeyInventory, KeyState, ListedKey};
+use crate::app::{Holding, KeyInventory, KeyPurpose, KeyState, ListedKey};
 use crate::bounds::REPORT_KEY_AGE_MAX;
 use crate::domain::hex;
 use crate::domain::id::TenantId;
 use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
+use crate::operator::compliance_report::ComplianceReportSettings;
 use crate::report::{Chapter, Requirement, moment, span};
 
 const REQUIREMENTS: &[Requirement] = &[
@@ -21,6 +22,7 @@ pub(super) fn chapter(
     inventory: &KeyInventory,
     holdings: &[Holding],
     share_sets: &[ShareSet],
+    settings: &ComplianceReportSettings,
     now: Timestamp,
 ) -> Chapter {
     let mut chapter = Chapter::new("Encryption keys", REQUIREMENTS);
@@ -39,7 +41,14 @@ pub(super) fn chapter(
             inventory.master.check
         )),
     };
-    chapter = shares(chapter, share_sets);
+    chapter = match &settings.known {
+        Some(known) => chapter.good(format!(
+            "The master key has 256 bits, seals the other keys with AES-256-GCM, and is {}.",
+            known.master_key
+        )),
+        None => chapter.unknown("The place of the master key is not known without settings."),
+    };
+    chapter = shares(chapter, share_sets, inventory.master.made_at);
     for rotation in &inventory.rotations {
         let since = moment(rotation.started_at);
         chapter = chapter.good(format!("A rotation has been under way since {since}."));
@@ -63,7 +72,9 @@ pub(super) fn chapter(
     let row = |key: &ListedKey| {
         vec![
             owner(key),
-            String::from(key.purpose.map_or("other", crate::app::KeyPurpose::as_str)),
+            String::from(key.purpose.map_or("other", KeyPurpose::as_str)),
+            String::from(key.purpose.map_or("-", algorithm)),
+            String::from(if key.purpose.is_some_and(rotates) { "a year" } else { "lasting" }),
             key.number.to_string(),
             String::from(key.state.name()),
             key.made_at.map_or_else(|| String::from("unknown"), |at| span(now.since(at))),
@@ -73,8 +84,19 @@ pub(super) fn chapter(
             number(key.doubled_entries),
         ]
     };
-    let head =
-        ["of", "for", "number", "state", "age", "sealed", "records", "index entries", "doubled"];
+    let head = [
+        "of",
+        "for",
+        "algorithm",
+        "period",
+        "number",
+        "state",
+        "age",
+        "sealed",
+        "records",
+        "index entries",
+        "doubled",
+    ];
     chapter.table(&head, inventory.keys.iter().map(row).collect())
 }
 
@@ -91,28 +113,66 @@ fn meanings(chapter: Chapter) -> Chapter {
              chain; index makes the hashes by which records are found; fingerprint makes the \
              fingerprints of values; digest makes the digests of records; webhook signs webhooks.",
         )
+        .good(
+            "Place: all keys of the table are in the data file, sealed under the master key. Keys of \
+             card verification codes (AES-256-GCM, 256 bits) are in cvc.keys until the minute of their codes has passed.",
+        )
 }
 
 /// The recovery shares, which split the knowledge of the master key.
-fn shares(chapter: Chapter, sets: &[ShareSet]) -> Chapter {
+fn shares(chapter: Chapter, sets: &[ShareSet], key_made: Option<Timestamp>) -> Chapter {
     if sets.is_empty() {
         return chapter.good("No recovery shares of the master key were made with this program.");
     }
-    sets.iter().fold(chapter, |chapter, set| {
-        chapter.good(format!(
-            "Recovery shares of a master key, set {}: {} of {} are needed; made {}.",
+    let is_older = |set: &ShareSet| key_made.is_some_and(|made| set.made_at < made);
+    let chapter = sets.iter().fold(chapter, |chapter, set| {
+        let keepers = if set.keepers.is_empty() {
+            String::from("made in clear; their keepers are not known")
+        } else {
+            format!("each sealed to its keeper: {}", set.keepers.join(", "))
+        };
+        let made = format!(
+            "Recovery shares of a master key, set {}: {} of {} are needed; made {}; {keepers}.",
             hex::encode(&set.set),
             set.needed,
             set.hashes.len(),
             moment(set.made_at)
-        ))
-    })
+        );
+        if is_older(set) {
+            return chapter.good(format!(
+                "{made} They are older than the master key and recover an earlier one."
+            ));
+        }
+        chapter.good(made)
+    });
+    if sets.iter().all(is_older) {
+        return chapter.attention(
+            "All recovery shares are older than the master key, so none recovers it: strongroom key \
+             shares.",
+        );
+    }
+    chapter
+}
+
+const fn rotates(purpose: KeyPurpose) -> bool {
+    matches!(purpose, KeyPurpose::Audit | KeyPurpose::Seal | KeyPurpose::Sign)
+}
+
+/// With the length of the key.
+const fn algorithm(purpose: KeyPurpose) -> &'static str {
+    match purpose {
+        KeyPurpose::Audit | KeyPurpose::Seal => "AES-256-GCM, 256 bits",
+        KeyPurpose::Digest | KeyPurpose::Fingerprint | KeyPurpose::Index => {
+            "HMAC-SHA-256, 256 bits"
+        }
+        KeyPurpose::Sign => "Ed25519, 256 bits",
+        KeyPurpose::Webhook => "RSA-PSS-SHA-256, 2048 bits",
+    }
 }
 
 /// Returns whether a key is due for rotation. Keys of other purposes never rotate.
 fn is_to_be_changed(key: &ListedKey, now: Timestamp) -> bool {
-    use crate::app::KeyPurpose::{Audit, Seal, Sign};
-    let rotates = matches!(key.purpose, Some(Audit | Seal | Sign));
+    let rotates = key.purpose.is_some_and(rotates);
     let is_old = key.made_at.is_some_and(|at| now.since(at) > REPORT_KEY_AGE_MAX);
     rotates && is_old && key.state == KeyState::Current
 }

@@ -6,7 +6,7 @@ use crate::domain::share_set::ShareSet;
 use crate::store::record::shape::record;
 
 record! { in_clear encode_share_set, decode_share_set(set: [u8; 4]): ShareSet {
-    needed, made_at, hashes,
+    needed, made_at, hashes, keepers?,
 } }
 
 #[cfg(test)]
@@ -17,14 +17,20 @@ mod tests {
     #[test]
     fn a_set_is_read_as_it_was_written() {
         let made_at = Timestamp::from_seconds(1_794_648_600);
-        let set = ShareSet { set: [1; 4], needed: 2, made_at, hashes: vec![[1; 32], [2; 32]] };
+        let set = ShareSet {
+            set: [1; 4],
+            needed: 2,
+            made_at,
+            hashes: vec![[1; 32], [2; 32]],
+            keepers: vec![String::from("ana"), String::from("bo")],
+        };
         let bytes = encode_share_set(&set).unwrap();
         assert_eq!(decode_share_set([1; 4], &bytes).unwrap(), set);
         // Version 1 is read forever.
         let kept =
             format!("\u{1}{{\"needed\":2,\"made_at\":7,\"hashes\":[\"{}\"]}}", "ab".repeat(32));
         let read = decode_share_set([2; 4], kept.as_bytes()).unwrap();
-        assert_eq!((read.needed, read.hashes), (2, vec![[0xab; 32]]));
+        assert_eq!((read.needed, read.hashes, read.keepers), (2, vec![[0xab; 32]], Vec::new()));
         for bad in
             ["", "\u{2}{}", "\u{1}{}", "\u{1}{\"needed\":2,\"made_at\":7,\"hashes\":[\"a\"]}"]
         {
