@@ -81,6 +81,10 @@ impl Asset {
         Self { kind, content }
     }
 
+    pub(in crate::http) fn content(&self) -> &'static str {
+        (self.content)()
+    }
+
     /// The asset, or 304 if the client has it. `hosts` are the names of this server.
     pub(in crate::http) fn reply(&self, asked: &HeaderMap, hosts: &[&str]) -> Reply {
         let content = (self.content)();
@@ -142,6 +146,11 @@ impl Asset {
             .with(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
             .with(RESOURCE_POLICY, HeaderValue::from_static(loader));
         match self.kind {
+            // Browsers compare a hash in a page (`integrity`) only with a file that its site may read.
+            // The file is the same for everybody and needs no cookie.
+            AssetKind::Script(Loader::AnySite) => {
+                reply.with(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"))
+            }
             AssetKind::Page(PagePolicy::Alone | PagePolicy::Framing, _) => {
                 reply.with(OPENER_POLICY, HeaderValue::from_static("same-origin")).with(
                     PERMISSIONS_POLICY,
@@ -150,7 +159,7 @@ impl Asset {
             }
             AssetKind::Json
             | AssetKind::Page(PagePolicy::Framed, _)
-            | AssetKind::Script(_)
+            | AssetKind::Script(Loader::SameOrigin)
             | AssetKind::Style => reply,
         }
     }
