@@ -47,7 +47,9 @@ fn check_refused(vault: &Vault, key: &str, origin: &str) {
 fn the_chapter_has_the_hash_of_the_script_and_other_origins_can_check_it() {
     let vault = Vault::start();
     let script = vault.send(&get("/fields/v1.js").header("Origin", SHOP)).with_status(200);
-    assert_eq!(script.header("access-control-allow-origin"), Some("*"));
+    // Browsers compare the hash only with a file that the page's site may read.
+    let allowed = script.headers.iter().filter(|(name, _)| name == "access-control-allow-origin");
+    assert_eq!(allowed.map(|(_, value)| value.as_str()).collect::<Vec<_>>(), ["*"]);
     assert_eq!(script.header("cross-origin-resource-policy"), Some("cross-origin"));
     let hash = digest(&SHA256, &script.bytes);
     let integrity = format!("integrity=\"sha256-{}\"", base64::encode(hash.as_ref()));
@@ -57,9 +59,6 @@ fn the_chapter_has_the_hash_of_the_script_and_other_origins_can_check_it() {
     let text = chapter["description"].as_str().unwrap();
     assert!(text.contains(&integrity), "{integrity}");
     assert!(text.contains("crossorigin=\"anonymous\"") && !text.contains("FIELDS_INTEGRITY"));
-    // Only this script is for other origins.
-    let other = vault.send(&get("/fields/v1/field.js").header("Origin", SHOP)).with_status(200);
-    assert_eq!(other.header("access-control-allow-origin"), None);
 }
 
 #[test]

@@ -146,11 +146,6 @@ impl Asset {
             .with(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
             .with(RESOURCE_POLICY, HeaderValue::from_static(loader));
         match self.kind {
-            // Browsers compare a hash in a page (`integrity`) only with a file that its site may read.
-            // The file is the same for everybody and needs no cookie.
-            AssetKind::Script(Loader::AnySite) => {
-                reply.with(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"))
-            }
             AssetKind::Page(PagePolicy::Alone | PagePolicy::Framing, _) => {
                 reply.with(OPENER_POLICY, HeaderValue::from_static("same-origin")).with(
                     PERMISSIONS_POLICY,
@@ -159,7 +154,7 @@ impl Asset {
             }
             AssetKind::Json
             | AssetKind::Page(PagePolicy::Framed, _)
-            | AssetKind::Script(Loader::SameOrigin)
+            | AssetKind::Script(_)
             | AssetKind::Style => reply,
         }
     }
