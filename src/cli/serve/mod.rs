@@ -66,19 +66,17 @@ fn init(command: &InitCommand) -> Result<()> {
         return Err(Failure::new(Exit::Usage, "--shares-directory without shares")
             .try_this("add --recovery-shares 3-of-5"));
     }
-    if let Some(directory) =
-        command.shares_directory.as_ref().filter(|it| it.exists() && !it.is_dir())
-    {
+    let out = command.shares_directory.as_deref();
+    if let Some(directory) = out.filter(|it| it.exists() && !it.is_dir()) {
         return Err(Failure::new(Exit::Usage, "--shares-directory is not a directory")
             .file(directory)
             .try_this("name a directory; it is created if it does not exist"));
     }
-    let out = command.shares_directory.as_deref();
     let keepers = shares::parse_keepers(&command.share_to, scheme, out)?;
     let source = key_source(command.master_key.as_deref(), &config.master_key)?;
     let form = Form::of(command.json);
     if scheme.is_some() {
-        shares::check_form(form, command.shares_directory.as_deref())?;
+        shares::check_form(form, out)?;
     }
     key_place::refuse_inside(&config.data_directory, &source)?;
     let home = VaultHome::of(&config);

@@ -41,13 +41,7 @@ pub(super) fn chapter(
             inventory.master.check
         )),
     };
-    chapter = match &settings.known {
-        Some(known) => chapter.good(format!(
-            "The master key has 256 bits, seals the other keys with AES-256-GCM, and is {}.",
-            known.master_key
-        )),
-        None => chapter.unknown("The place of the master key is not known without settings."),
-    };
+    chapter = master_place(chapter, settings);
     chapter = shares(chapter, share_sets, inventory.master.made_at);
     for rotation in &inventory.rotations {
         let since = moment(rotation.started_at);
@@ -98,6 +92,16 @@ pub(super) fn chapter(
         "doubled",
     ];
     chapter.table(&head, inventory.keys.iter().map(row).collect())
+}
+
+fn master_place(chapter: Chapter, settings: &ComplianceReportSettings) -> Chapter {
+    match &settings.known {
+        Some(known) => chapter.good(format!(
+            "The master key has 256 bits, seals the other keys with AES-256-GCM, and is {}.",
+            known.master_key
+        )),
+        None => chapter.unknown("The place of the master key is not known without settings."),
+    }
 }
 
 /// Explains the words of the table.
