@@ -45,6 +45,7 @@ use crate::clock::Clock;
 use crate::crypto::{QuickHash, Random, SystemKeys, Uses};
 use crate::domain::card::bin_table::BinTable;
 use crate::domain::id::assigned;
+use crate::domain::tenant::{Tenant, TenantKind};
 use crate::domain::time::Timestamp;
 use crate::lock::SharedLock;
 use crate::store::{CvcKeys, Snapshot, Store};
@@ -113,6 +114,7 @@ pub use upkeep::scrub::{ScrubProgress, ScrubWalk};
 
 pub use crate::crypto::KeyPurpose;
 
+pub use crate::store::tables::CodeEnd;
 pub use crate::store::{Authority, FORMAT};
 pub use origin::{originated, originated_by_process};
 pub use transfer::{
@@ -149,9 +151,13 @@ pub struct Vault {
     cvc_keys: Arc<CvcKeys>,
     open_cvc_keys: keys::cvc::OpenCvcKeys,
     received_cvc_keys: keys::cvc::ReceivedCvcKeys,
+    /// The longest retention of a production tenant's codes.
+    cvc_retention_max: Duration,
     bins: SharedLock<Arc<BinTable>>,
     /// Entries of reads, queued for the audit chain.
     reads: audit::reads::ReadQueue,
+    /// Readings of the audit chain by operators.
+    readings: audit::readings::Readings,
     /// Refused attempts that are not in the audit chain yet.
     refusals: audit::refusals::RefusalTable,
     audit_retention: Duration,
@@ -195,6 +201,25 @@ impl Vault {
 
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Lets production tenants keep card verification codes for up to this time.
+    #[must_use]
+    pub const fn with_cvc_retention_max(mut self, max: Duration) -> Self {
+        self.cvc_retention_max = max;
+        self
+    }
+
+    pub const fn cvc_retention_max(&self) -> Duration {
+        self.cvc_retention_max
+    }
+
+    /// The retention of a new code. A quota from before the operator's setting does not exceed it.
+    pub fn cvc_retention(&self, tenant: &Tenant) -> Duration {
+        match tenant.kind {
+            TenantKind::Production => tenant.quotas.cvc_retention.min(self.cvc_retention_max),
+            TenantKind::Test => tenant.quotas.cvc_retention,
+        }
     }
 
     fn next_id(&self, now: Timestamp) -> uuid::Uuid {

@@ -24,7 +24,10 @@ use crate::app::keys::ring::{new_keys, open_keys, phase_of};
 use crate::app::threeds::state::ThreedsState;
 use crate::app::tokens::evaluations::Evaluations;
 use crate::app::upkeep::archive::ArchiveWatch;
-use crate::bounds::{CONSOLE_WALKS_MAX, CONSOLE_WALKS_WAITING_MAX, WALKS_MAX, WALKS_WAITING_MAX};
+use crate::bounds::{
+    CONSOLE_WALKS_MAX, CONSOLE_WALKS_WAITING_MAX, CVC_RETENTION_IN_PRODUCTION, WALKS_MAX,
+    WALKS_WAITING_MAX,
+};
 use crate::clock::Clock;
 use crate::crypto::{
     DigestKey, KeyPurpose, MasterKey, QuickHash, Random, SigningKey, SystemKeys, Uses,
@@ -188,8 +191,10 @@ pub(in crate::app) fn start(
         cvc_keys: Arc::new(cvc_keys),
         open_cvc_keys: OpenCvcKeys::default(),
         received_cvc_keys: ReceivedCvcKeys::default(),
+        cvc_retention_max: CVC_RETENTION_IN_PRODUCTION,
         bins: SharedLock::default(),
         reads: ReadQueue::new(policy.reads),
+        readings: crate::app::audit::readings::Readings::default(),
         refusals: crate::app::audit::refusals::RefusalTable::default(),
         audit_retention: policy.retention,
         audit_watch,

@@ -20,7 +20,7 @@ use crate::domain::token_intent::TokenIntent;
 use crate::domain::webhook::Webhook;
 use crate::secret::Secret;
 use crate::store::record::{self, BadRecord, EncodeFailed, KeyRecord};
-use crate::store::tables::{self, CountKind, ExpiryKind};
+use crate::store::tables::{self, CodeEnd, CountKind, ExpiryKind};
 use crate::store::{Change, Row, Snapshot, StorageFailure, Table};
 use crate::threeds;
 
@@ -332,7 +332,15 @@ pub(in crate::app) fn remove<R: Record>(keys: &TenantKeys, record: &R, version: 
     let (tenant, id) = record.owner();
     let change = expect(record, version).delete(R::TABLE, R::place(tenant, id));
     let change = counted::<R>(change, tenant, -1);
-    record.entries(keys).into_iter().fold(change, |change, it| change.delete(it.table, it.key))
+    record.entries(keys).into_iter().fold(change, |change, it| {
+        let is_code = it.table == Table::Cvcs;
+        let change = change.delete(it.table, it.key);
+        if is_code {
+            change.count(tables::code_ends(tenant, CodeEnd::WithToken), 1)
+        } else {
+            change
+        }
+    })
 }
 
 fn counted<R: Record>(change: Change, tenant: TenantId, by: i64) -> Change {

@@ -79,6 +79,9 @@ pub const TENANTS_MAX: usize = 1_000;
 pub const BULK_TOKENS_MAX: u32 = 1_000;
 /// Retention of card verification codes. PCI DSS wants them deleted after authorization.
 pub const CVC_RETENTION_MAX: Duration = Duration::from_hours(24);
+/// The same for production tenants, unless the operator's settings allow more.
+pub const CVC_RETENTION_IN_PRODUCTION: Duration = Duration::from_hours(1);
+const _: () = assert!(CVC_RETENTION_IN_PRODUCTION.as_secs() <= CVC_RETENTION_MAX.as_secs());
 /// As published: an intent lives at most 48 hours.
 pub const INTENT_RETENTION_MAX: Duration = Duration::from_hours(48);
 pub const LOG_RETENTION_MAX: Duration = Duration::from_hours(400 * 24);

@@ -69,6 +69,13 @@ pub const LOG_ROWS_EXAMINED_MAX: usize = 20_000;
 pub const AUDIT_ROWS_AT_ONCE: usize = 512;
 /// Entries that one answer of the operator's socket holds; an export asks again.
 pub const AUDIT_EXPORT_ENTRIES_MAX: usize = 2_000;
+/// Readings of the chain that the server remembers: the oldest is forgotten, and its next page gets
+/// an entry.
+///
+/// No share: only operators read the chain.
+pub const AUDIT_READINGS_MAX: usize = 256;
+/// A reading that goes on for longer gets a further entry.
+pub const AUDIT_READING_MAX: Duration = Duration::from_hours(24);
 /// A receipt's file: about 400 characters, and a few that an editor may add.
 pub const RECEIPT_BYTES_MAX: u64 = 4_096;
 

@@ -175,3 +175,5 @@ pub const SECURITY_CONTACT_CHARS_MAX: usize = 500;
 
 const _: () = assert!(DISK_FLOOR_BYTES_MIN <= DISK_FLOOR_BYTES);
 const _: () = assert!(super::store::SWEEP_PERIOD.as_secs() * 4 <= SWEEP_LAG_MAX.as_secs());
+/// The name of the keeper of a recovery share, which becomes a part of a file's name.
+pub const KEEPER_CHARS_MAX: usize = 64;

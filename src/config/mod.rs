@@ -16,10 +16,11 @@ mod threeds;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::bounds::{
-    AUDIT_RETENTION_DAYS, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, DISK_FLOOR_BYTES,
-    REENCRYPT_PER_SECOND,
+    AUDIT_RETENTION_DAYS, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX,
+    CVC_RETENTION_IN_PRODUCTION, CVC_RETENTION_MAX, DISK_FLOOR_BYTES, REENCRYPT_PER_SECOND,
 };
 use crate::domain::archive::ArchivePlan;
 use crate::domain::backup::BackupPlan;
@@ -60,6 +61,8 @@ pub struct Config {
     pub backup: Option<BackupPlan>,
     /// Free disk space below which the vault refuses changes.
     pub disk_floor_bytes: u64,
+    /// The longest retention of a production tenant's card verification codes.
+    pub cvc_retention_max: Duration,
     /// The address on which metrics and probes are served without TLS.
     pub operator_listen: Option<SocketAddr>,
     pub console: ConsoleSettings,
@@ -131,6 +134,12 @@ impl Config {
             archive: reader.archive(),
             backup: reader.backup(),
             disk_floor_bytes: reader.bytes("disk.floor", DISK_FLOOR_BYTES),
+            cvc_retention_max: reader.duration(
+                "cvc.retention_max",
+                CVC_RETENTION_IN_PRODUCTION,
+                CVC_RETENTION_MAX,
+                "must be a duration up to \"24h\", such as \"1h\"",
+            ),
             operator_listen: reader.operator_listen(),
             console: reader.console(),
             outbound: reader.outbound(),

@@ -29,6 +29,7 @@ const SECTIONS: &[&str] = &[
     "backup",
     "connections",
     "console",
+    "cvc",
     "disk",
     "engine",
     "keys",

@@ -357,6 +357,17 @@ fn days_are_written_with_their_unit() {
 }
 
 #[test]
+fn codes_of_production_tenants_are_kept_for_an_hour_unless_more_is_allowed() {
+    assert_eq!(with("").unwrap().cvc_retention_max, Duration::from_hours(1));
+    let allowed = with("[cvc]\nretention_max = \"24h\"").unwrap();
+    assert_eq!(allowed.cvc_retention_max, Duration::from_hours(24));
+    for value in ["\"25h\"", "\"0s\"", "3600", "\"\""] {
+        let InvalidConfig(mistakes) = with(&format!("[cvc]\nretention_max = {value}")).unwrap_err();
+        assert!(mistakes[0].starts_with("cvc.retention_max: "), "{mistakes:?}");
+    }
+}
+
+#[test]
 fn a_mistyped_setting_is_answered_with_the_nearest_one() {
     for (lines, mistake) in [
         (

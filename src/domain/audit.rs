@@ -115,6 +115,10 @@ words! {
         Authorize = "authorize", 20, "authorized";
         /// A person opened the console for a tenant, by the operator's sign-on.
         SignOn = "sign_on", 40, "opened in the console";
+        /// A request deleted the code alone.
+        DeleteCvc = "delete_cvc", 30, "lost its card verification code by a request";
+        /// A call through a proxy used the code and was answered with success.
+        UseCvc = "use_cvc", 31, "lost its card verification code after a use";
     }
 }
 
@@ -144,6 +148,8 @@ words! {
         Session = "session", 14, "Session";
         Webhook = "webhook", 16, "Webhook";
         ClientKey = "client_key", 15, "Client encryption key";
+        /// The entries of a tenant, which were read. It has no id.
+        Log = "log", 25, "Log";
     }
 }
 
@@ -200,11 +206,12 @@ impl Act {
 }
 
 impl EntityKind {
-    pub const OF_TENANTS: [Self; 12] = [
+    pub const OF_TENANTS: [Self; 13] = [
         Self::Application,
         Self::ApplicationKey,
         Self::ClientKey,
         Self::DataSubject,
+        Self::Log,
         Self::Proxy,
         Self::Request,
         Self::Session,

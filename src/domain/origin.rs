@@ -72,6 +72,9 @@ pub struct SystemUser {
     pub uid: u32,
     /// Absent if the system's list of users does not have it.
     pub name: Option<Box<str>>,
+    /// The user who logged in, which `su` and `sudo` do not change. The kernel knows it; absent for
+    /// a process without a login, such as a service, or if it cannot be read.
+    pub login: Option<u32>,
 }
 
 /// The id of a request. UUIDs, and the 32 digits of W3C Trace Context, are stored as bytes, which

@@ -102,6 +102,14 @@ impl Reference {
             Self::TokenData(id) | Self::Token(id) | Self::TokenIntent(id) => id,
         }
     }
+
+    /// The place of a card verification code in the value that the expression starts from.
+    pub(super) const fn code_member(&self) -> &'static [&'static str] {
+        match self {
+            Self::TokenData(_) => &["cvc"],
+            Self::Token(_) | Self::TokenIntent(_) => &["data", "cvc"],
+        }
+    }
 }
 
 /// Prints no id: callers choose them and may put sensitive values into them.

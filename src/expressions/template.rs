@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::filters::{Argument, Call};
+use super::filters::{Action, Argument, Call};
 use super::scope::Reference;
 use super::variable::Variable;
 use crate::secret::Wipe as _;
@@ -44,6 +44,24 @@ impl Template {
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         self.expressions().filter_map(|expression| match &expression.source {
             Source::Reference(reference) => Some(reference),
+            Source::Literal(_) | Source::Variable(_) => None,
+        })
+    }
+
+    /// The references whose card verification code the text may read. An expression that takes
+    /// another member by its JSON path does not read the code; one that takes a part of which the
+    /// code is a member does.
+    pub fn code_readers(&self) -> impl Iterator<Item = &Reference> {
+        self.expressions().filter_map(|expression| match &expression.source {
+            Source::Reference(reference) => {
+                let code = reference.code_member();
+                let leaves_out = expression.calls.first().is_some_and(|call| {
+                    matches!(call.filter.action, Action::Path)
+                        && matches!(call.arguments.first(),
+                            Some(Argument::Path(path)) if !path.may_reach(code))
+                });
+                (!leaves_out).then_some(reference)
+            }
             Source::Literal(_) | Source::Variable(_) => None,
         })
     }

@@ -1,11 +1,13 @@
 //! Operator's commands on the audit chain: export and check, as JSON.
 
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::app::{
     AuditScope, ChainGap, ChainPosition, ChainReport, Error, ExportCursor, ExportQuery,
     ExportedEntry, FollowStep, FollowedItem, TrustAnchors, Vault, decode_receipt, encode_receipt,
 };
+use crate::domain::audit::{Act, Entity, EntityKind};
 use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
 use crate::domain::origin::Origin;
@@ -18,27 +20,39 @@ pub(super) async fn export(
     next: Option<String>,
     from: Option<String>,
     to: Option<String>,
+    reading: Option<Uuid>,
 ) -> Answer {
     let cursor = |text: String| {
         let wrong = || Error::invalid("next", "This is not a place in an export.");
         ExportCursor::parse(&text).ok_or_else(wrong)
     };
     let next = next.map(cursor).transpose()?;
+    let is_first = next.is_none();
     let query = ExportQuery { next, from: time("from", from)?, to: time("to", to)? };
+    let reading = reading.filter(|_| vault.audit().knows_reading(reading));
+    // The first page has its entry from the export.
+    if !is_first && reading.is_none() {
+        let chain = Entity::of_server(EntityKind::AuditChain);
+        vault.audit().write_operator_entry(Act::Export, chain).await?;
+    }
     let page = vault.audit().export(query).await?;
+    let reading = reading.unwrap_or_else(|| vault.audit().begin_reading());
     let entries: Vec<_> = page.entries.iter().map(render_entry).collect();
-    Ok(text(&json!({"entries": entries, "next": page.next.map(|it| it.to_string())})))
+    let next = page.next.map(|it| it.to_string());
+    Ok(text(&json!({"entries": entries, "next": next, "reading": reading.to_string()})))
 }
 
 /// Each item is an entry with its position, or a gap.
-pub(super) async fn follow(vault: &Vault, after: Option<&str>, first: bool) -> Answer {
+pub(super) async fn follow(vault: &Vault, after: Option<&str>, reading: Option<Uuid>) -> Answer {
     let position = |text| {
         let wrong = || Error::invalid("after", "This is not a position of the audit chain.");
         ChainPosition::parse(text).ok_or_else(wrong)
     };
     let after = after.map(position).transpose()?;
-    let step = if first { FollowStep::First } else { FollowStep::Further };
+    let reading = reading.filter(|_| vault.audit().knows_reading(reading));
+    let step = if reading.is_none() { FollowStep::First } else { FollowStep::Further };
     let page = vault.audit().follow(after, step).await?;
+    let reading = reading.unwrap_or_else(|| vault.audit().begin_reading());
     let shown = |position: Option<ChainPosition>| position.map(|it| it.to_string());
     let items = page.items.iter().map(|item| match item {
         FollowedItem::Entry { entry, position } => {
@@ -54,7 +68,11 @@ pub(super) async fn follow(vault: &Vault, after: Option<&str>, first: bool) -> A
         FollowedItem::Gap(ChainGap::OtherHistory) => json!({"gap": "other_history"}),
     });
     let items: Vec<_> = items.collect();
-    Ok(text(&json!({"items": items, "position": shown(page.position), "is_end": page.is_end})))
+    let position = shown(page.position);
+    let (is_end, reading) = (page.is_end, reading.to_string());
+    Ok(text(&json!({
+        "items": items, "position": position, "is_end": is_end, "reading": reading,
+    })))
 }
 
 pub(super) async fn receipt(vault: &Vault) -> Answer {
@@ -120,6 +138,7 @@ fn render_entry(exported: &ExportedEntry) -> Value {
         "user": user.and_then(|user| user.name.as_deref()),
         "person": person.map(|person| &*person.name),
         "sign_on": person.map(|person| person.way.as_str()),
+        "login_uid": user.and_then(|user| user.login),
         "reason": refusals.map(|it| it.reason.as_str()),
         "count": refusals.map(|it| it.count),
         "first_at": refusals.map(|it| it.first_at.to_wire()),

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
 use crate::app::{Authority, BackupFailure, DiskState, Error, ExportFailure, Vault};
 use crate::bounds::CLOCK_ADVANCE_MAX;
+use crate::domain::audit::{Act, Entity, EntityKind};
 use crate::operator::compliance_report::{self, ComplianceReportSettings};
 use crate::operator::transfer::{self, ImportRows};
 use crate::operator::vault_keys::{self, KeyScope};
@@ -18,7 +20,8 @@ use crate::operator::{Answer, access, audit, lifecycle, progress, webhooks};
 macro_rules! commands {
     (|$vault:ident, $clock:ident| $(
         $(#[$doc:meta])*
-        $name:ident $({ $($member:ident: $type:ty),+ })? $(($rows:ident: $rows_type:ty))? => $work:expr;
+        $name:ident $({ $($member:ident: $type:ty),+ })? $(($rows:ident: $rows_type:ty))?
+        $([$act:ident $what:literal])? => $work:expr;
     )+) => {
         /// A command of the operator; on the socket it is one line of JSON.
         #[derive(Serialize, Deserialize)]
@@ -28,6 +31,13 @@ macro_rules! commands {
         }
 
         impl Command {
+            /// The entry of a command that writes none itself: the act, and its name for people.
+            fn entry(&self) -> Option<(Act, &'static str)> {
+                match self {
+                    $(Self::$name { .. } => [$((Act::$act, $what))?].first().copied(),)+
+                }
+            }
+
             async fn carry_out(
                 self,
                 $vault: &Vault,
@@ -50,19 +60,24 @@ commands! { |vault, clock|
     /// Deletes an application with its keys.
     ApplicationDelete { tenant: String, application: String } =>
         lifecycle::delete_application(vault, &tenant, &application).await;
-    ApplicationList { tenant: String } => access::list_applications(vault, &tenant);
+    ApplicationList { tenant: String } [Read "application list"] => access::list_applications(vault, &tenant);
     /// `change` has members of the body of `PUT /applications/{id}`; those that are absent stay.
     ApplicationSet { tenant: String, application: String, change: Map<String, Value> } =>
         lifecycle::set_application(vault, &tenant, &application, &change).await;
-    /// Exports a page of the chain in clear. The first request has no `next`.
-    AuditExport { next: Option<String>, from: Option<String>, to: Option<String> } =>
-        audit::export(vault, next, from, to).await;
-    /// Requests the entries after a position. `first` is set once in a reading of the chain.
-    AuditFollow { after: Option<String>, first: bool } =>
-        audit::follow(vault, after.as_deref(), first).await;
-    AuditReceipt => audit::receipt(vault).await;
+    /// Exports a page of the chain in clear. The first request has no `next`. `reading` is that of
+    /// the page before; without it the page gets an entry of its own.
+    AuditExport {
+        next: Option<String>,
+        from: Option<String>,
+        to: Option<String>,
+        reading: Option<Uuid>
+    } => audit::export(vault, next, from, to, reading).await;
+    /// Requests the entries after a position. `reading` is as for an export.
+    AuditFollow { after: Option<String>, reading: Option<Uuid> } =>
+        audit::follow(vault, after.as_deref(), reading).await;
+    AuditReceipt [Read "audit receipt"] => audit::receipt(vault).await;
     /// Checks the chain. `since` is the text of a receipt, `public_key` is hexadecimal.
-    AuditVerify { since: Option<String>, public_key: Option<String> } =>
+    AuditVerify { since: Option<String>, public_key: Option<String> } [Read "audit verify"] =>
         audit::verify(vault, since.as_deref(), public_key.as_deref()).await;
     /// Writes a backup to a new file. The path is absolute.
     Backup { file: PathBuf } => back_up(vault, file).await;
@@ -70,7 +85,8 @@ commands! { |vault, clock|
     Erase { tenant: String, fingerprint: Option<String>, metadata: BTreeMap<String, String> } =>
         lifecycle::erase_person(vault, &tenant, fingerprint, metadata).await;
     /// Finds the records that `Erase` would delete.
-    EraseFind { tenant: String, fingerprint: Option<String>, metadata: BTreeMap<String, String> } =>
+    EraseFind { tenant: String, fingerprint: Option<String>, metadata: BTreeMap<String, String> }
+    [Read "erase find"] =>
         lifecycle::find_person(vault, &tenant, fingerprint, metadata).await;
     /// Writes a tenant to a new file, sealed to the public keys of the recipients. The path is
     /// absolute.
@@ -79,10 +95,11 @@ commands! { |vault, clock|
     /// Checks or writes a page of an import.
     Import(rows: ImportRows) => transfer::import(vault, rows).await;
     /// Requests the state of an import. `again` forgets one that is finished.
-    ImportBegin { tenant: String, import: String, again: bool } =>
+    ImportBegin { tenant: String, import: String, again: bool } [Update "import begin"] =>
         transfer::begin(vault, &tenant, &import, again).await;
     /// Asks if an import that is finished was one of these rows: their number and their digest.
-    ImportCompare { tenant: String, import: String, rows: u64, digest: String } =>
+    ImportCompare { tenant: String, import: String, rows: u64, digest: String }
+    [Read "import compare"] =>
         transfer::compare(vault, &tenant, &import, rows, &digest);
     KeyCreate { tenant: String, application: String } =>
         access::create_key(vault, &tenant, &application).await;
@@ -91,14 +108,19 @@ commands! { |vault, clock|
     KeyImport { tenant: String, application: String, text: String } =>
         access::import_key(vault, &tenant, &application, &text).await;
     /// Requests the public key for the transfer of a new master key.
-    MasterHandover => vault_keys::begin_handover(vault);
+    MasterHandover [Read "master key handover"] => vault_keys::begin_handover(vault);
     /// Records recovery shares before they are written: the id of the master key, the id of the
-    /// set, the number of shares that are needed, and the hash of each share. Ids and hashes are
-    /// hexadecimal.
-    MasterShares { check: String, set: String, needed: u8, hashes: Vec<String> } =>
-        vault_keys::note_shares(vault, &check, &set, needed, &hashes).await;
+    /// set, the number of shares that are needed, the hash of each share, and the names of the
+    /// keepers, if the shares are sealed to them. Ids and hashes are hexadecimal.
+    MasterShares {
+        check: String,
+        set: String,
+        needed: u8,
+        hashes: Vec<String>,
+        keepers: Vec<String>
+    } => vault_keys::note_shares(vault, &check, &set, needed, &hashes, keepers).await;
     /// Requests the recorded hashes of a set of recovery shares.
-    MasterShareSet { set: String } => vault_keys::share_set(vault, &set);
+    MasterShareSet { set: String } [Read "recovery shares"] => vault_keys::share_set(vault, &set);
     /// Transfers the new master key, sealed to the public key of `MasterHandover`. Both members are
     /// hexadecimal.
     MasterRotate { public: String, sealed: String } =>
@@ -113,7 +135,7 @@ commands! { |vault, clock|
     /// Deletes a tenant, or goes on with its deletion. The client repeats it until nothing is left.
     TenantDelete { tenant: String, go_on: bool } =>
         lifecycle::delete_tenant(vault, &tenant, go_on).await;
-    TenantList => access::list_tenants(vault);
+    TenantList [Read "tenant list"] => access::list_tenants(vault);
     TenantSet {
         tenant: String,
         name: Option<String>,
@@ -123,18 +145,18 @@ commands! { |vault, clock|
     /// `scope` is `audit`, `server` or a tenant's id.
     VaultKeyDestroy { scope: String, number: u32 } =>
         vault_keys::destroy(vault, &KeyScope::parse(&scope)?, number).await;
-    VaultKeyList => vault_keys::list(vault).await;
+    VaultKeyList [Read "key list"] => vault_keys::list(vault).await;
     /// `scope` is `audit`, `server`, `tenants` or a tenant's id.
     VaultKeyRotate { scope: String } => vault_keys::rotate(vault, &KeyScope::parse(&scope)?).await;
     /// Waits for the end of a rotation. `scope` is that of `VaultKeyRotate`.
     VaultKeyWait { scope: String } =>
         progress::wait_for_rotation(vault, &KeyScope::parse(&scope)?).await;
     /// Lists the events that wait for a webhook.
-    WebhookEvents { tenant: String, webhook: String } =>
+    WebhookEvents { tenant: String, webhook: String } [Read "webhook events"] =>
         webhooks::events(vault, &tenant, &webhook).await;
-    WebhookList { tenant: String } => webhooks::list(vault, &tenant);
+    WebhookList { tenant: String } [Read "webhook list"] => webhooks::list(vault, &tenant);
     /// Makes the events that wait for a webhook due now.
-    WebhookRetry { tenant: String, webhook: String } =>
+    WebhookRetry { tenant: String, webhook: String } [Update "webhook retry"] =>
         webhooks::retry(vault, &tenant, &webhook).await;
     /// Replaces the key that signs webhooks.
     WebhookRotateKey => webhooks::rotate_key(vault).await;
@@ -216,7 +238,17 @@ pub enum ClockControl {
 
 impl Command {
     pub async fn run(self, vault: &Vault, clock_control: ClockControl) -> CommandAnswer {
-        match self.carry_out(vault, clock_control).await {
+        let entry = self.entry();
+        let mut done = self.carry_out(vault, clock_control).await;
+        if let (Ok(_), Some((act, name))) = (&done, entry) {
+            // The answer is shown only if it has its entry.
+            let mut entity = Entity::of_server(EntityKind::Vault);
+            entity.name = Some(Box::from(name));
+            if let Err(error) = vault.audit().write_operator_entry(act, entity).await {
+                done = Err(error.into());
+            }
+        }
+        match done {
             Ok(json) => {
                 serde_json::from_slice(&json).map_or_else(|_| unreadable(), CommandAnswer::Done)
             }

@@ -22,10 +22,12 @@ mod webhooks;
 pub use audit::render_report;
 pub use client::{CommandExchange, ask};
 pub use command::{ClockControl, Command, CommandAnswer};
-pub use compliance_report::{CheckedThing, ComplianceReportSettings, KnownSettings, TlsFacts};
+pub use compliance_report::{
+    CheckedThing, ClockFacts, ComplianceReportSettings, KnownSettings, TlsFacts,
+};
 pub use socket::{Socket, SocketFailure};
 pub use transfer::ImportRows;
-pub use user::user_of;
+pub use user::{user_of, user_of_process};
 
 use std::path::{Path, PathBuf};
 

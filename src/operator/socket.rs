@@ -24,7 +24,7 @@ use crate::domain::origin::Origin;
 use crate::files::SocketFile;
 use crate::operator::command::{ClockControl, Command, CommandAnswer};
 use crate::operator::socket_path;
-use crate::operator::user::user_of;
+use crate::operator::user::{user_of, user_of_process};
 use crate::server::{AddressLimit, Permit, Permits};
 
 pub struct Socket {
@@ -66,7 +66,10 @@ impl Socket {
                 continue;
             };
             while conversations.try_join_next().is_some() {}
-            let Ok(peer) = stream.peer_cred().map(|peer| peer.uid()) else { continue };
+            let Ok((peer, process)) = stream.peer_cred().map(|peer| (peer.uid(), peer.pid()))
+            else {
+                continue;
+            };
             let may_command = may_command(peer, self.file.owner());
             // All users that may not give commands have one share together.
             let share = shares.entry(if may_command { peer } else { u32::MAX }).or_default();
@@ -77,7 +80,11 @@ impl Socket {
                 stream,
                 user: may_command.then_some(Arc::clone(&share.commands)),
                 permit: Arc::clone(&permit),
-                origin: Arc::new(Origin::of_user(user_of(peer))),
+                // A peer without a process id must not get the login of this process.
+                origin: Arc::new(Origin::of_user(match process {
+                    Some(_) => user_of_process(peer, process),
+                    None => user_of(peer),
+                })),
             };
             let served = served.hold(Arc::clone(&vault), clock_control);
             conversations.spawn(async move {

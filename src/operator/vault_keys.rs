@@ -7,7 +7,7 @@ use crate::app::{
 };
 use crate::domain::hex;
 use crate::domain::id::TenantId;
-use crate::domain::share_set::ShareSet;
+use crate::domain::share_set::{ShareSet, is_keeper_name};
 use crate::domain::time::Timestamp;
 use crate::operator::Answer;
 use crate::operator::access::{tenant_id, text};
@@ -161,13 +161,18 @@ pub(super) async fn note_shares(
     set: &str,
     needed: u8,
     hashes: &[String],
+    keepers: Vec<String>,
 ) -> Answer {
     let hashes: Option<Vec<_>> = hashes.iter().map(|hash| hex::decode(hash)).collect();
     let (Some(master), Some(set), Some(hashes)) = (hex::decode(check), hex::decode(set), hashes)
     else {
         return Err(Error::invalid("set", "This is not hexadecimal, or too short."));
     };
-    let set = ShareSet { set, needed, made_at: vault.now(), master, hashes };
+    let are_names = keepers.iter().all(|name| is_keeper_name(name));
+    if !are_names || !(keepers.is_empty() || keepers.len() == hashes.len()) {
+        return Err(Error::invalid("keepers", "There is one name for each share, or none."));
+    }
+    let set = ShareSet { set, needed, made_at: vault.now(), master, hashes, keepers };
     vault.keys().note_shares(&set).await?;
     Ok(text(&json!({"master": check})))
 }

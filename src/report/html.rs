@@ -32,7 +32,7 @@ fn summary(out: &mut String, document: &ComplianceReport) {
     let urgent: Vec<_> = document.attention().collect();
     out.push_str("<div class=\"box\">\n");
     if urgent.is_empty() {
-        element(out, "p", "", "Nothing needs attention.");
+        element(out, "p", "", &document.calm());
     } else {
         element(out, "p", "", "Needs attention:");
         out.push_str("<ul>\n");

@@ -75,6 +75,18 @@ impl ComplianceReport {
         all.filter(|it| it.standing == Standing::Unknown).count()
     }
 
+    /// The sentence of a report without findings that need attention. It does not say that all is
+    /// well while something could not be checked.
+    pub fn calm(&self) -> String {
+        match self.unknown() {
+            0 => String::from("Nothing needs attention."),
+            1 => String::from("No finding needs attention, but one thing could not be checked."),
+            count => {
+                format!("No finding needs attention, but {count} things could not be checked.")
+            }
+        }
+    }
+
     /// The sentences that need attention, with the titles of their chapters.
     pub fn attention(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.chapters.iter().flat_map(|chapter| {

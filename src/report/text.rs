@@ -17,7 +17,7 @@ pub(super) fn render(document: &ComplianceReport) -> String {
     out.push('\n');
     let urgent: Vec<_> = document.attention().collect();
     if urgent.is_empty() {
-        line(&mut out, "Nothing needs attention.");
+        line(&mut out, &document.calm());
     } else {
         line(&mut out, "Needs attention:");
         for (chapter, sentence) in urgent {

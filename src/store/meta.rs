@@ -143,16 +143,21 @@ pub fn restoration(snapshot: &Snapshot) -> Result<Option<Restoration>, StorageFa
     decode_restoration(&value).ok_or_else(damaged).map(Some)
 }
 
-/// The time in microseconds, then the user's number and name, if known.
+/// As the kernel writes it.
+const NO_LOGIN: u32 = u32::MAX;
+
+/// The time in microseconds, then the user's number, login number and name, if known.
 fn decode_restoration(value: &[u8]) -> Option<Restoration> {
     let (at, user) = value.split_first_chunk()?;
     let at = Timestamp::from_micros(i64::from_be_bytes(*at));
     if user.is_empty() {
         return Some(Restoration { at, by: None });
     }
-    let (uid, name) = user.split_first_chunk()?;
+    let (uid, rest) = user.split_first_chunk()?;
+    let (login, name) = rest.split_first_chunk()?;
+    let login = Some(u32::from_be_bytes(*login)).filter(|login| *login != NO_LOGIN);
     let name = Some(str::from_utf8(name).ok()?).filter(|name| !name.is_empty()).map(Box::from);
-    Some(Restoration { at, by: Some(SystemUser { uid: u32::from_be_bytes(*uid), name }) })
+    Some(Restoration { at, by: Some(SystemUser { uid: u32::from_be_bytes(*uid), name, login }) })
 }
 
 /// Marks a file as restored, and deletes the state for an interrupted backup: the restored rows
@@ -160,8 +165,9 @@ fn decode_restoration(value: &[u8]) -> Option<Restoration> {
 #[must_use]
 pub fn put_restored(restoration: &Restoration) -> Change {
     let mut value = restoration.at.micros().to_be_bytes().to_vec();
-    if let Some(SystemUser { uid, name }) = &restoration.by {
+    if let Some(SystemUser { uid, name, login }) = &restoration.by {
         value.extend(uid.to_be_bytes());
+        value.extend(login.unwrap_or(NO_LOGIN).to_be_bytes());
         value.extend(name.as_deref().unwrap_or_default().bytes());
     }
     Change::new()

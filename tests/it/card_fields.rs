@@ -1,6 +1,8 @@
 //! Hosted card fields: the origins that applications allow, and the files of the fields.
 
+use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
+use strongroom::testing::base64;
 use strongroom::testing::bounds::{ORIGIN_BYTES_MAX, ORIGINS_MAX};
 
 use crate::harness::{Answer, Vault, get, post};
@@ -39,6 +41,24 @@ fn check_refused(vault: &Vault, key: &str, origin: &str) {
     let refused = ask(vault, key, origin).problem(403);
     let detail = refused.member("detail");
     assert!(detail.contains("allowed_origins"), "{origin}: {detail}");
+}
+
+#[test]
+fn the_chapter_has_the_hash_of_the_script_and_other_origins_can_check_it() {
+    let vault = Vault::start();
+    let script = vault.send(&get("/fields/v1.js").header("Origin", SHOP)).with_status(200);
+    // Browsers compare the hash only with a file that the page's site may read.
+    let allowed = script.headers.iter().filter(|(name, _)| name == "access-control-allow-origin");
+    assert_eq!(allowed.map(|(_, value)| value.as_str()).collect::<Vec<_>>(), ["*"]);
+    assert_eq!(script.header("cross-origin-resource-policy"), Some("cross-origin"));
+    let hash = digest(&SHA256, &script.bytes);
+    let integrity = format!("integrity=\"sha256-{}\"", base64::encode(hash.as_ref()));
+    let document = vault.send(&get("/openapi.json")).with_status(200).json;
+    let tags = document["tags"].as_array().unwrap();
+    let chapter = tags.iter().find(|it| it["name"] == "Hosted card fields").unwrap();
+    let text = chapter["description"].as_str().unwrap();
+    assert!(text.contains(&integrity), "{integrity}");
+    assert!(text.contains("crossorigin=\"anonymous\"") && !text.contains("FIELDS_INTEGRITY"));
 }
 
 #[test]

@@ -86,6 +86,7 @@ fn the_shell_offers_the_commands_and_flags_that_the_binary_has() {
             "--json",
             "--master-key",
             "--recovery-shares",
+            "--share-to",
             "--shares-directory",
         ],
     );

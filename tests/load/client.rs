@@ -53,6 +53,11 @@ impl Target {
         Ok(Self { pid, key: ready.keys.private, host: host.to_owned(), address, tls })
     }
 
+    /// The same server, for another caller.
+    pub(crate) fn with_key(&self, key: &str) -> Self {
+        Self { key: key.to_owned(), ..self.clone() }
+    }
+
     pub(crate) fn requests(&self, work: Work) -> Requests {
         Requests::new(work, &self.host, &self.key)
     }

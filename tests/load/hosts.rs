@@ -88,10 +88,8 @@ fn creates(
     let keys = (0..TENANTS).map(|_| tenant_key(&places[0])).collect::<Outcome<Vec<_>>>()?;
     let servers = vaults.iter().map(|vault| &vault.target);
     // Each tenant uses every process.
-    let targets: Vec<Target> = keys
-        .iter()
-        .flat_map(|key| servers.clone().map(|server| Target { key: key.clone(), ..server.clone() }))
-        .collect();
+    let targets: Vec<Target> =
+        keys.iter().flat_map(|key| servers.clone().map(|server| server.with_key(key))).collect();
     let work = Work { ids: Arc::new(Vec::new()), kind: Kind::Card, load: Load::Create };
     let (slice, waits) = std::thread::scope(|scope| {
         let looking = scope.spawn(|| {

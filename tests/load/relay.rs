@@ -52,9 +52,10 @@ fn copy(mut from: &UnixStream, mut to: &UnixStream, delay: Duration) {
     let mut buffer = vec![0; 65_536];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         let bytes = &buffer[..count];
-        let (before, commit) = match bytes.ends_with(COMMIT) && !delay.is_zero() {
-            true => bytes.split_at(count - COMMIT.len()),
-            false => (bytes, &[][..]),
+        let (before, commit) = if bytes.ends_with(COMMIT) && !delay.is_zero() {
+            bytes.split_at(count - COMMIT.len())
+        } else {
+            (bytes, &[][..])
         };
         if to.write_all(before).is_err() {
             break;

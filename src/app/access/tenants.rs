@@ -40,7 +40,7 @@ pub struct TenantChange {
 impl AccessControl<'_> {
     pub async fn create_tenant(self, draft: TenantDraft) -> Result<Tenant, Error> {
         let now = self.vault.now();
-        let tenant = Tenant {
+        let tenant = self.within_cvc_retention(Tenant {
             id: TenantId::new(self.vault.next_id(now)),
             name: draft.name,
             kind: draft.kind,
@@ -50,7 +50,7 @@ impl AccessControl<'_> {
             created_at: now,
             modified_by: None,
             modified_at: None,
-        };
+        })?;
         self.vault
             .commit(Priority::Normal, |snapshot| {
                 if snapshot.len(Table::Tenants)? >= u64::try_from(TENANTS_MAX).unwrap_or(u64::MAX) {
@@ -96,6 +96,9 @@ impl AccessControl<'_> {
                 let (mut tenant, version) =
                     self.versioned_tenant(snapshot, id)?.ok_or(Error::NotFound("tenant"))?;
                 apply(&mut tenant, change)?;
+                if !change.quotas.is_empty() {
+                    tenant = self.within_cvc_retention(tenant)?;
+                }
                 tenant.modified_by = caller.map(|caller| caller.application.id);
                 tenant.modified_at = Some(now);
                 let write = Change::new()
@@ -110,6 +113,22 @@ impl AccessControl<'_> {
     #[cfg(test)]
     pub fn count_tokens(self, tenant: TenantId) -> Result<i64, Error> {
         Ok(self.vault.snapshot()?.count(&tables::counts(tenant, tables::CountKind::Tokens))?)
+    }
+
+    /// Fails for a production tenant whose codes would be kept longer than the operator's settings
+    /// allow.
+    fn within_cvc_retention(self, tenant: Tenant) -> Result<Tenant, Error> {
+        if self.vault.cvc_retention(&tenant) < tenant.quotas.cvc_retention {
+            let seconds = self.vault.cvc_retention_max().as_secs();
+            return Err(Error::invalid(
+                "cvc_retention",
+                format!(
+                    "A production tenant may keep codes for at most {seconds} seconds: see \
+                     cvc.retention_max in the settings."
+                ),
+            ));
+        }
+        Ok(tenant)
     }
 
     fn keep_tenant(self, tenant: &Tenant) -> Result<Change, Error> {

@@ -11,7 +11,7 @@ use crate::app::Audit;
 use crate::app::caller::Caller;
 use crate::app::error::{Error, Fault};
 use crate::bounds::{AUDIT_DISORDER, AUDIT_ROWS_AT_ONCE, LOG_ROWS_EXAMINED_MAX};
-use crate::domain::audit::{Act, AuditEntry, EntityKind};
+use crate::domain::audit::{Act, AuditEntry, Entity, EntityKind};
 use crate::domain::time::Timestamp;
 use crate::store::chain::AuditRow;
 use crate::store::{Table, tables};
@@ -58,7 +58,11 @@ impl Audit<'_> {
         // Reads that were answered before this request must be in the list.
         self.flush_reads().await?;
         let walk = || walk_logs(self, caller, query, start, size);
-        self.vault.walks.run(caller.party(), walk).await?
+        let page = self.vault.walks.run(caller.party(), walk).await??;
+        // The page is shown only if its reading has an entry.
+        let log = Entity::of_server(EntityKind::Log);
+        self.note_read(caller, log, self.vault.now()).await?;
+        Ok(page)
     }
 
     /// Seals the cursor: entries are numbered across all tenants, so a plain number would reveal

@@ -10,6 +10,7 @@ mod export;
 mod follow;
 mod logs;
 pub(in crate::app) mod opened;
+pub(in crate::app) mod readings;
 pub(in crate::app) mod reads;
 mod records;
 mod refusal_rows;

@@ -64,6 +64,7 @@ impl<'a> EndedRecords<'a> {
             | Act::Authorize
             | Act::Backup
             | Act::BackupFailed
+            | Act::DeleteCvc
             | Act::Erase
             | Act::ExpireCvc
             | Act::Export
@@ -81,6 +82,7 @@ impl<'a> EndedRecords<'a> {
             | Act::Stop
             | Act::Update
             | Act::Use
+            | Act::UseCvc
             | Act::UseFailed => false,
         };
         if ends {
@@ -125,6 +127,7 @@ impl<'a> EndedRecords<'a> {
             EntityKind::AuditChain
             | EntityKind::DataSubject
             | EntityKind::EncryptionKey
+            | EntityKind::Log
             | EntityKind::MasterKey
             | EntityKind::Request
             | EntityKind::Vault => return Ok(false),

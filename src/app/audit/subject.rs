@@ -183,7 +183,9 @@ fn event_of(entity: EntityKind, act: Act) -> Option<EventKind> {
         (EntityKind::Token, Act::Update) => EventKind::TokenUpdated,
         (EntityKind::Token, Act::Delete) => EventKind::TokenDeleted,
         (EntityKind::Token, Act::Expire) => EventKind::TokenExpired,
-        (EntityKind::Token, Act::ExpireCvc) => EventKind::TokenPropertyExpired,
+        (EntityKind::Token, Act::ExpireCvc | Act::DeleteCvc | Act::UseCvc) => {
+            EventKind::TokenPropertyExpired
+        }
         (EntityKind::TokenIntent, Act::Create) => EventKind::TokenIntentCreated,
         (EntityKind::TokenIntent, Act::Delete) => EventKind::TokenIntentDeleted,
         (EntityKind::TokenIntent, Act::Convert) => EventKind::TokenIntentConverted,

@@ -48,7 +48,8 @@ impl Cvcs<'_> {
         let Some(expires_at) = expires_at.filter(|at| now < *at) else { return Ok(None) };
         let place = tables::cvcs(expires_at, tenant, id);
         let Some(value) = snapshot.value(Table::Cvcs, &place)? else { return Ok(None) };
-        self.open(tenant, &tables::cvc_identity(tenant, id), &value, now)
+        let opened = self.open(tenant, &tables::cvc_identity(tenant, id), &value, now)?;
+        Ok(opened.map(|(code, _)| code))
     }
 
     pub(in crate::app) fn attach(
@@ -107,13 +108,14 @@ impl Cvcs<'_> {
         Ok([minute.to_be_bytes().as_slice(), &sealed].concat())
     }
 
+    /// The text and the end of its retention.
     pub(in crate::app) fn open(
         self,
         tenant: TenantId,
         place: &[u8],
         value: &[u8],
         now: Timestamp,
-    ) -> Result<Option<Secret<String>>, Error> {
+    ) -> Result<Option<(Secret<String>, Timestamp)>, Error> {
         let bad = Error::Internal(Fault::BadRecord);
         let Some((minute, sealed)) = value.split_at_checked(MINUTE_BYTES) else { return Err(bad) };
         let Ok(minute) = minute.try_into().map(u64::from_be_bytes) else { return Err(bad) };
@@ -137,7 +139,7 @@ impl Cvcs<'_> {
         let Some((until, code)) = plain.expose().split_first_chunk::<8>() else { return Err(bad) };
         let until = Timestamp::from_micros(i64::from_be_bytes(*until));
         let code = str::from_utf8(code).ok().filter(|_| now < until);
-        Ok(code.map(|code| Secret::new(String::from(code))))
+        Ok(code.map(|code| (Secret::new(String::from(code)), until)))
     }
 
     /// Opens a value that another process sealed, if that process has sent its key.

@@ -62,6 +62,10 @@ impl Expressions {
         self.0.iter().flat_map(|(_, template)| template.references())
     }
 
+    pub(super) fn code_readers(&self) -> impl Iterator<Item = &Reference> {
+        self.0.iter().flat_map(|(_, template)| template.code_readers())
+    }
+
     /// True if an expression reads this variable.
     pub(super) fn names(&self, variable: &str) -> bool {
         self.0.iter().any(|(_, template)| template.names(variable))

@@ -21,6 +21,7 @@ use crate::app::proxy_calls::scope::{GuardedValue, ProxyScope};
 use crate::app::proxy_calls::slots::Slots;
 use crate::app::proxy_calls::target;
 use crate::app::proxy_calls::{ProxyCall, ProxyFailure};
+use crate::app::tokens::codes::UsedCode;
 use crate::app::tokens::draft::TokenDraft;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::references::NamedReferences;
@@ -50,6 +51,8 @@ const NO_SUCH_PROXY: Error = Error::NotFound("proxy");
 const SWITCHED_OFF: &str =
     "The tenant's setting disable_ephemeral_proxy allows pre-configured proxies only.";
 const ACCEPT_ENCODING: &str = "accept-encoding";
+/// The tenant's setting that destroys codes after a successful call that used them.
+const DESTROY_CVC: &str = "destroy_cvc_after_use";
 /// The tenant's setting that switches ephemeral proxies off.
 const DISABLE_EPHEMERAL: &str = "disable_ephemeral_proxy";
 
@@ -59,6 +62,8 @@ struct Prepared {
     headers: Vec<FilledHeader>,
     /// The values that transforms name; `None` if the proxy has no transforms.
     scope: Option<ProxyScope>,
+    /// The codes to destroy if the call succeeds.
+    codes: Vec<UsedCode>,
 }
 
 #[derive(Clone, Copy)]
@@ -154,7 +159,7 @@ impl Invocation<'_> {
         };
         let prepared = self.vault.evaluating(self.party, Work::Page.budget(), prepare).await;
         let transformed = match prepared.map_err(ProxyFailure::from).flatten() {
-            Ok(Prepared { body, headers: filled, scope }) => {
+            Ok(Prepared { body, headers: filled, scope, codes }) => {
                 let mut headers = call.headers;
                 for (number, value) in filled {
                     if let Some((_, old)) = headers.get_mut(number) {
@@ -163,12 +168,12 @@ impl Invocation<'_> {
                 }
                 let message = Message { headers, body: body.unwrap_or(call.body) };
                 let message = self.change_request(message, scope.as_ref()).await;
-                message.map(|message| (message, scope))
+                message.map(|message| (message, scope, codes))
             }
             Err(failure) => Err(failure),
         };
         // The call and the values that it uses have their entries before anything is sent.
-        let (Message { headers, body }, scope) = opened.settle(transformed).await?;
+        let (Message { headers, body }, scope, codes) = opened.settle(transformed).await?;
         let certificate = self.proxy().and_then(|it| it.settings.client_certificate.as_ref());
         let identity = certificate.map(|certificate| Arc::new(certificate.identity()));
         let event = self.event(&url, &call.method)?;
@@ -185,6 +190,7 @@ impl Invocation<'_> {
         };
         let answered = match self.send(request).await {
             Ok(mut answer) => {
+                self.destroy_codes(&answer, &codes).await;
                 answer.headers = answer_headers::passed(base, answer.headers);
                 self.change_answer(answer, scope.as_ref()).await
             }
@@ -202,6 +208,22 @@ impl Invocation<'_> {
 
     pub(super) fn proxy(&self) -> Option<&Proxy> {
         self.stored.map(|stored| stored.proxy)
+    }
+
+    /// Destroys the codes that the call used, if the destination answered with success, whatever
+    /// becomes of its answer. The request has left, so a failure to write must not change the
+    /// answer: the caller would send the request again. The code then ends with its retention.
+    async fn destroy_codes(self, answer: &OutboundResponse, codes: &[UsedCode]) {
+        if let Some(caller) = self.caller.filter(|_| (200..300).contains(&answer.status)) {
+            self.vault.tokens(caller).destroy_used(codes).await.ok();
+        }
+    }
+
+    /// The tenant or the proxy may switch it on.
+    fn destroys_codes(self) -> bool {
+        let tenant = self.caller.and_then(|caller| caller.tenant.settings.get(DESTROY_CVC));
+        tenant.is_some_and(|value| value == "true")
+            || self.proxy().is_some_and(|proxy| proxy.settings.destroy_cvc_after_use)
     }
 
     /// Nothing is sent if a transform fails.
@@ -279,7 +301,12 @@ impl Invocation<'_> {
         let references = body.slots.references().chain(in_headers.references());
         // From here on the outcome may depend on the proxy's configuration and on tokens.
         opened.add(Act::Invoke, self.entity());
-        let named = self.open(references, now, budget, opened)?;
+        let mut named = self.open(references, now, budget, opened)?;
+        let codes = if self.destroys_codes() {
+            named.used_codes(body.slots.code_readers().chain(in_headers.code_readers()))
+        } else {
+            Vec::new()
+        };
         let needs_encrypted =
             body.slots.names("encrypted") || in_headers.names("encrypted") || has_transforms;
         let encrypted = if needs_encrypted { self.decrypt(call, opened)? } else { None };
@@ -303,7 +330,7 @@ impl Invocation<'_> {
         let headers = headers::fill(&in_headers, Filling { scope: &scope, vault, budget });
         let headers = headers.map_err(|unfilled| unfilled.shown_to(least))?;
         let scope = has_transforms.then(|| scope.for_transforms(call, sent));
-        Ok(Prepared { body: filled, headers, scope })
+        Ok(Prepared { body: filled, headers, scope, codes })
     }
 
     /// A caller that chooses the destination could send the content of `BT-ENCRYPTED` to itself, so

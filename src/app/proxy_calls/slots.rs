@@ -38,6 +38,11 @@ impl<P> Slots<P> {
         self.0.iter().flat_map(|slot| slot.expressions.references())
     }
 
+    /// The references whose card verification code the texts may read.
+    pub(super) fn code_readers(&self) -> impl Iterator<Item = &Reference> {
+        self.0.iter().flat_map(|slot| slot.expressions.code_readers())
+    }
+
     pub(super) fn names(&self, variable: &str) -> bool {
         self.0.iter().any(|slot| slot.expressions.names(variable))
     }

@@ -117,6 +117,7 @@ impl Scene {
             application: None,
             configuration: Configuration(vec![secret]),
             disable_detokenization: false,
+            destroy_cvc_after_use: false,
             request_transforms: Transforms::default(),
             response_transforms: Transforms::default(),
             client_certificate: None,

@@ -262,7 +262,7 @@ fn a_restored_vault_says_so_in_its_chain_once() {
     block_on(vault.app.backups().back_up(file.clone())).unwrap();
     let data = directory.join("data");
     fs::create_dir(&data).unwrap();
-    let user = SystemUser { uid: 1_000, name: Some(Box::from("operator")) };
+    let user = SystemUser { uid: 1_000, name: Some(Box::from("operator")), login: Some(1_001) };
     let restoration = Restoration { at: vault.app.now(), by: Some(user.clone()) };
     Store::restore(&data, Reader::open(&file).unwrap(), None, meta::put_restored(&restoration))
         .unwrap();

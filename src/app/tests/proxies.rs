@@ -33,6 +33,7 @@ fn settings(request: &Value, response: &Value) -> Result<ProxySettings, Mistakes
             Secret::new(String::from("s3cret")),
         )]),
         disable_detokenization: false,
+        destroy_cvc_after_use: false,
         request_transforms: request,
         response_transforms: response,
         client_certificate: None,

@@ -11,7 +11,7 @@ use crate::store::tests::block_on;
 fn attempt(reason: RefusalReason, caller: Option<&crate::app::Caller>) -> RefusedAttempt {
     let origin = match reason {
         RefusalReason::OtherUser => {
-            Origin::of_user(SystemUser { uid: 1_000, name: Some(Box::from("guest")) })
+            Origin::of_user(SystemUser { uid: 1_000, name: Some(Box::from("guest")), login: None })
         }
         RefusalReason::NoKey | RefusalReason::NotAllowed | RefusalReason::WrongKey => {
             Origin::of_request(Some("192.0.2.1".parse().unwrap()), "t")

@@ -2,13 +2,21 @@
 
 use uuid::Uuid;
 
-use crate::app::Vault;
+use crate::app::commit::commit_loop::Write;
 use crate::app::tests::processes::{Pair, caller, create_id, pair, vaults};
-use crate::app::tests::{assert_clean, card};
+use crate::app::tests::{assert_clean, card, everything, new_caller, rule};
+use crate::app::tokens::codes::{CodeOwner, UsedCode};
 use crate::app::tokens::evaluations::Work;
+use crate::app::tokens::update::TokenPatch;
+use crate::app::{ApplicationDraft, Vault};
+use crate::domain::access::{Access, Transform};
+use crate::domain::id::TokenId;
+use crate::domain::permission::Permission;
 use crate::domain::process::ProcessRole;
+use crate::secret::Secret;
 use crate::store::CommitFailure;
 use crate::store::shared::{CodeMessage, ProcessRow};
+use crate::store::tables::{self, CodeEnd};
 
 fn code(vault: &Vault, id: &str) -> Option<String> {
     let caller = caller(vault);
@@ -156,4 +164,61 @@ async fn a_process_that_was_counted_out_sends_nothing() {
     let refused = shared.send(vec![CodeMessage { place, sealed: vec![1] }]).await;
     assert_eq!(refused, Err(CommitFailure::Unavailable));
     assert_eq!(messages(&pair.first), []);
+}
+
+/// The code as a call through a proxy remembers it.
+fn used(vault: &Vault, id: &str) -> UsedCode {
+    let caller = caller(vault);
+    let shown = vault.tokens(&caller).show_token(id, vault.now(), &Work::Read.budget()).unwrap();
+    let (tenant, token) = (caller.tenant.id, TokenId::parse(id).unwrap());
+    let (snapshot, until) = (vault.store().snapshot().unwrap(), shown.token.cvc_expires_at);
+    UsedCode::find(&snapshot, tenant, CodeOwner::Token(token), until).unwrap().unwrap()
+}
+
+fn ended(vault: &Vault, end: CodeEnd) -> i64 {
+    let tenant = caller(vault).tenant.id;
+    vault.store().snapshot().unwrap().count(&tables::code_ends(tenant, end)).unwrap()
+}
+
+#[tokio::test]
+async fn a_code_that_one_process_destroys_is_gone_in_the_other_and_counts_once() {
+    let pair = Box::pin(settled()).await;
+    let [one, two] = codes_of_both(&pair).await;
+    pair.beat().await;
+    let (first, second) = (used(&pair.first, &one), used(&pair.second, &one));
+    let (caller_one, caller_two) = (caller(&pair.first), caller(&pair.second));
+    // Two calls used the code at the same time, in different processes.
+    let destroyed = tokio::join!(
+        pair.first.tokens(&caller_one).destroy_used(std::slice::from_ref(&first)),
+        pair.second.tokens(&caller_two).destroy_used(std::slice::from_ref(&second)),
+    );
+    assert!(destroyed.0.is_ok() && destroyed.1.is_ok(), "{destroyed:?}");
+    for vault in [&pair.first, &pair.second] {
+        assert_eq!((code(vault, &one), code(vault, &two).as_deref()), (None, Some("456")));
+        assert_eq!(ended(vault, CodeEnd::Used), 1);
+    }
+    assert_clean(&pair.first);
+}
+
+#[tokio::test]
+async fn a_code_that_took_the_place_of_a_used_one_stays() {
+    let pair = Box::pin(settled()).await;
+    let [one, two] = codes_of_both(&pair).await;
+    let vault = &pair.first;
+    let rule = rule("/", Transform::Reveal, &[Permission::TokenUpdate, Permission::TokenDelete]);
+    let updater = ApplicationDraft { access: Access::new(vec![], vec![rule]), ..everything() };
+    let caller = new_caller(vault, caller(vault).tenant.id, &updater).await;
+    let codes = [used(vault, &one), used(vault, &two)];
+    let patch = TokenPatch {
+        data: Some(Secret::new(serde_json::json!({"cvc": "789"}))),
+        ..TokenPatch::default()
+    };
+    vault.tokens(&caller).update(&one, &patch, &Write::plain()).await.unwrap();
+    vault.tokens(&caller).delete(&two).await.unwrap();
+    vault.tokens(&caller).destroy_used(&codes).await.unwrap();
+    assert_eq!(code(vault, &one).as_deref(), Some("789"));
+    let ends = CodeEnd::ALL.map(|end| (end.as_str(), ended(vault, end)));
+    let expected = [("deleted", 1), ("expired", 0), ("used", 0), ("with the token", 1)];
+    assert_eq!(ends, expected);
+    assert_clean(vault);
 }

@@ -163,7 +163,9 @@ impl Tokens<'_> {
             tenant: self.caller.tenant.id,
             kind,
             data: Data::from_value(data.expose()),
-            cvc_expires_at: cvc.as_ref().map(|_| now.plus(self.caller.tenant.quotas.cvc_retention)),
+            cvc_expires_at: cvc
+                .as_ref()
+                .map(|_| now.plus(self.vault.cvc_retention(&self.caller.tenant))),
             cvc,
             mask,
             containers: containers.to_vec(),

@@ -21,7 +21,8 @@ use crate::domain::token_intent::TokenIntent;
 use crate::domain::token_type::{BankDetails, TokenType};
 use crate::expressions::{self, Budget};
 use crate::secret::Secret;
-use crate::store::{Change, Snapshot};
+use crate::store::tables::CodeEnd;
+use crate::store::{Change, Snapshot, tables};
 use serde_json::Value;
 
 #[derive(Debug, Clone, Copy)]
@@ -154,7 +155,8 @@ impl TokenIntents<'_> {
         let cvc = kind.take_cvc(data.expose_mut());
         let expires_at = now.plus(quotas.token_intent_retention);
         // A code must not outlive its intent.
-        let cvc_expires_at = now.plus(quotas.cvc_retention).min(expires_at);
+        let retention = self.vault.cvc_retention(&self.caller.tenant);
+        let cvc_expires_at = now.plus(retention).min(expires_at);
         let stored = Data::from_value(data.expose());
         sort_for_expressions(&mut data);
         Ok(TokenIntent {
@@ -203,16 +205,18 @@ impl TokenIntents<'_> {
 }
 
 impl TokenRows<'_> {
-    /// Deletes the code of an intent at the end of the code's retention.
+    /// Deletes the code of an intent.
     pub(in crate::app) fn forget_intent_cvc(
         self,
         mut intent: TokenIntent,
         version: Version,
         keys: &TenantKeys,
+        end: CodeEnd,
     ) -> Result<Change, Error> {
         let old = intent.entries(keys);
         intent.cvc_expires_at = None;
-        self.vault.replace_record(keys, &old, &intent, version)
+        let change = self.vault.replace_record(keys, &old, &intent, version)?;
+        Ok(change.count(tables::code_ends(intent.tenant, end), 1))
     }
 }
 

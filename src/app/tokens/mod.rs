@@ -1,6 +1,7 @@
 //! Tokens and token intents: create, read, update, delete, tokenize, detokenize and lists.
 
 pub(in crate::app) mod bank_check;
+pub(in crate::app) mod codes;
 pub(in crate::app) mod create;
 pub(in crate::app) mod delete;
 pub(in crate::app) mod detokenize;

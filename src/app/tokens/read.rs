@@ -104,7 +104,8 @@ impl Tokens<'_> {
             // The code may have been replaced since the first read.
             let Some(code) = newest.value(Table::Cvcs, place).await? else { return Ok(None) };
             let identity = tables::cvc_identity(tenant, id.uuid());
-            token.cvc = self.vault.cvcs().open(tenant, &identity, &code, now)?;
+            let opened = self.vault.cvcs().open(tenant, &identity, &code, now)?;
+            token.cvc = opened.map(|(code, _)| code);
         }
         Ok(Some(token))
     }

@@ -8,6 +8,7 @@ use crate::app::audit::opened::Opened;
 use crate::app::caller::Caller;
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
+use crate::app::tokens::codes::{CodeOwner, UsedCode};
 use crate::app::tokens::read::{DataView, TokenView};
 use crate::app::tokens::rows;
 use crate::domain::access::Transform;
@@ -44,6 +45,8 @@ pub(in crate::app) struct NamedReferences(pub(in crate::app) HashMap<Reference, 
 pub(in crate::app) struct ReferencedValue {
     value: Value,
     pub(in crate::app) computation: Computation,
+    /// Its card verification code, if the value has one.
+    pub(in crate::app) code: Option<UsedCode>,
 }
 
 impl Scope for NamedReferences {
@@ -52,8 +55,24 @@ impl Scope for NamedReferences {
     }
 
     fn reference(&self, reference: &Reference) -> Option<ScopedValue<'_>> {
-        let ReferencedValue { value, computation } = self.0.get(reference)?;
+        let ReferencedValue { value, computation, .. } = self.0.get(reference)?;
         Some(ScopedValue { value, computation: *computation })
+    }
+}
+
+impl NamedReferences {
+    /// Takes the codes of these references, each once.
+    pub(in crate::app) fn used_codes<'r>(
+        &mut self,
+        readers: impl Iterator<Item = &'r Reference>,
+    ) -> Vec<UsedCode> {
+        let mut codes: Vec<UsedCode> = Vec::new();
+        for reference in readers {
+            let code = self.0.get_mut(reference).and_then(|named| named.code.take());
+            // A token may be named by its data and as a whole.
+            codes.extend(code.filter(|code| !codes.iter().any(|it| it.is_same(code))));
+        }
+        codes
     }
 }
 
@@ -89,8 +108,11 @@ impl Tokens<'_> {
             let (exposure, computation) = usable(self.caller, intent.target(&home), usage)?;
             opened.add(act, intent.id.into());
             budget.spend_json(intent.data.json()).map_err(too_much_work)?;
+            let (owner, until) = (CodeOwner::Intent(intent.id), intent.cvc_expires_at);
+            let code = intent.cvc.as_ref().and(until);
+            let code = UsedCode::find(snapshot, intent.tenant, owner, code)?;
             let value = self.whole_intent(intent, exposure);
-            return Ok(Some(ReferencedValue { value, computation }));
+            return Ok(Some(ReferencedValue { value, computation, code }));
         }
         let (tenant, keys) = (self.caller.tenant.id, &self.caller.keys);
         let found = rows::find(snapshot, keys, tenant, reference.id())?;
@@ -101,6 +123,9 @@ impl Tokens<'_> {
         let (exposure, computation) = usable(self.caller, token.target(), usage)?;
         opened.add(act, Entity::token(&token));
         self.vault.cvcs().attach(snapshot, &mut token, now)?;
+        let code = token.cvc.as_ref().and(token.cvc_expires_at);
+        let owner = CodeOwner::Token(token.id);
+        let code = UsedCode::find(snapshot, tenant, owner, code)?;
         let shown = self.show(token, exposure, budget);
         // Charge for parsing the data below, and the mask of a whole token.
         let whole = !matches!(reference, Reference::TokenData(_));
@@ -110,7 +135,7 @@ impl Tokens<'_> {
             budget.spend_json(text).map_err(too_much_work)?;
         }
         let value = if whole { whole_token(&shown) } else { data_of(&shown) };
-        Ok(Some(ReferencedValue { value, computation }))
+        Ok(Some(ReferencedValue { value, computation, code }))
     }
 
     fn whole_intent(self, intent: TokenIntent, exposure: Exposure) -> Value {

@@ -13,7 +13,7 @@ use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 use crate::store::record::{BadRecord, decode_token, encode_token};
-use crate::store::tables::{self, CountKind, ExpiryKind, TokenList};
+use crate::store::tables::{self, CodeEnd, CountKind, ExpiryKind, TokenList};
 use crate::store::{Change, Snapshot, Table};
 
 /// All filters but `Everything` are blinded, so that the file does not show their values.
@@ -198,23 +198,23 @@ impl TokenRows<'_> {
         if old.cvc_expires_at == new.cvc_expires_at && codes[0] == codes[1] {
             return Ok(change);
         }
-        // The key of a code depends on its expiry, so the old row is deleted first.
-        if let Some(key) = cvc_key(old) {
-            change = change.delete(Table::Cvcs, key);
-        }
+        // The key of a code depends on its expiry, so the old row is deleted first. A code that
+        // cannot be opened any more has expired.
+        let end = if old.cvc.is_some() { CodeEnd::Deleted } else { CodeEnd::Expired };
+        change = end_code(change, old, end);
         Ok(change.and(self.put_cvc(new)?))
     }
 
-    /// Deletes the code of a token at the end of the code's retention.
+    /// Deletes the code of a token.
     pub(in crate::app) fn forget_token_cvc(
         self,
         mut token: Token,
         keys: &TenantKeys,
+        end: CodeEnd,
     ) -> Result<Change, Error> {
-        let code = cvc_key(&token);
+        let ended = end_code(Change::new(), &token, end);
         token.cvc_expires_at = None;
-        let change = self.put_again(&token, keys)?;
-        Ok(code.into_iter().fold(change, |change, key| change.delete(Table::Cvcs, key)))
+        Ok(self.put_again(&token, keys)?.and(ended))
     }
 
     /// Writes the record of a token whose entries exist. While both keys are in use, the entries
@@ -260,6 +260,13 @@ pub(in crate::app) fn cvc_key(token: &Token) -> Option<Vec<u8>> {
     token.cvc_expires_at.map(|at| tables::cvcs(at, token.tenant, token.id.uuid()))
 }
 
+/// Deletes the row of the token's code, if it has one, and counts how the code ended.
+fn end_code(change: Change, token: &Token, end: CodeEnd) -> Change {
+    cvc_key(token).into_iter().fold(change, |change, key| {
+        change.delete(Table::Cvcs, key).count(tables::code_ends(token.tenant, end), 1)
+    })
+}
+
 pub(in crate::app) fn delete(token: &Token, keys: &TenantKeys) -> Change {
     let mut change = Change::new()
         .delete(Table::Tokens, tables::tokens(token.tenant, token.id))
@@ -267,9 +274,7 @@ pub(in crate::app) fn delete(token: &Token, keys: &TenantKeys) -> Change {
     for (table, key) in entries_under_active_keys(token, keys).into_keys() {
         change = change.delete(table, key);
     }
-    if let Some(key) = cvc_key(token) {
-        change = change.delete(Table::Cvcs, key);
-    }
+    change = end_code(change, token, CodeEnd::WithToken);
     for key in name_keys(token, keys.active_indexes()) {
         change = change.delete(Table::TokenNames, key);
     }

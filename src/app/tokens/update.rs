@@ -182,7 +182,7 @@ impl Tokens<'_> {
         let fresh = patch.data.as_ref().is_some_and(|data| data.expose().get("cvc").is_some());
         let cvc_expires_at = match &cvc {
             // A new code gets a new expiry; an unchanged code keeps its expiry.
-            Some(_) if fresh => Some(now.plus(self.caller.tenant.quotas.cvc_retention)),
+            Some(_) if fresh => Some(now.plus(self.vault.cvc_retention(&self.caller.tenant))),
             Some(_) => old.cvc_expires_at,
             None => None,
         };

@@ -291,6 +291,7 @@ impl<'a> Check<'a> {
     /// A count must have a known kind and tenant. `verify` compares the numbers.
     fn count(&mut self, (key, _): &Row) -> Result<(), Error> {
         let is_known = tables::count_of_key(key).is_some()
+            || tables::code_end_of_key(key).is_some()
             || tables::digest_of_key(key).is_some()
             || tables::webhook_of_count_key(key).is_some()
             || tables::seal_count_of_key(key).is_some()

@@ -7,11 +7,13 @@ use uuid::Uuid;
 use crate::app::Upkeep;
 use crate::app::access::applications::ApplicationQuery;
 use crate::app::error::{Error, Fault};
+use crate::app::records;
 use crate::domain::application::{ApiKey, Application};
 use crate::domain::id::{TenantId, assigned_at};
+use crate::domain::proxy::Proxy;
 use crate::domain::tenant::Tenant;
 use crate::domain::time::Timestamp;
-use crate::store::tables::{self, CountKind, ExpiryKind, KeyRange};
+use crate::store::tables::{self, CodeEnd, CountKind, ExpiryKind, KeyRange};
 use crate::store::{Snapshot, Table, meta};
 
 #[derive(Debug)]
@@ -22,6 +24,11 @@ pub struct Holding {
     pub token_intents: u64,
     pub oldest_token_intent: Option<Timestamp>,
     pub applications: Vec<(Application, Vec<ApiKey>)>,
+    /// The numbers of its card verification codes that ended in each way.
+    pub code_ends: BTreeMap<CodeEnd, u64>,
+    pub proxies: u64,
+    /// Those that destroy the codes that a successful call used.
+    pub destroying_proxies: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +85,18 @@ impl Upkeep<'_> {
                 let count = snapshot.count(&tables::counts(tenant.id, counted))?;
                 Ok(u64::try_from(count).unwrap_or(0))
             };
+            let ended = |end| -> Result<(CodeEnd, u64), Error> {
+                let count = snapshot.count(&tables::code_ends(tenant.id, end))?;
+                Ok((end, u64::try_from(count).unwrap_or(0)))
+            };
+            let keys = self.vault.keys().tenant_keys(&snapshot, tenant.id)?;
+            let (mut proxies, mut destroying_proxies) = (0_u64, 0_u64);
+            let rows = records::rows_of::<Proxy>(&snapshot, &keys)?;
+            for proxy in self.vault.sound_records::<Proxy>(&keys, rows) {
+                let destroys = u64::from(proxy?.settings.destroy_cvc_after_use);
+                proxies = proxies.saturating_add(1);
+                destroying_proxies = destroying_proxies.saturating_add(destroys);
+            }
             let everything = ApplicationQuery { take: usize::MAX, ..Default::default() };
             holdings.push(Holding {
                 tokens: count(CountKind::Tokens)?,
@@ -89,6 +108,9 @@ impl Upkeep<'_> {
                     .access()
                     .list_applications(tenant.id, &everything)?
                     .applications,
+                code_ends: CodeEnd::ALL.into_iter().map(ended).collect::<Result<_, _>>()?,
+                proxies,
+                destroying_proxies,
                 tenant,
             });
         }

@@ -23,7 +23,7 @@ use crate::domain::session::Session;
 use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
 use crate::idempotency::live_half_days;
-use crate::store::tables::{CvcEntry, ExpiryEntry, ExpiryKind, KeyRange};
+use crate::store::tables::{CodeEnd, CvcEntry, ExpiryEntry, ExpiryKind, KeyRange};
 use crate::store::{Change, Snapshot, Table, tables};
 use crate::threeds;
 
@@ -277,7 +277,8 @@ impl Upkeep<'_> {
                 return Ok(removal);
             }
             let audit = audit(Entity::token(&found.token));
-            let record = self.vault.token_rows().forget_token_cvc(found.token, keys)?;
+            let record =
+                self.vault.token_rows().forget_token_cvc(found.token, keys, CodeEnd::Expired)?;
             return Ok(removal.and(record).and(audit));
         }
         let found = records::find::<TokenIntent>(snapshot, keys, TokenIntentId::new(id))?;
@@ -287,7 +288,8 @@ impl Upkeep<'_> {
             return Ok(removal.and(records::expect(&intent, version)));
         }
         let audit = audit(intent.id.into());
-        let record = self.vault.token_rows().forget_intent_cvc(intent, version, keys)?;
+        let record =
+            self.vault.token_rows().forget_intent_cvc(intent, version, keys, CodeEnd::Expired)?;
         Ok(removal.and(record).and(audit))
     }
 }

@@ -233,7 +233,7 @@ fn parse(result: &Value, set: [u8; 4]) -> Option<ShareSet> {
         complain(CHAIN_DIFFERS);
     }
     let made_at = Timestamp::from_micros(0);
-    Some(ShareSet { set, needed, made_at, master: [0; 8], hashes })
+    Some(ShareSet { set, needed, made_at, master: [0; 8], hashes, keepers: Vec::new() })
 }
 
 /// Asks the running server for the id of its key, or opens the data file with this key.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::app::{Receipt, VaultFailure, decode_receipt};
 use crate::bounds::RECEIPT_BYTES_MAX;
@@ -71,10 +72,11 @@ fn export(it: &AuditExport) -> Result<()> {
         Some(path) => Box::new(create_private("the export", path)?),
     };
     let place = it.out.clone().unwrap_or_else(|| PathBuf::from("standard output"));
-    let mut next = None;
+    let (mut next, mut reading) = (None, None);
     loop {
         let (from, to) = (it.from.clone(), it.to.clone());
-        let page = runner.carry_out(Command::AuditExport { next, from, to })?;
+        let page = runner.carry_out(Command::AuditExport { next, from, to, reading })?;
+        reading = reading_of(&page)?;
         let entries = page.get("entries").and_then(Value::as_array).ok_or_else(not_understood)?;
         let mut lines = String::new();
         for entry in entries {
@@ -93,6 +95,12 @@ fn export(it: &AuditExport) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The reading of the chain that the next page belongs to.
+pub(super) fn reading_of(page: &Value) -> Result<Option<Uuid>> {
+    let reading = page.get("reading").and_then(Value::as_str);
+    reading.and_then(|text| Uuid::try_parse(text).ok()).ok_or_else(not_understood).map(Some)
 }
 
 fn check_period(it: &AuditExport) -> Result<()> {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::bounds::{AUDIT_FOLLOW_LOOK, AUDIT_POSITION_BYTES_MAX};
 use crate::cli::command::{OnVault as _, command};
+use crate::cli::operate::audit::reading_of;
 use crate::cli::support::{
     Exit, Failure, Result, ask_server, cannot, complain, not_understood, read_text, write_new,
 };
@@ -42,9 +43,9 @@ fn follow(it: &AuditFollow) -> Result<()> {
         (after, None) => after.clone(),
     };
     end_cut_line().map_err(|error| cannot("write", Path::new("standard output"), &error))?;
-    let (mut first, mut is_waiting) = (true, false);
+    let (mut reading, mut is_waiting) = (None, false);
     loop {
-        let command = Command::AuditFollow { after: after.clone(), first };
+        let command = Command::AuditFollow { after: after.clone(), reading };
         let page = match ask_server(&directory, &command) {
             Ok(Some(page)) => page,
             Ok(None) if it.once => {
@@ -57,12 +58,13 @@ fn follow(it: &AuditFollow) -> Result<()> {
                 if !is_waiting {
                     complain("Waiting for the server.");
                 }
-                (is_waiting, first) = (true, true);
+                is_waiting = true;
                 rest();
                 continue;
             }
         };
-        (is_waiting, first) = (false, false);
+        is_waiting = false;
+        reading = reading_of(&page)?;
         let items = page.get("items").and_then(Value::as_array).ok_or_else(not_understood)?;
         print(items).map_err(|error| cannot("write", Path::new("standard output"), &error))?;
         let position = page.get("position").and_then(Value::as_str).map(String::from);

@@ -69,6 +69,9 @@ command! {
     "shares" KeyShares on vault {
         /// number of shares needed and in total, such as 3-of-5
         scheme: String = option,
+        /// keeper of a share as NAME=age1...: the share is written only sealed to this age key;
+        /// given once for each share
+        share_to: Vec<String> = option,
         /// directory for the shares, one file each; without it they are printed
         directory: Option<PathBuf> = option,
     } => |it| make_shares(&it)
@@ -183,9 +186,10 @@ fn make_shares(it: &KeyShares) -> Result<()> {
     let scheme = shares::parse_scheme(&it.scheme)?;
     let (form, out) = (Form::of(it.json()), it.directory.as_deref());
     shares::check_form(form, out)?;
+    let keepers = shares::parse_keepers(&it.share_to, Some(scheme), out)?;
     let vault = it.vault()?;
     let at_hand = KeyAtHand::read(vault.master()?)?;
-    let made = shares::make(&vault.home, &at_hand, scheme, out, form)?;
+    let made = shares::make(&vault.home, &at_hand, scheme, out, &keepers, form)?;
     if form == Form::Json {
         show_json(&made);
     }

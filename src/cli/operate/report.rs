@@ -16,9 +16,11 @@ use crate::cli::support::{
     settings,
 };
 use crate::clock::Clock;
-use crate::config::{AuditReads, Config};
+use crate::config::{AuditReads, Config, MasterKeySource};
 use crate::domain::time::Timestamp;
-use crate::operator::{CheckedThing, Command, ComplianceReportSettings, KnownSettings, TlsFacts};
+use crate::operator::{
+    CheckedThing, ClockFacts, Command, ComplianceReportSettings, KnownSettings, TlsFacts,
+};
 use crate::server::{TlsTrial, certificate_expires, offered, try_listener};
 
 command! {
@@ -51,6 +53,7 @@ fn report(command: &ReportCommand) -> Result<()> {
         to: to.seconds(),
         known: known(command, &vault, now)?,
         tls: tls(vault.settings()),
+        clock: clock(),
     };
     let account = carry_out(&vault, Command::Report { settings })?;
     let member = |name: &str| account.get(name).and_then(Value::as_str).ok_or_else(not_understood);
@@ -70,11 +73,12 @@ fn report(command: &ReportCommand) -> Result<()> {
         say(&format!("Written: {}", path.display()));
     }
     say(&match number("attention")? {
-        0 => String::from("Nothing needs attention."),
+        0 => String::from(member("calm")?),
         1 => String::from("One finding needs attention; it is at the top."),
         count => format!("{count} findings need attention; they are at the top."),
     });
     match number("unknown")? {
+        _ if number("attention")? == 0 => (),
         0 => (),
         1 => say("One thing could not be checked; the report marks it."),
         count => say(&format!("{count} things could not be checked; the report marks them.")),
@@ -94,6 +98,40 @@ fn period(command: &ReportCommand, now: Timestamp) -> Result<(Timestamp, Timesta
             .try_this("give --from a time before --to"));
     }
     Ok((from, to))
+}
+
+/// Of the machine that the command runs on, which is that of the server: its socket is local.
+fn clock() -> ClockFacts {
+    let modified = std::fs::metadata(SYNCHRONIZED).and_then(|it| it.modified()).ok();
+    let synchronized_at = modified
+        .and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok())
+        .and_then(|since| i64::try_from(since.as_secs()).ok());
+    let asked = std::process::Command::new(TIMEDATECTL)
+        .args(["show", "--property=NTPSynchronized", "--value"])
+        .stdin(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .output();
+    let says = asked.ok().filter(|it| it.status.success());
+    let says = says.and_then(|it| String::from_utf8(it.stdout).ok());
+    let says = says.map(|text| String::from(text.trim()));
+    ClockFacts { synchronized_at, says: says.filter(|text| text == "yes" || text == "no") }
+}
+
+/// systemd-timesyncd makes this file when it has set the clock.
+const SYNCHRONIZED: &str = "/run/systemd/timesync/synchronized";
+const TIMEDATECTL: &str = "/usr/bin/timedatectl";
+
+/// A name alone does not say whether a credential is sealed by a TPM, or a command asks an HSM.
+fn master_key(source: &MasterKeySource) -> String {
+    match source {
+        MasterKeySource::Command(it) => {
+            format!("printed by {}, from an HSM, a KMS or a file", it.program.display())
+        }
+        MasterKeySource::Credential(name) => format!(
+            "the systemd credential {name}, from a file or sealed by a TPM, as its unit says"
+        ),
+        MasterKeySource::File(path) => format!("the file {}", path.display()),
+    }
 }
 
 fn host() -> Option<String> {
@@ -120,6 +158,7 @@ fn known(
         listen: config.listen.iter().map(ToString::to_string).collect(),
         certificate_expires_at: certificate_expires(&config.certificate).map(Timestamp::seconds),
         audit_retention_days: u64::try_from(config.audit_retention_days).unwrap_or(u64::MAX),
+        master_key: master_key(&config.master_key),
         audit_reads_strict: config.audit_reads == AuditReads::Strict,
         checks: findings.all.into_iter().map(checked).collect(),
     }))

@@ -44,6 +44,9 @@ command! {
         master_key: Option<PathBuf> = option,
         /// make recovery shares of the master key, such as 3-of-5, and check them
         recovery_shares: Option<String> = option,
+        /// keeper of a share as NAME=age1...: the share is written only sealed to this age key;
+        /// given once for each share
+        share_to: Vec<String> = option,
         /// directory for the shares, one file each; without it they are printed
         shares_directory: Option<PathBuf> = option,
         /// print JSON; shares then need a directory
@@ -65,17 +68,17 @@ fn init(command: &InitCommand) -> Result<()> {
         return Err(Failure::new(Exit::Usage, "--shares-directory without shares")
             .try_this("add --recovery-shares 3-of-5"));
     }
-    if let Some(directory) =
-        command.shares_directory.as_ref().filter(|it| it.exists() && !it.is_dir())
-    {
+    let out = command.shares_directory.as_deref();
+    if let Some(directory) = out.filter(|it| it.exists() && !it.is_dir()) {
         return Err(Failure::new(Exit::Usage, "--shares-directory is not a directory")
             .file(directory)
             .try_this("name a directory; it is created if it does not exist"));
     }
+    let keepers = shares::parse_keepers(&command.share_to, scheme, out)?;
     let source = key_source(command.master_key.as_deref(), &config.master_key)?;
     let form = Form::of(command.json);
     if scheme.is_some() {
-        shares::check_form(form, command.shares_directory.as_deref())?;
+        shares::check_form(form, out)?;
     }
     key_place::refuse_inside(&config.data_directory, &source)?;
     let home = VaultHome::of(&config);
@@ -105,8 +108,7 @@ fn init(command: &InitCommand) -> Result<()> {
     vault.close();
     drop(vault);
     noted?;
-    let out = command.shares_directory.as_deref();
-    let split = |scheme| shares::make(&home, &at_hand, scheme, out, form);
+    let split = |scheme| shares::make(&home, &at_hand, scheme, out, &keepers, form);
     let made = scheme.map(split).transpose()?;
     let facts = || {
         json!({

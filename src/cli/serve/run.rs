@@ -77,6 +77,7 @@ pub fn run(
     }
     let runtime = runtime.enable_all().build();
     let runtime = runtime.map_err(|error| os("start the threads of the server", &error))?;
+    let vault = vault.with_cvc_retention_max(config.cvc_retention_max);
     let mut vault = vault.with_audit(audit_policy(&config));
     keep_free(&mut vault, &config);
     let vault = Arc::new(vault);

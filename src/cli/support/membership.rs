@@ -11,7 +11,7 @@ use crate::bounds::{HOST_NAME_MAX, PROCESS_BEAT, PROCESS_DEAD_AFTER, PROCESS_POL
 use crate::cli::support::{Exit, Failure, Result, complain};
 use crate::domain::origin::SystemUser;
 use crate::domain::process::{ListedProcess, ProcessRole};
-use crate::operator::user_of;
+use crate::operator::user_of_process;
 
 /// The time in which a process that has just joined finds out that another one is dead.
 const COUNTED_OUT_AFTER: Duration = PROCESS_DEAD_AFTER.saturating_add(PROCESS_DEAD_AFTER);
@@ -107,5 +107,5 @@ pub fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
 }
 
 pub fn process_user() -> SystemUser {
-    user_of(rustix::process::geteuid().as_raw())
+    user_of_process(rustix::process::geteuid().as_raw(), None)
 }

@@ -1,21 +1,25 @@
 //! Makes recovery shares of the master key and checks them. [`crate::cli::offline::recover`]
 //! combines them.
 
-use std::io::Read as _;
+use std::collections::BTreeSet;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::app::Vault;
-use crate::bounds::MASTER_KEY_FILE_BYTES_MAX;
+use crate::bounds::{KEEPER_CHARS_MAX, MASTER_KEY_FILE_BYTES_MAX};
 use crate::cli::support::{
     Exit, Failure, Form, Result, VaultHome, accepted, cannot, make_directory, open_vault, order,
     read_master_text, say, write_secret,
 };
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
-use crate::crypto::{InvalidShare, MasterKey, Random, Scheme, Share};
+use crate::crypto::{
+    AgeRecipients, InvalidRecipient, InvalidShare, MasterKey, Random, Scheme, Share,
+};
 use crate::domain::hex;
+use crate::domain::share_set::is_keeper_name;
 use crate::files::read_regular;
 use crate::operator::Command;
 use crate::secret::Secret;
@@ -37,6 +41,56 @@ pub fn parse_scheme(text: &str) -> Result<Scheme> {
             .why(why)
             .try_this("3-of-5: any three of five shares recover the key")
     })
+}
+
+/// The keeper of a share, which is sealed to the keeper's age key and is nowhere in clear.
+#[derive(Debug)]
+pub struct Keeper {
+    name: String,
+    recipient: AgeRecipients,
+}
+
+/// Parses `NAME=age1...`, once for each share of the scheme. No texts: the shares are made in clear.
+pub fn parse_keepers(
+    texts: &[String],
+    scheme: Option<Scheme>,
+    directory: Option<&Path>,
+) -> Result<Vec<Keeper>> {
+    let wrong = |why: String| {
+        Failure::new(Exit::Usage, "--share-to does not fit")
+            .why(why)
+            .try_this("--recovery-shares 2-of-3 --share-to ana=age1... --share-to bo=age1... ...")
+    };
+    if texts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let total = scheme.map(|scheme| usize::from(scheme.total()));
+    if total != Some(texts.len()) {
+        let wanted = total.map_or_else(|| String::from("no shares"), |it| format!("{it} shares"));
+        return Err(wrong(format!("there are {} keepers for {wanted}", texts.len())));
+    }
+    if directory.is_none() {
+        return Err(wrong(String::from("sealed shares are files, and no directory is named")));
+    }
+    let (mut names, mut keys) = (BTreeSet::new(), BTreeSet::new());
+    let mut keepers = Vec::with_capacity(texts.len());
+    for (text, number) in texts.iter().zip(1_u32..) {
+        let split = text.split_once('=').map(|(name, key)| (name, key.trim()));
+        let (name, key) = split.ok_or_else(|| wrong(format!("number {number} has no name")))?;
+        if !is_keeper_name(name) {
+            return Err(wrong(format!(
+                "name {number} has up to {KEEPER_CHARS_MAX} letters, digits and .-_@"
+            )));
+        }
+        let recipient = AgeRecipients::parse([key])
+            .map_err(|InvalidRecipient| wrong(format!("{name} has no public age key (age1...)")))?;
+        // Two shares in one hand are one person's.
+        if !names.insert(name.to_ascii_lowercase()) || !keys.insert(key.to_ascii_lowercase()) {
+            return Err(wrong(format!("{name}: each keeper has one name and one key")));
+        }
+        keepers.push(Keeper { name: String::from(name), recipient });
+    }
+    Ok(keepers)
 }
 
 /// A master key and its source. A key from a command is not read a second time: its program runs
@@ -69,12 +123,13 @@ impl KeyAtHand {
 }
 
 /// The vault compares the key with its own and records the hashes of the shares.
-fn note(home: &VaultHome, at_hand: &KeyAtHand, shares: &[Share]) -> Result<()> {
+fn note(home: &VaultHome, at_hand: &KeyAtHand, shares: &[Share], keepers: &[Keeper]) -> Result<()> {
     let check = hex::encode(at_hand.key.check());
     let Some(first) = shares.first() else { return Err(unproven()) };
     let (set, needed) = (first.set(), first.scheme().needed());
     let hashes = shares.iter().map(|share| hex::encode(&share.hash())).collect();
-    let command = Command::MasterShares { check, set, needed, hashes };
+    let keepers = keepers.iter().map(|keeper| keeper.name.clone()).collect();
+    let command = Command::MasterShares { check, set, needed, hashes, keepers };
     let outcome = order(&home.directory, || at_hand.open(home), command, None)?;
     accepted(outcome).map(drop)
 }
@@ -83,35 +138,49 @@ fn note(home: &VaultHome, at_hand: &KeyAtHand, shares: &[Share]) -> Result<()> {
 /// of them and compares each result with the key.
 ///
 /// The vault records the hash of each share before any share is written or printed. In text form it
-/// prints the result; in JSON form it returns the result, which contains no share.
+/// prints the result; in JSON form it returns the result, which contains no share. With keepers,
+/// each share is written only sealed to its keeper, so only the shares in memory are checked.
 pub fn make(
     home: &VaultHome,
     at_hand: &KeyAtHand,
     scheme: Scheme,
     directory: Option<&Path>,
+    keepers: &[Keeper],
     form: Form,
 ) -> Result<Value> {
     let made = MasterKey::split(&at_hand.text, scheme, &Random::new());
     let shares = made.map_err(|invalid| Failure::new(Exit::Data, "no shares").why(invalid))?;
-    note(home, at_hand, &shares)?;
+    note(home, at_hand, &shares, keepers)?;
     let mut kept = Vec::with_capacity(shares.len());
     let mut files = Vec::new();
-    for share in &shares {
-        kept.push(match directory {
-            Some(directory) => {
+    for (at, share) in shares.iter().enumerate() {
+        kept.push(match (directory, keepers.get(at)) {
+            (Some(directory), Some(keeper)) => {
+                make_directory(directory)?;
+                let (set, number) = (share.set(), share.number());
+                let name = format!("share-{set}-{number}-{}.age", keeper.name);
+                let path = directory.join(name);
+                write_secret(&path, &seal(share, keeper)?, 0o400)?;
+                files.push(path.display().to_string());
+                Share::parse(typed(share)?.expose()).map_err(unreadable)?
+            }
+            (Some(directory), None) => {
                 make_directory(directory)?;
                 let path = directory.join(format!("share-{}-{}.txt", share.set(), share.number()));
                 write_secret(&path, page(share)?.expose().as_bytes(), 0o400)?;
                 files.push(path.display().to_string());
                 read_share(&path)?
             }
-            None => Share::parse(typed(share)?.expose()).map_err(unreadable)?,
+            (None, _) => Share::parse(typed(share)?.expose()).map_err(unreadable)?,
         });
     }
     prove(&kept, scheme, &at_hand.text)?;
     let (needed, total) = (scheme.needed(), scheme.total());
     let set = shares.first().ok_or_else(unproven)?.set();
-    let facts = json!({"set": set, "needed": needed, "total": total, "files": files});
+    let names: Vec<_> = keepers.iter().map(|keeper| keeper.name.as_str()).collect();
+    let facts = json!({
+        "set": set, "needed": needed, "total": total, "files": files, "keepers": names,
+    });
     if form == Form::Json {
         return Ok(facts);
     }
@@ -125,6 +194,17 @@ pub fn make(
         ));
         return Ok(facts);
     };
+    if !keepers.is_empty() {
+        say(&format!(
+            "Recovery shares, set {set}: any {needed} of {total} recover the master key (checked).\n  \
+             files: {}/share-{set}-*.age\n\nEach is sealed to the age key of its keeper ({}); no \
+             share was written in clear. Send each file to its keeper, who opens it with age \
+             --decrypt --identity KEY FILE.",
+            directory.display(),
+            names.join(", ")
+        ));
+        return Ok(facts);
+    }
     say(&format!(
         "Recovery shares, set {set}: any {needed} of {total} recover the master key (checked).\n  \
          files: {}/share-{set}-*.txt\n\nGive each to a different person, and leave none here: \
@@ -177,6 +257,17 @@ fn page(share: &Share) -> Result<Secret<String>> {
         scheme.needed(),
         typed(share)?.expose()
     )))
+}
+
+/// The page of a share as an age file that only its keeper opens.
+fn seal(share: &Share, keeper: &Keeper) -> Result<Vec<u8>> {
+    let page = page(share)?;
+    let sealed = || -> std::io::Result<Vec<u8>> {
+        let mut writer = keeper.recipient.seal(Vec::new(), &Random::new())?;
+        writer.write_all(page.expose().as_bytes())?;
+        writer.finish()
+    };
+    sealed().map_err(|error| Failure::new(Exit::Software, "cannot seal a share").why(error))
 }
 
 fn typed(share: &Share) -> Result<Secret<String>> {

@@ -56,10 +56,11 @@ impl VaultPlace {
 
     pub fn open(&self) -> Result<Vault> {
         let vault = open_vault::open(&self.home, &self.master()?, Clock::new())?;
-        if let Some(plan) = self.settings.as_ref().and_then(|settings| settings.archive.as_ref()) {
+        let Some(settings) = &self.settings else { return Ok(vault) };
+        if let Some(plan) = &settings.archive {
             vault.upkeep().archive().notice_end(&plan.directory);
         }
-        Ok(vault)
+        Ok(vault.with_cvc_retention_max(settings.cvc_retention_max))
     }
 
     pub const fn named_master(&self) -> Option<&MasterKeySource> {

@@ -47,6 +47,8 @@ pub struct ProxySettings {
     /// In the order of the request.
     pub configuration: Configuration,
     pub disable_detokenization: bool,
+    /// A successful call destroys the card verification codes that it used.
+    pub destroy_cvc_after_use: bool,
     pub request_transforms: Transforms,
     pub response_transforms: Transforms,
     pub client_certificate: Option<ClientCertificate>,

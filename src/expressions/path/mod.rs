@@ -39,6 +39,12 @@ impl JsonPath {
         query::is_singular(&self.segments)
     }
 
+    /// False if the path surely leaves this member out: it names another one on the way there.
+    pub(super) fn may_reach(&self, member: &[&str]) -> bool {
+        let names = self.segments.iter().map_while(Segment::only_name);
+        names.zip(member).all(|(name, wanted)| name == *wanted)
+    }
+
     /// All selected values, in order.
     #[cfg(any(fuzzing, test))]
     pub(super) fn nodes<'v>(

@@ -9,6 +9,16 @@ pub(super) struct Segment {
     pub(super) selectors: Vec<Selector>,
 }
 
+impl Segment {
+    /// `None` for a segment that may select other members too.
+    pub(super) fn only_name(&self) -> Option<&str> {
+        match (self.reach, self.selectors.as_slice()) {
+            (Reach::Children, [Selector::Name(name)]) => Some(name),
+            (Reach::Children | Reach::Descendants, _) => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     Children,

@@ -70,6 +70,37 @@ fn what_a_text_names_is_known_before_it_is_evaluated() {
 }
 
 #[test]
+fn an_expression_that_takes_another_member_does_not_read_the_code() {
+    for (text, reads) in [
+        ("{{ abc }}", true),
+        ("{{ abc | json: '$' }}", true),
+        ("{{ abc | json: '$.cvc' }}", true),
+        ("{{ abc | json: '$[\"cvc\"]' | upcase }}", true),
+        ("{{ abc | json: '$.number' }}", false),
+        ("{{ abc | json: '$.number' | last4 }}", false),
+        ("{{ abc | stringify }}", true),
+        ("{{ abc | json: '$..cvc' }}", true),
+        ("{{ abc | json: '$..number' }}", true),
+        ("{{ abc | json: '$.*' }}", true),
+        ("{{ abc | json: '$[0]' }}", true),
+        ("{{ abc | json: '$[\"number\", \"cvc\"]' }}", true),
+        ("{{ token: abc }}", true),
+        ("{{ token: abc | json: '$.data' }}", true),
+        ("{{ token: abc | json: '$.data' | json: '$.number' }}", true),
+        ("{{ token: abc | json: '$.data.number' }}", false),
+        ("{{ token: abc | json: '$.data.cvc' }}", true),
+        ("{{ token: abc | json: '$.cvc' }}", false),
+        ("{{ token: abc | json: '$.metadata' }}", false),
+        ("{{ token: abc | json: '$.metadata..cvc' }}", false),
+        ("{{ token_intent: abc | json: '$.data.cvc' }}", true),
+        ("{{ token_intent: abc | json: '$.card' }}", false),
+    ] {
+        let template = Template::parse_with_references(text).unwrap();
+        assert_eq!(template.code_readers().count(), usize::from(reads), "{text}");
+    }
+}
+
+#[test]
 fn an_unknown_token_fails_the_evaluation() {
     let template = Template::parse_with_references("{{ nobody | default: 'x' }}").unwrap();
     assert_eq!(template.evaluate(&Vault, &Fixed::new(), &budget()), Err(Failed::UnknownReference));

@@ -81,6 +81,10 @@ impl Asset {
         Self { kind, content }
     }
 
+    pub(in crate::http) fn content(&self) -> &'static str {
+        (self.content)()
+    }
+
     /// The asset, or 304 if the client has it. `hosts` are the names of this server.
     pub(in crate::http) fn reply(&self, asked: &HeaderMap, hosts: &[&str]) -> Reply {
         let content = (self.content)();

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::application::ApplicationKind;
 use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
-use crate::http::front::Asset;
+use crate::http::front::{Asset, fields};
 use crate::http::openapi::description::{Answer, Content, Need, Parameter, ParameterLocation};
 use crate::http::openapi::{Description, Tag, errors, headers, operations, rates};
 use crate::http::route::{
@@ -23,7 +23,9 @@ pub(super) fn document(routes: &[Route]) -> Value {
     let paths = paths(routes);
     let tag = |tag: &Tag| {
         let table = if *tag == Tag::Interface { table(&paths) } else { String::new() };
-        let text = format!("{}{table}", tag.text());
+        // Only the program knows the hash of the script that it serves.
+        let text = tag.text().replace(fields::INTEGRITY, &fields::integrity());
+        let text = format!("{text}{table}");
         json!({"name": tag.name(), "description": text, "x-group": tag.group()})
     };
     json!({

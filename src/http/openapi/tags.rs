@@ -68,6 +68,7 @@ tags! {
     }
     Operate {
         Console "Console" chapter!("console.md");
+        Responsibilities "PCI DSS responsibilities" chapter!("responsibilities.md");
         Health "Health and files" "Probes for load balancers, and files that browsers load. None of \
             them needs a key.";
     }

@@ -43,6 +43,11 @@ impl Exchange<'_> {
         Ok(Reply::nothing())
     }
 
+    pub(in crate::http) async fn delete_token_code(&self, id: &TokenName) -> Answer {
+        self.app.tokens(self.caller).delete_code(id.as_str()).await?;
+        Ok(Reply::nothing())
+    }
+
     pub(in crate::http) async fn tokenize(&self) -> WriteAnswer {
         let body = self.body.expose();
         let answer = |tokenized: &TokenizeOutcome| tokenize::answer(body, tokenized);

@@ -205,6 +205,7 @@ pub static ROUTES: &[Route] = &[
     operation!(ReadToken GET "/tokens/" {id: TokenName} [TokenRead] Nothing Ignored Other => read_token(id).await),
     operation!(UpdateToken PATCH "/tokens/" {id: TokenName} [TokenUpdate] MergePatch Once UpdateToken => update_token(id).await),
     operation!(DeleteToken DELETE "/tokens/" {id: TokenName} [TokenDelete] Nothing Ignored DeleteToken => delete_token(id).await),
+    operation!(DeleteTokenCvc DELETE "/tokens/" {id: TokenName} "/cvc" [TokenUpdate] Nothing Ignored DeleteToken => delete_token_code(id).await),
     operation!(Tokenize POST "/tokenize" [TokenCreate] Json Once Tokenize => tokenize().await),
     operation!(Detokenize POST "/detokenize" [TokenUse TokenRead] Json Ignored Detokenize => detokenize().await),
     operation!(CreateTokenIntent POST "/token-intents" [TokenIntentCreate] Json Once Other => create_token_intent().await),

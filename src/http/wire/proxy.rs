@@ -34,6 +34,7 @@ pub(crate) fn parse(body: &Value, known: Option<&Proxy>) -> Result<ProxySettings
     let application = application(&mut fields);
     let configuration = configuration(&mut fields);
     let disable_detokenization = fields.flag("disable_detokenization").unwrap_or(false);
+    let destroy_cvc_after_use = fields.flag("destroy_cvc_after_use").unwrap_or(false);
     for reactor in ["request_reactor_id", "response_reactor_id"] {
         if fields.value(reactor).is_some() {
             fields.wrong(reactor, REACTORS);
@@ -50,6 +51,7 @@ pub(crate) fn parse(body: &Value, known: Option<&Proxy>) -> Result<ProxySettings
             application,
             configuration,
             disable_detokenization,
+            destroy_cvc_after_use,
             request_transforms,
             response_transforms,
             client_certificate,
@@ -87,6 +89,7 @@ fn settings_value(proxy: &Proxy) -> Value {
         "destination_url": settings.destination.as_str(),
         "require_auth": settings.require_auth,
         "disable_detokenization": settings.disable_detokenization,
+        "destroy_cvc_after_use": settings.destroy_cvc_after_use,
     });
     let Some(members) = value.as_object_mut() else { return value };
     if let Some(id) = settings.application {
@@ -245,6 +248,7 @@ fn render_members(proxy: &Proxy, subject: Option<usize>, detail: ProxyDetail) ->
     object.text("destination_url", settings.destination.as_str());
     object.flag("require_auth", settings.require_auth);
     object.flag("disable_detokenization", settings.disable_detokenization);
+    object.flag("destroy_cvc_after_use", settings.destroy_cvc_after_use);
     for (side, transforms) in [
         (Side::Request, &settings.request_transforms),
         (Side::Response, &settings.response_transforms),

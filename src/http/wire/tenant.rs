@@ -55,9 +55,10 @@ fn settings(fields: &mut Fields<'_>) -> Option<BTreeMap<String, String>> {
 /// A setting that affects this server must have a value that it understands.
 fn allowed_values(name: &str) -> Option<&'static [&'static str]> {
     match name {
-        "deduplicate_tokens" | "fingerprint_tokens" | "disable_ephemeral_proxy" => {
-            Some(&["true", "false"])
-        }
+        "deduplicate_tokens"
+        | "fingerprint_tokens"
+        | "disable_ephemeral_proxy"
+        | "destroy_cvc_after_use" => Some(&["true", "false"]),
         "token_deduplication_behavior" => Some(&["read_existing", "update_existing"]),
         _ => None,
     }

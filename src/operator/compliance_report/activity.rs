@@ -68,9 +68,13 @@ fn actor(entry: &AuditEntry) -> String {
     let user = origin.and_then(|origin| origin.user.as_ref());
     user.map_or_else(
         || String::from(kind),
-        |user| match &user.name {
-            Some(name) => format!("{kind}: {} (uid {})", printable(name), user.uid),
-            None => format!("{kind}: uid {}", user.uid),
+        |user| {
+            let uid = match &user.name {
+                Some(name) => format!("{kind}: {} (uid {})", printable(name), user.uid),
+                None => format!("{kind}: uid {}", user.uid),
+            };
+            // The same user may have become another one with su or sudo.
+            user.login.map_or_else(|| uid.clone(), |login| format!("{uid}, login uid {login}"))
         },
     )
 }
@@ -149,7 +153,7 @@ mod tests {
         let entity = || Entity::of_server(EntityKind::Request);
         let entry = |actor| AuditEntry::new(at, actor, Act::Read, entity());
         let by_user = || {
-            let user = SystemUser { uid: 0, name: None };
+            let user = SystemUser { uid: 0, name: None, login: None };
             let origin = Some(Arc::new(Origin::of_user(user)));
             AuditEntry { origin, ..entry(Actor::Operator) }
         };

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::app::{Error, Holding, KeyInventory, StoredCodes, Vault};
-use crate::bounds::REPORT_SWEEP_LAG_MAX;
+use crate::app::{CodeEnd, Error, Holding, KeyInventory, StoredCodes, Vault};
+use crate::bounds::{CVC_RETENTION_IN_PRODUCTION, REPORT_SWEEP_LAG_MAX};
 use crate::domain::id::TenantId;
 use crate::domain::tenant::TenantKind;
 use crate::domain::time::Timestamp;
@@ -86,22 +86,27 @@ pub(super) fn chapter(
 /// The chapter on card verification codes, which have a separate requirement. The quota applies
 /// only to new codes, so the chapter also checks the stored ones.
 pub(super) fn codes(
+    vault: &Vault,
     holdings: &[Holding],
     stored: &BTreeMap<TenantId, StoredCodes>,
     now: Timestamp,
 ) -> Chapter {
     let mut chapter = Chapter::new("Card verification codes", CODES);
-    let longest = holdings
-        .iter()
-        .filter(|it| it.tenant.kind == TenantKind::Production)
-        .map(|it| it.tenant.quotas.cvc_retention)
-        .max();
-    if let Some(longest) = longest {
+    let production = || holdings.iter().filter(|it| it.tenant.kind == TenantKind::Production);
+    if let Some(longest) = production().map(|it| vault.cvc_retention(&it.tenant)).max() {
         chapter = chapter.good(format!(
             "A code that a production tenant stores from now on is kept for at most {}.",
             span(longest)
         ));
     }
+    if vault.cvc_retention_max() > CVC_RETENTION_IN_PRODUCTION {
+        chapter = chapter.attention(format!(
+            "The setting cvc.retention_max lets production tenants keep codes for up to {}; without \
+             it they keep them for an hour at most.",
+            span(vault.cvc_retention_max())
+        ));
+    }
+    chapter = after_use(chapter, holdings, stored);
     let count = stored.values().fold(0_u64, |sum, it| sum.saturating_add(it.count));
     chapter = match stored.values().map(|it| it.last_ends_at).max() {
         None => chapter.good("No code is stored."),
@@ -110,7 +115,8 @@ pub(super) fn codes(
     };
     for it in holdings {
         let Some(codes) = stored.get(&it.tenant.id) else { continue };
-        if codes.last_ends_at.since(now) > it.tenant.quotas.cvc_retention.saturating_add(MINUTE) {
+        let retention = vault.cvc_retention(&it.tenant);
+        if codes.last_ends_at.since(now) > retention.saturating_add(MINUTE) {
             chapter = chapter.attention(format!(
                 "Codes of {} were stored before its retention was shortened, and are kept until {}.",
                 it.tenant.name,
@@ -120,13 +126,68 @@ pub(super) fn codes(
     }
     let row = |it: &Holding| {
         let codes = stored.get(&it.tenant.id);
-        vec![
+        let mut cells = vec![
             it.tenant.name.clone(),
-            span(it.tenant.quotas.cvc_retention),
+            span(vault.cvc_retention(&it.tenant)),
+            String::from(if destroys_after_use(it) { "yes" } else { "no" }),
+            format!("{} of {}", it.destroying_proxies, it.proxies),
             codes.map_or(0, |codes| codes.count).to_string(),
             codes.map_or_else(|| String::from("-"), |codes| moment(codes.last_ends_at)),
-        ]
+        ];
+        cells.extend(ENDS.map(|end| it.code_ends.get(&end).copied().unwrap_or(0).to_string()));
+        cells
     };
-    let head = ["tenant", "new codes kept", "codes", "last ends"];
+    let head = [
+        "tenant",
+        "new codes kept",
+        "destroyed after use",
+        "proxies that destroy",
+        "codes",
+        "last ends",
+        "used",
+        "deleted",
+        "expired",
+        "with the token",
+    ];
     chapter.table(&head, holdings.iter().map(row).collect())
+}
+
+/// The last columns of the table.
+const ENDS: [CodeEnd; 4] = [CodeEnd::Used, CodeEnd::Deleted, CodeEnd::Expired, CodeEnd::WithToken];
+
+fn destroys_after_use(it: &Holding) -> bool {
+    it.tenant.settings.get("destroy_cvc_after_use").is_some_and(|value| value == "true")
+}
+
+/// Names the tenants whose codes outlive a successful call through a proxy.
+fn after_use(
+    chapter: Chapter,
+    holdings: &[Holding],
+    stored: &BTreeMap<TenantId, StoredCodes>,
+) -> Chapter {
+    let has_codes = |it: &Holding| {
+        stored.contains_key(&it.tenant.id) || it.code_ends.values().any(|count| *count > 0)
+    };
+    let matters = |it: &&Holding| it.tenant.kind == TenantKind::Production && has_codes(it);
+    let names = |of: Vec<&Holding>| {
+        of.iter().map(|it| it.tenant.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let off = holdings.iter().filter(|it| !destroys_after_use(it));
+    let (in_use, others): (Vec<_>, Vec<_>) = off.partition(matters);
+    let mut chapter = chapter;
+    if !in_use.is_empty() {
+        chapter = chapter.attention(format!(
+            "Codes stay until the end of their retention although a call through a proxy has used \
+             them, since destroy_cvc_after_use is off: {}.",
+            names(in_use)
+        ));
+    }
+    if !others.is_empty() {
+        chapter = chapter.good(format!(
+            "destroy_cvc_after_use is also off for tenants of tests and tenants that have stored no \
+             code: {}.",
+            names(others)
+        ));
+    }
+    chapter
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::app::{Holding, KeyInventory, KeyState, ListedKey};
+use crate::app::{Holding, KeyInventory, KeyPurpose, KeyState, ListedKey};
 use crate::bounds::REPORT_KEY_AGE_MAX;
 use crate::domain::hex;
 use crate::domain::id::TenantId;
 use crate::domain::share_set::ShareSet;
 use crate::domain::time::Timestamp;
+use crate::operator::compliance_report::ComplianceReportSettings;
 use crate::report::{Chapter, Requirement, moment, span};
 
 const REQUIREMENTS: &[Requirement] = &[
@@ -21,6 +22,7 @@ pub(super) fn chapter(
     inventory: &KeyInventory,
     holdings: &[Holding],
     share_sets: &[ShareSet],
+    settings: &ComplianceReportSettings,
     now: Timestamp,
 ) -> Chapter {
     let mut chapter = Chapter::new("Encryption keys", REQUIREMENTS);
@@ -39,6 +41,7 @@ pub(super) fn chapter(
             inventory.master.check
         )),
     };
+    chapter = master_place(chapter, settings);
     chapter = shares(chapter, share_sets, &inventory.master.check);
     for rotation in &inventory.rotations {
         let since = moment(rotation.started_at);
@@ -63,7 +66,9 @@ pub(super) fn chapter(
     let row = |key: &ListedKey| {
         vec![
             owner(key),
-            String::from(key.purpose.map_or("other", crate::app::KeyPurpose::as_str)),
+            String::from(key.purpose.map_or("other", KeyPurpose::as_str)),
+            String::from(key.purpose.map_or("-", algorithm)),
+            String::from(if key.purpose.is_some_and(rotates) { "a year" } else { "lasting" }),
             key.number.to_string(),
             String::from(key.state.name()),
             key.made_at.map_or_else(|| String::from("unknown"), |at| span(now.since(at))),
@@ -73,9 +78,30 @@ pub(super) fn chapter(
             number(key.doubled_entries),
         ]
     };
-    let head =
-        ["of", "for", "number", "state", "age", "sealed", "records", "index entries", "doubled"];
+    let head = [
+        "of",
+        "for",
+        "algorithm",
+        "period",
+        "number",
+        "state",
+        "age",
+        "sealed",
+        "records",
+        "index entries",
+        "doubled",
+    ];
     chapter.table(&head, inventory.keys.iter().map(row).collect())
+}
+
+fn master_place(chapter: Chapter, settings: &ComplianceReportSettings) -> Chapter {
+    match &settings.known {
+        Some(known) => chapter.good(format!(
+            "The master key has 256 bits, seals the other keys with AES-256-GCM, and is {}.",
+            known.master_key
+        )),
+        None => chapter.unknown("The place of the master key is not known without settings."),
+    }
 }
 
 /// Explains the words of the table.
@@ -91,36 +117,61 @@ fn meanings(chapter: Chapter) -> Chapter {
              chain; index makes the hashes by which records are found; fingerprint makes the \
              fingerprints of values; digest makes the digests of records; webhook signs webhooks.",
         )
+        .good(
+            "Place: all keys of the table are in the data file, sealed under the master key. Keys of \
+             card verification codes (AES-256-GCM, 256 bits) are in cvc.keys until the minute of their codes has passed.",
+        )
 }
 
 /// The recovery shares, which split the knowledge of the master key.
-fn shares(mut chapter: Chapter, sets: &[ShareSet], master: &str) -> Chapter {
+fn shares(chapter: Chapter, sets: &[ShareSet], master: &str) -> Chapter {
     if sets.is_empty() {
         return chapter.good("No recovery shares of the master key were made with this program.");
     }
-    let is_current = |set: &&ShareSet| hex::encode(&set.master) == master;
-    if !sets.iter().any(|set| is_current(&set)) {
-        chapter = chapter.attention(
-            "All recovery shares are of replaced master keys and do not restore the current one: \
-             strongroom key shares.",
-        );
-    }
-    sets.iter().fold(chapter, |chapter, set| {
-        let of = if is_current(&set) { "the current" } else { "a replaced" };
+    let is_current = |set: &ShareSet| hex::encode(&set.master) == master;
+    let chapter = sets.iter().fold(chapter, |chapter, set| {
+        let of = if is_current(set) { "the current" } else { "a replaced" };
+        let keepers = if set.keepers.is_empty() {
+            String::from("made in clear; their keepers are not known")
+        } else {
+            format!("each sealed to its keeper: {}", set.keepers.join(", "))
+        };
         chapter.good(format!(
-            "Recovery shares of {of} master key, set {}: {} of {} are needed; made {}.",
+            "Recovery shares of {of} master key, set {}: {} of {} are needed; made {}; {keepers}.",
             hex::encode(&set.set),
             set.needed,
             set.hashes.len(),
             moment(set.made_at)
         ))
-    })
+    });
+    if sets.iter().any(is_current) {
+        return chapter;
+    }
+    chapter.attention(
+        "All recovery shares are of replaced master keys and do not restore the current one: \
+         strongroom key shares.",
+    )
+}
+
+const fn rotates(purpose: KeyPurpose) -> bool {
+    matches!(purpose, KeyPurpose::Audit | KeyPurpose::Seal | KeyPurpose::Sign)
+}
+
+/// With the length of the key.
+const fn algorithm(purpose: KeyPurpose) -> &'static str {
+    match purpose {
+        KeyPurpose::Audit | KeyPurpose::Seal => "AES-256-GCM, 256 bits",
+        KeyPurpose::Digest | KeyPurpose::Fingerprint | KeyPurpose::Index => {
+            "HMAC-SHA-256, 256 bits"
+        }
+        KeyPurpose::Sign => "Ed25519, 256 bits",
+        KeyPurpose::Webhook => "RSA-PSS-SHA-256, 2048 bits",
+    }
 }
 
 /// Returns whether a key is due for rotation. Keys of other purposes never rotate.
 fn is_to_be_changed(key: &ListedKey, now: Timestamp) -> bool {
-    use crate::app::KeyPurpose::{Audit, Seal, Sign};
-    let rotates = matches!(key.purpose, Some(Audit | Seal | Sign));
+    let rotates = key.purpose.is_some_and(rotates);
     let is_old = key.made_at.is_some_and(|at| now.since(at) > REPORT_KEY_AGE_MAX);
     rotates && is_old && key.state == KeyState::Current
 }

@@ -20,7 +20,7 @@ use crate::domain::time::Timestamp;
 use crate::operator::Answer;
 use crate::report::{Chapter, ComplianceReport, Finding, Requirement, moment, printable};
 
-pub use settings::{CheckedThing, ComplianceReportSettings, KnownSettings, TlsFacts};
+pub use settings::{CheckedThing, ClockFacts, ComplianceReportSettings, KnownSettings, TlsFacts};
 
 /// The standard whose requirements the chapters name.
 const STANDARD: &str = "PCI DSS 4.0.1";
@@ -37,6 +37,7 @@ pub(super) async fn render(vault: &Vault, settings: &ComplianceReportSettings) -
         "made_at": report.made_at.to_wire(),
         "attention": report.attention().count(),
         "unknown": report.unknown(),
+        "calm": report.calm(),
         "text": text,
         "html": html,
         "facts": facts(&report),
@@ -55,14 +56,14 @@ async fn gather(
     let chapters = vec![
         settings::chapter(settings),
         holdings::chapter(vault, &holdings, &inventory, now)?,
-        holdings::codes(&holdings, &vault.upkeep().stored_codes()?, now),
-        keys::chapter(&inventory, &holdings, &vault.keys().share_sets()?, now),
+        holdings::codes(vault, &holdings, &vault.upkeep().stored_codes()?, now),
+        keys::chapter(&inventory, &holdings, &vault.keys().share_sets()?, settings, now),
         access::chapter(vault, &holdings, now)?,
         safety::audit(&vault.audit().status()?, &chain, settings),
         activity::chapter(vault, settings).await?,
         safety::backups(&vault.backups().state()?, vault.upkeep().archive().condition(), now),
         safety::tls(settings, now),
-        safety::time(),
+        safety::time(settings),
     ];
     let title = String::from("Strongroom: compliance report");
     Ok(ComplianceReport { title, made_at: now, about: about(vault, settings)?, chapters })

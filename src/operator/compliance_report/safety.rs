@@ -9,7 +9,7 @@ use crate::bounds::{
 };
 use crate::domain::backup::BackupState;
 use crate::domain::time::Timestamp;
-use crate::operator::compliance_report::ComplianceReportSettings;
+use crate::operator::compliance_report::{ClockFacts, ComplianceReportSettings};
 use crate::report::{Chapter, Requirement, moment, span};
 
 const BACKUPS: &[Requirement] = &[
@@ -114,10 +114,32 @@ pub(super) fn audit(
 }
 
 /// The clock of this machine, on which the times of the audit chain depend.
-pub(super) fn time() -> Chapter {
-    Chapter::new("Time", TIME)
-        .good("All times are in UTC, from the clock of this machine.")
-        .unknown("Whether that clock is synchronized was not checked: this program cannot know it.")
+pub(super) fn time(settings: &ComplianceReportSettings) -> Chapter {
+    let chapter = Chapter::new("Time", TIME)
+        .good("All times are in UTC, from the clock of the machine that serves the vault.");
+    let ClockFacts { synchronized_at, says } = &settings.clock;
+    let chapter = match (says.as_deref(), synchronized_at.map(Timestamp::from_seconds)) {
+        (Some("no"), _) => chapter.attention(
+            "The kernel of the machine of this report says that its clock is not synchronized \
+             (timedatectl).",
+        ),
+        (Some("yes"), _) => chapter.good(
+            "The kernel of the machine of this report says that its clock is synchronized \
+             (timedatectl).",
+        ),
+        (_, Some(at)) => chapter.good(format!(
+            "The clock of the machine of this report has been synchronized since {} (systemd-timesyncd).",
+            moment(at)
+        )),
+        (_, None) => chapter.unknown(
+            "Whether the clock is synchronized cannot be known: neither timedatectl nor \
+             systemd-timesyncd of this machine says it.",
+        ),
+    };
+    chapter.good(
+        "The estimated error of the clock is not part of this report: read it with chronyc tracking, \
+         ntpq or timedatectl timesync-status.",
+    )
 }
 
 pub(super) fn tls(settings: &ComplianceReportSettings, now: Timestamp) -> Chapter {

@@ -21,6 +21,18 @@ pub struct ComplianceReportSettings {
     /// Absent for a vault without settings, such as one of `strongroom dev`.
     pub known: Option<KnownSettings>,
     pub tls: TlsFacts,
+    pub clock: ClockFacts,
+}
+
+/// The state of the clock of the machine of the command. The kernel has more facts (`adjtimex`),
+/// which no safe function of this program's libraries reads.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClockFacts {
+    /// The time at which systemd-timesyncd synchronized it, in seconds since 1970.
+    pub synchronized_at: Option<i64>,
+    /// `yes` or `no` of `timedatectl`, which reads the kernel's state.
+    pub says: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,6 +44,8 @@ pub struct KnownSettings {
     pub certificate_expires_at: Option<i64>,
     pub audit_retention_days: u64,
     pub audit_reads_strict: bool,
+    /// The place that the server reads the master key from, in words.
+    pub master_key: String,
     pub checks: Vec<CheckedThing>,
 }
 

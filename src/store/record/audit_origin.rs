@@ -9,6 +9,7 @@
 //! | 16 | 1, n | trace id that is another text: its length, the text |
 //! | 8 and 16 | 16 | trace id of 32 hexadecimal digits |
 //! | 32 | 4, 1, n | user id; length of the user's name, 0 if it is not known; the name |
+//! | 1, 2 and 32 | 4 | behind the name: the id of the user who logged in; there is no address |
 //! | 64 | | there is an origin, also if it has no parts |
 //! | 128 | | the origin is that of the newest entry of the row that has one; no other bit is set |
 //! | 64 and 128 | 1, 1, n | there is an origin; after its other parts, a person: the way of the sign-on, the length of the name, the name |
@@ -29,6 +30,8 @@ const KEY: u8 = 4;
 const TRACE_UUID: u8 = 8;
 const TRACE_TEXT: u8 = 16;
 const TRACE_DIGITS: u8 = TRACE_UUID | TRACE_TEXT;
+/// A user of the machine has no address.
+const LOGIN: u8 = V4 | V6;
 const USER: u8 = 32;
 const PRESENT: u8 = 64;
 const SAME: u8 = 128;
@@ -61,9 +64,11 @@ pub(super) fn encode_origin(
         Some(TraceId::Text(text)) => encode_text(bytes, text)?,
         None => (),
     }
-    if let Some(SystemUser { uid, name }) = &origin.user {
+    if let Some(SystemUser { uid, name, login }) = &origin.user {
         bytes.extend(uid.to_be_bytes());
         encode_text(bytes, name.as_deref().unwrap_or_default())?;
+        let login = login.filter(|_| origin.address.is_none());
+        bytes.extend(login.map(u32::to_be_bytes).into_iter().flatten());
     }
     if let Some(Person { name, way }) = &origin.person {
         bytes.push(way.code());
@@ -76,6 +81,7 @@ fn parts(origin: &Origin) -> u8 {
     let address = match origin.address {
         Some(IpAddr::V4(_)) => V4,
         Some(IpAddr::V6(_)) => V6,
+        None if origin.user.as_ref().is_some_and(|user| user.login.is_some()) => LOGIN,
         None => 0,
     };
     let trace = match &origin.trace {
@@ -109,6 +115,7 @@ fn decode_parts(parts: u8, rest: &mut &[u8]) -> Option<Origin> {
         0 => None,
         V4 => Some(IpAddr::from(take::<4>(rest)?)),
         V6 => Some(IpAddr::from(take::<16>(rest)?)),
+        LOGIN if parts & USER != 0 => None,
         _ => return None,
     };
     let key = match parts & KEY {
@@ -126,7 +133,11 @@ fn decode_parts(parts: u8, rest: &mut &[u8]) -> Option<Origin> {
     } else {
         let uid = u32::from_be_bytes(take(rest)?);
         let name = Some(take_text(rest)?).filter(|name| !name.is_empty()).map(Box::from);
-        Some(SystemUser { uid, name })
+        let login = match parts & LOGIN {
+            LOGIN => Some(u32::from_be_bytes(take(rest)?)),
+            _ => None,
+        };
+        Some(SystemUser { uid, name, login })
     };
     let person = if parts & PERSON == PERSON {
         let [way] = take(rest)?;

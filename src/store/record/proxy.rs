@@ -33,6 +33,7 @@ impl Shape for ProxySettings {
         put_sparse(map, "application", &self.application)?;
         put_sparse(map, "configuration", &self.configuration)?;
         put_sparse(map, "disable_detokenization", &self.disable_detokenization)?;
+        put_sparse(map, "destroy_cvc_after_use", &self.destroy_cvc_after_use)?;
         write_transforms(map, Side::Request, &self.request_transforms)?;
         write_transforms(map, Side::Response, &self.response_transforms)?;
         put_sparse(map, "client_certificate", &self.client_certificate)
@@ -46,6 +47,7 @@ impl Shape for ProxySettings {
             application: members.optional("application")?,
             configuration: members.optional("configuration")?,
             disable_detokenization: members.optional("disable_detokenization")?,
+            destroy_cvc_after_use: members.optional("destroy_cvc_after_use")?,
             request_transforms: read_given(members, Side::Request)?,
             response_transforms: read_given(members, Side::Response)?,
             client_certificate: members.optional("client_certificate")?,

@@ -6,7 +6,7 @@ use crate::domain::share_set::ShareSet;
 use crate::store::record::shape::record;
 
 record! { in_clear encode_share_set, decode_share_set(set: [u8; 4]): ShareSet {
-    needed, made_at, master, hashes,
+    needed, made_at, master, hashes, keepers?,
 } }
 
 #[cfg(test)]
@@ -17,8 +17,14 @@ mod tests {
     #[test]
     fn a_set_is_read_as_it_was_written() {
         let made_at = Timestamp::from_seconds(1_794_648_600);
-        let hashes = vec![[1; 32], [2; 32]];
-        let set = ShareSet { set: [1; 4], needed: 2, made_at, master: [5; 8], hashes };
+        let set = ShareSet {
+            set: [1; 4],
+            needed: 2,
+            made_at,
+            master: [5; 8],
+            hashes: vec![[1; 32], [2; 32]],
+            keepers: vec![String::from("ana"), String::from("bo")],
+        };
         let bytes = encode_share_set(&set).unwrap();
         assert_eq!(decode_share_set([1; 4], &bytes).unwrap(), set);
         // Version 1 is read forever.
@@ -29,6 +35,7 @@ mod tests {
         );
         let read = decode_share_set([2; 4], kept.as_bytes()).unwrap();
         assert_eq!((read.needed, read.master, read.hashes), (2, [0xcd; 8], vec![[0xab; 32]]));
+        assert_eq!(read.keepers, Vec::<String>::new());
         for bad in
             ["", "\u{2}{}", "\u{1}{}", "\u{1}{\"needed\":2,\"made_at\":7,\"hashes\":[\"a\"]}"]
         {

@@ -24,6 +24,26 @@ words! {
     }
 }
 
+/// The byte after the tenant in the keys of [`code_ends`].
+const CODE_ENDS: u8 = 11;
+
+words! {
+    /// The ways in which a card verification code ends. [`Table::Counts`] has their numbers.
+    pub enum CodeEnd:
+        /// The last byte of the key of the number.
+        code -> u8 [from_code]
+    {
+        /// By a request for the code alone, or because another code took its place.
+        Deleted = "deleted", 1;
+        /// At the end of its retention.
+        Expired = "expired", 2;
+        /// After a call through a proxy that used it.
+        Used = "used", 3;
+        /// With its token or token intent.
+        WithToken = "with the token", 4;
+    }
+}
+
 pub fn audit(scope: &[u8; 16], sequence: u64) -> Vec<u8> {
     join(&[scope, &sequence.to_be_bytes()])
 }
@@ -69,6 +89,17 @@ pub fn checkpoint_of_key(key: &[u8]) -> Option<u64> {
 
 pub fn counts(tenant: TenantId, counted: CountKind) -> Vec<u8> {
     join(&[tenant.bytes(), &[counted.code()]])
+}
+
+/// The number of codes of a tenant that ended in this way. It is never decreased.
+pub fn code_ends(tenant: TenantId, end: CodeEnd) -> Vec<u8> {
+    join(&[tenant.bytes(), &[CODE_ENDS, end.code()]])
+}
+
+/// Returns `None` for keys that are not of [`code_ends`].
+pub fn code_end_of_key(key: &[u8]) -> Option<(TenantId, CodeEnd)> {
+    let (tenant, &[CODE_ENDS, code]) = key.split_first_chunk()? else { return None };
+    Some((tenant_of_scope(tenant), CodeEnd::from_code(code)?))
 }
 
 /// All numbers of a scope, and the digest of its records.

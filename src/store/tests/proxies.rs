@@ -41,6 +41,7 @@ fn tell(proxy: &Proxy) -> Value {
         "application": settings.application.map(|id| id.to_string()),
         "configuration": settings.configuration.0.iter().map(entry).collect::<Vec<_>>(),
         "disable_detokenization": settings.disable_detokenization,
+        "destroy_cvc_after_use": settings.destroy_cvc_after_use,
         "request": tell_transforms(&settings.request_transforms),
         "response": tell_transforms(&settings.response_transforms),
         "client_certificate":
@@ -93,6 +94,7 @@ proptest! {
             application: Some(ApplicationId::new(ID)).filter(|_| flags.1),
             configuration: Configuration(entries.collect()),
             disable_detokenization: flags.1,
+            destroy_cvc_after_use: flags.0,
             request_transforms: Transforms::default(),
             response_transforms: Transforms::default(),
             client_certificate: None,

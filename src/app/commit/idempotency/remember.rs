@@ -48,6 +48,8 @@ struct LiveSubject {
     seed: AnswerSeed,
     /// The current ones of a token; empty for other subjects.
     containers: Vec<Container>,
+    /// The end of the retention of its card verification code; `None` if it has no code now.
+    cvc_expires_at: Option<Timestamp>,
 }
 
 impl Idempotency<'_> {
@@ -138,7 +140,7 @@ impl Idempotency<'_> {
     ) -> Result<(Secret<Vec<u8>>, Vec<Entity>), Error> {
         let StoredBody { subjects, body, disclosures } = stored;
         let mut shown = Vec::new();
-        // `None` for a deleted or expired subject.
+        // `None` for a deleted or expired subject. The time is that of its code.
         let mut hidden = Vec::with_capacity(subjects.len());
         for (id, sealed) in subjects {
             let Some(live) = live_subject(snapshot, caller, &id, now)? else {
@@ -154,17 +156,17 @@ impl Idempotency<'_> {
                 };
                 parts = decode_hidden(plain.expose())?;
             }
-            hidden.push(Some(parts.into_iter()));
+            hidden.push(Some((parts.into_iter(), live.cvc_expires_at)));
             if let SubjectId::Token { id, name } = id {
                 shown.push(token_entity(id, name.as_deref()));
             }
         }
         let mut texts = Vec::with_capacity(body.len());
         for part in body {
-            let part = match part {
-                StoredPart::Text(text) => HiddenPart::Text(text),
+            let (part, code_until) = match part {
+                StoredPart::Text(text) => (HiddenPart::Text(text), None),
                 StoredPart::Hidden(at) => match hidden.get_mut(at) {
-                    Some(Some(parts)) => parts.next().ok_or_else(bad_record)?,
+                    Some(Some((parts, until))) => (parts.next().ok_or_else(bad_record)?, *until),
                     Some(None) => continue,
                     None => return Err(bad_record()),
                 },
@@ -173,11 +175,14 @@ impl Idempotency<'_> {
                 HiddenPart::Text(text) => texts.push(text),
                 HiddenPart::Cvc(sealed) => {
                     let text = self.vault.cvcs().open(caller.tenant.id, place, &sealed, now)?;
-                    texts.extend(text.map(|text| Secret::new(text.expose().as_bytes().to_vec())));
+                    // The code was used, deleted or replaced since the first answer.
+                    let text = text.filter(|(_, until)| code_until == Some(*until));
+                    let bytes = text.map(|(text, _)| text.expose().as_bytes().to_vec());
+                    texts.extend(bytes.map(Secret::new));
                 }
             }
         }
-        if hidden.iter_mut().flatten().any(|parts| parts.next().is_some()) {
+        if hidden.iter_mut().flatten().any(|(parts, _)| parts.next().is_some()) {
             return Err(bad_record());
         }
         let texts: Vec<_> = texts.iter().map(|text| text.expose().as_slice()).collect();
@@ -228,7 +233,8 @@ fn live_subject(
         Some(sealed) => Ok::<_, Error>(Some(keys.open(table.number(), &place, &sealed)?)),
         None => Ok(None),
     };
-    let without_containers = |seed| LiveSubject { seed, containers: Vec::new() };
+    let without_containers =
+        |seed| LiveSubject { seed, containers: Vec::new(), cvc_expires_at: None };
     Ok(match id {
         SubjectId::ApiKey { application, id } => {
             let place = tables::application_keys(tenant, *application, *id);
@@ -244,15 +250,20 @@ fn live_subject(
             let place = tables::tokens(tenant, *id);
             let Some(plain) = open(Table::Tokens, place)? else { return Ok(None) };
             let token = decode_token(tenant, *id, plain.expose())?;
-            token
-                .is_live(now)
-                .then_some(LiveSubject { seed: token.answer_seed, containers: token.containers })
+            let cvc_expires_at = token.cvc_expires_at;
+            token.is_live(now).then_some(LiveSubject {
+                seed: token.answer_seed,
+                containers: token.containers,
+                cvc_expires_at,
+            })
         }
         SubjectId::TokenIntent(id) => {
             let place = tables::token_intents(tenant, *id);
             let Some(plain) = open(Table::TokenIntents, place)? else { return Ok(None) };
             let intent = decode_token_intent(tenant, *id, plain.expose())?;
-            intent.is_live(now).then(|| without_containers(intent.answer_seed))
+            let cvc_expires_at = intent.cvc_expires_at;
+            let live = intent.is_live(now).then(|| without_containers(intent.answer_seed));
+            live.map(|live| LiveSubject { cvc_expires_at, ..live })
         }
     })
 }

@@ -6,12 +6,24 @@
 
 mod brands;
 
+use crate::app::digest_of;
+use crate::domain::hex;
 use crate::http::front::asset::{Asset, AssetKind, Loader, PagePolicy};
 use crate::http::front::folder::{Folder, files};
+use crate::threeds::base64;
 
 /// The script that a shop's page includes.
 pub(in crate::http) static SHOP_SCRIPT: Asset =
     Asset::new(AssetKind::Script(Loader::AnySite), || include_str!("v1.js"));
+
+/// Stands for [`integrity`] in the chapter about the fields.
+pub(in crate::http) const INTEGRITY: &str = "FIELDS_INTEGRITY";
+
+/// The attribute `integrity` for pages that include the script: a hash of the file as it is served.
+pub(in crate::http) fn integrity() -> String {
+    let hash: [u8; 32] = hex::decode(&digest_of(SHOP_SCRIPT.content())).unwrap_or_default();
+    format!("sha256-{}", base64::encode(&hash))
+}
 
 pub(in crate::http) static CONTROLLER: Asset =
     Asset::new(AssetKind::Page(PagePolicy::Framed, &["/fields/"]), || {

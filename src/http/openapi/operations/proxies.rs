@@ -169,6 +169,12 @@ fn settings() -> Schema {
             "disable_detokenization",
             Schema::flag().about("Expressions of callers go on as text.").or_else(false),
         )
+        .takes(
+            "destroy_cvc_after_use",
+            Schema::flag()
+                .about("A successful call destroys the card verification codes that it used.")
+                .or_else(false),
+        )
         .takes("request_transform", one().about("The older spelling of a list of one."))
         .takes("request_transforms", list())
         .takes("response_transform", one().about("The older spelling of a list of one."))
@@ -199,6 +205,7 @@ fn proxy() -> Schema {
         .may_have("destination_url", Schema::text())
         .may_have("require_auth", Schema::flag())
         .may_have("disable_detokenization", Schema::flag())
+        .may_have("destroy_cvc_after_use", Schema::flag())
         .may_have("request_transform", one())
         .may_have("request_transforms", Schema::list(one()))
         .may_have("response_transform", one())

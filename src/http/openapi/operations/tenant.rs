@@ -116,5 +116,12 @@ fn settings() -> Schema {
         )
         .takes("fingerprint_tokens", flag())
         .takes("disable_ephemeral_proxy", flag().about("Allows pre-configured proxies only."))
+        .takes(
+            "destroy_cvc_after_use",
+            flag().about(
+                "Destroys a card verification code after the first successful call through a \
+                 proxy that used it.",
+            ),
+        )
         .takes("token_deduplication_behavior", Schema::word(["read_existing", "update_existing"]))
 }

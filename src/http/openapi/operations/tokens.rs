@@ -87,6 +87,12 @@ fn single() -> Vec<Description> {
             .fails(403, "The key may not change this token, or not these members."),
         Description::new("DeleteToken", Tag::Tokens, "Delete a token")
             .answers_nothing(204, "The token is deleted."),
+        Description::new(
+            "DeleteTokenCvc",
+            Tag::Tokens,
+            "Delete the card verification code of a token",
+        )
+        .answers_nothing(204, "The token has no code: it is deleted, or there was none."),
     ]
 }
 
