@@ -136,12 +136,8 @@ mod tests {
 
     fn entry(act: Act, name: Option<&str>) -> AuditEntry {
         let actor = Actor::Application(ApplicationId::new(Uuid::from_u128(1)));
-        let entity = Entity {
-            kind: EntityKind::Token,
-            id: Uuid::from_u128(2),
-            name: name.map(Box::from),
-            login: None,
-        };
+        let entity =
+            Entity { kind: EntityKind::Token, id: Uuid::from_u128(2), name: name.map(Box::from) };
         AuditEntry::new(Timestamp::from_seconds(1), actor, act, entity)
     }
 
@@ -191,7 +187,7 @@ mod tests {
     #[test]
     fn all_shapes_of_origins_and_refusals_lead_back() {
         let named = |name: Option<&str>| {
-            Origin::of_user(SystemUser { uid: 1_000, name: name.map(Box::from) })
+            Origin::of_user(SystemUser { uid: 1_000, name: name.map(Box::from), login: Some(7) })
         };
         let refusals = Refusals {
             reason: RefusalReason::WrongKey,
