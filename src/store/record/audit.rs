@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn all_shapes_of_origins_and_refusals_lead_back() {
         let named = |name: Option<&str>| {
-            Origin::of_user(SystemUser { uid: 1_000, name: name.map(Box::from), login: None })
+            Origin::of_user(SystemUser { uid: 1_000, name: name.map(Box::from), login: Some(7) })
         };
         let refusals = Refusals {
             reason: RefusalReason::WrongKey,
