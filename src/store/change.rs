@@ -14,7 +14,6 @@ use crate::domain::origin::TraceId;
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
 use crate::store::authority::Authority;
-use crate::store::shared::Generation;
 use crate::store::tables::{KeyRange, Table, meta};
 
 #[derive(Debug, Clone, Default)]
@@ -242,11 +241,6 @@ impl Change {
                     | Table::Tenants
             ),
         })
-    }
-
-    /// Returns true if the change invalidates a cache of other processes.
-    pub(super) fn concerns_generations(&self) -> bool {
-        Generation::all_of(self).next().is_some()
     }
 
     /// Returns true if the change affects webhooks: cached subscriptions become invalid.

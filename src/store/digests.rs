@@ -21,7 +21,6 @@ use crate::lock::Lock;
 use crate::store::chain::Heads;
 use crate::store::change::Change;
 use crate::store::failure::StorageFailure;
-use crate::store::shards::Shards;
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::meta;
 use crate::store::tables::{self, Shard, Table};
@@ -135,7 +134,7 @@ impl RecordDigests {
                 counted.found(key, *table, &place, &value);
             }
         }
-        let (shards, heads) = (Shards::read(snapshot)?, Heads::read(snapshot)?);
+        let (shards, heads) = (snapshot.shards()?, Heads::read(snapshot)?);
         let mut touched = ChangedShards::default();
         for scope in counted.scopes() {
             let shard = shards.of_scope(scope);

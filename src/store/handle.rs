@@ -27,7 +27,7 @@ use crate::store::epochs::Epochs;
 use crate::store::failure::{CommitFailure, Fatal, OpenFailure, StorageFailure};
 use crate::store::opening::{self, Cleanliness};
 use crate::store::shards::Shards;
-use crate::store::shared::{Process, Repeatable};
+use crate::store::shared::{Process, Repeatable, turns_of};
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::{Shard, Table, meta};
 use crate::store::volume::{Directory, OverlayVolume, Volume};
@@ -265,7 +265,7 @@ impl Store {
         if self.0.writers.len() == 1 {
             return 0;
         }
-        let shards = self.0.shards.of_change(change);
+        let shards = turns_of(change, self.0.shards);
         match shards.first() {
             Some(only) if shards.len() == 1 => usize::from(only.number()),
             Some(_) | None => 0,
@@ -310,7 +310,7 @@ impl Store {
         mut digests: Option<&mut RecordDigests>,
     ) -> Result<Verdict, StorageFailure> {
         let shards = self.0.shards;
-        let turns = shards.of_change(&change);
+        let turns = turns_of(&change, shards);
         let mut change = Repeatable::new(change, self.0.process.is_some());
         let mut verdict = Verdict::Refused;
         self.0.engine.apply_in(&turns, &mut |newest| {

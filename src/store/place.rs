@@ -17,7 +17,7 @@ use crate::store::failure::{OpenFailure, StorageFailure};
 use crate::store::handle::Store;
 use crate::store::opening;
 use crate::store::restore::{RestoreFailure, Restored};
-use crate::store::tables::{KeyRange, Table};
+use crate::store::tables::{KeyRange, Table, meta};
 
 #[derive(Debug, Clone)]
 pub enum StorePlace {
@@ -69,7 +69,8 @@ impl Database {
     pub fn create_store(&self, first: Change) -> Result<Store, OpenFailure> {
         let shards = self.new_shards();
         let mut batch = Batch::new(&NoRows, None).within(shards);
-        batch.take(shards.put(opening::described(first)))?;
+        let first = opening::described(first);
+        batch.take(first.put(Table::Meta, meta::SHARDS.to_vec(), shards.encode()))?;
         self.create(Origin::default(), &batch.rows()?, Some(shards))?;
         self.open_store()
     }

@@ -27,7 +27,7 @@ use crate::store::meta;
 use crate::store::opening;
 use crate::store::shards::Shards;
 use crate::store::snapshot::Snapshot;
-use crate::store::tables::{self, CountKind, Table};
+use crate::store::tables::{self, CountKind, Table, meta as keys};
 use crate::store::volume::Directory;
 
 /// No data file was made. The partial file was removed.
@@ -168,8 +168,9 @@ fn fill(
         Ok(Snapshot::new(engine.snapshot()?, Alarm::default(), Epochs::new().current()))
     };
     let mut mark = mark.clone();
-    if Shards::read(&snapshot()?)? == Shards::default() {
-        mark = database.new_shards().put(mark);
+    if snapshot()?.shards()? == Shards::default() {
+        let shards = database.new_shards().encode();
+        mark = mark.put(Table::Meta, keys::SHARDS.to_vec(), shards);
     }
     engine.apply(&mut |newest| {
         let mut batch = Batch::new(newest, None);
@@ -177,7 +178,7 @@ fn fill(
         batch.rows()
     })?;
     let snapshot = snapshot()?;
-    let (contents, shards) = (RestoredContents::read(&snapshot)?, Shards::read(&snapshot)?);
+    let (contents, shards) = (RestoredContents::read(&snapshot)?, snapshot.shards()?);
     drop(snapshot);
     engine.close()?;
     Ok((contents, shards))

@@ -2,20 +2,16 @@
 //!
 //! Everything that a batch must order lies inside a shard: the end of an audit chain, the digests
 //! of records, and counts. The rows of a tenant belong to one shard, by a keyed hash of the
-//! tenant's id, so that nobody can choose ids that meet in one shard. The vault's own rows (keys,
+//! tenant's id, so that a chosen id does not decide its shard. The vault's own rows (keys,
 //! tenants, processes) are in [`Shard::VAULT`]. A store without the row [`meta::SHARDS`] has only
 //! that one: this is so for every vault that was created in a directory.
 //!
 //! Each shard has its own audit chain. The number of an entry names the shard in its upper bits, so
 //! a tenant whose vault moved to a database keeps its earlier entries in the vault's chain.
 
-use std::collections::BTreeSet;
-
 use crate::bounds::SHARDS_MAX;
 use crate::crypto::{Random, hmac_sha256};
-use crate::store::change::{Change, Expect, Write};
 use crate::store::failure::StorageFailure;
-use crate::store::snapshot::Snapshot;
 use crate::store::tables::{self, OwnerPlace, Shard, Table, meta};
 
 /// The assignment of tenants to shards. It never changes.
@@ -32,10 +28,6 @@ impl Shards {
         Self { count: count.min(SHARDS_MAX), key: Random::new().bytes() }
     }
 
-    pub fn read(snapshot: &Snapshot) -> Result<Self, StorageFailure> {
-        Self::decode(snapshot.value(Table::Meta, meta::SHARDS)?)
-    }
-
     pub(in crate::store) fn decode(value: Option<Vec<u8>>) -> Result<Self, StorageFailure> {
         let Some(value) = value else { return Ok(Self::default()) };
         let damaged = || StorageFailure::Damaged(String::from("the number of shards"));
@@ -47,9 +39,9 @@ impl Shards {
         Ok(Self { count, key: key.try_into().map_err(|_length| damaged())? })
     }
 
-    pub(in crate::store) fn put(self, change: Change) -> Change {
-        let value = [self.count.to_be_bytes().as_slice(), &self.key].concat();
-        change.put(Table::Meta, meta::SHARDS.to_vec(), value)
+    /// The value of the row.
+    pub(in crate::store) fn encode(self) -> Vec<u8> {
+        [self.count.to_be_bytes().as_slice(), &self.key].concat()
     }
 
     pub fn all(self) -> impl Iterator<Item = Shard> {
@@ -93,35 +85,5 @@ impl Shards {
         };
         let by_scope = || scope().map_or(Shard::VAULT, |scope| self.of_scope(&scope));
         Some(own.unwrap_or_else(by_scope))
-    }
-
-    /// The shards whose turns the change needs: those of its writes, and those of rows that it
-    /// expects to be absent, which cannot be locked.
-    pub(in crate::store) fn of_change(self, change: &Change) -> BTreeSet<Shard> {
-        if self.count == 0 {
-            return BTreeSet::from([Shard::VAULT]);
-        }
-        let mut shards = BTreeSet::new();
-        for write in &change.writes {
-            shards.extend(match write {
-                Write::Add(key, _) => self.of_row(Table::Counts, key),
-                Write::Audit(entries) => Some(self.of_scope(&entries.scope)),
-                Write::Delete(table, key) | Write::Put(table, key, _) => self.of_row(*table, key),
-            });
-        }
-        for expect in &change.expects {
-            match expect {
-                Expect::Absent(table, key) => shards.extend(self.of_row(*table, key)),
-                Expect::CountsAtMost(keys, _) => {
-                    shards.extend(keys.iter().filter_map(|key| self.of_row(Table::Counts, key)));
-                }
-                Expect::Keys(range, _) => shards.extend(self.of_row(range.table(), range.start())),
-                Expect::Is(..) | Expect::Present(..) | Expect::Value(..) => (),
-            }
-        }
-        if change.concerns_generations() || shards.is_empty() {
-            shards.insert(Shard::VAULT);
-        }
-        shards
     }
 }

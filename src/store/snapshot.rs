@@ -8,7 +8,8 @@ use crate::store::engine::departure::Departure;
 use crate::store::engine::{Moment, Order, Read, Row};
 use crate::store::epochs::EpochGuard;
 use crate::store::failure::StorageFailure;
-use crate::store::tables::{KeyRange, Table};
+use crate::store::shards::Shards;
+use crate::store::tables::{KeyRange, Table, meta};
 
 #[derive(Clone)]
 pub struct Snapshot {
@@ -61,6 +62,11 @@ impl Snapshot {
 
     pub fn moment(&self) -> Result<Moment, StorageFailure> {
         self.rows.moment().map_err(|failure| self.alarm.sound(failure))
+    }
+
+    /// The assignment of tenants to shards.
+    pub fn shards(&self) -> Result<Shards, StorageFailure> {
+        Shards::decode(self.value(Table::Meta, meta::SHARDS)?)
     }
 
     pub fn value(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {

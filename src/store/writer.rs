@@ -18,7 +18,7 @@ use crate::store::digests::{DigestKeeper, RecordDigests, SharedDigests};
 use crate::store::engine::{Engine, Turns};
 use crate::store::failure::{CommitFailure, Fatal, StorageFailure};
 use crate::store::shards::Shards;
-use crate::store::shared::{Process, Repeatable};
+use crate::store::shared::{Process, Repeatable, turns_of};
 use crate::store::tables::Shard;
 use crate::store::writer_metrics::WriterMetrics;
 
@@ -138,7 +138,7 @@ impl Writer {
         let is_shared = self.process.is_some();
         let turns: Turns = match self.lane {
             _ if !is_shared => Turns::new(),
-            Shard::VAULT => changes.iter().flat_map(|it| self.shards.of_change(it)).collect(),
+            Shard::VAULT => changes.iter().flat_map(|it| turns_of(it, self.shards)).collect(),
             lane => Turns::from([lane]),
         };
         let mut own = (!is_shared).then(|| self.digests.lock());

@@ -36,7 +36,7 @@ fn readings(vault: &Vault) -> usize {
 fn a_page_of_the_chain_that_belongs_to_no_reading_has_an_entry_of_its_own() {
     let vault = Vault::start();
     let mut expected = readings(&vault);
-    let export: fn(&Value) -> Value = |reading| json!({"command": "audit_export", "next": 0, "from": null, "to": null, "reading": reading});
+    let export: fn(&Value) -> Value = |reading| json!({"command": "audit_export", "next": "0", "from": null, "to": null, "reading": reading});
     let follow: fn(&Value) -> Value =
         |reading| json!({"command": "audit_follow", "after": null, "reading": reading});
     let stranger = json!("9b2f4c1e-52cc-4d61-8c2b-f06b4ab1b2c3");

@@ -7,7 +7,6 @@ use crate::bounds::AUDIT_SCOPES_MAX;
 use crate::store::chain::row::AuditRow;
 use crate::store::engine::Row;
 use crate::store::failure::StorageFailure;
-use crate::store::shards::Shards;
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::{self, KeyRange, Shard, Table};
 
@@ -94,7 +93,7 @@ impl MergedRows {
 pub fn scopes_by_shard(
     snapshot: &Snapshot,
 ) -> Result<BTreeMap<Shard, Vec<[u8; 16]>>, StorageFailure> {
-    let shards = Shards::read(snapshot)?;
+    let shards = snapshot.shards()?;
     let mut found: BTreeMap<Shard, Vec<[u8; 16]>> = BTreeMap::new();
     for scope in scopes(snapshot)? {
         for shard in BTreeSet::from([Shard::VAULT, shards.of_scope(&scope)]) {

@@ -161,7 +161,7 @@ pub trait Read: Send + Sync {
     }
 }
 
-/// What other batches may not do to a row.
+/// The changes of a row that other batches must not make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
     Delete,

@@ -26,7 +26,7 @@ pub struct Generations(Vec<u64>);
 
 impl Generation {
     /// The caches that the change invalidates.
-    pub(in crate::store) fn all_of(change: &Change) -> impl Iterator<Item = Self> {
+    pub(super) fn all_of(change: &Change) -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|kind| kind.concerns(change))
     }
 

@@ -23,6 +23,7 @@ mod repeat;
 pub(in crate::store) mod rows;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 pub(in crate::store) use batch::SharedBatch;
 pub use codes::CodeMessage;
@@ -30,3 +31,4 @@ pub use generations::{Generation, Generations};
 pub use process::Process;
 pub(in crate::store) use repeat::Repeatable;
 pub use rows::{Lease, Polled, ProcessRow};
+pub(in crate::store) use turns::turns_of;

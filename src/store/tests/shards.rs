@@ -16,7 +16,7 @@ use crate::store::engine::memory::MemoryEngine;
 use crate::store::engine::{Engine as _, Row, Turns};
 use crate::store::failure::StorageFailure;
 use crate::store::shards::Shards;
-use crate::store::shared::Process;
+use crate::store::shared::{Process, turns_of};
 use crate::store::tables::{self, CountKind, Shard, Table};
 use crate::store::tests::block_on;
 use crate::store::{Change, RecordDigests, SealedEntries, Store, Verdict, meta, whole_of};
@@ -248,7 +248,7 @@ fn a_change_takes_the_turns_of_what_it_writes_and_of_what_must_be_absent() {
     let home = |tenant: TenantId| shards.of_scope(tenant.bytes());
     let other = tenants.find(|tenant| home(*tenant) != home(one)).unwrap();
     let key = |tenant: TenantId| [tenant.bytes().as_slice(), &[1; 16]].concat();
-    let turns = |change: &Change| shards.of_change(change);
+    let turns = |change: &Change| turns_of(change, shards);
     let only = |shards: &[Shard]| shards.iter().copied().collect::<Turns>();
     assert_eq!(turns(&token(one, 1)), only(&[home(one)]));
     assert_eq!(turns(&token(one, 1).and(token(other, 1))), only(&[home(one), home(other)]));
@@ -262,5 +262,5 @@ fn a_change_takes_the_turns_of_what_it_writes_and_of_what_must_be_absent() {
     let waiting = Change::new().count(tables::all_webhook_counts(home(one)), 1);
     assert_eq!(turns(&waiting), only(&[home(one)]));
     assert_eq!(turns(&Change::new()), only(&[Shard::VAULT]));
-    assert_eq!(Shards::default().of_change(&token(one, 1)), only(&[Shard::VAULT]));
+    assert_eq!(turns_of(&token(one, 1), Shards::default()), only(&[Shard::VAULT]));
 }
