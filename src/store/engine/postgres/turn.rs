@@ -7,7 +7,7 @@
 //! The isolation level is READ COMMITTED, and the locks make it strict. Every row belongs to one
 //! shard and changes only under its turn, so what a batch reads of its own shards stays as it is
 //! until COMMIT, and statements after the lock see all earlier batches. Rows of other shards that a
-//! batch relies on are read with a row lock ([`Hold`]). A transaction with a snapshot from before
+//! batch relies on are read with a row lock ([`crate::store::engine::Hold`]). A transaction with a snapshot from before
 //! the lock, as in REPEATABLE READ, would have to fail whenever it had waited for its turn.
 //!
 //! A batch takes three round trips or four: the turn, the reads, rows of other shards, and all rows
