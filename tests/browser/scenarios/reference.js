@@ -122,7 +122,7 @@ const checkOperations = async (h, root) => {
 /** Every link inside of the page leads to a view. */
 const checkLinks = async (h) => {
   const page = await openView(h, '');
-  const chapters = await page.$$eval('#navigation a:not([href^="#operation/"])', (all) => all.map((it) => it.getAttribute('href')));
+  const chapters = await page.$$eval('#navigation a[href^="#"]:not([href^="#operation/"])', (all) => all.map((it) => it.getAttribute('href')));
   const links = new Set();
   for (const hash of chapters) {
     await page.evaluate((to) => { location.hash = to; }, hash);
