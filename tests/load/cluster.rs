@@ -47,8 +47,10 @@ impl Cluster {
         let mut initdb = unprivileged(&programs.join("initdb"))?;
         initdb.args(["--auth=trust", "--encoding=UTF8", "--locale=C", "--username", OWNER]);
         succeed(initdb.arg("--pgdata").arg(&data))?;
-        let options =
-            format!("-c listen_addresses= -c unix_socket_directories={}", self.directory.display());
+        let options = format!(
+            "-c max_connections=300 -c listen_addresses= -c unix_socket_directories={}",
+            self.directory.display()
+        );
         let mut start = unprivileged(&programs.join("pg_ctl"))?;
         start.args(["start", "--wait", "--silent", "--options", &options]);
         start.arg("--log").arg(self.directory.join("server.log"));
