@@ -21,6 +21,8 @@ pub(in crate::http) struct Asset {
 /// The media type of an asset, and the pages that may load it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum AssetKind {
+    /// A picture as SVG.
+    Image,
     /// A document for programs.
     Json,
     Page(PagePolicy, ScriptPaths),
@@ -113,6 +115,7 @@ impl Asset {
 
     pub(in crate::http) const fn media_type_text(&self) -> &'static str {
         match self.kind {
+            AssetKind::Image => "image/svg+xml",
             AssetKind::Json => "application/json",
             AssetKind::Page(..) => "text/html; charset=utf-8",
             AssetKind::Script(_) => "text/javascript; charset=utf-8",
@@ -134,7 +137,7 @@ impl Asset {
                 (policy, Loader::SameOrigin)
             }
             AssetKind::Script(loader) => (NOTHING, loader),
-            AssetKind::Json | AssetKind::Style => (NOTHING, Loader::SameOrigin),
+            AssetKind::Image | AssetKind::Json | AssetKind::Style => (NOTHING, Loader::SameOrigin),
         };
         let loader = match (self.kind, loader) {
             // The site that shows a frame loads it.
@@ -152,7 +155,8 @@ impl Asset {
                     HeaderValue::from_static("camera=(), microphone=(), geolocation=()"),
                 )
             }
-            AssetKind::Json
+            AssetKind::Image
+            | AssetKind::Json
             | AssetKind::Page(PagePolicy::Framed, _)
             | AssetKind::Script(_)
             | AssetKind::Style => reply,

@@ -164,10 +164,11 @@ fn file(route: &Route, assets: &[&Asset]) -> Description {
         let name = Schema::text().about("The name of the file.");
         description = description.path("file", name).fails(404, "There is no such file.");
     }
-    // Files of a folder are scripts and styles.
+    // Files of a folder are scripts and styles, and pictures in some.
     let media_type = match assets {
         [asset] => asset.media_type_text().split(';').next().unwrap_or_default(),
-        _ => "text/*",
+        _ if assets.iter().all(|it| it.media_type_text().starts_with("text/")) => "text/*",
+        _ => "*/*",
     };
     let is_json = assets.iter().all(|asset| asset.is_json());
     let schema = if is_json { Schema::object() } else { Schema::text() };

@@ -52,6 +52,15 @@ test('inline marks are read, and names with underscores are not emphasis', () =>
   assert.deepEqual(inline('token_id and key_id, 2 * 3 * 4, \\*x\\*'), [text('token_id and key_id, 2 * 3 * 4, *x*')]);
 });
 
+test('a picture of a chapter is a block, and a picture from elsewhere stays text', () => {
+  const [before, picture] = parse('before\n![The ways](flow.svg)\n\nafter');
+  assert.equal(plainText(before.inline), 'before');
+  assert.deepEqual(picture, { kind: 'picture', text: 'The ways', file: 'flow.svg' });
+  for (const other of ['![a](https://x.example/a.svg)', '![a](../a.svg)', '![a](a.png)', '![a](/a.svg)', '![](a.svg)']) {
+    assert.equal(parse(other)[0].kind, 'paragraph', other);
+  }
+});
+
 test('HTML in Markdown stays text', () => {
   const [block] = parse('<img src=x onerror=alert(1)>');
   assert.deepEqual(block, { kind: 'paragraph', inline: [text('<img src=x onerror=alert(1)>')] });

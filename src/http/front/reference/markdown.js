@@ -1,11 +1,13 @@
 // A parser for the part of Markdown that chapters and descriptions use: headings, paragraphs, lists,
-// tables, fenced code, inline code, links, bold and emphasis. It returns plain objects and knows no
+// tables, pictures, fenced code, inline code, links, bold and emphasis. It returns plain objects and knows no
 // DOM, so that its tests run in Node. HTML in the text stays text.
 
 const FENCE = /^( {0,3})(`{3,}|~{3,})\s*([\w+-]*)[^`]*$/;
 const HEADING = /^ {0,3}(#{1,6})\s+(.*?)(?:\s+#+)?\s*$/;
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])( {1,4})(.*)$/;
 const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
+/** A picture of a chapter, on a line of its own. */
+const PICTURE = /^!\[([^\]]+)\]\(([\w-]+\.svg)\)\s*$/;
 const DELIMITER = /^\s*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?$/;
 /** Deeper lists are read as text: no chapter has them, and the parser's stack stays small. */
 const DEPTH_MAX = 8;
@@ -33,6 +35,8 @@ function readBlock(lines, at, depth) {
   const heading = HEADING.exec(line);
   if (heading) return [{ kind: 'heading', level: heading[1].length, inline: inline(heading[2]) }, at + 1];
   if (RULE.test(line)) return [null, at + 1];
+  const picture = PICTURE.exec(line);
+  if (picture) return [{ kind: 'picture', text: picture[1], file: picture[2] }, at + 1];
   if (ITEM.test(line) && depth < DEPTH_MAX) return readList(lines, at, depth);
   if (isTable(lines, at)) return readTable(lines, at);
   return readParagraph(lines, at, depth);
@@ -85,7 +89,7 @@ function belongs(lines, at, width) {
   return lines[at - 1].trim() !== '' && !startsBlock(line);
 }
 
-const startsBlock = (line) => [FENCE, HEADING, ITEM, RULE].some((it) => it.test(line));
+const startsBlock = (line) => [FENCE, HEADING, ITEM, PICTURE, RULE].some((it) => it.test(line));
 
 function isTable(lines, at) {
   return lines[at].includes('|') && DELIMITER.test(lines[at + 1] ?? '') && lines[at + 1].includes('|');

@@ -35,4 +35,8 @@ pub(in crate::http) static FILES: Folder = files! {
         "page.css"
         "print.css"
     }
+    images of "../chapters/" {
+        "card-data-flow.svg"
+        "key-flow.svg"
+    }
 };

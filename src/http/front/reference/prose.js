@@ -29,6 +29,8 @@ function blockElement(block, level, least) {
       return table('Table', block.head.map(inlineElements), block.rows.map((row) => row.map(inlineElements)));
     case 'code':
       return codeBlock(block.text, block.language ? `${block.language} code` : 'code', block.language);
+    case 'picture':
+      return make('img', { class: 'picture', src: `/reference/${block.file}`, alt: block.text });
     default:
       return make('p', null, inlineElements(block.inline));
   }
