@@ -37,7 +37,7 @@ export function readDocument(root) {
 
 /** True for the scripts, styles and pages of the server's own front: no program calls them. */
 const isPageFile = (operation) => operation.pageGroup !== null && operation.permissions === null
-  && operation.answers.some((it) => it.contents.some(({ type }) => type.startsWith('text/')));
+  && operation.answers.some((it) => it.contents.some(({ type }) => /^(text\/|\*\/\*)/.test(type)));
 
 /** The tags in the order of the document; an operation without a known tag goes into the last one. */
 function readChapters(root, operations) {
