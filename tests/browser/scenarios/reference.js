@@ -33,7 +33,7 @@ const operationsOf = (root) => {
       const own = item[method];
       if (!own) continue;
       const types = Object.values(own.responses).flatMap((it) => Object.keys(it.content ?? {}));
-      const isFile = own['x-page-group'] && !own['x-permissions'] && types.some((it) => it.startsWith('text/'));
+      const isFile = own['x-page-group'] && !own['x-permissions'] && types.some((it) => /^(text\/|\*\/\*)/.test(it));
       const isForm = Object.keys(own.requestBody?.content ?? {})[0]?.includes('form') ?? false;
       if (!isFile) found.push({ id: own.operationId, path, method: method.toUpperCase(), summary: own.summary, isForm });
     }

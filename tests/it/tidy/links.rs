@@ -61,7 +61,7 @@ fn resolved(from: &str, link: &str) -> String {
 
 /// The folder also has their pictures.
 fn chapters() -> Vec<Source> {
-    let is_chapter = |it: &Source| it.path.ends_with(".md");
+    let is_chapter = |it: &Source| Path::new(&it.path).extension().is_some_and(|it| it == "md");
     read_all(CHAPTERS).into_iter().filter(is_chapter).collect()
 }
 
