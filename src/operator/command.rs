@@ -64,8 +64,8 @@ commands! { |vault, clock|
     /// `change` has members of the body of `PUT /applications/{id}`; those that are absent stay.
     ApplicationSet { tenant: String, application: String, change: Map<String, Value> } =>
         lifecycle::set_application(vault, &tenant, &application, &change).await;
-    /// Exports a page of the chain in clear. The first request has no `next`. `reading` is that of
-    /// the page before; without it the page gets an entry of its own.
+    /// Exports a page of the chain in clear. The first request has no `next`. Further requests send
+    /// the `reading` of the page before; a page without it gets an audit entry of its own.
     AuditExport {
         next: Option<String>,
         from: Option<String>,

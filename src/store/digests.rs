@@ -1,6 +1,6 @@
 //! Digests of the live records: one of each shard and one of each scope. Every change to a record
-//! updates them in the same transaction. Those of the shards add up to that of the vault, and so do
-//! those of the scopes.
+//! updates both in the same transaction. The digests of all shards have the same sum as the digests
+//! of all scopes: the digest of the vault.
 //!
 //! A sealed record can be opened long after its deletion, so an attacker who can write the file
 //! could put a deleted row back. The digests detect this: only the writer updates them, and they
@@ -10,7 +10,7 @@
 //! master key. They do not count card verification codes, whose keys are destroyed. A row is a
 //! version byte (1), the generation (8), the number of the next entry of the shard's chain (8) and
 //! the digest (40), sealed. The generation is the number of transactions that changed records of the
-//! shard. The rows of the scopes are in [`Table::Counts`], those of the shards in [`Table::Meta`].
+//! shard. Rows of scopes are in [`Table::Counts`], rows of shards in [`Table::Meta`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -67,7 +67,7 @@ pub(super) enum DigestKeeper<'t> {
 
 type DigestRow = (Table, Vec<u8>, Vec<u8>);
 
-/// The shards of a batch: those of changed records, and those whose chains it lengthens.
+/// The shards that a batch touches: it changes their records, or lengthens their chains.
 #[derive(Debug, Default)]
 pub(super) struct ChangedShards {
     pub(super) of_scopes: BTreeMap<[u8; 16], Shard>,
@@ -80,7 +80,7 @@ pub(super) struct DigestChanges(BTreeMap<[u8; 16], SetDigest>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DigestFault {
-    /// The digests of the scopes do not add up to those of the shards.
+    /// The digests of the scopes and of the shards have different sums.
     DoNotAddUp,
     /// The digests are missing or do not open.
     Missing,
@@ -166,7 +166,7 @@ impl RecordDigests {
         self.scopes.get(scope).map(|tally| tally.digest).unwrap_or_default()
     }
 
-    /// Returns true if the digests of the scopes add up to those of the shards.
+    /// Returns true if the digests of the scopes and of the shards have the same sum.
     pub fn add_up(&self) -> bool {
         let mut sum = SetDigest::default();
         for tally in self.scopes.values() {

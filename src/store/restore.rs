@@ -155,8 +155,8 @@ impl Database {
     }
 }
 
-/// Writes the rows of the backup, then those of `mark`. A backup of a vault without shards gets
-/// them: the tenants' entries so far stay in the vault's audit chain.
+/// Writes the rows of the backup, then the rows of `mark`. A vault without shards gets shards. Its
+/// audit entries so far stay in the vault's own chain.
 fn fill(
     database: &Database,
     backup: &mut Reader,

@@ -18,8 +18,8 @@ use crate::domain::web_origin::AllowedOrigins;
 use crate::secret::Secret;
 
 impl AccessControl<'_> {
-    /// The caller is made for each request: the sign-on answers for each. Its application has the
-    /// nil id, as that of the operator.
+    /// Makes a caller for one request, because the sign-on vouches for each request anew. The caller
+    /// has no application of its own; its id is nil, like the operator's.
     pub fn person(
         self,
         tenant: TenantId,

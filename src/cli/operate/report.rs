@@ -100,7 +100,7 @@ fn period(command: &ReportCommand, now: Timestamp) -> Result<(Timestamp, Timesta
     Ok((from, to))
 }
 
-/// Of the machine that the command runs on, which is that of the server: its socket is local.
+/// The state of this machine's clock. The server runs on the same machine: its socket is local.
 fn clock() -> ClockFacts {
     let modified = std::fs::metadata(SYNCHRONIZED).and_then(|it| it.modified()).ok();
     let synchronized_at = modified

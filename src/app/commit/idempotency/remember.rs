@@ -140,7 +140,7 @@ impl Idempotency<'_> {
     ) -> Result<(Secret<Vec<u8>>, Vec<Entity>), Error> {
         let StoredBody { subjects, body, disclosures } = stored;
         let mut shown = Vec::new();
-        // `None` for a deleted or expired subject. The time is that of its code.
+        // `None` for a deleted or expired subject. Otherwise the time when its code was stored.
         let mut hidden = Vec::with_capacity(subjects.len());
         for (id, sealed) in subjects {
             let Some(live) = live_subject(snapshot, caller, &id, now)? else {

@@ -22,7 +22,7 @@ fn write(engine: &PostgresEngine, shard: u16, number: u32) -> Result<(), Storage
     })
 }
 
-/// Writes until it is told to stop. Returns the numbers whose write was answered.
+/// Writes rows until `is_over`. Returns the numbers of the rows whose write succeeded.
 fn write_on(engine: &PostgresEngine, shard: u16, is_over: &AtomicBool) -> Vec<u32> {
     let mut answered = Vec::new();
     for number in 0.. {
