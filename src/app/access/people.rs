@@ -18,7 +18,7 @@ use crate::domain::web_origin::AllowedOrigins;
 use crate::secret::Secret;
 
 impl AccessControl<'_> {
-    /// Makes a caller for one request, because the sign-on vouches for each request anew. The caller
+    /// Makes a caller for one request, because the sign-on vouches for every request. The caller
     /// has no application of its own; its id is nil, like the operator's.
     pub fn person(
         self,
