@@ -1,18 +1,13 @@
 //! The operator as the caller of operations that applications call otherwise.
 
-use std::sync::Arc;
-
-use uuid::Uuid;
-
 use crate::app::Vault;
 use crate::app::caller::Caller;
 use crate::app::caller::last_uses::LastUse;
 use crate::app::error::Error;
 use crate::app::records;
 use crate::domain::access::Access;
-use crate::domain::application::{ApiKey, Application, ApplicationKind, KeyForm};
-use crate::domain::id::{ApplicationId, KeyId, TenantId};
-use crate::domain::web_origin::AllowedOrigins;
+use crate::domain::application::{Application, ApplicationKind};
+use crate::domain::id::{ApplicationId, TenantId};
 
 impl Caller {
     /// New tokens get `named` as their creator, or the nil id without it. The caller has no
@@ -27,32 +22,14 @@ impl Caller {
         if let Some(id) = named {
             records::require::<Application>(&snapshot, &keys, id, vault.now())?;
         }
-        let id = named.unwrap_or_else(|| ApplicationId::new(Uuid::nil()));
-        let created_at = record.created_at;
-        let owner = Application {
-            id,
-            tenant,
-            name: String::from("operator"),
-            kind: ApplicationKind::Private,
-            access: Access::default(),
-            allowed_origins: AllowedOrigins::default(),
-            created_by: None,
-            created_at,
-            modified_by: None,
-            modified_at: None,
-        };
-        let key = ApiKey {
-            id: KeyId::new(Uuid::nil()),
-            tenant,
-            application: id,
-            form: KeyForm::Current,
-            created_by: None,
-            created_at,
-        };
+        let (kind, access) = (ApplicationKind::Private, Access::default());
+        let mut application = Application::unstored(&record, "operator", kind, access);
+        application.id = named.unwrap_or(application.id);
+        let key = application.unstored_key();
         Ok(Self {
             tenant: record,
-            application: owner,
-            last_use: Arc::clone(&LastUse::of(&key)),
+            application,
+            last_use: LastUse::of(&key),
             key,
             tag: [0; 32],
             session: None,

@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use uuid::Uuid;
-
 use crate::app::AccessControl;
 use crate::app::caller::last_uses::LastUse;
 use crate::app::caller::{Caller, PersonRights};
 use crate::app::error::Error;
 use crate::app::{Audit, origin};
 use crate::crypto::{TenantKeys, is_equal};
-use crate::domain::application::{ApiKey, Application, ApplicationKind, KeyForm};
+use crate::domain::application::{Application, ApplicationKind};
 use crate::domain::audit::Act;
-use crate::domain::id::{ApplicationId, KeyId, TenantId};
+use crate::domain::id::TenantId;
 use crate::domain::person::{ConsoleRole, Person};
-use crate::domain::web_origin::AllowedOrigins;
 use crate::secret::Secret;
 
 impl AccessControl<'_> {
@@ -31,27 +28,9 @@ impl AccessControl<'_> {
         let found = self.find_tenant(&snapshot, tenant)?;
         let record = found.ok_or(Error::Forbidden("The tenant of the console does not exist."))?;
         let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
-        let created_at = record.created_at;
-        let application = Application {
-            id: ApplicationId::new(Uuid::nil()),
-            tenant,
-            name: String::from("console"),
-            kind: ApplicationKind::Management,
-            access: role.access(),
-            allowed_origins: AllowedOrigins::default(),
-            created_by: None,
-            created_at,
-            modified_by: None,
-            modified_at: None,
-        };
-        let key = ApiKey {
-            id: KeyId::new(Uuid::nil()),
-            tenant,
-            application: application.id,
-            form: KeyForm::Current,
-            created_by: None,
-            created_at,
-        };
+        let kind = ApplicationKind::Management;
+        let application = Application::unstored(&record, "console", kind, role.access());
+        let key = application.unstored_key();
         Ok(Arc::new(Caller {
             tenant: record,
             application,
