@@ -12,6 +12,7 @@ const COMMAND: &str = "master_key.command";
 const COMMAND_TIMEOUT: &str = "master_key.command_timeout";
 const CREDENTIAL: &str = "master_key.credential";
 const FILE: &str = "master_key.file";
+const KEPT_IN: &str = "master_key.kept_in";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MasterKeySource {
@@ -19,6 +20,14 @@ pub enum MasterKeySource {
     Command(KeyCommand),
     Credential(String),
     File(PathBuf),
+}
+
+/// The device or service behind a credential or a command, for the report: the server cannot see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyKeeper {
+    Hsm,
+    Kms,
+    Tpm,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +43,7 @@ impl SettingsReader {
         let named = [COMMAND, CREDENTIAL, FILE].into_iter().filter(|name| self.has(name)).count();
         if named != 1 {
             self.wrong("master_key", "must have exactly one of command, credential and file");
-            for name in [COMMAND, COMMAND_TIMEOUT, CREDENTIAL, FILE] {
+            for name in [COMMAND, COMMAND_TIMEOUT, CREDENTIAL, FILE, KEPT_IN] {
                 self.take(name);
             }
             return MasterKeySource::File(PathBuf::new());
@@ -46,6 +55,22 @@ impl SettingsReader {
             return MasterKeySource::File(self.path(FILE));
         }
         MasterKeySource::Credential(self.credential(CREDENTIAL))
+    }
+
+    /// Before [`Self::master_key`]. A file has no keeper: the setting is then left, and refused as an
+    /// unknown name.
+    pub(super) fn key_keeper(&mut self) -> Option<KeyKeeper> {
+        if self.has(FILE) {
+            return None;
+        }
+        self.parsed(KEPT_IN, None, "must be \"tpm\", \"hsm\" or \"kms\"", |value| {
+            match value.as_str() {
+                Some("hsm") => Some(Some(KeyKeeper::Hsm)),
+                Some("kms") => Some(Some(KeyKeeper::Kms)),
+                Some("tpm") => Some(Some(KeyKeeper::Tpm)),
+                Some(_) | None => None,
+            }
+        })
     }
 
     fn key_command(&mut self) -> KeyCommand {

@@ -31,7 +31,7 @@ use crate::log::RequestLines;
 
 pub use console::{CertificateSignOn, ConsoleSettings, ProxySignOn, SignOnSettings};
 pub use engine::{EngineSettings, PostgresSettings, UrlSource};
-pub use master_key::{KeyCommand, MasterKeySource};
+pub use master_key::{KeyCommand, KeyKeeper, MasterKeySource};
 pub use outbound::{AllowedDestination, OutboundSettings};
 use reader::SettingsReader;
 pub use security_text::SecurityText;
@@ -44,6 +44,7 @@ pub struct Config {
     pub certificate: PathBuf,
     pub private_key: PathBuf,
     pub master_key: MasterKeySource,
+    pub key_keeper: Option<KeyKeeper>,
     pub engine: EngineSettings,
     /// The operator's table of issuers by card number.
     pub bin_file: Option<PathBuf>,
@@ -114,6 +115,7 @@ impl Config {
             listen: reader.addresses("listen"),
             certificate: reader.path("tls.certificate"),
             private_key: reader.path("tls.private_key"),
+            key_keeper: reader.key_keeper(),
             master_key: reader.master_key(),
             engine: reader.engine(),
             bin_file: reader.optional_path("bin_file"),

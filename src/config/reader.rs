@@ -246,7 +246,7 @@ impl SettingsReader {
     }
 
     /// The parsed value, or the default if it is missing or wrong.
-    fn parsed<T>(
+    pub(super) fn parsed<T>(
         &mut self,
         name: &str,
         default: T,

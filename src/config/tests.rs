@@ -187,6 +187,27 @@ fn the_master_key_has_exactly_one_source() {
 }
 
 #[test]
+fn the_keeper_of_the_master_key_is_named_for_credentials_and_commands() {
+    let read = |lines: &str| {
+        let required =
+            "data_directory = \"/d\"\n[tls]\ncertificate = \"/c\"\nprivate_key = \"/p\"\n";
+        let read = Config::parse(&format!("{required}[master_key]\n{lines}"));
+        read.map(|config| config.key_keeper).map_err(|InvalidConfig(mistakes)| mistakes.len())
+    };
+    for (lines, wanted) in [
+        ("credential = \"k\"", Ok(None)),
+        ("credential = \"k\"\nkept_in = \"tpm\"", Ok(Some(KeyKeeper::Tpm))),
+        ("command = [\"/k\"]\nkept_in = \"hsm\"", Ok(Some(KeyKeeper::Hsm))),
+        ("command = [\"/k\"]\nkept_in = \"kms\"", Ok(Some(KeyKeeper::Kms))),
+        ("credential = \"k\"\nkept_in = \"safe\"", Err(1)),
+        ("credential = \"k\"\nkept_in = 7", Err(1)),
+        ("file = \"/k\"\nkept_in = \"tpm\"", Err(1)),
+    ] {
+        assert_eq!(read(lines), wanted, "{lines}");
+    }
+}
+
+#[test]
 fn backups_need_a_directory_and_have_defaults_for_the_rest() {
     let hours = Duration::from_hours;
     let plan = |every, keep, prove_every| {

@@ -16,7 +16,7 @@ use crate::cli::support::{
     settings,
 };
 use crate::clock::Clock;
-use crate::config::{AuditReads, Config, MasterKeySource};
+use crate::config::{AuditReads, Config, KeyKeeper, MasterKeySource};
 use crate::domain::time::Timestamp;
 use crate::operator::{
     CheckedThing, ClockFacts, Command, ComplianceReportSettings, KnownSettings, TlsFacts,
@@ -122,14 +122,16 @@ const SYNCHRONIZED: &str = "/run/systemd/timesync/synchronized";
 const TIMEDATECTL: &str = "/usr/bin/timedatectl";
 
 /// A name alone does not say whether a credential is sealed by a TPM, or a command asks an HSM.
-fn master_key(source: &MasterKeySource) -> String {
+fn master_key(source: &MasterKeySource, keeper: Option<KeyKeeper>) -> String {
+    let kept = match keeper {
+        Some(KeyKeeper::Hsm) => "kept in an HSM",
+        Some(KeyKeeper::Kms) => "kept in a KMS",
+        Some(KeyKeeper::Tpm) => "sealed by a TPM",
+        None => "whose keeper master_key.kept_in does not name",
+    };
     match source {
-        MasterKeySource::Command(it) => {
-            format!("printed by {}, from an HSM, a KMS or a file", it.program.display())
-        }
-        MasterKeySource::Credential(name) => format!(
-            "the systemd credential {name}, from a file or sealed by a TPM, as its unit says"
-        ),
+        MasterKeySource::Command(it) => format!("printed by {}, {kept}", it.program.display()),
+        MasterKeySource::Credential(name) => format!("the systemd credential {name}, {kept}"),
         MasterKeySource::File(path) => format!("the file {}", path.display()),
     }
 }
@@ -158,7 +160,7 @@ fn known(
         listen: config.listen.iter().map(ToString::to_string).collect(),
         certificate_expires_at: certificate_expires(&config.certificate).map(Timestamp::seconds),
         audit_retention_days: u64::try_from(config.audit_retention_days).unwrap_or(u64::MAX),
-        master_key: master_key(&config.master_key),
+        master_key: master_key(&config.master_key, config.key_keeper),
         audit_reads_strict: config.audit_reads == AuditReads::Strict,
         checks: findings.all.into_iter().map(checked).collect(),
     }))
