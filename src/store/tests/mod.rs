@@ -13,7 +13,7 @@ mod proxies;
 mod queue;
 mod records;
 mod session_records;
-pub(in crate::store) mod shards;
+pub(crate) mod shards;
 pub(crate) mod stepped;
 mod taken_files;
 mod unwritten;

@@ -25,7 +25,7 @@ const AT: Timestamp = Timestamp::from_seconds(1_800_000_000);
 const FILE: [u8; 16] = [7; 16];
 
 /// The row that gives a store this many shards for its tenants.
-pub(in crate::store) fn row(count: u16) -> Row {
+pub(crate) fn row(count: u16) -> Row {
     let mut value = count.to_be_bytes().to_vec();
     value.extend([9; 16]);
     (tables::meta::SHARDS.to_vec(), value)

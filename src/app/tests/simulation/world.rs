@@ -31,11 +31,14 @@ use crate::domain::quota::Quotas;
 use crate::domain::tenant::{TenantKind, Threeds};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::store::CvcKeys;
-use crate::store::tests::TestDirectory;
 use crate::store::tests::disk::{Dice, TestDisk};
 use crate::store::tests::stepped::{Stepper, open_stepped};
+use crate::store::tests::{TestDirectory, shards};
+use crate::store::{CvcKeys, Table};
 use crate::waiting::{receive, steps};
+
+/// Of every second seed.
+const SHARDS: u16 = 16;
 
 /// For the first tenant; the second one has no quota.
 const TOKEN_LIMIT: usize = 16;
@@ -81,6 +84,8 @@ pub(super) struct World {
     pub(super) backups: TestDirectory,
     pub(super) ledger: Ledger,
     pub(super) trace: Arc<Mutex<Trace>>,
+    /// With shards, each tenant has its own chain and digests, as in a database.
+    has_shards: bool,
     runtime: Runtime,
 }
 
@@ -129,6 +134,7 @@ impl World {
             backups: TestDirectory::new(),
             ledger: Ledger::default(),
             trace,
+            has_shards: seed % 2 == 1,
             runtime,
         };
         let runtime = world.runtime.handle().clone();
@@ -168,7 +174,14 @@ impl World {
     pub(super) fn open(&mut self, master: usize) -> Result<Server, VaultFailure> {
         let random = Random::seeded(self.dice.roll(u64::MAX));
         let key = master_of(master);
-        let first = || first_change(&key, &random, self.clock.now());
+        let first = || {
+            let first = first_change(&key, &random, self.clock.now());
+            if !self.has_shards {
+                return first;
+            }
+            let (row, value) = shards::row(SHARDS);
+            first.put(Table::Meta, row, value)
+        };
         let opened = open_stepped(&self.disk, &self.clock, first);
         let (store, stepper) = opened.map_err(VaultFailure::File)?;
         let keys = CvcKeys::on_volume(self.disk.volume().as_ref());
