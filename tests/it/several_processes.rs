@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{
     Answer, Cluster, Cutter, Database, Directory, Moment, NUMBER, Request, SetOnDrop, Vault,
-    only_rule, post, thorough, wait_for, wait_for_clients, wait_until,
+    only_rule, post, thorough, wait_for, wait_for_clients, wait_until, with_other_program,
 };
 
 const CLIENTS: usize = 4;
@@ -228,6 +228,30 @@ fn under_load(one: Vault, two: Vault, disturb: impl FnOnce([&RwLock<Vault>; 2], 
     one.operator(&["audit", "verify"]).with_code(0);
     assert_eq!((one.stop(), two.stop()), (Some(0), Some(0)));
     two.verify().with_code(0);
+}
+
+#[test]
+fn processes_are_replaced_by_another_version_one_by_one_under_load() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let (one, two) = with_other_program(|| {
+        let one = first_on(&cluster);
+        let two = one.beside(&url(&one));
+        (one, two)
+    });
+    under_load(one, two, |vaults, await_answers| {
+        // Both forward, and one back and forward again.
+        let restart = |vault: &RwLock<Vault>| vault.write().unwrap().stop_and_restart();
+        let back = |vault: &RwLock<Vault>| with_other_program(|| restart(vault));
+        let steps: [(&dyn Fn(&RwLock<Vault>), usize); 4] =
+            [(&restart, 0), (&restart, 1), (&back, 0), (&restart, 0)];
+        for (step, which) in steps {
+            step(vaults[which]);
+            wait_until("both processes know each other", || {
+                vaults.iter().all(|it| status(&it.read().unwrap())["processes"]["live"] == 2)
+            });
+            await_answers(10);
+        }
+    });
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The binary: run to its end, or kept running and killed when dropped.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, PipeReader, PipeWriter, Read, Write as _};
@@ -119,11 +120,26 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
+thread_local! {
+    /// The binary that this thread starts instead of the one under test.
+    static OTHER: RefCell<Option<OsString>> = const { RefCell::new(None) };
+}
+
 /// The binary under test: the one that was built with the tests, or, for a run by hand, the one that
 /// this variable names.
 pub(crate) fn program() -> OsString {
-    let named = std::env::var_os("STRONGROOM_TEST_PROGRAM");
+    let named = OTHER.with_borrow(Clone::clone);
+    let named = named.or_else(|| std::env::var_os("STRONGROOM_TEST_PROGRAM"));
     named.unwrap_or_else(|| OsString::from(env!("CARGO_BIN_EXE_strongroom")))
+}
+
+/// Starts programs of another version, which this variable names: another build, such as the last
+/// release. Without it, they are the one under test.
+pub(crate) fn with_other_program<T>(act: impl FnOnce() -> T) -> T {
+    OTHER.set(std::env::var_os("STRONGROOM_OTHER_PROGRAM"));
+    let done = act();
+    OTHER.set(None);
+    done
 }
 
 /// A service manager may run the tests themselves.
