@@ -12,10 +12,10 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 
 use hyper::body::Incoming;
-use hyper::header::{CONNECTION, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::server::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -200,11 +200,13 @@ impl Connections {
             peer.show(claimant);
             let place = state.begin(claimant);
             let context = ProblemContext::of(request.headers());
+            let is_head = request.method() == Method::HEAD;
             // A refused request is not processed, so the client may send it again.
             let response = place.as_ref().map(|_| {
                 let in_flight = peer.permit.begin();
                 let begun = begin(&answer, limits, request, &peer);
-                respond(begun, context, Arc::clone(&refusals), in_flight)
+                let response = respond(begun, context, Arc::clone(&refusals), in_flight);
+                async move { if is_head { without_body(response.await) } else { response.await } }
             });
             respond_http2(response, place, Arc::clone(&state), Arc::clone(&refusals))
         });
@@ -323,6 +325,16 @@ async fn respond_http1(
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response)
+}
+
+/// The answer to a HEAD request: the length of the body without the body. hyper leaves the body out
+/// by itself only over HTTP/1.
+fn without_body(mut response: Response<SecretBody>) -> Response<SecretBody> {
+    let bytes = std::mem::take(response.body_mut()).len();
+    if !response.status().is_informational() && response.status() != StatusCode::NO_CONTENT {
+        response.headers_mut().entry(CONTENT_LENGTH).or_insert_with(|| bytes.into());
+    }
+    response
 }
 
 /// The answer holds the stream's permit until it is written. A stream without a permit is refused.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Request, Vault, get, options, post};
+use crate::harness::{Answer, Request, Vault, get, options, over_http2, post};
 
 fn send(vault: &Vault, content_type: &str, body: impl Into<Vec<u8>>) -> Answer {
     let request = post("/tokens").key(&vault.keys.private);
@@ -276,6 +276,20 @@ fn a_head_of_a_read_never_holds_the_value() {
     connection.send(&request.header("Connection", "close").bytes("h")).unwrap();
     let all = String::from_utf8(connection.rest()).unwrap();
     assert!(all.starts_with("HTTP/1.1 ") && !all.contains("secret-value"), "{all}");
+}
+
+#[test]
+fn a_head_over_http2_is_answered_with_the_headers_of_a_get_alone() {
+    over_http2(|| {
+        let vault = Vault::start();
+        for path in ["/", "/healthz", "/openapi.json", "/console"] {
+            let whole = vault.send(&get(path));
+            let head = vault.send(&Request::new("HEAD", path));
+            assert_eq!((head.status, head.text().as_str()), (200, ""), "{path}");
+            let length = whole.text().len().to_string();
+            assert_eq!(head.header("content-length"), Some(length.as_str()), "{path}");
+        }
+    });
 }
 
 #[test]
