@@ -1,13 +1,13 @@
 //! The rows of an import. Each is checked as `POST /tokens` checks its body, with these
-//! differences: an id is kept unchanged and is never an expression, and card verification codes,
-//! token intents and encrypted values are refused.
+//! differences: an id is kept unchanged and is never an expression, card verification codes are left
+//! out, and token intents and encrypted values are refused.
 
 use std::collections::HashSet;
 
 use crate::app::access::applications::ApplicationDraft;
 use crate::app::error::{Error, Fault};
 use crate::app::tokens::Tokens;
-use crate::app::tokens::draft::TokenDraft;
+use crate::app::tokens::draft::{Deduplicate, TokenDraft};
 use crate::app::tokens::duplicates::{Duplicate, DuplicatePolicy, duplicate};
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::rows;
@@ -139,9 +139,8 @@ fn check_token(
         }
         Err(error) => return Err(error),
     };
-    if token.cvc.is_some() {
-        mistakes.add("data.cvc", "Card verification codes are not imported.");
-    }
+    // A code may not be kept after the authorization, so an import does not bring it back.
+    token.cvc = None;
     if !mistakes.is_empty() {
         return Ok(CheckedRow::Bad(mistakes));
     }
@@ -159,6 +158,11 @@ fn check_token(
     }
     if let Some(at) = created_at.flatten() {
         token.created_at = at;
+    }
+    // A program looks for the row by its id. Only the row or an option leaves a duplicate out, not
+    // the tenant's setting.
+    if id.is_some() && draft.deduplicate.is_none() {
+        draft.deduplicate = Some(Deduplicate::No);
     }
     let policy = tokens.caller.existing(&draft);
     place(tokens, snapshot, token, (policy, id.is_some()), now)
