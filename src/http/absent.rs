@@ -49,7 +49,7 @@ absent_features! {
     "Google Pay" ["google-pay"] [] "googlepay wallet" =>
         "Send the payment data of the wallet to a PSP that decrypts it. A number that you decrypt yourself is stored as a token of the type network_token.";
     "Documents" ["documents"] [] "file upload attachment pdf image" =>
-        "Store texts up to 256 KiB as a token. Encrypt larger files yourself and store their key as a token.";
+        "Store texts up to 128 KiB as a token. Encrypt larger files yourself and store their key as a token.";
     "Agentic commerce" ["agentic"] [] "agent ai" =>
         "Give the agent's service an application of its own, with rules, and let it call a pre-configured proxy.";
     "Payment connections" ["connections" "tenants/*/connections"] ["orchestration:connections:"] "orchestration forward gateway processor" =>

@@ -38,6 +38,8 @@ fn routes() {
     check(&Method::DELETE, "/orchestration/connection/formulas", Err("GET, POST"));
     check(&Method::GET, "/reactor-formulas", Err("Reactors"));
     check(&Method::PUT, "/tenants/self/owner", Err("Members and invitations"));
+    check(&Method::GET, "/tenants/self/invitations", Ok("ListTenantInvitations"));
+    check(&Method::POST, "/tenants/self/invitations", Err("Members and invitations"));
     check(&Method::GET, "/tenants/self/other", Err("path"));
     check(&Method::GET, "/tenants/self/members", Ok("ListTenantMembers"));
     check(&Method::POST, "/tenants/self/invitations", Err("GET"));
