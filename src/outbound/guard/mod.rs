@@ -12,8 +12,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::config::AllowedDestination;
 
-pub(super) const NOT_A_NAME: &str = "the destination is not a host name";
-pub(super) const PORT: &str = "the destination's port is not 443";
+pub(super) const NOT_A_NAME: &str =
+    "the destination is an address and not a host name; the operator's settings can allow it";
+pub(super) const PORT: &str =
+    "the destination's port is not 443; the operator's settings can allow it";
 
 /// The destinations that are allowed without an entry in the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -116,8 +116,8 @@ fn lists() -> Vec<Description> {
     vec![
         by_cursor(Description::new("ListTokens", Tag::Tokens, "List tokens"))
             .about(
-                "The newest token comes first. `container` includes the containers \
-                 inside it and can be combined with one other filter.",
+                "Tokens come by container, and within a container the newest first. `container` \
+                 includes the containers inside it and can be combined with one other filter.",
             )
             .query("container", container())
             .query("type", token_type())

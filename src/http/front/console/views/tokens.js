@@ -66,8 +66,12 @@ const searchPart = (holder) => {
   ];
 };
 
+/** Numbered pages have the newest tokens of all containers first; pages with cursors go by container. */
 const showRecent = (result, holder) => {
-  const load = (start) => call('GET', withQuery('/v2/tokens', { size: PAGE_SIZE, start }), { holder, secret: 'both' });
+  const load = async (page = 1) => {
+    const { data, pagination } = await call('GET', withQuery('/tokens', { size: PAGE_SIZE, page }), { holder, secret: 'both' });
+    return { data, pagination: { next: page < pagination.total_pages ? page + 1 : undefined } };
+  };
   return loaded(result, () => growing('Show older tokens', load, (found) => tokenList(found, holder, 'There are no tokens.')));
 };
 
