@@ -126,8 +126,10 @@ impl Sent {
             }
             (Ask::Patch(_, patch), Outcome::Token(seen, TokenOrigin::New)) => {
                 let Some(known) = known.filter(|_| life.may_live()) else { return false };
-                let patched = known.patched(patch, window.from);
+                let mut patched = known.patched(patch, window.from);
                 let is_right = patched.is(seen, window) && self.disk == DiskState::Writable;
+                // A change writes the code again only while it lives.
+                patched.cvc.take_if(|_| seen.cvc.is_none());
                 tenant.tokens.insert(id.clone(), Rc::new(patched));
                 is_right
             }

@@ -140,6 +140,8 @@ impl Token {
 
     pub(super) fn patched(&self, patch: &Patch, at: Timestamp) -> Self {
         let mut token = self.clone();
+        // A clock that is set back does not bring back what the change left out.
+        token.cvc.take_if(|(_, until)| *until <= at);
         if let (Some(Value::Object(changes)), Value::Object(members)) =
             (&patch.data, &mut token.data)
         {
