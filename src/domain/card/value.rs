@@ -207,8 +207,8 @@ mod tests {
         let table = BinTable::parse(file).unwrap();
         let range = |first: &str, last: &str| json!([{ "binMin": first, "binMax": last }]);
         let answer = details_of_bin("424242", &table).unwrap();
-        assert_eq!(answer["binRange"], range("42424200", "42424249"));
-        assert_eq!(answer["additional"][0]["binRange"], range("42424200", "42424249"));
+        assert_eq!(answer["binRange"], range("4242420", "4242424"));
+        assert_eq!(answer["additional"][0]["binRange"], range("4242420", "4242424"));
         let answer = details_of_bin("42424250", &table).unwrap();
         assert_eq!(answer["binRange"], range("424242500", "424242500"));
         // The ranges of a brand end as those of the file do.
