@@ -178,9 +178,7 @@ mod tests {
     #[test]
     fn a_bin_names_brand_and_issuer() {
         let none = BinTable::default();
-        let brand = |name: &str, bin: &str| {
-            json!({ "brand": name, "binRange": [{ "binMin": bin, "binMax": bin }], "additional": [] })
-        };
+        let brand = |name: &str, bin: &str| json!({ "brand": name, "binRange": [{ "binMin": bin, "binMax": bin }], "additional": [] });
         check("424242", &none, Some(&brand("Visa", "424242")));
         check("37828224", &none, Some(&brand("American Express", "37828224")));
         check("300000", &none, Some(&brand("Diners Club", "300000")));

@@ -68,8 +68,23 @@ mod tests {
             assert!(is_called(known, &format!("{version}/client/index.js")), "{version}");
         }
         let others = [
-            "", "2", "2.1", "2.1.", "2..1", "2.1.0.0", "3.0.0", "0.1.0", "12.0.0", "2.1.0-beta",
-            "2.1.x", "../2.1.0", "2.1.0/2.1.0", "latest", "{version}", "2.1.00000", "+2.1.0",
+            "",
+            "2",
+            "2.1",
+            "2.1.",
+            "2..1",
+            "2.1.0.0",
+            "3.0.0",
+            "0.1.0",
+            "12.0.0",
+            "2.1.0-beta",
+            "2.1.x",
+            "../2.1.0",
+            "2.1.0/2.1.0",
+            "latest",
+            "{version}",
+            "2.1.00000",
+            "+2.1.0",
         ];
         for version in others {
             assert!(!is_called(known, &format!("{version}/client/index.js")), "{version}");

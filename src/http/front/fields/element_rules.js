@@ -38,7 +38,7 @@ const markerOf = (value) => {
 };
 
 /** Formats of an expiry date: M, MM, yy and yyyy with separators. */
-export const isDateFormat = (format) => typeof format === 'string' && /^(?:MM|M|yyyy|yy|[ /.-]){1,10}$/.test(format);
+export const isDateFormat = (format) => typeof format === 'string' && /^(?:MM?(?!M)|(?:yyyy|yy)(?!y)|[ /.-]){1,10}$/.test(format);
 
 export const formatDate = (format, { month, year }) => format.replace(/MM|M|yyyy|yy/g, (part) => ({
   MM: String(month).padStart(2, '0'), M: String(month), yyyy: String(year), yy: String(year).slice(-2),
@@ -191,10 +191,14 @@ export const admitRequest = (service, input) => {
   return { headers: {}, ...admitted, elements };
 };
 
-/** True if the card's number is typed into a field for numbers: the answer may show its end. */
-export const showsCard = (elements, kindOf) => elements.every(({ id, path }) => {
-  const isNumber = path.at(-1) === 'number' || path.length <= 1;
-  return kindOf(id) !== 'text' || !isNumber;
+/**
+ * True if the number of the token at `place` is typed into an element for numbers, so that the answer may
+ * show its end. A text element may have a transform of the page, which could bring any digits to the end.
+ */
+export const showsCard = (elements, kindOf, place = []) => !elements.some(({ id, path }) => {
+  const isInside = [...place, 'data'].every((name, at) => path[at] === name);
+  const rest = path.slice(place.length + 1);
+  return isInside && kindOf(id) === 'text' && (rest.length === 0 || rest[0] === 'number');
 });
 
 /** The part of a stored token that a page sees whose request held elements. */
@@ -210,11 +214,11 @@ const outline = (answer, isCardShown) => {
   return shown;
 };
 
-const outlines = (answer, isCardShown) => {
-  if (Array.isArray(answer)) return answer.map((item) => outlines(item, isCardShown));
+const outlines = (answer, isCardShownAt, place = []) => {
+  if (Array.isArray(answer)) return answer.map((item, at) => outlines(item, isCardShownAt, [...place, at]));
   if (!isPlain(answer)) return typeof answer === 'string' ? answer : null;
-  if (typeof answer.id === 'string' && typeof answer.tenant_id === 'string') return toCamel(outline(answer, isCardShown));
-  return Object.fromEntries(Object.entries(answer).map(([name, member]) => [name, outlines(member, isCardShown)]));
+  if (typeof answer.id === 'string' && typeof answer.tenant_id === 'string') return toCamel(outline(answer, isCardShownAt(place)));
+  return Object.fromEntries(Object.entries(answer).map(([name, member]) => [name, outlines(member, isCardShownAt, [...place, name])]));
 };
 
 /** A reference in the place of each value. A name that may be a value itself is left out. */
@@ -232,12 +236,12 @@ export const referencesOf = (value, refer, path = []) => {
  */
 export const showAnswer = ({ answer: kind, elements }, body, { refer, kindOf }) => {
   const isSecret = elements.length > 0;
-  const isCardShown = showsCard(elements, kindOf);
+  const isCardShownAt = (place) => showsCard(elements, kindOf, place);
   if (kind === 'hidden') return referencesOf(body, refer(body));
   if (kind === 'reveal') return { ...toCamel(body), data: referencesOf(body?.data, refer(body?.data)) };
   if (!isSecret) return kind === 'tokens' || kind === 'open' ? body : toCamel(body);
-  if (kind === 'token') return toCamel(outline(body, isCardShown));
-  if (kind === 'tokens') return outlines(body, isCardShown);
+  if (kind === 'token') return toCamel(outline(body, isCardShownAt([])));
+  if (kind === 'tokens') return outlines(body, isCardShownAt);
   return null;
 };
 
@@ -292,7 +296,7 @@ export const styleOf = (style) => {
       if (isPlain(own)) flat[state] = Object.fromEntries(Object.entries(own).filter(([, value]) => !isPlain(value)));
     }
   }
-  return cleanStyle(flat);
+  return cleanStyle(flat, Object.keys(flat));
 };
 
 /** The brands of `cardTypes`, by their names: patterns of the page would be questions about the number. */

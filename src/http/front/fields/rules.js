@@ -3,9 +3,7 @@
 
 export const FIELD_NAMES = ['number', 'expiry', 'cvc', 'card'];
 
-const STATES = [
-  'base', 'focus', 'invalid', 'complete', 'placeholder', 'container', 'disabled', 'empty', 'hover', 'readonly', 'selection',
-];
+const STATES = ['base', 'focus', 'invalid', 'complete', 'placeholder'];
 const PROPERTIES = [
   'background-color', 'caret-color', 'color', 'font-family', 'font-size', 'font-style', 'font-variant', 'font-weight',
   'letter-spacing', 'line-height', 'opacity', 'padding', 'padding-bottom', 'padding-left', 'padding-right',
@@ -22,10 +20,10 @@ const members = (value) => (isPlain(value) ? Object.entries(value) : []);
 const dashed = (name) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** The declarations of a shop's style that are allowed, as `[state, property, value]`. */
-export const cleanStyle = (style) => {
+export const cleanStyle = (style, states = STATES) => {
   const found = [];
   for (const [state, declarations] of members(style)) {
-    if (!STATES.includes(state)) continue;
+    if (!states.includes(state)) continue;
     for (const [name, raw] of members(declarations)) {
       const property = dashed(name);
       const value = typeof raw === 'number' ? String(raw) : raw;
