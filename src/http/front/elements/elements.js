@@ -369,7 +369,6 @@
   const proxy = (method) => ({ path, query, headers, body, ...options } = {}) => serve('proxy', { method, path, query, headers, body }, options);
 
   const noClient = () => Promise.reject(wrongSetup('This vault sends values of elements to no other host: create a proxy and call proxy.post with its key.'));
-  const noEncryption = () => Promise.reject(wrongSetup('This vault does not encrypt to a key that the page names, since the page could read the result: use tokenIntents.create.'));
 
   const deviceInfo = () => ({
     languages: [...navigator.languages],
@@ -407,7 +406,7 @@
       create: (model, options) => serve('tokens.create', { model }, options),
       retrieve: (id, options) => serve('tokens.retrieve', { id }, options),
       update: (id, model, options) => serve('tokens.update', { id, model }, options),
-      encrypt: noEncryption,
+      encrypt: (model, options) => serve('tokens.encrypt', { model }, options),
     },
     tokenIntents: { create: (model, options) => serve('tokenIntents.create', { model }, options) },
     tokenize: (model, options) => serve('tokenize', { model }, options),

@@ -180,6 +180,21 @@ const SERVICES = {
   proxy: (input) => admitProxy(input ?? {}),
 };
 
+const isType = (value) => typeof value === 'string' && /^[a-z_]{1,40}$/.test(value);
+
+/** The token requests of `encrypt`: one, or several by their names. Elements may stand in data. */
+export const admitEncryption = (input) => {
+  const { tokenRequests, publicKeyPem, public_key: oldPem, keyId, key_id: oldId } = objectOr(input?.model, 'The request is an object.');
+  const isOne = isTokenRequest(tokenRequests);
+  const all = Object.entries(isOne ? { one: tokenRequests } : objectOr(tokenRequests, 'tokenRequests is an object.'));
+  const requests = all.map(([name, request]) => {
+    if (!isTokenRequest(request) || !isType(request.type)) throw new BadRequest('A token request has a type and data.');
+    return { name, type: request.type, data: request.data };
+  });
+  if (requests.length === 0 || requests.length > 20) throw new BadRequest('There are 1 to 20 token requests.');
+  return { isOne, requests, pem: publicKeyPem ?? oldPem, keyId: keyId ?? oldId, elements: requests.flatMap(({ data }) => elementsIn(data)) };
+};
+
 /**
  * The one decision about a request of the page: its method, path, headers and body, the elements that
  * it holds, and how much of its answer the page sees.
@@ -342,10 +357,13 @@ export const cleanElementOptions = (kind, given) => {
 
 const isSet = (value) => value !== undefined && value !== null;
 
+/** A date as people type it: 03/32. */
+export const dateText = (month, year) => `${month.padStart(2, '0')}/${year.replace(/^20(?=[0-9]{2}$)/, '')}`;
+
 /** A value of the page's own, as the texts of the inputs. */
 export const valueOf = (kind, value) => {
   const own = (it) => (['string', 'number'].includes(typeof it) ? String(it).slice(0, 200) : undefined);
-  const date = (month, year) => (own(month) && own(year) ? `${own(month).padStart(2, '0')}/${own(year)}` : undefined);
+  const date = (month, year) => (own(month) && own(year) ? dateText(own(month), own(year)) : undefined);
   if (!isSet(value)) return undefined;
   if (kind === 'card') return { number: own(value.number), expiry: date(value.expiration_month, value.expiration_year), cvc: own(value.cvc) };
   if (kind === 'expiry') return { expiry: isPlain(value) ? date(value.month, value.year) : own(value) };

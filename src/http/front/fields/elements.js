@@ -2,8 +2,9 @@
 // requests, and keeps the values of answers.
 
 import {
-  BadRequest, KINDS, admitRequest, cleanElementOptions, fillElements, formatDate, memberAt, showAnswer, showBin, showProblem,
+  BadRequest, KINDS, admitEncryption, admitRequest, cleanElementOptions, dateText, fillElements, formatDate, memberAt, showAnswer, showBin, showProblem,
 } from './element_rules.js';
+import { encrypt, keyOf } from './encryption.js';
 import { BadPattern } from './patterns.js';
 
 const ELEMENTS_MAX = 100;
@@ -105,6 +106,26 @@ export const elementsOf = (tools) => {
     return showAnswer(admitted, answer.body, { refer: keep, kindOf });
   };
 
+  /** Encrypts to a key that the vault knows. With a key of its own, a page could read the result. */
+  const seal = async ({ input, options }) => {
+    const { isOne, requests, pem, keyId, elements } = admitEncryption(input);
+    const key = typeof options?.apiKey === 'string' ? options.apiKey : undefined;
+    await admitKey(key);
+    const values = await collect(elements);
+    for (const found of values.values()) if (found.number !== undefined) tools.refuseBeginnings(found.number);
+    const { body } = await tools.request(`access?origin=${encodeURIComponent(tools.page().origin)}&key_id=${encodeURIComponent(String(keyId))}`, {}, key);
+    const [ofVault, named] = [keyOf(body?.public_key_pem), keyOf(pem)];
+    if (!ofVault || String(ofVault) !== String(named)) {
+      throw wrongSetup('Elements encrypt to a client encryption key of the tenant. Make one with POST /keys, and give its id and its public key.');
+    }
+    const sealed = await Promise.all(requests.map(async ({ name, type, data }) => {
+      const encrypted = await encrypt(String(keyId), ofVault, type, fillElements(data, valueFrom(values)));
+      return [name, { encrypted, type }];
+    }));
+    tools.succeeded();
+    return isOne ? sealed[0][1] : Object.fromEntries(sealed);
+  };
+
   const textAt = (reference) => {
     const { correlationId, path } = reference ?? {};
     if (!revealed.has(correlationId) || typeof path !== 'string') return undefined;
@@ -115,7 +136,7 @@ export const elementsOf = (tools) => {
   const textsOf = (kind, value) => {
     const dateOf = (month, year) => {
       const [first, second] = [textAt(month), textAt(year)];
-      return first && second ? `${first.padStart(2, '0')}/${second}` : undefined;
+      return first && second ? dateText(first, second) : undefined;
     };
     if (kind === 'card') return { number: textAt(value?.number), expiry: dateOf(value?.expiration_month, value?.expiration_year), cvc: textAt(value?.cvc) };
     if (kind === 'expiry') return { expiry: dateOf(value?.month, value?.year) };
@@ -164,7 +185,7 @@ export const elementsOf = (tools) => {
     },
     serve: async ({ id, ...content }) => {
       try {
-        toPage('answer', { id, value: await serve(content) });
+        toPage('answer', { id, value: await (content.service === 'tokens.encrypt' ? seal(content) : serve(content)) });
       } catch (thrown) {
         toPage('answer', { id, error: shownError(thrown) });
       }

@@ -45,6 +45,7 @@ pub(in crate::http) static FILES: Folder = files! {
         "copy_button.js"
         "element_rules.js"
         "elements.js"
+        "encryption.js"
         "field.js"
         "inputs.js"
         "patterns.js"
