@@ -205,6 +205,33 @@ const checkExample = async (h) => {
   }
 };
 
+/** The keyboard alone: every input has a name and gets the focus in the order of the page. */
+const checkKeyboard = async (h) => {
+  const page = await h.openPage({ url: `${h.vault.url}/examples/elements#key=${h.vault.keys.public}` });
+  await elementFrame(page, 'text', { at: 1 });
+  await page.evaluate(() => { document.documentElement.dir = 'rtl'; });
+  await h.picture(page, 'example-right-to-left', { fullPage: true });
+  const names = ['Card number', 'Expiry date', 'Security code', 'Store the card', 'Card number', 'Expiry date', 'Security code', 'Name', 'Social security number', 'Store the card and the texts'];
+  const focused = () => h.until('the focus', async () => {
+    for (const frame of page.frames()) {
+      const found = await frame.evaluate(() => {
+        const it = document.activeElement;
+        if (!document.hasFocus() || !it || it === document.body || it.tagName === 'IFRAME') return null;
+        return it.labels?.[0]?.textContent ?? it.textContent;
+      });
+      if (found) return found;
+    }
+    return null;
+  });
+  const seen = [];
+  for (let at = 0; at < names.length; at += 1) {
+    await page.keyboard.press('Tab');
+    seen.push(await focused());
+  }
+  assert.deepEqual(seen, names);
+  await h.closePage(page);
+};
+
 export const run = async (h) => {
   const browser = await h.launch({ [DOMAIN]: h.vault.url });
   await h.step('web-elements', () => checkWebElements(h, browser));
@@ -213,4 +240,5 @@ export const run = async (h) => {
   await h.step('basis-theory-react', () => checkReact(h, browser));
   await h.step('a script tag and a policy of the shop', () => checkScriptTag(h));
   await h.step('the example page', () => checkExample(h));
+  await h.step('the keyboard alone', () => checkKeyboard(h));
 };
