@@ -342,6 +342,7 @@ impl SettingsReader {
     pub(super) fn pages(&mut self) -> PageGroups {
         let groups = [
             ("pages.console", PageGroup::Console),
+            ("pages.elements", PageGroup::Elements),
             ("pages.fields", PageGroup::Fields),
             ("pages.reference", PageGroup::Reference),
         ];

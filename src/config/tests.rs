@@ -58,7 +58,9 @@ fn a_page_is_off_until_its_setting_is_on() {
     assert_eq!(pages("").unwrap(), PageGroups::default());
     let fields = pages("fields = true\nconsole = false").unwrap();
     assert!(fields.has(PageGroup::Fields));
-    for other in [PageGroup::Console, PageGroup::Examples, PageGroup::Reference] {
+    for other in
+        [PageGroup::Console, PageGroup::Elements, PageGroup::Examples, PageGroup::Reference]
+    {
         assert!(!fields.has(other), "{other:?}");
     }
     assert_eq!(pages("examples = true").unwrap_err().0, ["pages.examples: is not a setting"]);

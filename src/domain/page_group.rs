@@ -5,6 +5,8 @@
 pub enum PageGroup {
     /// Administration by people with a management key.
     Console,
+    /// The script that the published Elements packages load, and its frames.
+    Elements,
     /// Worked examples, for `strongroom dev` alone.
     Examples,
     /// The card fields that shops mount into their own pages.
@@ -18,8 +20,8 @@ pub struct PageGroups(Vec<PageGroup>);
 
 impl PageGroups {
     pub fn all() -> Self {
-        use PageGroup::{Console, Examples, Fields, Reference};
-        Self(vec![Console, Examples, Fields, Reference])
+        use PageGroup::{Console, Elements, Examples, Fields, Reference};
+        Self(vec![Console, Elements, Examples, Fields, Reference])
     }
 
     pub fn has(&self, group: PageGroup) -> bool {

@@ -100,13 +100,18 @@ permissions! {
 /// which the API reference lists too, and no permission of the key.
 pub const fn lacking(permissions: &[Permission]) -> &'static str {
     use Permission::{
-        LogRead, ReportRead, TokenCreate, TokenIntentCreate, TokenRead, TokenUse, WebhookRead,
-        WebhooksRead,
+        LogRead, ProxyInvoke, ReportRead, TokenCreate, TokenIntentCreate, TokenRead, TokenUpdate,
+        TokenUse, WebhookRead, WebhooksRead,
     };
     match permissions {
         [only] => only.lacking(),
         [LogRead, ReportRead] => lacking_one!("log:read or report:read"),
-        [TokenCreate, TokenIntentCreate] => lacking_one!("token:create or token-intent:create"),
+        [TokenCreate, TokenIntentCreate, TokenRead, TokenUpdate, TokenUse, ProxyInvoke] => {
+            lacking_one!(
+                "token:create, token-intent:create, token:read, token:update, token:use or \
+                 proxy:invoke"
+            )
+        }
         [TokenUse, TokenRead] => lacking_one!("token:use or token:read"),
         [WebhooksRead, WebhookRead] => lacking_one!("webhooks:read or webhook:read"),
         _ => "The API key does not have the permission that this operation needs.",
@@ -165,13 +170,13 @@ mod tests {
     #[test]
     fn a_refusal_names_the_permissions_of_the_operation() {
         use Permission::{
-            LogRead, ReportRead, TokenCreate, TokenIntentCreate, TokenRead, TokenUse, WebhookRead,
-            WebhooksRead,
+            LogRead, ProxyInvoke, ReportRead, TokenCreate, TokenIntentCreate, TokenRead,
+            TokenUpdate, TokenUse, WebhookRead, WebhooksRead,
         };
         for operation in [
             &[TokenRead][..],
             &[LogRead, ReportRead],
-            &[TokenCreate, TokenIntentCreate],
+            &[TokenCreate, TokenIntentCreate, TokenRead, TokenUpdate, TokenUse, ProxyInvoke],
             &[TokenUse, TokenRead],
             &[WebhooksRead, WebhookRead],
         ] {

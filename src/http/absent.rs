@@ -65,8 +65,6 @@ absent_features! {
         "Make an application of the type management for each person or program, and use its key in the console.";
     "Merchants of a tenant" ["tenants/*/merchants"] [] "merchant sub-account" =>
         "Make a tenant for each merchant with strongroom tenant create.";
-    "Elements" ["web-elements"] [] "web react javascript hosted field iframe" =>
-        "Mount the card fields of this server, /fields/v1.js. The vendor's packages for phones work with the base URL changed.";
     "Challenges of the 3-D Secure mobile SDK in tests" [] [] "3ds ios android app phone" =>
         "Test challenges in a browser. For production tenants the directory servers of the schemes answer sessions of apps.";
 }

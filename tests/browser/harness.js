@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { threedsSdk } from './lib/browser.js';
+import { bundle, launch, threedsSdk } from './lib/browser.js';
 import * as keyboard from './lib/keyboard.js';
 import * as pages from './lib/page.js';
 import { startShop } from './lib/shop.js';
@@ -39,8 +39,15 @@ export const harness = (vault, browser, scenario) => {
     api: (method, path, body, key) => ask(vault, method, path, body, key),
     /** The same for a vault of `startVault`. */
     apiOf: (other) => (method, path, body, key) => ask(other, method, path, body, key),
-    openPage: async (options) => {
-      const page = await pages.openPage(browser, options);
+    bundle,
+    /** A further browser, in which names lead to vaults; see `launch`. */
+    launch: async (names) => {
+      const other = await launch(names);
+      stops.push(() => other.close());
+      return other;
+    },
+    openPage: async ({ browser: other = browser, ...options } = {}) => {
+      const page = await pages.openPage(other, options);
       opened.add(page);
       return page;
     },

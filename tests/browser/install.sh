@@ -12,7 +12,7 @@ if ! cmp -s "$here/package.json" "$into/installed.json"; then
     fresh=$(mktemp -d "$clients/browser.XXXXXX")
     trap 'rm -rf "$fresh"' EXIT
     cp "$here/package.json" "$fresh/package.json"
-    npm install --prefix "$fresh" --silent --no-audit --no-fund --no-package-lock --ignore-scripts
+    npm install --prefix "$fresh" --silent --no-audit --no-fund --no-package-lock --ignore-scripts --legacy-peer-deps
     cp "$here/package.json" "$fresh/installed.json"
     rm -rf "$into"
     mv -T "$fresh" "$into"

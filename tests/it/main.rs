@@ -46,6 +46,7 @@ mod deprecations;
 mod directory_servers;
 mod disk;
 mod early_hangup;
+mod elements;
 mod erasure;
 mod export;
 mod exposure;

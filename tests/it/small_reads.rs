@@ -61,6 +61,8 @@ fn a_bin_has_a_brand() {
         |bin: &str| vault.get(&format!("/enrichments/card-details?bin={bin}"), &vault.keys.public);
     assert_eq!(details("424242").with_status(200).json["brand"], "Visa");
     assert_eq!(details("55555555").with_status(200).json["brand"], "Mastercard");
+    let range = json!([{"binMin": "424242", "binMax": "424242"}]);
+    assert_eq!(details("424242").json["binRange"], range);
     let unknown = details("000000").with_status(200).json;
     assert_eq!(unknown, json!({"binRange": [], "additional": []}));
     for bin in ["", "42424", "4242424242424242", "42424x"] {

@@ -2,11 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::bounds::CARD_NUMBER_DIGITS_MAX;
 use crate::domain::card::CardDetails;
 use crate::domain::card::bin_table::{AdditionalDetails, BinTable};
 use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
-use crate::domain::card::iin::brand_of;
+use crate::domain::card::iin::{brand_of, end_of};
+use crate::domain::card::span::Span;
 
 impl CardDetails {
     /// The `card` object. As published, brand, funding and authentication are always present,
@@ -83,8 +85,10 @@ pub fn details_of_bin(bin: &str, table: &BinTable) -> Option<Value> {
         return None;
     }
     let first = |digits: usize| format!("{bin:0<digits$}");
+    let of_bin = Span::parse(bin, "").ok()?;
     let mut details = Map::new();
     let mut additional = Vec::new();
+    let mut last = of_bin.last.min(table.end_of(of_bin.first));
     if let Some(known) = table.find(&first(16)) {
         set(&mut details, "brand", Some(known.brand.display_name()));
         set(&mut details, "funding", known.funding.map(Funding::display_name));
@@ -92,13 +96,36 @@ pub fn details_of_bin(bin: &str, table: &BinTable) -> Option<Value> {
         set(&mut details, "segment", known.segment.map(Segment::as_str));
         additional = known.additional.iter().map(additional_value).collect();
     } else {
-        let brand = NUMBER_DIGITS.into_iter().find_map(|digits| brand_of(&first(digits)));
-        set(&mut details, "brand", brand.map(Brand::display_name));
+        let mut lengths = NUMBER_DIGITS.into_iter().map(first);
+        let known = lengths.find_map(|number| Some((brand_of(&number)?, end_of(&number)?)));
+        set(&mut details, "brand", known.map(|(brand, _)| brand.display_name()));
+        last = known.map_or(last, |(_, end)| last.min(end));
     }
-    // Mobile clients read a list here.
-    details.insert("binRange".into(), Value::Array(Vec::new()));
+    // Programs for phones use the details only for numbers inside of a range of the answer, and
+    // those of a further brand only inside of a range of its own.
+    let is_known = details.contains_key("brand");
+    let ranges = || {
+        let range = is_known.then(|| bin_range(Span { last, ..of_bin }, bin.len()));
+        Value::Array(range.into_iter().collect())
+    };
+    for further in additional.iter_mut().filter_map(Value::as_object_mut) {
+        further.insert("binRange".into(), ranges());
+    }
+    details.insert("binRange".into(), ranges());
     details.insert("additional".into(), Value::Array(additional));
     Some(Value::Object(details))
+}
+
+/// The first and the last number of the range, without the digits behind `least` that every number
+/// may have.
+fn bin_range(span: Span, least: usize) -> Value {
+    let filled = |number: u64| format!("{number:0CARD_NUMBER_DIGITS_MAX$}");
+    let (mut first, mut last) = (filled(span.first), filled(span.last));
+    while first.len() > least && first.ends_with('0') && last.ends_with('9') {
+        first.pop();
+        last.pop();
+    }
+    json!({ "binMin": first, "binMax": last })
 }
 
 /// Absent values are left out.
@@ -151,10 +178,10 @@ mod tests {
     #[test]
     fn a_bin_names_brand_and_issuer() {
         let none = BinTable::default();
-        let brand = |name: &str| json!({ "brand": name, "binRange": [], "additional": [] });
-        check("424242", &none, Some(&brand("Visa")));
-        check("37828224", &none, Some(&brand("American Express")));
-        check("300000", &none, Some(&brand("Diners Club")));
+        let brand = |name: &str, bin: &str| json!({ "brand": name, "binRange": [{ "binMin": bin, "binMax": bin }], "additional": [] });
+        check("424242", &none, Some(&brand("Visa", "424242")));
+        check("37828224", &none, Some(&brand("American Express", "37828224")));
+        check("300000", &none, Some(&brand("Diners Club", "300000")));
         check("000000", &none, Some(&json!({ "binRange": [], "additional": [] })));
         for no_bin in ["", "42424", "424242424242", "42424x", " 424242", "\u{664}24242"] {
             check(no_bin, &none, None);
@@ -163,8 +190,32 @@ mod tests {
                     424242,,visa,prepaid,Bank,FR,Consumer\n";
         let known = json!({
             "brand": "Visa", "funding": "Prepaid", "issuer": { "country": "FR", "name": "Bank" },
-            "segment": "Consumer", "binRange": [], "additional": [],
+            "segment": "Consumer", "binRange": [{ "binMin": "42424242", "binMax": "42424242" }],
+            "additional": [],
         });
         check("42424242", &BinTable::parse(file).unwrap(), Some(&known));
+    }
+
+    #[test]
+    fn the_range_of_an_answer_ends_where_other_details_begin() {
+        let file = "first,last,role,brand\n\
+                    42424200,42424249,,visa\n\
+                    42424200,42424249,additional,cartes-bancaires\n\
+                    424242501,,,visa\n";
+        let table = BinTable::parse(file).unwrap();
+        let range = |first: &str, last: &str| json!([{ "binMin": first, "binMax": last }]);
+        let answer = details_of_bin("424242", &table).unwrap();
+        assert_eq!(answer["binRange"], range("4242420", "4242424"));
+        assert_eq!(answer["additional"][0]["binRange"], range("4242420", "4242424"));
+        let answer = details_of_bin("42424250", &table).unwrap();
+        assert_eq!(answer["binRange"], range("424242500", "424242500"));
+        // The ranges of a brand end as those of the file do.
+        for bin in ["424242", "600000", "622126", "650000", "300000", "500000", "000000"] {
+            let answer = details_of_bin(bin, &BinTable::default()).unwrap();
+            let Some(range) = answer["binRange"].get(0) else { continue };
+            let end = format!("{:9<16}", range["binMax"].as_str().unwrap());
+            let of_end = brand_of(&end).map(Brand::display_name);
+            assert_eq!(of_end, answer["brand"].as_str(), "{bin}");
+        }
     }
 }

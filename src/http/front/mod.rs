@@ -8,6 +8,7 @@
 pub(in crate::http) mod asset;
 pub(in crate::http) mod base;
 pub(in crate::http) mod console;
+pub(in crate::http) mod elements;
 pub(in crate::http) mod examples;
 pub(in crate::http) mod fields;
 pub(in crate::http) mod folder;

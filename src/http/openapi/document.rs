@@ -183,7 +183,10 @@ fn file(route: &Route, assets: &[&Asset]) -> Description {
 const fn tag_of_file(presence: Presence) -> Tag {
     match presence {
         Presence::With([PageGroup::Console]) => Tag::Console,
-        Presence::With([PageGroup::Examples | PageGroup::Fields]) => Tag::Fields,
+        Presence::With([PageGroup::Elements]) => Tag::Elements,
+        Presence::With(
+            [PageGroup::Examples | PageGroup::Fields] | [PageGroup::Fields, PageGroup::Elements],
+        ) => Tag::Fields,
         Presence::All | Presence::With(_) | Presence::WithTestTenant => Tag::Health,
     }
 }
@@ -413,6 +416,7 @@ fn content(content: &Content) -> Value {
 const fn group_name(group: PageGroup) -> &'static str {
     match group {
         PageGroup::Console => "console",
+        PageGroup::Elements => "elements",
         PageGroup::Examples => "examples",
         PageGroup::Fields => "fields",
         PageGroup::Reference => "reference",

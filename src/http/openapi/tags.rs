@@ -44,6 +44,7 @@ tags! {
     Guides {
         Providers "Payment providers" chapter!("payment-providers.md");
         Fields "Hosted card fields" chapter!("card-fields.md");
+        Elements "Elements" chapter!("elements.md");
         Expressions "Expressions and masks" chapter!("expressions.md");
         Promises "What you can rely on" chapter!("promises.md");
         Security "Security model" chapter!("security.md");

@@ -9,6 +9,7 @@ use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
 use crate::http::absent::{self, AbsentFeature};
 use crate::http::exchange::OperationCall;
+use crate::http::front::folder::VERSION;
 use crate::http::front::{Asset, Folder};
 use crate::http::operations::results::ResultsFunction;
 use crate::http::pages::PageCall;
@@ -175,12 +176,13 @@ impl Route {
         self.methods.iter().all(|method| *method == Method::GET) || posted.contains(&self.name)
     }
 
-    /// The paths of the files that it serves.
+    /// The paths of the files that it serves; those of all versions of a package by one of them.
     pub fn files(&self) -> Vec<String> {
         match (&self.handler, self.folder_path()) {
             (Handler::Asset(_), _) => vec![String::from(self.path)],
             (Handler::Folder(folder), Some(path)) => {
-                folder.0.iter().map(|(name, _)| format!("{path}{name}")).collect()
+                let name = |name: &str| format!("{path}{}", name.replace(VERSION, "2.17.0"));
+                folder.0.iter().map(|(file, _)| name(file)).collect()
             }
             _ => Vec::new(),
         }

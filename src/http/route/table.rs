@@ -37,12 +37,12 @@ const SEARCH_TOKENS: Successor = Successor {
 /// A row of an operation: name, methods, path, permissions, body, idempotency, rate limit, and the
 /// method of [`Exchange`] with the path parameters that it takes. A function that needs nothing
 /// else of the request has `fn` before it, and a function that takes the exchange has `with` before
-/// it. `on` names the group of pages without which a server does not have the row.
+/// it. `on` names the groups of pages; a server without any of them does not have the row.
 macro_rules! operation {
     (
         $name:ident $($method:ident)|+ $($literal:literal $({$parameter:ident: $kind:ty})?)+
         [$($permission:ident)*] $body:ident $idempotency:ident $limit:ident $(successor $successor:ident)?
-        $(on $group:ident)? => $($call:tt)+
+        $(on $($group:ident)+)? => $($call:tt)+
     ) => {
         Route {
             name: stringify!($name),
@@ -51,7 +51,7 @@ macro_rules! operation {
             parameters: &[
                 $($((stringify!($parameter), <$kind as PathParameter>::schema),)?)+
             ],
-            presence: presence!($($group)?),
+            presence: presence!($($($group)+)?),
             body: BodyKind::$body,
             handler: Handler::Operation(OperationRoute {
                 permissions: &[$(Permission::$permission),*],
@@ -294,12 +294,14 @@ pub static ROUTES: &[Route] = &[
     folder!([Console] ConsoleFile "/console/" => front::console::FILES),
     folder!([Console] ConsoleView "/console/views/" => front::console::VIEWS),
     asset!([Fields] FieldsScript "/fields/v1.js" => front::fields::SHOP_SCRIPT),
-    asset!([Fields] FieldsController "/fields/v1/controller" => front::fields::CONTROLLER),
-    asset!([Fields] FieldsField "/fields/v1/field" => front::fields::FIELD),
-    asset!([Fields] FieldsBrands "/fields/v1/brands.json" => front::fields::BRANDS),
-    operation!(ReadFieldsAccess GET "/fields/v1/access" [TokenCreate TokenIntentCreate] Nothing Ignored Other on Fields => with fields::read_fields_access()),
-    folder!([Fields] FieldsFile "/fields/v1/" => front::fields::FILES),
+    asset!([Fields Elements] FieldsController "/fields/v1/controller" => front::fields::CONTROLLER),
+    asset!([Fields Elements] FieldsField "/fields/v1/field" => front::fields::FIELD),
+    asset!([Fields Elements] FieldsBrands "/fields/v1/brands.json" => front::fields::BRANDS),
+    operation!(ReadFieldsAccess GET "/fields/v1/access" [TokenCreate TokenIntentCreate TokenRead TokenUpdate TokenUse ProxyInvoke] Nothing Ignored Other on Fields Elements => with fields::read_fields_access()),
+    folder!([Fields Elements] FieldsFile "/fields/v1/" => front::fields::FILES),
+    folder!([Elements] ElementsFile "/web-elements/" => front::elements::FILES),
     asset!([Examples] CheckoutPage "/examples/checkout" => front::examples::CHECKOUT),
+    asset!([Examples] ElementsPage "/examples/elements" => front::examples::ELEMENTS),
     asset!([Examples] ThreedsSdk "/examples/3ds-sdk.js" => front::examples::THREEDS_SDK),
     folder!([Examples] ExamplesFile "/examples/" => front::examples::FILES),
     probe!(Probe Healthz "/healthz" => probes::healthz),

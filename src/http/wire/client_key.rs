@@ -18,15 +18,17 @@ pub(crate) fn parse_expires_at(body: &Value) -> Result<Option<String>, Mistakes>
 
 pub(crate) fn answer(key: &ClientKeyView) -> RememberedAnswer {
     let mut object = members(key);
-    // The text between the labels is the raw key, not a SubjectPublicKeyInfo: published clients
-    // expect that.
-    let pem = format!(
-        "-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n",
-        base64::encode(&key.public)
-    );
+    let pem = pem(key);
     object.text("public_key_pem", &pem);
     object.text("publicKeyPEM", &pem);
     RememberedAnswer::new(AnswerStatus::Created, object.close()).at(format!("/keys/{}", key.id))
+}
+
+/// The public half. The text between the labels is the raw key, not a `SubjectPublicKeyInfo`:
+/// published clients expect that.
+pub(crate) fn pem(key: &ClientKeyView) -> String {
+    let key = base64::encode(&key.public);
+    format!("-----BEGIN PUBLIC KEY-----\n{key}\n-----END PUBLIC KEY-----\n")
 }
 
 pub(crate) fn render(key: &ClientKeyView) -> Json {

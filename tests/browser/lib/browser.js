@@ -15,27 +15,42 @@ export const threedsSdk = () => {
   return readFileSync(new URL('@basis-theory/web-threeds/dist/bundle/index.js', root), 'utf8');
 };
 
+/** A page's program with the installed packages, bundled as their users do. */
+export const bundle = async (program) => {
+  const resolveDir = fileURLToPath(new URL('../../../target/clients/browser', import.meta.url));
+  const built = await installed('esbuild').build({
+    stdin: { contents: program, resolveDir, loader: 'jsx' },
+    bundle: true, write: false, format: 'iife', platform: 'browser', define: { 'process.env.NODE_ENV': '"production"', global: 'window' },
+    logLevel: 'silent',
+  });
+  return built.outputFiles[0].text;
+};
+
 // Every host but this machine is unknown to the browser: a page that needs another one fails.
 // All frames share a process, so that the errors of each are seen in one place.
+const RESOLVER = '--host-resolver-rules=';
 const ARGUMENTS = [
   '--no-sandbox',
   '--ignore-certificate-errors',
-  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE *.localhost, EXCLUDE 127.0.0.1',
+  `${RESOLVER}MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE *.localhost, EXCLUDE 127.0.0.1`,
   '--disable-site-isolation-trials',
   '--disable-features=IsolateOrigins,site-per-process',
   '--disable-dev-shm-usage',
   '--hide-scrollbars',
 ];
 
-export const launch = async () => {
+/** `names` are hosts of one vault: `{ 'pay.shop.test': 'https://127.0.0.1:8443' }` leads port 443 of the name there. */
+export const launch = async (names = {}) => {
   const puppeteer = installed('puppeteer-core');
+  const rules = Object.entries(names).map(([name, url]) => `MAP ${name}:443 ${new URL(url).host}`);
+  const args = ARGUMENTS.map((it) => (it.startsWith(RESOLVER) ? it.replace(RESOLVER, `${RESOLVER}${rules.map((rule) => `${rule}, `).join('')}`) : it));
   const common = { acceptInsecureCerts: true, protocolTimeout: 120_000, timeout: 120_000 };
   if (existsSync(DEBIANS_CHROMIUM)) {
-    return puppeteer.launch({ ...common, args: ARGUMENTS, executablePath: DEBIANS_CHROMIUM });
+    return puppeteer.launch({ ...common, args, executablePath: DEBIANS_CHROMIUM });
   }
   const { default: chromium } = await import(pathToFileURL(installed.resolve('@sparticuz/chromium')));
   const executablePath = await chromium.executablePath();
   return puppeteer.launch({
-    ...common, args: [...chromium.args, ...ARGUMENTS], executablePath, headless: 'shell',
+    ...common, args: [...chromium.args, ...args], executablePath, headless: 'shell',
   });
 };

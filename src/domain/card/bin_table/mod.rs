@@ -98,6 +98,11 @@ impl BinTable {
         })
     }
 
+    /// The last of the numbers, filled up to 19 digits, that have the details of `number`.
+    pub(super) fn end_of(&self, number: u64) -> u64 {
+        self.pieces.end_at(number)
+    }
+
     pub const fn ranges(&self) -> usize {
         self.rows.len()
     }

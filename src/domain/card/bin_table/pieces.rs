@@ -50,6 +50,12 @@ impl Pieces {
         usize::try_from(row.0.get()).ok()?.checked_sub(1)
     }
 
+    /// The last key that is decided as `key` is.
+    pub(super) fn end_at(&self, key: u64) -> u64 {
+        let after = self.starts.partition_point(|start| *start <= key);
+        self.starts.get(after).map_or(u64::MAX, |next| next.saturating_sub(1))
+    }
+
     /// Writes the pieces from `from` up to, not including, `to`.
     fn close(&mut self, open: &mut BinaryHeap<Open>, mut from: u64, to: u64) {
         while from < to {
@@ -109,6 +115,13 @@ mod tests {
             let pieces = Pieces::of(spans.iter().copied());
             for key in 0..100 {
                 prop_assert_eq!(pieces.row_at(key), naive(&spans, key), "at {}", key);
+                let end = pieces.end_at(key);
+                for same in key..end.min(100) {
+                    prop_assert_eq!(pieces.row_at(same), pieces.row_at(key), "from {}", key);
+                }
+                if end < u64::MAX {
+                    prop_assert_ne!(pieces.row_at(end + 1), pieces.row_at(key), "after {}", end);
+                }
             }
             prop_assert!(pieces.starts.len() <= 2 * spans.len() + 1);
             prop_assert!(pieces.starts.windows(2).all(|pair| pair[0] < pair[1]));

@@ -19,6 +19,19 @@ pub fn brand_of(number: &str) -> Option<Brand> {
         .map(|range| range.brand)
 }
 
+/// The last of the numbers of this length, filled up to 19 digits, that have the brand of `number`
+/// by the same range.
+pub(super) fn end_of(number: &str) -> Option<u64> {
+    let key = key(number)?;
+    let holds = |range: &&Range| range.lengths.holds(number.len());
+    let place = RANGES.iter().position(|range| holds(&range) && range.span.holds(key));
+    let last = place.and_then(|place| RANGES.get(place)).map_or(u64::MAX, |it| it.span.last);
+    // A narrower range inside of this one decides from its first number on.
+    let narrower = RANGES.iter().take(place.unwrap_or(RANGES.len())).filter(holds);
+    let next = narrower.map(|range| range.span.first).filter(|first| *first > key).min();
+    Some(next.map_or(last, |next| last.min(next.saturating_sub(1))))
+}
+
 /// A published range of a brand, for programs that recognize a card while its number is typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishedRange {

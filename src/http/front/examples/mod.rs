@@ -10,10 +10,16 @@ pub(in crate::http) static CHECKOUT: Asset =
     Asset::new(AssetKind::Page(PagePolicy::Framing, &["/examples/", "/fields/v1.js"]), || {
         include_str!("checkout.html")
     });
+/// Every element of the published packages, in one page.
+pub(in crate::http) static ELEMENTS: Asset =
+    Asset::new(AssetKind::Page(PagePolicy::Framing, &["/examples/", "/web-elements/"]), || {
+        include_str!("elements.html")
+    });
 /// `server.js` makes the calls that a shop's server would make.
 pub(in crate::http) static FILES: Folder = files! {
     scripts {
         "checkout.js"
+        "elements.js"
         "server.js"
     }
     styles {

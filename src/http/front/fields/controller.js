@@ -1,10 +1,11 @@
-// The hidden frame of a group of fields. It alone has the key. It asks the vault if the page's origin
+// The hidden frame of a group of fields, for pages with card fields and for pages with Elements. It alone has the key. It asks the vault if the page's origin
 // is allowed, collects the values of the fields and sends the card to the vault.
 //
 // Two kinds of windows may speak to it: the page around it, whose origin the browser states with each
 // message, and the fields, which are frames of the vault's origin beside it.
 
 import { BadOption, FIELD_NAMES, cleanAnswer, cleanOptions, cleanProblem, cleanStyle } from './rules.js';
+import { elementsOf } from './elements.js';
 import { languageOf, textsOf } from './texts.js';
 
 const own = location.origin;
@@ -42,15 +43,17 @@ class Shown extends Error {
 
 const failure = (code, title, members = {}) => new Shown({ code, title, detail: '', fields: [], ...members });
 
-const request = async (path, options = {}) => {
+/** `key` is the page's, unless a request of Elements names another one that the vault has admitted. */
+const request = async (path, options = {}, key = page.key) => {
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), SEND_MS_MAX);
-  const headers = { 'BT-API-KEY': page.key, ...options.headers };
+  const headers = { ...options.headers, 'BT-API-KEY': key };
   const fixed = { cache: 'no-store', credentials: 'omit', redirect: 'error', signal: stop.signal };
   try {
     const response = await fetch(path, { ...options, ...fixed, headers });
     const body = await response.json().catch(() => null);
-    return { status: response.status, body, trace: response.headers.get('bt-trace-id') };
+    const isJson = response.headers.get('content-type')?.includes('json') === true;
+    return { status: response.status, body, isJson, trace: response.headers.get('bt-trace-id') };
   } catch {
     throw failure('unreachable', 'The vault cannot be reached. The card is still in the fields: try again.');
   } finally {
@@ -59,17 +62,17 @@ const request = async (path, options = {}) => {
 };
 
 /** Asks the vault if pages of this origin may show fields. */
-const askForAccess = async () => {
-  const { status, body, trace } = await request(`access?origin=${encodeURIComponent(page.origin)}`);
+const askForAccess = async (key = page.key) => {
+  const { status, body, trace } = await request(`access?origin=${encodeURIComponent(page.origin)}`, {}, key);
   if (status === 200 && body?.allowed === true) return;
   const problem = cleanProblem(status, body, trace);
   if (status === 403 && problem.detail.includes('origin')) problem.code = 'origin_not_allowed';
   throw new Shown(problem);
 };
 
-const admitField = (target) => {
+const admitField = (target, id) => {
   const { texts, language, style, table } = page;
-  toField(target, 'admit', { texts, language, style, table });
+  toField(target, 'admit', { texts, language, style, table, ...elements.looksOf(id) });
 };
 
 /** One attempt. A refusal is final; a vault that cannot be reached is asked again. */
@@ -79,6 +82,7 @@ const decide = async () => {
     page.table = await fetch('brands.json', { credentials: 'omit' }).then((response) => response.json());
     verdict = 'admitted';
     fields.forEach(admitField);
+    toPage('admitted');
   } catch (error) {
     const members = error instanceof Shown ? error.members : failure('unreachable', 'The vault failed.').members;
     toPage('error', { error: members });
@@ -89,11 +93,11 @@ const decide = async () => {
   }
 };
 
-const start = async ({ key, locale, texts, placeholders, style }, origin) => {
+const start = async ({ key, locale, texts, placeholders, style, surface }, origin) => {
   if (page !== null || typeof key !== 'string') return;
   const named = Object.entries(placeholders ?? {}).map(([name, text]) => [`placeholder_${name}`, text]);
   const all = textsOf(locale, { ...texts, ...Object.fromEntries(named) });
-  page = { origin, key, texts: all, language: languageOf(locale), style: cleanStyle(style), table: null };
+  page = { origin, key, texts: all, language: languageOf(locale), style: cleanStyle(style), table: null, isElements: surface === 'elements' };
   const { label_number: number, label_expiry: expiry, label_cvc: cvc } = all;
   toPage('titles', { titles: { number, expiry, cvc, card: [number, expiry, cvc].join(', ') } });
   for (const wait of [...RETRY_MS, null]) {
@@ -117,13 +121,13 @@ const valuesOf = (target) => new Promise((resolve, reject) => {
     reject(failure('fields_missing', 'A card field is no longer on the page.'));
   };
   const timer = setTimeout(gone, FIELDS_MS_MAX);
-  answersOfFields.set(ask, { target, resolve: (values) => { clearTimeout(timer); resolve(values); } });
+  answersOfFields.set(ask, { target, resolve: (answer) => { clearTimeout(timer); resolve(answer); } });
   toField(target, 'collect', { ask });
 });
 
 const collect = async () => {
   const entries = [...fields];
-  const values = await Promise.all(entries.map(([, target]) => valuesOf(target)));
+  const values = (await Promise.all(entries.map(([, target]) => valuesOf(target)))).map((answer) => answer.values);
   const missing = entries.filter((_, at) => values[at] === null).map(([name]) => name);
   if (missing.length > 0) {
     toField(fields.get(missing[0]), 'focus');
@@ -197,26 +201,43 @@ const submit = async ({ id, kind, options }) => {
   }
 };
 
+/** A page may change what is in the fields a few times only, or it could learn each digit by itself. */
+const mayChange = () => {
+  clears += 1;
+  return clears <= CLEARS_MAX;
+};
+
+const elements = elementsOf({
+  askForAccess, decide, failure, mayChange, refuseBeginnings, request, toField, toPage, valuesOf,
+  Shown,
+  fields,
+  page: () => page,
+  verdict: () => verdict,
+  refusal: () => refusal,
+  succeeded: () => { clears = 0; },
+});
+
 const fromPage = {
   start,
-  submit,
+  submit: (content) => (page.isElements ? undefined : submit(content)),
   clear: () => {
-    clears += 1;
-    if (clears > CLEARS_MAX) return;
+    if (!mayChange()) return;
     last = { digest: '', key: '', answer: null };
     fields.forEach((target) => toField(target, 'clear'));
   },
+  ...elements.fromPage,
   focus: ({ field }) => {
     const target = fields.get(field);
     if (target) toField(target, 'focus');
   },
 };
 
-const join = (name, source) => {
+const join = (name, source, kind) => {
   const isTaken = fields.has(name) && fields.get(name) !== source;
-  if (isTaken || !FIELD_NAMES.includes(name)) return;
+  const isKnown = page?.isElements ? elements.has(name, kind) : FIELD_NAMES.includes(name);
+  if (isTaken || !isKnown) return;
   fields.set(name, source);
-  if (verdict === 'admitted') admitField(source);
+  if (verdict === 'admitted') admitField(source, name);
   if (verdict === 'refused') toField(source, 'refuse', { text: page.texts.not_allowed });
 };
 
@@ -224,19 +245,24 @@ const stateOf = ({ empty, valid, complete, brand, part, error, message }) =>
   ({ empty, valid, complete, brand, part, error, message });
 
 const fromField = {
-  shown: (field) => toPage('shown', { field }),
+  shown: (field) => {
+    elements.joined(field);
+    toPage('shown', { field });
+  },
   state: (field, { state }) => {
-    if (field === 'number' && fields.has('cvc')) toField(fields.get('cvc'), 'brand', { brand: state.brand });
-    toPage('change', { field, state: stateOf(state) });
+    if (page.isElements) elements.told(field, state);
+    else if (field === 'number' && fields.has('cvc')) toField(fields.get('cvc'), 'brand', { brand: state.brand });
+    toPage('change', { field, state: { ...stateOf(state), ...elements.stateOf(state) } });
   },
   focus: (field) => toPage('focus', { field }),
   blur: (field) => toPage('blur', { field }),
   height: (field, { height }) => toPage('height', { field, height }),
-  values: (field, { ask, values }, source) => {
+  ...elements.fromField,
+  values: (field, { ask, values, failed, isRevealed }, source) => {
     const waiting = answersOfFields.get(ask);
     if (waiting?.target !== source) return;
     answersOfFields.delete(ask);
-    waiting.resolve(values);
+    waiting.resolve({ values, failed, isRevealed });
   },
 };
 
@@ -251,7 +277,7 @@ window.addEventListener('message', (event) => {
     if (isSame && origin !== 'null' && Object.hasOwn(fromPage, kind)) fromPage[kind](data, origin);
   } else if (origin === own && isSibling(source)) {
     const isKnown = fields.get(data.field) === source && Object.hasOwn(fromField, kind);
-    if (kind === 'join') join(data.field, source);
+    if (kind === 'join') join(data.field, source, data.kind);
     else if (isKnown) fromField[kind](data.field, data, source);
   }
 });

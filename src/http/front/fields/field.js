@@ -4,11 +4,14 @@
 
 import { markOf } from './brand_marks.js';
 import { CardInput } from './inputs.js';
+import { CopyButton } from './copy_button.js';
 import { FIELD_NAMES } from './rules.js';
+import { TextInput } from './text_input.js';
 
 const own = location.origin;
-// `number`, or `number.dark` with the colour scheme of the element that the field is mounted into.
-const [field, scheme] = location.hash.slice(1).split('.');
+// `number`, or `number.dark` with the colour scheme of the element that the field is mounted into, or
+// `number.dark.e1` with the id of an element: a page with Elements may have several of a kind.
+const [kind, scheme, id = kind] = location.hash.slice(1).split('.');
 if (['dark', 'both'].includes(scheme)) document.documentElement.classList.add(scheme);
 // The name of the frame is that of its group, a dot and the name of the field.
 const group = window.name.slice(0, window.name.lastIndexOf('.'));
@@ -29,18 +32,33 @@ const findController = () => {
 const controller = window.parent === window || group === '' ? null : findController();
 
 const inputs = [];
-const context = { table: null, brand: null };
+const context = { table: null, brand: null, brands: null, skipLuhn: false };
+let options = {};
+/** Numbers whose last digits the page knows. */
+const endsTold = [];
+const ENDS_MAX = 10;
 let lastState = '';
 /** The error that the page knows. */
 let toldError = { part: null, error: null, message: '' };
 let lastHeight = 0;
 let hasFocus = false;
 
-const send = (kind, content = {}) => {
-  controller?.postMessage({ strongroom: kind, field, ...content }, own);
+const send = (order, content = {}) => {
+  controller?.postMessage({ strongroom: order, field: id, ...content }, own);
 };
 
-/** The state that the page learns: neither the text nor its length. */
+/** The last digits of a whole number, of one number only: not of its beginnings as well. */
+const endOf = (digits) => {
+  const isRelated = endsTold.some((told) => told !== digits && (told.startsWith(digits) || digits.startsWith(told)));
+  if (isRelated || endsTold.length >= ENDS_MAX) return {};
+  if (!endsTold.includes(digits)) endsTold.push(digits);
+  return { last4: digits.slice(-4), bin: digits.slice(0, 8) };
+};
+
+/**
+ * The state that the page learns: neither the text nor its length. The controller keeps the first digits
+ * for itself, and tells the last four to pages with Elements.
+ */
 const describe = () => {
   const ofNumber = inputs.find((input) => input.name === 'number')?.check() ?? null;
   // The length of the verification code depends on the brand.
@@ -55,6 +73,8 @@ const describe = () => {
     part: failed?.name ?? null,
     error: failed?.error ?? null,
     message: failed?.errorText ?? '',
+    ...(ofNumber?.verdict === 'valid' ? endOf(inputs[0].values().number) : {}),
+    ...(checks[0]?.isMaskFull === undefined ? {} : { isMaskFull: checks[0].isMaskFull }),
   };
 };
 
@@ -62,19 +82,24 @@ const showBrand = (brand) => {
   const shown = document.getElementById('brand');
   if ((shown?.dataset.brand ?? null) === brand) return;
   shown?.remove();
-  if (brand === null) return;
+  if (brand === null || options.iconPosition === 'none') return;
   const mark = markOf(brand, context.table.brands[brand]?.name ?? brand);
   mark.id = 'brand';
   mark.dataset.brand = brand;
-  document.getElementById('form').append(mark);
+  const form = document.getElementById('form');
+  if (options.iconPosition === 'left') form.prepend(mark);
+  else form.append(mark);
 };
+
+const form = () => document.getElementById('form');
 
 const showState = (state) => {
   const error = document.getElementById('error');
   // The same text again would be announced again.
   if (error.textContent !== state.message) error.textContent = state.message;
   for (const input of inputs) input.element.classList.toggle('complete', input.check().verdict === 'valid');
-  if (field === 'number') showBrand(state.brand);
+  form().classList.toggle('empty', state.empty);
+  if (kind === 'number') showBrand(state.brand);
 };
 
 /**
@@ -117,11 +142,17 @@ const goBack = (input, event) => {
 };
 
 const SELECTORS = {
-  base: 'input',
-  focus: 'input:focus',
-  invalid: 'input[aria-invalid="true"]',
+  base: 'input, button',
+  container: 'main',
+  empty: '.empty input',
   complete: '.complete input',
+  hover: 'input:hover, button:hover',
+  readonly: 'input:read-only',
+  disabled: 'input:disabled, button:disabled',
+  focus: 'input:focus, button:focus',
+  invalid: 'input[aria-invalid="true"]',
   placeholder: 'input::placeholder',
+  selection: 'input::selection',
 };
 
 /** Sets declarations one by one: their values cannot become selectors or further declarations. */
@@ -141,36 +172,102 @@ const reportHeight = () => {
   send('height', { height });
 };
 
+const setOptions = (given) => {
+  options = given ?? {};
+  Object.assign(context, { brands: options.brands ?? null, skipLuhn: options.skipLuhn === true });
+  if (kind === 'cvc' && options.cardBrand !== undefined) context.brand = options.cardBrand;
+  if (options.style) applyStyle(options.style);
+  for (const { input } of inputs) {
+    input.disabled = options.disabled === true;
+    input.readOnly = options.readOnly === true;
+    if (options.inputMode) input.inputMode = options.inputMode;
+    if (options.autocomplete === 'off') input.autocomplete = 'off';
+  }
+};
+
+/** The names of the inputs, and their texts with those of the element. */
+const inputsOf = (texts) => {
+  const names = kind === 'card' ? ['number', 'expiry', 'cvc'] : [kind];
+  const own = { ...texts };
+  for (const name of names) {
+    const placeholder = kind === 'card' ? options.placeholder?.[name] : options.placeholder;
+    if (typeof placeholder === 'string') own[`placeholder_${name}`] = placeholder;
+    if (names.length === 1 && options.label) own[`label_${name}`] = options.label;
+  }
+  own.label_text = options.label ?? options.placeholder ?? 'Text';
+  own.label_copy = options.text ?? 'Copy';
+  return { names, own };
+};
+
+const makeInput = (name, texts) => {
+  if (name === 'text') return new TextInput({ ...options, label: texts.label_text }, changed);
+  if (name === 'copy') return new CopyButton(options, send);
+  return new CardInput(name, context, texts, changed);
+};
+
+const LISTENABLE = ['Enter', 'Escape'];
+
 /** The controller has admitted the page: shows the inputs. */
-const admit = ({ table, texts, language, style }) => {
+const admit = ({ table, texts, language, style, options: given }) => {
   if (inputs.length > 0) return;
   document.documentElement.lang = language;
   context.table = table;
-  const names = field === 'card' ? ['number', 'expiry', 'cvc'] : [field];
-  const title = names.map((name) => texts[`label_${name}`]).join(', ');
+  applyStyle(style);
+  setOptions(given);
+  const { names, own: ownTexts } = inputsOf(texts);
+  const title = names.map((name) => ownTexts[`label_${name}`]).join(', ');
   document.title = title;
   document.getElementById('title').textContent = title;
-  applyStyle(style);
-  const form = document.getElementById('form');
-  form.classList.add(field);
+  const place = form();
+  place.classList.add(kind);
   for (const name of names) {
-    const input = new CardInput(name, context, texts, changed);
+    const input = makeInput(name, ownTexts);
     inputs.push(input);
-    form.append(input.element);
-    input.input.addEventListener('keydown', (event) => goBack(input, event));
+    place.append(input.element);
+    input.input.addEventListener('keydown', (event) => {
+      goBack(input, event);
+      const { key, altKey, ctrlKey, shiftKey, metaKey } = event;
+      if (given && LISTENABLE.includes(key)) send('key', { key, altKey, ctrlKey, shiftKey, metaKey });
+    });
   }
-  form.addEventListener('submit', (event) => event.preventDefault());
-  form.addEventListener('focusin', () => {
+  setOptions(given);
+  place.addEventListener('submit', (event) => event.preventDefault());
+  place.addEventListener('focusin', () => {
     if (!hasFocus) send('focus');
     hasFocus = true;
   });
-  form.addEventListener('focusout', (event) => {
-    hasFocus = form.contains(event.relatedTarget);
-    if (!hasFocus) send('blur');
+  place.addEventListener('focusout', (event) => {
+    hasFocus = place.contains(event.relatedTarget);
+    if (hasFocus) return;
+    send('blur');
+    if (isWatched) sendRaw();
   });
   new ResizeObserver(reportHeight).observe(document.querySelector('main'));
+  if (options.value) fill({ texts: options.value });
   report();
   send('shown');
+};
+
+let isWatched = false;
+
+/** Another element shows what is in this one, from the moment at which the person leaves it. */
+const sendRaw = () => send('mirror', { texts: Object.assign({}, ...inputs.map((input) => input.raw)) });
+
+const watch = () => {
+  isWatched = true;
+  if (!hasFocus && inputs.some((input) => !input.isEmpty)) sendRaw();
+};
+
+/** Never while a person types: a page that set the rest of a number would learn the typed digit. */
+const fill = ({ texts, isRevealed = false }) => {
+  if (hasFocus) return;
+  for (const input of inputs) {
+    if (typeof texts?.[input.name] === 'string') input.fill(texts[input.name], isRevealed);
+  }
+};
+
+const validate = () => {
+  for (const input of inputs) if (!input.isFocused) input.showError({ isRequired: true });
 };
 
 const refuse = ({ text }) => {
@@ -187,13 +284,15 @@ const collect = ({ ask }) => {
   for (const input of inputs) {
     const found = input.values();
     if (found === null) {
+      const { verdict } = input.check();
       if (!input.isFocused) input.showError({ isRequired: true });
-      send('values', { ask, values: null });
+      send('values', { ask, values: null, failed: { part: input.name, verdict } });
       return;
     }
     Object.assign(values, found);
   }
-  send('values', { ask, values: inputs.length > 0 ? values : null });
+  const isRevealed = inputs.length > 0 && inputs.every((input) => input.isRevealed);
+  send('values', { ask, isRevealed, values: inputs.length > 0 ? values : null });
 };
 
 const focusFirst = ({ part }) => {
@@ -212,6 +311,21 @@ const orders = {
     context.brand = brand;
     if (inputs.length > 0) report();
   },
+  fill,
+  watch,
+  validate,
+  update: ({ options: given }) => {
+    const isNewValue = JSON.stringify(given.value) !== JSON.stringify(options.value);
+    setOptions(given);
+    for (const input of inputs) {
+      const placeholder = kind === 'card' ? given.placeholder?.[input.name] : given.placeholder;
+      if (typeof placeholder === 'string') input.input.placeholder = placeholder;
+    }
+    if (isNewValue && given.value) fill({ texts: given.value });
+    if (inputs.length > 0) report();
+  },
+  blur: () => inputs.forEach((input) => input.input.blur()),
+  copied: ({ text }) => inputs.forEach((input) => input.copied?.(text)),
   mark: ({ parts }) => inputs.filter((input) => parts.includes(input.name)).forEach((input) => input.refuse()),
 };
 
@@ -221,4 +335,4 @@ window.addEventListener('message', (event) => {
   if (typeof order === 'string' && Object.hasOwn(orders, order)) orders[order](event.data);
 });
 
-if (FIELD_NAMES.includes(field)) send('join');
+if ([...FIELD_NAMES, 'text', 'copy'].includes(kind)) send('join', { kind });

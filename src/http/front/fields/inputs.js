@@ -6,12 +6,20 @@ import {
   usualLength,
 } from './card.js';
 
+/** A page may take cards of some brands only, or numbers without a check digit. */
+const checkOfNumber = (digits, { table, brands, skipLuhn }) => {
+  const found = checkNumber(table, digits);
+  if (brands && found.brand && !brands.includes(found.brand)) return { ...found, verdict: 'invalid' };
+  if (skipLuhn && found.verdict === 'invalid' && found.brand) return { ...found, verdict: 'valid' };
+  return found;
+};
+
 const KINDS = {
   number: {
     autocomplete: 'cc-number',
     digits: (text) => digitsOf(text),
     format: (digits, context) => formatNumber(context.table, digits),
-    check: (digits, context) => checkNumber(context.table, digits),
+    check: checkOfNumber,
     isFinished: (digits, context) => digits.length >= usualLength(context.table, context.brand),
     values: (digits) => ({ number: digits }),
   },
@@ -48,6 +56,8 @@ export class CardInput {
   #shown = '';
   #error = null;
   isFocused = false;
+  /** The vault filled the value in. */
+  isRevealed = false;
 
   constructor(name, context, texts, onChange) {
     this.name = name;
@@ -103,8 +113,20 @@ export class CardInput {
     const isAtEnd = isGrowing && before >= digits.length;
     const caret = isAtEnd ? this.#shown.length : caretAfter(this.#shown, before);
     input.setSelectionRange(caret, caret);
+    this.isRevealed = false;
     this.#setError(null);
     this.onChange(this, { isTyped: true });
+  }
+
+  fill(text, isRevealed) {
+    this.#show(this.#kind.digits(text), true);
+    this.isRevealed = isRevealed && text !== '';
+    this.#setError(null);
+    this.onChange(this, { isTyped: false });
+  }
+
+  get raw() {
+    return { [this.name]: this.#shown };
   }
 
   #show(digits, isGrowing) {
@@ -152,9 +174,7 @@ export class CardInput {
   }
 
   clear() {
-    this.#show('', false);
-    this.#setError(null);
-    this.onChange(this, { isTyped: false });
+    this.fill('', false);
   }
 
   /** True if the value is valid and a longer one is not likely. */

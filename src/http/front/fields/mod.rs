@@ -42,9 +42,15 @@ pub(in crate::http) static FILES: Folder = files! {
         "brand_marks.js"
         "card.js"
         "controller.js"
+        "copy_button.js"
+        "element_rules.js"
+        "elements.js"
+        "encryption.js"
         "field.js"
         "inputs.js"
+        "patterns.js"
         "rules.js"
+        "text_input.js"
         "texts.js"
     }
     styles {

@@ -5,7 +5,7 @@ export const FIELD_NAMES = ['number', 'expiry', 'cvc', 'card'];
 
 const STATES = ['base', 'focus', 'invalid', 'complete', 'placeholder'];
 const PROPERTIES = [
-  'background-color', 'caret-color', 'color', 'font-family', 'font-size', 'font-style', 'font-weight',
+  'background-color', 'caret-color', 'color', 'font-family', 'font-size', 'font-style', 'font-variant', 'font-weight',
   'letter-spacing', 'line-height', 'opacity', 'padding', 'padding-bottom', 'padding-left', 'padding-right',
   'padding-top', 'text-align', 'text-decoration', 'text-indent', 'text-shadow', 'text-transform',
   'word-spacing',
@@ -15,15 +15,15 @@ const VALUE_CHARS_MAX = 120;
 // refers or escapes.
 const VALUE = /^(?:[A-Za-z0-9 #.,%'"+-]|(?:rgb|rgba|hsl|hsla)\([0-9 .,%/]*\))+$/;
 
-const isPlain = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isPlain = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 const members = (value) => (isPlain(value) ? Object.entries(value) : []);
 const dashed = (name) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** The declarations of a shop's style that are allowed, as `[state, property, value]`. */
-export const cleanStyle = (style) => {
+export const cleanStyle = (style, states = STATES) => {
   const found = [];
   for (const [state, declarations] of members(style)) {
-    if (!STATES.includes(state)) continue;
+    if (!states.includes(state)) continue;
     for (const [name, raw] of members(declarations)) {
       const property = dashed(name);
       const value = typeof raw === 'number' ? String(raw) : raw;
@@ -44,7 +44,7 @@ const TEXT_CHARS_MAX = 16384;
 
 const isText = (value) => typeof value === 'string' && value.length <= TEXT_CHARS_MAX;
 
-const cleaners = {
+export const cleaners = {
   metadata: (value) => {
     const entries = members(value);
     const fits = isPlain(value) && entries.length <= METADATA_MAX && entries.every(([, text]) => isText(text));
@@ -77,7 +77,7 @@ export const cleanOptions = (kind, options) => {
   return cleaned;
 };
 
-const pick = (from, names) => {
+export const pick = (from, names) => {
   const picked = {};
   for (const name of names) {
     const value = isPlain(from) ? from[name] : undefined;

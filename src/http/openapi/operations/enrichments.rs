@@ -25,7 +25,7 @@ pub(super) fn operations() -> Vec<Description> {
                 Schema::text().about("6 to 11 digits.").pattern("^[0-9]{6,11}$").example("424242"),
             )
             .answers(200, "The known details.", details())
-            .shows("visa", "A range of Visa", r#"{"brand":"Visa","binRange":[],"additional":[]}"#),
+            .shows("visa", "A range of Visa", VISA),
         Description::new("VerifyBankAccount", Tag::Enrichments, "Verify a bank account")
             .about(
                 "The vault has no connection to a bank: test accounts of test tenants \
@@ -47,7 +47,17 @@ pub(super) fn operations() -> Vec<Description> {
     ]
 }
 
+const VISA: &str = r#"{"brand":"Visa","binRange":[{"binMin":"424242","binMax":"424242"}],
+    "additional":[]}"#;
+
 fn details() -> Schema {
+    let digits = || Schema::text().pattern("^[0-9]{6,19}$");
+    let range = || Schema::object().has("binMin", digits()).has("binMax", digits()).closed();
+    let ranges = || {
+        Schema::list(range())
+            .up_to_items(1)
+            .about("The numbers that begin with the asked digits and have these details.")
+    };
     let issuer = || {
         Schema::object()
             .may_have("country", Schema::text())
@@ -59,13 +69,14 @@ fn details() -> Schema {
         .may_have("funding", Schema::word(Funding::ALL.map(Funding::as_str)))
         .may_have("authentication", Schema::text())
         .may_have("issuer", issuer())
+        .has("binRange", ranges())
         .closed();
     Schema::object()
         .may_have("brand", Schema::word(Brand::ALL.map(Brand::display_name)))
         .may_have("funding", Schema::word(Funding::ALL.map(Funding::display_name)))
         .may_have("issuer", issuer())
         .may_have("segment", Schema::word(Segment::ALL.map(Segment::as_str)))
-        .has("binRange", Schema::list(Schema::any()).up_to_items(0))
+        .has("binRange", ranges())
         .has("additional", Schema::list(additional))
         .closed()
 }

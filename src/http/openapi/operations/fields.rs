@@ -4,12 +4,19 @@ use crate::http::Schema;
 use crate::http::openapi::{Description, Tag};
 
 pub(super) fn operations() -> Vec<Description> {
-    let allowed = Schema::object().has("allowed", Schema::flag()).closed();
+    let allowed = Schema::object()
+        .has("allowed", Schema::flag())
+        .may_have(
+            "public_key_pem",
+            Schema::text().about("The public half of the key of `key_id`, if the tenant has it."),
+        )
+        .closed();
     vec![
         Description::new("ReadFieldsAccess", Tag::Fields, "Ask if a page may show card fields")
             .with_public_key()
             .about("The hidden frame of the card fields asks with the key of the page. The key is that of a public application or of a session.")
             .required_query("origin", Schema::text().about("The origin of the page, as the browser names it.").example("https://shop.example"))
+            .query("key_id", Schema::uuid().about("The id of a client encryption key that the page encrypts to."))
             .answers(200, "The page may show the fields.", allowed)
             .shows("allowed", "A page of an allowed origin", r#"{"allowed":true}"#)
             .fails(403, "The origin is not one of the `allowed_origins` of the key's application, or the key does not belong into a page."),

@@ -1,0 +1,252 @@
+// The controller's part for pages with Elements: it knows the page's elements, fills their values into
+// requests, and keeps the values of answers.
+
+import {
+  BadRequest, KINDS, admitEncryption, admitRequest, cleanElementOptions, dateText, fillElements, formatDate, memberAt, showAnswer, showBin, showProblem,
+} from './element_rules.js';
+import { encrypt, keyOf } from './encryption.js';
+import { BadPattern } from './patterns.js';
+
+const ELEMENTS_MAX = 100;
+const ANSWERS_MAX = 50;
+const KEYS_MAX = 20;
+const BINS_MAX = 10;
+const ID = /^e[0-9]{1,6}$/;
+/** Options that are fixed when an element is made: another pattern would be another question about its text. */
+const PATTERNS = ['mask', 'validation', 'transform'];
+const KEY_CHARS_MAX = 200;
+
+/** `tools` are the parts of the controller that both kinds of pages share. */
+export const elementsOf = (tools) => {
+  const { Shown, fields, toField, toPage } = tools;
+  /** The page's elements: kind, options, and the source that an element mirrors. */
+  const known = new Map();
+  /** Values of answers by the ids of their references. */
+  const revealed = new Map();
+  const keys = new Set();
+  const bins = new Map();
+
+  const kindOf = (id) => known.get(id)?.kind;
+  const error = (name, message, members = {}) => new Shown({ name, title: message, ...members });
+  const wrongSetup = (message) => error('BasisTheoryConfigurationError', message, { details: { type: 'invalid-configuration', message } });
+
+  const shownError = (thrown) => {
+    if (thrown instanceof BadRequest || thrown instanceof BadPattern) return wrongSetup(thrown.message).members;
+    return thrown instanceof Shown ? thrown.members : tools.failure('failed', 'The request failed.').members;
+  };
+
+  /** Makes sure that the vault admits the page with this key. */
+  const admitKey = async (key) => {
+    if (tools.verdict() === 'unknown') await tools.decide();
+    if (tools.verdict() !== 'admitted') throw new Shown(tools.refusal());
+    if (key === undefined || key === tools.page().key || keys.has(key)) return;
+    if (keys.size >= KEYS_MAX) throw wrongSetup('This page has used too many keys. Load it again.');
+    await tools.askForAccess(key);
+    keys.add(key);
+  };
+
+  const VERDICTS = { empty: 'incomplete', incomplete: 'incomplete', invalid: 'invalid', expired: 'invalid' };
+
+  /** The values of the elements of a request, by their ids, or the error that nothing was sent. */
+  const collect = async (markers) => {
+    const ids = [...new Set(markers.map(({ id }) => id))];
+    if (ids.some((id) => !fields.has(id))) throw wrongSetup('An element of the request is not mounted.');
+    const answers = await Promise.all(ids.map((id) => tools.valuesOf(fields.get(id))));
+    const failed = ids.map((id, at) => ({ id, ...answers[at] })).filter(({ values }) => values === null);
+    if (failed.length > 0) {
+      const validation = failed.map(({ id, failed: why }) => ({ id, part: why?.part, type: VERDICTS[why?.verdict] ?? 'incomplete' }));
+      throw error('BasisTheoryValidationError', 'Unable to create token. Payload contains invalid or incomplete elements.', { validation });
+    }
+    return new Map(ids.map((id, at) => [id, answers[at].values]));
+  };
+
+  const valueFrom = (values) => ({ id, method, format }) => {
+    const kind = kindOf(id);
+    const found = values.get(id);
+    if (kind === 'card') return found;
+    if (kind === 'number' || kind === 'cvc') return found[kind];
+    if (kind === 'text') return found.text;
+    const date = { month: found.expiration_month, year: found.expiration_year };
+    if (method === 'month' || method === 'year') return date[method];
+    return formatDate(format ?? 'MM/yy', date);
+  };
+
+  const keep = (value) => {
+    const correlationId = crypto.randomUUID();
+    const elementId = crypto.randomUUID();
+    if (revealed.size >= ANSWERS_MAX) revealed.delete(revealed.keys().next().value);
+    revealed.set(correlationId, value);
+    return (path) => ({ correlationId, elementId, path: path.length === 0 ? '$' : path.join('.') });
+  };
+
+  const headersOf = ({ correlationId, idempotencyKey } = {}) => {
+    const isText = (value) => typeof value === 'string' && value !== '' && value.length <= KEY_CHARS_MAX;
+    return {
+      ...(isText(correlationId) ? { 'BT-TRACE-ID': correlationId } : {}),
+      ...(isText(idempotencyKey) ? { 'BT-IDEMPOTENCY-KEY': idempotencyKey } : {}),
+    };
+  };
+
+  const serve = async ({ service, input, options }) => {
+    const admitted = admitRequest(service, input);
+    const key = typeof options?.apiKey === 'string' ? options.apiKey : undefined;
+    await admitKey(key);
+    const values = await collect(admitted.elements);
+    for (const found of values.values()) if (found.number !== undefined) tools.refuseBeginnings(found.number);
+    const body = admitted.body === undefined ? undefined : JSON.stringify(fillElements(admitted.body, valueFrom(values)));
+    const headers = { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headersOf(options), ...admitted.headers };
+    const answer = await tools.request(`../../${admitted.path}`, { method: admitted.method, headers, body }, key);
+    const isSecret = admitted.elements.length > 0;
+    if (answer.status < 200 || answer.status > 299) {
+      const data = showProblem(answer.status, answer.body, isSecret);
+      const title = typeof answer.body?.title === 'string' && answer.isJson ? answer.body.title : 'The vault refused the request.';
+      throw error('BasisTheoryApiError', title, { status: answer.status, data });
+    }
+    tools.succeeded();
+    return showAnswer(admitted, answer.body, { refer: keep, kindOf });
+  };
+
+  /** Encrypts to a key that the vault knows. With a key of its own, a page could read the result. */
+  const seal = async ({ input, options }) => {
+    const { isOne, requests, pem, keyId, elements } = admitEncryption(input);
+    const key = typeof options?.apiKey === 'string' ? options.apiKey : undefined;
+    await admitKey(key);
+    const values = await collect(elements);
+    for (const found of values.values()) if (found.number !== undefined) tools.refuseBeginnings(found.number);
+    const { body } = await tools.request(`access?origin=${encodeURIComponent(tools.page().origin)}&key_id=${encodeURIComponent(String(keyId))}`, {}, key);
+    const [ofVault, named] = [keyOf(body?.public_key_pem), keyOf(pem)];
+    if (!ofVault || String(ofVault) !== String(named)) {
+      throw wrongSetup('Elements encrypt to a client encryption key of the tenant. Make one with POST /keys, and give its id and its public key.');
+    }
+    const sealed = await Promise.all(requests.map(async ({ name, type, data }) => {
+      const encrypted = await encrypt(String(keyId), ofVault, type, fillElements(data, valueFrom(values)));
+      return [name, { encrypted, type }];
+    }));
+    tools.succeeded();
+    return isOne ? sealed[0][1] : Object.fromEntries(sealed);
+  };
+
+  const textAt = (reference) => {
+    const { correlationId, path } = reference ?? {};
+    if (!revealed.has(correlationId) || typeof path !== 'string') return undefined;
+    return memberAt(revealed.get(correlationId), path === '$' ? [] : path.split('.'));
+  };
+
+  /** The texts of an element's inputs from the references of the page. */
+  const textsOf = (kind, value) => {
+    const dateOf = (month, year) => {
+      const [first, second] = [textAt(month), textAt(year)];
+      return first && second ? dateText(first, second) : undefined;
+    };
+    if (kind === 'card') return { number: textAt(value?.number), expiry: dateOf(value?.expiration_month, value?.expiration_year), cvc: textAt(value?.cvc) };
+    if (kind === 'expiry') return { expiry: dateOf(value?.month, value?.year) };
+    return { [kind]: textAt(value) };
+  };
+
+  const lookUp = async (id, bin) => {
+    if (!bins.has(bin)) {
+      if (bins.size >= BINS_MAX) return;
+      bins.set(bin, tools.request(`../../enrichments/card-details?bin=${bin}`));
+    }
+    const { status, body } = await bins.get(bin);
+    if (status === 200) toPage('bin', { field: id, binInfo: showBin(body) });
+  };
+
+  const isPatternSame = (before, after) => PATTERNS.every((name) => String(before[name] ?? '') === String(after[name] ?? ''));
+
+  const fromPage = {
+    element: ({ id, type, options }) => {
+      if (!tools.page().isElements || known.has(id)) return;
+      try {
+        if (typeof id !== 'string' || !ID.test(id) || !Object.hasOwn(KINDS, type)) throw new BadRequest('There is no such element.');
+        if (known.size >= ELEMENTS_MAX) throw new BadRequest(`A page has at most ${ELEMENTS_MAX} elements.`);
+        const kind = KINDS[type];
+        known.set(id, { kind, options: cleanElementOptions(kind, options), source: null });
+      } catch (thrown) {
+        toPage('refused', { field: id, error: shownError(thrown) });
+      }
+    },
+    update: ({ id, request, options }) => {
+      const element = known.get(id);
+      try {
+        if (!element) throw new BadRequest('There is no such element.');
+        const cleaned = cleanElementOptions(element.kind, options);
+        if (!isPatternSame(element.options, cleaned)) {
+          throw new BadRequest('The mask, the validation and the transform of an element are fixed when it is made.');
+        }
+        const isNewValue = JSON.stringify(cleaned.value) !== JSON.stringify(element.options.value);
+        if (isNewValue && !tools.mayChange()) cleaned.value = element.options.value;
+        element.options = cleaned;
+        if (fields.has(id)) toField(fields.get(id), 'update', { options: cleaned });
+        toPage('answer', { id: request, value: null });
+      } catch (thrown) {
+        toPage('answer', { id: request, error: shownError(thrown) });
+      }
+    },
+    serve: async ({ id, ...content }) => {
+      try {
+        toPage('answer', { id, value: await (content.service === 'tokens.encrypt' ? seal(content) : serve(content)) });
+      } catch (thrown) {
+        toPage('answer', { id, error: shownError(thrown) });
+      }
+    },
+    /** Fills an element from references. */
+    set: ({ id, value }) => {
+      const element = known.get(id);
+      if (!element || !fields.has(id) || !tools.mayChange()) return;
+      toField(fields.get(id), 'fill', { texts: textsOf(element.kind, value), isRevealed: true });
+    },
+    /** An element shows what is in another one of the same kind. A text with patterns would be questioned by them. */
+    mirror: ({ id, source }) => {
+      const [target, from] = [known.get(id), known.get(source)];
+      if (!target || !from) return;
+      const isSame = target.kind === 'copy' ? from.kind !== 'card' : target.kind === from.kind;
+      if (!isSame || PATTERNS.some((name) => target.options[name] !== undefined)) {
+        toPage('refused', { field: id, error: wrongSetup('An element shows the value of another one of its type, without a mask, validation or transform of its own.').members });
+        return;
+      }
+      target.source = source;
+      if (target.kind !== 'copy' && fields.has(source)) toField(fields.get(source), 'watch');
+    },
+    leave: ({ id }) => {
+      known.delete(id);
+      fields.delete(id);
+    },
+    order: ({ id, order }) => {
+      if (!['clear', 'focus', 'blur', 'validate'].includes(order) || !fields.has(id)) return;
+      if (order !== 'clear' || tools.mayChange()) toField(fields.get(id), order);
+    },
+  };
+
+  const fromField = {
+    key: (field, { key, altKey, ctrlKey, shiftKey, metaKey }) => toPage('key', { field, key, altKey, ctrlKey, shiftKey, metaKey }),
+    mirror: (field, { texts }) => {
+      for (const [id, { source }] of known) {
+        if (source === field && fields.has(id)) toField(fields.get(id), 'fill', { texts });
+      }
+    },
+    copy: async (field) => {
+      toPage('click', { field });
+      const source = known.get(field)?.source;
+      if (!source || !fields.has(source)) return;
+      const { values, isRevealed } = await tools.valuesOf(fields.get(source));
+      if (isRevealed && values !== null) toField(fields.get(field), 'copied', { text: String(valueFrom(new Map([[source, values]]))({ id: source })) });
+    },
+    copied: (field) => toPage('copied', { field }),
+  };
+
+  return {
+    fromPage,
+    fromField,
+    has: (id, kind) => kindOf(id) === kind && kind !== undefined,
+    looksOf: (id) => (known.has(id) ? { style: [], options: known.get(id).options } : {}),
+    /** A field has joined: others may show its value. */
+    joined: (id) => {
+      for (const { source } of known.values()) if (source === id) toField(fields.get(id), 'watch');
+    },
+    stateOf: ({ last4, isMaskFull }) => (tools.page().isElements ? { last4, isMaskFull } : {}),
+    told: (id, { bin }) => {
+      if (bin && known.get(id)?.options.binLookup) lookUp(id, bin).catch(() => {});
+    },
+  };
+};

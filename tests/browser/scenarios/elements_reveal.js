@@ -1,0 +1,179 @@
+// Values that the vault gives back: references in the page, values in frames; mirrors, proxies,
+// encryption, copies and details of BINs.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CARD, attempt, elementFrame, lastChange, openTagged, succeeds, typeParts } from '../lib/elements.js';
+import { checkNoLeak } from '../lib/fields.js';
+
+export const name = 'elements-reveal';
+
+const OTHER = '5555555555554444';
+
+/** Gives the page a session that may do these things, as a shop's server does. */
+const session = async (h, page, rights, api = h.api) => {
+  const { nonce, sessionKey } = succeeds(await attempt(h, page, 'bt.sessions.create()'));
+  assert.equal((await api('POST', '/sessions/authorize', { nonce, ...rights })).status, 200);
+  return sessionKey;
+};
+
+const valueIn = async (h, page, kind, text, options) => {
+  const frame = await elementFrame(page, kind, options);
+  const input = options?.input ?? kind;
+  await h.until(`the value of ${kind}`, async () => (await frame.$eval(`#${input}`, (it) => it.value)) === text);
+};
+
+const checkRetrieve = async (h) => {
+  const { page, shop } = await openTagged(h, {
+    number: "bt.createElement('cardNumber', { targetId: 'number' })",
+    expiry: "bt.createElement('cardExpirationDate', { targetId: 'expiry' })",
+    name: "bt.createElement('text', { targetId: 'name', readOnly: true, validation: /^x$/, 'aria-label': 'Name' })",
+  });
+  const stored = { type: 'token', data: { number: OTHER, month: 3, year: 2032, name: 'Grace Hopper 90210' } };
+  const { body: token } = await h.api('POST', '/tokens', stored);
+  const key = await session(h, page, { rules: [{ priority: 1, transform: 'reveal', permissions: ['token:read'], conditions: [{ attribute: 'id', operator: 'equals', value: token.id }] }] });
+  const read = succeeds(await attempt(h, page, `(async () => { window.read = await bt.tokens.retrieve('${token.id}', { apiKey: '${key}' }); return window.read; })()`));
+  assert.deepEqual(Object.keys(read.data.number).sort(), ['correlationId', 'elementId', 'path']);
+  await page.evaluate(() => {
+    const { el, read: { data } } = window;
+    el.number.setValue(data.number);
+    el.expiry.setValue({ month: data.month, year: data.year });
+    el.name.setValue(data.name);
+  });
+  await valueIn(h, page, 'number', '5555 5555 5555 4444');
+  await valueIn(h, page, 'expiry', '03 / 32', { input: 'expiry' });
+  await valueIn(h, page, 'text', 'Grace Hopper 90210');
+  // The page's pattern is not asked about a value that the vault filled in.
+  const state = await h.until('the state', () => lastChange(page, 'name'));
+  assert.deepEqual([state.valid, state.empty], [true, false]);
+  await checkNoLeak(h, page, shop, [OTHER, 'Grace Hopper 90210']);
+  const again = succeeds(await attempt(h, page, "bt.tokens.create({ type: 'token', data: { number: el.number, name: el.name } })"));
+  assert.deepEqual((await h.api('GET', `/tokens/${again.id}`)).body.data, { number: OTHER, name: stored.data.name });
+  h.expectComplaint(page, /40[134]/);
+  const refused = await attempt(h, page, `bt.tokens.retrieve('${again.id}', { apiKey: '${key}' })`);
+  assert.equal(refused.error.status, 403);
+  await h.closePage(page);
+};
+
+const checkMirror = async (h) => {
+  const { page, shop } = await openTagged(h, {
+    number: "bt.createElement('cardNumber', { targetId: 'number' })",
+    other: "bt.createElement('cardNumber', { targetId: 'other', readOnly: true })",
+    name: "bt.createElement('text', { targetId: 'name', 'aria-label': 'Name' })",
+  });
+  await page.evaluate(() => { window.el.other.setValueRef(window.el.number); });
+  await typeParts(page, { number: OTHER });
+  assert.equal(await (await elementFrame(page, 'number', { at: 1 })).$eval('#number', (it) => it.value), '', 'a mirror shows nothing while a person types');
+  await (await elementFrame(page, 'text')).focus('#text');
+  const frame = await elementFrame(page, 'number', { at: 1 });
+  await h.until('the mirror', async () => (await frame.$eval('#number', (it) => it.value)) === '5555 5555 5555 4444');
+  h.expectComplaint(page, /of its type/);
+  await page.evaluate(() => { window.el.name.setValueRef(window.el.number); });
+  await h.until('the refusal', () => page.evaluate(() => window.seen.some(({ data }) => data.strongroom === 'refused')));
+  assert.equal(await (await elementFrame(page, 'text')).$eval('#text', (it) => it.value), '');
+  await checkNoLeak(h, page, shop, [OTHER]);
+  await h.closePage(page);
+};
+
+const checkEncryption = async (h) => {
+  const { page, shop } = await openTagged(h, {
+    number: "bt.createElement('cardNumber', { targetId: 'number' })",
+    expiry: "bt.createElement('cardExpirationDate', { targetId: 'expiry' })",
+  });
+  await typeParts(page, { number: CARD.number, expiry: CARD.expiry });
+  const { body: key } = await h.api('POST', '/keys', {}, 'management');
+  const data = '{ number: el.number, expiration_month: el.expiry.month(), expiration_year: el.expiry.year() }';
+  const ask = (pem, id = key.key_id) => attempt(h, page, `bt.tokens.encrypt({ tokenRequests: { type: 'card', data: ${data} }, publicKeyPem: ${JSON.stringify(pem)}, keyId: '${id}' })`);
+  const { encrypted, type } = succeeds(await ask(key.public_key_pem));
+  const stored = await h.api('POST', '/tokens', { type, encrypted });
+  assert.equal(stored.status, 201, JSON.stringify(stored.body));
+  assert.equal((await h.api('GET', `/tokens/${stored.body.id}`)).body.data.number, CARD.number);
+  const own = '-----BEGIN PUBLIC KEY-----\n3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\n-----END PUBLIC KEY-----\n';
+  for (const [pem, id] of [[own], [own, 'x'], [key.public_key_pem, 'x'], ['']]) {
+    assert.equal((await ask(pem, id)).error?.name, 'BasisTheoryConfigurationError', 'a page does not choose the key');
+  }
+  await checkNoLeak(h, page, shop, [CARD.number]);
+  await h.closePage(page);
+};
+
+const checkCopy = async (h) => {
+  const { page } = await openTagged(h, {
+    name: "bt.createElement('text', { targetId: 'name', 'aria-label': 'Name' })",
+    other: "bt.createElement('copyButton', { targetId: 'other', text: 'Copy the name' })",
+  });
+  await page.evaluate(() => {
+    window.clicks = [];
+    for (const type of ['click', 'copy']) window.el.other.on(type, (event) => window.clicks.push(event.type));
+    window.el.other.setValueRef(window.el.name);
+  });
+  await (await elementFrame(page, 'text')).type('#text', 'typed by hand');
+  const button = await elementFrame(page, 'copy');
+  const press = async () => (await button.waitForSelector('button')).click();
+  await press();
+  await h.until('the click', () => page.evaluate(() => window.clicks.includes('click')));
+  const { body: token } = await h.api('POST', '/tokens', { type: 'token', data: 'revealed' });
+  const key = await session(h, page, { permissions: ['token:read'], rules: [{ priority: 1, transform: 'reveal', permissions: ['token:read'], container: '/' }] });
+  assert.deepEqual(await page.evaluate(() => window.clicks), ['click'], 'a typed value is not copied');
+  succeeds(await attempt(h, page, `(async () => { const { data } = await bt.tokens.retrieve('${token.id}', { apiKey: '${key}' }); el.name.setValue(data); return null; })()`));
+  await valueIn(h, page, 'text', 'revealed');
+  await page.browserContext().overridePermissions(new URL(page.url()).origin, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write']).catch(() => {});
+  await press();
+  await h.until('the copy', () => page.evaluate(() => window.clicks.includes('copy')));
+  await h.axe(page);
+  await h.closePage(page);
+};
+
+const checkBin = async (h) => {
+  const { page } = await openTagged(h, { number: "bt.createElement('cardNumber', { targetId: 'number', binLookup: true })" });
+  await typeParts(page, { number: CARD.number });
+  const change = await h.until('the details', async () => {
+    const it = await lastChange(page, 'number');
+    return it?.binInfo && it;
+  });
+  assert.deepEqual(change.binInfo, { brand: 'Visa', additional: [] });
+  await h.closePage(page);
+};
+
+/** A second vault is the destination: it stores the card and answers with it. */
+const checkProxy = async (h) => {
+  const work = mkdtempSync(join(tmpdir(), 'strongroom-elements-'));
+  try {
+    const psp = await h.startVault();
+    const ca = join(work, 'ca.pem');
+    writeFileSync(ca, psp.ca);
+    const vault = await h.startVault(['--outbound-ca', ca]);
+    const api = h.apiOf(vault);
+    const proxy = (await api('POST', '/proxies', {
+      name: 'Charge', destination_url: `${psp.url}/tokens`,
+      request_transforms: [{ type: 'append_header', options: { location: 'BT-API-KEY', value: psp.keys.private } }],
+    }, 'management')).body;
+    const { page, shop } = await openTagged(h, {
+      number: "bt.createElement('cardNumber', { targetId: 'number' })",
+      other: "bt.createElement('cardNumber', { targetId: 'other', readOnly: true })",
+    }, { vault, api });
+    await typeParts(page, { number: OTHER });
+    const key = await session(h, page, { permissions: ['proxy:invoke', 'token:use'] }, api);
+    const body = "{ type: 'card', data: { number: el.number } }";
+    const ask = (headers) => attempt(h, page, `(async () => { window.answer = await bt.proxy.post({ apiKey: '${key}', headers: ${JSON.stringify({ 'Content-Type': 'application/json', ...headers })}, body: ${body} }); return window.answer; })()`);
+    const answer = succeeds(await ask({ 'BT-PROXY-KEY': proxy.key }));
+    assert.equal(answer.data.number.path, 'data.number');
+    await page.evaluate(() => { document.querySelector('#pay').focus(); window.el.other.setValue(window.answer.data.number); });
+    await valueIn(h, page, 'number', '5555 5555 5555 4444', { at: 1, input: 'number' });
+    await checkNoLeak({ ...h, vault }, page, shop, [OTHER]);
+    const elsewhere = await ask({ 'BT-PROXY-URL': psp.url });
+    assert.equal(elsewhere.error.name, 'BasisTheoryConfigurationError');
+    await h.closePage(page);
+  } finally {
+    rmSync(work, { recursive: true });
+  }
+};
+
+export const run = async (h) => {
+  await h.step('a token is shown in elements', () => checkRetrieve(h));
+  await h.step('an element shows another one', () => checkMirror(h));
+  await h.step('details of a BIN', () => checkBin(h));
+  await h.step('encryption to a key of the tenant', () => checkEncryption(h));
+  await h.step('a copy by a person', () => checkCopy(h));
+  await h.step('a proxy with elements', () => checkProxy(h));
+};

@@ -1,0 +1,140 @@
+// The one decision about requests with elements and their answers, as tables.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { modulesOf } from '../lib/modules.js';
+
+const load = await modulesOf('fields');
+const rules = await load('element_rules.js');
+const { BadRequest, ELEMENT, admitRequest, cleanElementOptions, elementsIn, fillElements, formatDate, isDateFormat, memberAt, showAnswer, showBin, showProblem, styleOf } = rules;
+
+const number = { [ELEMENT]: 'e1' };
+const text = { [ELEMENT]: 'e2' };
+const kindOf = (id) => ({ e1: 'number', e2: 'text', e3: 'card' })[id];
+const refer = () => (path) => ({ reference: path.join('.') });
+
+test('a request with elements takes only members that the vault does not evaluate', () => {
+  const taken = [
+    {}, { metadata: { a: '{{ data.number }}' } }, { containers: ['/pci/'] }, { expiresAt: '2030-01-01' },
+    { deduplicateToken: true }, { privacy: { impactLevel: 'high' } }, { mask: undefined, id: null }, { _debug: {} },
+  ];
+  const refused = [
+    { id: '{{ data.number }}' }, { id: 'plain' }, { mask: { number: '{{ data.number }}' } }, { searchIndexes: ['{{ data.number }}'] },
+    { search_indexes: [] }, { fingerprintExpression: '{{ data.number }}' }, { tokenIntentId: 'x' }, { encrypted: 'x' }, { token_intent_id: 'x' },
+    { anything: 1 }, { __proto__x: 1 }, { metadata: { a: number } }, { metadata: number }, { containers: [number] }, { privacy: { a: number } },
+    { encryption: { cek: number } }, { expiresAt: number }, { metadata: { a: { b: number } } },
+  ];
+  for (const service of ['tokens.create', 'tokens.update', 'tokenIntents.create']) {
+    const ask = (members) => admitRequest(service, { id: 'x', model: { type: 'card', data: { number }, ...members } });
+    for (const members of taken) assert.equal(ask(members).elements.length, 1, JSON.stringify(members));
+    for (const members of refused) assert.throws(() => ask(members), BadRequest, `${service} ${JSON.stringify(members)}`);
+  }
+  for (const members of refused) {
+    const model = { list: [{ card: { type: 'card', data: { number }, ...members } }] };
+    assert.throws(() => admitRequest('tokenize', { model }), BadRequest, JSON.stringify(members));
+  }
+  assert.throws(() => admitRequest('tokens.create', { model: { type: number, data: 'x' } }), BadRequest);
+  assert.throws(() => admitRequest('tokenize', { model: { token_intent_id: number, data: text } }), BadRequest);
+  assert.throws(() => admitRequest('tokenize', { model: { encrypted: 'x', other: text } }), BadRequest);
+});
+
+test('a request without elements is the page\'s own and passes as it is', () => {
+  const model = { type: 'token', data: { myName: 1 }, searchIndexes: ['{{ data }}'], mask: { myName: 'x' } };
+  const { body, elements } = admitRequest('tokens.create', { model });
+  assert.deepEqual([body.search_indexes, body.data, body.mask, elements], [['{{ data }}'], { myName: 1 }, { myName: 'x' }, []]);
+});
+
+test('the page does not choose where values of elements go', () => {
+  const ask = (input) => admitRequest('proxy', { method: 'POST', body: { card: number }, ...input });
+  assert.deepEqual(ask({ headers: { 'BT-PROXY-KEY': 'k' }, path: '/a/../b', query: { q: '1' } }).path, 'proxy/a/b?q=1');
+  assert.equal(ask({}).answer, 'hidden');
+  const refused = [
+    { headers: { 'BT-PROXY-URL': 'https://evil.example' } }, { headers: { 'bt-proxy-url': 'https://evil.example' } },
+    { headers: { 'BT-EXPOSE-RAW-PROXY-RESPONSE': 'true' } }, { headers: { 'BT-ENCRYPTED': 'x' } },
+    { headers: { a: number } }, { query: { a: number } }, { path: number }, { method: 'TRACE' },
+  ];
+  for (const input of refused) assert.throws(() => ask(input), BadRequest, JSON.stringify(input));
+  const open = admitRequest('proxy', { method: 'GET', headers: { 'BT-EXPOSE-RAW-PROXY-RESPONSE': 'true', 'BT-API-KEY': 'x', Cookie: 'y' } });
+  assert.deepEqual([open.answer, Object.keys(open.headers)], ['open', ['BT-EXPOSE-RAW-PROXY-RESPONSE']]);
+});
+
+test('calls and elements that do not exist are refused', () => {
+  for (const service of ['', 'constructor', '__proto__', 'client.post', 'tokens.encrypt']) {
+    assert.throws(() => admitRequest(service, {}), BadRequest, service);
+  }
+  for (const marker of [{ [ELEMENT]: 'x' }, { [ELEMENT]: 7 }, { [ELEMENT]: 'e1', method: 'value' }, { [ELEMENT]: 'e1', method: 'format', format: 'MMMM {{ x }}' }]) {
+    assert.throws(() => elementsIn({ data: marker }), BadRequest, JSON.stringify(marker));
+  }
+  for (const id of ['', 7, null, 'x'.repeat(401)]) assert.throws(() => admitRequest('tokens.retrieve', { id }), BadRequest);
+  assert.equal(admitRequest('tokens.retrieve', { id: '../applications' }).path, 'tokens/..%2Fapplications');
+  let deep = number;
+  for (let at = 0; at < 30; at += 1) deep = { deep };
+  assert.throws(() => admitRequest('tokens.create', { model: { type: 'token', data: deep } }), BadRequest);
+});
+
+const STORED = {
+  id: 'i', type: 'card', tenant_id: 't', data: { number: '4242424242424242' }, mask: { number: '4242' }, fingerprint: 'f', _extras: { deduplicated: true },
+  fingerprint_expression: 'x', search_indexes: ['4242424242424242'], metadata: { my_name: 'v' }, containers: ['/pci/'], created_at: 'c',
+  card: { bin: '42424242', last4: '4242', brand: 'visa', expiration_month: 1, issuer: { name: 'Bank' }, additional: [{ brand: 'x', issuer: { name: 'y' } }] },
+};
+
+test('an answer to a request with elements has an outline of the token', () => {
+  const ask = (data) => admitRequest('tokens.create', { model: { type: 'card', data } });
+  const shown = showAnswer(ask({ number }), STORED, { refer, kindOf });
+  assert.deepEqual(shown, {
+    id: 'i', type: 'card', tenantId: 't', createdAt: 'c', metadata: { my_name: 'v' }, containers: ['/pci/'],
+    card: { brand: 'visa', last4: '4242', expirationMonth: 1, additional: [{ brand: 'x' }] },
+  });
+  // A text element has a transform of the page's choice, which could bring any digits to the end.
+  for (const data of [{ number: text }, text, { number: { deep: text } }]) {
+    assert.equal('card' in showAnswer(ask(data), STORED, { refer, kindOf }), false, JSON.stringify(data));
+  }
+  assert.equal(showAnswer(ask({ number, cvc: text }), STORED, { refer, kindOf }).card.last4, '4242');
+  const all = admitRequest('tokenize', { model: { a: { type: 'card', data: { number } }, b: { type: 'card', data: { number: text } }, c: text } });
+  const answer = showAnswer(all, { a: STORED, b: STORED, c: 'id', d: 4242 }, { refer, kindOf });
+  assert.deepEqual([answer.a.card.last4, answer.b.card, answer.c, answer.d], ['4242', undefined, 'id', null]);
+  assert.ok(!JSON.stringify(answer).includes('42424242'));
+});
+
+test('values of answers are references', () => {
+  const read = admitRequest('tokens.retrieve', { id: 'x' });
+  const shown = showAnswer(read, STORED, { refer, kindOf });
+  assert.deepEqual(shown.data, { number: { reference: 'number' } });
+  const proxied = admitRequest('proxy', { method: 'POST', body: { number } });
+  const answer = { list: [{ echo: '4242424242424242' }], '4242424242424242': 1, '4242-4242': 2, ok: true, none: null };
+  const hidden = showAnswer(proxied, answer, { refer, kindOf });
+  assert.deepEqual(hidden, { list: [{ echo: { reference: 'list.0.echo' } }], ok: { reference: 'ok' }, none: null });
+  assert.equal(memberAt(answer, ['list', '0', 'echo']), '4242424242424242');
+  for (const path of [['constructor'], ['list'], ['list', 'length', 'x'], ['__proto__']]) assert.equal(memberAt(answer, path), undefined);
+});
+
+test('a refusal after a request with elements has the vault\'s words alone', () => {
+  const body = { title: 't', detail: 'd', errors: { 'data.number': ['x'] }, echo: '4242424242424242' };
+  assert.deepEqual(showProblem(400, body, true), { title: 't', detail: 'd', errors: { 'data.number': ['x'] } });
+  assert.deepEqual(showProblem(400, body, false), body);
+});
+
+test('values take the places of their elements', () => {
+  const body = { a: [number, { b: { [ELEMENT]: 'e4', method: 'month' } }], c: 1 };
+  assert.deepEqual(fillElements(body, ({ id, method }) => `${id}${method ?? ''}`), { a: ['e1', { b: 'e4month' }], c: 1 });
+  assert.equal(formatDate('yyyy-MM', { month: 3, year: 2031 }), '2031-03');
+  assert.equal(formatDate('M/yy', { month: 3, year: 2031 }), '3/31');
+  for (const format of ['', 'MMM', 'dd', "'x'", 'MM\n', 7]) assert.equal(isDateFormat(format), false, String(format));
+});
+
+test('details of a BIN have no digits and no name of the issuer', () => {
+  const details = { brand: 'Visa', funding: 'Debit', issuer: { name: 'Bank', country: 'FR' }, binRange: [{ binMin: '424242' }], additional: [{ brand: 'cartes-bancaires', binRange: [{}], issuer: { name: 'Bank' } }] };
+  assert.deepEqual(showBin(details), { brand: 'Visa', funding: 'Debit', issuer: { country: 'FR' }, additional: [{ brand: 'cartes-bancaires' }] });
+});
+
+test('patterns of card types are not asked', () => {
+  const { brands } = cleanElementOptions('number', { cardTypes: [{ type: 'visa', patterns: [4242424242424242], lengths: [16] }, { type: 7 }] });
+  assert.deepEqual(brands, ['visa']);
+});
+
+test('styles have known names and values that load nothing', () => {
+  const style = {
+    base: { color: 'red', fontFamily: 'url(x)', '::placeholder': { color: 'blue' }, ':focus': { color: 'green' }, 'input[value^="4"]': { color: 'red' } },
+    invalid: { color: 'red' }, fonts: ['https://fonts.example/x'], evil: { color: 'red' },
+  };
+  assert.deepEqual(styleOf(style), [['base', 'color', 'red'], ['focus', 'color', 'green'], ['placeholder', 'color', 'blue'], ['invalid', 'color', 'red']]);
+});
