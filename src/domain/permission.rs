@@ -100,12 +100,13 @@ permissions! {
 /// which the API reference lists too, and no permission of the key.
 pub const fn lacking(permissions: &[Permission]) -> &'static str {
     use Permission::{
-        LogRead, ReportRead, TokenCreate, TokenIntentCreate, TokenRead, TokenUse, WebhookRead,
-        WebhooksRead,
+        LogRead, ReactorInvoke, ReportRead, TokenCreate, TokenIntentCreate, TokenRead, TokenUse,
+        WebhookRead, WebhooksRead,
     };
     match permissions {
         [only] => only.lacking(),
         [LogRead, ReportRead] => lacking_one!("log:read or report:read"),
+        [ReactorInvoke, TokenUse] => lacking_one!("reactor:invoke or token:use"),
         [TokenCreate, TokenIntentCreate] => lacking_one!("token:create or token-intent:create"),
         [TokenUse, TokenRead] => lacking_one!("token:use or token:read"),
         [WebhooksRead, WebhookRead] => lacking_one!("webhooks:read or webhook:read"),
@@ -165,12 +166,13 @@ mod tests {
     #[test]
     fn a_refusal_names_the_permissions_of_the_operation() {
         use Permission::{
-            LogRead, ReportRead, TokenCreate, TokenIntentCreate, TokenRead, TokenUse, WebhookRead,
-            WebhooksRead,
+            LogRead, ReactorInvoke, ReportRead, TokenCreate, TokenIntentCreate, TokenRead,
+            TokenUse, WebhookRead, WebhooksRead,
         };
         for operation in [
             &[TokenRead][..],
             &[LogRead, ReportRead],
+            &[ReactorInvoke, TokenUse],
             &[TokenCreate, TokenIntentCreate],
             &[TokenUse, TokenRead],
             &[WebhooksRead, WebhookRead],

@@ -23,6 +23,7 @@ mod person;
 mod pipeline;
 mod probes;
 mod problem;
+mod programs;
 mod proxy;
 mod reply;
 mod request_counts;
@@ -42,7 +43,7 @@ pub use problem::{LIMITED, LIMITED_ON_DEV};
 pub use request_counts::Requests;
 pub use route::RESULTS_PATH;
 pub use sign_on::{Certified, ConsoleAccess, ProxyHeaders, SignOnRules};
-pub use state::{DeprecatedOperations, Http};
+pub use state::{Background, DeprecatedOperations, Http};
 
 pub(in crate::http) use exchange::{Answer, BoxFuture, Exchange, OperationFailure, WriteAnswer};
 pub(in crate::http) use problem::Problem;

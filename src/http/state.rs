@@ -1,7 +1,8 @@
 //! The state that all requests share.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
 
 use crate::app::Vault;
 use crate::domain::page_group::PageGroups;
@@ -40,7 +41,16 @@ pub struct Http {
     pub bodies: Bodies,
     pub answers: Answers,
     pub registry: Arc<Registry>,
+    /// This state, for tasks and programs that outlive a request.
+    pub myself: Weak<Self>,
+    /// Starts a task that ends with the server.
+    pub background: Background,
 }
+
+/// Tasks are started by the server, which `http` does not know.
+pub struct Background(pub Box<dyn Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync>);
+
+opaque_debug!(Background);
 
 /// The handling of operations that have a successor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

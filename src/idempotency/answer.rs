@@ -10,7 +10,7 @@ use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::audit::Entity;
 use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Right, ValueOrigin};
-use crate::domain::id::{ApplicationId, KeyId, ProxyId, TokenId, TokenIntentId};
+use crate::domain::id::{ApplicationId, KeyId, ProxyId, ReactorId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::secret::{Secret, SecretBuffer};
 
@@ -60,6 +60,7 @@ pub enum SubjectId {
         id: KeyId,
     },
     Proxy(ProxyId),
+    Reactor(ReactorId),
     Token {
         id: TokenId,
         /// The predefined id, if the caller chose one.

@@ -26,14 +26,14 @@ use crate::app::tokens::draft::TokenDraft;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::references::NamedReferences;
 use crate::app::{Proxies, Vault};
-use crate::bounds::{PROXY_ANSWER_BYTES_MAX, PROXY_TIMEOUT, PROXY_TOKENS_MAX};
+use crate::bounds::{PROXY_ANSWER_BYTES_MAX, PROXY_TIMEOUT, PROXY_TOKENS_MAX, REACTOR_TOKENS_MAX};
 use crate::domain::access::Transform;
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::condition::{Target, TargetId};
 use crate::domain::container::Container;
 use crate::domain::exposure::{Computation, Operand, ValueOrigin};
 use crate::domain::https_url::HttpsUrl;
-use crate::domain::id::TenantId;
+use crate::domain::id::{ReactorId, TenantId};
 use crate::domain::permission::Permission;
 use crate::domain::proxy::Proxy;
 use crate::domain::time::Timestamp;
@@ -45,8 +45,8 @@ const NO_APPLICATION: &str =
 const GUARDED: &str = "The API key may not see this value in plain. Its expressions can only put the value, or the \
      member at a plain JSON path, where they stand, and they cannot name the configuration of a proxy.";
 const NOT_ENCRYPTED: &str = "To open values that clients encrypted, the API key needs token:use in plain for all containers.";
-const NOT_ALONE: &str = "The API key may not see this value in plain, and the proxy transforms requests. The value \
-                         must be a whole string of a JSON body, or a whole value of a form.";
+const NOT_ALONE: &str = "The API key may not see this value in plain, and a program or a transform reads the \
+                         request. The value must be a whole string of a JSON body, or a whole value of a form.";
 const NO_SUCH_PROXY: Error = Error::NotFound("proxy");
 const SWITCHED_OFF: &str =
     "The tenant's setting disable_ephemeral_proxy allows pre-configured proxies only.";
@@ -56,9 +56,9 @@ const DESTROY_CVC: &str = "destroy_cvc_after_use";
 /// The tenant's setting that switches ephemeral proxies off.
 const DISABLE_EPHEMERAL: &str = "disable_ephemeral_proxy";
 
-struct Prepared {
+pub(super) struct Prepared {
     /// `None` if the body passes unchanged.
-    body: Option<Secret<Vec<u8>>>,
+    pub(super) body: Option<Secret<Vec<u8>>>,
     headers: Vec<FilledHeader>,
     /// The values that transforms name; `None` if the proxy has no transforms.
     scope: Option<ProxyScope>,
@@ -72,13 +72,15 @@ pub(super) struct Invocation<'a> {
     /// The application whose tokens may be used. A call without an API key may have none.
     pub(super) caller: Option<&'a Caller>,
     pub(super) tenant: TenantId,
-    party: Party,
-    /// `None` for an ephemeral proxy.
-    stored: Option<Stored<'a>>,
+    pub(super) party: Party,
+    /// `None` for an ephemeral proxy, and for a reactor.
+    pub(super) stored: Option<Stored<'a>>,
+    /// The reactor whose arguments are filled.
+    pub(super) reactor: Option<ReactorId>,
 }
 
 #[derive(Clone, Copy)]
-struct Stored<'a> {
+pub(super) struct Stored<'a> {
     proxy: &'a Proxy,
     /// Creates the tokens of transforms.
     maker: Option<&'a Caller>,
@@ -102,7 +104,7 @@ impl<'a> Proxies<'a> {
         }
         let tenant = caller.tenant.id;
         let (vault, party) = (self.vault, caller.party());
-        let invocation = Invocation { vault, caller: Some(caller), tenant, party, stored: None };
+        let invocation = Invocation { vault, caller: Some(caller), tenant, party, stored: None, reactor: None };
         let joined = target::join(url, &call.rest, call.query.as_deref())?;
         invocation.run(url, joined, call).await
     }
@@ -128,7 +130,7 @@ impl<'a> Proxies<'a> {
         let tenant = proxy.tenant;
         let stored = Stored { proxy, maker: chosen.application.as_deref().or(caller), draft };
         let (party, stored) = (Party::of(caller, tenant), Some(stored));
-        let invocation = Invocation { vault: self.vault, caller, tenant, party, stored };
+        let invocation = Invocation { vault: self.vault, caller, tenant, party, stored, reactor: None };
         let base = proxy.settings.destination.as_str();
         let url = target::join(base, &call.rest, call.query.as_deref())?;
         let outcome = invocation.run(base, url, call).await;
@@ -265,6 +267,9 @@ impl Invocation<'_> {
 
     /// An ephemeral proxy has no id.
     fn entity(self) -> Entity {
+        if let Some(reactor) = self.reactor {
+            return reactor.into();
+        }
         let none = Entity::new(EntityKind::Proxy, Uuid::nil());
         self.proxy().map_or(none, |proxy| proxy.id.into())
     }
@@ -282,7 +287,7 @@ impl Invocation<'_> {
     }
 
     /// Evaluates all expressions of the call.
-    fn prepare(
+    pub(super) fn prepare(
         self,
         call: &ProxyCall,
         now: Timestamp,
@@ -314,7 +319,8 @@ impl Invocation<'_> {
         let least = scope.computation();
         // Text around a value would decide, together with the value, if a transform fails.
         let transforms = settings.is_some_and(|settings| !settings.request_transforms.is_empty());
-        if transforms && least < Computation::Any && !body.stands_alone() {
+        let computes = transforms || self.reactor.is_some();
+        if computes && least < Computation::Any && !body.stands_alone() {
             return Err(Error::Forbidden(NOT_ALONE).into());
         }
         if body.slots.names("proxy") {
@@ -368,8 +374,10 @@ impl Invocation<'_> {
                 continue;
             }
             ids.insert(reference.id());
-            if ids.len() > PROXY_TOKENS_MAX {
-                let detail = format!("At most {PROXY_TOKENS_MAX} tokens may be used in a call.");
+            let tokens_max =
+                if self.reactor.is_some() { REACTOR_TOKENS_MAX } else { PROXY_TOKENS_MAX };
+            if ids.len() > tokens_max {
+                let detail = format!("At most {tokens_max} tokens may be used in a call.");
                 return Err(ProxyFailure::Invalid(detail));
             }
             let snapshot = match &mut snapshot {

@@ -5,6 +5,7 @@
 //! call. The use of each token is in the queue of the audit chain before the request leaves.
 
 mod answer_headers;
+pub(in crate::app) mod arguments;
 mod body;
 mod called;
 mod choose;

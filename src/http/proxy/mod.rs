@@ -10,7 +10,6 @@ pub(super) mod headers;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use hyper::body::Incoming;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
@@ -20,6 +19,7 @@ use crate::app::{
 };
 use crate::bounds::{PROXY_BODY_BYTES_MAX, PROXY_BODY_COPIES};
 use crate::domain::shares::Claimant;
+use crate::http::body::RequestBody;
 use crate::http::pipeline::RequestSummary;
 use crate::http::proxy::failure::ProxyProblem;
 use crate::http::route::{self, PROXY_PERMISSIONS};
@@ -49,7 +49,7 @@ impl Http {
         &self,
         context: &RequestContext,
         parts: &Parts,
-        body: Incoming,
+        body: RequestBody,
         address: IpAddr,
         summary: &mut RequestSummary,
     ) -> Response<SecretBody> {
@@ -73,7 +73,7 @@ impl Http {
         &self,
         context: &RequestContext,
         parts: &Parts,
-        body: Incoming,
+        body: RequestBody,
         address: IpAddr,
         summary: &mut RequestSummary,
     ) -> Result<Response<SecretBody>, ProxyProblem> {

@@ -15,6 +15,7 @@ pub(crate) mod permission;
 mod privacy;
 pub(crate) mod proxy;
 pub(crate) mod query;
+pub(crate) mod reactor;
 pub(crate) mod session;
 pub(crate) mod template;
 pub(crate) mod tenant;

@@ -1,0 +1,5 @@
+//! Reactors: their records, and the calls of their programs.
+
+mod events;
+pub(in crate::app) mod manage;
+pub(in crate::app) mod react;

@@ -1,0 +1,57 @@
+//! Programs of tenants: reactors, code transforms, and the requests that they make.
+
+use std::time::Duration;
+
+use super::connections::{ANSWERS_BYTES_MAX, H2_STREAM_MAX};
+use super::proxies::PROXY_CONFIGURATION_BYTES_MAX;
+use super::proxy_calls::PROXY_BODY_BYTES_MAX;
+use super::requests::BODY_BYTES_MAX;
+use super::shares::TENANT_SHARE;
+
+/// Reactors of one tenant. A page of the list opens all of them, one after the other.
+pub const REACTORS_MAX: usize = 250;
+/// The code of one program, as published.
+pub const CODE_CHARS_MAX: usize = 50_000;
+/// The member `runtime` as JSON: dependencies are its largest part.
+pub const RUNTIME_BYTES_MAX: usize = 16 * 1024;
+/// The permissions of a program by its `runtime`.
+pub const RUNTIME_PERMISSIONS_MAX: usize = 50;
+/// The body of a call with the values in it, as published (1 MB).
+pub const ARGUMENTS_BYTES_MAX: usize = PROXY_BODY_BYTES_MAX;
+/// Distinct tokens in the arguments of one call, as published.
+pub const REACTOR_TOKENS_MAX: usize = 100;
+/// The answer of a program: its result with tokens in it, or a response of its own.
+pub const PROGRAM_ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// The deadline of a call whose caller waits, as published.
+pub const PROGRAM_TIMEOUT: Duration = Duration::from_secs(30);
+/// The deadline of the newer contract unless `runtime.timeout` says another, as published.
+pub const PROGRAM_TIMEOUT_NODE: Duration = Duration::from_secs(10);
+/// The deadline of a call whose caller does not wait, as published.
+pub const PROGRAM_TIMEOUT_ASYNC: Duration = Duration::from_mins(5);
+/// The most that `runtime.timeout` may say for such a call, as published.
+pub const PROGRAM_TIMEOUT_ASYNC_MAX: Duration = Duration::from_mins(15);
+/// The deadline of a code transform. The destination has a deadline of its own.
+pub const TRANSFORM_TIMEOUT: Duration = Duration::from_secs(10);
+/// Requests of one call of a program, those of the programs that it calls included.
+pub const PROGRAM_FETCHES_MAX: usize = 100;
+/// Programs that wait for each other: a program, one that it calls, and one that that calls.
+pub const PROGRAM_DEPTH_MAX: usize = 3;
+/// The body of a request that a program sends.
+pub const PROGRAM_REQUEST_BYTES_MAX: usize = 1024 * 1024;
+/// The body of an answer that a program reads.
+pub const PROGRAM_RESPONSE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Headers of a request that a program sends.
+pub const PROGRAM_HEADERS_MAX: usize = 100;
+/// Headers that a program sets on an answer.
+pub const PROGRAM_ANSWER_HEADERS_MAX: usize = 50;
+/// The value of one of them.
+pub const PROGRAM_HEADER_BYTES_MAX: usize = 8 * 1024;
+
+// A reactor fits into the body of one request, even if half of its code is escaped.
+const _: () = assert!(
+    2 * CODE_CHARS_MAX + PROXY_CONFIGURATION_BYTES_MAX + RUNTIME_BYTES_MAX <= BODY_BYTES_MAX
+);
+const _: () = assert!(PROGRAM_ANSWER_BYTES_MAX <= ANSWERS_BYTES_MAX / TENANT_SHARE);
+// A caller that waits gets the answer before its stream ends, after the transforms of both sides.
+const _: () = assert!(PROGRAM_TIMEOUT.as_secs() < H2_STREAM_MAX.as_secs());
+const _: () = assert!(PROGRAM_TIMEOUT_ASYNC.as_secs() <= PROGRAM_TIMEOUT_ASYNC_MAX.as_secs());
