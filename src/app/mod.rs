@@ -25,6 +25,7 @@ mod origin;
 mod outbound;
 mod processes;
 mod program_calls;
+#[expect(dead_code, reason = "its implementation is joined later")]
 pub mod programs;
 mod proxies;
 mod proxy_calls;
@@ -91,11 +92,13 @@ pub use program_calls::{HostedCall, ProgramFailure, ProgramHosts};
 pub use proxies::expressions::check_expressions;
 pub use proxies::manage::ProxyQuery;
 pub use proxies::transforms::TransformFailure;
+pub use proxies::transforms::code::FailedProgram;
 #[cfg(any(fuzzing, test))]
 pub(crate) use proxy_calls::fuzz as proxy_fuzz;
 pub use proxy_calls::{CalledProxy, ChosenProxy, ProxyCall, ProxyFailure};
 pub use reactors::manage::ReactorQuery;
 pub use reactors::react::{InvocationKind, PreparedReaction, Reacted};
+pub use reactors::results::ResultState;
 pub use rotation::{
     KeyInventory, KeyState, ListedKey, ListedRotation, MasterRotation, NewSigner, RotationProgress,
     Step, Walk,

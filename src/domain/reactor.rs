@@ -38,6 +38,7 @@ pub struct ReactorResult {
     pub id: ReactorRequestId,
     pub tenant: TenantId,
     pub reactor: ReactorId,
+    pub requested_by: ApplicationId,
     pub requested_at: Timestamp,
     /// The call has ended by then, with or without an answer.
     pub ends_at: Timestamp,

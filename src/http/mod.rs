@@ -39,6 +39,7 @@ pub use bodies::Bodies;
 pub use front::examples::set_threeds_sdk;
 pub use operations::tokens::created_token;
 pub use operator_listener::StandaloneProbes;
+pub use programs::PendingCalls;
 pub use problem::{LIMITED, LIMITED_ON_DEV};
 pub use request_counts::Requests;
 pub use route::RESULTS_PATH;

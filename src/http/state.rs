@@ -12,6 +12,7 @@ use crate::http::activity::Activity;
 use crate::http::answers::Answers;
 use crate::http::bodies::Bodies;
 use crate::http::problem::{self};
+use crate::http::programs::PendingCalls;
 use crate::http::request_counts::Requests;
 use crate::http::sign_on::ConsoleAccess;
 use crate::limits::{self, Limiter, Network};
@@ -45,6 +46,8 @@ pub struct Http {
     pub myself: Weak<Self>,
     /// Starts a task that ends with the server.
     pub background: Background,
+    /// Calls of reactors without a waiting caller.
+    pub pending: PendingCalls,
 }
 
 /// Tasks are started by the server, which `http` does not know.

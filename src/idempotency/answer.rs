@@ -31,6 +31,8 @@ pub struct RememberedAnswer {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerStatus {
+    /// The request is carried out later.
+    Accepted,
     Created,
     Ok,
 }

@@ -49,7 +49,10 @@ fn refused(failure: ProxyFailure) -> Error {
         ProxyFailure::App(error) => error,
         ProxyFailure::Invalid(detail) => Error::invalid("args", detail),
         // Nothing was sent yet.
-        ProxyFailure::Answer(_) | ProxyFailure::Outbound(_) => {
+        ProxyFailure::Answer(_)
+        | ProxyFailure::Answered(_)
+        | ProxyFailure::Outbound(_)
+        | ProxyFailure::Program { .. } => {
             Error::invalid("args", "The arguments cannot be used.")
         }
     }

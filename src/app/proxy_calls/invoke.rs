@@ -11,6 +11,8 @@ use crate::app::caller::Caller;
 use crate::app::error::Error;
 use crate::app::fair_pool::Party;
 use crate::app::outbound::{OutboundFailure, OutboundRequest, OutboundResponse};
+use crate::app::program_calls::ProgramHosts;
+use crate::app::proxies::transforms::code::{CodeSite, RequestLine};
 use crate::app::proxies::transforms::{Message, Surroundings, TransformFailure};
 use crate::app::proxy_calls::answer_headers;
 use crate::app::proxy_calls::body::BodySlots;
@@ -36,6 +38,7 @@ use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::{ReactorId, TenantId};
 use crate::domain::permission::Permission;
 use crate::domain::proxy::Proxy;
+use crate::domain::tenant::TenantKind;
 use crate::domain::time::Timestamp;
 use crate::expressions::{Budget, Reference};
 use crate::secret::Secret;
@@ -85,6 +88,8 @@ pub(super) struct Stored<'a> {
     /// Creates the tokens of transforms.
     maker: Option<&'a Caller>,
     draft: DraftParser<'a>,
+    hosts: Option<&'a dyn ProgramHosts>,
+    tenant_kind: TenantKind,
 }
 
 /// Parses the body of a create request, whose shape belongs to `http`.
@@ -117,6 +122,7 @@ impl<'a> Proxies<'a> {
         chosen: &'a ChosenProxy,
         call: ProxyCall,
         draft: DraftParser<'a>,
+        hosts: Option<&'a dyn ProgramHosts>,
     ) -> Result<OutboundResponse, ProxyFailure> {
         let proxy = &chosen.proxy;
         let caller = if chosen.requires_key() {
@@ -128,7 +134,8 @@ impl<'a> Proxies<'a> {
             chosen.application.as_deref()
         };
         let tenant = proxy.tenant;
-        let stored = Stored { proxy, maker: chosen.application.as_deref().or(caller), draft };
+        let maker = chosen.application.as_deref().or(caller);
+        let stored = Stored { proxy, maker, draft, hosts, tenant_kind: chosen.tenant_kind };
         let (party, stored) = (Party::of(caller, tenant), Some(stored));
         let invocation = Invocation { vault: self.vault, caller, tenant, party, stored, reactor: None };
         let base = proxy.settings.destination.as_str();
@@ -140,9 +147,15 @@ impl<'a> Proxies<'a> {
 }
 
 impl<'a> Stored<'a> {
-    fn around(self, party: Party, scope: &'a ProxyScope) -> Surroundings<'a> {
-        let (caller, draft) = (self.maker, self.draft);
-        Surroundings { party, work: &scope.work, scope, caller, draft }
+    fn around(
+        self,
+        party: Party,
+        scope: &'a ProxyScope,
+        line: &'a RequestLine,
+    ) -> Surroundings<'a> {
+        let (caller, draft, tenant_kind) = (self.maker, self.draft, self.tenant_kind);
+        let code = self.hosts.map(|hosts| CodeSite { hosts, tenant_kind, line });
+        Surroundings { party, work: &scope.work, scope, caller, draft, code }
     }
 }
 
@@ -153,6 +166,11 @@ impl Invocation<'_> {
         url: HttpsUrl,
         call: ProxyCall,
     ) -> Result<OutboundResponse, ProxyFailure> {
+        let line = RequestLine {
+            method: call.method.clone(),
+            path: call.rest.clone(),
+            query: call.query.clone(),
+        };
         let now = self.vault.now();
         let opened = Opened::new(self.vault, self.tenant, self.actor());
         let prepare = |budget: &Budget| match self.prepare(&call, now, budget, &opened) {
@@ -169,13 +187,17 @@ impl Invocation<'_> {
                     }
                 }
                 let message = Message { headers, body: body.unwrap_or(call.body) };
-                let message = self.change_request(message, scope.as_ref()).await;
-                message.map(|message| (message, scope, codes))
+                match self.change_request(message, scope.as_ref(), &line).await {
+                    // The program ran, so its use of values is no failure.
+                    Err(ProxyFailure::Answered(res)) => Ok(Err(res)),
+                    message => message.map(|message| Ok((message, scope, codes))),
+                }
             }
             Err(failure) => Err(failure),
         };
         // The call and the values that it uses have their entries before anything is sent.
-        let (Message { headers, body }, scope, codes) = opened.settle(transformed).await?;
+        let (Message { headers, body }, scope, codes) =
+            opened.settle(transformed).await?.map_err(ProxyFailure::Answered)?;
         let certificate = self.proxy().and_then(|it| it.settings.client_certificate.as_ref());
         let identity = certificate.map(|certificate| Arc::new(certificate.identity()));
         let event = self.event(&url, &call.method)?;
@@ -194,7 +216,7 @@ impl Invocation<'_> {
             Ok(mut answer) => {
                 self.destroy_codes(&answer, &codes).await;
                 answer.headers = answer_headers::passed(base, answer.headers);
-                self.change_answer(answer, scope.as_ref()).await
+                self.change_answer(answer, scope.as_ref(), &line).await
             }
             Err(failure) => Err(failure),
         };
@@ -233,6 +255,7 @@ impl Invocation<'_> {
         self,
         mut message: Message,
         scope: Option<&ProxyScope>,
+        line: &RequestLine,
     ) -> Result<Message, ProxyFailure> {
         let (Some(stored), Some(scope)) = (self.stored, scope) else { return Ok(message) };
         if !stored.proxy.settings.response_transforms.is_empty() {
@@ -241,10 +264,14 @@ impl Invocation<'_> {
             let identity = Secret::new(b"identity".to_vec());
             message.headers.push((String::from(ACCEPT_ENCODING), identity));
         }
-        let around = stored.around(self.party, scope);
+        let around = stored.around(self.party, scope, line);
         let changed = self.vault.proxies().transform_request(stored.proxy, message, around).await;
         changed.map_err(|failure| match failure.shown_to(scope.computation()) {
+            TransformFailure::Answered(res) => ProxyFailure::Answered(res),
             TransformFailure::App(error) => ProxyFailure::App(error),
+            TransformFailure::Program(failed) => {
+                ProxyFailure::Program { failed, destination_status: None }
+            }
             TransformFailure::Failed(why) => ProxyFailure::invalid(why),
         })
     }
@@ -254,14 +281,22 @@ impl Invocation<'_> {
         self,
         answer: OutboundResponse,
         scope: Option<&ProxyScope>,
+        line: &RequestLine,
     ) -> Result<OutboundResponse, ProxyFailure> {
         let (Some(stored), Some(scope)) = (self.stored, scope) else { return Ok(answer) };
         let OutboundResponse { status, headers, body } = answer;
         let message = Message { headers, body };
-        let (proxies, around) = (self.vault.proxies(), stored.around(self.party, scope));
+        let (proxies, around) = (self.vault.proxies(), stored.around(self.party, scope, line));
         let changed = proxies.transform_response(stored.proxy, status, message, around).await;
         let changed = changed.map_err(|failure| failure.shown_to(scope.computation()));
-        let Message { headers, body } = changed.map_err(ProxyFailure::Answer)?;
+        let Message { headers, body } = changed.map_err(|failure| match failure {
+            TransformFailure::Program(failed) => {
+                ProxyFailure::Program { failed, destination_status: Some(status) }
+            }
+            failure @ (TransformFailure::Answered(_)
+            | TransformFailure::App(_)
+            | TransformFailure::Failed(_)) => ProxyFailure::Answer(failure),
+        })?;
         Ok(OutboundResponse { status, headers, body })
     }
 

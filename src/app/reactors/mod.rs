@@ -3,3 +3,4 @@
 mod events;
 pub(in crate::app) mod manage;
 pub(in crate::app) mod react;
+pub(in crate::app) mod results;

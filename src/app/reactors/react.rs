@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::app::Reactors;
 use crate::app::caller::Caller;
 use crate::app::error::Error;
-use crate::app::program_calls::identity::ProgramOwner;
+use crate::app::program_calls::identity::{ProgramOwner, tag_of};
 use crate::app::program_calls::{ProgramFailure, ProgramHosts, ProgramJob, contract, timeout};
 use crate::app::programs::Contract;
 use crate::app::proxy_calls::arguments;
@@ -88,7 +88,7 @@ impl Reactors<'_> {
     pub async fn run(
         self,
         caller: &Caller,
-        prepared: &mut PreparedReaction,
+        prepared: &PreparedReaction,
         hosts: &dyn ProgramHosts,
     ) -> Result<Reacted, Error> {
         let timeout = prepared.timeout();
@@ -99,7 +99,7 @@ impl Reactors<'_> {
             Contract::Bt => "args",
             Contract::Node => "req",
         };
-        let input = std::mem::replace(&mut prepared.input, Secret::new(Vec::new()));
+        let input = Secret::new(prepared.input.expose().clone());
         let job = ProgramJob {
             tenant: caller.tenant.id,
             tenant_kind: caller.tenant.kind,
@@ -116,7 +116,7 @@ impl Reactors<'_> {
         let maker = match settings.application {
             Some(application) => {
                 let access = self.vault.access();
-                let tag = crate::app::program_calls::identity::tag_of(prepared.reactor.id);
+                let tag = tag_of(prepared.reactor.id);
                 access.caller_without_key(caller.tenant.id, application, tag)?.map(Box::new)
             }
             None => None,

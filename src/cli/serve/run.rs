@@ -27,7 +27,8 @@ use crate::domain::audit::Act;
 use crate::domain::shares::Claimant;
 use crate::formulas::Catalog;
 use crate::http::{
-    Activity, Answers, Background, Bodies, DeprecatedOperations, Http, LIMITED, LIMITED_ON_DEV, Requests,
+    Activity, Answers, Background, Bodies, DeprecatedOperations, Http, LIMITED, LIMITED_ON_DEV, PendingCalls,
+    Requests,
 };
 use crate::limits::Limiter;
 use crate::log::{Event, Log};
@@ -214,6 +215,7 @@ async fn serve(
         registry: Arc::new(registry),
         myself: Weak::clone(myself),
         background,
+        pending: PendingCalls::default(),
     });
     watch::serve(listeners, &http, &tasks, &log);
     let (stop_others, stopped) = oneshot::channel();

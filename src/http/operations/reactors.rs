@@ -1,19 +1,31 @@
 //! Reactors over HTTP.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::app::programs::Contract;
-use crate::app::{Caller, Error, InvocationKind, PreparedReaction, Reacted, TokenizeOutcome, Vault, Write};
-use crate::domain::id::ReactorId;
+use crate::app::{
+    Caller, Error, InvocationKind, PreparedReaction, Reacted, ResultState, TokenizeOutcome, Vault,
+    Write, originated,
+};
+use crate::domain::https_url::HttpsUrl;
+use crate::domain::id::{ReactorId, ReactorRequestId};
+use crate::domain::mistakes::Mistakes;
+use crate::domain::origin::Origin;
 use crate::domain::reactor::{ProgramAnswer, Reactor};
 use crate::http::path::AnyFormula;
 use crate::http::programs::answer;
-use crate::http::wire::tokenize;
+use crate::http::programs::later::LaterCall;
+use crate::http::wire::{Object, tokenize};
 use crate::http::wire::reactor::{self, ReactorDetail};
 use crate::http::{Answer, Exchange, Problem, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
-use crate::secret::Secret;
+use crate::secret::{Secret, SecretBuffer};
 
+const CALLBACK: &str = "The callback is an https URL.";
+const NOT_FROM_PROGRAMS: &str = "A program cannot make calls that go on without it.";
+const PENDING: &str = "The call has no result yet.";
 const FORMULAS: &str = "Reactor formulas were removed from the published interface: create a \
                         reactor with the program in its member code, POST /reactors.";
 
@@ -68,15 +80,78 @@ pub(in crate::http) async fn delete_reactor(exchange: &Exchange<'_>, id: &Reacto
 
 /// The program has run when this fails: its failure is an answer of its own.
 pub(in crate::http) async fn react(exchange: &Exchange<'_>, id: &ReactorId) -> WriteAnswer {
-    Box::pin(run(exchange, *id)).await
+    match exchange.body.expose().get("callback_url").filter(|url| !url.is_null()) {
+        Some(url) => {
+            let url = url.as_str().and_then(HttpsUrl::parse_with_query);
+            let url = url.ok_or_else(|| Mistakes::one("callback_url", CALLBACK))?;
+            Box::pin(begin(exchange, *id, Some(url))).await
+        }
+        None => Box::pin(run(exchange, *id)).await,
+    }
+}
+
+pub(in crate::http) async fn react_async(exchange: &Exchange<'_>, id: &ReactorId) -> WriteAnswer {
+    Box::pin(begin(exchange, *id, None)).await
+}
+
+/// Accepts a call whose caller does not wait, and starts it.
+async fn begin(
+    exchange: &Exchange<'_>,
+    id: ReactorId,
+    callback: Option<HttpsUrl>,
+) -> WriteAnswer {
+    // Otherwise a program could call itself for ever.
+    if exchange.is_of_program() {
+        return Err(Error::Forbidden(NOT_FROM_PROGRAMS).into());
+    }
+    let (caller, reactors) = (exchange.caller, exchange.app.reactors());
+    let place = exchange.http.pending.take(caller.tenant.id).ok_or(Error::Busy)?;
+    let kind = InvocationKind::Async(reactors.new_request());
+    let hosts = exchange.hosts()?;
+    let http = exchange.http.myself.upgrade().ok_or(Error::Stopped)?;
+    let prepared = reactors.prepare(caller, id, exchange.body.expose(), kind).await?;
+    let has_callback = callback.is_some();
+    let render = |request: &ReactorRequestId| {
+        let mut body = Object::new();
+        // The published answer to a call with a callback is empty, which a client cannot parse.
+        if !has_callback {
+            body.display("asyncReactorRequestId", request);
+        }
+        RememberedAnswer::new(AnswerStatus::Accepted, body.close())
+    };
+    let accepted = reactors.accept(caller, &prepared, &exchange.write(&render)).await?;
+    let call = LaterCall {
+        http,
+        caller: Arc::clone(exchange.shared_caller),
+        prepared,
+        hosts,
+        callback,
+        place,
+    };
+    let origin = Origin::of_request(Some(exchange.address), &exchange.context.trace);
+    (exchange.http.background.0)(Box::pin(originated(Arc::new(origin), call.run())));
+    Ok(Reply::from(accepted.answer))
+}
+
+pub(in crate::http) async fn read_result(
+    exchange: &Exchange<'_>,
+    id: &ReactorId,
+    request: &ReactorRequestId,
+) -> Answer {
+    match exchange.app.reactors().result(exchange.caller, *id, *request).await? {
+        ResultState::Answered(answer) => Ok(Reply::of_program(answer)),
+        ResultState::Lost => Ok(Reply::of_program(answer::lost())),
+        // Published clients poll while they get 404.
+        ResultState::Pending => Err(Problem::new(404, PENDING)),
+    }
 }
 
 async fn run(exchange: &Exchange<'_>, id: ReactorId) -> WriteAnswer {
     let (app, caller, kind) = (exchange.app, exchange.caller, InvocationKind::Sync);
     let reactors = app.reactors();
     let hosts = exchange.hosts()?;
-    let mut prepared = reactors.prepare(caller, id, exchange.body.expose(), kind).await?;
-    let reacted = match reactors.run(caller, &mut prepared, &hosts).await {
+    let prepared = reactors.prepare(caller, id, exchange.body.expose(), kind).await?;
+    let reacted = match reactors.run(caller, &prepared, &hosts).await {
         Ok(reacted) => reacted,
         Err(error) => {
             let why = Some(answer::refused(&error));
@@ -121,6 +196,19 @@ pub(in crate::http) enum Finished {
 }
 
 impl Finished {
+    /// The answer as it is stored, and the reason of a failure.
+    pub(in crate::http) fn into_answer(self) -> (ProgramAnswer, Option<&'static str>) {
+        match self {
+            Self::Own(answer, reason) => (answer, reason),
+            Self::Result { value, tokens } => {
+                let mut text = SecretBuffer::with_capacity(0);
+                text.append(answer::bt_answer(value.expose(), tokens.as_ref()).into_body());
+                let body = text.finish_text();
+                (ProgramAnswer { status: 200, headers: Vec::new(), body }, None)
+            }
+        }
+    }
+
     fn into_reply(self) -> Reply {
         match self {
             Self::Own(answer, _) => Reply::of_program(answer),

@@ -3,25 +3,30 @@
 
 use hyper::StatusCode;
 use hyper::header::HeaderValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::app::programs::{Contract, Stop, Thrown};
-use crate::app::{Error, ProgramFailure, TokenizeOutcome};
+use crate::app::{Error, FailedProgram, ProgramFailure, TokenizeOutcome};
 use crate::bounds::{
     PROGRAM_ANSWER_BYTES_MAX, PROGRAM_ANSWER_HEADERS_MAX, PROGRAM_HEADER_BYTES_MAX,
 };
 use crate::domain::reactor::ProgramAnswer;
-use crate::http::Reply;
+use crate::http::{Problem, Reply};
 use crate::http::proxy::headers::for_caller;
 use crate::http::wire::{Object, tokenize};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer};
 use crate::secret::{Secret, SecretBody, SecretBuffer};
 
+/// The title of failures of programs in proxies, as published.
+const VALIDATION: &str = "One or more validation errors occurred.";
 const RUNTIME_ERROR: &str = "Reactor Runtime Error";
 const NOT_AN_OBJECT: &str = "The program returned something other than an object.";
 const NO_RES: &str = "The program returned no member res with a status and a body.";
 const THREW: &str = "The program threw an error.";
 const NOT_A_PROGRAM: &str = "The code is not a program.";
+const LOST: &str = "The server was stopped while the program ran. It may have run in part, and it is not \
+                    run a second time.";
+const UNSTARTED: &str = "The program was not started: no worker was free in time.";
 const TOO_LARGE: &str = "The answer of the program is too large.";
 
 /// The members of a result of the older contract, besides tokens.
@@ -237,15 +242,73 @@ impl Reply {
     }
 }
 
-/// The errors of a failure, for the body of another problem.
-pub(in crate::http) fn errors_of(failure: &ProgramFailure) -> Value {
-    match failure {
-        ProgramFailure::NotAProgram(why) => json!({"error": [why.expose()]}),
-        ProgramFailure::Stopped(stop) => json!({"error": [stopped(*stop)]}),
-        ProgramFailure::Threw(Thrown::Class { errors, .. }) => errors.expose().clone(),
-        ProgramFailure::Threw(thrown) => json!({"error": [message(thrown)]}),
-        ProgramFailure::Unusable(why) => json!({"error": [why]}),
+/// The answer of a code transform that failed: errors in the form of failures of proxies, a
+/// response of the program as it is.
+pub(in crate::http) fn in_proxy(failed: &FailedProgram) -> ProgramAnswer {
+    let FailedProgram { contract, failure } = failed;
+    if let (Contract::Bt, ProgramFailure::Threw(Thrown::Response { .. })) = (contract, failure) {
+        return self::failure(*contract, failure);
     }
+    let (status, detail) = match failure {
+        ProgramFailure::NotAProgram(_) => (422, NOT_A_PROGRAM),
+        ProgramFailure::Threw(Thrown::Class { status, detail, .. })
+            if *contract == Contract::Bt && (400..=599).contains(status) =>
+        {
+            (*status, detail.as_str())
+        }
+        ProgramFailure::Stopped(_) => (500, RUNTIME_ERROR),
+        ProgramFailure::Threw(_) | ProgramFailure::Unusable(_) => match contract {
+            Contract::Bt => (500, RUNTIME_ERROR),
+            Contract::Node => (502, THREW),
+        },
+    };
+    let mut body = Object::new();
+    body.object("proxy_error", |error| {
+        match failure {
+            ProgramFailure::Threw(Thrown::Class { errors, .. }) => {
+                error.value("errors", errors.expose());
+            }
+            ProgramFailure::NotAProgram(why) => error_text(error, why.expose()),
+            ProgramFailure::Stopped(stop) => error_text(error, stopped(*stop)),
+            ProgramFailure::Threw(thrown) => error_text(error, message(thrown)),
+            ProgramFailure::Unusable(why) => error_text(error, why),
+        }
+        error.text("title", VALIDATION);
+        error.number("status", status);
+        error.text("detail", detail);
+    });
+    ProgramAnswer { status, headers: Vec::new(), body: text_of(body) }
+}
+
+fn error_text(object: &mut Object, text: &str) {
+    object.object("errors", |errors| errors.texts("error", std::iter::once(text)));
+}
+
+/// The answer of a code transform in place of the destination's.
+pub(in crate::http) fn in_place(res: &Secret<Value>) -> ProgramAnswer {
+    let answer = res.expose().as_object().and_then(response);
+    answer.unwrap_or_else(|| failed(502, "Bad Gateway", NO_RES, &[NO_RES]))
+}
+
+/// The answer of a call that the server could not finish.
+pub(in crate::http) fn lost() -> ProgramAnswer {
+    failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[LOST])
+}
+
+/// The answer of a call that found no worker in time.
+pub(in crate::http) fn unstarted() -> ProgramAnswer {
+    failed(503, "Service Unavailable", "Service Unavailable", &[UNSTARTED])
+}
+
+/// An answer that is not kept for the caller, since it is too large.
+pub(in crate::http) fn too_large() -> ProgramAnswer {
+    failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[TOO_LARGE])
+}
+
+/// The answer of a call that the vault refused after it was accepted.
+pub(in crate::http) fn refusal(error: Error) -> ProgramAnswer {
+    let problem = Problem::from(error);
+    failed(problem.status, problem.title(), problem.detail, &[problem.detail])
 }
 
 /// The events of calls name errors of the vault by one text.

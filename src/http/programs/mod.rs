@@ -3,6 +3,8 @@
 
 pub(in crate::http) mod answer;
 mod host;
+pub(in crate::http) mod later;
+mod pending;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,6 +17,9 @@ use crate::app::{Credential, Error, HostedCall, ProgramHosts, ProgramIdentity};
 use crate::bounds::{PROGRAM_DEPTH_MAX, PROGRAM_FETCHES_MAX};
 use crate::http::programs::host::Host;
 use crate::http::{Exchange, Http};
+
+pub use pending::PendingCalls;
+pub(in crate::http) use pending::PendingPlace;
 
 const TOO_DEEP: &str = "Too many programs wait for each other: a program called one that called one.";
 

@@ -4,7 +4,7 @@ use hyper::Method;
 
 #[cfg(test)]
 use crate::app::Error;
-use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, ReactorId, WebhookId};
+use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, ReactorId, ReactorRequestId, WebhookId};
 use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
 use crate::http::exchange::OperationCall;
@@ -263,6 +263,8 @@ pub static ROUTES: &[Route] = &[
     operation!(PatchReactor PATCH "/reactors/" {id: ReactorId} [ReactorUpdate] MergePatch Ignored Other => with reactors::patch_reactor(id).await),
     operation!(DeleteReactor DELETE "/reactors/" {id: ReactorId} [ReactorDelete] Nothing Ignored Other => with reactors::delete_reactor(id).await),
     operation!(React POST "/reactors/" {id: ReactorId} "/react" [ReactorInvoke TokenUse] Arguments Once Other => with reactors::react(id).await),
+    operation!(ReactAsync POST "/reactors/" {id: ReactorId} "/react-async" [ReactorInvoke TokenUse] Arguments Once Other => with reactors::react_async(id).await),
+    operation!(ReadReactorResult GET "/reactors/" {id: ReactorId} "/results/" {request: ReactorRequestId} [ReactorInvoke TokenUse] Nothing Ignored Other => with reactors::read_result(id, request).await),
     operation!(ReactorFormulas GET|POST "/reactor-formulas" [] Nothing Ignored Other => fn reactors::formulas()),
     operation!(ReactorFormula GET|PUT|PATCH|DELETE "/reactor-formulas/" {id: AnyFormula} [] Nothing Ignored Other => fn reactors::formula(id)),
     operation!(CreateWebhook POST "/webhooks" [WebhooksCreate] Json Once Other => with webhooks::create().await),
