@@ -8,8 +8,8 @@ use crate::app::caller::Caller;
 use crate::app::error::{Error, Fault};
 use crate::app::records;
 use crate::bounds::{
-    APPLICATIONS_MAX, CLIENT_KEYS_MAX, PROXIES_MAX, REACTORS_MAX, SESSIONS_MAX, WEBHOOK_PENDING_TENANT_MAX,
-    WEBHOOK_QUEUES_MAX, WEBHOOKS_MAX,
+    APPLICATIONS_MAX, CLIENT_KEYS_MAX, PROXIES_MAX, REACTORS_MAX, SESSIONS_MAX,
+    WEBHOOK_PENDING_TENANT_MAX, WEBHOOK_QUEUES_MAX, WEBHOOKS_MAX,
 };
 use crate::domain::application::Application;
 use crate::domain::application::{ApiKey, ApplicationKind};

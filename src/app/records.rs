@@ -9,8 +9,8 @@ use crate::crypto::{Sha256, TenantKeys, Version, version};
 use crate::domain::application::Application;
 use crate::domain::client_key::ClientKey;
 use crate::domain::id::{
-    AccessSessionId, ApplicationId, ClientKeyId, KeyId, ProxyId, ReactorId, ReactorRequestId, SessionId,
-    TenantId, TokenId, TokenIntentId, WebhookId,
+    AccessSessionId, ApplicationId, ClientKeyId, KeyId, ProxyId, ReactorId, ReactorRequestId,
+    SessionId, TenantId, TokenId, TokenIntentId, WebhookId,
 };
 use crate::domain::proxy::{Proxy, ProxyKey};
 use crate::domain::reactor::{Reactor, ReactorResult};

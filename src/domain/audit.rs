@@ -6,8 +6,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::domain::id::{
-    AccessSessionId, ApplicationId, ClientKeyId, KeyId, ProxyId, ReactorId, ReactorRequestId, SessionId,
-    TenantId, TokenId, TokenIntentId, WebhookId,
+    AccessSessionId, ApplicationId, ClientKeyId, KeyId, ProxyId, ReactorId, ReactorRequestId,
+    SessionId, TenantId, TokenId, TokenIntentId, WebhookId,
 };
 use crate::domain::origin::Origin;
 use crate::domain::time::Timestamp;

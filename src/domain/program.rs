@@ -79,7 +79,11 @@ impl Runtime {
         let timeout_s = reader.timeout(is_async);
         let permissions = reader.permissions();
         let lines = reader.lines();
-        reader.word("resources", |it| matches!(it, "standard" | "large" | "xlarge").then_some(()), RESOURCES);
+        reader.word(
+            "resources",
+            |it| matches!(it, "standard" | "large" | "xlarge").then_some(()),
+            RESOURCES,
+        );
         for map in ["dependencies", "resolutions"] {
             reader.texts(map);
         }
@@ -211,8 +215,7 @@ impl<'a> Reader<'a, '_> {
             return None;
         };
         let path = format!("{}.logs", self.path);
-        let mut inner =
-            Reader { members, path: &path, mistakes: self.mistakes, is_sound: true };
+        let mut inner = Reader { members, path: &path, mistakes: self.mistakes, is_sound: true };
         let is_enabled = inner.flag("enabled").unwrap_or(false);
         let level = inner.word("level", LineLevel::parse, LEVEL).unwrap_or(LineLevel::Info);
         self.is_sound &= inner.is_sound;
@@ -237,7 +240,7 @@ mod tests {
     fn read(value: &Value) -> Result<Runtime, Vec<String>> {
         let mut mistakes = Mistakes::new();
         let read = Runtime::read(value, "runtime", &mut mistakes);
-        read.ok_or_else(|| mistakes.by_path().map(|(path, _)| path.to_owned()).collect())
+        read.ok_or_else(|| mistakes.by_path().keys().cloned().collect())
     }
 
     #[test]
@@ -269,8 +272,15 @@ mod tests {
             "logs": {"enabled": 1, "level": "loud"}, "dependencies": {"a": 1}, "resources": "huge",
         });
         let expected = [
-            "async", "dependencies", "image", "logs.enabled", "logs.level", "permissions[0]",
-            "permissions[1]", "resources", "timeout",
+            "async",
+            "dependencies",
+            "image",
+            "logs.enabled",
+            "logs.level",
+            "permissions[0]",
+            "permissions[1]",
+            "resources",
+            "timeout",
         ];
         assert_eq!(read(&wrong).unwrap_err(), expected.map(|name| format!("runtime.{name}")));
         assert_eq!(read(&json!("node22")).unwrap_err(), ["runtime"]);

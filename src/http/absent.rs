@@ -38,8 +38,6 @@ macro_rules! absent_features {
 }
 
 absent_features! {
-    "Reactors" ["reactors" "reactor-formulas"] ["reactor:"] "serverless function javascript code node" =>
-        "Run the code in a service of your own and call it through a proxy, which puts the values in. Transforms of a proxy mask, append and tokenize.";
     "Account updater" ["account-updater"] ["account-updater:"] "card update expiry refresh" =>
         "Use the account updater of your PSP, and change the token with PATCH /tokens/{id}.";
     "Network tokens" ["network-tokens"] ["network-token:"] "cryptogram vts mdes tsp" =>
@@ -108,7 +106,6 @@ mod tests {
     #[test]
     fn paths_and_permissions_lead_to_their_features() {
         let name = |path| of_path(path).map(|feature| feature.name);
-        assert_eq!(name("/reactors/x/react"), Some("Reactors"));
         assert_eq!(name("/tenants/self/members/x"), Some("Members and invitations"));
         assert_eq!(name("/proxies/x/logs"), Some("Logs of single proxies"));
         for path in ["/", "/reactor", "/tenants", "/tenants/self", "/tokens/reactors", "/proxies/x"]
@@ -116,7 +113,7 @@ mod tests {
             assert_eq!(name(path), None, "{path}");
         }
         let name = |permission| of_permission(permission).map(|feature| feature.name);
-        assert_eq!(name(Permission::ReactorInvoke), Some("Reactors"));
+        assert_eq!(name(Permission::ReactorInvoke), None);
         assert_eq!(name(Permission::ConnectionCreate), Some("Payment connections"));
         assert_eq!(name(Permission::ConnectionFormulas), None);
         assert_eq!(name(Permission::TenantRead), None);

@@ -3,7 +3,9 @@
 
 use crate::app::Error;
 use crate::bounds::TOKEN_NAME_CHARS_MAX;
-use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, ReactorId, ReactorRequestId, WebhookId};
+use crate::domain::id::{
+    ApplicationId, ClientKeyId, KeyId, ProxyId, ReactorId, ReactorRequestId, WebhookId,
+};
 use crate::http::Schema;
 use crate::http::wire::query::{PlusSign, decode};
 

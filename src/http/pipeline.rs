@@ -278,18 +278,19 @@ impl Http {
         summary: &mut RequestSummary,
     ) -> Response<SecretBody> {
         let operation = invocation.operation;
-        let mut response = match self.reply(context, parts, body, address, invocation, summary).await {
-            Ok(reply) if operation.idempotency == Idempotency::Once => context.success(reply),
-            Ok(reply) => self.hold(context, summary, address, reply),
-            Err(OperationFailure::App(Error::Replayed(earlier))) => {
-                match self.replayed(*earlier, summary).await {
-                    Ok(reply) => self.hold(context, summary, address, reply),
-                    Err(problem) => self.failure(context, &problem),
+        let mut response =
+            match self.reply(context, parts, body, address, invocation, summary).await {
+                Ok(reply) if operation.idempotency == Idempotency::Once => context.success(reply),
+                Ok(reply) => self.hold(context, summary, address, reply),
+                Err(OperationFailure::App(Error::Replayed(earlier))) => {
+                    match self.replayed(*earlier, summary).await {
+                        Ok(reply) => self.hold(context, summary, address, reply),
+                        Err(problem) => self.failure(context, &problem),
+                    }
                 }
-            }
-            Err(OperationFailure::App(error)) => self.failure(context, &error.into()),
-            Err(OperationFailure::Problem(problem)) => self.failure(context, &problem),
-        };
+                Err(OperationFailure::App(error)) => self.failure(context, &error.into()),
+                Err(OperationFailure::Problem(problem)) => self.failure(context, &problem),
+            };
         if let Some(successor) = operation.successor {
             reply::announce(successor.path, response.headers_mut());
         }
@@ -451,7 +452,8 @@ impl Http {
 
     /// The key of a call is honoured only for requests that arrive through the host of the call.
     fn authenticate(&self, parts: &Parts) -> Result<Arc<Caller>, Error> {
-        let identity = parts.extensions.get::<ProgramMark>().and_then(|mark| mark.identity.as_ref());
+        let identity =
+            parts.extensions.get::<ProgramMark>().and_then(|mark| mark.identity.as_ref());
         if let (Some(identity), Some(given)) = (identity, parts.headers.get(API_KEY))
             && identity.is_key(given.as_bytes())
         {

@@ -86,7 +86,7 @@ impl From<ProgramOwner> for Entity {
 }
 
 impl ProgramIdentity {
-    pub(super) const fn new(
+    pub(in crate::app) const fn new(
         key: KeyText,
         tenant: TenantId,
         owner: ProgramOwner,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app::Vault;
-use crate::app::error::{Error, Fault};
+use crate::app::error::Error;
 use crate::app::fair_pool::Party;
 use crate::app::outbound::{OutboundFailure, OutboundRequest, OutboundResponse};
 use crate::app::program_calls::identity::{ProgramIdentity, ProgramOwner, ProgramRights};
@@ -22,7 +22,8 @@ use crate::domain::proxy::Configuration;
 use crate::domain::tenant::TenantKind;
 use crate::secret::{Secret, SecretBuffer};
 
-const NO_PROGRAMS: &str = "This server runs no programs: its settings do not allow it.";
+const NO_PROGRAMS: &str =
+    "This server runs no programs: the section code of its settings does not allow it.";
 
 /// Makes the services of the vault for a call. The interface that programs call belongs to `http`.
 pub trait ProgramHosts: Sync {
@@ -103,7 +104,8 @@ impl Vault {
         let identity = self.identity(&job).map(Arc::new);
         let _end = CallEnd(identity.clone());
         let lines = job.runtime.and_then(|runtime| runtime.lines);
-        let host = hosts.host(HostedCall { tenant: job.tenant, identity: identity.clone(), lines })?;
+        let host =
+            hosts.host(HostedCall { tenant: job.tenant, identity: identity.clone(), lines })?;
         let key = identity.as_ref().map(|it| Secret::new(String::from(it.key())));
         let argument = argument(&job, key.as_ref());
         let call = ProgramCall {
@@ -175,11 +177,6 @@ fn argument(job: &ProgramJob<'_>, key: Option<&Secret<String>>) -> Secret<Vec<u8
 fn text(out: &mut SecretBuffer, text: &str) {
     // Writing into memory cannot fail.
     serde_json::to_writer(out, text).ok();
-}
-
-/// A result of a program that is not JSON: the worker promises that it is.
-pub(in crate::app) const fn not_json() -> Error {
-    Error::Internal(Fault::Impossible("the result of a program is not JSON"))
 }
 
 /// The deadline of a call.

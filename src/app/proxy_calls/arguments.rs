@@ -52,8 +52,6 @@ fn refused(failure: ProxyFailure) -> Error {
         ProxyFailure::Answer(_)
         | ProxyFailure::Answered(_)
         | ProxyFailure::Outbound(_)
-        | ProxyFailure::Program { .. } => {
-            Error::invalid("args", "The arguments cannot be used.")
-        }
+        | ProxyFailure::Program { .. } => Error::invalid("args", "The arguments cannot be used."),
     }
 }

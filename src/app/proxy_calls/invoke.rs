@@ -109,7 +109,8 @@ impl<'a> Proxies<'a> {
         }
         let tenant = caller.tenant.id;
         let (vault, party) = (self.vault, caller.party());
-        let invocation = Invocation { vault, caller: Some(caller), tenant, party, stored: None, reactor: None };
+        let invocation =
+            Invocation { vault, caller: Some(caller), tenant, party, stored: None, reactor: None };
         let joined = target::join(url, &call.rest, call.query.as_deref())?;
         invocation.run(url, joined, call).await
     }
@@ -137,7 +138,8 @@ impl<'a> Proxies<'a> {
         let maker = chosen.application.as_deref().or(caller);
         let stored = Stored { proxy, maker, draft, hosts, tenant_kind: chosen.tenant_kind };
         let (party, stored) = (Party::of(caller, tenant), Some(stored));
-        let invocation = Invocation { vault: self.vault, caller, tenant, party, stored, reactor: None };
+        let invocation =
+            Invocation { vault: self.vault, caller, tenant, party, stored, reactor: None };
         let base = proxy.settings.destination.as_str();
         let url = target::join(base, &call.rest, call.query.as_deref())?;
         let outcome = invocation.run(base, url, call).await;

@@ -85,8 +85,9 @@ impl TransformFailure {
             {
                 Self::Failed(UNTRANSFORMED)
             }
-            failure
-            @ (Self::Answered(_) | Self::App(_) | Self::Failed(_) | Self::Program(_)) => failure,
+            failure @ (Self::Answered(_) | Self::App(_) | Self::Failed(_) | Self::Program(_)) => {
+                failure
+            }
         }
     }
 }

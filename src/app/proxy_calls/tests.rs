@@ -18,6 +18,7 @@ use crate::domain::permission::Permission;
 use crate::domain::proxy::transform::Transforms;
 use crate::domain::proxy::{Configuration, Destination, Proxy, ProxyKey, ProxySettings};
 use crate::domain::quota::RateLimit;
+use crate::domain::tenant::TenantKind;
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 use crate::store::tests::block_on;

@@ -22,7 +22,8 @@ impl Reactors<'_> {
         write: &Write<'_, ()>,
     ) {
         let at = self.vault.now();
-        let ended = if error.is_some() { EventKind::ReactorFailed } else { EventKind::ReactorCompleted };
+        let ended =
+            if error.is_some() { EventKind::ReactorFailed } else { EventKind::ReactorCompleted };
         let kinds = match prepared.kind {
             InvocationKind::Async(_) => vec![ended],
             InvocationKind::Sync => vec![EventKind::ReactorInvoked, ended],
@@ -57,7 +58,11 @@ impl Reactors<'_> {
 }
 
 /// Neither arguments nor results.
-fn data(prepared: &PreparedReaction, error: Option<&'static str>, at: Timestamp) -> Map<String, Value> {
+fn data(
+    prepared: &PreparedReaction,
+    error: Option<&'static str>,
+    at: Timestamp,
+) -> Map<String, Value> {
     let elapsed_ms = at.micros().saturating_sub(prepared.begun.micros()).max(0) / 1_000;
     let request = match prepared.kind {
         InvocationKind::Async(id) => json!({"id": id.to_string(), "invocation_type": "async"}),

@@ -43,16 +43,8 @@ pub struct Reacted {
 }
 
 impl PreparedReaction {
-    pub const fn contract(&self) -> Contract {
-        contract(self.reactor.settings.runtime.as_ref())
-    }
-
     pub fn timeout(&self) -> Duration {
         timeout(self.reactor.settings.runtime.as_ref(), self.kind != InvocationKind::Sync)
-    }
-
-    pub const fn reactor(&self) -> ReactorId {
-        self.reactor.id
     }
 }
 
@@ -79,7 +71,10 @@ impl Reactors<'_> {
         text.json(input);
         let input = arguments::fill(self.vault, caller, id, text.finish()).await?;
         if input.expose().len() > ARGUMENTS_BYTES_MAX {
-            return Err(Error::invalid("args", "The arguments are too large with the values in them."));
+            return Err(Error::invalid(
+                "args",
+                "The arguments are too large with the values in them.",
+            ));
         }
         Ok(PreparedReaction { reactor, kind, begun, input })
     }

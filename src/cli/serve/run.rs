@@ -27,8 +27,8 @@ use crate::domain::audit::Act;
 use crate::domain::shares::Claimant;
 use crate::formulas::Catalog;
 use crate::http::{
-    Activity, Answers, Background, Bodies, DeprecatedOperations, Http, LIMITED, LIMITED_ON_DEV, PendingCalls,
-    Requests,
+    Activity, Answers, Background, Bodies, DeprecatedOperations, Http, LIMITED, LIMITED_ON_DEV,
+    PendingCalls, Requests,
 };
 use crate::limits::Limiter;
 use crate::log::{Event, Log};

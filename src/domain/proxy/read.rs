@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::bounds::{
-    CODE_CHARS_MAX, PROXY_HEADER_NAME_CHARS_MAX, PROXY_IDENTIFIER_CHARS_MAX, PROXY_TRANSFORMS_BYTES_MAX,
-    PROXY_TRANSFORMS_MAX,
+    CODE_CHARS_MAX, PROXY_HEADER_NAME_CHARS_MAX, PROXY_IDENTIFIER_CHARS_MAX,
+    PROXY_TRANSFORMS_BYTES_MAX, PROXY_TRANSFORMS_MAX,
 };
 use crate::domain::connection_headers::is_of_connection;
 use crate::domain::mistakes::Mistakes;

@@ -17,8 +17,8 @@ use crate::domain::reactor::{ProgramAnswer, Reactor};
 use crate::http::path::AnyFormula;
 use crate::http::programs::answer;
 use crate::http::programs::later::LaterCall;
-use crate::http::wire::{Object, tokenize};
 use crate::http::wire::reactor::{self, ReactorDetail};
+use crate::http::wire::{Object, tokenize};
 use crate::http::{Answer, Exchange, Problem, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::secret::{Secret, SecretBuffer};
@@ -95,11 +95,7 @@ pub(in crate::http) async fn react_async(exchange: &Exchange<'_>, id: &ReactorId
 }
 
 /// Accepts a call whose caller does not wait, and starts it.
-async fn begin(
-    exchange: &Exchange<'_>,
-    id: ReactorId,
-    callback: Option<HttpsUrl>,
-) -> WriteAnswer {
+async fn begin(exchange: &Exchange<'_>, id: ReactorId, callback: Option<HttpsUrl>) -> WriteAnswer {
     // Otherwise a program could call itself for ever.
     if exchange.is_of_program() {
         return Err(Error::Forbidden(NOT_FROM_PROGRAMS).into());

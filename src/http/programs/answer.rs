@@ -11,9 +11,9 @@ use crate::bounds::{
     PROGRAM_ANSWER_BYTES_MAX, PROGRAM_ANSWER_HEADERS_MAX, PROGRAM_HEADER_BYTES_MAX,
 };
 use crate::domain::reactor::ProgramAnswer;
-use crate::http::{Problem, Reply};
 use crate::http::proxy::headers::for_caller;
 use crate::http::wire::{Object, tokenize};
+use crate::http::{Problem, Reply};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer};
 use crate::secret::{Secret, SecretBody, SecretBuffer};
 
@@ -143,9 +143,7 @@ pub(in crate::http) fn failure(contract: Contract, failure: &ProgramFailure) -> 
         (ProgramFailure::Unusable(why), Contract::Bt) => {
             failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[why])
         }
-        (ProgramFailure::Unusable(why), Contract::Node) => {
-            failed(502, "Bad Gateway", why, &[why])
-        }
+        (ProgramFailure::Unusable(why), Contract::Node) => failed(502, "Bad Gateway", why, &[why]),
         (ProgramFailure::Threw(thrown), Contract::Bt) => threw(thrown),
         (ProgramFailure::Threw(thrown), Contract::Node) => {
             failed(502, "Bad Gateway", THREW, &[message(thrown)])
@@ -170,9 +168,7 @@ fn threw(thrown: &Thrown) -> ProgramAnswer {
             };
             own(*status, headers.iter().map(copy).collect(), body.expose())
         }
-        Thrown::Other { message } => {
-            failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[message.expose()])
-        }
+        Thrown::Other { message } => failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[message.expose()]),
     }
 }
 

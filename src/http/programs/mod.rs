@@ -21,7 +21,8 @@ use crate::http::{Exchange, Http};
 pub use pending::PendingCalls;
 pub(in crate::http) use pending::PendingPlace;
 
-const TOO_DEEP: &str = "Too many programs wait for each other: a program called one that called one.";
+const TOO_DEEP: &str =
+    "Too many programs wait for each other: a program called one that called one.";
 
 /// Marks a request that a program sends. It is in the extensions of the request.
 #[derive(Debug, Clone)]
@@ -89,11 +90,8 @@ impl ProgramHosts for Hosts {
             return Err(Error::Forbidden(TOO_DEEP));
         }
         let fetches = self.parent.as_ref().map(|parent| Arc::clone(&parent.fetches));
-        let mark = ProgramMark {
-            identity: call.identity,
-            depth,
-            fetches: fetches.unwrap_or_default(),
-        };
+        let mark =
+            ProgramMark { identity: call.identity, depth, fetches: fetches.unwrap_or_default() };
         Ok(Arc::new(Host {
             http: Arc::clone(&self.http),
             tenant: call.tenant,

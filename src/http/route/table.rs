@@ -4,7 +4,9 @@ use hyper::Method;
 
 #[cfg(test)]
 use crate::app::Error;
-use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, ReactorId, ReactorRequestId, WebhookId};
+use crate::domain::id::{
+    ApplicationId, ClientKeyId, KeyId, ProxyId, ReactorId, ReactorRequestId, WebhookId,
+};
 use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
 use crate::http::exchange::OperationCall;

@@ -22,7 +22,7 @@ use crate::secret::Secret;
 
 const CERTIFICATE: &str =
     "The client certificate is PEM: at least one certificate and exactly one private key.";
-const REACTORS: &str = "This server runs no reactors: use transforms.";
+const REACTORS: &str = "Reactors of proxies were removed from the published interface: use a transform of the type code.";
 const NO_APPLICATION: &str = "There is no such public or private application.";
 
 /// The settings in a body. `known` is the proxy that they replace.

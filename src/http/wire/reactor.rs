@@ -16,7 +16,8 @@ use crate::http::wire::{Fields, Json, Object, OffsetPage, Query, WRONG_TYPE};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
 
-const FORMULA: &str = "Formulas were removed from the published interface: send the program as code.";
+const FORMULA: &str =
+    "Formulas were removed from the published interface: send the program as code.";
 
 /// The settings in a body.
 pub(crate) fn parse(body: &Value) -> Result<ReactorSettings, Mistakes> {

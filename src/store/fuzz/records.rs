@@ -13,10 +13,11 @@ use crate::store::chain::{AuditRow, Checkpoint, decode_receipt, encode_receipt};
 use crate::store::record::{
     decode_access_session, decode_answer, decode_api_key, decode_application, decode_audit,
     decode_backups, decode_client_key, decode_erasure, decode_event, decode_hidden, decode_import,
-    decode_known_ranges, decode_proxy, decode_ranges, decode_reactor, decode_reactor_result, decode_session, decode_tenant, decode_token,
-    decode_token_intent, decode_webhook, encode_access_session, encode_answer, encode_api_key,
-    encode_application, encode_audit, encode_backups, encode_client_key, encode_erasure,
-    encode_event, encode_hidden, encode_import, encode_proxy, encode_ranges, encode_reactor, encode_reactor_result, encode_session,
+    decode_known_ranges, decode_proxy, decode_ranges, decode_reactor, decode_reactor_result,
+    decode_session, decode_tenant, decode_token, decode_token_intent, decode_webhook,
+    encode_access_session, encode_answer, encode_api_key, encode_application, encode_audit,
+    encode_backups, encode_client_key, encode_erasure, encode_event, encode_hidden, encode_import,
+    encode_proxy, encode_ranges, encode_reactor, encode_reactor_result, encode_session,
     encode_tenant, encode_token, encode_token_intent, encode_webhook,
 };
 use crate::store::tables::{self, Table};

@@ -38,7 +38,7 @@ pub enum StoredPart {
     Text(Secret<Vec<u8>>),
 }
 
-const STATUSES: &[AnswerStatus] = 
+const STATUSES: &[AnswerStatus] =
     &[AnswerStatus::Ok, AnswerStatus::Created, AnswerStatus::Accepted];
 /// Only rights that write: answers to reads are not remembered.
 const RIGHTS: &[Right] = &[Right::Create, Right::Update];

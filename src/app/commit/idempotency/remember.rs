@@ -27,8 +27,8 @@ use crate::idempotency::{
 };
 use crate::secret::Secret;
 use crate::store::record::{
-    AnswerRecord, HiddenPart, StoredPart, decode_api_key, decode_hidden, decode_proxy, decode_reactor,
-    decode_token, decode_token_intent, encode_answer, encode_hidden,
+    AnswerRecord, HiddenPart, StoredPart, decode_api_key, decode_hidden, decode_proxy,
+    decode_reactor, decode_token, decode_token_intent, encode_answer, encode_hidden,
 };
 use crate::store::{Change, Snapshot, Table, tables};
 

@@ -78,9 +78,8 @@ impl Proxies<'_> {
             timeout: timeout(program.runtime),
         };
         let result = Box::pin(self.vault.run_program(job, site.hosts)).await?;
-        let failed = |failure| {
-            TransformFailure::Program(Box::new(FailedProgram { contract, failure }))
-        };
+        let failed =
+            |failure| TransformFailure::Program(Box::new(FailedProgram { contract, failure }));
         let result = result.map_err(failed)?;
         let parsed: Option<Value> = serde_json::from_slice(result.expose()).ok();
         let mut parsed = Secret::new(parsed.unwrap_or(Value::Null));

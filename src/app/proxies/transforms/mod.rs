@@ -112,7 +112,11 @@ impl Proxies<'_> {
         if transforms.is_empty() || !(200..300).contains(&status) {
             return Ok(message);
         }
-        let res = if transforms.list().iter().all(|it| matches!(it, Transform::Mask { .. } | Transform::Code { .. })) {
+        let res = if transforms
+            .list()
+            .iter()
+            .all(|it| matches!(it, Transform::Mask { .. } | Transform::Code { .. }))
+        {
             None
         } else {
             message.readable_json()?
