@@ -97,7 +97,7 @@ pub use proxies::transforms::code::FailedProgram;
 pub(crate) use proxy_calls::fuzz as proxy_fuzz;
 pub use proxy_calls::{CalledProxy, ChosenProxy, ProxyCall, ProxyFailure};
 pub use reactors::manage::ReactorQuery;
-pub use reactors::react::{InvocationKind, PreparedReaction, Reacted};
+pub use reactors::react::{InvocationKind, Maker, PreparedReaction, Reacted};
 pub use reactors::results::ResultState;
 pub use rotation::{
     KeyInventory, KeyState, ListedKey, ListedRotation, MasterRotation, NewSigner, RotationProgress,

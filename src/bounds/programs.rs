@@ -61,6 +61,16 @@ pub const CALLBACK_PAUSES: [Duration; 10] = [
 pub const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);
 /// The receiver's answer is read for its status alone.
 pub const CALLBACK_ANSWER_BYTES_MAX: usize = 64 * 1024;
+/// Lines of programs that are kept for one tenant.
+pub const PROGRAM_LINES_MAX: usize = 1_000;
+/// The same for all tenants: 40 MB of the longest lines.
+///
+/// Shares: address, no secret key and key as their tenant; tenant 1/10.
+pub const PROGRAM_LINES_ALL_MAX: usize = 10_000;
+/// One line; the rest is cut off.
+pub const PROGRAM_LINE_BYTES_MAX: usize = 4 * 1024;
+/// Lines are kept for this long at most, as published.
+pub const PROGRAM_LINES_RETENTION: Duration = Duration::from_hours(30 * 24);
 /// Requests of one call of a program, those of the programs that it calls included.
 pub const PROGRAM_FETCHES_MAX: usize = 100;
 /// Programs that wait for each other: a program, one that it calls, and one that that calls.
@@ -85,5 +95,6 @@ const _: () = assert!(PROGRAM_ANSWER_BYTES_MAX <= ANSWERS_BYTES_MAX / TENANT_SHA
 // A caller that waits gets the answer before its stream ends, after the transforms of both sides.
 const _: () =
     assert!(2 * PROGRAM_TIMEOUT.as_secs() + PROXY_TIMEOUT.as_secs() < H2_STREAM_MAX.as_secs());
+const _: () = assert!(PROGRAM_LINES_MAX * 10 <= PROGRAM_LINES_ALL_MAX);
 const _: () = assert!(REACTOR_PENDING_MAX * 10 <= REACTOR_PENDING_ALL_MAX);
 const _: () = assert!(PROGRAM_TIMEOUT_ASYNC.as_secs() <= PROGRAM_TIMEOUT_ASYNC_MAX.as_secs());

@@ -54,8 +54,6 @@ absent_features! {
         "Call the PSP through a proxy. The chapter Payment providers has the requests.";
     "List of events" ["events"] [] "event history" =>
         "Receive events with a webhook, and read entries with GET /logs.";
-    "Logs of single proxies" ["proxies/*/logs"] [] "proxy logs debug" =>
-        "GET /logs has an entry for each call, without paths, headers and bodies.";
     "Hostnames of proxies" ["proxies/*/hostname"] [] "proxy custom domain host" =>
         "Call /proxy with the header BT-PROXY-KEY.";
     "Members and invitations" ["tenants/*/members" "tenants/*/invitations" "tenants/*/owner" "tenants/*/security-contact"]
@@ -107,7 +105,7 @@ mod tests {
     fn paths_and_permissions_lead_to_their_features() {
         let name = |path| of_path(path).map(|feature| feature.name);
         assert_eq!(name("/tenants/self/members/x"), Some("Members and invitations"));
-        assert_eq!(name("/proxies/x/logs"), Some("Logs of single proxies"));
+        assert_eq!(name("/proxies/x/hostname"), Some("Hostnames of proxies"));
         for path in ["/", "/reactor", "/tenants", "/tenants/self", "/tokens/reactors", "/proxies/x"]
         {
             assert_eq!(name(path), None, "{path}");

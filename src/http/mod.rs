@@ -40,7 +40,7 @@ pub use front::examples::set_threeds_sdk;
 pub use operations::tokens::created_token;
 pub use operator_listener::StandaloneProbes;
 pub use problem::{LIMITED, LIMITED_ON_DEV};
-pub use programs::PendingCalls;
+pub use programs::{PendingCalls, ProgramLines};
 pub use request_counts::Requests;
 pub use route::RESULTS_PATH;
 pub use sign_on::{Certified, ConsoleAccess, ProxyHeaders, SignOnRules};

@@ -278,9 +278,13 @@ impl Http {
         summary: &mut RequestSummary,
     ) -> Response<SecretBody> {
         let operation = invocation.operation;
+        let is_of_program = invocation.route.body == BodyKind::Arguments;
         let mut response =
             match self.reply(context, parts, body, address, invocation, summary).await {
-                Ok(reply) if operation.idempotency == Idempotency::Once => context.success(reply),
+                // The answer of a program may be large, and another write cannot be answered 503.
+            Ok(reply) if operation.idempotency == Idempotency::Once && !is_of_program => {
+                context.success(reply)
+            }
                 Ok(reply) => self.hold(context, summary, address, reply),
                 Err(OperationFailure::App(Error::Replayed(earlier))) => {
                     match self.replayed(*earlier, summary).await {

@@ -12,7 +12,7 @@ use crate::http::activity::Activity;
 use crate::http::answers::Answers;
 use crate::http::bodies::Bodies;
 use crate::http::problem::{self};
-use crate::http::programs::PendingCalls;
+use crate::http::programs::{PendingCalls, ProgramLines};
 use crate::http::request_counts::Requests;
 use crate::http::sign_on::ConsoleAccess;
 use crate::limits::{self, Limiter, Network};
@@ -48,6 +48,8 @@ pub struct Http {
     pub background: Background,
     /// Calls of reactors without a waiting caller.
     pub pending: PendingCalls,
+    /// Lines of programs.
+    pub lines: ProgramLines,
 }
 
 /// Tasks are started by the server, which `http` does not know.

@@ -47,7 +47,7 @@ pub(in crate::app) enum ProgramRights {
 }
 
 impl ProgramOwner {
-    const fn uuid(self) -> Uuid {
+    pub(super) const fn uuid(self) -> Uuid {
         match self {
             Self::Proxy(id) => id.uuid(),
             Self::Reactor(id) => id.uuid(),

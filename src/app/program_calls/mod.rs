@@ -6,6 +6,8 @@ pub(in crate::app) mod identity;
 use std::sync::Arc;
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use crate::app::Vault;
 use crate::app::error::Error;
 use crate::app::fair_pool::Party;
@@ -35,6 +37,8 @@ pub trait ProgramHosts: Sync {
 #[derive(Debug)]
 pub struct HostedCall {
     pub tenant: TenantId,
+    /// The reactor or the proxy.
+    pub owner: Uuid,
     /// `None` if the program has no rights of its own.
     pub identity: Option<Arc<ProgramIdentity>>,
     /// The lines that are kept.
@@ -104,8 +108,9 @@ impl Vault {
         let identity = self.identity(&job).map(Arc::new);
         let _end = CallEnd(identity.clone());
         let lines = job.runtime.and_then(|runtime| runtime.lines);
-        let host =
-            hosts.host(HostedCall { tenant: job.tenant, identity: identity.clone(), lines })?;
+        let (tenant, owner) = (job.tenant, job.owner.uuid());
+        let identity_of_call = identity.clone();
+        let host = hosts.host(HostedCall { tenant, owner, identity: identity_of_call, lines })?;
         let key = identity.as_ref().map(|it| Secret::new(String::from(it.key())));
         let argument = argument(&job, key.as_ref());
         let call = ProgramCall {

@@ -38,8 +38,17 @@ pub struct Reacted {
     pub contract: Contract,
     /// JSON.
     pub result: Result<Secret<Vec<u8>>, ProgramFailure>,
-    /// The program has an application, which makes the tokens of its result.
-    pub maker: Option<Box<Caller>>,
+    pub maker: Maker,
+}
+
+/// Who makes the tokens of a result.
+#[derive(Debug)]
+pub enum Maker {
+    Application(Box<Caller>),
+    /// The reactor has no application.
+    Caller,
+    /// The application of the reactor was deleted.
+    Gone,
 }
 
 impl PreparedReaction {
@@ -112,9 +121,10 @@ impl Reactors<'_> {
             Some(application) => {
                 let access = self.vault.access();
                 let tag = tag_of(prepared.reactor.id);
-                access.caller_without_key(caller.tenant.id, application, tag)?.map(Box::new)
+                let found = access.caller_without_key(caller.tenant.id, application, tag)?;
+                found.map_or(Maker::Gone, |found| Maker::Application(Box::new(found)))
             }
-            None => None,
+            None => Maker::Caller,
         };
         Ok(Reacted { contract, result, maker })
     }

@@ -28,7 +28,7 @@ use crate::domain::shares::Claimant;
 use crate::formulas::Catalog;
 use crate::http::{
     Activity, Answers, Background, Bodies, DeprecatedOperations, Http, LIMITED, LIMITED_ON_DEV,
-    PendingCalls, Requests,
+    PendingCalls, ProgramLines, Requests,
 };
 use crate::limits::Limiter;
 use crate::log::{Event, Log};
@@ -216,6 +216,7 @@ async fn serve(
         myself: Weak::clone(myself),
         background,
         pending: PendingCalls::default(),
+        lines: ProgramLines::default(),
     });
     watch::serve(listeners, &http, &tasks, &log);
     let (stop_others, stopped) = oneshot::channel();

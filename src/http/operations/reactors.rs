@@ -3,28 +3,32 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::app::programs::Contract;
 use crate::app::{
-    Caller, Error, InvocationKind, PreparedReaction, Reacted, ResultState, TokenizeOutcome, Vault,
+    Caller, Error, InvocationKind, Maker, PreparedReaction, Reacted, ResultState, TokenizeOutcome, Vault,
     Write, originated,
 };
 use crate::domain::https_url::HttpsUrl;
-use crate::domain::id::{ReactorId, ReactorRequestId};
+use crate::domain::id::{ProxyId, ReactorId, ReactorRequestId};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::origin::Origin;
 use crate::domain::reactor::{ProgramAnswer, Reactor};
+use crate::http::origin::claimant;
 use crate::http::path::AnyFormula;
 use crate::http::programs::answer;
 use crate::http::programs::later::LaterCall;
+use crate::http::programs::lines::LineQuery;
 use crate::http::wire::reactor::{self, ReactorDetail};
-use crate::http::wire::{Object, tokenize};
+use crate::http::wire::{Object, cursor, program_line, tokenize};
 use crate::http::{Answer, Exchange, Problem, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::secret::{Secret, SecretBuffer};
 
 const CALLBACK: &str = "The callback is an https URL.";
 const NOT_FROM_PROGRAMS: &str = "A program cannot make calls that go on without it.";
+const NO_MAKER: &str = "The application of the reactor was deleted, so it makes no tokens.";
 const PENDING: &str = "The call has no result yet.";
 const FORMULAS: &str = "Reactor formulas were removed from the published interface: create a \
                         reactor with the program in its member code, POST /reactors.";
@@ -146,6 +150,8 @@ async fn run(exchange: &Exchange<'_>, id: ReactorId) -> WriteAnswer {
     let (app, caller, kind) = (exchange.app, exchange.caller, InvocationKind::Sync);
     let reactors = app.reactors();
     let hosts = exchange.hosts()?;
+    // Checked before the program has effects: its answer must find room.
+    exchange.http.answers.require_room(claimant(Some(caller), exchange.address))?;
     let prepared = reactors.prepare(caller, id, exchange.body.expose(), kind).await?;
     let reacted = match reactors.run(caller, &prepared, &hosts).await {
         Ok(reacted) => reacted,
@@ -238,13 +244,42 @@ pub(in crate::http) async fn finish(
     };
     let tokens = match value.expose().get("tokenize").filter(|value| !value.is_null()) {
         Some(body) => {
-            let maker = maker.as_deref().unwrap_or(caller);
+            let maker = match &maker {
+                Maker::Application(application) => application,
+                Maker::Caller => caller,
+                Maker::Gone => return Err(Error::Forbidden(NO_MAKER)),
+            };
             let draft = tokenize::parse(body);
             Some(app.tokens(maker).tokenize(draft, &Write::plain()).await?.outcome)
         }
         None => None,
     };
     Ok(Finished::Result { value, tokens })
+}
+
+/// The lines of a reactor's programs. Reading them counts as reading the reactor.
+pub(in crate::http) async fn list_reactor_logs(exchange: &Exchange<'_>, id: &ReactorId) -> Answer {
+    let request = program_line::parse(&exchange.query)?;
+    exchange.app.reactors().read(exchange.caller, *id).await?;
+    Ok(lines(exchange, id.uuid(), request))
+}
+
+/// The lines of a proxy's code transforms.
+pub(in crate::http) async fn list_proxy_logs(exchange: &Exchange<'_>, id: &ProxyId) -> Answer {
+    let request = program_line::parse(&exchange.query)?;
+    exchange.app.proxies().read(exchange.caller, *id).await?;
+    Ok(lines(exchange, id.uuid(), request))
+}
+
+fn lines(exchange: &Exchange<'_>, owner: Uuid, request: (Option<LineQuery>, usize)) -> Reply {
+    let (query, size) = request;
+    let (page, has_more) = match query {
+        Some(query) => exchange.http.lines.page(exchange.caller.tenant.id, owner, &query, size),
+        None => (Vec::new(), false),
+    };
+    let next = page.last().filter(|_| has_more).map(|line| line.number.to_be_bytes());
+    let items: Vec<_> = page.iter().map(|line| program_line::render(line)).collect();
+    Reply::ok(cursor::render_page(size, next.as_ref().map(<[u8; 8]>::as_slice), &items))
 }
 
 pub(in crate::http) fn formulas() -> Answer {

@@ -311,3 +311,140 @@ pub(in crate::http) fn refusal(error: Error) -> ProgramAnswer {
 pub(in crate::http) const fn refused(_: &Error) -> &'static str {
     "the call was refused"
 }
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::CONTENT_TYPE;
+    use serde_json::json;
+
+    use super::*;
+    use crate::http::reply::RequestContext;
+
+    fn text(text: &str) -> Secret<String> {
+        Secret::new(String::from(text))
+    }
+
+    fn class(status: u16) -> Thrown {
+        Thrown::Class {
+            status,
+            title: String::from("t"),
+            detail: String::from("Bad Request"),
+            errors: Secret::new(json!({"error": ["no card"]})),
+        }
+    }
+
+    /// The status and the JSON of an answer.
+    fn told(answer: &ProgramAnswer) -> (u16, Value) {
+        (answer.status, serde_json::from_str(answer.body.expose()).unwrap_or(Value::Null))
+    }
+
+    #[test]
+    fn a_result_has_only_the_published_members_and_never_the_configuration() {
+        let whole = json!({
+            "raw": {"a": 1}, "body": "b", "headers": {"x": "y"}, "args": {"number": "4242"},
+            "configuration": {"secret": "s3cret"}, "tokenize": null,
+        });
+        let result = bt_result(whole.to_string().as_bytes()).unwrap();
+        let answer: Value =
+            serde_json::from_slice(bt_answer(result.expose(), None).into_body().expose()).unwrap();
+        assert_eq!(answer, json!({"raw": {"a": 1}, "body": "b", "headers": {"x": "y"}}));
+        let nothing = bt_result(b"null").unwrap();
+        assert_eq!(bt_answer(nothing.expose(), None).into_body().expose(), b"{}");
+        for other in ["1", "[]", "\"text\"", "not json"] {
+            assert!(matches!(bt_result(other.as_bytes()), Err(ProgramFailure::Unusable(_))));
+        }
+    }
+
+    #[test]
+    fn the_newer_contract_answers_with_its_res() {
+        let res = json!({"res": {"statusCode": 201, "headers": {"x-a": 1}, "body": {"ok": true}}});
+        let answer = node_answer(res.to_string().as_bytes()).unwrap();
+        assert_eq!(told(&answer), (201, json!({"ok": true})));
+        assert_eq!(answer.headers[0].1.expose(), "1");
+        for other in [json!({}), json!({"res": 1}), json!({"res": {"statusCode": "x"}})] {
+            let failed = node_answer(other.to_string().as_bytes()).unwrap_err();
+            assert_eq!(failure(Contract::Node, &failed).status, 502);
+        }
+        let interim = node_answer(br#"{"res": {"statusCode": 101}}"#).unwrap();
+        assert_eq!(interim.status, 500);
+    }
+
+    #[test]
+    fn every_failure_has_its_status() {
+        let other = || ProgramFailure::Threw(Thrown::Other { message: text("why") });
+        let cases = [
+            (Contract::Bt, ProgramFailure::Threw(class(402)), 402),
+            (Contract::Bt, ProgramFailure::Threw(class(200)), 500),
+            (Contract::Node, ProgramFailure::Threw(class(402)), 502),
+            (Contract::Bt, other(), 500),
+            (Contract::Node, other(), 502),
+            (Contract::Bt, ProgramFailure::NotAProgram(text("why")), 422),
+            (Contract::Node, ProgramFailure::NotAProgram(text("why")), 422),
+            (Contract::Bt, ProgramFailure::Stopped(Stop::TimedOut), 500),
+            (Contract::Node, ProgramFailure::Stopped(Stop::OutOfMemory), 500),
+        ];
+        for (contract, failed, status) in cases {
+            let (found, body) = told(&failure(contract, &failed));
+            assert_eq!(found, status, "{failed:?}");
+            assert!(body["title"].is_string() && body["errors"]["error"].is_array());
+            let in_proxy = in_proxy(&FailedProgram { contract, failure: failed });
+            let (found, body) = told(&in_proxy);
+            assert_eq!((found, &body["proxy_error"]["status"]), (status, &json!(status)));
+            assert_eq!(body["proxy_error"]["title"], VALIDATION);
+        }
+        let (status, body) = told(&failure(Contract::Bt, &ProgramFailure::Threw(class(400))));
+        let expected = json!({"title": "t", "status": 400, "detail": "Bad Request",
+            "errors": {"error": ["no card"]}});
+        assert_eq!((status, body), (400, expected));
+    }
+
+    #[test]
+    fn a_response_of_a_program_sets_no_header_of_the_vault() {
+        let names = [
+            ("Content-Type", "text/html"),
+            ("Set-Cookie", "a=1"),
+            ("Content-Length", "1"),
+            ("Transfer-Encoding", "chunked"),
+            ("Content-Security-Policy", "default-src *"),
+            ("Access-Control-Allow-Origin", "https://evil.example"),
+            ("X-Accel-Redirect", "/tokens/1"),
+            ("BT-TRACE-ID", "other"),
+            ("BT-PROXY-DESTINATION-STATUS", "200"),
+            ("X-Own", "1"),
+            ("X-Bad", "a\r\nSet-Cookie: b=2"),
+        ];
+        let headers = names.map(|(name, value)| (String::from(name), text(value)));
+        let thrown = Thrown::Response {
+            status: 418,
+            headers: headers.into_iter().collect(),
+            body: Secret::new(json!("<p>page</p>")),
+        };
+        for failed in [failure(Contract::Bt, &ProgramFailure::Threw(thrown))] {
+            let context = RequestContext {
+                trace: String::from("t-1"),
+                cross_origin: false,
+                problem_type: "application/json",
+                base: None,
+            };
+            let response = context.success(Reply::of_program(failed));
+            assert_eq!(response.status(), 418);
+            let mut found: Vec<_> = response
+                .headers()
+                .iter()
+                .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
+                .collect();
+            found.sort();
+            assert_eq!(
+                found,
+                [
+                    "bt-trace-id: t-1",
+                    "cache-control: no-store",
+                    "content-security-policy: sandbox",
+                    "content-type: text/html",
+                    "x-own: 1",
+                ]
+            );
+            assert!(response.headers().contains_key(CONTENT_TYPE));
+        }
+    }
+}

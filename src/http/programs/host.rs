@@ -8,6 +8,7 @@ use http_body_util::BodyExt as _;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Uri};
+use uuid::Uuid;
 
 use crate::app::programs::{
     FetchFailure, Fetching, Level, ProgramHost, ProgramRequest, ProgramResponse, VAULT_URL,
@@ -20,6 +21,7 @@ use crate::bounds::{
 use crate::domain::connection_headers::{is_of_connection, listed};
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::TenantId;
+use crate::domain::program::LineLevel;
 use crate::http::Http;
 use crate::http::origin::API_KEY;
 use crate::http::programs::ProgramMark;
@@ -49,6 +51,10 @@ pub(super) struct Host {
     pub(super) address: IpAddr,
     pub(super) trace: String,
     pub(super) mark: ProgramMark,
+    /// The reactor or the proxy.
+    pub(super) owner: Uuid,
+    /// The least level of the lines that are kept.
+    pub(super) lines: Option<LineLevel>,
 }
 
 impl ProgramHost for Host {
@@ -77,8 +83,13 @@ impl ProgramHost for Host {
         })
     }
 
-    /// Lines are dropped until logs of programs are kept.
-    fn line(&self, _: Level, _: Secret<String>) {}
+    fn line(&self, level: Level, text: Secret<String>) {
+        let level = LineLevel::from(level);
+        if self.lines.is_some_and(|least| level >= least) {
+            let (at, trace) = (self.http.app.now(), self.trace.as_str());
+            self.http.lines.add(self.tenant, self.owner, level, text, (at, trace));
+        }
+    }
 }
 
 fn is_vault(url: &HttpsUrl) -> bool {

@@ -4,6 +4,7 @@
 pub(in crate::http) mod answer;
 mod host;
 pub(in crate::http) mod later;
+pub(in crate::http) mod lines;
 mod pending;
 
 use std::net::IpAddr;
@@ -18,6 +19,7 @@ use crate::bounds::{PROGRAM_DEPTH_MAX, PROGRAM_FETCHES_MAX};
 use crate::http::programs::host::Host;
 use crate::http::{Exchange, Http};
 
+pub use lines::ProgramLines;
 pub use pending::PendingCalls;
 pub(in crate::http) use pending::PendingPlace;
 
@@ -99,6 +101,8 @@ impl ProgramHosts for Hosts {
             address: self.address,
             trace: self.trace.clone(),
             mark,
+            owner: call.owner,
+            lines: call.lines,
         }))
     }
 }

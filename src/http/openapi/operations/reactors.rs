@@ -8,7 +8,8 @@ use crate::domain::id::ReactorId;
 use crate::domain::program::{Image, LineLevel};
 use crate::http::Schema;
 use crate::http::openapi::operations::shared::{
-    authors, by_number, offset_page, offset_page_of, permissions,
+    authors, by_cursor, by_number, cursor_page, cursor_page_of, offset_page, offset_page_of,
+    permissions,
 };
 use crate::http::openapi::{Description, LOCATION, Tag};
 use crate::http::path::PathParameter as _;
@@ -22,6 +23,10 @@ const REACTOR: &str = r#"{"id":"01a1dd3d-8b71-4e21-9c4d-5e6f7a8b9c0d",
 const REACT: &str = r#"{"args":{"card":"{{ 01a1dd38-4eda-4df5-855c-ecae962e987a }}"}}"#;
 const RESULT: &str = r#"{"raw":{"last4":"4242"}}"#;
 
+const LINE: &str = r#"{"id":"7","source":"application","record_type":"log",
+    "occurred_at":"2026-01-31T09:30:00.1234560+00:00","level":"info","message":"charged",
+    "trace_id":"0af7651916cd43dd8448eb211c80319c"}"#;
+
 const OWN_ANSWER: &str = "A program may answer with a status, headers and a body of its own, and its \
     errors have the status of their class: 400, 401, 402, 403, 429, 500 or 503.";
 const NOT_HERE: &str = "No program can run here: the settings or the kernel do not allow it.";
@@ -29,6 +34,7 @@ const NOT_HERE: &str = "No program can run here: the settings or the kernel do n
 pub(super) fn operations() -> Vec<Description> {
     let mut all = managed();
     all.extend(called());
+    all.extend(logs());
     all.extend(formulas());
     all
 }
@@ -133,6 +139,41 @@ fn called() -> Vec<Description> {
     ]
 }
 
+fn logs() -> Vec<Description> {
+    let line = || Schema::reference("ProgramLine");
+    let page = |name, summary| {
+        by_cursor(Description::new(name, Tag::Reactors, summary))
+            .about(
+                "The lines that programs wrote with `console` or `logger`, newest first, if \
+                 `runtime.logs.enabled` keeps them. They are kept in memory, up to a number for each \
+                 tenant, until the server stops. A line with a card number is left out.",
+            )
+            .query("level", Schema::word(LineLevel::ALL.iter().map(|it| it.as_str())))
+            .query("trace_id", Schema::text())
+            .query("message", Schema::text().about("A part of the line."))
+            .query("source", Schema::text().about("Only `application` has lines here."))
+            .query("record_type", Schema::text().about("Only `log` has lines here."))
+            .answers(200, "A page of lines.", cursor_page(line()))
+            .shows("line", "A line", cursor_page_of(LINE))
+    };
+    vec![
+        page("ListReactorLogs", "List the lines of a reactor"),
+        page("ListProxyLogs", "List the lines of a proxy's code transforms"),
+    ]
+}
+
+fn line() -> Schema {
+    Schema::object()
+        .has("id", Schema::text())
+        .has("source", Schema::word(["application"]))
+        .has("record_type", Schema::word(["log"]))
+        .has("occurred_at", Schema::time())
+        .has("level", Schema::word(LineLevel::ALL.iter().map(|it| it.as_str())))
+        .has("message", Schema::text())
+        .has("trace_id", Schema::text())
+        .closed()
+}
+
 fn formulas() -> Vec<Description> {
     const GONE: &str = "Formulas were removed from the published interface: a reactor has its \
                         program in the member `code`.";
@@ -149,6 +190,7 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
         ("ReactorRequest", settings().has("name", name()).has("code", code())),
         ("PatchReactorRequest", settings().takes("name", name()).takes("code", code())),
         ("ReactorResponse", response()),
+        ("ProgramLine", line()),
         ("ProgramRuntime", runtime()),
     ]
 }
