@@ -8,8 +8,8 @@ use crate::app::caller::Caller;
 use crate::app::error::{Error, Fault};
 use crate::app::records;
 use crate::bounds::{
-    APPLICATIONS_MAX, CLIENT_KEYS_MAX, PROXIES_MAX, SESSIONS_MAX, WEBHOOK_PENDING_TENANT_MAX,
-    WEBHOOK_QUEUES_MAX, WEBHOOKS_MAX,
+    APPLICATIONS_MAX, CLIENT_KEYS_MAX, PROXIES_MAX, REACTORS_MAX, SESSIONS_MAX,
+    WEBHOOK_PENDING_TENANT_MAX, WEBHOOK_QUEUES_MAX, WEBHOOKS_MAX,
 };
 use crate::domain::application::Application;
 use crate::domain::application::{ApiKey, ApplicationKind};
@@ -112,6 +112,7 @@ impl<'a> Console<'a> {
             count("keys", rows(tables::application_keys_of_tenant(tenant))?, None),
             count("client_keys", rows(tables::client_keys_of(tenant))?, at_most(CLIENT_KEYS_MAX)),
             count("proxies", rows(tables::proxies_of(tenant))?, at_most(PROXIES_MAX)),
+            count("reactors", rows(tables::reactors_of(tenant))?, at_most(REACTORS_MAX)),
             count("webhooks", rows(tables::webhooks_of(tenant))?, at_most(WEBHOOKS_MAX)),
             count("waiting_webhook_events", waiting, pending_max),
         ])

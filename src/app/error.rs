@@ -24,6 +24,8 @@ pub enum Error {
     /// loop creates the key and decides again, so no caller gets this.
     NeedsCvcKey(CvcKeyName),
     NotFound(&'static str),
+    /// No program can run here. The sentence says why.
+    NoPrograms(&'static str),
     /// The disk is nearly full, or another vault was promoted. The sentence names the refused
     /// operation.
     ReadOnly(&'static str),

@@ -202,6 +202,7 @@ pub(in crate::app) fn start(
         swept_at,
         threeds: ThreedsState::default(),
         outbound: OnceLock::new(),
+        programs: OnceLock::new(),
         proxy_calls: crate::app::proxy_calls::counts::CallCounts::default(),
         webhooks: crate::app::webhooks::state::WebhookState::default(),
         damage: crate::app::damage::Damage::default(),

@@ -9,10 +9,11 @@ use crate::crypto::{Sha256, TenantKeys, Version, version};
 use crate::domain::application::Application;
 use crate::domain::client_key::ClientKey;
 use crate::domain::id::{
-    AccessSessionId, ApplicationId, ClientKeyId, KeyId, ProxyId, SessionId, TenantId, TokenId,
-    TokenIntentId, WebhookId,
+    AccessSessionId, ApplicationId, ClientKeyId, KeyId, ProxyId, ReactorId, ReactorRequestId,
+    SessionId, TenantId, TokenId, TokenIntentId, WebhookId,
 };
 use crate::domain::proxy::{Proxy, ProxyKey};
+use crate::domain::reactor::{Reactor, ReactorResult};
 use crate::domain::session::Session;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
@@ -146,6 +147,26 @@ record! {
             let key = tables::proxy_keys(&proxy_key_hash(&self.key));
             let value = Some(tables::proxies(self.tenant, self.id));
             vec![Entry { table: Table::ProxyKeys, key, value }]
+        }
+    }
+}
+
+record! {
+    "reactor" Reactor, ReactorId, Reactors, (tables::reactors, tables::reactor_of_key),
+    (record::encode_reactor, record::decode_reactor) {}
+}
+
+record! {
+    "result" ReactorResult, ReactorRequestId, ReactorResults,
+    (tables::reactor_results, tables::reactor_result_of_key),
+    (record::encode_reactor_result, record::decode_reactor_result) {
+        fn entries(&self, _keys: &TenantKeys) -> Vec<Entry> {
+            let id = self.id.uuid();
+            vec![Entry::due(self.expires_at, ExpiryKind::ReactorResult, self.tenant, id)]
+        }
+
+        fn is_live(&self, now: Timestamp) -> bool {
+            Self::is_live(self, now)
         }
     }
 }

@@ -18,8 +18,8 @@ pub const PROXY_CONFIGURATION_BYTES_MAX: usize = 32 * 1024;
 pub const PROXY_CERTIFICATE_BYTES_MAX: usize = 16 * 1024;
 /// Transforms of one side. Each may read the whole body.
 pub const PROXY_TRANSFORMS_MAX: usize = 10;
-/// The transforms of one side as JSON.
-pub const PROXY_TRANSFORMS_BYTES_MAX: usize = 32 * 1024;
+/// The transforms of one side as JSON: the code of a program is the largest part.
+pub const PROXY_TRANSFORMS_BYTES_MAX: usize = 100 * 1024;
 /// The name by which a later transform refers to a new token, as published.
 pub const PROXY_IDENTIFIER_CHARS_MAX: usize = 100;
 /// The name of a header that a transform sets.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::domain::id::{
-    AccessSessionId, ApplicationId, ClientKeyId, KeyId, ProxyId, SessionId, TenantId, TokenId,
-    TokenIntentId, WebhookId,
+    AccessSessionId, ApplicationId, ClientKeyId, KeyId, ProxyId, ReactorId, ReactorRequestId,
+    SessionId, TenantId, TokenId, TokenIntentId, WebhookId,
 };
 use crate::domain::origin::Origin;
 use crate::domain::time::Timestamp;
@@ -143,6 +143,9 @@ words! {
         /// A person. The name is a keyed hash of what the person's tokens were found by.
         DataSubject = "data_subject", 18, "Data subject";
         Proxy = "proxy", 24, "Proxy";
+        Reactor = "reactor", 26, "Reactor";
+        /// The answer of a call of a reactor whose caller does not wait.
+        ReactorResult = "reactor_result", 27, "Reactor result";
         /// A refused request. Its name is that of its route; it has no id.
         Request = "request", 17, "Request";
         Session = "session", 14, "Session";
@@ -206,13 +209,15 @@ impl Act {
 }
 
 impl EntityKind {
-    pub const OF_TENANTS: [Self; 13] = [
+    pub const OF_TENANTS: [Self; 15] = [
         Self::Application,
         Self::ApplicationKey,
         Self::ClientKey,
         Self::DataSubject,
         Self::Log,
         Self::Proxy,
+        Self::Reactor,
+        Self::ReactorResult,
         Self::Request,
         Self::Session,
         Self::ThreedsSession,
@@ -260,6 +265,8 @@ from_ids! {
     ApplicationId Application;
     KeyId ApplicationKey;
     ProxyId Proxy;
+    ReactorId Reactor;
+    ReactorRequestId ReactorResult;
     SessionId ThreedsSession;
     TenantId Tenant;
     TokenId Token;

@@ -46,6 +46,9 @@ ids! {
     /// The id of an API key, not its text.
     KeyId,
     ProxyId,
+    ReactorId,
+    /// A call of a reactor whose caller does not wait.
+    ReactorRequestId,
     /// A 3DS session's id, which is also its transaction id in every message.
     SessionId,
     /// The id of a token's record. Callers may know the token by a name that they chose instead.

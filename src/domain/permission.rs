@@ -100,8 +100,8 @@ permissions! {
 /// which the API reference lists too, and no permission of the key.
 pub const fn lacking(permissions: &[Permission]) -> &'static str {
     use Permission::{
-        LogRead, ProxyInvoke, ReportRead, TokenCreate, TokenIntentCreate, TokenRead, TokenUpdate,
-        TokenUse, WebhookRead, WebhooksRead,
+        LogRead, ProxyInvoke, ReactorInvoke, ReportRead, TokenCreate, TokenIntentCreate, TokenRead,
+        TokenUpdate, TokenUse, WebhookRead, WebhooksRead,
     };
     match permissions {
         [only] => only.lacking(),
@@ -112,6 +112,7 @@ pub const fn lacking(permissions: &[Permission]) -> &'static str {
                  proxy:invoke"
             )
         }
+        [ReactorInvoke, TokenUse] => lacking_one!("reactor:invoke or token:use"),
         [TokenUse, TokenRead] => lacking_one!("token:use or token:read"),
         [WebhooksRead, WebhookRead] => lacking_one!("webhooks:read or webhook:read"),
         _ => "The API key does not have the permission that this operation needs.",
@@ -170,13 +171,14 @@ mod tests {
     #[test]
     fn a_refusal_names_the_permissions_of_the_operation() {
         use Permission::{
-            LogRead, ProxyInvoke, ReportRead, TokenCreate, TokenIntentCreate, TokenRead,
-            TokenUpdate, TokenUse, WebhookRead, WebhooksRead,
+            LogRead, ProxyInvoke, ReactorInvoke, ReportRead, TokenCreate, TokenIntentCreate,
+            TokenRead, TokenUpdate, TokenUse, WebhookRead, WebhooksRead,
         };
         for operation in [
             &[TokenRead][..],
             &[LogRead, ReportRead],
             &[TokenCreate, TokenIntentCreate, TokenRead, TokenUpdate, TokenUse, ProxyInvoke],
+            &[ReactorInvoke, TokenUse],
             &[TokenUse, TokenRead],
             &[WebhooksRead, WebhookRead],
         ] {

@@ -38,8 +38,6 @@ macro_rules! absent_features {
 }
 
 absent_features! {
-    "Reactors" ["reactors" "reactor-formulas"] ["reactor:"] "serverless function javascript code node" =>
-        "Run the code in a service of your own and call it through a proxy, which puts the values in. Transforms of a proxy mask, append and tokenize.";
     "Account updater" ["account-updater"] ["account-updater:"] "card update expiry refresh" =>
         "Use the account updater of your PSP, and change the token with PATCH /tokens/{id}.";
     "Network tokens" ["network-tokens"] ["network-token:"] "cryptogram vts mdes tsp" =>
@@ -56,8 +54,6 @@ absent_features! {
         "Call the PSP through a proxy. The chapter Payment providers has the requests.";
     "List of events" ["events"] [] "event history" =>
         "Receive events with a webhook, and read entries with GET /logs.";
-    "Logs of single proxies" ["proxies/*/logs"] [] "proxy logs debug" =>
-        "GET /logs has an entry for each call, without paths, headers and bodies.";
     "Hostnames of proxies" ["proxies/*/hostname"] [] "proxy custom domain host" =>
         "Call /proxy with the header BT-PROXY-KEY.";
     "Members and invitations" ["tenants/*/members" "tenants/*/invitations" "tenants/*/owner" "tenants/*/security-contact"]
@@ -106,15 +102,14 @@ mod tests {
     #[test]
     fn paths_and_permissions_lead_to_their_features() {
         let name = |path| of_path(path).map(|feature| feature.name);
-        assert_eq!(name("/reactors/x/react"), Some("Reactors"));
         assert_eq!(name("/tenants/self/members/x"), Some("Members and invitations"));
-        assert_eq!(name("/proxies/x/logs"), Some("Logs of single proxies"));
+        assert_eq!(name("/proxies/x/hostname"), Some("Hostnames of proxies"));
         for path in ["/", "/reactor", "/tenants", "/tenants/self", "/tokens/reactors", "/proxies/x"]
         {
             assert_eq!(name(path), None, "{path}");
         }
         let name = |permission| of_permission(permission).map(|feature| feature.name);
-        assert_eq!(name(Permission::ReactorInvoke), Some("Reactors"));
+        assert_eq!(name(Permission::ReactorInvoke), None);
         assert_eq!(name(Permission::ConnectionCreate), Some("Payment connections"));
         assert_eq!(name(Permission::ConnectionFormulas), None);
         assert_eq!(name(Permission::TenantRead), None);

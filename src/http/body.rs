@@ -1,9 +1,11 @@
 //! Reads the body of a request: bounded in bytes and in time, once, as a secret.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -17,23 +19,82 @@ use crate::domain::merge_patch::is_within;
 use crate::http::Problem;
 use crate::http::bodies::{BodyShare, BudgetExhausted, parsed_bytes, parsed_bytes_most};
 use crate::http::wire::Query;
-use crate::secret::Secret;
+use crate::secret::{Secret, SecretBody};
 
 const TOO_LARGE: &str = "The request's body is too large.";
+
+/// The body of a request from the network, or from a program of a tenant.
+pub(super) enum RequestBody {
+    Network(Incoming),
+    Program(SecretBody),
+}
+
+/// The connection ended before the body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cut;
+
+impl From<Incoming> for RequestBody {
+    fn from(body: Incoming) -> Self {
+        Self::Network(body)
+    }
+}
+
+impl Body for RequestBody {
+    type Data = bytes::Bytes;
+    type Error = Cut;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<bytes::Bytes>, Cut>>> {
+        match &mut *self {
+            Self::Network(body) => {
+                Pin::new(body).poll_frame(cx).map(|it| it.map(|frame| frame.map_err(|_| Cut)))
+            }
+            Self::Program(body) => {
+                Pin::new(body).poll_frame(cx).map(|it| it.map(|frame| frame.map_err(|_| Cut)))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Network(body) => body.is_end_stream(),
+            Self::Program(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Network(body) => body.size_hint(),
+            Self::Program(body) => body.size_hint(),
+        }
+    }
+}
 
 /// The content of a body, and its share of the memory of all bodies, which must be held together.
 pub(super) type BodyWithShare<'b, T> = (Secret<T>, BodyShare<'b>);
 
 pub(super) async fn read_json<'b>(
     headers: &HeaderMap,
-    body: Incoming,
+    body: RequestBody,
+    share: BodyShare<'b>,
+) -> Result<BodyWithShare<'b, Value>, Problem> {
+    read_json_up_to(BODY_BYTES_MAX, headers, body, share).await
+}
+
+/// As [`read_json`], for a body of up to this length.
+pub(super) async fn read_json_up_to<'b>(
+    bytes_max: usize,
+    headers: &HeaderMap,
+    body: RequestBody,
     share: BodyShare<'b>,
 ) -> Result<BodyWithShare<'b, Value>, Problem> {
     if !is_json(headers) {
         drain(body).await;
         return Err(Problem::new(415, "The body must be JSON, with a Content-Type that says so."));
     }
-    let (bytes, mut share) = read(body, BODY_BYTES_MAX, share).await?;
+    let (bytes, mut share) = read(body, bytes_max, share).await?;
     Ok((parse_json(bytes.expose(), &mut share)?, share))
 }
 
@@ -64,7 +125,7 @@ pub(super) fn parse_json(
 /// Refuses a body without the media type of a merge patch.
 pub(super) async fn read_merge_patch<'b>(
     headers: &HeaderMap,
-    body: Incoming,
+    body: RequestBody,
     share: BodyShare<'b>,
 ) -> Result<BodyWithShare<'b, Value>, Problem> {
     if media_type(headers).as_deref() == Some("application/merge-patch+json") {
@@ -77,7 +138,7 @@ pub(super) async fn read_merge_patch<'b>(
 /// A form that a browser posts. `None` if it is too long or not text. Forms need no key, so they
 /// are small enough to need no memory beyond the part that every request may hold.
 pub(super) async fn read_form(
-    body: Incoming,
+    body: RequestBody,
     share: BodyShare<'_>,
 ) -> Result<Option<Query>, Problem> {
     let (bytes, _share) = read(body, FORM_BYTES_MAX, share).await?;
@@ -86,7 +147,7 @@ pub(super) async fn read_form(
 
 /// Reads and discards a body, up to a bound of bytes and time. Otherwise a client that is still
 /// sending would see a connection reset instead of the answer.
-pub(super) async fn drain(mut body: Incoming) {
+pub(super) async fn drain(mut body: RequestBody) {
     if body.is_end_stream() {
         return;
     }
@@ -104,7 +165,7 @@ pub(super) async fn drain(mut body: Incoming) {
 }
 
 pub(super) async fn read(
-    mut body: Incoming,
+    mut body: RequestBody,
     bytes_max: usize,
     share: BodyShare<'_>,
 ) -> Result<BodyWithShare<'_, Vec<u8>>, Problem> {

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use hyper::http::request::Parts;
 use serde_json::Value;
@@ -11,7 +12,7 @@ use crate::app::{Caller, Error, Guard, Vault, Write};
 use crate::domain::mistakes::Mistakes;
 use crate::formulas::Catalog;
 use crate::http::wire::Query;
-use crate::http::{Http, Problem, Reply};
+use crate::http::{Http, Problem, Reply, RequestContext};
 use crate::idempotency::RememberedAnswer;
 use crate::limits::{self, KeyHash};
 use crate::secret::Secret;
@@ -34,6 +35,9 @@ pub(super) struct Exchange<'a> {
     pub(super) http: &'a Http,
     pub(super) app: &'a Vault,
     pub(super) caller: &'a Caller,
+    /// The same, for a task that outlives the request.
+    pub(super) shared_caller: &'a Arc<Caller>,
+    pub(super) context: &'a RequestContext,
     pub(super) query: Query,
     pub(super) body: Secret<Value>,
     pub(super) guard: Option<Guard>,

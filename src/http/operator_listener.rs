@@ -30,7 +30,7 @@ impl StandaloneProbes {
 
     pub async fn answer(&self, request: Request<Incoming>) -> Response<SecretBody> {
         let (parts, body) = request.into_parts();
-        body::drain(body).await;
+        body::drain(body.into()).await;
         let accepted = parts.headers.get_all(ACCEPT).iter();
         let accepted = accepted.filter_map(|value| value.to_str().ok());
         let trace = reply::trace_of(&parts.headers, parts.headers.get(API_KEY));

@@ -3,7 +3,9 @@
 
 use crate::app::Error;
 use crate::bounds::TOKEN_NAME_CHARS_MAX;
-use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, WebhookId};
+use crate::domain::id::{
+    ApplicationId, ClientKeyId, KeyId, ProxyId, ReactorId, ReactorRequestId, WebhookId,
+};
 use crate::http::Schema;
 use crate::http::wire::query::{PlusSign, decode};
 
@@ -73,6 +75,8 @@ id_parameters! {
     ClientKeyId "key" "The id of a client encryption key.";
     KeyId "key" "The id of a key.";
     ProxyId "proxy" "The id of a proxy.";
+    ReactorId "reactor" "The id of a reactor.";
+    ReactorRequestId "result" "The id of a call whose caller does not wait.";
     WebhookId "webhook" "The id of a webhook.";
 }
 
@@ -81,6 +85,20 @@ id_parameters! {
 pub(in crate::http) struct AnyApplication;
 
 impl PathParameter for AnyApplication {
+    fn from_segment(segment: &str) -> Option<Result<Self, Error>> {
+        decoded(segment).map(|_| Ok(Self))
+    }
+
+    fn schema() -> Schema {
+        Schema::text().about("Any text.")
+    }
+}
+
+/// Any text in the place of a formula's id.
+#[derive(Debug)]
+pub(in crate::http) struct AnyFormula;
+
+impl PathParameter for AnyFormula {
     fn from_segment(segment: &str) -> Option<Result<Self, Error>> {
         decoded(segment).map(|_| Ok(Self))
     }

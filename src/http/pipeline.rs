@@ -11,19 +11,20 @@ use hyper::{Request, Response};
 use serde_json::Value;
 
 use crate::app::{Caller, Error, Guard, RefusedAttempt, originated};
-use crate::bounds::BODY_BYTES_MAX;
+use crate::bounds::{ARGUMENTS_BYTES_MAX, BODY_BYTES_MAX};
 use crate::domain::audit::RefusalReason;
 use crate::domain::id::KeyId;
 use crate::domain::origin::Origin;
 use crate::domain::page_group::PageGroup;
 use crate::domain::person::ConsoleRole;
 use crate::domain::shares::Claimant;
-use crate::http::body;
+use crate::http::body::{self, RequestBody};
 use crate::http::exchange::{Exchange, OperationCall, OperationFailure, counted};
 use crate::http::operator_listener;
 use crate::http::origin::{API_KEY, claimant, key_of};
 use crate::http::probes::ProbeRequest;
 use crate::http::problem::Problem;
+use crate::http::programs::ProgramMark;
 use crate::http::reply::{self, Refused, Reply, RequestContext};
 use crate::http::request_counts::NO_ROUTE;
 use crate::http::route::{
@@ -67,20 +68,40 @@ impl Http {
         peer: SocketAddr,
         certified: Option<Certified>,
     ) -> Response<SecretBody> {
-        let started = Instant::now();
         let (parts, body) = request.into_parts();
-        let context = self.context(&parts);
         let sign_on = self.console.sign_on(&parts.headers, peer.ip(), certified);
+        let address = self.address(&parts.headers, peer);
+        self.answer_as(&parts, body.into(), address, sign_on).await
+    }
+
+    /// Answers a request that a program of a tenant sends to the vault. It never has a sign-on.
+    pub(super) async fn answer_program(
+        &self,
+        parts: &Parts,
+        body: SecretBody,
+        address: IpAddr,
+    ) -> Response<SecretBody> {
+        self.answer_as(parts, RequestBody::Program(body), address, SignOn::Absent).await
+    }
+
+    async fn answer_as(
+        &self,
+        parts: &Parts,
+        body: RequestBody,
+        address: IpAddr,
+        sign_on: SignOn,
+    ) -> Response<SecretBody> {
+        let started = Instant::now();
+        let context = self.context(parts);
         let person = sign_on.person().cloned();
         let mut summary = RequestSummary { sign_on, ..RequestSummary::default() };
         // An id that looks like a card number is not logged.
         let trace = Trace::from_client(&context.trace);
-        let address = self.address(&parts.headers, peer);
         let origin = Origin::of_request(Some(address), trace.as_str()).with_person(person);
         let origin = Arc::new(origin);
         let mut response = originated(
             Arc::clone(&origin),
-            self.respond(&context, &parts, body, address, &mut summary),
+            self.respond(&context, parts, body, address, &mut summary),
         )
         .await;
         let route = summary.route.map_or(NO_ROUTE, |route| route.name);
@@ -114,7 +135,7 @@ impl Http {
     pub async fn answer_operator(&self, request: Request<Incoming>) -> Response<SecretBody> {
         let (parts, body) = request.into_parts();
         let context = self.context(&parts);
-        body::drain(body).await;
+        body::drain(body.into()).await;
         operator_listener::answer_operator(&self.registry, &context, &parts)
     }
 
@@ -134,7 +155,7 @@ impl Http {
         let (route, reply) = match route::find_results(&parts.method, parts.uri.path()) {
             Ok((route, function)) => {
                 let share = self.bodies.share(Claimant::Certified(address));
-                let read = body::read(body, BODY_BYTES_MAX, share).await;
+                let read = body::read(body.into(), BODY_BYTES_MAX, share).await;
                 let reply = match read {
                     Ok((bytes, _share)) => {
                         originated(origin, function(self, bytes.expose(), schemes)).await
@@ -144,7 +165,7 @@ impl Http {
                 (route.name, reply)
             }
             Err(no_match) => {
-                body::drain(body).await;
+                body::drain(body.into()).await;
                 (NO_ROUTE, Err(no_match.into()))
             }
         };
@@ -179,12 +200,18 @@ impl Http {
         &self,
         context: &RequestContext,
         parts: &Parts,
-        body: Incoming,
+        body: RequestBody,
         address: IpAddr,
         summary: &mut RequestSummary,
     ) -> Response<SecretBody> {
         let is_here = |presence| self.has(presence);
         let found = route::find_api(&parts.method, parts.uri.path(), is_here);
+        let is_of_program = parts.extensions.get::<ProgramMark>().is_some();
+        let found = found.and_then(|(route, call)| {
+            // Pages, files, probes and the console are not for programs.
+            let is_for_all = !is_of_program || (call.is_for_programs() && !route.is_of_console());
+            if is_for_all { Ok((route, call)) } else { Err(NoMatch::Path) }
+        });
         let is_page = match &found {
             Ok((route, _)) | Err(NoMatch::Method { route, .. }) => route.is_page(),
             Err(NoMatch::Absent(_) | NoMatch::Path) => false,
@@ -245,24 +272,29 @@ impl Http {
         &self,
         context: &RequestContext,
         parts: &Parts,
-        body: Incoming,
+        body: RequestBody,
         address: IpAddr,
         invocation: Invocation,
         summary: &mut RequestSummary,
     ) -> Response<SecretBody> {
         let operation = invocation.operation;
-        let mut response = match self.reply(parts, body, address, invocation, summary).await {
-            Ok(reply) if operation.idempotency == Idempotency::Once => context.success(reply),
-            Ok(reply) => self.hold(context, summary, address, reply),
-            Err(OperationFailure::App(Error::Replayed(earlier))) => {
-                match self.replayed(*earlier, summary).await {
-                    Ok(reply) => self.hold(context, summary, address, reply),
-                    Err(problem) => self.failure(context, &problem),
-                }
+        let is_of_program = invocation.route.body == BodyKind::Arguments;
+        let mut response =
+            match self.reply(context, parts, body, address, invocation, summary).await {
+                // The answer of a program may be large, and another write cannot be answered 503.
+            Ok(reply) if operation.idempotency == Idempotency::Once && !is_of_program => {
+                context.success(reply)
             }
-            Err(OperationFailure::App(error)) => self.failure(context, &error.into()),
-            Err(OperationFailure::Problem(problem)) => self.failure(context, &problem),
-        };
+                Ok(reply) => self.hold(context, summary, address, reply),
+                Err(OperationFailure::App(Error::Replayed(earlier))) => {
+                    match self.replayed(*earlier, summary).await {
+                        Ok(reply) => self.hold(context, summary, address, reply),
+                        Err(problem) => self.failure(context, &problem),
+                    }
+                }
+                Err(OperationFailure::App(error)) => self.failure(context, &error.into()),
+                Err(OperationFailure::Problem(problem)) => self.failure(context, &problem),
+            };
         if let Some(successor) = operation.successor {
             reply::announce(successor.path, response.headers_mut());
         }
@@ -298,8 +330,9 @@ impl Http {
     /// Checks the request, reads its body and calls the operation.
     async fn reply(
         &self,
+        context: &RequestContext,
         parts: &Parts,
-        body: Incoming,
+        body: RequestBody,
         address: IpAddr,
         invocation: Invocation,
         summary: &mut RequestSummary,
@@ -321,6 +354,10 @@ impl Http {
         let share = self.bodies.share(claimant(Some(&caller), address));
         let (body, _share) = match invocation.route.body {
             BodyKind::Json => body::read_json(&parts.headers, body, share).await?,
+            BodyKind::Arguments => {
+                let (headers, most) = (&parts.headers, ARGUMENTS_BYTES_MAX);
+                body::read_json_up_to(most, headers, body, share).await?
+            }
             BodyKind::MergePatch => body::read_merge_patch(&parts.headers, body, share).await?,
             BodyKind::Form | BodyKind::Message | BodyKind::Nothing | BodyKind::Raw => {
                 body::drain(body).await;
@@ -338,6 +375,8 @@ impl Http {
             http: self,
             app: &self.app,
             caller: &caller,
+            shared_caller: &caller,
+            context,
             query,
             body,
             guard,
@@ -411,9 +450,21 @@ impl Http {
         summary: &mut RequestSummary,
         may: impl FnOnce(&Caller) -> Result<(), E>,
     ) -> Result<Arc<Caller>, E> {
-        let key = key_of(&parts.headers).ok_or(Error::Unauthenticated)?;
-        let caller = self.app.access().authenticate(&key)?;
+        let caller = self.authenticate(parts)?;
         self.admit_known(caller, address, limit, summary, may)
+    }
+
+    /// The key of a call is honoured only for requests that arrive through the host of the call.
+    fn authenticate(&self, parts: &Parts) -> Result<Arc<Caller>, Error> {
+        let identity =
+            parts.extensions.get::<ProgramMark>().and_then(|mark| mark.identity.as_ref());
+        if let (Some(identity), Some(given)) = (identity, parts.headers.get(API_KEY))
+            && identity.is_key(given.as_bytes())
+        {
+            return self.app.access().program(identity);
+        }
+        let key = key_of(&parts.headers).ok_or(Error::Unauthenticated)?;
+        self.app.access().authenticate(&key)
     }
 
     fn admit_known<E: From<Error> + From<Problem>>(

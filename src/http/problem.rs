@@ -183,6 +183,7 @@ impl From<Error> for Problem {
                 problem
             }
             Error::Invalid(mistakes) => Self::invalid(mistakes),
+            Error::NoPrograms(why) => Self::new(501, why),
             Error::ReadOnly(why) => Self::retry(503, why, DISK_RETRY_AFTER_S),
             // The pipeline answers replays itself. If one arrives here, a retry gets the answer.
             Error::Replayed(_) => Self::retry(409, "The request was answered before.", 1),

@@ -83,6 +83,7 @@ impl From<RememberedAnswer> for Reply {
 
 const fn status_code(status: AnswerStatus) -> StatusCode {
     match status {
+        AnswerStatus::Accepted => StatusCode::ACCEPTED,
         AnswerStatus::Created => StatusCode::CREATED,
         AnswerStatus::Ok => StatusCode::OK,
     }

@@ -10,7 +10,7 @@ use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::audit::Entity;
 use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Right, ValueOrigin};
-use crate::domain::id::{ApplicationId, KeyId, ProxyId, TokenId, TokenIntentId};
+use crate::domain::id::{ApplicationId, KeyId, ProxyId, ReactorId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::secret::{Secret, SecretBuffer};
 
@@ -31,6 +31,8 @@ pub struct RememberedAnswer {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerStatus {
+    /// The request is carried out later.
+    Accepted,
     Created,
     Ok,
 }
@@ -60,6 +62,7 @@ pub enum SubjectId {
         id: KeyId,
     },
     Proxy(ProxyId),
+    Reactor(ReactorId),
     Token {
         id: TokenId,
         /// The predefined id, if the caller chose one.

@@ -200,6 +200,7 @@ impl From<Error> for CommandRefusal {
             | Error::Internal(_)
             | Error::Invalid(_)
             | Error::NeedsCvcKey(_)
+            | Error::NoPrograms(_)
             | Error::NotFound(_)
             | Error::Replayed(_)
             | Error::Stopped
@@ -304,6 +305,7 @@ fn sentences(error: &Error) -> Vec<String> {
         Error::Busy => vec![String::from("The vault is busy; try again shortly.")],
         Error::Conflict(why)
         | Error::Forbidden(why)
+        | Error::NoPrograms(why)
         | Error::ReadOnly(why)
         | Error::Unprocessable(why) => vec![String::from(*why)],
         // Commands have no idempotency key, and the commit loop handles the missing CVC key.

@@ -57,7 +57,7 @@ fn every_act_of_a_person_has_the_name_in_the_audit_log() {
     assert_eq!(opened["tenant_id"], vault.tenant_id.as_str());
     let permissions = opened["permissions"].to_string();
     assert!(permissions.contains("application:create") && !permissions.contains("tenant:delete"));
-    assert!(!permissions.contains("reactor:"), "rights of absent features are not offered");
+    assert!(!permissions.contains("tenant:member:"), "rights of absent features are not offered");
     let made = admin(
         &vault,
         post("/applications").json(json!({

@@ -93,6 +93,7 @@ mod quickstarts;
 mod quotas;
 mod race;
 mod random_damage;
+mod reactors;
 mod recovery;
 mod reference_examples;
 mod replaced_directory;

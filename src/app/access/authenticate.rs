@@ -62,6 +62,9 @@ impl AccessControl<'_> {
         if let Some(PersonRights { person, role }) = &caller.person {
             return self.person(caller.tenant.id, person, *role);
         }
+        if let Some(identity) = &caller.program {
+            return self.program(identity);
+        }
         match &caller.session {
             None => self.find_caller(&caller.tag),
             Some(session) => {
@@ -183,8 +186,19 @@ impl AccessControl<'_> {
         let (application, _) = records::find(snapshot, &keys, key.application)?.ok_or(dangling)?;
         let tenant = self.tenant(snapshot, key.tenant)?;
         let (session, last_use) = (None, self.vault.last_uses.share(&key));
-        let (person, epoch) = (None, snapshot.epoch());
-        Ok(Caller { tenant, application, key, tag, last_use, session, person, keys, _epoch: epoch })
+        let epoch = snapshot.epoch();
+        Ok(Caller {
+            tenant,
+            application,
+            key,
+            tag,
+            last_use,
+            session,
+            person: None,
+            program: None,
+            keys,
+            _epoch: epoch,
+        })
     }
 
     /// A caller with the rights of an application but without an API key. Its requests are counted
@@ -219,6 +233,7 @@ impl AccessControl<'_> {
             last_use,
             session,
             person,
+            program: None,
             keys,
             _epoch: epoch,
         };

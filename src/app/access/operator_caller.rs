@@ -34,6 +34,7 @@ impl Caller {
             tag: [0; 32],
             session: None,
             person: None,
+            program: None,
             keys,
             _epoch: snapshot.epoch(),
         })

@@ -39,6 +39,7 @@ impl AccessControl<'_> {
             tag: tag(&keys, person),
             session: None,
             person: Some(PersonRights { person: person.clone(), role }),
+            program: None,
             keys,
             _epoch: snapshot.epoch(),
         }))

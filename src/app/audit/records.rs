@@ -118,6 +118,8 @@ impl<'a> EndedRecords<'a> {
             EntityKind::ApplicationKey => return Ok(self.keys.contains(&id)),
             EntityKind::ClientKey => Table::ClientKeys,
             EntityKind::Proxy => Table::Proxies,
+            EntityKind::Reactor => Table::Reactors,
+            EntityKind::ReactorResult => Table::ReactorResults,
             EntityKind::Session => Table::Sessions,
             EntityKind::Tenant => Table::Tenants,
             EntityKind::ThreedsSession => Table::ThreedsSessions,

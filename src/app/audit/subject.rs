@@ -12,6 +12,7 @@ use crate::domain::container::Container;
 use crate::domain::id::ApplicationId;
 use crate::domain::permission::Permission;
 use crate::domain::proxy::Proxy;
+use crate::domain::reactor::Reactor;
 use crate::domain::session as access;
 use crate::domain::tenant::Tenant;
 use crate::domain::time::Timestamp;
@@ -37,6 +38,7 @@ pub(in crate::app) enum Subject<'a> {
     Entity(Entity),
     Intent(&'a TokenIntent),
     Proxy(&'a Proxy),
+    Reactor(&'a Reactor),
     /// With the name of the public application that the session acts for.
     Session(&'a access::Session, &'a str),
     Tenant(&'a Tenant),
@@ -57,6 +59,7 @@ impl Subject<'_> {
             Self::Conversion { entity, .. } | Self::Entity(entity) => entity.clone(),
             Self::Intent(intent) => intent.id.into(),
             Self::Proxy(proxy) => proxy.id.into(),
+            Self::Reactor(reactor) => reactor.id.into(),
             Self::Session(session, _) => session.id.into(),
             Self::Tenant(tenant) => tenant.id.into(),
             Self::Threeds(session, _) => session.id.into(),
@@ -71,6 +74,7 @@ impl Subject<'_> {
             Self::Conversion { entity, .. } | Self::Entity(entity) => entity.kind,
             Self::Intent(_) => EntityKind::TokenIntent,
             Self::Proxy(_) => EntityKind::Proxy,
+            Self::Reactor(_) => EntityKind::Reactor,
             Self::Session(..) => EntityKind::Session,
             Self::Tenant(_) => EntityKind::Tenant,
             Self::Threeds(..) => EntityKind::ThreedsSession,
@@ -97,6 +101,8 @@ impl Subject<'_> {
             matches!(self, Self::Tenant(_))
         } else if matches!(kind, EventKind::ProxyCreated | EventKind::ProxyUpdated) {
             matches!(self, Self::Proxy(_))
+        } else if matches!(kind, EventKind::ReactorCreated | EventKind::ReactorUpdated) {
+            matches!(self, Self::Reactor(_))
         } else if matches!(kind, EventKind::SessionCreated | EventKind::SessionAuthorized) {
             matches!(self, Self::Session(..))
         } else if shows_token(kind) {
@@ -135,6 +141,9 @@ impl Subject<'_> {
             Self::Proxy(proxy) if kind != EventKind::ProxyDeleted => {
                 set("proxy", proxy_value(proxy));
             }
+            Self::Reactor(reactor) if kind != EventKind::ReactorDeleted => {
+                set("reactor", reactor_value(reactor));
+            }
             Self::Session(session, name) => set("session", access_session_value(session, name)),
             Self::Tenant(tenant) => set("tenant", tenant_value(tenant)),
             Self::Threeds(session, _) => set("session", session_value(session, kind)),
@@ -143,6 +152,7 @@ impl Subject<'_> {
             | Self::Entity(_)
             | Self::Intent(_)
             | Self::Proxy(_)
+            | Self::Reactor(_)
             | Self::Token(_) => {
                 let entity = self.entity();
                 let mut shown = json!({"id": entity.public_id()});
@@ -175,6 +185,9 @@ fn event_of(entity: EntityKind, act: Act) -> Option<EventKind> {
         (EntityKind::Proxy, Act::Create) => EventKind::ProxyCreated,
         (EntityKind::Proxy, Act::Update) => EventKind::ProxyUpdated,
         (EntityKind::Proxy, Act::Delete) => EventKind::ProxyDeleted,
+        (EntityKind::Reactor, Act::Create) => EventKind::ReactorCreated,
+        (EntityKind::Reactor, Act::Update) => EventKind::ReactorUpdated,
+        (EntityKind::Reactor, Act::Delete) => EventKind::ReactorDeleted,
         (EntityKind::Session, Act::Create) => EventKind::SessionCreated,
         (EntityKind::Session, Act::Authorize) => EventKind::SessionAuthorized,
         (EntityKind::Tenant, Act::Create) => EventKind::TenantCreated,
@@ -305,6 +318,17 @@ fn proxy_value(proxy: &Proxy) -> Value {
     object(members.into_iter().chain(modified(proxy.modified_by, proxy.modified_at)))
 }
 
+/// Neither the code nor the configuration.
+fn reactor_value(reactor: &Reactor) -> Value {
+    let members = [
+        ("id", Some(id(reactor.id))),
+        ("name", Some(id(&reactor.settings.name))),
+        ("created_by", Some(id(reactor.created_by))),
+        ("created_at", Some(time(reactor.created_at))),
+    ];
+    object(members.into_iter().chain(modified(reactor.modified_by, reactor.modified_at)))
+}
+
 /// Shows the rights after the session was authorized.
 fn access_session_value(session: &access::Session, name: &str) -> Value {
     let rights = session.grant.as_ref().map(|grant| &grant.access);
@@ -388,6 +412,7 @@ subjects! {
     ApiKey ApiKey;
     Application Application;
     Proxy Proxy;
+    Reactor Reactor;
     Tenant Tenant;
     Token Token;
     TokenIntent Intent;

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::app::caller::last_uses::LastUse;
 use crate::app::error::Error;
 use crate::app::fair_pool::{Credential, Party};
+use crate::app::program_calls::identity::ProgramIdentity;
 use crate::crypto::TenantKeys;
 use crate::domain::access::{Access, Transform};
 use crate::domain::application::{ApiKey, Application, ApplicationKind};
@@ -40,6 +41,8 @@ pub struct Caller {
     pub(in crate::app) session: Option<SessionRights>,
     /// Set if the request has no key and a person sent it. The application is then not stored.
     pub(in crate::app) person: Option<PersonRights>,
+    /// Set if a program of the tenant sent the request with the key of its call.
+    pub(in crate::app) program: Option<Arc<ProgramIdentity>>,
     pub(in crate::app) keys: TenantKeys,
     /// Makes a rotation wait until all holders of these keys have dropped them.
     pub(super) _epoch: EpochGuard,
@@ -186,9 +189,14 @@ impl Caller {
     pub(in crate::app) fn party(&self) -> Party {
         let is_public = self.session.is_some()
             || self.application.kind == ApplicationKind::Public
-            || (self.key.id.uuid().is_nil() && self.person.is_none());
+            || (self.key.id.uuid().is_nil() && self.person.is_none() && self.program.is_none());
         let credential = if is_public { Credential::Public } else { Credential::Secret };
         Party { tenant: self.tenant.id, credential }
+    }
+
+    /// The credential that decides the share of programs.
+    pub fn credential(&self) -> Credential {
+        self.party().credential
     }
 
     /// False for a session that has expired. API keys do not expire.

@@ -49,6 +49,7 @@ pub fn check_expressions(transforms: &Transforms, side: Side, mistakes: &mut Mis
             }
             Transform::AppendJson { value, .. } => ("value", check_value(value.expose(), &budget)),
             Transform::Tokenize { token, .. } => ("token", check_token(token.expose(), &budget)),
+            Transform::Code { .. } => continue,
             Transform::Mask { matcher, .. } => {
                 if measure(matcher, &mut steps).is_err() {
                     mistakes.add(format!("{path}.expression"), SLOW_MASK);

@@ -29,6 +29,8 @@ impl Proxies<'_> {
         let failure = match outcome {
             Ok(answer) if answer.status < 400 => None,
             Ok(answer) => Some(failed("destination_status", Some(answer.status))),
+            // A program that answers a call itself has not failed.
+            Err(ProxyFailure::Answered(_)) => None,
             Err(failure) => Some(failed(kind(failure), None)),
         };
         self.vault.proxy_calls.count(proxy, failure, now);
@@ -50,6 +52,8 @@ impl Proxies<'_> {
 const fn kind(failure: &ProxyFailure) -> &'static str {
     match failure {
         ProxyFailure::Answer(_) => "answer_transform",
+        ProxyFailure::Answered(_) => "answered",
+        ProxyFailure::Program { .. } => "program",
         ProxyFailure::App(_) => "vault",
         ProxyFailure::Invalid(_) => "invalid",
         ProxyFailure::Outbound(OutboundFailure::Broken(_)) => "broken",

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use crate::app::Proxies;
 use crate::app::caller::Caller;
 use crate::app::error::Error;
+use crate::app::fair_pool::{Credential, Party};
 use crate::domain::id::TenantId;
 use crate::domain::proxy::Proxy;
 use crate::domain::quota::RateLimit;
+use crate::domain::tenant::TenantKind;
 
 #[derive(Debug)]
 pub struct ChosenProxy {
@@ -16,6 +18,7 @@ pub struct ChosenProxy {
     pub application: Option<Arc<Caller>>,
     /// The tenant's factor of the rate limits.
     pub rate_limit: RateLimit,
+    pub(super) tenant_kind: TenantKind,
 }
 
 impl ChosenProxy {
@@ -25,6 +28,12 @@ impl ChosenProxy {
 
     pub const fn requires_key(&self) -> bool {
         self.proxy.settings.require_auth
+    }
+
+    /// The share of a call without a caller's own key is that of a stranger.
+    pub fn credential(&self, caller: Option<&Caller>) -> Credential {
+        let caller = if self.requires_key() { caller } else { self.application.as_deref() };
+        Party::of(caller, self.proxy.tenant).credential
     }
 
     /// Identifies the proxy where calls are counted.
@@ -40,7 +49,8 @@ impl Proxies<'_> {
         let snapshot = self.vault.snapshot()?;
         let access = self.vault.access();
         let application = self.vault.proxies().application_caller(&proxy)?.map(Arc::new);
-        let rate_limit = access.tenant(&snapshot, proxy.tenant)?.quotas.rate_limit;
-        Ok(Some(ChosenProxy { proxy, application, rate_limit }))
+        let tenant = access.tenant(&snapshot, proxy.tenant)?;
+        let (rate_limit, tenant_kind) = (tenant.quotas.rate_limit, tenant.kind);
+        Ok(Some(ChosenProxy { proxy, application, rate_limit, tenant_kind }))
     }
 }

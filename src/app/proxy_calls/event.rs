@@ -90,6 +90,8 @@ const fn reason(failure: &ProxyFailure) -> &'static str {
         ProxyFailure::Outbound(OutboundFailure::Refused(_)) => "the destination is not allowed",
         ProxyFailure::Outbound(OutboundFailure::TimedOut) => "the destination did not answer",
         ProxyFailure::Outbound(OutboundFailure::Unreachable(_)) => "there was no connection",
+        ProxyFailure::Answered(_) => "a program of the proxy answered",
+        ProxyFailure::Program { .. } => "a program of the proxy failed",
         ProxyFailure::App(_) | ProxyFailure::Invalid(_) => "the call was refused",
     }
 }

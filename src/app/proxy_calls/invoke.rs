@@ -11,6 +11,8 @@ use crate::app::caller::Caller;
 use crate::app::error::Error;
 use crate::app::fair_pool::Party;
 use crate::app::outbound::{OutboundFailure, OutboundRequest, OutboundResponse};
+use crate::app::program_calls::ProgramHosts;
+use crate::app::proxies::transforms::code::{CodeSite, RequestLine};
 use crate::app::proxies::transforms::{Message, Surroundings, TransformFailure};
 use crate::app::proxy_calls::answer_headers;
 use crate::app::proxy_calls::body::BodySlots;
@@ -26,16 +28,17 @@ use crate::app::tokens::draft::TokenDraft;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::references::NamedReferences;
 use crate::app::{Proxies, Vault};
-use crate::bounds::{PROXY_ANSWER_BYTES_MAX, PROXY_TIMEOUT, PROXY_TOKENS_MAX};
+use crate::bounds::{PROXY_ANSWER_BYTES_MAX, PROXY_TIMEOUT, PROXY_TOKENS_MAX, REACTOR_TOKENS_MAX};
 use crate::domain::access::Transform;
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::condition::{Target, TargetId};
 use crate::domain::container::Container;
 use crate::domain::exposure::{Computation, Operand, ValueOrigin};
 use crate::domain::https_url::HttpsUrl;
-use crate::domain::id::TenantId;
+use crate::domain::id::{ReactorId, TenantId};
 use crate::domain::permission::Permission;
 use crate::domain::proxy::Proxy;
+use crate::domain::tenant::TenantKind;
 use crate::domain::time::Timestamp;
 use crate::expressions::{Budget, Reference};
 use crate::secret::Secret;
@@ -45,8 +48,8 @@ const NO_APPLICATION: &str =
 const GUARDED: &str = "The API key may not see this value in plain. Its expressions can only put the value, or the \
      member at a plain JSON path, where they stand, and they cannot name the configuration of a proxy.";
 const NOT_ENCRYPTED: &str = "To open values that clients encrypted, the API key needs token:use in plain for all containers.";
-const NOT_ALONE: &str = "The API key may not see this value in plain, and the proxy transforms requests. The value \
-                         must be a whole string of a JSON body, or a whole value of a form.";
+const NOT_ALONE: &str = "The API key may not see this value in plain, and a program or a transform reads the \
+                         request. The value must be a whole string of a JSON body, or a whole value of a form.";
 const NO_SUCH_PROXY: Error = Error::NotFound("proxy");
 const SWITCHED_OFF: &str =
     "The tenant's setting disable_ephemeral_proxy allows pre-configured proxies only.";
@@ -56,9 +59,9 @@ const DESTROY_CVC: &str = "destroy_cvc_after_use";
 /// The tenant's setting that switches ephemeral proxies off.
 const DISABLE_EPHEMERAL: &str = "disable_ephemeral_proxy";
 
-struct Prepared {
+pub(super) struct Prepared {
     /// `None` if the body passes unchanged.
-    body: Option<Secret<Vec<u8>>>,
+    pub(super) body: Option<Secret<Vec<u8>>>,
     headers: Vec<FilledHeader>,
     /// The values that transforms name; `None` if the proxy has no transforms.
     scope: Option<ProxyScope>,
@@ -72,17 +75,21 @@ pub(super) struct Invocation<'a> {
     /// The application whose tokens may be used. A call without an API key may have none.
     pub(super) caller: Option<&'a Caller>,
     pub(super) tenant: TenantId,
-    party: Party,
-    /// `None` for an ephemeral proxy.
-    stored: Option<Stored<'a>>,
+    pub(super) party: Party,
+    /// `None` for an ephemeral proxy, and for a reactor.
+    pub(super) stored: Option<Stored<'a>>,
+    /// The reactor whose arguments are filled.
+    pub(super) reactor: Option<ReactorId>,
 }
 
 #[derive(Clone, Copy)]
-struct Stored<'a> {
+pub(super) struct Stored<'a> {
     proxy: &'a Proxy,
     /// Creates the tokens of transforms.
     maker: Option<&'a Caller>,
     draft: DraftParser<'a>,
+    hosts: Option<&'a dyn ProgramHosts>,
+    tenant_kind: TenantKind,
 }
 
 /// Parses the body of a create request, whose shape belongs to `http`.
@@ -102,7 +109,8 @@ impl<'a> Proxies<'a> {
         }
         let tenant = caller.tenant.id;
         let (vault, party) = (self.vault, caller.party());
-        let invocation = Invocation { vault, caller: Some(caller), tenant, party, stored: None };
+        let invocation =
+            Invocation { vault, caller: Some(caller), tenant, party, stored: None, reactor: None };
         let joined = target::join(url, &call.rest, call.query.as_deref())?;
         invocation.run(url, joined, call).await
     }
@@ -115,6 +123,7 @@ impl<'a> Proxies<'a> {
         chosen: &'a ChosenProxy,
         call: ProxyCall,
         draft: DraftParser<'a>,
+        hosts: Option<&'a dyn ProgramHosts>,
     ) -> Result<OutboundResponse, ProxyFailure> {
         let proxy = &chosen.proxy;
         let caller = if chosen.requires_key() {
@@ -126,9 +135,11 @@ impl<'a> Proxies<'a> {
             chosen.application.as_deref()
         };
         let tenant = proxy.tenant;
-        let stored = Stored { proxy, maker: chosen.application.as_deref().or(caller), draft };
+        let maker = chosen.application.as_deref().or(caller);
+        let stored = Stored { proxy, maker, draft, hosts, tenant_kind: chosen.tenant_kind };
         let (party, stored) = (Party::of(caller, tenant), Some(stored));
-        let invocation = Invocation { vault: self.vault, caller, tenant, party, stored };
+        let invocation =
+            Invocation { vault: self.vault, caller, tenant, party, stored, reactor: None };
         let base = proxy.settings.destination.as_str();
         let url = target::join(base, &call.rest, call.query.as_deref())?;
         let outcome = invocation.run(base, url, call).await;
@@ -138,9 +149,15 @@ impl<'a> Proxies<'a> {
 }
 
 impl<'a> Stored<'a> {
-    fn around(self, party: Party, scope: &'a ProxyScope) -> Surroundings<'a> {
-        let (caller, draft) = (self.maker, self.draft);
-        Surroundings { party, work: &scope.work, scope, caller, draft }
+    fn around(
+        self,
+        party: Party,
+        scope: &'a ProxyScope,
+        line: &'a RequestLine,
+    ) -> Surroundings<'a> {
+        let (caller, draft, tenant_kind) = (self.maker, self.draft, self.tenant_kind);
+        let code = self.hosts.map(|hosts| CodeSite { hosts, tenant_kind, line });
+        Surroundings { party, work: &scope.work, scope, caller, draft, code }
     }
 }
 
@@ -151,6 +168,11 @@ impl Invocation<'_> {
         url: HttpsUrl,
         call: ProxyCall,
     ) -> Result<OutboundResponse, ProxyFailure> {
+        let line = RequestLine {
+            method: call.method.clone(),
+            path: call.rest.clone(),
+            query: call.query.clone(),
+        };
         let now = self.vault.now();
         let opened = Opened::new(self.vault, self.tenant, self.actor());
         let prepare = |budget: &Budget| match self.prepare(&call, now, budget, &opened) {
@@ -167,13 +189,17 @@ impl Invocation<'_> {
                     }
                 }
                 let message = Message { headers, body: body.unwrap_or(call.body) };
-                let message = self.change_request(message, scope.as_ref()).await;
-                message.map(|message| (message, scope, codes))
+                match self.change_request(message, scope.as_ref(), &line).await {
+                    // The program ran, so its use of values is no failure.
+                    Err(ProxyFailure::Answered(res)) => Ok(Err(res)),
+                    message => message.map(|message| Ok((message, scope, codes))),
+                }
             }
             Err(failure) => Err(failure),
         };
         // The call and the values that it uses have their entries before anything is sent.
-        let (Message { headers, body }, scope, codes) = opened.settle(transformed).await?;
+        let (Message { headers, body }, scope, codes) =
+            opened.settle(transformed).await?.map_err(ProxyFailure::Answered)?;
         let certificate = self.proxy().and_then(|it| it.settings.client_certificate.as_ref());
         let identity = certificate.map(|certificate| Arc::new(certificate.identity()));
         let event = self.event(&url, &call.method)?;
@@ -192,7 +218,7 @@ impl Invocation<'_> {
             Ok(mut answer) => {
                 self.destroy_codes(&answer, &codes).await;
                 answer.headers = answer_headers::passed(base, answer.headers);
-                self.change_answer(answer, scope.as_ref()).await
+                self.change_answer(answer, scope.as_ref(), &line).await
             }
             Err(failure) => Err(failure),
         };
@@ -231,6 +257,7 @@ impl Invocation<'_> {
         self,
         mut message: Message,
         scope: Option<&ProxyScope>,
+        line: &RequestLine,
     ) -> Result<Message, ProxyFailure> {
         let (Some(stored), Some(scope)) = (self.stored, scope) else { return Ok(message) };
         if !stored.proxy.settings.response_transforms.is_empty() {
@@ -239,10 +266,14 @@ impl Invocation<'_> {
             let identity = Secret::new(b"identity".to_vec());
             message.headers.push((String::from(ACCEPT_ENCODING), identity));
         }
-        let around = stored.around(self.party, scope);
+        let around = stored.around(self.party, scope, line);
         let changed = self.vault.proxies().transform_request(stored.proxy, message, around).await;
         changed.map_err(|failure| match failure.shown_to(scope.computation()) {
+            TransformFailure::Answered(res) => ProxyFailure::Answered(res),
             TransformFailure::App(error) => ProxyFailure::App(error),
+            TransformFailure::Program(failed) => {
+                ProxyFailure::Program { failed, destination_status: None }
+            }
             TransformFailure::Failed(why) => ProxyFailure::invalid(why),
         })
     }
@@ -252,19 +283,30 @@ impl Invocation<'_> {
         self,
         answer: OutboundResponse,
         scope: Option<&ProxyScope>,
+        line: &RequestLine,
     ) -> Result<OutboundResponse, ProxyFailure> {
         let (Some(stored), Some(scope)) = (self.stored, scope) else { return Ok(answer) };
         let OutboundResponse { status, headers, body } = answer;
         let message = Message { headers, body };
-        let (proxies, around) = (self.vault.proxies(), stored.around(self.party, scope));
+        let (proxies, around) = (self.vault.proxies(), stored.around(self.party, scope, line));
         let changed = proxies.transform_response(stored.proxy, status, message, around).await;
         let changed = changed.map_err(|failure| failure.shown_to(scope.computation()));
-        let Message { headers, body } = changed.map_err(ProxyFailure::Answer)?;
+        let Message { headers, body } = changed.map_err(|failure| match failure {
+            TransformFailure::Program(failed) => {
+                ProxyFailure::Program { failed, destination_status: Some(status) }
+            }
+            failure @ (TransformFailure::Answered(_)
+            | TransformFailure::App(_)
+            | TransformFailure::Failed(_)) => ProxyFailure::Answer(failure),
+        })?;
         Ok(OutboundResponse { status, headers, body })
     }
 
     /// An ephemeral proxy has no id.
     fn entity(self) -> Entity {
+        if let Some(reactor) = self.reactor {
+            return reactor.into();
+        }
         let none = Entity::new(EntityKind::Proxy, Uuid::nil());
         self.proxy().map_or(none, |proxy| proxy.id.into())
     }
@@ -282,7 +324,7 @@ impl Invocation<'_> {
     }
 
     /// Evaluates all expressions of the call.
-    fn prepare(
+    pub(super) fn prepare(
         self,
         call: &ProxyCall,
         now: Timestamp,
@@ -314,7 +356,8 @@ impl Invocation<'_> {
         let least = scope.computation();
         // Text around a value would decide, together with the value, if a transform fails.
         let transforms = settings.is_some_and(|settings| !settings.request_transforms.is_empty());
-        if transforms && least < Computation::Any && !body.stands_alone() {
+        let computes = transforms || self.reactor.is_some();
+        if computes && least < Computation::Any && !body.stands_alone() {
             return Err(Error::Forbidden(NOT_ALONE).into());
         }
         if body.slots.names("proxy") {
@@ -368,8 +411,10 @@ impl Invocation<'_> {
                 continue;
             }
             ids.insert(reference.id());
-            if ids.len() > PROXY_TOKENS_MAX {
-                let detail = format!("At most {PROXY_TOKENS_MAX} tokens may be used in a call.");
+            let tokens_max =
+                if self.reactor.is_some() { REACTOR_TOKENS_MAX } else { PROXY_TOKENS_MAX };
+            if ids.len() > tokens_max {
+                let detail = format!("At most {tokens_max} tokens may be used in a call.");
                 return Err(ProxyFailure::Invalid(detail));
             }
             let snapshot = match &mut snapshot {

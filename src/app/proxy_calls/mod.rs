@@ -5,6 +5,7 @@
 //! call. The use of each token is in the queue of the audit chain before the request leaves.
 
 mod answer_headers;
+pub(in crate::app) mod arguments;
 mod body;
 mod called;
 mod choose;
@@ -24,9 +25,12 @@ mod target;
 #[cfg(test)]
 mod tests;
 
+use serde_json::Value;
+
 use crate::app::error::Error;
 use crate::app::outbound::OutboundFailure;
 use crate::app::proxies::transforms::TransformFailure;
+use crate::app::proxies::transforms::code::FailedProgram;
 use crate::secret::Secret;
 
 pub use called::CalledProxy;
@@ -47,6 +51,8 @@ pub struct ProxyCall {
 
 #[derive(Debug)]
 pub enum ProxyFailure {
+    /// Not a failure: a program answers the call with this `res`, and nothing was sent.
+    Answered(Secret<Value>),
     /// Nothing was sent.
     App(Error),
     /// The destination has answered, but the transforms of its answer failed.
@@ -54,6 +60,11 @@ pub enum ProxyFailure {
     /// A mistake in the call. Nothing was sent.
     Invalid(String),
     Outbound(OutboundFailure),
+    /// A code transform failed. Nothing was sent, unless there is a status of the destination.
+    Program {
+        failed: Box<FailedProgram>,
+        destination_status: Option<u16>,
+    },
 }
 
 impl ProxyFailure {

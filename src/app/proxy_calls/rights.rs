@@ -5,6 +5,8 @@ use serde_json::Value;
 
 use crate::app::caller::Caller;
 use crate::app::error::Error;
+use crate::app::program_calls::ProgramFailure;
+use crate::app::programs::Thrown;
 use crate::app::proxies::transforms::TransformFailure;
 use crate::app::proxy_calls::invoke::Invocation;
 use crate::app::proxy_calls::scope::GuardedValue;
@@ -75,7 +77,17 @@ impl TransformFailure {
             {
                 Self::Failed(UNTRANSFORMED)
             }
-            failure @ (Self::App(_) | Self::Failed(_)) => failure,
+            // Errors of the published classes and responses are the tenant's own words. An error
+            // that the program did not mean to show may quote a value.
+            Self::Program(program)
+                if computation < Computation::Any
+                    && matches!(program.failure, ProgramFailure::Threw(Thrown::Other { .. })) =>
+            {
+                Self::Failed(UNTRANSFORMED)
+            }
+            failure @ (Self::Answered(_) | Self::App(_) | Self::Failed(_) | Self::Program(_)) => {
+                failure
+            }
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::domain::permission::Permission;
 use crate::domain::proxy::transform::Transforms;
 use crate::domain::proxy::{Configuration, Destination, Proxy, ProxyKey, ProxySettings};
 use crate::domain::quota::RateLimit;
+use crate::domain::tenant::TenantKind;
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
 use crate::store::tests::block_on;
@@ -134,7 +135,12 @@ impl Scene {
             modified_at: None,
             answer_seed: AnswerSeed::new([1; 16]),
         };
-        ChosenProxy { proxy, application: None, rate_limit: RateLimit::Default }
+        ChosenProxy {
+            proxy,
+            application: None,
+            rate_limit: RateLimit::Default,
+            tenant_kind: TenantKind::Test,
+        }
     }
 
     fn invoke_chosen(
@@ -144,7 +150,7 @@ impl Scene {
         call: ProxyCall,
     ) -> Result<OutboundResponse, ProxyFailure> {
         let draft = |_: &Value| TokenDraft::default();
-        block_on(self.vault.app.proxies().invoke_chosen(caller, chosen, call, &draft))
+        block_on(self.vault.app.proxies().invoke_chosen(caller, chosen, call, &draft, None))
     }
 }
 
@@ -351,7 +357,9 @@ fn blind(scene: &Scene, headers: &[(&str, &str)], body: &str) -> Result<Outbound
                 ProxyFailure::Invalid(text) => text,
                 other @ (ProxyFailure::App(_)
                 | ProxyFailure::Answer(_)
-                | ProxyFailure::Outbound(_)) => panic!("{other:?}"),
+                | ProxyFailure::Answered(_)
+                | ProxyFailure::Outbound(_)
+                | ProxyFailure::Program { .. }) => panic!("{other:?}"),
             })
         }
     }

@@ -18,6 +18,7 @@ mod last_uses;
 mod power;
 mod processes;
 mod proxies;
+mod reactors;
 mod records;
 mod refusals;
 mod row_counts;

@@ -80,7 +80,7 @@ fn respond(
         let caller: &Caller = &vault.caller;
         let (party, caller) = (caller.party(), Some(caller));
         let work = &Work::Page.budget();
-        let around = Surroundings { party, work, scope: &scope, caller, draft: &token };
+        let around = Surroundings { party, work, scope: &scope, caller, draft: &token, code: None };
         vault.app.proxies().transform_response(&proxy, status, message, around).await
     })
 }

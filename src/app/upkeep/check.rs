@@ -17,9 +17,10 @@ use crate::crypto::{Identity, Phase, SealingKey, SystemKeys, TenantKeys};
 use crate::domain::application::Application;
 use crate::domain::client_key::ClientKey;
 use crate::domain::id::{
-    AccessSessionId, ClientKeyId, SessionId, TenantId, TokenId, TokenIntentId,
+    AccessSessionId, ClientKeyId, ReactorRequestId, SessionId, TenantId, TokenId, TokenIntentId,
 };
 use crate::domain::proxy::Proxy;
+use crate::domain::reactor::{Reactor, ReactorResult};
 use crate::domain::session::Session;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
@@ -104,6 +105,8 @@ impl<'a> Check<'a> {
                 Some((tenant, id)) => self.leads::<Proxy>(table, row, tenant, id)?,
                 None => self.misplaced(table),
             },
+            Table::ReactorResults => drop(self.record::<ReactorResult>(row)?),
+            Table::Reactors => drop(self.record::<Reactor>(row)?),
             Table::SessionKeys => match tables::session_of_place(&row.1) {
                 Some((tenant, id)) => self.leads::<Session>(table, row, tenant, id)?,
                 None => self.misplaced(table),
@@ -464,6 +467,9 @@ impl<'a> Check<'a> {
         match due.kind {
             ExpiryKind::ClientKey => {
                 self.leads::<ClientKey>(table, row, tenant, ClientKeyId::new(id))
+            }
+            ExpiryKind::ReactorResult => {
+                self.leads::<ReactorResult>(table, row, tenant, ReactorRequestId::new(id))
             }
             ExpiryKind::Session => {
                 self.leads::<Session>(table, row, tenant, AccessSessionId::new(id))

@@ -17,8 +17,9 @@ use crate::crypto::TenantKeys;
 use crate::domain::audit::{Act, Actor, Entity};
 use crate::domain::client_key::ClientKey;
 use crate::domain::id::{
-    AccessSessionId, ClientKeyId, SessionId, TenantId, TokenId, TokenIntentId,
+    AccessSessionId, ClientKeyId, ReactorRequestId, SessionId, TenantId, TokenId, TokenIntentId,
 };
+use crate::domain::reactor::ReactorResult;
 use crate::domain::session::Session;
 use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
@@ -183,6 +184,9 @@ impl Upkeep<'_> {
         let removal = match due.kind {
             ExpiryKind::ClientKey => {
                 self.expire::<ClientKey>(snapshot, keys, ClientKeyId::new(due.id), now)?
+            }
+            ExpiryKind::ReactorResult => {
+                self.expire::<ReactorResult>(snapshot, keys, ReactorRequestId::new(due.id), now)?
             }
             ExpiryKind::Session => {
                 self.expire::<Session>(snapshot, keys, AccessSessionId::new(due.id), now)?

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -27,7 +27,8 @@ use crate::domain::audit::Act;
 use crate::domain::shares::Claimant;
 use crate::formulas::Catalog;
 use crate::http::{
-    Activity, Answers, Bodies, DeprecatedOperations, Http, LIMITED, LIMITED_ON_DEV, Requests,
+    Activity, Answers, Background, Bodies, DeprecatedOperations, Http, LIMITED, LIMITED_ON_DEV,
+    PendingCalls, ProgramLines, Requests,
 };
 use crate::limits::Limiter;
 use crate::log::{Event, Log};
@@ -193,7 +194,9 @@ async fn serve(
     }
     let archiver = upkeep::begin(&vault, &config, &requests, &tasks, hangup, &log).await?;
     directory::keep_ranges(results.as_ref(), &vault, &tasks, &log);
-    let http = Arc::new(Http {
+    let starter = tasks.clone();
+    let background = Background(Box::new(move |task| starter.spawn(task)));
+    let http = Arc::new_cyclic(|myself| Http {
         app: Arc::clone(&vault),
         limiter,
         limit_advice: limit_advice(clock_control),
@@ -210,6 +213,10 @@ async fn serve(
         bodies: Bodies::new(),
         answers: Answers::new(),
         registry: Arc::new(registry),
+        myself: Weak::clone(myself),
+        background,
+        pending: PendingCalls::default(),
+        lines: ProgramLines::default(),
     });
     watch::serve(listeners, &http, &tasks, &log);
     let (stop_others, stopped) = oneshot::channel();

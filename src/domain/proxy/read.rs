@@ -5,24 +5,24 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::bounds::{
-    PROXY_HEADER_NAME_CHARS_MAX, PROXY_IDENTIFIER_CHARS_MAX, PROXY_TRANSFORMS_BYTES_MAX,
-    PROXY_TRANSFORMS_MAX,
+    CODE_CHARS_MAX, PROXY_HEADER_NAME_CHARS_MAX, PROXY_IDENTIFIER_CHARS_MAX,
+    PROXY_TRANSFORMS_BYTES_MAX, PROXY_TRANSFORMS_MAX,
 };
 use crate::domain::connection_headers::is_of_connection;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::pattern::{InvalidPattern, Pattern};
+use crate::domain::program::Runtime;
 use crate::domain::proxy::location::Location;
 use crate::domain::proxy::transform::{Given, Matcher, Side, Transform, Transforms};
 use crate::secret::{Secret, SecretBuffer};
 
 const NOT_AN_OBJECT: &str = "Deserialization error, invalid input.";
-const CODE: &str =
-    "This server runs no JavaScript: transforms of the type code are not part of it.";
-const TYPES: &str = "The type must be mask, tokenize, append_json, append_text or append_header.";
+const TYPES: &str =
+    "The type must be code, mask, tokenize, append_json, append_text or append_header.";
+const ONE_CODE: &str = "A list has at most one transform of the type code.";
 const BOTH: &str = "Give one transform or a list of transforms, not both.";
 const REQUEST_MASK: &str = "A mask is for the answers of the destination.";
 const IDENTIFIER: &str = "Identifiers are different texts of 1 to 100 characters.";
-const TOO_LONG: &str = "The transforms of one side have at most 32768 bytes as JSON.";
 
 /// Reads the members of one side. `null`, an absent member and an empty list are no transforms.
 pub fn read_transforms(
@@ -56,7 +56,7 @@ pub fn read_transforms(
         return Transforms::default();
     }
     let (mut read, mut places) = (Vec::with_capacity(items.len()), Vec::new());
-    let mut identifiers = HashSet::new();
+    let (mut identifiers, mut has_code) = (HashSet::new(), false);
     for (at, item) in items.iter().enumerate() {
         let path = format!("{}[{at}]", side.list());
         let transform = read_one(item, &path, side, mistakes);
@@ -64,6 +64,11 @@ pub fn read_transforms(
             && !identifiers.insert(identifier.clone())
         {
             mistakes.add(format!("{path}.options.identifier"), IDENTIFIER);
+        }
+        if matches!(transform, Some(Transform::Code { .. }))
+            && std::mem::replace(&mut has_code, true)
+        {
+            mistakes.add(format!("{path}.type"), ONE_CODE);
         }
         places.extend(transform.is_some().then_some(at));
         read.extend(transform);
@@ -76,7 +81,9 @@ fn text_of(value: &Value, path: &str, mistakes: &mut Mistakes) -> Secret<String>
     let mut text = SecretBuffer::with_capacity(256);
     text.json(value);
     if text.len() > PROXY_TRANSFORMS_BYTES_MAX {
-        mistakes.add(path, TOO_LONG);
+        let most = PROXY_TRANSFORMS_BYTES_MAX;
+        let message = format!("The transforms of one side have at most {most} bytes as JSON.");
+        mistakes.add(path, message);
     }
     text.finish_text()
 }
@@ -97,11 +104,11 @@ fn read_one(value: &Value, path: &str, side: Side, mistakes: &mut Mistakes) -> O
     let mut reader = Reader { members, path: String::from(path), mistakes };
     let kind = reader.text("type").map(str::to_ascii_lowercase);
     match kind.as_deref() {
-        None | Some("code") => {
-            let is_code = kind.is_some() || members.contains_key("code");
-            reader.wrong(if is_code { "code" } else { "type" }, CODE);
+        None if !members.contains_key("code") => {
+            reader.wrong("type", TYPES);
             None
         }
+        None | Some("code") => reader.code(),
         Some("mask") => {
             if side == Side::Request {
                 reader.wrong("type", REQUEST_MASK);
@@ -143,6 +150,24 @@ impl<'a> Reader<'a, '_> {
             self.wrong(name, format!("The {name} is required."));
         }
         text
+    }
+
+    fn code(&mut self) -> Option<Transform> {
+        let code = self.required("code");
+        if code.is_some_and(|code| code.chars().count() > CODE_CHARS_MAX) {
+            self.wrong("code", format!("The code has 1 to {CODE_CHARS_MAX} characters."));
+            return None;
+        }
+        let options = self.value("options").and_then(Value::as_object);
+        let runtime = options.and_then(|it| it.get("runtime")).filter(|it| !it.is_null());
+        let runtime = match runtime {
+            Some(runtime) => {
+                let path = format!("{}.options.runtime", self.path);
+                Some(Runtime::read(runtime, &path, self.mistakes)?)
+            }
+            None => None,
+        };
+        Some(Transform::Code { code: Secret::new(String::from(code?)), runtime })
     }
 
     fn mask(&mut self) -> Option<Transform> {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::domain::pattern::Pattern;
+use crate::domain::program::Runtime;
 use crate::domain::proxy::location::Location;
 use crate::secret::Secret;
 
@@ -40,6 +41,11 @@ pub enum Transform {
     },
     AppendText {
         value: Secret<String>,
+    },
+    /// A program of the tenant. It is compiled when it is called.
+    Code {
+        code: Secret<String>,
+        runtime: Option<Runtime>,
     },
     Mask {
         matcher: Matcher,

@@ -14,7 +14,7 @@ use crate::fuzz::check_sentence;
 use crate::http::bodies::{Bodies, parsed_bytes};
 use crate::http::body::parse_json;
 use crate::http::wire::{
-    application, client_key, console, proxy, session, tenant, threeds, token, token_query,
+    application, client_key, console, proxy, reactor, session, tenant, threeds, token, token_query,
     tokenize, webhook,
 };
 
@@ -29,7 +29,7 @@ pub(crate) fn bodies(data: &[u8]) {
     };
     let body_value = parsed.expose();
     check_size(body, body_value);
-    match kind % 18 {
+    match kind % 19 {
         0 => check_draft(&token::parse_draft(body_value)),
         1 => check_mistakes(&token::parse_patch(body_value).mistakes),
         2 => check_mistakes(&token::parse_intent_draft(body_value).mistakes),
@@ -51,6 +51,7 @@ pub(crate) fn bodies(data: &[u8]) {
         14 => check_mistakes(&threeds::session::parse_draft(body_value).mistakes),
         15 => check(threeds::session::parse_device(body_value)),
         16 => check_mistakes(&threeds::authenticate::parse(body_value).1),
+        18 => check(reactor::parse(body_value)),
         _ => {
             let answer = console::preview::answer(body_value);
             assert!(serde_json::from_slice::<Value>(answer.expose()).is_ok());

@@ -290,7 +290,9 @@ impl Row<'_> {
         let media_type = match self.route.body {
             BodyKind::Form => "application/x-www-form-urlencoded",
             // Most calls through proxies have JSON bodies. All other types are added below.
-            BodyKind::Json | BodyKind::Message | BodyKind::Raw => "application/json",
+            BodyKind::Arguments | BodyKind::Json | BodyKind::Message | BodyKind::Raw => {
+                "application/json"
+            }
             BodyKind::MergePatch => "application/merge-patch+json",
             BodyKind::Nothing => return None,
         };

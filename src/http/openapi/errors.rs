@@ -246,7 +246,7 @@ pub(super) fn statuses(route: &Route) -> Vec<u16> {
         Handler::Asset(_) | Handler::Folder(_) | Handler::Probe(_) => vec![400, 429],
         Handler::Operator(_) | Handler::Preflight | Handler::Results(_) => Vec::new(),
     };
-    if matches!(route.body, BodyKind::Json | BodyKind::MergePatch) {
+    if matches!(route.body, BodyKind::Arguments | BodyKind::Json | BodyKind::MergePatch) {
         statuses.extend([408, 413, 415]);
     }
     // The server may not have the path.

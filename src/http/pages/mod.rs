@@ -12,7 +12,6 @@ mod texts;
 
 use std::net::IpAddr;
 
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
@@ -20,6 +19,7 @@ use serde_json::Value;
 
 use crate::app::{ChallengeReply, Error};
 use crate::domain::shares::Claimant;
+use crate::http::body::RequestBody;
 use crate::http::pages::language::Language;
 use crate::http::pages::question::{CarriedFields, question};
 use crate::http::pages::texts::Texts;
@@ -75,7 +75,7 @@ impl Http {
         &self,
         call: PageCall,
         parts: &Parts,
-        body: Incoming,
+        body: RequestBody,
         address: IpAddr,
     ) -> Response<SecretBody> {
         let share = self.bodies.share(Claimant::Stranger { address, tenant: None });

@@ -75,6 +75,12 @@ impl From<ProxyFailure> for ProxyProblem {
     fn from(failure: ProxyFailure) -> Self {
         match failure {
             ProxyFailure::App(error) => error.into(),
+            // The caller of these functions answers what programs say.
+            ProxyFailure::Answered(_)
+            | ProxyFailure::Program { .. }
+            | ProxyFailure::Answer(TransformFailure::Answered(_) | TransformFailure::Program(_)) => {
+                Problem::new(502, NOT_PASSED_ON).into()
+            }
             ProxyFailure::Answer(TransformFailure::Failed(why)) => {
                 Self::with_detail(Problem::new(502, ""), format!("{NOT_PASSED_ON} {why}"))
             }

@@ -10,7 +10,6 @@ pub(super) mod headers;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use hyper::body::Incoming;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
@@ -19,13 +18,16 @@ use crate::app::{
     Caller, ChosenProxy, Error, OutboundFailure, OutboundResponse, ProxyCall, ProxyFailure,
 };
 use crate::bounds::{PROXY_BODY_BYTES_MAX, PROXY_BODY_COPIES};
+use crate::domain::reactor::ProgramAnswer;
 use crate::domain::shares::Claimant;
+use crate::http::body::RequestBody;
 use crate::http::pipeline::RequestSummary;
+use crate::http::programs::answer;
 use crate::http::proxy::failure::ProxyProblem;
 use crate::http::route::{self, PROXY_PERMISSIONS};
 use crate::http::wire::query::{PlusSign, decode};
 use crate::http::wire::token;
-use crate::http::{Http, Problem, RequestContext, body, origin};
+use crate::http::{Http, Problem, Reply, RequestContext, body, origin};
 use crate::limits::{KeyHash, Operation, ProxyKind, ProxyRequest};
 use crate::secret::{Secret, SecretBody};
 
@@ -49,7 +51,7 @@ impl Http {
         &self,
         context: &RequestContext,
         parts: &Parts,
-        body: Incoming,
+        body: RequestBody,
         address: IpAddr,
         summary: &mut RequestSummary,
     ) -> Response<SecretBody> {
@@ -73,7 +75,7 @@ impl Http {
         &self,
         context: &RequestContext,
         parts: &Parts,
-        body: Incoming,
+        body: RequestBody,
         address: IpAddr,
         summary: &mut RequestSummary,
     ) -> Result<Response<SecretBody>, ProxyProblem> {
@@ -103,7 +105,19 @@ impl Http {
         let (calls, caller) = (self.app.proxies(), caller.as_deref());
         let answer = match (proxy, choice, caller) {
             (Some(proxy), _, caller) => {
-                calls.invoke_chosen(caller, &proxy, call, &token::parse_draft).await?
+                let credential = proxy.credential(caller);
+                let hosts = self.program_hosts(parts, address, &context.trace, credential)?;
+                let draft = &token::parse_draft;
+                match calls.invoke_chosen(caller, &proxy, call, draft, Some(&hosts)).await {
+                    Err(ProxyFailure::Answered(res)) => {
+                        return Ok(programmed(context, answer::in_place(&res), None));
+                    }
+                    Err(ProxyFailure::Program { failed, destination_status }) => {
+                        let answer = answer::in_proxy(&failed);
+                        return Ok(programmed(context, answer, destination_status));
+                    }
+                    answered => answered?,
+                }
             }
             (None, Choice::Url(url), Some(caller)) => {
                 calls.invoke_ephemeral(caller, &url, call).await?
@@ -229,6 +243,20 @@ impl Http {
                 .map(|it| Secret::new(String::from_utf8_lossy(it.as_bytes()).into_owned())),
         }
     }
+}
+
+/// The answer of a code transform. With the status of the destination, the caller knows that the
+/// request was sent.
+fn programmed(
+    context: &RequestContext,
+    answer: ProgramAnswer,
+    destination_status: Option<u16>,
+) -> Response<SecretBody> {
+    let mut response = context.success(Reply::of_program(answer));
+    if let Some(status) = destination_status {
+        response.headers_mut().insert(DESTINATION_STATUS, HeaderValue::from(status));
+    }
+    response
 }
 
 fn passed_on(context: &RequestContext, answer: OutboundResponse) -> Response<SecretBody> {

@@ -54,6 +54,8 @@ pub enum Access {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyKind {
+    /// JSON with the arguments of a program.
+    Arguments,
     /// The form that a browser posts.
     Form,
     Json,
@@ -222,6 +224,16 @@ pub(in crate::http) enum ApiCall {
     Preflight,
     Probe(ProbeFunction),
     Proxy,
+}
+
+impl ApiCall {
+    /// True for operations and proxies, the part of the interface that programs of tenants may call.
+    pub(in crate::http) const fn is_for_programs(&self) -> bool {
+        match self {
+            Self::Operation(..) | Self::Proxy => true,
+            Self::Asset(_) | Self::Page(_) | Self::Preflight | Self::Probe(_) => false,
+        }
+    }
 }
 
 /// No row has this method and path.

@@ -4,17 +4,19 @@ use hyper::Method;
 
 #[cfg(test)]
 use crate::app::Error;
-use crate::domain::id::{ApplicationId, ClientKeyId, KeyId, ProxyId, WebhookId};
+use crate::domain::id::{
+    ApplicationId, ClientKeyId, KeyId, ProxyId, ReactorId, ReactorRequestId, WebhookId,
+};
 use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
 use crate::http::exchange::OperationCall;
 use crate::http::operations::{
-    applications, client_keys, console, enrichments, fields, logs, proxies, results, sessions,
-    tenants, webhooks,
+    applications, client_keys, console, enrichments, fields, logs, proxies, reactors, results,
+    sessions, tenants, webhooks,
 };
 use crate::http::pages::{PageCall, PageContent, PageRequest};
 use crate::http::path::{
-    AnyApplication, FormulaName, PathParameter, PathReader, SessionName, TemplateName,
+    AnyApplication, AnyFormula, FormulaName, PathParameter, PathReader, SessionName, TemplateName,
     TokenIntentName, TokenName, VisitedSession,
 };
 use crate::http::route::{
@@ -256,6 +258,19 @@ pub static ROUTES: &[Route] = &[
     operation!(ReplaceProxy PUT "/proxies/" {id: ProxyId} [ProxyUpdate] Json Once Other => with proxies::replace_proxy(id).await),
     operation!(PatchProxy PATCH "/proxies/" {id: ProxyId} [ProxyUpdate] MergePatch Ignored Other => with proxies::patch_proxy(id).await),
     operation!(DeleteProxy DELETE "/proxies/" {id: ProxyId} [ProxyDelete] Nothing Ignored Other => with proxies::delete_proxy(id).await),
+    operation!(ListProxyLogs GET "/proxies/" {id: ProxyId} "/logs" [LogRead] Nothing Ignored Other => with reactors::list_proxy_logs(id).await),
+    operation!(CreateReactor POST "/reactors" [ReactorCreate] Json Once Other => with reactors::create_reactor().await),
+    operation!(ListReactors GET "/reactors" [ReactorRead] Nothing Ignored Other => with reactors::list_reactors().await),
+    operation!(ReadReactor GET "/reactors/" {id: ReactorId} [ReactorRead] Nothing Ignored Other => with reactors::read_reactor(id).await),
+    operation!(ReplaceReactor PUT "/reactors/" {id: ReactorId} [ReactorUpdate] Json Once Other => with reactors::replace_reactor(id).await),
+    operation!(PatchReactor PATCH "/reactors/" {id: ReactorId} [ReactorUpdate] MergePatch Ignored Other => with reactors::patch_reactor(id).await),
+    operation!(DeleteReactor DELETE "/reactors/" {id: ReactorId} [ReactorDelete] Nothing Ignored Other => with reactors::delete_reactor(id).await),
+    operation!(React POST "/reactors/" {id: ReactorId} "/react" [ReactorInvoke TokenUse] Arguments Once Other => with reactors::react(id).await),
+    operation!(ReactAsync POST "/reactors/" {id: ReactorId} "/react-async" [ReactorInvoke TokenUse] Arguments Once Other => with reactors::react_async(id).await),
+    operation!(ReadReactorResult GET "/reactors/" {id: ReactorId} "/results/" {request: ReactorRequestId} [ReactorInvoke TokenUse] Nothing Ignored Other => with reactors::read_result(id, request).await),
+    operation!(ListReactorLogs GET "/reactors/" {id: ReactorId} "/logs" [LogRead] Nothing Ignored Other => with reactors::list_reactor_logs(id).await),
+    operation!(ReactorFormulas GET|POST "/reactor-formulas" [] Nothing Ignored Other => fn reactors::formulas()),
+    operation!(ReactorFormula GET|PUT|PATCH|DELETE "/reactor-formulas/" {id: AnyFormula} [] Nothing Ignored Other => fn reactors::formula(id)),
     operation!(CreateWebhook POST "/webhooks" [WebhooksCreate] Json Once Other => with webhooks::create().await),
     operation!(ListWebhooks GET "/webhooks" [WebhooksRead] Nothing Ignored Other => with webhooks::list()),
     operation!(ListWebhookEventTypes GET "/webhooks/event-types" [WebhooksRead WebhookRead] Nothing Ignored Other => fn webhooks::list_event_types()),

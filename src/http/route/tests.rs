@@ -36,7 +36,10 @@ fn routes() {
     check(&Method::GET, "/applications/a/keys/b", Ok("ReadApplicationKey"));
     check(&Method::PUT, "/tokens/abc", Err("GET, PATCH, DELETE"));
     check(&Method::DELETE, "/orchestration/connection/formulas", Err("GET, POST"));
-    check(&Method::GET, "/reactor-formulas", Err("Reactors"));
+    check(&Method::GET, "/reactor-formulas", Ok("ReactorFormulas"));
+    check(&Method::DELETE, "/reactor-formulas/a", Ok("ReactorFormula"));
+    check(&Method::POST, "/reactors/a/react", Ok("React"));
+    check(&Method::GET, "/reactors/a/results/b", Ok("ReadReactorResult"));
     check(&Method::PUT, "/tenants/self/owner", Err("Members and invitations"));
     check(&Method::GET, "/tenants/self/invitations", Ok("ListTenantInvitations"));
     check(&Method::POST, "/tenants/self/invitations", Err("Members and invitations"));

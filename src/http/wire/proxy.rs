@@ -22,7 +22,7 @@ use crate::secret::Secret;
 
 const CERTIFICATE: &str =
     "The client certificate is PEM: at least one certificate and exactly one private key.";
-const REACTORS: &str = "This server runs no reactors: use transforms.";
+const REACTORS: &str = "Reactors of proxies were removed from the published interface: use a transform of the type code.";
 const NO_APPLICATION: &str = "There is no such public or private application.";
 
 /// The settings in a body. `known` is the proxy that they replace.
@@ -129,7 +129,7 @@ fn destination(fields: &mut Fields<'_>) -> Option<Destination> {
     fields.required("destination_url", Destination::parse, &message)
 }
 
-fn application(fields: &mut Fields<'_>) -> Option<ApplicationId> {
+pub(crate) fn application(fields: &mut Fields<'_>) -> Option<ApplicationId> {
     let value = fields.value("application")?;
     let mut inner = Fields::at(value, String::from("application"));
     let id = inner.required("id", ApplicationId::parse, NO_APPLICATION);
@@ -137,7 +137,7 @@ fn application(fields: &mut Fields<'_>) -> Option<ApplicationId> {
     id
 }
 
-fn configuration(fields: &mut Fields<'_>) -> Configuration {
+pub(crate) fn configuration(fields: &mut Fields<'_>) -> Configuration {
     let Some(members) = fields.object("configuration") else { return Configuration::default() };
     let mut entries = Vec::new();
     let mut bytes = 0_usize;

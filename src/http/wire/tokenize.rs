@@ -57,7 +57,16 @@ fn is_token_request(members: &Map<String, Value>) -> bool {
 
 /// The body's own structure, with a token in place of each draft.
 pub(crate) fn answer(body: &Value, tokenized: &TokenizeOutcome) -> RememberedAnswer {
-    let (out, answer) = (SecretBuffer::with_capacity(0), RememberedAnswer::empty(AnswerStatus::Ok));
+    answer_into(body, tokenized, RememberedAnswer::empty(AnswerStatus::Ok))
+}
+
+/// As [`answer`], behind the text of another answer.
+pub(crate) fn answer_into(
+    body: &Value,
+    tokenized: &TokenizeOutcome,
+    answer: RememberedAnswer,
+) -> RememberedAnswer {
+    let out = SecretBuffer::with_capacity(0);
     let mut filler = Filler { tokenized, next: 0, out, answer };
     filler.fill(body);
     filler.flush();

@@ -5,18 +5,19 @@ use uuid::Uuid;
 
 use crate::crypto::SetDigest;
 use crate::domain::id::{
-    AccessSessionId, ApplicationId, ClientKeyId, ProxyId, SessionId, TenantId, TokenId,
-    TokenIntentId, WebhookId,
+    AccessSessionId, ApplicationId, ClientKeyId, ProxyId, ReactorId, ReactorRequestId, SessionId,
+    TenantId, TokenId, TokenIntentId, WebhookId,
 };
 use crate::secret::Secret;
 use crate::store::chain::{AuditRow, Checkpoint, decode_receipt, encode_receipt};
 use crate::store::record::{
     decode_access_session, decode_answer, decode_api_key, decode_application, decode_audit,
     decode_backups, decode_client_key, decode_erasure, decode_event, decode_hidden, decode_import,
-    decode_known_ranges, decode_proxy, decode_ranges, decode_session, decode_tenant, decode_token,
-    decode_token_intent, decode_webhook, encode_access_session, encode_answer, encode_api_key,
-    encode_application, encode_audit, encode_backups, encode_client_key, encode_erasure,
-    encode_event, encode_hidden, encode_import, encode_proxy, encode_ranges, encode_session,
+    decode_known_ranges, decode_proxy, decode_ranges, decode_reactor, decode_reactor_result,
+    decode_session, decode_tenant, decode_token, decode_token_intent, decode_webhook,
+    encode_access_session, encode_answer, encode_api_key, encode_application, encode_audit,
+    encode_backups, encode_client_key, encode_erasure, encode_event, encode_hidden, encode_import,
+    encode_proxy, encode_ranges, encode_reactor, encode_reactor_result, encode_session,
     encode_tenant, encode_token, encode_token_intent, encode_webhook,
 };
 use crate::store::tables::{self, Table};
@@ -43,7 +44,7 @@ pub(crate) fn records(data: &[u8]) {
             )
         };
     }
-    match kind % 20 {
+    match kind % 22 {
         0 => check!(secret |it: &[u8]| decode_token(TENANT, TokenId::new(ID), it), encode_token),
         1 => check!(secret |it: &[u8]| decode_tenant(TENANT, it), encode_tenant),
         2 => check!(
@@ -80,6 +81,13 @@ pub(crate) fn records(data: &[u8]) {
             check!(secret |it: &[u8]| decode_webhook(TENANT, WebhookId::new(ID), it), encode_webhook);
         }
         18 => check!(secret decode_event, encode_event),
+        20 => {
+            check!(secret |it: &[u8]| decode_reactor(TENANT, ReactorId::new(ID), it), encode_reactor);
+        }
+        21 => check!(
+            secret | it: &[u8] | decode_reactor_result(TENANT, ReactorRequestId::new(ID), it),
+            encode_reactor_result
+        ),
         _ => {
             decode_known_ranges(data).ok();
             let digest = SetDigest::decode(data).map(|it| it.encode().expose().clone());

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::domain::access::Transform;
 use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
-use crate::domain::id::{ApplicationId, KeyId, ProxyId, TokenId, TokenIntentId};
+use crate::domain::id::{ApplicationId, KeyId, ProxyId, ReactorId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::idempotency::{AnswerStatus, Disclosure, SubjectId};
 use crate::secret::Secret;
@@ -38,7 +38,8 @@ pub enum StoredPart {
     Text(Secret<Vec<u8>>),
 }
 
-const STATUSES: &[AnswerStatus] = &[AnswerStatus::Ok, AnswerStatus::Created];
+const STATUSES: &[AnswerStatus] =
+    &[AnswerStatus::Ok, AnswerStatus::Created, AnswerStatus::Accepted];
 /// Only rights that write: answers to reads are not remembered.
 const RIGHTS: &[Right] = &[Right::Create, Right::Update];
 const ORIGINS: &[ValueOrigin] =
@@ -54,6 +55,7 @@ const API_KEY: u8 = 0;
 const PROXY: u8 = 1;
 const TOKEN: u8 = 2;
 const TOKEN_INTENT: u8 = 3;
+const REACTOR: u8 = 4;
 
 /// Fails for the answer to a request that only reads.
 pub fn encode_answer(record: &AnswerRecord) -> Result<Secret<Vec<u8>>, EncodeFailed> {
@@ -132,6 +134,10 @@ fn write_subject(out: &mut Writer, subject: &SubjectId) {
             out.bytes(&[PROXY]);
             out.bytes(id.bytes());
         }
+        SubjectId::Reactor(id) => {
+            out.bytes(&[REACTOR]);
+            out.bytes(id.bytes());
+        }
         SubjectId::Token { id, name } => {
             out.bytes(&[TOKEN]);
             out.bytes(id.bytes());
@@ -153,6 +159,7 @@ fn read_subject(record: &mut Reader<'_>) -> Result<SubjectId, BadRecord> {
             id: KeyId::new(record.array().map(Uuid::from_bytes)?),
         },
         PROXY => SubjectId::Proxy(ProxyId::new(id)),
+        REACTOR => SubjectId::Reactor(ReactorId::new(id)),
         TOKEN => {
             SubjectId::Token { id: TokenId::new(id), name: record.optional(Reader::owned_text)? }
         }

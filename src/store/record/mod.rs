@@ -18,6 +18,7 @@ mod hidden_parts;
 mod import;
 mod leaves;
 mod proxy;
+mod reactor;
 mod shape;
 pub(in crate::store) mod share_set;
 mod tenant;
@@ -40,6 +41,7 @@ pub use erasure::{ErasureReceipt, SignedErasure, decode_erasure, encode_erasure}
 pub use hidden_parts::{HiddenPart, decode_hidden, encode_hidden};
 pub use import::{ImportRecord, decode_import, encode_import};
 pub use proxy::{decode_proxy, encode_proxy};
+pub use reactor::{decode_reactor, decode_reactor_result, encode_reactor, encode_reactor_result};
 pub use tenant::{decode_tenant, encode_tenant};
 pub use threeds::{decode_session, encode_session};
 pub use threeds_ranges::{decode_known_ranges, decode_ranges, encode_known_ranges, encode_ranges};

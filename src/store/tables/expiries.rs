@@ -18,6 +18,8 @@ words! {
     {
         /// A client encryption key.
         ClientKey = "client key", 7;
+        /// The answer of a reactor whose caller does not wait.
+        ReactorResult = "reactor result", 9;
         /// A session of a public application.
         Session = "session", 8;
         /// A 3DS session's record, at the end of its retention.

@@ -1,8 +1,8 @@
 //! Keys of the records of tenants: the tenant, then the id of the record.
 
 use crate::domain::id::{
-    AccessSessionId, ApplicationId, ClientKeyId, ProxyId, TenantId, TokenId, TokenIntentId,
-    WebhookId,
+    AccessSessionId, ApplicationId, ClientKeyId, ProxyId, ReactorId, ReactorRequestId, TenantId,
+    TokenId, TokenIntentId, WebhookId,
 };
 use crate::store::tables::range::KeyRange;
 use crate::store::tables::table::{Table, join, two_ids};
@@ -29,6 +29,8 @@ record_keys! {
     Applications: ApplicationId, applications, applications_of, application_of_key;
     ClientKeys: ClientKeyId, client_keys, client_keys_of, client_key_of_key;
     Proxies: ProxyId, proxies, proxies_of, proxy_of_key;
+    ReactorResults: ReactorRequestId, reactor_results, reactor_results_of, reactor_result_of_key;
+    Reactors: ReactorId, reactors, reactors_of, reactor_of_key;
     Sessions: AccessSessionId, sessions, sessions_of, session_of_place;
     TokenIntents: TokenIntentId, token_intents, token_intents_of, token_intent_of_key;
     Tokens: TokenId, tokens, tokens_of, token_of_key;

@@ -71,6 +71,10 @@ tables! {
     ProxyKeys = 25, "proxy_keys", Value, Others, Often;
     /// tenant, proxy -> the proxy with its configuration, sealed by the tenant.
     Proxies = 24, "proxies", Key(0), Tenant, Often;
+    /// tenant, request -> the answer of a reactor whose caller does not wait, sealed by the tenant.
+    ReactorResults = 34, "reactor_results", Key(0), Tenant, Once;
+    /// tenant, reactor -> the reactor with its code and configuration, sealed by the tenant.
+    Reactors = 33, "reactors", Key(0), Tenant, Often;
     /// tenant, key -> the private key that opens values which clients encrypted, sealed by the
     /// tenant.
     ClientKeys = 23, "client_keys", Key(0), Tenant, Often;

@@ -10,7 +10,7 @@ use crate::domain::access::Transform;
 use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
 use crate::domain::hex;
-use crate::domain::id::{ApplicationId, KeyId, ProxyId, TokenId, TokenIntentId};
+use crate::domain::id::{ApplicationId, KeyId, ProxyId, ReactorId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::idempotency::{AnswerStatus, Disclosure, SubjectId};
 use crate::secret::Secret;
@@ -76,6 +76,7 @@ fn tell(record: &AnswerRecord) -> Value {
             json!(["key", application.to_string(), id.to_string(), hex::encode(sealed)])
         }
         SubjectId::Proxy(id) => json!(["proxy", id.to_string(), hex::encode(sealed)]),
+        SubjectId::Reactor(id) => json!(["reactor", id.to_string(), hex::encode(sealed)]),
         SubjectId::Token { id, name } => {
             json!(["token", id.to_string(), name, hex::encode(sealed)])
         }
@@ -127,12 +128,13 @@ fn disclosures() -> impl Strategy<Value = Vec<Disclosure>> {
 }
 
 fn subjects() -> impl Strategy<Value = Vec<(SubjectId, Vec<u8>)>> {
-    let id = (any::<u128>(), any::<u128>(), of(any::<String>()), 0_u8..4);
+    let id = (any::<u128>(), any::<u128>(), of(any::<String>()), 0_u8..5);
     let id = id.prop_map(|(one, two, name, kind)| {
         let (one, two) = (Uuid::from_u128(one), Uuid::from_u128(two));
         match kind {
             0 => SubjectId::ApiKey { application: ApplicationId::new(one), id: KeyId::new(two) },
             2 => SubjectId::Proxy(ProxyId::new(two)),
+            3 => SubjectId::Reactor(ReactorId::new(two)),
             1 => SubjectId::Token { id: TokenId::new(one), name },
             _ => SubjectId::TokenIntent(TokenIntentId::new(one)),
         }

@@ -11,6 +11,7 @@ mod failures;
 mod formats;
 mod proxies;
 mod queue;
+mod reactors;
 mod records;
 mod session_records;
 pub(crate) mod shards;

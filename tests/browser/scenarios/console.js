@@ -114,7 +114,7 @@ const checkMistakes = async (page) => {
   await showsText(page, 'One or more validation errors occurred.');
   await showsText(page, 'There must be permissions or rules.');
   const offered = await page.$$eval('fieldset code', (all) => all.map((it) => it.textContent));
-  assert.ok(offered.includes('token:create') && !offered.includes('reactor:invoke'), offered.join());
+  assert.ok(offered.includes('token:create') && offered.includes('reactor:invoke') && !offered.includes('network-token:create'), offered.join());
 };
 
 const checkApplications = async (h) => {

@@ -158,7 +158,7 @@ const checkSearch = async (h) => {
   for (const [query, hash, text] of [
     ['apple pay', '#chapter/coming-from-basis-theory/features', 'Not part of this server. Instead'],
     ['3ds mobile sdk', '#chapter/coming-from-basis-theory/features', 'Test challenges in a browser'],
-    ['reactors', '#chapter/coming-from-basis-theory/features', 'Run the code in a service of your own'],
+    ['network tokens', '#chapter/coming-from-basis-theory/features', 'Let the PSP make them'],
     ['terraform', '#chapter/coming-from-basis-theory/terraform', 'Coming from Basis Theory'],
     ['stripe', '#chapter/payment-providers/stripe', 'Payment providers'],
   ]) {

@@ -90,7 +90,7 @@ check("a trace id comes back", async () => {
 });
 
 check("what this server does not have is named, with what to use instead", async () => {
-  const error = await privateClient.reactors.list().then(assert.fail, (it) => it);
+  const error = await privateClient.documents.get("x").then(assert.fail, (it) => it);
   assert.ok(error instanceof sdk.BasisTheoryError, error.stack);
-  assert.ok(error.statusCode === 501 && error.body.feature === "Reactors" && error.body.instead, error.message);
+  assert.ok(error.statusCode === 501 && error.body.feature === "Documents" && error.body.instead, error.message);
 });

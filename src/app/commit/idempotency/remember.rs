@@ -28,7 +28,7 @@ use crate::idempotency::{
 use crate::secret::Secret;
 use crate::store::record::{
     AnswerRecord, HiddenPart, StoredPart, decode_api_key, decode_hidden, decode_proxy,
-    decode_token, decode_token_intent, encode_answer, encode_hidden,
+    decode_reactor, decode_token, decode_token_intent, encode_answer, encode_hidden,
 };
 use crate::store::{Change, Snapshot, Table, tables};
 
@@ -246,6 +246,11 @@ fn live_subject(
             let Some(plain) = open(Table::Proxies, place)? else { return Ok(None) };
             Some(without_containers(decode_proxy(tenant, *id, plain.expose())?.answer_seed))
         }
+        SubjectId::Reactor(id) => {
+            let place = tables::reactors(tenant, *id);
+            let Some(plain) = open(Table::Reactors, place)? else { return Ok(None) };
+            Some(without_containers(decode_reactor(tenant, *id, plain.expose())?.answer_seed))
+        }
         SubjectId::Token { id, .. } => {
             let place = tables::tokens(tenant, *id);
             let Some(plain) = open(Table::Tokens, place)? else { return Ok(None) };
@@ -305,9 +310,10 @@ fn target_id(subject: &SubjectId) -> TargetId<'_> {
         SubjectId::Token { id, name } => {
             name.as_deref().map_or(TargetId::Assigned(id.uuid()), TargetId::Name)
         }
-        SubjectId::ApiKey { .. } | SubjectId::Proxy(_) | SubjectId::TokenIntent(_) => {
-            TargetId::Unknown
-        }
+        SubjectId::ApiKey { .. }
+        | SubjectId::Proxy(_)
+        | SubjectId::Reactor(_)
+        | SubjectId::TokenIntent(_) => TargetId::Unknown,
     }
 }
 

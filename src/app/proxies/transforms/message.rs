@@ -93,7 +93,7 @@ impl Message {
         Ok(())
     }
 
-    fn set_body(&mut self, body: Secret<Vec<u8>>) -> Result<(), TransformFailure> {
+    pub(super) fn set_body(&mut self, body: Secret<Vec<u8>>) -> Result<(), TransformFailure> {
         if body.expose().len() > PROXY_TRANSFORMED_BYTES_MAX {
             return Err(TransformFailure::Failed(TOO_LARGE));
         }

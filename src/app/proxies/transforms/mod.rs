@@ -4,6 +4,7 @@
 //! run on 2xx answers only. A transform that fails ends the call: its effect is never skipped,
 //! since it may be the mask of a card number.
 
+pub(in crate::app) mod code;
 mod message;
 mod tokenize;
 
@@ -14,12 +15,13 @@ use crate::app::caller::Caller;
 use crate::app::error::Error;
 use crate::app::fair_pool::Party;
 use crate::app::proxies::expressions::{Filling, Unfilled};
+use crate::app::proxies::transforms::code::{CodeSite, FailedProgram, Program};
 use crate::app::tokens::draft::TokenDraft;
 use crate::bounds::{PROXY_MASK_STEPS_INLINE_MAX, PROXY_MASK_STEPS_MAX};
 use crate::domain::pattern::Steps;
 use crate::domain::proxy::Proxy;
 use crate::domain::proxy::mask::mask;
-use crate::domain::proxy::transform::{Matcher, Transform, Transforms};
+use crate::domain::proxy::transform::{Matcher, Side, Transform, Transforms};
 use crate::expressions::{Budget, Reference, Scope, ScopedValue};
 use crate::secret::Secret;
 
@@ -40,13 +42,18 @@ pub(in crate::app) struct Surroundings<'a> {
     pub(in crate::app) caller: Option<&'a Caller>,
     /// Parses the body of a create request, whose shape belongs to `http`.
     pub(in crate::app) draft: &'a (dyn Fn(&Value) -> TokenDraft + Sync),
+    /// Runs programs.
+    pub(in crate::app) code: Option<CodeSite<'a>>,
 }
 
 #[derive(Debug)]
 pub enum TransformFailure {
+    /// Not a failure: a program answers the request itself, with this `res`.
+    Answered(Secret<Value>),
     App(Error),
     /// A sentence that quotes nothing.
     Failed(&'static str),
+    Program(Box<FailedProgram>),
 }
 
 struct TransformScope<'a> {
@@ -89,7 +96,8 @@ impl Proxies<'_> {
         message: Message,
         around: Surroundings<'_>,
     ) -> Result<Message, TransformFailure> {
-        self.transform(&proxy.settings.request_transforms, message, None, around).await
+        let transforms = &proxy.settings.request_transforms;
+        self.transform(proxy, (transforms, Side::Request, 0), message, None, around).await
     }
 
     /// The answer as the caller gets it. Answers other than 2xx are not changed.
@@ -104,17 +112,22 @@ impl Proxies<'_> {
         if transforms.is_empty() || !(200..300).contains(&status) {
             return Ok(message);
         }
-        let res = if transforms.list().iter().all(|it| matches!(it, Transform::Mask { .. })) {
+        let res = if transforms
+            .list()
+            .iter()
+            .all(|it| matches!(it, Transform::Mask { .. } | Transform::Code { .. }))
+        {
             None
         } else {
             message.readable_json()?
         };
-        self.transform(transforms, message, res, around).await
+        self.transform(proxy, (transforms, Side::Response, status), message, res, around).await
     }
 
     async fn transform(
         self,
-        transforms: &Transforms,
+        proxy: &Proxy,
+        (transforms, side, status): (&Transforms, Side, u16),
         message: Message,
         res: Option<Secret<Value>>,
         around: Surroundings<'_>,
@@ -135,6 +148,11 @@ impl Proxies<'_> {
                 Transform::AppendText { value } => {
                     let text = self.fill(&run, |filling| filling.text(value.expose())).await?;
                     run.message.append_text(text.expose())?;
+                }
+                Transform::Code { code, runtime } => {
+                    let program = Program { code, runtime: runtime.as_ref(), side, status };
+                    let around = run.around;
+                    Box::pin(self.run_code(proxy, program, &mut run.message, &around)).await?;
                 }
                 Transform::Mask { matcher, replacement } => {
                     let masked = self.mask(&mut run, matcher, *replacement).await?;

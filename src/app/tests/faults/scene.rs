@@ -6,7 +6,8 @@ use serde_json::json;
 
 use crate::app::tests::threeds::{self, Servers};
 use crate::app::tests::{
-    TestVault, card, deduplicating, draft, expiring, named, prepared, proxies, sessions, webhooks,
+    TestVault, card, deduplicating, draft, expiring, named, prepared, proxies, reactors, sessions,
+    webhooks,
 };
 use crate::app::tokens::intents::TokenIntentDraft;
 use crate::app::{Vault, Write, WriteOutcome};
@@ -147,6 +148,7 @@ async fn everything(vault: &TestVault) -> Known {
     }
     app.client_keys().create(&vault.caller, None, &Write::plain()).await.unwrap();
     let proxy = proxies::create(vault, &json!([])).await.unwrap();
+    reactors::reactor_with_result(vault).await;
     let (threeds, threeds_key) = threeds_session(app).await;
     // Authentication notes the last use of a key.
     app.access().authenticate(&crate::app::tests::prepared_key()).unwrap();

@@ -136,6 +136,7 @@ impl From<Error> for Outcome {
             Error::Stopped | Error::Storage(_) => return Self::Stopped,
             Error::Internal(_)
             | Error::NeedsCvcKey(_)
+            | Error::NoPrograms(_)
             | Error::Unprocessable(_)
             | Error::Upstream(_) => {
                 panic!("no request of the simulation is answered so: {error:?}")

@@ -52,6 +52,15 @@ const ROWS = `
   ReplaceProxy proxies.update
   PatchProxy proxies.patch
   DeleteProxy proxies.delete
+  CreateReactor reactors.create
+  ListReactors reactors.list
+  ReadReactor reactors.get
+  ReplaceReactor reactors.update
+  PatchReactor reactors.patch
+  DeleteReactor reactors.delete
+  React reactors.react
+  ReactAsync reactors.react_async
+  ReadReactorResult reactors.results.get
   CreateWebhook webhooks.create
   ListWebhooks webhooks.list
   ReadWebhook webhooks.get

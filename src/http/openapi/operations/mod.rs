@@ -12,6 +12,7 @@ mod health;
 mod logs;
 mod pages;
 mod proxies;
+mod reactors;
 mod sessions;
 mod shared;
 mod tenant;
@@ -32,6 +33,7 @@ const RESOURCES: &[Resource] = &[
     (tokens::operations, token_schemas::schemas),
     (token_intents::operations, token_intents::schemas),
     (proxies::operations, proxies::schemas),
+    (reactors::operations, reactors::schemas),
     (sessions::operations, sessions::schemas),
     (client_keys::operations, client_keys::schemas),
     (threeds::operations, threeds::schemas),

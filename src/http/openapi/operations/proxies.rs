@@ -1,7 +1,7 @@
 //! Calls through proxies, and pre-configured proxies.
 
 use crate::bounds::{
-    NAME_CHARS_MAX, PROXY_CERTIFICATE_BYTES_MAX, PROXY_CONFIGURATION_MAX,
+    CODE_CHARS_MAX, NAME_CHARS_MAX, PROXY_CERTIFICATE_BYTES_MAX, PROXY_CONFIGURATION_MAX,
     PROXY_CONFIGURATION_NAME_CHARS_MAX, PROXY_HEADER_NAME_CHARS_MAX, PROXY_IDENTIFIER_CHARS_MAX,
     PROXY_KEY_CHARS_MAX, PROXY_LOCATION_CHARS_MAX, PROXY_PATTERN_BYTES_MAX, PROXY_TRANSFORMS_MAX,
     PROXY_URL_CHARS_MAX,
@@ -219,13 +219,16 @@ fn proxy() -> Schema {
 }
 
 /// Not an enumeration: a request may spell it in any case, and answers repeat its spelling.
-const TRANSFORM_TYPES: &str = "`mask`, `tokenize`, `append_json`, `append_text` or \
+const TRANSFORM_TYPES: &str = "`code`, `mask`, `tokenize`, `append_json`, `append_text` or \
     `append_header`, in any case of letters. Masks are for answers.";
 
 /// One schema for all types, since a member that a type does not have is ignored.
 fn transform() -> Schema {
     let options = Schema::object()
-        .about("The members of every type but mask.")
+        .about(
+            "The members of every type but mask. A transform of the type code may have `runtime`.",
+        )
+        .takes("runtime", Schema::reference("ProgramRuntime"))
         .takes(
             "identifier",
             Schema::text()
@@ -254,7 +257,15 @@ fn transform() -> Schema {
             ),
         );
     Schema::object()
-        .has("type", Schema::text().about(TRANSFORM_TYPES))
+        .takes("type", Schema::text().about(TRANSFORM_TYPES))
+        .takes(
+            "code",
+            Schema::text()
+                .about(
+                    "code: a CommonJS module whose export is a function. A list has at most one.",
+                )
+                .chars(0, CODE_CHARS_MAX),
+        )
         .takes("matcher", Schema::text().about("mask: `regex` or `chase_stratus_pan`."))
         .takes(
             "expression",

@@ -6,7 +6,7 @@ import { checkbox, field, heading, problem, select, sending } from '../parts.js'
 import { webhookBody } from './webhooks.js';
 
 /** Kinds that the interface names and this server never sends: their features are absent. */
-const NEVER_SENT = /^(account-updater|google-pay|http|network-token|reactor|tenant\.(invitation|member|deleted))\b/;
+const NEVER_SENT = /^(account-updater|google-pay|http|network-token|tenant\.(invitation|member|deleted))\b/;
 
 /** The kinds to choose from: those that are sent, and what a program has chosen before. */
 export const offeredKinds = (kinds, chosen) => kinds.filter((kind) => !NEVER_SENT.test(kind) || chosen.has(kind));

@@ -1,0 +1,190 @@
+//! Calls of tenants' programs: the rights of a call, its argument and its outcome. Reactors and code
+//! transforms of proxies share them.
+
+pub(in crate::app) mod identity;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::app::Vault;
+use crate::app::error::Error;
+use crate::app::fair_pool::Party;
+use crate::app::outbound::{OutboundFailure, OutboundRequest, OutboundResponse};
+use crate::app::program_calls::identity::{ProgramIdentity, ProgramOwner, ProgramRights};
+use crate::app::programs::{
+    Contract, ProgramCall, ProgramHost, ProgramOutcome, Programs, Stop, Thrown, VAULT_URL,
+};
+use crate::domain::application::ApplicationKind;
+use crate::domain::id::{ApplicationId, TenantId};
+use crate::domain::key_text::KeyText;
+use crate::domain::program::{self, LineLevel, Runtime};
+use crate::domain::proxy::Configuration;
+use crate::domain::tenant::TenantKind;
+use crate::secret::{Secret, SecretBuffer};
+
+const NO_PROGRAMS: &str =
+    "This server runs no programs: the section code of its settings does not allow it.";
+
+/// Makes the services of the vault for a call. The interface that programs call belongs to `http`.
+pub trait ProgramHosts: Sync {
+    /// Fails if too many programs wait for each other.
+    fn host(&self, call: HostedCall) -> Result<Arc<dyn ProgramHost>, Error>;
+}
+
+/// A call for which a host is made.
+#[derive(Debug)]
+pub struct HostedCall {
+    pub tenant: TenantId,
+    /// The reactor or the proxy.
+    pub owner: Uuid,
+    /// `None` if the program has no rights of its own.
+    pub identity: Option<Arc<ProgramIdentity>>,
+    /// The lines that are kept.
+    pub lines: Option<LineLevel>,
+}
+
+/// A call of a program that has no result.
+#[derive(Debug)]
+pub enum ProgramFailure {
+    NotAProgram(Secret<String>),
+    Stopped(Stop),
+    Threw(Thrown),
+    /// The result does not have the form of the contract.
+    Unusable(&'static str),
+}
+
+/// One call of a program of a tenant.
+pub(in crate::app) struct ProgramJob<'a> {
+    pub(in crate::app) tenant: TenantId,
+    pub(in crate::app) tenant_kind: TenantKind,
+    pub(in crate::app) party: Party,
+    pub(in crate::app) owner: ProgramOwner,
+    pub(in crate::app) code: &'a Secret<String>,
+    pub(in crate::app) runtime: Option<&'a Runtime>,
+    pub(in crate::app) application: Option<ApplicationId>,
+    pub(in crate::app) configuration: &'a Configuration,
+    /// JSON: `args` of the older contract, `req` or `res` of the newer one.
+    pub(in crate::app) input: (&'static str, Secret<Vec<u8>>),
+    pub(in crate::app) timeout: Duration,
+}
+
+/// Ends the identity of a call, also if the call is dropped.
+struct CallEnd(Option<Arc<ProgramIdentity>>);
+
+impl Drop for CallEnd {
+    fn drop(&mut self) {
+        if let Some(identity) = &self.0 {
+            identity.end();
+        }
+    }
+}
+
+pub(in crate::app) const fn contract(runtime: Option<&Runtime>) -> Contract {
+    match runtime {
+        Some(runtime) if runtime.image.is_node() => Contract::Node,
+        Some(_) | None => Contract::Bt,
+    }
+}
+
+impl Vault {
+    /// Fails if no program can run here.
+    pub(in crate::app) fn require_programs(&self) -> Result<&dyn Programs, Error> {
+        let programs = self.programs.get().ok_or(Error::NoPrograms(NO_PROGRAMS))?;
+        match programs.obstacle() {
+            Some(why) => Err(Error::NoPrograms(why)),
+            None => Ok(programs.as_ref()),
+        }
+    }
+
+    /// Returns the result of the program as JSON.
+    pub(in crate::app) async fn run_program(
+        &self,
+        job: ProgramJob<'_>,
+        hosts: &dyn ProgramHosts,
+    ) -> Result<Result<Secret<Vec<u8>>, ProgramFailure>, Error> {
+        let programs = self.require_programs()?;
+        let identity = self.identity(&job).map(Arc::new);
+        let _end = CallEnd(identity.clone());
+        let lines = job.runtime.and_then(|runtime| runtime.lines);
+        let (tenant, owner) = (job.tenant, job.owner.uuid());
+        let identity_of_call = identity.clone();
+        let host = hosts.host(HostedCall { tenant, owner, identity: identity_of_call, lines })?;
+        let key = identity.as_ref().map(|it| Secret::new(String::from(it.key())));
+        let argument = argument(&job, key.as_ref());
+        let call = ProgramCall {
+            tenant: job.tenant,
+            credential: job.party.credential,
+            code: Secret::new(job.code.expose().clone()),
+            contract: contract(job.runtime),
+            argument,
+            key,
+            timeout: job.timeout,
+        };
+        Ok(match programs.run(call, host).await? {
+            ProgramOutcome::Returned(result) => Ok(result),
+            ProgramOutcome::Threw(thrown) => Err(ProgramFailure::Threw(thrown)),
+            ProgramOutcome::NotAProgram(why) => Err(ProgramFailure::NotAProgram(why)),
+            ProgramOutcome::Stopped(stop) => Err(ProgramFailure::Stopped(stop)),
+        })
+    }
+
+    /// The rights of the newer contract come from the runtime; an application that a request gave
+    /// all the same counts, as the narrower of two statements of the tenant would not be clear.
+    fn identity(&self, job: &ProgramJob<'_>) -> Option<ProgramIdentity> {
+        let permissions = job.runtime.filter(|it| it.image.is_node()).map(|it| &it.permissions);
+        let permissions = permissions.filter(|permissions| !permissions.is_empty());
+        let rights = match (job.application, permissions) {
+            (Some(application), _) => ProgramRights::Application(application),
+            (None, Some(permissions)) => ProgramRights::Permissions(permissions.clone()),
+            (None, None) => return None,
+        };
+        let random = self.random().bytes();
+        let key = KeyText::new(job.tenant_kind, ApplicationKind::Private, &random);
+        Some(ProgramIdentity::new(key, job.tenant, job.owner, rights))
+    }
+
+    /// Sends a request of a program to a destination outside.
+    pub async fn send_for_program(
+        &self,
+        request: OutboundRequest,
+    ) -> Result<OutboundResponse, OutboundFailure> {
+        const NO_CLIENT: OutboundFailure =
+            OutboundFailure::Unreachable("this server has no client for destinations");
+        self.outbound.get().ok_or(NO_CLIENT)?.send(request).await
+    }
+}
+
+/// The argument of the function, without the members that the worker adds.
+fn argument(job: &ProgramJob<'_>, key: Option<&Secret<String>>) -> Secret<Vec<u8>> {
+    let (name, input) = &job.input;
+    let mut out = SecretBuffer::with_capacity(input.expose().len().saturating_add(1024));
+    out.extend_all([b"{\"", name.as_bytes(), b"\":", input.expose()]);
+    out.extend(b",\"configuration\":{");
+    for (at, (name, value)) in job.configuration.0.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        text(&mut out, name);
+        out.push(b':');
+        text(&mut out, value.expose());
+    }
+    out.extend(b"},\"applicationOptions\":{\"apiKey\":");
+    match key {
+        Some(key) => text(&mut out, key.expose()),
+        None => out.extend(b"null"),
+    }
+    out.extend_all([b",\"baseUrl\":\"", VAULT_URL.as_bytes(), b"\"}}"]);
+    out.finish()
+}
+
+fn text(out: &mut SecretBuffer, text: &str) {
+    // Writing into memory cannot fail.
+    serde_json::to_writer(out, text).ok();
+}
+
+/// The deadline of a call.
+pub(in crate::app) fn timeout(runtime: Option<&Runtime>, is_async: bool) -> Duration {
+    if is_async { program::timeout_async(runtime) } else { program::timeout(runtime) }
+}

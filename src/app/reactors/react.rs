@@ -1,0 +1,133 @@
+//! One call of a reactor: fill the arguments, audit, run the program.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::app::Reactors;
+use crate::app::caller::Caller;
+use crate::app::error::Error;
+use crate::app::program_calls::identity::{ProgramOwner, tag_of};
+use crate::app::program_calls::{ProgramFailure, ProgramHosts, ProgramJob, contract, timeout};
+use crate::app::programs::Contract;
+use crate::app::proxy_calls::arguments;
+use crate::app::records;
+use crate::bounds::ARGUMENTS_BYTES_MAX;
+use crate::domain::id::{ReactorId, ReactorRequestId};
+use crate::domain::reactor::Reactor;
+use crate::domain::time::Timestamp;
+use crate::secret::{Secret, SecretBuffer};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InvocationKind {
+    Async(ReactorRequestId),
+    Sync,
+}
+
+/// A call that is ready to run. Its arguments are filled and audited.
+pub struct PreparedReaction {
+    pub(super) reactor: Reactor,
+    pub(super) kind: InvocationKind,
+    pub(super) begun: Timestamp,
+    input: Secret<Vec<u8>>,
+}
+
+/// A call that ran.
+#[derive(Debug)]
+pub struct Reacted {
+    pub contract: Contract,
+    /// JSON.
+    pub result: Result<Secret<Vec<u8>>, ProgramFailure>,
+    pub maker: Maker,
+}
+
+/// Who makes the tokens of a result.
+#[derive(Debug)]
+pub enum Maker {
+    Application(Box<Caller>),
+    /// The reactor has no application.
+    Caller,
+    /// The application of the reactor was deleted.
+    Gone,
+}
+
+impl PreparedReaction {
+    pub fn timeout(&self) -> Duration {
+        timeout(self.reactor.settings.runtime.as_ref(), self.kind != InvocationKind::Sync)
+    }
+}
+
+impl Reactors<'_> {
+    /// Checks everything that can be refused before the program starts. `body` is the body of the
+    /// request.
+    pub async fn prepare(
+        self,
+        caller: &Caller,
+        id: ReactorId,
+        body: &Value,
+        kind: InvocationKind,
+    ) -> Result<PreparedReaction, Error> {
+        let (snapshot, begun) = (self.vault.snapshot()?, self.vault.now());
+        let (reactor, _): (Reactor, _) = records::require(&snapshot, &caller.keys, id, begun)?;
+        drop(snapshot);
+        // No value is opened for a program that cannot run.
+        self.vault.require_programs()?;
+        let input = match contract(reactor.settings.runtime.as_ref()) {
+            Contract::Bt => body.get("args").unwrap_or(&Value::Null),
+            Contract::Node => body,
+        };
+        let mut text = SecretBuffer::with_capacity(256);
+        text.json(input);
+        let input = arguments::fill(self.vault, caller, id, text.finish()).await?;
+        if input.expose().len() > ARGUMENTS_BYTES_MAX {
+            return Err(Error::invalid(
+                "args",
+                "The arguments are too large with the values in them.",
+            ));
+        }
+        Ok(PreparedReaction { reactor, kind, begun, input })
+    }
+
+    /// Runs the program.
+    pub async fn run(
+        self,
+        caller: &Caller,
+        prepared: &PreparedReaction,
+        hosts: &dyn ProgramHosts,
+    ) -> Result<Reacted, Error> {
+        let timeout = prepared.timeout();
+        let settings = &prepared.reactor.settings;
+        let runtime = settings.runtime.as_ref();
+        let contract = contract(runtime);
+        let name = match contract {
+            Contract::Bt => "args",
+            Contract::Node => "req",
+        };
+        let input = Secret::new(prepared.input.expose().clone());
+        let job = ProgramJob {
+            tenant: caller.tenant.id,
+            tenant_kind: caller.tenant.kind,
+            party: caller.party(),
+            owner: ProgramOwner::Reactor(prepared.reactor.id),
+            code: &settings.code,
+            runtime,
+            application: settings.application,
+            configuration: &settings.configuration,
+            input: (name, input),
+            timeout,
+        };
+        let result = self.vault.run_program(job, hosts).await?;
+        let maker = match settings.application {
+            Some(application) => {
+                let access = self.vault.access();
+                let tag = tag_of(prepared.reactor.id);
+                let found = access.caller_without_key(caller.tenant.id, application, tag)?;
+                found.map_or(Maker::Gone, |found| Maker::Application(Box::new(found)))
+            }
+            None => Maker::Caller,
+        };
+        Ok(Reacted { contract, result, maker })
+    }
+}
+
+opaque_debug!(PreparedReaction);

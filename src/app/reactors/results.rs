@@ -1,0 +1,135 @@
+//! Calls whose caller does not wait: a row from the moment that the call is accepted, with the
+//! answer once there is one.
+//!
+//! A call runs at most once. If the server stops while it runs, its row says so after the deadline
+//! of the call: the program may have had effects, so it is not run a second time.
+
+use crate::app::Reactors;
+use crate::app::caller::Caller;
+use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
+use crate::app::error::Error;
+use crate::app::reactors::react::{InvocationKind, PreparedReaction};
+use crate::app::records;
+use crate::bounds::{REACTOR_RESULT_RETENTION, REACTOR_RESULTS_MAX};
+use crate::domain::audit::Act;
+use crate::domain::id::{ReactorId, ReactorRequestId};
+use crate::domain::reactor::{ProgramAnswer, ReactorResult};
+use crate::domain::webhook::EventKind;
+use crate::store::tables;
+
+const TOO_MANY: &str = "The tenant has as many results of reactors as it can: they expire a day \
+                        after their calls.";
+
+/// The state of a call whose caller does not wait.
+#[derive(Debug)]
+pub enum ResultState {
+    Answered(ProgramAnswer),
+    /// The server was stopped while the program ran.
+    Lost,
+    Pending,
+}
+
+impl Reactors<'_> {
+    pub fn new_request(self) -> ReactorRequestId {
+        ReactorRequestId::new(self.vault.next_id(self.vault.now()))
+    }
+
+    /// Stores that the call was accepted. From here on it has a result or a failure.
+    pub async fn accept(
+        self,
+        caller: &Caller,
+        prepared: &PreparedReaction,
+        write: &Write<'_, ReactorRequestId>,
+    ) -> Result<CommitOutcome<ReactorRequestId>, Error> {
+        let InvocationKind::Async(id) = prepared.kind else {
+            return Err(Error::NotFound("result"));
+        };
+        let (now, tenant) = (self.vault.now(), caller.tenant.id);
+        self.vault
+            .commit_write(Priority::Normal, write, |snapshot| {
+                let mut count = 0_usize;
+                for row in snapshot.range(&tables::reactor_results_of(tenant))? {
+                    row?;
+                    count = count.saturating_add(1);
+                }
+                if count >= REACTOR_RESULTS_MAX {
+                    return Err(Error::Conflict(TOO_MANY));
+                }
+                let pending = ReactorResult {
+                    id,
+                    tenant,
+                    reactor: prepared.reactor.id,
+                    requested_by: caller.application.id,
+                    requested_at: now,
+                    ends_at: now.plus(prepared.timeout()).plus(GRACE),
+                    expires_at: now.plus(REACTOR_RESULT_RETENTION),
+                    answer: None,
+                };
+                let kinds = [EventKind::ReactorInvoked];
+                let change = self
+                    .vault
+                    .create_record(&caller.keys, &pending)?
+                    .and(self.vault.audit().caller_entry(caller, Act::Create, id, now))
+                    .and(self.events(caller, prepared, &kinds, None, now));
+                Ok((change, id))
+            })
+            .await
+    }
+
+    /// Stores the answer, with its events.
+    pub async fn settle(
+        self,
+        caller: &Caller,
+        prepared: &PreparedReaction,
+        answer: ProgramAnswer,
+        error: Option<&'static str>,
+    ) -> Result<(), Error> {
+        let InvocationKind::Async(id) = prepared.kind else {
+            return Err(Error::NotFound("result"));
+        };
+        let now = self.vault.now();
+        let ended =
+            if error.is_some() { EventKind::ReactorFailed } else { EventKind::ReactorCompleted };
+        let mut answer = Some(answer);
+        self.vault
+            .commit(Priority::Normal, |snapshot| {
+                let (mut result, version): (ReactorResult, _) =
+                    records::require(snapshot, &caller.keys, id, now)?;
+                // A second decision has the same answer.
+                result.answer = answer.take();
+                let change = self.vault.update_record(&caller.keys, &result, version);
+                answer = result.answer.take();
+                let change = change?
+                    .and(self.vault.audit().caller_entry(caller, Act::Update, id, now))
+                    .and(self.events(caller, prepared, &[ended], error, now));
+                Ok((change, ()))
+            })
+            .await
+    }
+
+    /// Only the application that made the call gets its answer: the arguments were filled with its
+    /// rights.
+    pub async fn result(
+        self,
+        caller: &Caller,
+        reactor: ReactorId,
+        id: ReactorRequestId,
+    ) -> Result<ResultState, Error> {
+        let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
+        let (result, _): (ReactorResult, _) = records::require(&snapshot, &caller.keys, id, now)?;
+        drop(snapshot);
+        if result.reactor != reactor || result.requested_by != caller.application.id {
+            return Err(Error::NotFound("result"));
+        }
+        let state = match result.answer {
+            Some(answer) => ResultState::Answered(answer),
+            None if now < result.ends_at => return Ok(ResultState::Pending),
+            None => ResultState::Lost,
+        };
+        self.vault.audit().note_read(caller, id.into(), now).await?;
+        Ok(state)
+    }
+}
+
+/// Storing the answer takes a moment after the deadline of the program.
+const GRACE: std::time::Duration = std::time::Duration::from_secs(10);

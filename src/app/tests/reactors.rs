@@ -1,0 +1,366 @@
+//! Reactors with programs that a test answers for: arguments, rights, keys and results.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::app::program_calls::identity::ProgramIdentity;
+use crate::app::program_calls::{HostedCall, ProgramFailure, ProgramHosts};
+use crate::app::programs::{
+    Contract, FetchFailure, Fetching, Level, ProgramCall, ProgramHost, ProgramOutcome,
+    ProgramRequest, Programs, Running, Stop, Thrown,
+};
+use crate::app::reactors::react::{InvocationKind, PreparedReaction, Reacted};
+use crate::app::reactors::results::ResultState;
+use crate::app::tests::{TestVault, card, everything, new_caller};
+use crate::app::{ApplicationDraft, Caller, Error, Write, configure_programs};
+use crate::bounds::{REACTOR_RESULT_RETENTION, REACTOR_TOKENS_MAX, REACTORS_MAX};
+use crate::clock::Clock;
+use crate::domain::access::Access;
+use crate::domain::id::ReactorId;
+use crate::domain::mistakes::Mistakes;
+use crate::domain::permission::Permission;
+use crate::domain::program::Runtime;
+use crate::domain::proxy::Configuration;
+use crate::domain::reactor::{ProgramAnswer, Reactor, ReactorSettings};
+use crate::secret::Secret;
+use crate::store::tests::block_on;
+
+/// Notes the calls, and answers each with the next outcome.
+#[derive(Debug, Default)]
+struct Fake {
+    calls: Mutex<Vec<ProgramCall>>,
+    outcomes: Mutex<Vec<Result<ProgramOutcome, Error>>>,
+    obstacle: Option<&'static str>,
+}
+
+impl Programs for Fake {
+    fn run(&self, call: ProgramCall, _: Arc<dyn ProgramHost>) -> Running<'_> {
+        self.calls.lock().unwrap().push(call);
+        let outcome = self.outcomes.lock().unwrap().pop();
+        Box::pin(async move {
+            outcome.unwrap_or_else(|| Ok(ProgramOutcome::Returned(Secret::new(b"{}".to_vec()))))
+        })
+    }
+
+    fn obstacle(&self) -> Option<&'static str> {
+        self.obstacle
+    }
+}
+
+/// Notes the identities of calls.
+#[derive(Debug, Default)]
+struct Hosts(Mutex<Vec<Arc<ProgramIdentity>>>);
+
+impl ProgramHosts for Hosts {
+    fn host(&self, call: HostedCall) -> Result<Arc<dyn ProgramHost>, Error> {
+        self.0.lock().unwrap().extend(call.identity);
+        Ok(Arc::new(NoHost))
+    }
+}
+
+#[derive(Debug)]
+struct NoHost;
+
+impl ProgramHost for NoHost {
+    fn fetch(&self, _: ProgramRequest) -> Fetching<'_> {
+        Box::pin(async { Err(FetchFailure("there is no network in this test")) })
+    }
+
+    fn line(&self, _: Level, _: Secret<String>) {}
+}
+
+struct Scene {
+    vault: TestVault,
+    fake: Arc<Fake>,
+    hosts: Hosts,
+}
+
+impl Scene {
+    fn with(fake: Fake) -> Self {
+        let (vault, fake) = (TestVault::new(), Arc::new(fake));
+        configure_programs(&vault.app, Arc::<Fake>::clone(&fake));
+        Self { vault, fake, hosts: Hosts::default() }
+    }
+
+    fn new() -> Self {
+        Self::with(Fake::default())
+    }
+
+    fn reactor(&self, change: impl Fn(&mut ReactorSettings) + Sync) -> Reactor {
+        let settings = || {
+            let mut settings = settings();
+            change(&mut settings);
+            Ok::<_, Mistakes>(settings)
+        };
+        let reactors = self.vault.app.reactors();
+        let made = block_on(reactors.create(&self.vault.caller, &settings, &Write::plain()));
+        made.unwrap().outcome
+    }
+
+    fn caller(&self, permissions: &[Permission]) -> Arc<Caller> {
+        let access = Access::new(permissions.to_vec(), Vec::new());
+        let draft = ApplicationDraft { access, ..everything() };
+        block_on(new_caller(&self.vault.app, self.vault.caller.tenant.id, &draft))
+    }
+
+    fn prepare(
+        &self,
+        caller: &Caller,
+        id: ReactorId,
+        body: &Value,
+    ) -> Result<PreparedReaction, Error> {
+        block_on(self.vault.app.reactors().prepare(caller, id, body, InvocationKind::Sync))
+    }
+
+    fn react(&self, caller: &Caller, id: ReactorId, body: &Value) -> Result<Reacted, Error> {
+        let prepared = self.prepare(caller, id, body)?;
+        block_on(self.vault.app.reactors().run(caller, &prepared, &self.hosts))
+    }
+
+    /// The argument of the last call.
+    fn argument(&self) -> Value {
+        let calls = self.fake.calls.lock().unwrap();
+        serde_json::from_slice(calls.last().unwrap().argument.expose()).unwrap()
+    }
+
+    fn calls(&self) -> usize {
+        self.fake.calls.lock().unwrap().len()
+    }
+}
+
+fn settings() -> ReactorSettings {
+    ReactorSettings {
+        name: String::from("Charge"),
+        code: Secret::new(String::from("module.exports = () => 1")),
+        application: None,
+        configuration: Configuration(vec![(
+            String::from("se\"cret"),
+            Secret::new(String::from("s3\ncret")),
+        )]),
+        runtime: None,
+    }
+}
+
+fn runtime(value: &Value) -> Option<Runtime> {
+    Some(Runtime::read(value, "runtime", &mut Mistakes::new()).unwrap())
+}
+
+#[test]
+fn a_program_gets_its_arguments_with_values_its_configuration_and_no_key() {
+    let scene = Scene::new();
+    let token = block_on(scene.vault.create_id(card("123")));
+    let reactor = scene.reactor(|_| ());
+    let body = json!({"args": {
+        "card": format!("{{{{ {token} }}}}"),
+        "month": format!("{{{{ {token} | json: '$.expiration_month' }}}}"),
+        "plain": "x",
+    }, "other": 1});
+    scene.react(&scene.vault.caller, reactor.id, &body).unwrap();
+    let argument = scene.argument();
+    assert_eq!(argument["args"]["card"]["number"], "4242424242424242");
+    assert!(argument["args"]["month"].is_number(), "a whole expression keeps its type");
+    assert_eq!(argument["args"]["plain"], "x");
+    assert_eq!(argument["configuration"], json!({"se\"cret": "s3\ncret"}));
+    let options = json!({"apiKey": null, "baseUrl": "https://vault.internal"});
+    assert_eq!(argument["applicationOptions"], options);
+    assert_eq!(argument.as_object().unwrap().len(), 3);
+    let calls = scene.fake.calls.lock().unwrap();
+    assert!(calls[0].key.is_none() && calls[0].contract == Contract::Bt);
+    assert_eq!(calls[0].timeout, Duration::from_secs(30));
+}
+
+#[test]
+fn the_newer_contract_gets_the_whole_body() {
+    let scene = Scene::new();
+    let reactor =
+        scene.reactor(|it| it.runtime = runtime(&json!({"image": "node22", "timeout": 12})));
+    scene.react(&scene.vault.caller, reactor.id, &json!({"args": 1, "more": [2]})).unwrap();
+    assert_eq!(scene.argument()["req"], json!({"args": 1, "more": [2]}));
+    let calls = scene.fake.calls.lock().unwrap();
+    assert_eq!((calls[0].contract, calls[0].timeout), (Contract::Node, Duration::from_secs(12)));
+}
+
+#[test]
+fn the_key_of_a_call_has_the_rights_of_its_application_and_ends_with_the_call() {
+    let scene = Scene::new();
+    let maker = scene.caller(&[Permission::TokenCreate]);
+    let reactor = scene.reactor(|it| it.application = Some(maker.application.id));
+    scene.react(&scene.vault.caller, reactor.id, &json!({"args": 1})).unwrap();
+    let key = scene.argument()["applicationOptions"]["apiKey"].as_str().map(String::from).unwrap();
+    let identity = Arc::clone(&scene.hosts.0.lock().unwrap()[0]);
+    assert!(identity.is_key(key.as_bytes()) && !identity.is_key(b"another"));
+    let access = scene.vault.app.access();
+    assert!(matches!(access.program(&identity), Err(Error::Unauthenticated)), "the call is over");
+    // The key is unknown outside of its call.
+    let text = crate::domain::key_text::KeyText::parse(&key).unwrap();
+    assert!(matches!(access.authenticate(&text), Err(Error::Unauthenticated)));
+}
+
+/// A call that is under way: its identity is kept alive by not ending it.
+fn identity_of(scene: &Scene, reactor: &Reactor) -> Arc<ProgramIdentity> {
+    use crate::app::program_calls::identity::{ProgramOwner, ProgramRights};
+    use crate::domain::application::ApplicationKind;
+    use crate::domain::key_text::KeyText;
+    use crate::domain::tenant::TenantKind;
+    let key = KeyText::new(TenantKind::Test, ApplicationKind::Private, &[7; 32]);
+    let rights = match (reactor.settings.application, &reactor.settings.runtime) {
+        (Some(id), _) => ProgramRights::Application(id),
+        (None, Some(runtime)) => ProgramRights::Permissions(runtime.permissions.clone()),
+        (None, None) => panic!("the program has no rights"),
+    };
+    let (tenant, owner) = (scene.vault.caller.tenant.id, ProgramOwner::Reactor(reactor.id));
+    Arc::new(ProgramIdentity::new(key, tenant, owner, rights))
+}
+
+#[test]
+fn a_program_has_the_rights_of_its_application_until_that_or_the_reactor_is_deleted() {
+    let scene = Scene::new();
+    let access = scene.vault.app.access();
+    let maker = scene.caller(&[Permission::TokenCreate]);
+    let reactor = scene.reactor(|it| it.application = Some(maker.application.id));
+    let identity = identity_of(&scene, &reactor);
+    let caller = access.program(&identity).unwrap();
+    assert_eq!(caller.application.id, maker.application.id);
+    assert!(caller.require_one_somewhere(&[Permission::TokenCreate]).is_ok());
+    assert!(caller.require_one_somewhere(&[Permission::TokenRead]).is_err());
+    assert!(access.authenticate_again(&caller).is_ok());
+    let owner = &scene.vault.caller;
+    block_on(access.delete_application(owner.tenant.id, maker.application.id, Some(owner)))
+        .unwrap();
+    assert!(matches!(access.program(&identity), Err(Error::Unauthenticated)));
+    assert!(matches!(access.authenticate_again(&caller), Err(Error::Unauthenticated)));
+    let by_runtime = json!({"image": "node22", "permissions": ["token:read"]});
+    let reactor = scene.reactor(|it| it.runtime = runtime(&by_runtime));
+    let identity = identity_of(&scene, &reactor);
+    let caller = access.program(&identity).unwrap();
+    assert!(caller.require_one_somewhere(&[Permission::TokenRead]).is_ok());
+    assert!(caller.require_one_somewhere(&[Permission::TokenCreate]).is_err());
+    block_on(scene.vault.app.reactors().delete(owner, reactor.id)).unwrap();
+    assert!(matches!(access.program(&identity), Err(Error::Unauthenticated)));
+}
+
+#[test]
+fn arguments_are_refused_before_the_program_starts() {
+    let scene = Scene::new();
+    let token = block_on(scene.vault.create_id(card("123")));
+    let reactor = scene.reactor(|_| ());
+    let invoker = scene.caller(&[Permission::ReactorInvoke]);
+    let uses = json!({"args": format!("{{{{ {token} }}}}")});
+    let refused = scene.react(&invoker, reactor.id, &uses);
+    assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
+    let unknown = json!({"args": "{{ 0190a1b2-c3d4-4e5f-8a6b-7c8d9e0f1a2b }}"});
+    let refused = scene.react(&scene.vault.caller, reactor.id, &unknown);
+    assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
+    let many: Vec<_> = (0..=REACTOR_TOKENS_MAX)
+        .map(|number| format!("{{{{ 0190a1b2-c3d4-4e5f-8a6b-{number:012x} }}}}"))
+        .collect();
+    let refused = scene.react(&scene.vault.caller, reactor.id, &json!({"args": many}));
+    let Err(Error::Invalid(mistakes)) = refused else { panic!("{refused:?}") };
+    assert!(format!("{mistakes:?}").contains("At most 100"), "{mistakes:?}");
+    let missing = ReactorId::new(uuid::Uuid::from_u128(7));
+    let refused = scene.react(&scene.vault.caller, missing, &json!({}));
+    assert!(matches!(refused, Err(Error::NotFound(_))));
+    assert_eq!(scene.calls(), 0);
+    scene.react(&invoker, reactor.id, &json!({"args": "no expression"})).unwrap();
+}
+
+#[test]
+fn nothing_is_opened_where_no_program_can_run() {
+    let scene = Scene::with(Fake { obstacle: Some("no room"), ..Fake::default() });
+    let reactor = scene.reactor(|_| ());
+    let refused = scene.react(&scene.vault.caller, reactor.id, &json!({"args": 1}));
+    assert!(matches!(refused, Err(Error::NoPrograms("no room"))), "{refused:?}");
+    assert_eq!(scene.calls(), 0);
+}
+
+#[test]
+fn every_outcome_reaches_the_caller() {
+    let scene = Scene::new();
+    let reactor = scene.reactor(|_| ());
+    let react = |outcome| {
+        scene.fake.outcomes.lock().unwrap().push(outcome);
+        scene.react(&scene.vault.caller, reactor.id, &json!({"args": 1}))
+    };
+    let text = || Secret::new(String::from("why"));
+    let thrown = Thrown::Other { message: text() };
+    let threw = react(Ok(ProgramOutcome::Threw(thrown))).unwrap();
+    assert!(matches!(threw.result, Err(ProgramFailure::Threw(Thrown::Other { .. }))));
+    let stopped = react(Ok(ProgramOutcome::Stopped(Stop::TimedOut))).unwrap();
+    assert!(matches!(stopped.result, Err(ProgramFailure::Stopped(Stop::TimedOut))));
+    let not = react(Ok(ProgramOutcome::NotAProgram(text()))).unwrap();
+    assert!(matches!(not.result, Err(ProgramFailure::NotAProgram(_))));
+    assert!(matches!(react(Err(Error::Busy)), Err(Error::Busy)));
+}
+
+#[test]
+fn a_tenant_has_so_many_reactors() {
+    let scene = Scene::new();
+    for _ in 0..REACTORS_MAX {
+        scene.reactor(|_| ());
+    }
+    let settings = || Ok::<_, Mistakes>(settings());
+    let reactors = scene.vault.app.reactors();
+    let refused = block_on(reactors.create(&scene.vault.caller, &settings, &Write::plain()));
+    assert!(matches!(refused, Err(Error::Conflict(_))));
+}
+
+#[test]
+fn a_result_is_for_the_application_that_asked_until_it_expires() {
+    let clock = Clock::stopped_at(Clock::new().now());
+    let scene = {
+        let (image, _) = crate::app::tests::prepared();
+        let disk = crate::store::tests::disk::TestDisk::holding(image.clone());
+        let vault = TestVault::on(disk, clock.clone()).unwrap();
+        let fake = Arc::new(Fake::default());
+        configure_programs(&vault.app, Arc::<Fake>::clone(&fake));
+        Scene { vault, fake, hosts: Hosts::default() }
+    };
+    let reactors = scene.vault.app.reactors();
+    let reactor = scene.reactor(|_| ());
+    let caller = &scene.vault.caller;
+    let accept = || {
+        let id = reactors.new_request();
+        let kind = InvocationKind::Async(id);
+        let prepared =
+            block_on(reactors.prepare(caller, reactor.id, &json!({"args": 1}), kind)).unwrap();
+        block_on(reactors.accept(caller, &prepared, &Write::plain())).unwrap();
+        (id, prepared)
+    };
+    let read = |caller: &Caller, id| block_on(reactors.result(caller, reactor.id, id));
+    let (id, prepared) = accept();
+    assert!(matches!(read(caller, id), Ok(ResultState::Pending)));
+    let answer = ProgramAnswer {
+        status: 402,
+        headers: vec![(String::from("x-a"), Secret::new(String::from("b")))],
+        body: Secret::new(String::from("{\"raw\":1}")),
+    };
+    block_on(reactors.settle(caller, &prepared, answer, Some("failed"))).unwrap();
+    let Ok(ResultState::Answered(found)) = read(caller, id) else { panic!("no answer") };
+    assert_eq!((found.status, found.body.expose().as_str()), (402, "{\"raw\":1}"));
+    assert_eq!(found.headers.len(), 1);
+    let other = scene.caller(&[Permission::ReactorInvoke]);
+    assert!(matches!(read(&other, id), Err(Error::NotFound(_))));
+    let wrong = ReactorId::new(uuid::Uuid::from_u128(7));
+    assert!(matches!(block_on(reactors.result(caller, wrong, id)), Err(Error::NotFound(_))));
+    // A call whose server was stopped has a failure after its deadline.
+    let (lost, _) = accept();
+    clock.advance(Duration::from_secs(320));
+    assert!(matches!(read(caller, lost), Ok(ResultState::Lost)));
+    clock.advance(REACTOR_RESULT_RETENTION);
+    assert!(matches!(read(caller, id), Err(Error::NotFound(_))));
+    block_on(scene.vault.app.upkeep().sweep_all()).unwrap();
+    scene.vault.assert_clean();
+}
+
+/// A reactor, and a call of it that waits for its answer.
+pub(super) async fn reactor_with_result(vault: &TestVault) {
+    configure_programs(&vault.app, Arc::new(Fake::default()));
+    let reactors = vault.app.reactors();
+    let settings = || Ok::<_, Mistakes>(settings());
+    let made = reactors.create(&vault.caller, &settings, &Write::plain()).await.unwrap().outcome;
+    let kind = InvocationKind::Async(reactors.new_request());
+    let prepared = reactors.prepare(&vault.caller, made.id, &json!({}), kind).await.unwrap();
+    reactors.accept(&vault.caller, &prepared, &Write::plain()).await.unwrap();
+}

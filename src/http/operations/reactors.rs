@@ -1,0 +1,291 @@
+//! Reactors over HTTP.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::app::programs::Contract;
+use crate::app::{
+    Caller, Error, InvocationKind, Maker, PreparedReaction, Reacted, ResultState, TokenizeOutcome, Vault,
+    Write, originated,
+};
+use crate::domain::https_url::HttpsUrl;
+use crate::domain::id::{ProxyId, ReactorId, ReactorRequestId};
+use crate::domain::mistakes::Mistakes;
+use crate::domain::origin::Origin;
+use crate::domain::reactor::{ProgramAnswer, Reactor};
+use crate::http::origin::claimant;
+use crate::http::path::AnyFormula;
+use crate::http::programs::answer;
+use crate::http::programs::later::LaterCall;
+use crate::http::programs::lines::LineQuery;
+use crate::http::wire::reactor::{self, ReactorDetail};
+use crate::http::wire::{Object, cursor, program_line, tokenize};
+use crate::http::{Answer, Exchange, Problem, Reply, WriteAnswer};
+use crate::idempotency::{AnswerStatus, RememberedAnswer};
+use crate::secret::{Secret, SecretBuffer};
+
+const CALLBACK: &str = "The callback is an https URL.";
+const NOT_FROM_PROGRAMS: &str = "A program cannot make calls that go on without it.";
+const NO_MAKER: &str = "The application of the reactor was deleted, so it makes no tokens.";
+const PENDING: &str = "The call has no result yet.";
+const FORMULAS: &str = "Reactor formulas were removed from the published interface: create a \
+                        reactor with the program in its member code, POST /reactors.";
+
+pub(in crate::http) async fn create_reactor(exchange: &Exchange<'_>) -> WriteAnswer {
+    let settings = || reactor::parse(exchange.body.expose());
+    // The mistakes of the body are reported before the limits of the tenant.
+    settings()?;
+    let answer = |new: &Reactor| {
+        reactor::answer(new, AnswerStatus::Created).at(format!("/reactors/{}", new.id))
+    };
+    let (caller, write) = (exchange.caller, exchange.write(&answer));
+    let made = exchange.app.reactors().create(caller, &settings, &write).await?;
+    Ok(Reply::from(made.answer))
+}
+
+pub(in crate::http) async fn list_reactors(exchange: &Exchange<'_>) -> Answer {
+    let (query, page) = reactor::parse_query(&exchange.query)?;
+    let found = exchange.app.reactors().list(exchange.caller, &query).await?;
+    let detail = ReactorDetail::of(exchange.caller);
+    let items: Vec<_> = found.reactors.iter().map(|it| reactor::render(it, detail)).collect();
+    Ok(Reply::ok(page.render(found.total, &items)))
+}
+
+pub(in crate::http) async fn read_reactor(exchange: &Exchange<'_>, id: &ReactorId) -> Answer {
+    let found = exchange.app.reactors().read(exchange.caller, *id).await?;
+    Ok(Reply::ok(reactor::render(&found, ReactorDetail::of(exchange.caller))))
+}
+
+pub(in crate::http) async fn replace_reactor(
+    exchange: &Exchange<'_>,
+    id: &ReactorId,
+) -> WriteAnswer {
+    let revise = |_: &Reactor| reactor::parse(exchange.body.expose());
+    let answer = |changed: &Reactor| reactor::answer(changed, AnswerStatus::Ok);
+    let (caller, write) = (exchange.caller, exchange.write(&answer));
+    let changed = exchange.app.reactors().update(caller, *id, &revise, &write).await?;
+    Ok(Reply::from(changed.answer))
+}
+
+pub(in crate::http) async fn patch_reactor(exchange: &Exchange<'_>, id: &ReactorId) -> Answer {
+    let revise = |known: &Reactor| reactor::parse_patch(exchange.body.expose(), known);
+    let answer = |_: &Reactor| RememberedAnswer::empty(AnswerStatus::Ok);
+    let write = exchange.write(&answer);
+    exchange.app.reactors().update(exchange.caller, *id, &revise, &write).await?;
+    Ok(Reply::nothing())
+}
+
+pub(in crate::http) async fn delete_reactor(exchange: &Exchange<'_>, id: &ReactorId) -> Answer {
+    exchange.app.reactors().delete(exchange.caller, *id).await?;
+    Ok(Reply::nothing())
+}
+
+/// The program has run when this fails: its failure is an answer of its own.
+pub(in crate::http) async fn react(exchange: &Exchange<'_>, id: &ReactorId) -> WriteAnswer {
+    match exchange.body.expose().get("callback_url").filter(|url| !url.is_null()) {
+        Some(url) => {
+            let url = url.as_str().and_then(HttpsUrl::parse_with_query);
+            let url = url.ok_or_else(|| Mistakes::one("callback_url", CALLBACK))?;
+            Box::pin(begin(exchange, *id, Some(url))).await
+        }
+        None => Box::pin(run(exchange, *id)).await,
+    }
+}
+
+pub(in crate::http) async fn react_async(exchange: &Exchange<'_>, id: &ReactorId) -> WriteAnswer {
+    Box::pin(begin(exchange, *id, None)).await
+}
+
+/// Accepts a call whose caller does not wait, and starts it.
+async fn begin(exchange: &Exchange<'_>, id: ReactorId, callback: Option<HttpsUrl>) -> WriteAnswer {
+    // Otherwise a program could call itself for ever.
+    if exchange.is_of_program() {
+        return Err(Error::Forbidden(NOT_FROM_PROGRAMS).into());
+    }
+    let (caller, reactors) = (exchange.caller, exchange.app.reactors());
+    let place = exchange.http.pending.take(caller.tenant.id).ok_or(Error::Busy)?;
+    let kind = InvocationKind::Async(reactors.new_request());
+    let hosts = exchange.hosts()?;
+    let http = exchange.http.myself.upgrade().ok_or(Error::Stopped)?;
+    let prepared = reactors.prepare(caller, id, exchange.body.expose(), kind).await?;
+    let has_callback = callback.is_some();
+    let render = |request: &ReactorRequestId| {
+        let mut body = Object::new();
+        // The published answer to a call with a callback is empty, which a client cannot parse.
+        if !has_callback {
+            body.display("asyncReactorRequestId", request);
+        }
+        RememberedAnswer::new(AnswerStatus::Accepted, body.close())
+    };
+    let accepted = reactors.accept(caller, &prepared, &exchange.write(&render)).await?;
+    let call = LaterCall {
+        http,
+        caller: Arc::clone(exchange.shared_caller),
+        prepared,
+        hosts,
+        callback,
+        place,
+    };
+    let origin = Origin::of_request(Some(exchange.address), &exchange.context.trace);
+    (exchange.http.background.0)(Box::pin(originated(Arc::new(origin), call.run())));
+    Ok(Reply::from(accepted.answer))
+}
+
+pub(in crate::http) async fn read_result(
+    exchange: &Exchange<'_>,
+    id: &ReactorId,
+    request: &ReactorRequestId,
+) -> Answer {
+    match exchange.app.reactors().result(exchange.caller, *id, *request).await? {
+        ResultState::Answered(answer) => Ok(Reply::of_program(answer)),
+        ResultState::Lost => Ok(Reply::of_program(answer::lost())),
+        // Published clients poll while they get 404.
+        ResultState::Pending => Err(Problem::new(404, PENDING)),
+    }
+}
+
+async fn run(exchange: &Exchange<'_>, id: ReactorId) -> WriteAnswer {
+    let (app, caller, kind) = (exchange.app, exchange.caller, InvocationKind::Sync);
+    let reactors = app.reactors();
+    let hosts = exchange.hosts()?;
+    // Checked before the program has effects: its answer must find room.
+    exchange.http.answers.require_room(claimant(Some(caller), exchange.address))?;
+    let prepared = reactors.prepare(caller, id, exchange.body.expose(), kind).await?;
+    let reacted = match reactors.run(caller, &prepared, &hosts).await {
+        Ok(reacted) => reacted,
+        Err(error) => {
+            let why = Some(answer::refused(&error));
+            reactors.finish(caller, &prepared, why, &Write::plain()).await;
+            return Err(error.into());
+        }
+    };
+    let finished = finish(app, caller, reacted).await;
+    let (error, remembered) = match &finished {
+        Ok(Finished::Result { value, tokens }) => (None, Some((value, tokens))),
+        Ok(Finished::Own(_, error)) => (*error, None),
+        Err(error) => (Some(answer::refused(error)), None),
+    };
+    tell(exchange, &prepared, error, remembered).await;
+    Ok(finished?.into_reply())
+}
+
+/// Remembers a result, not a failure: a repetition after a failure runs the program again.
+async fn tell(
+    exchange: &Exchange<'_>,
+    prepared: &PreparedReaction,
+    error: Option<&'static str>,
+    remembered: Option<(&Secret<Value>, &Option<TokenizeOutcome>)>,
+) {
+    let reactors = exchange.app.reactors();
+    match remembered {
+        Some((value, tokens)) => {
+            let render = |(): &()| answer::bt_answer(value.expose(), tokens.as_ref());
+            let write = exchange.write(&render);
+            reactors.finish(exchange.caller, prepared, error, &write).await;
+        }
+        None => reactors.finish(exchange.caller, prepared, error, &Write::plain()).await,
+    }
+}
+
+/// A call whose answer is decided.
+pub(in crate::http) enum Finished {
+    /// With the reason, if it is a failure.
+    Own(ProgramAnswer, Option<&'static str>),
+    /// A result of the older contract.
+    Result { value: Secret<Value>, tokens: Option<TokenizeOutcome> },
+}
+
+impl Finished {
+    /// The answer as it is stored, and the reason of a failure.
+    pub(in crate::http) fn into_answer(self) -> (ProgramAnswer, Option<&'static str>) {
+        match self {
+            Self::Own(answer, reason) => (answer, reason),
+            Self::Result { value, tokens } => {
+                let mut text = SecretBuffer::with_capacity(0);
+                text.append(answer::bt_answer(value.expose(), tokens.as_ref()).into_body());
+                let body = text.finish_text();
+                (ProgramAnswer { status: 200, headers: Vec::new(), body }, None)
+            }
+        }
+    }
+
+    fn into_reply(self) -> Reply {
+        match self {
+            Self::Own(answer, _) => Reply::of_program(answer),
+            Self::Result { value, tokens } => {
+                Reply::from(answer::bt_answer(value.expose(), tokens.as_ref()))
+            }
+        }
+    }
+}
+
+/// Makes the tokens of the result, with the rights of the reactor's application, else of the
+/// caller.
+pub(in crate::http) async fn finish(
+    app: &Vault,
+    caller: &Caller,
+    reacted: Reacted,
+) -> Result<Finished, Error> {
+    let Reacted { contract, result, maker } = reacted;
+    let used = match (result, contract) {
+        (Ok(result), Contract::Bt) => answer::bt_result(result.expose()).map(Ok),
+        (Ok(result), Contract::Node) => answer::node_answer(result.expose()).map(Err),
+        (Err(failure), _) => Err(failure),
+    };
+    let value = match used {
+        Ok(Ok(value)) => value,
+        Ok(Err(own)) => return Ok(Finished::Own(own, None)),
+        Err(failure) => {
+            let reason = Some(answer::reason(&failure));
+            return Ok(Finished::Own(answer::failure(contract, &failure), reason));
+        }
+    };
+    let tokens = match value.expose().get("tokenize").filter(|value| !value.is_null()) {
+        Some(body) => {
+            let maker = match &maker {
+                Maker::Application(application) => application,
+                Maker::Caller => caller,
+                Maker::Gone => return Err(Error::Forbidden(NO_MAKER)),
+            };
+            let draft = tokenize::parse(body);
+            Some(app.tokens(maker).tokenize(draft, &Write::plain()).await?.outcome)
+        }
+        None => None,
+    };
+    Ok(Finished::Result { value, tokens })
+}
+
+/// The lines of a reactor's programs. Reading them counts as reading the reactor.
+pub(in crate::http) async fn list_reactor_logs(exchange: &Exchange<'_>, id: &ReactorId) -> Answer {
+    let request = program_line::parse(&exchange.query)?;
+    exchange.app.reactors().read(exchange.caller, *id).await?;
+    Ok(lines(exchange, id.uuid(), request))
+}
+
+/// The lines of a proxy's code transforms.
+pub(in crate::http) async fn list_proxy_logs(exchange: &Exchange<'_>, id: &ProxyId) -> Answer {
+    let request = program_line::parse(&exchange.query)?;
+    exchange.app.proxies().read(exchange.caller, *id).await?;
+    Ok(lines(exchange, id.uuid(), request))
+}
+
+fn lines(exchange: &Exchange<'_>, owner: Uuid, request: (Option<LineQuery>, usize)) -> Reply {
+    let (query, size) = request;
+    let (page, has_more) = match query {
+        Some(query) => exchange.http.lines.page(exchange.caller.tenant.id, owner, &query, size),
+        None => (Vec::new(), false),
+    };
+    let next = page.last().filter(|_| has_more).map(|line| line.number.to_be_bytes());
+    let items: Vec<_> = page.iter().map(|line| program_line::render(line)).collect();
+    Reply::ok(cursor::render_page(size, next.as_ref().map(<[u8; 8]>::as_slice), &items))
+}
+
+pub(in crate::http) fn formulas() -> Answer {
+    Err(Problem::new(410, FORMULAS))
+}
+
+pub(in crate::http) fn formula(_: &AnyFormula) -> Answer {
+    formulas()
+}

@@ -1,0 +1,450 @@
+//! The answer of a program to its caller: a result in the form of its contract, an error of the
+//! published classes, a response of its own, or a failure of the runtime.
+
+use hyper::StatusCode;
+use hyper::header::HeaderValue;
+use serde_json::{Map, Value};
+
+use crate::app::programs::{Contract, Stop, Thrown};
+use crate::app::{Error, FailedProgram, ProgramFailure, TokenizeOutcome};
+use crate::bounds::{
+    PROGRAM_ANSWER_BYTES_MAX, PROGRAM_ANSWER_HEADERS_MAX, PROGRAM_HEADER_BYTES_MAX,
+};
+use crate::domain::reactor::ProgramAnswer;
+use crate::http::proxy::headers::for_caller;
+use crate::http::wire::{Object, tokenize};
+use crate::http::{Problem, Reply};
+use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer};
+use crate::secret::{Secret, SecretBody, SecretBuffer};
+
+/// The title of failures of programs in proxies, as published.
+const VALIDATION: &str = "One or more validation errors occurred.";
+const RUNTIME_ERROR: &str = "Reactor Runtime Error";
+const NOT_AN_OBJECT: &str = "The program returned something other than an object.";
+const NO_RES: &str = "The program returned no member res with a status and a body.";
+const THREW: &str = "The program threw an error.";
+const NOT_A_PROGRAM: &str = "The code is not a program.";
+const LOST: &str = "The server was stopped while the program ran. It may have run in part, and it is not \
+                    run a second time.";
+const UNSTARTED: &str = "The program was not started: no worker was free in time.";
+const TOO_LARGE: &str = "The answer of the program is too large.";
+
+/// The members of a result of the older contract, besides tokens.
+const PASSED: [&str; 3] = ["raw", "body", "headers"];
+
+/// A result of the older contract: an object, or nothing.
+pub(in crate::http) fn bt_result(result: &[u8]) -> Result<Secret<Value>, ProgramFailure> {
+    let value: Option<Value> = serde_json::from_slice(result).ok();
+    match value.map(Secret::new) {
+        Some(value) if value.expose().is_object() => Ok(value),
+        Some(value) if value.expose().is_null() => Ok(Secret::new(Value::Object(Map::new()))),
+        Some(_) | None => Err(ProgramFailure::Unusable(NOT_AN_OBJECT)),
+    }
+}
+
+/// The answer to a call of the older contract. Other members of the result are left out: a program
+/// may return its whole request, with its configuration. Repetitions show tokens only while they
+/// exist.
+pub(in crate::http) fn bt_answer(
+    result: &Value,
+    tokenized: Option<&TokenizeOutcome>,
+) -> RememberedAnswer {
+    let mut answer = RememberedAnswer::empty(AnswerStatus::Ok);
+    let mut before = "{";
+    if let (Some(tokenized), Some(value)) = (tokenized, result.get("tokenize")) {
+        answer.push(b"{\"tokens\":", PartLifetime::Always);
+        answer = tokenize::answer_into(value, tokenized, answer);
+        before = ",";
+    }
+    for name in PASSED {
+        let Some(value) = result.get(name).filter(|value| !value.is_null()) else { continue };
+        let mut text = SecretBuffer::with_capacity(256);
+        text.extend_all([before.as_bytes(), b"\"", name.as_bytes(), b"\":"]);
+        text.json(value);
+        answer.push(text.bytes(), PartLifetime::Always);
+        before = ",";
+    }
+    let end: &[u8] = if before == "{" { b"{}" } else { b"}" };
+    answer.push(end, PartLifetime::Always);
+    answer
+}
+
+/// The answer to a call of the newer contract.
+pub(in crate::http) fn node_answer(result: &[u8]) -> Result<ProgramAnswer, ProgramFailure> {
+    let value: Option<Value> = serde_json::from_slice(result).ok();
+    let value = Secret::new(value.unwrap_or(Value::Null));
+    let res = value.expose().get("res").and_then(Value::as_object);
+    let answer = res.and_then(response);
+    answer.ok_or(ProgramFailure::Unusable(NO_RES))
+}
+
+/// The member `res` of a result of the newer contract. `None` if it has another form.
+pub(in crate::http) fn response(res: &Map<String, Value>) -> Option<ProgramAnswer> {
+    let status = match res.get("statusCode").or_else(|| res.get("status")) {
+        Some(status) => status.as_u64().and_then(|it| u16::try_from(it).ok())?,
+        None => 200,
+    };
+    let headers = match res.get("headers") {
+        Some(Value::Object(headers)) => headers
+            .iter()
+            .filter_map(|(name, value)| Some((name.clone(), Secret::new(scalar(value)?))))
+            .collect(),
+        Some(_) | None => Vec::new(),
+    };
+    Some(own(status, headers, res.get("body").unwrap_or(&Value::Null)))
+}
+
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// A response of the program itself. A text is sent as it is, any other value as JSON.
+fn own(status: u16, headers: Vec<(String, Secret<String>)>, body: &Value) -> ProgramAnswer {
+    // An interim status is not an answer.
+    if !(200..=599).contains(&status) {
+        return failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &["The status is not one of an answer."]);
+    }
+    let mut headers: Vec<_> = headers
+        .into_iter()
+        .filter(|(_, value)| value.expose().len() <= PROGRAM_HEADER_BYTES_MAX)
+        .take(PROGRAM_ANSWER_HEADERS_MAX)
+        .collect();
+    let mut text = SecretBuffer::with_capacity(256);
+    match body {
+        Value::Null => (),
+        Value::String(body) => {
+            if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+                let plain = Secret::new(String::from("text/plain; charset=utf-8"));
+                headers.push((String::from("content-type"), plain));
+            }
+            text.extend(body.as_bytes());
+        }
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => text.json(body),
+    }
+    if text.len() > PROGRAM_ANSWER_BYTES_MAX {
+        return failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[TOO_LARGE]);
+    }
+    ProgramAnswer { status, headers, body: text.finish_text() }
+}
+
+/// The answer to a call without a result.
+pub(in crate::http) fn failure(contract: Contract, failure: &ProgramFailure) -> ProgramAnswer {
+    match (failure, contract) {
+        (ProgramFailure::NotAProgram(why), _) => {
+            failed(422, "Unprocessable Content", NOT_A_PROGRAM, &[why.expose()])
+        }
+        (ProgramFailure::Stopped(stop), _) => {
+            failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[stopped(*stop)])
+        }
+        (ProgramFailure::Unusable(why), Contract::Bt) => {
+            failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[why])
+        }
+        (ProgramFailure::Unusable(why), Contract::Node) => failed(502, "Bad Gateway", why, &[why]),
+        (ProgramFailure::Threw(thrown), Contract::Bt) => threw(thrown),
+        (ProgramFailure::Threw(thrown), Contract::Node) => {
+            failed(502, "Bad Gateway", THREW, &[message(thrown)])
+        }
+    }
+}
+
+fn threw(thrown: &Thrown) -> ProgramAnswer {
+    match thrown {
+        Thrown::Class { status, title, detail, errors } => {
+            let mut body = Object::new();
+            body.text("title", title);
+            body.number("status", *status);
+            body.text("detail", detail);
+            body.value("errors", errors.expose());
+            let status = if (400..=599).contains(status) { *status } else { 500 };
+            ProgramAnswer { status, headers: Vec::new(), body: text_of(body) }
+        }
+        Thrown::Response { status, headers, body } => {
+            let copy = |(name, value): &(String, Secret<String>)| {
+                (name.clone(), Secret::new(value.expose().clone()))
+            };
+            own(*status, headers.iter().map(copy).collect(), body.expose())
+        }
+        Thrown::Other { message } => failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[message.expose()]),
+    }
+}
+
+fn message(thrown: &Thrown) -> &str {
+    match thrown {
+        Thrown::Class { detail, .. } => detail,
+        Thrown::Response { .. } => THREW,
+        Thrown::Other { message } => message.expose(),
+    }
+}
+
+/// Reasons name no path, key or argument.
+pub(in crate::http) const fn stopped(stop: Stop) -> &'static str {
+    match stop {
+        Stop::TimedOut => "The program did not end in time.",
+        Stop::OutOfMemory => "The program needs more memory than it may have.",
+        Stop::ResultTooLarge => "The result of the program is too large.",
+        Stop::Died => "The program ended without a result.",
+    }
+}
+
+/// The reason in an event: one word for each kind of failure, and nothing of the program's own.
+pub(in crate::http) const fn reason(failure: &ProgramFailure) -> &'static str {
+    match failure {
+        ProgramFailure::NotAProgram(_) => "the code is not a program",
+        ProgramFailure::Stopped(stop) => stopped(*stop),
+        ProgramFailure::Threw(_) => "the program threw an error",
+        ProgramFailure::Unusable(_) => "the result has another form",
+    }
+}
+
+fn failed(status: u16, title: &str, detail: &str, errors: &[&str]) -> ProgramAnswer {
+    let mut body = Object::new();
+    body.text("title", title);
+    body.number("status", status);
+    body.text("detail", detail);
+    body.object("errors", |object| object.texts("error", errors.iter().copied()));
+    ProgramAnswer { status, headers: Vec::new(), body: text_of(body) }
+}
+
+fn text_of(object: Object) -> Secret<String> {
+    let mut text = SecretBuffer::with_capacity(0);
+    text.append(object.close());
+    text.finish_text()
+}
+
+impl Reply {
+    /// The answer of a program. It has an opaque origin, and no header that only the vault may set.
+    pub(in crate::http) fn of_program(answer: ProgramAnswer) -> Self {
+        let ProgramAnswer { status, headers, mut body } = answer;
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let bytes = Secret::new(std::mem::take(body.expose_mut()).into_bytes());
+        let has_no_body = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+        let body = if has_no_body { SecretBody::empty() } else { SecretBody::from(bytes) };
+        let mut reply = Self::with_status(status, body);
+        let headers: Vec<_> = headers
+            .into_iter()
+            .map(|(name, mut value)| {
+                (name, Secret::new(std::mem::take(value.expose_mut()).into_bytes()))
+            })
+            .collect();
+        let passed = for_caller(&headers);
+        for (name, value) in &passed {
+            reply = reply.with(name.clone(), HeaderValue::clone(value));
+        }
+        reply
+    }
+}
+
+/// The answer of a code transform that failed: errors in the form of failures of proxies, a
+/// response of the program as it is.
+pub(in crate::http) fn in_proxy(failed: &FailedProgram) -> ProgramAnswer {
+    let FailedProgram { contract, failure } = failed;
+    if let (Contract::Bt, ProgramFailure::Threw(Thrown::Response { .. })) = (contract, failure) {
+        return self::failure(*contract, failure);
+    }
+    let (status, detail) = match failure {
+        ProgramFailure::NotAProgram(_) => (422, NOT_A_PROGRAM),
+        ProgramFailure::Threw(Thrown::Class { status, detail, .. })
+            if *contract == Contract::Bt && (400..=599).contains(status) =>
+        {
+            (*status, detail.as_str())
+        }
+        ProgramFailure::Stopped(_) => (500, RUNTIME_ERROR),
+        ProgramFailure::Threw(_) | ProgramFailure::Unusable(_) => match contract {
+            Contract::Bt => (500, RUNTIME_ERROR),
+            Contract::Node => (502, THREW),
+        },
+    };
+    let mut body = Object::new();
+    body.object("proxy_error", |error| {
+        match failure {
+            ProgramFailure::Threw(Thrown::Class { errors, .. }) => {
+                error.value("errors", errors.expose());
+            }
+            ProgramFailure::NotAProgram(why) => error_text(error, why.expose()),
+            ProgramFailure::Stopped(stop) => error_text(error, stopped(*stop)),
+            ProgramFailure::Threw(thrown) => error_text(error, message(thrown)),
+            ProgramFailure::Unusable(why) => error_text(error, why),
+        }
+        error.text("title", VALIDATION);
+        error.number("status", status);
+        error.text("detail", detail);
+    });
+    ProgramAnswer { status, headers: Vec::new(), body: text_of(body) }
+}
+
+fn error_text(object: &mut Object, text: &str) {
+    object.object("errors", |errors| errors.texts("error", std::iter::once(text)));
+}
+
+/// The answer of a code transform in place of the destination's.
+pub(in crate::http) fn in_place(res: &Secret<Value>) -> ProgramAnswer {
+    let answer = res.expose().as_object().and_then(response);
+    answer.unwrap_or_else(|| failed(502, "Bad Gateway", NO_RES, &[NO_RES]))
+}
+
+/// The answer of a call that the server could not finish.
+pub(in crate::http) fn lost() -> ProgramAnswer {
+    failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[LOST])
+}
+
+/// The answer of a call that found no worker in time.
+pub(in crate::http) fn unstarted() -> ProgramAnswer {
+    failed(503, "Service Unavailable", "Service Unavailable", &[UNSTARTED])
+}
+
+/// An answer that is not kept for the caller, since it is too large.
+pub(in crate::http) fn too_large() -> ProgramAnswer {
+    failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[TOO_LARGE])
+}
+
+/// The answer of a call that the vault refused after it was accepted.
+pub(in crate::http) fn refusal(error: Error) -> ProgramAnswer {
+    let problem = Problem::from(error);
+    failed(problem.status, problem.title(), problem.detail, &[problem.detail])
+}
+
+/// The events of calls name errors of the vault by one text.
+pub(in crate::http) const fn refused(_: &Error) -> &'static str {
+    "the call was refused"
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::CONTENT_TYPE;
+    use serde_json::json;
+
+    use super::*;
+    use crate::http::reply::RequestContext;
+
+    fn text(text: &str) -> Secret<String> {
+        Secret::new(String::from(text))
+    }
+
+    fn class(status: u16) -> Thrown {
+        Thrown::Class {
+            status,
+            title: String::from("t"),
+            detail: String::from("Bad Request"),
+            errors: Secret::new(json!({"error": ["no card"]})),
+        }
+    }
+
+    /// The status and the JSON of an answer.
+    fn told(answer: &ProgramAnswer) -> (u16, Value) {
+        (answer.status, serde_json::from_str(answer.body.expose()).unwrap_or(Value::Null))
+    }
+
+    #[test]
+    fn a_result_has_only_the_published_members_and_never_the_configuration() {
+        let whole = json!({
+            "raw": {"a": 1}, "body": "b", "headers": {"x": "y"}, "args": {"number": "4242"},
+            "configuration": {"secret": "s3cret"}, "tokenize": null,
+        });
+        let result = bt_result(whole.to_string().as_bytes()).unwrap();
+        let answer: Value =
+            serde_json::from_slice(bt_answer(result.expose(), None).into_body().expose()).unwrap();
+        assert_eq!(answer, json!({"raw": {"a": 1}, "body": "b", "headers": {"x": "y"}}));
+        let nothing = bt_result(b"null").unwrap();
+        assert_eq!(bt_answer(nothing.expose(), None).into_body().expose(), b"{}");
+        for other in ["1", "[]", "\"text\"", "not json"] {
+            assert!(matches!(bt_result(other.as_bytes()), Err(ProgramFailure::Unusable(_))));
+        }
+    }
+
+    #[test]
+    fn the_newer_contract_answers_with_its_res() {
+        let res = json!({"res": {"statusCode": 201, "headers": {"x-a": 1}, "body": {"ok": true}}});
+        let answer = node_answer(res.to_string().as_bytes()).unwrap();
+        assert_eq!(told(&answer), (201, json!({"ok": true})));
+        assert_eq!(answer.headers[0].1.expose(), "1");
+        for other in [json!({}), json!({"res": 1}), json!({"res": {"statusCode": "x"}})] {
+            let failed = node_answer(other.to_string().as_bytes()).unwrap_err();
+            assert_eq!(failure(Contract::Node, &failed).status, 502);
+        }
+        let interim = node_answer(br#"{"res": {"statusCode": 101}}"#).unwrap();
+        assert_eq!(interim.status, 500);
+    }
+
+    #[test]
+    fn every_failure_has_its_status() {
+        let other = || ProgramFailure::Threw(Thrown::Other { message: text("why") });
+        let cases = [
+            (Contract::Bt, ProgramFailure::Threw(class(402)), 402),
+            (Contract::Bt, ProgramFailure::Threw(class(200)), 500),
+            (Contract::Node, ProgramFailure::Threw(class(402)), 502),
+            (Contract::Bt, other(), 500),
+            (Contract::Node, other(), 502),
+            (Contract::Bt, ProgramFailure::NotAProgram(text("why")), 422),
+            (Contract::Node, ProgramFailure::NotAProgram(text("why")), 422),
+            (Contract::Bt, ProgramFailure::Stopped(Stop::TimedOut), 500),
+            (Contract::Node, ProgramFailure::Stopped(Stop::OutOfMemory), 500),
+        ];
+        for (contract, failed, status) in cases {
+            let (found, body) = told(&failure(contract, &failed));
+            assert_eq!(found, status, "{failed:?}");
+            assert!(body["title"].is_string() && body["errors"]["error"].is_array());
+            let in_proxy = in_proxy(&FailedProgram { contract, failure: failed });
+            let (found, body) = told(&in_proxy);
+            assert_eq!((found, &body["proxy_error"]["status"]), (status, &json!(status)));
+            assert_eq!(body["proxy_error"]["title"], VALIDATION);
+        }
+        let (status, body) = told(&failure(Contract::Bt, &ProgramFailure::Threw(class(400))));
+        let expected = json!({"title": "t", "status": 400, "detail": "Bad Request",
+            "errors": {"error": ["no card"]}});
+        assert_eq!((status, body), (400, expected));
+    }
+
+    #[test]
+    fn a_response_of_a_program_sets_no_header_of_the_vault() {
+        let names = [
+            ("Content-Type", "text/html"),
+            ("Set-Cookie", "a=1"),
+            ("Content-Length", "1"),
+            ("Transfer-Encoding", "chunked"),
+            ("Content-Security-Policy", "default-src *"),
+            ("Access-Control-Allow-Origin", "https://evil.example"),
+            ("X-Accel-Redirect", "/tokens/1"),
+            ("BT-TRACE-ID", "other"),
+            ("BT-PROXY-DESTINATION-STATUS", "200"),
+            ("X-Own", "1"),
+            ("X-Bad", "a\r\nSet-Cookie: b=2"),
+        ];
+        let headers = names.map(|(name, value)| (String::from(name), text(value)));
+        let thrown = Thrown::Response {
+            status: 418,
+            headers: headers.into_iter().collect(),
+            body: Secret::new(json!("<p>page</p>")),
+        };
+        for failed in [failure(Contract::Bt, &ProgramFailure::Threw(thrown))] {
+            let context = RequestContext {
+                trace: String::from("t-1"),
+                cross_origin: false,
+                problem_type: "application/json",
+                base: None,
+            };
+            let response = context.success(Reply::of_program(failed));
+            assert_eq!(response.status(), 418);
+            let mut found: Vec<_> = response
+                .headers()
+                .iter()
+                .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
+                .collect();
+            found.sort();
+            assert_eq!(
+                found,
+                [
+                    "bt-trace-id: t-1",
+                    "cache-control: no-store",
+                    "content-security-policy: sandbox",
+                    "content-type: text/html",
+                    "x-own: 1",
+                ]
+            );
+            assert!(response.headers().contains_key(CONTENT_TYPE));
+        }
+    }
+}

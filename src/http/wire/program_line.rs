@@ -1,0 +1,50 @@
+//! Lines of programs on the wire.
+
+use crate::domain::mistakes::Mistakes;
+use crate::domain::program::LineLevel;
+use crate::http::programs::lines::{KeptLine, LineQuery};
+use crate::http::wire::page::size_in_query;
+use crate::http::wire::{Json, Object, Query, cursor};
+
+const LEVEL: &str = "The level is debug, info, warn or error.";
+const START: &str = "The start is the next of an earlier page, unchanged.";
+
+/// The lines and the size of a page. `None` for records that this server does not keep: only lines
+/// of programs are kept.
+pub(crate) fn parse(query: &Query) -> Result<(Option<LineQuery>, usize), Mistakes> {
+    let mut mistakes = Mistakes::new();
+    let size = size_in_query(query, &mut mistakes);
+    let text = |name| query.first(name).filter(|text| !text.is_empty());
+    let level = text("level").map(LineLevel::parse);
+    if level == Some(None) {
+        mistakes.add("level", LEVEL);
+    }
+    let start = cursor::parse(query.first("start"), &mut mistakes);
+    let before = start.map(|bytes| bytes.try_into().ok().map(u64::from_be_bytes));
+    if before == Some(None) {
+        mistakes.add("start", START);
+    }
+    mistakes.into_result()?;
+    let is_kept = text("source").is_none_or(|source| source == "application")
+        && text("record_type").is_none_or(|kind| kind == "log");
+    let words = text("message[search_words]").or_else(|| text("message"));
+    let lines = LineQuery {
+        level: level.flatten(),
+        trace: text("trace_id").map(String::from),
+        words: words.map(String::from),
+        before: before.flatten(),
+    };
+    Ok((is_kept.then_some(lines), size))
+}
+
+pub(crate) fn render(line: &KeptLine) -> Json {
+    let mut object = Object::new();
+    object.display("id", line.number);
+    object.text("source", "application");
+    object.text("record_type", "log");
+    object.time("occurred_at", line.at);
+    object.text("level", line.level.as_str());
+    object.text("message", line.text.expose());
+    object.text("trace_id", &line.trace);
+    object.close()
+}

@@ -1,0 +1,226 @@
+//! Programs of tenants, from the request to the answer: reactors, code transforms, keys and failures.
+//! The vault of these tests runs programs.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Vault, post, wait_until};
+use crate::proxy::Scene;
+
+const CARD: &str = "4242424242424242";
+const MARKER: &str = "marker-7f3a91c2d4";
+
+fn create(vault: &Vault, body: Value) -> String {
+    let key = vault.key_with("management", &["reactor:create"], &json!([]));
+    vault.post("/reactors", &key, body).with_status(201).id()
+}
+
+fn reactor(vault: &Vault, code: &str) -> String {
+    create(vault, json!({"name": "r", "code": code}))
+}
+
+fn react(vault: &Vault, id: &str, args: &Value) -> Answer {
+    vault.post(&format!("/reactors/{id}/react"), &vault.keys.private, json!({"args": args}))
+}
+
+fn card(vault: &Vault) -> String {
+    vault.token(json!({"type": "card", "data": {
+        "number": CARD, "expiration_month": 12, "expiration_year": 2040, "cvc": "123"}}))
+}
+
+#[test]
+fn a_program_gets_values_in_its_arguments_and_its_result_is_the_answer() {
+    let vault = Vault::start();
+    let token = card(&vault);
+    let id = create(
+        &vault,
+        json!({"name": "r", "configuration": {"secret": "s3cret"}, "code":
+            "module.exports = async (req) => ({ raw: { last4: req.args.card.number.slice(-4),
+             month: req.args.month, secret: req.configuration.secret.length, bt: req.bt } });"}),
+    );
+    let args = json!({"card": format!("{{{{ {token} }}}}"),
+        "month": format!("{{{{ {token} | json: '$.expiration_month' }}}}")});
+    let answer = react(&vault, &id, &args).with_status(200);
+    let expected = json!({"raw": {"last4": "4242", "month": 12, "secret": 6, "bt": null}});
+    assert_eq!(answer.json, expected);
+    let whole = reactor(&vault, "module.exports = (req) => req;");
+    assert_eq!(react(&vault, &whole, &json!(1)).with_status(200).json, json!({}));
+}
+
+#[test]
+fn a_program_makes_tokens_with_the_rights_of_its_application_and_no_others() {
+    let vault = Vault::start();
+    let application = vault.application("private", &["token:create"], &json!([]));
+    let code = "module.exports = async ({ bt, args }) => {
+        const made = await bt.tokens.create({ type: 'token', data: args.value });
+        let refused;
+        try { await bt.tokens.retrieve(made.id); } catch (error) { refused = error.status; }
+        return { raw: { id: made.id, refused }, tokenize: { again: args.value } };
+    };";
+    let id = create(
+        &vault,
+        json!({"name": "r", "code": code, "application": {"id": application.id()}}),
+    );
+    let answer = react(&vault, &id, &json!({"value": "x"})).with_status(200);
+    assert_eq!(answer.json["raw"]["refused"], 403);
+    let made = String::from(answer.json["raw"]["id"].as_str().unwrap());
+    let read = vault.read(&made).with_status(200);
+    assert_eq!(read.json["created_by"], json!(application.id()));
+    let again = String::from(answer.json["tokens"]["again"].as_str().unwrap());
+    assert_eq!(vault.read(&again).with_status(200).json["created_by"], json!(application.id()));
+}
+
+#[test]
+fn the_key_of_a_call_is_refused_on_the_network() {
+    let vault = Vault::start();
+    let application = vault.application("private", &["token:create"], &json!([]));
+    let code = "module.exports = (req) => ({ raw: req.applicationOptions.apiKey });";
+    let id = create(
+        &vault,
+        json!({"name": "r", "code": code, "application": {"id": application.id()}}),
+    );
+    let key = react(&vault, &id, &json!(null)).with_status(200).json["raw"].clone();
+    vault.post("/tokens", key.as_str().unwrap(), json!({"type": "token", "data": 1})).problem(401);
+}
+
+#[test]
+fn failures_have_their_published_status() {
+    let vault = Vault::start();
+    let classes = "const e = require('@basis-theory/basis-theory-reactor-formulas-sdk-js');";
+    for (throws, status) in [
+        ("throw new e.BadRequestError('no')", 400),
+        ("throw new e.AuthenticationError('no')", 401),
+        ("throw new e.InvalidPaymentMethodError('no')", 402),
+        ("throw new e.AuthorizationError('no')", 403),
+        ("throw new e.RateLimitError('no')", 429),
+        ("throw new e.ReactorRuntimeError('no')", 500),
+        ("throw new Error('no')", 500),
+        ("return 'text'", 500),
+    ] {
+        let id = reactor(&vault, &format!("{classes} module.exports = () => {{ {throws}; }};"));
+        let answer = react(&vault, &id, &json!(1));
+        assert_eq!(answer.status, status, "{throws}: {}", answer.text());
+        assert!(answer.json["errors"].is_object(), "{throws}");
+    }
+    for code in ["module.exports = 1", "module.exports = () => {", "exports.a = () => 1"] {
+        assert_eq!(react(&vault, &reactor(&vault, code), &json!(1)).status, 422, "{code}");
+    }
+    let own = format!(
+        "{classes} module.exports = () => {{ throw new e.CustomHttpResponseError({{ status: 418,
+         headers: {{ 'X-Own': '1', 'Set-Cookie': 'a=1' }}, body: {{ tea: true }} }}); }};"
+    );
+    let answer = react(&vault, &reactor(&vault, &own), &json!(1)).with_status(418);
+    assert_eq!(answer.json, json!({"tea": true}));
+    assert_eq!(answer.header("x-own"), Some("1"));
+    assert_eq!(answer.header("set-cookie"), None);
+    assert_eq!(answer.header("content-security-policy"), Some("sandbox"));
+}
+
+#[test]
+fn the_newer_contract_gets_the_body_and_answers_with_a_response() {
+    let vault = Vault::start();
+    let node = |code: &str| {
+        create(&vault, json!({"name": "r", "code": code, "runtime": {"image": "node22"}}))
+    };
+    let echo = node("module.exports = async (event) => ({ res: { statusCode: 201, body: event.req } });");
+    let answer = react(&vault, &echo, &json!({"a": 1})).with_status(201);
+    assert_eq!(answer.json, json!({"args": {"a": 1}}));
+    let throws = node("module.exports = () => { throw new Error('no'); };");
+    assert_eq!(react(&vault, &throws, &json!(1)).status, 502);
+}
+
+#[test]
+fn a_call_without_a_waiting_caller_has_a_result_for_its_application_alone() {
+    let vault = Vault::start();
+    let id = reactor(&vault, "module.exports = async (req) => ({ raw: req.args });");
+    let path = format!("/reactors/{id}/react-async");
+    let accepted = vault.post(&path, &vault.keys.private, json!({"args": 7})).with_status(202);
+    let request = accepted.member("asyncReactorRequestId");
+    let results = format!("/reactors/{id}/results/{request}");
+    let mut answer = None;
+    wait_until("the result", || {
+        let found = vault.get(&results, &vault.keys.private);
+        let is_there = found.status != 404;
+        answer = Some(found);
+        is_there
+    });
+    assert_eq!(answer.unwrap().with_status(200).json, json!({"raw": 7}));
+    let other = vault.key_with("private", &["reactor:invoke"], &json!([]));
+    vault.get(&results, &other).problem(404);
+}
+
+#[test]
+fn an_idempotency_key_runs_a_program_once() {
+    let vault = Vault::start();
+    let id = reactor(&vault, "module.exports = () => ({ raw: Math.random() });");
+    let send = || {
+        let request = post(&format!("/reactors/{id}/react")).key(&vault.keys.private);
+        let request = request.header("BT-IDEMPOTENCY-KEY", "once");
+        vault.send(&request.json(json!({"args": 1}))).with_status(200).json
+    };
+    assert_eq!(send(), send());
+}
+
+#[test]
+fn programs_call_each_other_only_so_deep_and_start_nothing_that_outlives_them() {
+    let vault = Vault::start();
+    let application = vault.application("private", &["reactor:invoke"], &json!([]));
+    let code = "module.exports = async ({ bt, args }) => {
+        try { return await bt.reactors.react(args.id, { args }); }
+        catch (error) { return { raw: error.status }; } };";
+    let id = create(
+        &vault,
+        json!({"name": "r", "code": code, "application": {"id": application.id()}}),
+    );
+    let answer = react(&vault, &id, &json!({"id": id})).with_status(200);
+    assert_eq!(answer.json["raw"], 403);
+}
+
+#[test]
+fn code_transforms_change_requests_and_answers_in_the_order_of_the_list() {
+    let scene = Scene::start();
+    let vault = &scene.vault;
+    let management = vault.key_with("management", &["proxy:create"], &json!([]));
+    let request = "module.exports = async (req) => ({ headers: { ...req.args.headers, 'X-Signed': '1' },
+        body: JSON.stringify({ ...req.args.body, path: req.args.path }) });";
+    let response = "module.exports = (req) => ({ headers: req.args.headers,
+        body: { seen: req.args.body } });";
+    let made = vault
+        .post(
+            "/proxies",
+            &management,
+            json!({"name": "p", "destination_url": scene.psp.url("/echo"),
+                "request_transforms": [{"type": "code", "code": request},
+                    {"type": "append_json", "options": {"location": "$.last", "value": true}}],
+                "response_transforms": [{"code": response}]}),
+        )
+        .with_status(201);
+    let call = post("/proxy/a?b=c").key(&vault.keys.private);
+    let call = call.header("BT-PROXY-KEY", &made.member("key"));
+    let answer = scene.send(&call.json(json!({"amount": 1}))).with_status(200);
+    assert!(answer.json["seen"].to_string().contains("\\\"last\\\":true"), "{}", answer.text());
+    let fails = "module.exports = () => { throw new Error('no'); };";
+    let made = vault
+        .post(
+            "/proxies",
+            &management,
+            json!({"name": "p", "destination_url": scene.psp.url("/echo"),
+                "request_transform": {"code": fails}}),
+        )
+        .with_status(201);
+    let call = post("/proxy").key(&vault.keys.private);
+    let call = call.header("BT-PROXY-KEY", &made.member("key"));
+    let refused = scene.send(&call.json(json!({"amount": 1})));
+    assert_eq!(refused.json["proxy_error"]["status"], 500);
+    assert_eq!(refused.header("bt-proxy-destination-status"), None);
+}
+
+#[test]
+fn a_value_of_a_program_is_in_no_log_of_the_server() {
+    let vault = Vault::start();
+    let code = "module.exports = (req) => { console.log(req.args); throw new Error(req.args); };";
+    let id = reactor(&vault, code);
+    let answer = react(&vault, &id, &json!(MARKER));
+    assert!(answer.text().contains(MARKER), "the caller sees the program's own message");
+    let log = vault.stop_and_read_log();
+    assert!(!log.contains(MARKER), "{log}");
+}
