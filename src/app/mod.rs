@@ -24,7 +24,6 @@ mod open;
 mod origin;
 mod outbound;
 mod processes;
-#[expect(dead_code, reason = "the seam; its two sides follow")]
 pub mod programs;
 mod proxies;
 mod proxy_calls;
@@ -76,7 +75,7 @@ pub use console::{Console, KeyOverview, TenantCount};
 pub use deletion::DeletionStep;
 pub use erasure::{Erasure, MatchingRecords};
 pub use error::{Error, Fault, Upstream};
-pub use fair_pool::Credential;
+pub use fair_pool::{Credential, FairPool, Party};
 pub use findings::Report;
 pub use keys::share_sets::ChainWord;
 pub use open::VaultFailure;
@@ -141,9 +140,9 @@ pub struct Vault {
     key_texts: QuickHash,
     last_uses: caller::last_uses::LastUses,
     /// For pages of logs and of numbered lists.
-    walks: fair_pool::FairPool,
+    walks: FairPool,
     /// Separate, so that the console takes no place of other requests.
-    console_walks: fair_pool::FairPool,
+    console_walks: FairPool,
     /// For exports, inventories and inspections of the operator. They may take minutes, so requests
     /// must not wait for them.
     operator_walks: blocking::BlockingPool,
