@@ -33,6 +33,7 @@
 //! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, lock, log, metrics, secret, threeds |
 //! | [`server`] | accepting, TLS, deadlines, connection limits, the drain; knows no route | bounds, crypto, domain, files, lock, log, metrics, secret |
 //! | [`outbound`] | the client of destinations outside: the guard, connections that are kept | app, bounds, config, crypto, domain, lock, log, metrics, names, secret, server |
+//! | [`code`] | programs of tenants, each call in a worker process without rights; alone in knowing `rquickjs` | app, bounds, clock, crypto, domain, lock, metrics, secret |
 //! | [`directory`] | a client of the schemes' directory servers over mutual TLS | app, bounds, config, domain, files, http, log, metrics, outbound, secret, server, threeds |
 //! | [`report`] | a dated compliance report for auditors, as text and as a page; only holds and renders | domain |
 //! | [`operator`] | the operator's commands and the socket that carries them | app, bounds, domain, files, http, report, secret, server |
@@ -144,6 +145,7 @@ mod app;
 mod bounds;
 mod cli;
 mod clock;
+mod code;
 mod config;
 mod crypto;
 mod directory;
@@ -180,9 +182,12 @@ pub mod testing {
         pub use crate::bounds::*;
     }
 
+    pub use crate::app::{Credential, programs};
     pub use crate::clock::Clock;
+    pub use crate::code::{CodePlan, Packages, ProgramsOnWorkers};
     pub use crate::crypto::{AgeIdentity, Link, SigningKey};
     pub use crate::domain::application::ApplicationKind;
+    pub use crate::domain::id::TenantId;
     pub use crate::domain::permission::Permission;
     #[cfg(fuzzing)]
     pub use crate::fuzz::run as fuzz;

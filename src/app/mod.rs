@@ -25,7 +25,6 @@ mod origin;
 mod outbound;
 mod processes;
 mod program_calls;
-#[expect(dead_code, reason = "its implementation is joined later")]
 pub mod programs;
 mod proxies;
 mod proxy_calls;
@@ -79,7 +78,7 @@ pub use console::{Console, KeyOverview, TenantCount};
 pub use deletion::DeletionStep;
 pub use erasure::{Erasure, MatchingRecords};
 pub use error::{Error, Fault, Upstream};
-pub use fair_pool::Credential;
+pub use fair_pool::{Credential, FairPool, Party};
 pub use findings::Report;
 pub use keys::share_sets::ChainWord;
 pub use open::VaultFailure;
@@ -150,9 +149,9 @@ pub struct Vault {
     key_texts: QuickHash,
     last_uses: caller::last_uses::LastUses,
     /// For pages of logs and of numbered lists.
-    walks: fair_pool::FairPool,
+    walks: FairPool,
     /// Separate, so that the console takes no place of other requests.
-    console_walks: fair_pool::FairPool,
+    console_walks: FairPool,
     /// For exports, inventories and inspections of the operator. They may take minutes, so requests
     /// must not wait for them.
     operator_walks: blocking::BlockingPool,

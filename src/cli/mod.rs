@@ -38,6 +38,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         complain(&failure.to_string());
         return failure.exit.code();
     };
+    // Not a command for people, and quick: none of the work of a command is done.
+    if let Some((first, rest)) = arguments.split_first()
+        && first == crate::code::WORKER_COMMAND
+    {
+        return crate::code::worker::main(rest);
+    }
     match run(&arguments) {
         Ok(exit) => exit.code(),
         Err(failure) => {

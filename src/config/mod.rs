@@ -3,6 +3,7 @@
 //! `packaging/strongroom.toml` is the reference: every key, its default and its reason. The file
 //! holds no secrets, only paths of files that do.
 
+mod code;
 mod console;
 mod engine;
 mod master_key;
@@ -29,6 +30,7 @@ use crate::domain::page_group::PageGroups;
 use crate::limits::Network;
 use crate::log::RequestLines;
 
+pub use code::CodeSettings;
 pub use console::{CertificateSignOn, ConsoleSettings, ProxySignOn, SignOnSettings};
 pub use engine::{EngineSettings, PostgresSettings, UrlSource};
 pub use master_key::{KeyCommand, KeyKeeper, MasterKeySource};
@@ -66,6 +68,7 @@ pub struct Config {
     pub cvc_retention_max: Duration,
     /// The address on which metrics and probes are served without TLS.
     pub operator_listen: Option<SocketAddr>,
+    pub code: CodeSettings,
     pub console: ConsoleSettings,
     pub outbound: OutboundSettings,
     pub pages: PageGroups,
@@ -143,6 +146,7 @@ impl Config {
                 "must be a duration up to \"24h\", such as \"1h\"",
             ),
             operator_listen: reader.operator_listen(),
+            code: reader.code(),
             console: reader.console(),
             outbound: reader.outbound(),
             pages: reader.pages(),

@@ -27,6 +27,7 @@ const SECTIONS: &[&str] = &[
     "archive",
     "audit",
     "backup",
+    "code",
     "connections",
     "console",
     "cvc",
@@ -347,6 +348,16 @@ impl SettingsReader {
             ("pages.reference", PageGroup::Reference),
         ];
         groups.into_iter().filter(|(name, _)| self.flag(name, false)).map(|it| it.1).collect()
+    }
+
+    pub(super) fn count_within(
+        &mut self,
+        name: &str,
+        default: usize,
+        legal: RangeInclusive<u64>,
+    ) -> usize {
+        let number = u64::try_from(default).map(|default| self.integer(name, default, legal));
+        number.ok().and_then(|number| usize::try_from(number).ok()).unwrap_or(default)
     }
 
     /// A number from 1 to a million.

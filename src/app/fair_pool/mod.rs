@@ -3,7 +3,9 @@
 //!
 //! A freed place goes to the tenant with the fewest places, and among these to the one that has
 //! waited for its turn the longest. So a tenant with any number of requests delays the request of
-//! another by no more than the work under way. A tenant that is alone may take all places.
+//! another by no more than the work under way. A tenant that is alone may take all places, unless
+//! the work may take long: then it takes half of the places that the others have left, so that the
+//! next tenant always finds one.
 //!
 //! Callers without a secret key are strangers: sessions, public keys, and callers of proxies that
 //! need no API key. They hold at most half of all places and half of the queue, and within a tenant
@@ -22,9 +24,9 @@ use crate::domain::id::TenantId;
 use crate::lock::Lock;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::app) struct Party {
-    pub(in crate::app) tenant: TenantId,
-    pub(in crate::app) credential: Credential,
+pub struct Party {
+    pub tenant: TenantId,
+    pub credential: Credential,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,10 +38,19 @@ pub enum Credential {
 }
 
 #[derive(Debug)]
-pub(in crate::app) struct FairPool {
+pub struct FairPool {
     places: usize,
+    tenant_share: TenantShare,
     waiting_max: usize,
     state: Lock<PoolState>,
+}
+
+/// The places that one tenant may have while no other waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TenantShare {
+    All,
+    /// Of those that the others have left.
+    Half,
 }
 
 #[derive(Debug, Default)]
@@ -77,7 +88,7 @@ struct Waiting {
 
 /// Dropping it frees the place.
 #[derive(Debug)]
-pub(in crate::app) struct FairPermit<'a> {
+pub struct FairPermit<'a> {
     pool: &'a FairPool,
     party: Party,
 }
@@ -91,15 +102,28 @@ struct QueuedRequest<'a> {
 
 impl FairPool {
     pub(in crate::app) fn new(places: usize, waiting_max: usize) -> Self {
-        Self { places, waiting_max, state: Lock::default() }
+        Self { places, tenant_share: TenantShare::All, waiting_max, state: Lock::default() }
+    }
+
+    /// A pool for work that may take long.
+    pub fn for_long_work(places: usize, waiting_max: usize) -> Self {
+        Self { tenant_share: TenantShare::Half, ..Self::new(places, waiting_max) }
+    }
+
+    /// Places that are taken.
+    pub fn taken(&self) -> usize {
+        self.state.lock().taken.all
     }
 
     /// [`Error::Busy`] if too many requests of all tenants or of this one wait already.
-    pub(in crate::app) async fn permit(&self, party: Party) -> Result<FairPermit<'_>, Error> {
+    pub async fn permit(&self, party: Party) -> Result<FairPermit<'_>, Error> {
         let (queued, given) = {
             let mut state = self.state.lock();
             // A free place means that no request in the queue may take it.
-            if self.has_place(&state, party.credential) {
+            let held = state.tenants.get(&party.tenant).map_or(0, |known| known.taken);
+            if self.has_place(&state, party.credential)
+                && self.is_within_share(state.taken.all, held)
+            {
                 state.take(party);
                 return Ok(FairPermit { pool: self, party });
             }
@@ -130,6 +154,17 @@ impl FairPool {
             && (credential == Credential::Secret || state.taken.public < public_max)
     }
 
+    /// Whether a tenant with this number of all taken places may have one more.
+    const fn is_within_share(&self, taken: usize, held: usize) -> bool {
+        match self.tenant_share {
+            TenantShare::All => true,
+            TenantShare::Half => {
+                let left = self.places.saturating_sub(taken.saturating_sub(held));
+                held < left.div_ceil(2)
+            }
+        }
+    }
+
     /// A tenant may use a quarter of the queue.
     fn has_room(&self, state: &PoolState, party: Party) -> bool {
         let half = |max: usize| max.div_ceil(2);
@@ -154,11 +189,13 @@ impl FairPool {
     fn next(&self, state: &mut PoolState) -> Option<(Party, Waiting)> {
         let secret_may = self.has_place(state, Credential::Secret);
         let public_may = self.has_place(state, Credential::Public);
+        let taken = state.taken.all;
         let (tenant, known) = state
             .tenants
             .iter_mut()
             .filter(|(_, it)| {
-                secret_may && !it.secret.is_empty() || public_may && !it.public.is_empty()
+                self.is_within_share(taken, it.taken)
+                    && (secret_may && !it.secret.is_empty() || public_may && !it.public.is_empty())
             })
             .min_by_key(|(_, it)| (it.taken, it.turn))?;
         let credential =

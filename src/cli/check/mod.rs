@@ -2,6 +2,7 @@
 //! opens no data file, changes nothing, and says what it could not check.
 
 mod certificates;
+mod code;
 mod console;
 mod engine;
 mod files;
@@ -96,6 +97,7 @@ pub fn look_at(
     certificates::check(findings, config, now);
     master_key::check(findings, config, run_command);
     engine::check(findings, config);
+    code::check(findings, config);
     console::check(findings, config);
     files::data(findings, config);
     files::copies(findings, config);

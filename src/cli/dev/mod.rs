@@ -28,7 +28,7 @@ use crate::cli::support::{
 };
 use crate::clock::Clock;
 use crate::config::{
-    self, Config, MasterKeySource, OutboundSettings, SecurityText, Switch, UrlSource,
+    self, CodeSettings, Config, MasterKeySource, OutboundSettings, SecurityText, Switch, UrlSource,
 };
 use crate::crypto::{MasterKey, Random};
 use crate::domain::access::{Access, AccessRule, Transform};
@@ -198,6 +198,8 @@ fn settings(
         private_key: files.private_key.clone(),
         master_key: MasterKeySource::File(master_key_path(directory)),
         request_lines: RequestLines::Off,
+        // Also on a kernel that cannot confine them fully: there are no real cards here.
+        code: CodeSettings { enabled: true, allow_without_sandbox: true, ..defaults.code },
         pages: PageGroups::all(),
         // For a look at its form: a development server has no operator to tell.
         security_text: Some(SecurityText {

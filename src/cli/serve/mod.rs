@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod bins;
+pub mod code;
 pub(in crate::cli) mod console;
 pub mod directory;
 mod directory_lock;

@@ -13,6 +13,7 @@ use crate::app::{self, AuditPolicy, Error, Vault};
 use crate::bounds::{DATABASE_WORKERS, LOG_FLUSH_MAX};
 use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::bins;
+use crate::cli::serve::code;
 use crate::cli::serve::console;
 use crate::cli::serve::directory;
 use crate::cli::serve::directory_lock::DirectoryLock;
@@ -174,6 +175,7 @@ async fn serve(
     let results = directory::set_up(&vault, &config.threeds, &tasks, &log)?;
     let (people, certified) = console::set_up(&config, &log)?;
     let outbound = outbound::set_up(&vault, scope, &config.outbound, &tasks, &log)?;
+    let programs = code::set_up(&config.code, &log).await?;
     let socket = Socket::bind(&config.data_directory).map_err(|it| no_socket(&it))?;
     let listeners = watch::bind(&config.data_directory, config.operator_listen, &log)?;
     // Handle signals before reporting readiness: SIGHUP without a handler ends the process.
@@ -183,7 +185,8 @@ async fn serve(
     let requests = Arc::new(Requests::new());
     let process = Arc::new(Process::new(vault.clock().clone(), server.addresses()));
     let named = watch::named(&vault, &config, settings.as_deref(), &tasks, &log);
-    let registry = watch::registry(&vault, &server, &outbound, &requests, &process, named, &log);
+    let registry =
+        watch::registry(&vault, &server, (&outbound, &programs), &requests, &process, named, &log);
     tasks.spawn(socket.serve(Arc::clone(&vault), clock_control));
     let limiter = Arc::new(limiter(config.rate_limits));
     let is_divided = config.engine.postgres().is_some_and(|it| it.divide_rate_limits);

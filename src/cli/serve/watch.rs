@@ -15,6 +15,7 @@ use crate::cli::serve::next_key::NextKey;
 use crate::cli::serve::process;
 use crate::cli::support::{Exit, Failure, Result};
 use crate::clock::Clock;
+use crate::code::ProgramsOnWorkers;
 use crate::config::Config;
 use crate::domain::time::Timestamp;
 use crate::http::{Http, Requests};
@@ -45,7 +46,7 @@ pub fn named(
 pub fn registry(
     vault: &Arc<Vault>,
     server: &Server,
-    outbound: &Arc<OutboundClient>,
+    (outbound, programs): (&Arc<OutboundClient>, &Arc<ProgramsOnWorkers>),
     requests: &Arc<Requests>,
     process: &Arc<Process>,
     (backups, files, next_key): Named,
@@ -61,6 +62,7 @@ pub fn registry(
         Arc::<Requests>::clone(requests),
         Arc::<Traffic>::clone(server.traffic()),
         Arc::<OutboundClient>::clone(outbound),
+        Arc::<ProgramsOnWorkers>::clone(programs),
         Arc::new(log.clone()),
     ])
 }

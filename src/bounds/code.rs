@@ -1,0 +1,84 @@
+//! Programs of tenants: workers, memory, time, and the bytes between a worker and the vault.
+
+use std::time::Duration;
+
+use super::connections::HEADER_BYTES_MAX;
+use super::proxy_calls::PROXY_ANSWER_BYTES_MAX;
+
+/// Workers that run a program at once. Shares: a tenant takes half of the places that the others
+/// have left, all callers without a secret key half of all places, and a freed place goes to the
+/// tenant with the fewest.
+pub const CODE_WORKERS: usize = 128;
+pub const CODE_WORKERS_MAX: u64 = 1_024;
+/// Workers that have started and wait for their first and only call. A start takes milliseconds, so
+/// a few cover the calls that arrive at once.
+pub const CODE_WORKERS_WARM: usize = 4;
+pub const CODE_WORKERS_WARM_MAX: u64 = 64;
+/// Calls that wait for a worker. Shares: a tenant has a quarter, all callers without a secret key
+/// half.
+pub const CODE_WAITING_MAX: usize = 512;
+/// Memory of one program in mebibytes. The published interface names no number; its programs run
+/// within 128.
+pub const CODE_MEMORY_MIB: u64 = 128;
+pub const CODE_MEMORY_MIB_MIN: u64 = 16;
+pub const CODE_MEMORY_MIB_MAX: u64 = 2_048;
+/// Memory of a worker beside that of its program: the data of this binary and copies of frames.
+pub const CODE_WORKER_EXTRA_BYTES: u64 = 96 * 1024 * 1024;
+/// The stack of the engine. The system gives the thread eight times as much.
+pub const CODE_STACK_BYTES: usize = 1024 * 1024;
+/// The longest call: an asynchronous one of the newer contract.
+pub const CODE_TIMEOUT_MAX: Duration = Duration::from_secs(900);
+/// A worker that has not started within this time is ended. It takes milliseconds, but not on a
+/// machine without free memory.
+pub const CODE_START_MAX: Duration = Duration::from_secs(20);
+
+/// The result of a program.
+pub const CODE_RESULT_BYTES_MAX: usize = 10 * 1024 * 1024;
+/// An error that a program throws, as JSON. It becomes a tree of values, which takes more memory
+/// than its text.
+pub const CODE_THROWN_BYTES_MAX: usize = 1024 * 1024;
+/// The message of an error that is not one of the published classes, and the title and the detail
+/// of one that is.
+pub const CODE_MESSAGE_BYTES_MAX: usize = 16 * 1024;
+/// One frame between a worker and the vault, in either direction.
+pub const CODE_FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Memory of the frames that arrive from all workers. Shares: as [`domain::shares`] divides it
+/// between tenants; all callers without a secret key have the share of an address.
+///
+/// [`domain::shares`]: crate::domain::shares
+pub const CODE_FRAMES_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// Smaller frames are not counted: a worker has one at a time.
+pub const CODE_SMALL_FRAME_BYTES: usize = 16 * 1024;
+
+/// Requests of one program that are under way at once. The worker queues the others.
+pub const CODE_FETCHES_MAX: usize = 16;
+/// Requests of one call.
+pub const CODE_FETCHES_IN_ALL_MAX: usize = 10_000;
+pub const CODE_FETCH_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
+pub const CODE_FETCH_HEADERS_MAX: usize = 128;
+/// Files of packages that one call asks for; further ones are not found.
+pub const CODE_SOURCES_MAX: usize = 5_000;
+/// Lines of one call; further ones are dropped.
+pub const CODE_LINES_MAX: usize = 1_000;
+/// A longer line is cut.
+pub const CODE_LINE_BYTES_MAX: usize = 4 * 1024;
+/// Timers of one program that are set at once.
+pub const CODE_TIMERS_MAX: usize = 100_000;
+/// Random bytes in one request of a program for them, as in browsers.
+pub const CODE_RANDOM_BYTES_MAX: usize = 65_536;
+
+/// Files of the operator's packages. No share: the operator alone adds files.
+pub const CODE_PACKAGE_FILES_MAX: usize = 20_000;
+/// Bytes of these files, which stay in memory. No share: the operator alone adds files.
+pub const CODE_PACKAGES_BYTES_MAX: usize = 64 * 1024 * 1024;
+pub const CODE_PACKAGE_FILE_BYTES_MAX: usize = 8 * 1024 * 1024;
+pub const CODE_PACKAGE_NAME_BYTES_MAX: usize = 512;
+
+const _: () = assert!(CODE_RESULT_BYTES_MAX < CODE_FRAME_BYTES_MAX);
+const _: () = assert!(CODE_THROWN_BYTES_MAX <= CODE_RESULT_BYTES_MAX);
+const _: () = assert!(CODE_MESSAGE_BYTES_MAX <= CODE_THROWN_BYTES_MAX);
+const _: () = assert!(CODE_PACKAGE_FILE_BYTES_MAX < CODE_FRAME_BYTES_MAX);
+// An answer of a destination fits into a frame with its headers.
+const _: () = assert!(PROXY_ANSWER_BYTES_MAX + 2 * HEADER_BYTES_MAX < CODE_FRAME_BYTES_MAX);
+// On an idle server the largest frame finds its memory, even without a secret key.
+const _: () = assert!(CODE_FRAME_BYTES_MAX <= CODE_FRAMES_BYTES_MAX / super::shares::ADDRESS_SHARE);

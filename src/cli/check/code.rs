@@ -1,0 +1,21 @@
+//! The packages of programs. Whether the kernel can confine workers shows at the start.
+
+use crate::cli::check::findings::{Findings, SettingPath};
+use crate::code::{LOCK_FILE, Packages};
+use crate::config::Config;
+
+/// Compares every file of the packages with its hash.
+pub(super) fn check(findings: &mut Findings, config: &Config) {
+    let packages = config.code.packages.as_deref().filter(|path| path.is_absolute());
+    let Some(path) = packages else { return };
+    let place = SettingPath { setting: "code.packages", path };
+    match Packages::load(path) {
+        Ok(packages) => {
+            findings.ok(place, format!("{} files have the hashes of {LOCK_FILE}", packages.len()));
+        }
+        Err(problem) => {
+            let advice = format!("correct the files, or make {LOCK_FILE} again if you trust them");
+            findings.wrong(place, problem.to_string(), &advice);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The workers of a running vault for programs of tenants.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::cli::support::{Exit, Failure, Result};
+use crate::code::{CodePlan, LOCK_FILE, Packages, ProgramsOnWorkers};
+use crate::config::CodeSettings;
+use crate::log::{Event, Log, Value};
+
+/// Starts the first workers. The server starts without them if the kernel cannot confine them, but
+/// not with packages that differ from their hashes.
+pub async fn set_up(settings: &CodeSettings, log: &Log) -> Result<Arc<ProgramsOnWorkers>> {
+    if !settings.enabled {
+        return Ok(Arc::new(ProgramsOnWorkers::switched_off()));
+    }
+    let packages = settings.packages.as_deref().map(load).transpose()?;
+    let programs = ProgramsOnWorkers::start(CodePlan {
+        binary: PathBuf::from(ProgramsOnWorkers::THIS_BINARY),
+        workers_max: settings.workers_max,
+        workers_warm: settings.workers_warm,
+        memory_mib: settings.memory_mib,
+        allow_without_sandbox: settings.allow_without_sandbox,
+        packages: packages.unwrap_or_default(),
+    })
+    .await;
+    if let Some(why) = crate::app::programs::Programs::obstacle(&programs) {
+        log.event(Event::error("programs_refused").with("why", Value::Name(why)));
+    } else if programs.lacks_walls() {
+        log.event(Event::warn("programs_without_sandbox"));
+    }
+    Ok(Arc::new(programs))
+}
+
+fn load(directory: &Path) -> Result<Packages> {
+    Packages::load(directory).map_err(|problem| {
+        Failure::new(Exit::Config, "cannot use the packages of programs")
+            .file(directory)
+            .why(problem)
+            .try_this(format!("correct the files, or make {LOCK_FILE} again if you trust them"))
+    })
+}

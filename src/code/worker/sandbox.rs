@@ -1,0 +1,206 @@
+//! The rights of a worker, given up before it knows a call.
+//!
+//! The engine is a C library that runs hostile programs, so a worker is treated as if its program
+//! had taken it over. It then can compute, use its memory, and read and write its one socket. It
+//! opens no file, has no network, starts and signals no process, and has no environment.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::RawFd;
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
+    RulesetStatus, Scope,
+};
+use nix::libc;
+use rustix::process::{
+    DumpableBehavior, Resource, Rlimit, Signal, getppid, set_dumpable_behavior,
+    set_parent_process_death_signal, setpriority_process, setrlimit,
+};
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+use crate::bounds::{CODE_TIMEOUT_MAX, CODE_WORKER_EXTRA_BYTES};
+use crate::code::frames::Confinement;
+
+/// Requests to the vault come first when processors are scarce.
+const NICENESS: i32 = 10;
+/// The kernel ends workers before the vault when memory is scarce.
+const OOM_SCORE: &str = "1000";
+
+/// Gives up all rights. Landlock and seccomp may be missing in the kernel: the vault decides whether
+/// it uses such a worker. Any other failure is final.
+pub fn enter(parent: i32, memory_mib: u64) -> io::Result<Confinement> {
+    // Both are for the good of others, and a system call filter around the vault may refuse them.
+    drop(std::fs::write("/proc/self/oom_score_adj", OOM_SCORE));
+    setpriority_process(None, NICENESS).ok();
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    close_others()?;
+    drop_capabilities()?;
+    limit_resources(memory_mib)?;
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // The vault may have ended before the kernel was told to end this process with it.
+    if getppid().map(rustix::process::Pid::as_raw_pid) != Some(parent) {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let landlock = deny_files();
+    Ok(Confinement { landlock, seccomp: filter_calls() })
+}
+
+/// Closes every descriptor but the standard input.
+fn close_others() -> io::Result<()> {
+    let mut open = Vec::new();
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        let number = entry?.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok());
+        open.push(number.ok_or(io::ErrorKind::InvalidData)?);
+    }
+    for number in open.into_iter().filter(|number| *number > 0) {
+        // One of them was the directory's own and is closed already.
+        nix::unistd::close(number).ok();
+    }
+    Ok(())
+}
+
+/// A vault that root started by hand has some; the service has none.
+fn drop_capabilities() -> io::Result<()> {
+    let held = capabilities(None)?;
+    let none = CapabilitySet::empty();
+    if held.effective.is_empty() && held.permitted.is_empty() && held.inheritable.is_empty() {
+        return Ok(());
+    }
+    let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    Ok(set_capabilities(None, none)?)
+}
+
+fn limit_resources(memory_mib: u64) -> io::Result<()> {
+    let memory = memory_mib.saturating_mul(1024 * 1024).saturating_add(CODE_WORKER_EXTRA_BYTES);
+    let limits = [
+        // The engine refuses sooner. This bounds what it allocates past its own count.
+        (Resource::Data, memory),
+        // The vault ends a call at its deadline. This ends one that the vault forgot.
+        (Resource::Cpu, CODE_TIMEOUT_MAX.as_secs()),
+        // The number of descriptors that `poll` takes, too.
+        (Resource::Nofile, 1),
+        (Resource::Nproc, 0),
+        (Resource::Fsize, 0),
+        (Resource::Core, 0),
+        (Resource::Memlock, 0),
+        (Resource::Msgqueue, 0),
+        (Resource::Sigpending, 0),
+    ];
+    for (resource, most) in limits {
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
+    }
+    Ok(())
+}
+
+/// Every right that this kernel's Landlock knows is taken, and no rule gives any back. False if the
+/// kernel has no Landlock.
+fn deny_files() -> bool {
+    let restricted = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(ABI::V7))
+        .and_then(|rules| rules.handle_access(AccessNet::from_all(ABI::V7)))
+        .and_then(|rules| rules.scope(Scope::from_all(ABI::V7)))
+        .and_then(Ruleset::create)
+        .and_then(landlock::RulesetCreated::restrict_self);
+    restricted.is_ok_and(|status| {
+        status.no_new_privs && !matches!(status.ruleset, RulesetStatus::NotEnforced)
+    })
+}
+
+/// Refuses all system calls but those of [`allowed_calls`]. False if the kernel cannot.
+fn filter_calls() -> bool {
+    filter().is_ok_and(|filter| seccompiler::apply_filter(&filter).is_ok())
+}
+
+fn filter() -> Result<BpfProgram, seccompiler::BackendError> {
+    let rules: BTreeMap<i64, Vec<SeccompRule>> =
+        allowed_calls().map(|calls| calls.into_iter().collect())?;
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+    // An error instead of a signal: the C library tries calls that it can do without, such as
+    // reading the time zone.
+    let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    SeccompFilter::new(rules, refused, SeccompAction::Allow, arch)?.try_into()
+}
+
+type AllowedCalls = Vec<(i64, Vec<SeccompRule>)>;
+
+/// The system calls of a worker. Calls without rules are allowed with any arguments.
+fn allowed_calls() -> Result<AllowedCalls, seccompiler::BackendError> {
+    let argument = |index, operation, value| {
+        SeccompCondition::new(index, SeccompCmpArgLen::Dword, operation, value)
+    };
+    let on_the_socket = || Ok(vec![SeccompRule::new(vec![argument(0, SeccompCmpOp::Eq, 0)?])?]);
+    let executable = u64::from(libc::PROT_EXEC.unsigned_abs());
+    let not_executable =
+        || Ok(vec![SeccompRule::new(vec![argument(2, SeccompCmpOp::MaskedEq(executable), 0)?])?]);
+    let anonymous = u64::from(libc::MAP_ANONYMOUS.unsigned_abs());
+    let memory = SeccompRule::new(vec![
+        argument(2, SeccompCmpOp::MaskedEq(executable), 0)?,
+        argument(3, SeccompCmpOp::MaskedEq(anonymous), anonymous)?,
+    ])?;
+    let mut calls = vec![
+        (libc::SYS_read, on_the_socket()?),
+        (libc::SYS_write, on_the_socket()?),
+        (libc::SYS_ppoll, Vec::new()),
+        (libc::SYS_mmap, vec![memory]),
+        (libc::SYS_mprotect, not_executable()?),
+        (libc::SYS_munmap, Vec::new()),
+        (libc::SYS_mremap, Vec::new()),
+        (libc::SYS_madvise, Vec::new()),
+        (libc::SYS_brk, Vec::new()),
+        (libc::SYS_getrandom, Vec::new()),
+        (libc::SYS_clock_gettime, Vec::new()),
+        (libc::SYS_futex, Vec::new()),
+        (libc::SYS_sched_yield, Vec::new()),
+        (libc::SYS_restart_syscall, Vec::new()),
+        (libc::SYS_rt_sigreturn, Vec::new()),
+        (libc::SYS_sigaltstack, Vec::new()),
+        (libc::SYS_exit, Vec::new()),
+        (libc::SYS_exit_group, Vec::new()),
+    ];
+    #[cfg(target_arch = "x86_64")]
+    calls.push((libc::SYS_poll, Vec::new()));
+    calls.sort_by_key(|(number, _)| *number);
+    Ok(calls)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Read each new one with an attacker's eyes: what does it reach outside of this process?
+    #[test]
+    fn a_worker_may_make_these_system_calls_and_no_others() {
+        let names = [
+            ("read of descriptor 0", libc::SYS_read, 1),
+            ("write to descriptor 0", libc::SYS_write, 1),
+            ("poll", libc::SYS_poll, 0),
+            ("mmap of anonymous memory that is not executable", libc::SYS_mmap, 1),
+            ("mprotect without execution", libc::SYS_mprotect, 1),
+            ("munmap", libc::SYS_munmap, 0),
+            ("brk", libc::SYS_brk, 0),
+            ("rt_sigreturn", libc::SYS_rt_sigreturn, 0),
+            ("sched_yield", libc::SYS_sched_yield, 0),
+            ("mremap", libc::SYS_mremap, 0),
+            ("madvise", libc::SYS_madvise, 0),
+            ("exit", libc::SYS_exit, 0),
+            ("sigaltstack", libc::SYS_sigaltstack, 0),
+            ("futex", libc::SYS_futex, 0),
+            ("restart_syscall", libc::SYS_restart_syscall, 0),
+            ("clock_gettime", libc::SYS_clock_gettime, 0),
+            ("exit_group", libc::SYS_exit_group, 0),
+            ("ppoll", libc::SYS_ppoll, 0),
+            ("getrandom", libc::SYS_getrandom, 0),
+        ];
+        let calls = allowed_calls().unwrap();
+        let found: Vec<_> = calls.iter().map(|(number, rules)| (*number, rules.len())).collect();
+        let expected: Vec<_> = names.iter().map(|(_, number, rules)| (*number, *rules)).collect();
+        assert_eq!(found, expected);
+        assert!(filter().is_ok());
+    }
+}
