@@ -248,7 +248,6 @@ pub fn configure_outbound(vault: &Vault, outbound: Arc<dyn Outbound>) {
 }
 
 /// Call it at most once, before the first request. Without it no program runs.
-#[cfg_attr(not(test), expect(dead_code, reason = "the implementation is joined later"))]
 pub fn configure_programs(vault: &Vault, programs: Arc<dyn Programs>) {
     vault.programs.get_or_init(|| programs);
 }

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::app::programs::Programs as _;
+use crate::app::{Vault, configure_programs};
 use crate::cli::support::{Exit, Failure, Result};
 use crate::code::{CodePlan, LOCK_FILE, Packages, ProgramsOnWorkers};
 use crate::config::CodeSettings;
@@ -10,9 +12,19 @@ use crate::log::{Event, Log, Value};
 
 /// Starts the first workers. The server starts without them if the kernel cannot confine them, but
 /// not with packages that differ from their hashes.
-pub async fn set_up(settings: &CodeSettings, log: &Log) -> Result<Arc<ProgramsOnWorkers>> {
+pub async fn set_up(
+    vault: &Vault,
+    settings: &CodeSettings,
+    log: &Log,
+) -> Result<Arc<ProgramsOnWorkers>> {
+    let programs = Arc::new(start(settings, log).await?);
+    configure_programs(vault, Arc::<ProgramsOnWorkers>::clone(&programs));
+    Ok(programs)
+}
+
+async fn start(settings: &CodeSettings, log: &Log) -> Result<ProgramsOnWorkers> {
     if !settings.enabled {
-        return Ok(Arc::new(ProgramsOnWorkers::switched_off()));
+        return Ok(ProgramsOnWorkers::switched_off());
     }
     let packages = settings.packages.as_deref().map(load).transpose()?;
     let programs = ProgramsOnWorkers::start(CodePlan {
@@ -24,12 +36,12 @@ pub async fn set_up(settings: &CodeSettings, log: &Log) -> Result<Arc<ProgramsOn
         packages: packages.unwrap_or_default(),
     })
     .await;
-    if let Some(why) = crate::app::programs::Programs::obstacle(&programs) {
+    if let Some(why) = programs.obstacle() {
         log.event(Event::error("programs_refused").with("why", Value::Name(why)));
     } else if programs.lacks_walls() {
         log.event(Event::warn("programs_without_sandbox"));
     }
-    Ok(Arc::new(programs))
+    Ok(programs)
 }
 
 fn load(directory: &Path) -> Result<Packages> {

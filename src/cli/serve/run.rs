@@ -175,7 +175,7 @@ async fn serve(
     let results = directory::set_up(&vault, &config.threeds, &tasks, &log)?;
     let (people, certified) = console::set_up(&config, &log)?;
     let outbound = outbound::set_up(&vault, scope, &config.outbound, &tasks, &log)?;
-    let programs = code::set_up(&config.code, &log).await?;
+    let programs = code::set_up(&vault, &config.code, &log).await?;
     let socket = Socket::bind(&config.data_directory).map_err(|it| no_socket(&it))?;
     let listeners = watch::bind(&config.data_directory, config.operator_listen, &log)?;
     // Handle signals before reporting readiness: SIGHUP without a handler ends the process.
