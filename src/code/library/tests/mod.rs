@@ -3,6 +3,7 @@
 //! A program is a file of `programs`. Its header says what it gets and what comes of it:
 //! lines that begin with `//:` and a word, then JSON.
 
+mod chapter;
 mod host;
 mod node;
 mod table;
