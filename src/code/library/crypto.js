@@ -146,7 +146,7 @@ class Cipherlike extends Transform {
     return this.#text(this.#rest(), encoding, true);
   }
 
-  // What does not depend on later pieces.
+  // The text that later pieces do not change.
   #sure() {
     const { length } = this.#data;
     if (!this.#hasBlocks) {

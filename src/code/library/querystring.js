@@ -2,18 +2,11 @@
 'use strict';
 
 const { percentDecode } = require('url.js');
-const ports = require('ports');
 
 // `A` to `z`, digits and `- _ . ! ~ * ' ( )` stay as they are.
 const escape = (value) => {
   const text = typeof value === 'string' ? value : typeof value === 'object' ? String(value) : value + '';
-  let out = '';
-  for (const byte of ports.utf8(text)) {
-    const character = String.fromCharCode(byte);
-    out += /[A-Za-z0-9\-_.!~*'()]/.test(character) ? character
-      : '%' + byte.toString(16).toUpperCase().padStart(2, '0');
-  }
-  return out;
+  return encodeURIComponent(text.toWellFormed());
 };
 const unescape = (text) => {
   try {

@@ -393,15 +393,8 @@ for (const name of ['href', 'origin', 'protocol', 'username', 'password', 'host'
 }
 Object.defineProperty(URL.prototype, Symbol.toStringTag, { value: 'URL', configurable: true });
 
-const formEncode = (text) => {
-  let out = '';
-  for (const byte of ports.utf8(text)) {
-    const character = String.fromCharCode(byte);
-    out += byte === 0x20 ? '+' : /[A-Za-z0-9*._-]/.test(character) ? character
-      : '%' + byte.toString(16).toUpperCase().padStart(2, '0');
-  }
-  return out;
-};
+const formEncode = (text) => encodeURIComponent(text.toWellFormed()).replace(/%20/g, '+')
+  .replace(/[!'()~]/g, (it) => '%' + it.charCodeAt(0).toString(16).toUpperCase());
 const formDecode = (text) => percentDecode(text.replace(/\+/g, ' '));
 const pairsOf = (text) => text.split('&').filter((part) => part !== '').map((part) => {
   const at = part.indexOf('=');

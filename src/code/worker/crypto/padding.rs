@@ -105,8 +105,8 @@ fn oaep_open(hash: Hash, mask: Hash, label: &[u8], block: &[u8]) -> Option<Vec<u
     let (found, rest) = content.split_at_checked(hash.bytes())?;
     let is_labeled = is_equal(found, &hash.digest(&[label]));
     let end = rest.iter().position(|byte| *byte != 0)?;
-    let (mark, plain) = rest.get(end..)?.split_first()?;
-    (is_labeled && *first == 0 && *mark == 1).then(|| plain.to_vec())
+    let (separator, plain) = rest.get(end..)?.split_first()?;
+    (is_labeled && *first == 0 && *separator == 1).then(|| plain.to_vec())
 }
 
 fn pkcs1(data: &[u8], bytes: usize, random: &Random) -> Result<Vec<u8>, Fault> {

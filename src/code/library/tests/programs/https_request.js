@@ -1,6 +1,6 @@
 //: answer {"status":201,"headers":{"X-One":"1","content-type":"text/plain"},"body":"h\u00e9llo"}
 //: request {"method":"POST","url":"https://a.test:8443/p?q=1","headers":{"Content-Length":"3","X-A":"b"},"body":"abc"}
-//: outcome {"kind":"returned","value":[201,"Created","1","héllo"]}
+//: outcome {"kind":"returned","value":[201,"Created","1","h\u00e9llo"]}
 const https = require('https');
 module.exports = () => new Promise((resolve, reject) => {
   const request = https.request({
