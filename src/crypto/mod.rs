@@ -46,7 +46,7 @@ pub use seal::{
 pub use sha256::Sha256;
 pub use shares::{InvalidShare, Scheme, Share};
 pub use uses::{KeyUse, Uses};
-pub use webhook_key::WebhookKey;
+pub use webhook_key::{RsaSource, WebhookKey};
 
 /// The first bytes of a hash, a key or a signature, whose types have no length.
 fn first<const N: usize>(from: impl AsRef<[u8]>) -> [u8; N] {

@@ -27,7 +27,7 @@ pub struct WebhookKey(RsaKeyPair);
 impl WebhookKey {
     /// Makes a key, as PKCS #8. This takes a second or more of a processor.
     pub fn generate(random: &Random) -> Option<Secret<Vec<u8>>> {
-        let key = rsa::RsaPrivateKey::new(&mut Source(random), BITS).ok()?;
+        let key = rsa::RsaPrivateKey::new(&mut RsaSource(random), BITS).ok()?;
         let der = key.to_pkcs8_der().ok()?;
         Some(Secret::new(der.as_bytes().to_vec()))
     }
@@ -81,9 +81,10 @@ fn element(tag: u8, content: &[u8]) -> Vec<u8> {
 }
 
 /// Adapts the program's randomness to the crate.
-struct Source<'a>(&'a Random);
+#[derive(Debug)]
+pub struct RsaSource<'a>(pub &'a Random);
 
-impl rand_core::RngCore for Source<'_> {
+impl rand_core::RngCore for RsaSource<'_> {
     fn next_u32(&mut self) -> u32 {
         u32::from_ne_bytes(self.0.bytes())
     }
@@ -102,7 +103,7 @@ impl rand_core::RngCore for Source<'_> {
     }
 }
 
-impl rand_core::CryptoRng for Source<'_> {}
+impl rand_core::CryptoRng for RsaSource<'_> {}
 
 opaque_debug!(WebhookKey);
 
@@ -136,7 +137,7 @@ mod tests {
         use rand_core::RngCore as _;
 
         let random = Random::new();
-        let mut source = Source(&random);
+        let mut source = RsaSource(&random);
         let draws: std::collections::HashSet<_> = (0..8).map(|_| source.next_u64()).collect();
         assert_eq!(draws.len(), 8);
         // Of eight draws of 32 bits, two are the same once in 150 million times.

@@ -34,6 +34,10 @@ fn the_code_of_all_chapters_runs_as_printed() {
             if name == "card-fields.md" && language == "js" {
                 continue;
             }
+            // Programs that run inside the vault: the library of programs has a test of them.
+            if name == "programs.md" && language == "js" {
+                continue;
+            }
             if desk.run(name, language, code) {
                 count += 1;
             }

@@ -12,28 +12,40 @@ use crate::tidy::sources::{
 
 /// Crates that belong to some rooms alone. A crate that is not listed may be named anywhere.
 const CRATES: &[(&str, &[&str])] = &[
+    // The cryptography of programs.
+    ("aes", &["code"]),
     // Seals exports.
     ("age", &["crypto"]),
     ("argh", &["cli"]),
+    ("ed25519_dalek", &["code"]),
+    ("ghash", &["code"]),
     // HTTP/2 by hand, for the server's tests.
     ("h2", &["server"]),
+    ("hmac", &["code"]),
     ("http_body_util", &["http", "outbound", "server"]),
     ("hyper", &["http", "outbound", "secret", "server"]),
     ("hyper_util", &["outbound", "server"]),
     // Takes over sockets without a line of unsafe code here.
     ("listenfd", &["cli"]),
+    ("md5", &["code"]),
     ("mimalloc", &["lib"]),
     // Closes inherited descriptors without a line of unsafe code here.
     ("nix", &["cli"]),
+    ("p256", &["code"]),
+    ("p384", &["code"]),
     // The development certificate, and those of tests.
     ("rcgen", &["cli", "outbound", "server", "store"]),
     ("redb", &["store"]),
     ("ring", &["crypto"]),
-    // Makes the key of webhooks.
-    ("rsa", &["crypto"]),
+    // The engine of programs.
+    ("rquickjs", &["code"]),
+    // Makes the key of webhooks; encrypts and signs for programs.
+    ("rsa", &["code", "crypto"]),
     // The free space of the disk; whether other processes may read our memory.
     ("rustix", &["cli", "files", "store"]),
     ("rustls", &["directory", "outbound", "server", "store"]),
+    ("sha1", &["code"]),
+    ("sha2", &["code"]),
     // The pure rooms are missing here: they neither wait nor start anything.
     (
         "tokio",

@@ -1,0 +1,2 @@
+// A module without members.
+'use strict';

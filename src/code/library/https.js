@@ -1,0 +1,6 @@
+// `https`.
+'use strict';
+
+const { make, ...rest } = require('http.js');
+
+module.exports = { ...rest, ...make('https:') };

@@ -1,0 +1,2 @@
+//: outcome {"kind":"returned","value":null}
+module.exports = async () => {};

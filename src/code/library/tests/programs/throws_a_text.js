@@ -1,0 +1,2 @@
+//: outcome {"kind":"threw","message":"plain"}
+module.exports = () => { throw 'plain'; };

@@ -1,0 +1,3 @@
+//: outcome {"kind":"threw","message":"Cannot find module 'abcd'"}
+const abcd = require('abcd');
+module.exports = () => abcd;
