@@ -28,7 +28,6 @@
 //! | [`config`] | the settings file, parsed whole, with all its mistakes at once | bounds, domain, limits, log, secret, threeds |
 //! | [`crypto`] | keys, sealing, keyed hashes, randomness; alone in knowing `ring` and `x25519-dalek` | bounds, domain, lock, secret |
 //! | [`names`] | a resolver of host names without the C library | bounds, crypto |
-//! | [`code`] | programs of tenants: the worker that runs one, and its library in JavaScript; alone in knowing `rquickjs` | bounds, crypto |
 //! | [`store`] | tables, records, snapshots, backups, the audit chain, the one writer and the engines under it; alone in knowing `redb` and `tokio-postgres` | bounds, clock, crypto, domain, files, idempotency, lock, metrics, names, secret, threeds |
 //! | [`app`] | the operations, a file each; knows no HTTP | bounds, clock, crypto, domain, expressions, files, idempotency, lock, metrics, secret, store, threeds |
 //! | [`http`] | routes, bodies, the shapes on the wire, problems; alone in reading bodies | app, bounds, clock, domain, formulas, idempotency, limits, lock, log, metrics, secret, threeds |

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use crate::app::programs::Contract;
 use crate::app::{
-    Caller, Error, InvocationKind, Maker, PreparedReaction, Reacted, ResultState, TokenizeOutcome, Vault,
-    Write, originated,
+    Caller, Error, InvocationKind, Maker, PreparedReaction, Reacted, ResultState, TokenizeOutcome,
+    Vault, Write, originated,
 };
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::{ProxyId, ReactorId, ReactorRequestId};
