@@ -81,6 +81,7 @@ mod packaging;
 mod patch;
 mod plain_http;
 mod problems;
+mod programs;
 mod progress;
 mod proxies;
 mod proxy;

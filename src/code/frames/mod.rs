@@ -181,6 +181,9 @@ impl ToWorker {
                 let has_key = reader.number().filter(|it| *it <= 1)? == 1;
                 let key = reader.text().map(|key| Secret::new(String::from(key)))?;
                 let base_url = String::from(reader.text()?);
+                if !has_key && !key.expose().is_empty() {
+                    return None;
+                }
                 let key = has_key.then_some(key);
                 Self::Call(WorkerCall { code, contract, argument, key, base_url, timeout_ms })
             }

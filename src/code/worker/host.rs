@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use rquickjs::{Array, Ctx, Exception, Function, Object, Promise, TypedArray, Value};
+use rquickjs::{Array, Ctx, Exception, Function, IntoJs as _, Object, Promise, TypedArray, Value};
 
 use crate::app::programs::{Level, ProgramRequest, ProgramResponse};
 use crate::bounds::{
@@ -265,15 +265,21 @@ impl<'js, S: AsFd + 'js> Host<'js, S> {
         let random = move |ctx: Ctx<'js>, count: usize| host.random(&ctx, count);
         object.set("random", Function::new(ctx.clone(), random)?)?;
         let host = Rc::clone(self);
-        let source =
-            move |name: String| -> rquickjs::Result<Option<String>> { Ok(host.source(name)?) };
+        let source = move |ctx: Ctx<'js>, name: String| {
+            let text = host.source(name)?;
+            text_or_null(&ctx, text.as_deref())
+        };
         object.set("source", Function::new(ctx.clone(), source)?)?;
-        let library = |name: String| library::source(&name);
+        let library = |ctx: Ctx<'js>, name: String| text_or_null(&ctx, library::source(&name));
         object.set("library", Function::new(ctx.clone(), library)?)?;
         object.set("compile", Function::new(ctx.clone(), compile)?)?;
         crypto::install(ctx, &object)?;
         Ok(object)
     }
+}
+
+pub fn text_or_null<'js>(ctx: &Ctx<'js>, text: Option<&str>) -> rquickjs::Result<Value<'js>> {
+    text.map_or_else(|| Ok(Value::new_null(ctx.clone())), |text| text.into_js(ctx))
 }
 
 /// Milliseconds since 1970 are exact in this type for 285,000 years.
