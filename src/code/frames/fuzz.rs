@@ -1,3 +1,5 @@
+//! Messages of workers, and the outcomes in them.
+
 use super::{FromWorker, HEAD_BYTES, ToWorker, content_length};
 use crate::code::outcome;
 

@@ -268,7 +268,7 @@ impl FrameWriter {
         if length > CODE_FRAME_BYTES_MAX {
             return Err(FrameTooLarge);
         }
-        let length = u32::try_from(length).map_err(|_: std::num::TryFromIntError| FrameTooLarge)?;
+        let length = u32::try_from(length).or(Err(FrameTooLarge))?;
         for (place, byte) in self.bytes.iter_mut().zip(length.to_le_bytes()) {
             *place = byte;
         }

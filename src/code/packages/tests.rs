@@ -48,7 +48,7 @@ fn a_file_is_read_only_with_its_hash() {
     write("empty.js", b"");
     write(LOCK_FILE, format!("{HASH}  empty.js\n").as_bytes());
     let packages = Packages::load(&directory).unwrap();
-    assert_eq!((packages.len(), packages.file("empty.js")), (1, Some("")));
+    assert_eq!((packages.file_count(), packages.file("empty.js")), (1, Some("")));
     assert_eq!(packages.file(LOCK_FILE), None);
     write("empty.js", b"x");
     assert_eq!(problem(), "empty.js is not the file that packages.lock lists");

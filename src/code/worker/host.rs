@@ -159,11 +159,12 @@ impl<'js, S: AsFd> Host<'js, S> {
         if sent >= CODE_FETCHES_IN_ALL_MAX {
             return Err(Exception::throw_message(ctx, TOO_MANY_REQUESTS));
         }
-        let number = u32::try_from(sent).map_err(|_: std::num::TryFromIntError| {
-            Exception::throw_message(ctx, TOO_MANY_REQUESTS)
-        })?;
+        let number = u32::try_from(sent).unwrap_or(u32::MAX);
         let frame = FromWorker::Fetch { number, request };
-        let frame = frame.encode().map_err(|_| Exception::throw_message(ctx, REQUEST_TOO_LARGE))?;
+        let frame = frame.encode();
+        let Ok(frame) = frame else {
+            return Err(Exception::throw_message(ctx, REQUEST_TOO_LARGE));
+        };
         let is_full = self.fetches.borrow().len() >= CODE_FETCHES_MAX;
         if is_full {
             let bytes = self.waiting_bytes.get().saturating_add(frame.len());
@@ -290,7 +291,8 @@ fn exact_millis(millis: i64) -> f64 {
 
 /// The text may close the function and go on after it. It then runs outside of the function with the
 /// same rights as inside.
-fn compile<'js>(ctx: Ctx<'js>, name: String, text: String) -> rquickjs::Result<Value<'js>> {
+#[expect(clippy::needless_pass_by_value, reason = "the engine gives values")]
+fn compile(ctx: Ctx<'_>, name: String, text: String) -> rquickjs::Result<Value<'_>> {
     let source =
         format!("(function (exports, require, module, __filename, __dirname) {{{text}\n}})");
     ctx.eval_with_options(source, script(&name))

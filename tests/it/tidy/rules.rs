@@ -20,24 +20,41 @@ const CRATES: &[(&str, &[&str])] = &[
     ("http_body_util", &["http", "outbound", "server"]),
     ("hyper", &["http", "outbound", "secret", "server"]),
     ("hyper_util", &["outbound", "server"]),
+    // Denies workers of programs every file.
+    ("landlock", &["code"]),
     // Takes over sockets without a line of unsafe code here.
     ("listenfd", &["cli"]),
     ("mimalloc", &["lib"]),
     // Closes inherited descriptors without a line of unsafe code here.
-    ("nix", &["cli"]),
+    ("nix", &["cli", "code"]),
     // The development certificate, and those of tests.
     ("rcgen", &["cli", "outbound", "server", "store"]),
     ("redb", &["store"]),
     ("ring", &["crypto"]),
+    // Runs programs of tenants.
+    ("rquickjs", &["code"]),
     // Makes the key of webhooks.
     ("rsa", &["crypto"]),
     // The free space of the disk; whether other processes may read our memory.
-    ("rustix", &["cli", "files", "store"]),
+    ("rustix", &["cli", "code", "files", "store"]),
     ("rustls", &["directory", "outbound", "server", "store"]),
+    // Lists the system calls of workers.
+    ("seccompiler", &["code"]),
     // The pure rooms are missing here: they neither wait nor start anything.
     (
         "tokio",
-        &["app", "cli", "directory", "http", "names", "operator", "outbound", "server", "store"],
+        &[
+            "app",
+            "cli",
+            "code",
+            "directory",
+            "http",
+            "names",
+            "operator",
+            "outbound",
+            "server",
+            "store",
+        ],
     ),
     ("tokio_postgres", &["store"]),
     ("tokio_rustls", &["directory", "outbound", "server", "store"]),
@@ -60,6 +77,7 @@ const WORDS: &[(&str, &[&str])] = &[
             "src/cli/offline/standby.rs",
             "src/cli/support/master_key_command/",
             "src/cli/support/progress.rs",
+            "src/code/",
             "src/directory/",
             "src/http/",
             "src/outbound/",
@@ -74,6 +92,7 @@ const WORDS: &[(&str, &[&str])] = &[
 /// Places of types whose form is fixed from outside: on the wire, in the data file, in settings.
 const OUTSIDE: &[&str] = &[
     "src/cli/dev/mod.rs",
+    "src/code/outcome.rs",
     "src/config",
     "src/formulas/",
     "src/http/wire/",
