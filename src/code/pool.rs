@@ -171,11 +171,6 @@ impl Worker {
         let child = self.child.as_mut();
         child.is_some_and(|child| matches!(child.try_wait(), Ok(None)))
     }
-
-    #[cfg(test)]
-    pub fn id(&self) -> Option<u32> {
-        self.child.as_ref().map(Child::id)
-    }
 }
 
 impl Drop for Worker {
