@@ -5,17 +5,21 @@ use std::time::Duration;
 use super::connections::HEADER_BYTES_MAX;
 use super::proxy_calls::PROXY_ANSWER_BYTES_MAX;
 
-/// Workers that run a program at once. Shares: a tenant takes half of the places that the others
-/// have left, all callers without a secret key half of all places, and a freed place goes to the
-/// tenant with the fewest.
+/// Workers that run a program at once.
+///
+/// Shares: a tenant takes half of the places that the others have left, callers with no secret key
+/// half of all places; a freed place goes to the tenant with the fewest. An address and a key have no
+/// share beside their tenant's.
 pub const CODE_WORKERS: usize = 128;
 pub const CODE_WORKERS_MAX: u64 = 1_024;
 /// Workers that have started and wait for their first and only call. A start takes milliseconds, so
 /// a few cover the calls that arrive at once.
 pub const CODE_WORKERS_WARM: usize = 4;
 pub const CODE_WORKERS_WARM_MAX: u64 = 64;
-/// Calls that wait for a worker. Shares: a tenant has a quarter, all callers without a secret key
-/// half.
+/// Calls that wait for a worker.
+///
+/// Shares: a tenant has a quarter, callers with no secret key half, those of one tenant half of its
+/// quarter. An address and a key have no share beside their tenant's.
 pub const CODE_WAITING_MAX: usize = 512;
 /// Memory of one program in mebibytes. The published interface names no number; its programs run
 /// within 128.
@@ -24,10 +28,10 @@ pub const CODE_MEMORY_MIB_MIN: u64 = 16;
 pub const CODE_MEMORY_MIB_MAX: u64 = 2_048;
 /// Memory of a worker beside that of its program: the data of this binary and copies of frames.
 pub const CODE_WORKER_EXTRA_BYTES: u64 = 96 * 1024 * 1024;
-/// The stack of the engine. The system gives the thread eight times as much.
+/// The stack of the engine. The system gives the thread 8 MiB.
 pub const CODE_STACK_BYTES: usize = 1024 * 1024;
 /// The longest call: an asynchronous one of the newer contract.
-pub const CODE_TIMEOUT_MAX: Duration = Duration::from_secs(900);
+pub const CODE_TIMEOUT_MAX: Duration = Duration::from_mins(15);
 /// A worker that has not started within this time is ended. It takes milliseconds, but not on a
 /// machine without free memory.
 pub const CODE_START_MAX: Duration = Duration::from_secs(20);
@@ -42,10 +46,10 @@ pub const CODE_THROWN_BYTES_MAX: usize = 1024 * 1024;
 pub const CODE_MESSAGE_BYTES_MAX: usize = 16 * 1024;
 /// One frame between a worker and the vault, in either direction.
 pub const CODE_FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Memory of the frames that arrive from all workers. Shares: as [`domain::shares`] divides it
-/// between tenants; all callers without a secret key have the share of an address.
+/// Memory of the frames between all workers and the vault.
 ///
-/// [`domain::shares`]: crate::domain::shares
+/// Shares: a tenant takes half of the part that others have left. Callers with no secret key have the
+/// share of one address together, an eighth. A key has no share beside its tenant's.
 pub const CODE_FRAMES_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Smaller frames are not counted: a worker has one at a time.
 pub const CODE_SMALL_FRAME_BYTES: usize = 16 * 1024;
@@ -67,9 +71,13 @@ pub const CODE_TIMERS_MAX: usize = 100_000;
 /// Random bytes in one request of a program for them, as in browsers.
 pub const CODE_RANDOM_BYTES_MAX: usize = 65_536;
 
-/// Files of the operator's packages. No share: the operator alone adds files.
+/// Files of the operator's packages.
+///
+/// No share: the operator alone adds files.
 pub const CODE_PACKAGE_FILES_MAX: usize = 20_000;
-/// Bytes of these files, which stay in memory. No share: the operator alone adds files.
+/// Bytes of these files, which stay in memory.
+///
+/// No share: the operator alone adds files.
 pub const CODE_PACKAGES_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const CODE_PACKAGE_FILE_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub const CODE_PACKAGE_NAME_BYTES_MAX: usize = 512;

@@ -23,7 +23,7 @@ use crate::bounds::{
     CODE_SOURCES_MAX,
 };
 use crate::code::frames::{
-    Confinement, FrameTooLarge, FromWorker, HEAD_BYTES, ToWorker, WorkerCall, content_length,
+    Confinement, FromWorker, HEAD_BYTES, ToWorker, WorkerCall, content_length,
 };
 use crate::code::outcome;
 use crate::code::packages::Packages;
@@ -137,7 +137,7 @@ impl<'a> Conversation<'a> {
         if needed.landlock && !confinement.landlock || needed.seccomp && !confinement.seccomp {
             return Err(Broken::Worker);
         }
-        let frame = ToWorker::Call(call).encode().map_err(|_: FrameTooLarge| Broken::Worker)?;
+        let frame = ToWorker::Call(call).encode().or(Err(Broken::Worker))?;
         self.outgoing.push_back(Outgoing { frame, _memory: None });
         loop {
             let message = tokio::select! {
@@ -225,7 +225,7 @@ impl<'a> Conversation<'a> {
     }
 
     fn queue(&mut self, message: &ToWorker) -> Result<(), Broken> {
-        let frame = message.encode().map_err(|_: FrameTooLarge| Broken::Worker)?;
+        let frame = message.encode().or(Err(Broken::Worker))?;
         let memory = FrameMemory::take(self.reader.budget, frame.len())?;
         self.outgoing.push_back(Outgoing { frame, _memory: Some(memory) });
         Ok(())
@@ -260,7 +260,7 @@ async fn write_some(
     }
 }
 
-/// The answer of the request that is done first. Waits without an end if there is none.
+/// The answer of the request that is done first. Waits without an end without a request.
 async fn next_answer(fetches: &mut Vec<Fetch<'_>>) -> Answer {
     poll_fn(|context| {
         let polled = fetches.iter_mut().enumerate().find_map(|(index, fetch)| {

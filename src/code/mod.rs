@@ -1,13 +1,13 @@
 //! Programs of tenants, each call in a worker process of its own.
 //!
 //! A worker is this binary again (`strongroom code-worker`), with one socket and without rights. It
-//! runs the engine, QuickJS; the vault serves what a program asks for: requests, files of packages.
+//! runs the engine, `QuickJS`; the vault serves what a program asks for: requests, files of packages.
 //! The vault decides, and it trusts nothing that a worker says. Workers are started before they are
 //! needed and used once, so nothing of one call reaches another.
 //!
 //! - Node in a child process was considered and rejected: it needs executable memory, which the
 //!   service does not have, reserves gigabytes of addresses, and takes 90 ms of a processor to start.
-//! - QuickJS inside the vault was considered and rejected: an error in its C code would be an error
+//! - `QuickJS` inside the vault was considered and rejected: an error in its C code would be an error
 //!   of the process that holds the keys.
 
 mod conversation;
@@ -21,7 +21,6 @@ mod pool;
 mod tests;
 pub mod worker;
 
-use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,7 +55,7 @@ const NO_LANDLOCK: &str = "the kernel of this server has no Landlock";
 const NO_SECCOMP: &str = "the kernel of this server has no seccomp filters";
 const NO_START: &str = "this server cannot start workers";
 
-/// How programs run.
+/// Everything that programs need to run.
 #[derive(Debug)]
 pub struct CodePlan {
     /// This program.
@@ -102,7 +101,7 @@ impl ProgramsOnWorkers {
         Self { workers: Workers::start(plan).await, endings: Endings::default() }
     }
 
-    /// Whether programs run although the kernel lacks Landlock or seccomp.
+    /// True if programs run although the kernel lacks Landlock or seccomp.
     pub fn lacks_walls(&self) -> bool {
         self.workers.as_ref().is_ok_and(|workers| workers.lacks_walls)
     }
@@ -139,7 +138,7 @@ impl Workers {
             warm: plan.workers_warm,
         });
         let workers = Self {
-            pool: pool.map_err(|_: io::Error| NO_START)?,
+            pool: pool.or(Err(NO_START))?,
             places: FairPool::for_long_work(plan.workers_max, CODE_WAITING_MAX),
             frames: Shares::new(CODE_FRAMES_BYTES_MAX),
             packages: plan.packages,

@@ -10,7 +10,7 @@ use crate::metrics::{Counter, FamilyKind, Histogram, Label, Observe, Page, Unit}
 /// In microseconds.
 const WAIT_BOUNDS: &[u64] = &[100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 30_000_000];
 
-/// How calls ended.
+/// Counts of calls by the way they ended.
 #[derive(Debug)]
 pub(super) struct Endings {
     returned: Counter,

@@ -1,6 +1,6 @@
 //! Reads the outcome that a worker reports: JSON that a program may have written.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -13,14 +13,19 @@ use crate::secret::Secret;
 #[derive(Deserialize)]
 struct OutcomeText<'a> {
     kind: &'a str,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "present")]
     value: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "present")]
     class: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "present")]
     response: Option<&'a RawValue>,
     #[serde(default)]
     message: Option<String>,
+}
+
+/// A member that is null is there.
+fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(from).map(Some)
 }
 
 #[derive(Deserialize)]

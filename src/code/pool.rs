@@ -24,7 +24,7 @@ use crate::metrics::Counter;
 /// the worker's data would not allow, and uses no large pages, of which a small worker needs few.
 const ALLOCATOR: [(&str, &str); 2] = [("MIMALLOC_ARENA_RESERVE", "0"), ("MIMALLOC_ALLOW_THP", "0")];
 
-/// How workers are started.
+/// The binary and the size of workers, and their number ahead of calls.
 #[derive(Debug, Clone)]
 pub struct WorkerPlan {
     pub binary: PathBuf,
@@ -68,10 +68,10 @@ impl WorkerPool {
         let warm: Arc<Lock<VecDeque<Worker>>> = Arc::default();
         let started: Arc<Counter> = Arc::default();
         let (orders, taken) = mpsc::channel();
-        let starter =
+        let launcher =
             Starter { plan, dead, warm: Arc::clone(&warm), started: Arc::clone(&started) };
-        let starter = move || starter.serve(&taken);
-        std::thread::Builder::new().name(String::from("code-starter")).spawn(starter)?;
+        let serve = move || launcher.serve(&taken);
+        std::thread::Builder::new().name(String::from("code-starter")).spawn(serve)?;
         let pool = Self { warm, started, orders };
         pool.orders.send(Order::Fill).ok();
         Ok(pool)
@@ -90,10 +90,9 @@ impl WorkerPool {
             }
         }
         let (given, worker) = oneshot::channel();
-        let sent = self.orders.send(Order::Start(given));
-        sent.map_err(|_: mpsc::SendError<Order>| ended())?;
+        self.orders.send(Order::Start(given)).or(Err(ended()))?;
         self.orders.send(Order::Fill).ok();
-        worker.await.map_err(|_: oneshot::error::RecvError| ended())?
+        worker.await.or(Err(ended()))?
     }
 
     pub fn warm(&self) -> usize {
@@ -171,11 +170,6 @@ impl Worker {
     fn is_alive(&mut self) -> bool {
         let child = self.child.as_mut();
         child.is_some_and(|child| matches!(child.try_wait(), Ok(None)))
-    }
-
-    #[cfg(test)]
-    pub fn id(&self) -> Option<u32> {
-        self.child.as_ref().map(Child::id)
     }
 }
 

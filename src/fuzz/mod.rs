@@ -12,6 +12,7 @@ mod threeds;
 
 use crate::app::{jwe_fuzz as jwe, proxy_fuzz as proxy};
 use crate::cli::fuzz as imports;
+use crate::code::fuzz as code;
 use crate::expressions::fuzz as expressions;
 use crate::http::fuzz as http;
 use crate::names::fuzz as names;
@@ -28,6 +29,8 @@ pub const TARGETS: &[Target] = &[
     ("bins", texts::bins),
     ("bodies", http::bodies),
     ("certificates", server::certificates),
+    ("code_frames", code::messages),
+    ("code_packages", code::locks),
     ("commands", operator::commands),
     ("cvc_keys", store::cvc_keys),
     ("expressions", expressions::expressions),

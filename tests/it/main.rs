@@ -82,6 +82,8 @@ mod packaging;
 mod patch;
 mod plain_http;
 mod problems;
+mod program_workers;
+mod programs;
 mod progress;
 mod proxies;
 mod proxy;

@@ -154,7 +154,7 @@ impl FairPool {
             && (credential == Credential::Secret || state.taken.public < public_max)
     }
 
-    /// Whether a tenant with this number of all taken places may have one more.
+    /// True if a tenant that holds this number of all taken places may have one more.
     const fn is_within_share(&self, taken: usize, held: usize) -> bool {
         match self.tenant_share {
             TenantShare::All => true,

@@ -179,3 +179,20 @@ fn a_request_that_gives_up_leaves_neither_a_place_nor_a_tenant_behind() {
     assert!(state.tenants.is_empty());
     assert_eq!((state.taken.all, state.waiting.all), (0, 0));
 }
+
+#[test]
+fn a_tenant_with_long_work_takes_half_of_the_places_that_others_have_left() {
+    let pool = FairPool::for_long_work(8, 64);
+    let mut scene = Scene::new(&pool);
+    for tenant in 1..=4 {
+        (0..8).for_each(|_| scene.ask(secret(tenant)));
+    }
+    let held = |scene: &Scene<'_>, tenant| {
+        scene.holders().iter().filter(|party| **party == secret(tenant)).count()
+    };
+    let held_by = |scene: &Scene<'_>| [1, 2, 3, 4].map(|tenant| held(scene, tenant));
+    assert_eq!(held_by(&scene), [4, 2, 1, 1]);
+    scene.end_one();
+    assert_eq!(scene.held.len(), 8, "a freed place goes to one that waits");
+    assert_eq!(held_by(&scene), [3, 2, 2, 1]);
+}

@@ -1,4 +1,4 @@
-//! The packages of programs. Whether the kernel can confine workers shows at the start.
+//! The packages of programs. The start shows if the kernel can confine workers.
 
 use crate::cli::check::findings::{Findings, SettingPath};
 use crate::code::{LOCK_FILE, Packages};
@@ -11,7 +11,10 @@ pub(super) fn check(findings: &mut Findings, config: &Config) {
     let place = SettingPath { setting: "code.packages", path };
     match Packages::load(path) {
         Ok(packages) => {
-            findings.ok(place, format!("{} files have the hashes of {LOCK_FILE}", packages.len()));
+            findings.ok(
+                place,
+                format!("{} files have the hashes of {LOCK_FILE}", packages.file_count()),
+            );
         }
         Err(problem) => {
             let advice = format!("correct the files, or make {LOCK_FILE} again if you trust them");

@@ -169,24 +169,22 @@ async fn serve(
     begin_log(&vault, &log);
     let manager = Arc::new(ServiceManager::from_environment()?);
     let (clock_control, scope, settings) = (mode.clock_control, mode.scope, mode.settings.clone());
-    let tasks = Tasks::new();
+    let (tasks, requests) = (Tasks::new(), Arc::new(Requests::new()));
     let server =
-        Server::bind(listener(&config, mode), log.clone()).map_err(|error| explain_bind(&error))?;
+        Server::bind(listener(&config, mode), log.clone()).map_err(|it| explain_bind(&it))?;
     let results = directory::set_up(&vault, &config.threeds, &tasks, &log)?;
     let (people, certified) = console::set_up(&config, &log)?;
     let outbound = outbound::set_up(&vault, scope, &config.outbound, &tasks, &log)?;
-    let programs = code::set_up(&vault, &config.code, &log).await?;
+    let outside = (outbound, code::set_up(&vault, &config.code, &log).await?);
     let socket = Socket::bind(&config.data_directory).map_err(|it| no_socket(&it))?;
     let listeners = watch::bind(&config.data_directory, config.operator_listen, &log)?;
     // Handle signals before reporting readiness: SIGHUP without a handler ends the process.
     let [mut terminate, mut interrupt, hangup] = signals()?;
     let addresses = ListenAddresses::of(&server, results.as_ref(), certified.as_ref());
 
-    let requests = Arc::new(Requests::new());
     let process = Arc::new(Process::new(vault.clock().clone(), server.addresses()));
     let named = watch::named(&vault, &config, settings.as_deref(), &tasks, &log);
-    let registry =
-        watch::registry(&vault, &server, (&outbound, &programs), &requests, &process, named, &log);
+    let registry = watch::registry(&vault, &server, &outside, &requests, &process, named, &log);
     tasks.spawn(socket.serve(Arc::clone(&vault), clock_control));
     let limiter = Arc::new(limiter(config.rate_limits));
     let is_divided = config.engine.postgres().is_some_and(|it| it.divide_rate_limits);

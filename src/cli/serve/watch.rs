@@ -46,7 +46,7 @@ pub fn named(
 pub fn registry(
     vault: &Arc<Vault>,
     server: &Server,
-    (outbound, programs): (&Arc<OutboundClient>, &Arc<ProgramsOnWorkers>),
+    (outbound, programs): &(Arc<OutboundClient>, Arc<ProgramsOnWorkers>),
     requests: &Arc<Requests>,
     process: &Arc<Process>,
     (backups, files, next_key): Named,

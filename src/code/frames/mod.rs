@@ -181,6 +181,9 @@ impl ToWorker {
                 let has_key = reader.number().filter(|it| *it <= 1)? == 1;
                 let key = reader.text().map(|key| Secret::new(String::from(key)))?;
                 let base_url = String::from(reader.text()?);
+                if !has_key && !key.expose().is_empty() {
+                    return None;
+                }
                 let key = has_key.then_some(key);
                 Self::Call(WorkerCall { code, contract, argument, key, base_url, timeout_ms })
             }
@@ -265,7 +268,7 @@ impl FrameWriter {
         if length > CODE_FRAME_BYTES_MAX {
             return Err(FrameTooLarge);
         }
-        let length = u32::try_from(length).map_err(|_: std::num::TryFromIntError| FrameTooLarge)?;
+        let length = u32::try_from(length).or(Err(FrameTooLarge))?;
         for (place, byte) in self.bytes.iter_mut().zip(length.to_le_bytes()) {
             *place = byte;
         }

@@ -1,3 +1,5 @@
+//! Files that list packages.
+
 use super::parse_lock;
 
 /// No name leaves the directory, and no error quotes more than a name.

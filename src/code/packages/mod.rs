@@ -86,7 +86,7 @@ impl Packages {
         Ok(Self { files })
     }
 
-    pub fn len(&self) -> usize {
+    pub fn file_count(&self) -> usize {
         self.files.len()
     }
 

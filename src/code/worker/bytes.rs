@@ -29,9 +29,7 @@ impl<'js> BytesReader<'js> {
 
     pub fn read(&self, bytes: &TypedArray<'js, u8>) -> rquickjs::Result<Vec<u8>> {
         let text: String = self.0.call((bytes.clone(),))?;
-        let bytes: Result<_, _> = text.chars().map(u8::try_from).collect();
-        bytes.map_err(|_: std::char::TryFromCharError| {
-            Exception::throw_type(self.0.ctx(), "these are not bytes")
-        })
+        let bytes: Option<_> = text.chars().map(|it| u8::try_from(it).ok()).collect();
+        bytes.ok_or_else(|| Exception::throw_type(self.0.ctx(), "these are not bytes"))
     }
 }

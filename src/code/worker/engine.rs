@@ -14,7 +14,7 @@ use crate::app::programs::Contract;
 use crate::bounds::{CODE_RESULT_BYTES_MAX, CODE_STACK_BYTES};
 use crate::code::frames::{Confinement, FromWorker, ToWorker, WorkerCall};
 use crate::code::library;
-use crate::code::worker::host::Host;
+use crate::code::worker::host::{Host, text_or_null};
 use crate::code::worker::link::{Link, Received};
 use crate::secret::Secret;
 
@@ -131,7 +131,8 @@ fn run_call<'js, S: AsFd>(
     )?;
     let argument = std::str::from_utf8(call.argument.expose());
     given.set("argument", argument.map_err(rquickjs::Error::Utf8)?)?;
-    given.set("key", call.key.as_ref().map(|key| key.expose().as_str()))?;
+    let key = call.key.as_ref().map(|key| key.expose().as_str());
+    given.set("key", text_or_null(ctx, key)?)?;
     given.set("baseUrl", call.base_url.as_str())?;
     drop(call);
     let promise: Promise<'js> = run.call((given,))?;

@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use rquickjs::{Array, Ctx, Exception, Function, Object, Promise, TypedArray, Value};
+use rquickjs::{Array, Ctx, Exception, Function, IntoJs as _, Object, Promise, TypedArray, Value};
 
 use crate::app::programs::{Level, ProgramRequest, ProgramResponse};
 use crate::bounds::{
@@ -159,11 +159,12 @@ impl<'js, S: AsFd> Host<'js, S> {
         if sent >= CODE_FETCHES_IN_ALL_MAX {
             return Err(Exception::throw_message(ctx, TOO_MANY_REQUESTS));
         }
-        let number = u32::try_from(sent).map_err(|_: std::num::TryFromIntError| {
-            Exception::throw_message(ctx, TOO_MANY_REQUESTS)
-        })?;
+        let number = u32::try_from(sent).unwrap_or(u32::MAX);
         let frame = FromWorker::Fetch { number, request };
-        let frame = frame.encode().map_err(|_| Exception::throw_message(ctx, REQUEST_TOO_LARGE))?;
+        let frame = frame.encode();
+        let Ok(frame) = frame else {
+            return Err(Exception::throw_message(ctx, REQUEST_TOO_LARGE));
+        };
         let is_full = self.fetches.borrow().len() >= CODE_FETCHES_MAX;
         if is_full {
             let bytes = self.waiting_bytes.get().saturating_add(frame.len());
@@ -265,15 +266,21 @@ impl<'js, S: AsFd + 'js> Host<'js, S> {
         let random = move |ctx: Ctx<'js>, count: usize| host.random(&ctx, count);
         object.set("random", Function::new(ctx.clone(), random)?)?;
         let host = Rc::clone(self);
-        let source =
-            move |name: String| -> rquickjs::Result<Option<String>> { Ok(host.source(name)?) };
+        let source = move |ctx: Ctx<'js>, name: String| {
+            let text = host.source(name)?;
+            text_or_null(&ctx, text.as_deref())
+        };
         object.set("source", Function::new(ctx.clone(), source)?)?;
-        let library = |name: String| library::source(&name);
+        let library = |ctx: Ctx<'js>, name: String| text_or_null(&ctx, library::source(&name));
         object.set("library", Function::new(ctx.clone(), library)?)?;
         object.set("compile", Function::new(ctx.clone(), compile)?)?;
         crypto::install(ctx, &object)?;
         Ok(object)
     }
+}
+
+pub fn text_or_null<'js>(ctx: &Ctx<'js>, text: Option<&str>) -> rquickjs::Result<Value<'js>> {
+    text.map_or_else(|| Ok(Value::new_null(ctx.clone())), |text| text.into_js(ctx))
 }
 
 /// Milliseconds since 1970 are exact in this type for 285,000 years.
@@ -284,7 +291,8 @@ fn exact_millis(millis: i64) -> f64 {
 
 /// The text may close the function and go on after it. It then runs outside of the function with the
 /// same rights as inside.
-fn compile<'js>(ctx: Ctx<'js>, name: String, text: String) -> rquickjs::Result<Value<'js>> {
+#[expect(clippy::needless_pass_by_value, reason = "the engine gives values")]
+fn compile(ctx: Ctx<'_>, name: String, text: String) -> rquickjs::Result<Value<'_>> {
     let source =
         format!("(function (exports, require, module, __filename, __dirname) {{{text}\n}})");
     ctx.eval_with_options(source, script(&name))

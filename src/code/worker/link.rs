@@ -28,7 +28,7 @@ impl<S: AsFd> Link<S> {
     }
 
     pub fn send(&self, message: &FromWorker) -> io::Result<()> {
-        let frame = message.encode().map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
+        let frame = message.encode().or(Err(io::ErrorKind::FileTooLarge))?;
         self.send_frame(&frame)
     }
 

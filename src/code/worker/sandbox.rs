@@ -42,7 +42,7 @@ pub fn enter(parent: i32, memory_mib: u64) -> io::Result<Confinement> {
     drop_capabilities()?;
     limit_resources(memory_mib)?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The vault may have ended before the kernel was told to end this process with it.
+    // The vault may have ended before the kernel knew that this process ends with it.
     if getppid().map(rustix::process::Pid::as_raw_pid) != Some(parent) {
         return Err(io::ErrorKind::NotFound.into());
     }

@@ -25,31 +25,46 @@ const CRATES: &[(&str, &[&str])] = &[
     ("http_body_util", &["http", "outbound", "server"]),
     ("hyper", &["http", "outbound", "secret", "server"]),
     ("hyper_util", &["outbound", "server"]),
+    // Denies workers of programs every file.
+    ("landlock", &["code"]),
     // Takes over sockets without a line of unsafe code here.
     ("listenfd", &["cli"]),
     ("md5", &["code"]),
     ("mimalloc", &["lib"]),
     // Closes inherited descriptors without a line of unsafe code here.
-    ("nix", &["cli"]),
+    ("nix", &["cli", "code"]),
     ("p256", &["code"]),
     ("p384", &["code"]),
     // The development certificate, and those of tests.
     ("rcgen", &["cli", "outbound", "server", "store"]),
     ("redb", &["store"]),
     ("ring", &["crypto"]),
-    // The engine of programs.
+    // Runs programs of tenants.
     ("rquickjs", &["code"]),
     // Makes the key of webhooks; encrypts and signs for programs.
     ("rsa", &["code", "crypto"]),
     // The free space of the disk; whether other processes may read our memory.
-    ("rustix", &["cli", "files", "store"]),
+    ("rustix", &["cli", "code", "files", "store"]),
     ("rustls", &["directory", "outbound", "server", "store"]),
+    // Lists the system calls of workers.
+    ("seccompiler", &["code"]),
     ("sha1", &["code"]),
     ("sha2", &["code"]),
     // The pure rooms are missing here: they neither wait nor start anything.
     (
         "tokio",
-        &["app", "cli", "directory", "http", "names", "operator", "outbound", "server", "store"],
+        &[
+            "app",
+            "cli",
+            "code",
+            "directory",
+            "http",
+            "names",
+            "operator",
+            "outbound",
+            "server",
+            "store",
+        ],
     ),
     ("tokio_postgres", &["store"]),
     ("tokio_rustls", &["directory", "outbound", "server", "store"]),
@@ -72,6 +87,7 @@ const WORDS: &[(&str, &[&str])] = &[
             "src/cli/offline/standby.rs",
             "src/cli/support/master_key_command/",
             "src/cli/support/progress.rs",
+            "src/code/",
             "src/directory/",
             "src/http/",
             "src/outbound/",
@@ -86,6 +102,7 @@ const WORDS: &[(&str, &[&str])] = &[
 /// Places of types whose form is fixed from outside: on the wire, in the data file, in settings.
 const OUTSIDE: &[&str] = &[
     "src/cli/dev/mod.rs",
+    "src/code/outcome.rs",
     "src/config",
     "src/formulas/",
     "src/http/wire/",

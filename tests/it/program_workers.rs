@@ -1,0 +1,483 @@
+//! Programs of tenants in real worker processes: results, limits, attempts to get out.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use strongroom::testing::programs::{
+    Contract, FetchFailure, Fetching, Level, ProgramCall, ProgramHost, ProgramOutcome,
+    ProgramRequest, ProgramResponse, Programs as _, Thrown,
+};
+use strongroom::testing::{CodePlan, Credential, Packages, ProgramsOnWorkers, Secret, TenantId};
+use uuid::Uuid;
+
+use crate::harness::{wait_until, within};
+
+const LONG: Duration = Duration::from_mins(1);
+
+fn plan() -> CodePlan {
+    CodePlan {
+        binary: PathBuf::from(env!("CARGO_BIN_EXE_strongroom")),
+        workers_max: 8,
+        workers_warm: 1,
+        memory_mib: 64,
+        // The kernel of a test machine may have no Landlock.
+        allow_without_sandbox: true,
+        packages: Packages::default(),
+    }
+}
+
+/// Answers requests from a table of its own and keeps the lines.
+#[derive(Debug, Default)]
+struct Host {
+    lines: Mutex<Vec<(Level, String)>>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl ProgramHost for Host {
+    fn fetch(&self, request: ProgramRequest) -> Fetching<'_> {
+        let url = request.url.expose().clone();
+        self.asked.lock().unwrap().push(format!("{} {url}", request.method));
+        Box::pin(async move {
+            if url.ends_with("/refused") {
+                return Err(FetchFailure("The address is not allowed"));
+            }
+            if url.ends_with("/never") {
+                std::future::pending::<()>().await;
+            }
+            let body = if url.ends_with("/large") {
+                vec![b'x'; 3 * 1024 * 1024]
+            } else {
+                request.body.expose().clone()
+            };
+            let (name, value) = (String::from("X-Seen"), Secret::new(b"caf\xe9".to_vec()));
+            let headers = vec![(name, value)];
+            Ok(ProgramResponse { status: 201, headers, body: Secret::new(body) })
+        })
+    }
+
+    fn line(&self, level: Level, text: Secret<String>) {
+        self.lines.lock().unwrap().push((level, text.expose().clone()));
+    }
+}
+
+fn call(code: &str, argument: &str, timeout: Duration) -> ProgramCall {
+    ProgramCall {
+        tenant: TenantId::new(Uuid::from_u128(1)),
+        credential: Credential::Secret,
+        code: Secret::new(String::from(code)),
+        contract: Contract::Bt,
+        argument: Secret::new(argument.as_bytes().to_vec()),
+        key: Some(Secret::new(String::from("key_of_the_call"))),
+        timeout,
+    }
+}
+
+fn on_runtime<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(within("the end of all calls", work))
+}
+
+/// The outcome as a short text.
+fn shown(outcome: &ProgramOutcome) -> String {
+    match outcome {
+        ProgramOutcome::Returned(json) => {
+            format!("returned {}", String::from_utf8_lossy(json.expose()))
+        }
+        ProgramOutcome::Threw(Thrown::Other { message }) => format!("threw {}", message.expose()),
+        ProgramOutcome::Threw(Thrown::Class { status, title, detail, errors }) => {
+            format!("class {status} {title} {detail} {}", errors.expose())
+        }
+        ProgramOutcome::Threw(Thrown::Response { status, headers, body }) => {
+            format!("response {status} {} {}", headers.len(), body.expose())
+        }
+        ProgramOutcome::NotAProgram(why) => format!("not a program: {}", why.expose()),
+        ProgramOutcome::Stopped(stop) => format!("stopped {stop:?}"),
+    }
+}
+
+async fn outcome_of(programs: &ProgramsOnWorkers, code: &str) -> String {
+    outcome_within(programs, code, LONG).await
+}
+
+async fn outcome_within(programs: &ProgramsOnWorkers, code: &str, timeout: Duration) -> String {
+    let ended = programs.run(call(code, r#"{"a":[1,2]}"#, timeout), Arc::new(Host::default()));
+    shown(&ended.await.unwrap())
+}
+
+#[test]
+fn programs_return_throw_or_are_no_programs() {
+    on_runtime(async {
+        let programs = ProgramsOnWorkers::start(plan()).await;
+        assert_eq!(programs.obstacle(), None);
+        for (code, expected) in [
+            ("module.exports = (req) => ({ sum: req.a[0] + req.a[1] })", "returned {\"sum\":3}"),
+            ("module.exports = async () => { await null; return 'x' }", "returned \"x\""),
+            ("module.exports = () => undefined", "returned null"),
+            ("module.exports = (req) => req.key", "returned \"key_of_the_call\""),
+            ("module.exports = () => { throw new Error('no') }", "threw no"),
+            (
+                "module.exports = () => { throw { class: { status: 402, title: 't', detail: 'd', \
+                 errors: { error: ['e'] } } } }",
+                "class 402 t d {\"error\":[\"e\"]}",
+            ),
+            (
+                "module.exports = () => { throw { response: { status: 299, headers: [['a', 'b']], \
+                 body: 7 } } }",
+                "response 299 1 7",
+            ),
+            ("module.exports = 5", "not a program: The code exports no function"),
+            ("module.exports = () => 1 /* unended", "not a program: unexpected end of comment"),
+        ] {
+            assert_eq!(outcome_of(&programs, code).await, expected, "{code}");
+        }
+    });
+}
+
+#[test]
+fn a_program_that_loops_grows_or_recurses_costs_its_caller_an_error() {
+    on_runtime(async {
+        let programs = ProgramsOnWorkers::start(plan()).await;
+        let short = Duration::from_millis(300);
+        for (code, expected) in [
+            ("for (;;);", "stopped TimedOut"),
+            ("/(a+)+$/.test('a'.repeat(60) + 'b')", "stopped TimedOut"),
+            ("(async () => { for (;;) await null })()", "stopped TimedOut"),
+            ("return new Promise((end) => setTimeout(end, 1e9))", "stopped TimedOut"),
+            ("return fetch('https://x/never')", "stopped TimedOut"),
+        ] {
+            let code = format!("module.exports = () => {{ {code} }}");
+            assert_eq!(outcome_within(&programs, &code, short).await, expected, "{code}");
+        }
+        for (code, expected) in [
+            ("const a = []; for (;;) a.push('x'.repeat(1e5) + a.length)", "stopped OutOfMemory"),
+            ("const a = []; for (;;) a.push({ a })", "stopped OutOfMemory"),
+            ("new Uint8Array(1e9)", "stopped OutOfMemory"),
+            ("let s = 'x'; for (;;) s += s", "threw string too long"),
+            ("const f = () => f(); f()", "threw Maximum call stack size exceeded"),
+            ("return JSON.parse('['.repeat(1e6))", "threw Maximum call stack size exceeded"),
+            ("return 'x'.repeat(11e6)", "stopped ResultTooLarge"),
+            (
+                "return new Promise(() => {})",
+                "threw The program waits for something that cannot happen",
+            ),
+        ] {
+            let code = format!("module.exports = () => {{ {code} }}");
+            assert_eq!(outcome_of(&programs, &code).await, expected, "{code}");
+        }
+        assert_eq!(outcome_of(&programs, "module.exports = () => 1").await, "returned 1");
+    });
+}
+
+#[test]
+fn programs_find_no_way_out_of_the_language() {
+    const NOTHING: &str = "returned \"undefined\"";
+    on_runtime(async {
+        let programs = ProgramsOnWorkers::start(plan()).await;
+        for (code, expected) in [
+            ("return typeof process", NOTHING),
+            ("return typeof std", NOTHING),
+            ("return typeof os", NOTHING),
+            ("return typeof performance", NOTHING),
+            ("return typeof host", NOTHING),
+            ("return new Function('return typeof host')()", NOTHING),
+            ("return (() => {}).constructor('return typeof host')()", NOTHING),
+            ("return eval('typeof host')", NOTHING),
+            ("return typeof this.constructor.constructor('return this')().host", NOTHING),
+            ("return import('fs')", "threw could not load module 'fs'"),
+            ("return import('/etc/passwd')", "threw could not load module '/etc/passwd'"),
+            ("return require('../../mod.rs')", "threw Cannot find module '../../mod.rs'"),
+            ("return require('/etc/passwd')", "threw Cannot find module '/etc/passwd'"),
+            (
+                "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)",
+                "threw cannot block in this thread",
+            ),
+            // A program that replaces what the library uses harms itself alone.
+            ("Object.prototype.toJSON = () => 'mine'; return {}", "returned \"mine\""),
+            ("JSON.stringify = () => '}'; return 1", "stopped Died"),
+            ("Promise.prototype.then = null; return 1", "returned 1"),
+            ("return new Date(0).getTimezoneOffset()", "returned 0"),
+        ] {
+            let code = format!("module.exports = function () {{ {code} }}");
+            assert_eq!(outcome_of(&programs, &code).await, expected, "{code}");
+        }
+        let left = "globalThis.left = 1; module.exports = () => globalThis.left++";
+        assert_eq!(outcome_of(&programs, left).await, "returned 1");
+        let look = "module.exports = () => typeof left";
+        assert_eq!(outcome_of(&programs, look).await, NOTHING, "a worker was used twice");
+    });
+}
+
+#[test]
+fn the_vault_serves_the_requests_and_lines_of_a_program() {
+    on_runtime(async {
+        let programs = ProgramsOnWorkers::start(plan()).await;
+        let host = Arc::new(Host::default());
+        let code = "module.exports = async () => {
+            console.warn('a line', 1);
+            const all = await Promise.all([...Array(40).keys()].map((n) =>
+                fetch('https://x/' + n, { method: 'PUT', body: '\\xff\\x00' + n })));
+            const large = await fetch('https://x/large');
+            const refused = await fetch('https://x/refused').catch((error) => error.message);
+            return [all.length, all[39].status, Array.from(all[39].body), all[0].headers,
+                large.body.length, refused];
+        }";
+        let ended = programs.run(call(code, "{}", LONG), Arc::<Host>::clone(&host) as _).await;
+        assert_eq!(
+            shown(&ended.unwrap()),
+            "returned [40,201,[255,0,51,57],[[\"X-Seen\",\"caf\u{e9}\"]],3145728,\
+             \"The address is not allowed\"]"
+        );
+        assert_eq!(*host.lines.lock().unwrap(), [(Level::Warn, String::from("a line 1"))]);
+        assert_eq!(host.asked.lock().unwrap().len(), 42);
+    });
+}
+
+#[test]
+fn a_flood_of_lines_requests_or_timers_is_cut_off() {
+    on_runtime(async {
+        let programs = ProgramsOnWorkers::start(CodePlan { memory_mib: 256, ..plan() }).await;
+        let host = Arc::new(Host::default());
+        let code = "module.exports = async () => {
+            for (let n = 0; n < 5000; n++) console.log('x'.repeat(5000));
+            let refused = '';
+            try { for (let n = 0; n < 20000; n++) fetch('https://x/' + n).catch(() => {}); }
+            catch (error) { refused = error.message; }
+            let timers = '';
+            try { for (let n = 0; n < 200000; n++) setTimeout(() => {}, 1e6); }
+            catch (error) { timers = error.message; }
+            return [refused, timers];
+        }";
+        let ended = programs.run(call(code, "{}", LONG), Arc::<Host>::clone(&host) as _).await;
+        assert_eq!(
+            shown(&ended.unwrap()),
+            "returned [\"The program has sent too many requests\",\
+             \"The program has set too many timers\"]"
+        );
+        let lines = host.lines.lock().unwrap();
+        assert_eq!(lines.len(), 1_000);
+        assert!(lines.iter().all(|(_, text)| text.len() == 4_096));
+    });
+}
+
+/// Workers of this process, by their ids: other tests of this binary have some too.
+fn workers() -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let status = fs::read_to_string(entry.path().join("status")).unwrap_or_default();
+        let arguments = fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
+        let parent = format!("PPid:\t{}\n", std::process::id());
+        if status.contains(&parent) && arguments.contains("code-worker") {
+            found.insert(id);
+        }
+    }
+    found
+}
+
+fn status_of(worker: u32) -> String {
+    fs::read_to_string(format!("/proc/{worker}/status")).unwrap_or_default()
+}
+
+/// The worker of a plan whose memory no other test has.
+fn worker_with_memory(mib: u64) -> Option<u32> {
+    workers().into_iter().find(|worker| {
+        let arguments = fs::read(format!("/proc/{worker}/cmdline")).unwrap_or_default();
+        arguments.ends_with(format!("\0{mib}\0").as_bytes())
+    })
+}
+
+#[test]
+fn a_worker_has_one_descriptor_no_rights_and_walls_around_it() {
+    on_runtime(async {
+        let programs = ProgramsOnWorkers::start(CodePlan { memory_mib: 71, ..plan() }).await;
+        assert_eq!(programs.obstacle(), None);
+        wait_until("a worker behind its walls", || {
+            worker_with_memory(71).is_some_and(|it| status_of(it).contains("Seccomp:\t2"))
+        });
+        let worker = worker_with_memory(71).unwrap();
+        let status = status_of(worker);
+        for line in [
+            "NoNewPrivs:\t1",
+            "Seccomp:\t2",
+            "Threads:\t1",
+            "CapInh:\t0000000000000000",
+            "CapPrm:\t0000000000000000",
+            "CapEff:\t0000000000000000",
+        ] {
+            assert!(status.contains(line), "{line}: {status}");
+        }
+        let limits = fs::read_to_string(format!("/proc/{worker}/limits")).unwrap();
+        let limit = |name: &str| {
+            let line = limits.lines().find(|line| line.starts_with(name)).unwrap();
+            String::from(line.split_whitespace().rev().nth(1).unwrap())
+        };
+        assert_eq!(limit("Max open files"), "1");
+        assert_eq!(limit("Max processes"), "0");
+        assert_eq!(limit("Max file size"), "0");
+        assert_eq!(limit("Max core file size"), "0");
+        // Only root may look at the rest, because the worker is not dumpable.
+        if let Ok(open) = fs::read_dir(format!("/proc/{worker}/fd")) {
+            let open: Vec<_> = open.flatten().map(|it| it.file_name()).collect();
+            assert_eq!(open, ["0"]);
+            let environment = fs::read_to_string(format!("/proc/{worker}/environ")).unwrap();
+            let names = environment.split('\0').filter(|it| !it.is_empty());
+            assert!(names.clone().all(|it| it.starts_with("MIMALLOC_")), "{environment}");
+        }
+        let score = fs::read_to_string(format!("/proc/{worker}/oom_score_adj")).unwrap();
+        assert_eq!(score.trim(), "1000");
+    });
+}
+
+#[test]
+fn a_worker_ends_with_its_call_and_with_the_vault() {
+    on_runtime(async {
+        let plan = CodePlan { memory_mib: 72, workers_warm: 0, ..plan() };
+        let programs = ProgramsOnWorkers::start(plan).await;
+        wait_until("the end of the first worker", || worker_with_memory(72).is_none());
+        let running = programs.run(
+            call("module.exports = () => { for (;;); }", "{}", LONG),
+            Arc::new(Host::default()),
+        );
+        // The future is dropped in the middle of the call.
+        let left = tokio::time::timeout(Duration::from_millis(500), running).await;
+        assert!(left.is_err());
+        wait_until("the end of a worker without a caller", || worker_with_memory(72).is_none());
+        let warm = CodePlan { memory_mib: 73, workers_warm: 2, ..self::plan() };
+        let others = ProgramsOnWorkers::start(warm).await;
+        wait_until("warm workers", || worker_with_memory(73).is_some());
+        drop(others);
+        wait_until("the end of warm workers", || worker_with_memory(73).is_none());
+    });
+}
+
+#[test]
+fn a_tenant_with_many_programs_leaves_places_for_others() {
+    on_runtime(async {
+        let programs = ProgramsOnWorkers::start(CodePlan { workers_max: 4, ..plan() }).await;
+        let sleeps = "module.exports = () => new Promise((end) => setTimeout(end, 60000))";
+        let mut held: Vec<_> = (0..6)
+            .map(|_| programs.run(call(sleeps, "{}", LONG), Arc::new(Host::default())))
+            .collect();
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        for running in &mut held {
+            assert!(running.as_mut().poll(&mut context).is_pending());
+        }
+        for tenant in 2..5 {
+            let begun = Instant::now();
+            let mut quick = call("module.exports = () => 1", "{}", LONG);
+            quick.tenant = TenantId::new(Uuid::from_u128(tenant));
+            let ended = programs.run(quick, Arc::new(Host::default())).await.unwrap();
+            assert_eq!(shown(&ended), "returned 1");
+            assert!(begun.elapsed() < LONG, "it waited for the programs of another tenant");
+        }
+    });
+}
+
+#[test]
+fn packages_are_files_that_have_their_hash() {
+    let directory = tempdir("packages");
+    fs::create_dir_all(directory.join("small")).unwrap();
+    fs::write(directory.join("small/index.js"), "exports.twice = (n) => 2 * n;").unwrap();
+    fs::write(directory.join("unlisted.js"), "exports.secret = 1;").unwrap();
+    let script =
+        "cd \"$1\" && find . -name '*.js' -path './small/*' -exec sha256sum {} + > packages.lock";
+    let made = std::process::Command::new("sh").args(["-c", script, "sh"]).arg(&directory).status();
+    assert!(made.unwrap().success());
+    let packages = Packages::load(&directory).unwrap();
+    on_runtime(async {
+        let programs = ProgramsOnWorkers::start(CodePlan { packages, ..plan() }).await;
+        let code = "module.exports = () => require('small/index.js').twice(21)";
+        assert_eq!(outcome_of(&programs, code).await, "returned 42");
+        let code = "module.exports = () => require('unlisted.js')";
+        assert_eq!(outcome_of(&programs, code).await, "threw Cannot find module 'unlisted.js'");
+    });
+    fs::write(directory.join("small/index.js"), "exports.twice = () => 'evil';").unwrap();
+    assert!(Packages::load(&directory).is_err());
+    fs::remove_dir_all(&directory).unwrap();
+}
+
+fn tempdir(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("strongroom-{name}-{}", std::process::id()));
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+#[test]
+fn a_program_that_is_no_worker_is_an_obstacle() {
+    on_runtime(async {
+        let binary = PathBuf::from("/bin/false");
+        assert!(Path::exists(&binary));
+        let programs = ProgramsOnWorkers::start(CodePlan { binary, ..plan() }).await;
+        assert_eq!(programs.obstacle(), Some("this server cannot start workers"));
+        assert!(programs.run(call("", "{}", LONG), Arc::new(Host::default())).await.is_err());
+    });
+}
+
+#[test]
+fn a_worker_that_no_vault_started_ends_at_once() {
+    for arguments in [&["code-worker"][..], &["code-worker", "1", "64"], &["code-worker", "x", "y"]]
+    {
+        let binary = env!("CARGO_BIN_EXE_strongroom");
+        let ended = std::process::Command::new(binary).args(arguments).output().unwrap();
+        assert!(!ended.status.success());
+        assert!(ended.stdout.is_empty(), "{arguments:?}");
+    }
+}
+
+/// A measurement, not a check: `cargo test --release --test it programs_per_second -- --ignored
+/// --nocapture`.
+#[test]
+#[ignore = "it measures this machine"]
+fn programs_per_second() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let wide = CodePlan { workers_max: 128, workers_warm: 8, ..plan() };
+        let programs = Arc::new(ProgramsOnWorkers::start(wide).await);
+        let code = "module.exports = (req) => ({ sum: req.a[0] + req.a[1] })";
+        let mut times = Vec::new();
+        for _ in 0..200 {
+            let begun = Instant::now();
+            outcome_of(&programs, code).await;
+            times.push(begun.elapsed());
+        }
+        times.sort();
+        println!("one at a time: p50 {:?}, p99 {:?}", times[100], times[198]);
+        for at_once in [2_usize, 8, 32] {
+            let begun = Instant::now();
+            let mut calls = tokio::task::JoinSet::new();
+            for _ in 0..at_once {
+                let programs = Arc::clone(&programs);
+                calls.spawn(async move {
+                    for _ in 0..600 / at_once {
+                        assert_eq!(outcome_of(&programs, code).await, "returned {\"sum\":3}");
+                    }
+                });
+            }
+            while let Some(ended) = calls.join_next().await {
+                ended.unwrap();
+            }
+            println!("{at_once} at once: {:.0} a second", 600.0 / begun.elapsed().as_secs_f64());
+        }
+        let sleeps = "module.exports = () => new Promise((end) => setTimeout(end, 1000))";
+        let begun = Instant::now();
+        let mut calls = tokio::task::JoinSet::new();
+        for _ in 0..64 {
+            let programs = Arc::clone(&programs);
+            calls.spawn(async move { outcome_of(&programs, sleeps).await });
+        }
+        let other = Instant::now();
+        let mut quick = call(code, "{\"a\":[1,2]}", LONG);
+        quick.tenant = TenantId::new(Uuid::from_u128(9));
+        programs.run(quick, Arc::new(Host::default())).await.unwrap();
+        println!("beside 64 that sleep: {:?}", other.elapsed());
+        while let Some(ended) = calls.join_next().await {
+            assert_eq!(ended.unwrap(), "returned null");
+        }
+        println!("64 that sleep a second: {:?}", begun.elapsed());
+    });
+}
