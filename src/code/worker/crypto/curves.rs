@@ -1,12 +1,14 @@
 //! The curves P-256 and P-384: ECDSA, with the nonces of RFC 6979, and key agreement.
 
 use p256::ecdsa::signature::hazmat::{PrehashSigner as _, PrehashVerifier as _};
+use zeroize::Zeroizing;
 
 use crate::code::worker::crypto::fault::{
     Fault, INVALID_KEY, NEEDS_PRIVATE, OPERATION_FAILED, UNKNOWN_KEY, WRONG_KEY,
 };
-use crate::code::worker::crypto::keys::PrivateBytes;
 use crate::crypto::Random;
+
+type PrivateBytes = Zeroizing<Vec<u8>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Curve {

@@ -2,7 +2,6 @@
 //! certificates (their public key), and the numbers of a JWK.
 
 use rquickjs::{Array, Ctx, IntoJs, Object, TypedArray, Value};
-use zeroize::Zeroizing;
 
 use crate::code::worker::crypto::curves::{Curve, CurveKey};
 use crate::code::worker::crypto::der::{
@@ -250,5 +249,3 @@ impl<'js> IntoJs<'js> for Description {
         object.into_js(ctx)
     }
 }
-
-pub(super) type PrivateBytes = Zeroizing<Vec<u8>>;
