@@ -7,7 +7,7 @@
 'use strict';
 
 (function () {
-  const { apply, defineProperty, getOwnPropertyDescriptor, ownKeys } = Reflect;
+  const { apply, defineProperty } = Reflect;
   const { call } = Function.prototype;
   const uncurry = call.bind.bind(call);
   const { parse, stringify } = JSON;
@@ -15,9 +15,10 @@
   const { isArray } = Array;
   const text = String;
   const Bytes = Uint8Array;
-  const { Error, Map, Promise, SyntaxError, TypeError, WeakSet } = globalThis;
+  const { Error, Map, TypeError, WeakSet } = globalThis;
   const toBase64 = uncurry(Uint8Array.prototype.toBase64);
   const copyOfBytes = uncurry(Uint8Array.prototype.slice);
+  const setBytes = uncurry(Uint8Array.prototype.set);
   const mapGet = uncurry(Map.prototype.get);
   const mapSet = uncurry(Map.prototype.set);
   const setHas = uncurry(WeakSet.prototype.has);
@@ -162,7 +163,15 @@
       loadModule: (name) => requireFrom('', name),
       log: (level, line) => { hostLog(text(level), toWellFormed(text(line))); },
       now: () => hostNow(),
-      random: (count) => hostRandom(count),
+      // The host gives a bounded piece at a time.
+      random: (count) => {
+        if (count <= 65536) { return hostRandom(count); }
+        const bytes = new Bytes(count);
+        for (let at = 0; at < count; at += 65536) {
+          setBytes(bytes, hostRandom(count - at < 65536 ? count - at : 65536), at);
+        }
+        return bytes;
+      },
       // Headers are a list of pairs of texts; the body is bytes or null.
       send: (method, url, headers, body) => {
         const pairs = [];
@@ -238,24 +247,46 @@
       return path;
     };
 
+    // Each file is asked for once: the host has to ask the vault for it.
+    const known = new Map();
+    const ask = (path) => {
+      let source = mapGet(known, path);
+      if (source === undefined) {
+        source = hostSource(path);
+        if (typeof source !== 'string') { source = null; }
+        mapSet(known, path, source);
+      }
+      return source;
+    };
+    const isFile = (path) => endsWith(path, '.js') || endsWith(path, '.cjs') || endsWith(path, '.json');
+
     // The file of a path: itself, with an extension, or as the directory of a package.
     const resolve = (path, depth) => {
       if (path === null || depth > 4) { return null; }
-      const candidates = [path, path + '.js', path + '.cjs', path + '.json'];
-      for (let at = 0; at < candidates.length; at++) {
-        const source = hostSource(candidates[at]);
-        if (typeof source === 'string') { return { path: candidates[at], source }; }
+      const asked = (name) => {
+        const source = ask(name);
+        return source === null ? null : { path: name, source };
+      };
+      if (isFile(path)) {
+        const exact = asked(path);
+        if (exact !== null) { return exact; }
       }
-      const description = hostSource(path + '/package.json');
-      if (typeof description === 'string') {
+      const script = asked(path + '.js');
+      if (script !== null) { return script; }
+      const description = ask(path + '/package.json');
+      if (description !== null) {
         const main = mainOf(parse(description), '.');
         if (main !== null && main !== '') {
           const found = resolve(joined(path, main), depth + 1);
           if (found !== null) { return found; }
         }
       }
-      const index = hostSource(path + '/index.js');
-      return typeof index === 'string' ? { path: path + '/index.js', source: index } : null;
+      const ends = ['/index.js', '.json', '.cjs', ''];
+      for (let at = 0; at < ends.length; at++) {
+        const found = asked(path + ends[at]);
+        if (found !== null) { return found; }
+      }
+      return null;
     };
 
     // The file that a package names for CommonJS.
@@ -313,21 +344,25 @@
     // The nearest `node_modules` above the file that asks, then the directory of packages.
     const findPackage = (directory, name) => {
       for (let from = directory; from !== ''; ) {
-        const nested = resolveInPackage(from + '/node_modules/', name);
-        if (nested !== null) { return nested; }
+        if (ask(from + '/node_modules/' + topOf(name) + '/package.json') !== null) {
+          const nested = resolveInPackage(from + '/node_modules/', name);
+          if (nested !== null) { return nested; }
+        }
         const end = lastIndexOf(from, '/');
         from = end < 0 ? '' : slice(from, 0, end);
       }
       return resolveInPackage('', name);
     };
-    const resolveInPackage = (root, name) => {
+    // The package that a name is in.
+    const topOf = (name) => {
       const parts = split(name, '/');
-      const length = startsWith(name, '@') ? 2 : 1;
-      if (parts.length > length) {
-        let top = parts[0];
-        if (length === 2) { top += '/' + parts[1]; }
-        const description = hostSource(root + top + '/package.json');
-        if (typeof description === 'string') {
+      return startsWith(name, '@') && parts.length > 1 ? parts[0] + '/' + parts[1] : parts[0];
+    };
+    const resolveInPackage = (root, name) => {
+      const top = topOf(name);
+      if (name.length > top.length) {
+        const description = ask(root + top + '/package.json');
+        if (description !== null) {
           const rest = './' + slice(name, top.length + 1);
           const file = mainOf(parse(description), rest);
           if (file !== null) {
@@ -356,8 +391,8 @@
     };
 
     const evaluate = (path, source) => {
-      const known = mapGet(packages, path);
-      if (known !== undefined) { return known.exports; }
+      const before = mapGet(packages, path);
+      if (before !== undefined) { return before.exports; }
       const module = { exports: {}, id: path, filename: path, loaded: false, children: [] };
       mapSet(packages, path, module);
       if (endsWith(path, '.json')) {
@@ -367,6 +402,8 @@
       const end = lastIndexOf(path, '/');
       const directory = end < 0 ? '' : slice(path, 0, end);
       const wrapper = hostCompile('packages/' + path, source);
+      // Its text is not needed again, only that it exists.
+      mapSet(known, path, '');
       apply(wrapper, module.exports, [module.exports, requirer(directory), module, path, directory]);
       module.loaded = true;
       return module.exports;

@@ -21,7 +21,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("ghash", &["code"]),
     // HTTP/2 by hand, for the server's tests.
     ("h2", &["server"]),
-    ("hmac", &["code"]),
+    // In `crypto`, the bare name means a module of ring.
+    ("hmac", &["code", "crypto"]),
     ("http_body_util", &["http", "outbound", "server"]),
     ("hyper", &["http", "outbound", "secret", "server"]),
     ("hyper_util", &["outbound", "server"]),

@@ -141,7 +141,10 @@ fn host<'js>(ctx: &Ctx<'js>, world: &Shared<'js>, call: &Call) -> rquickjs::Resu
     let host = Object::new(ctx.clone())?;
     crypto::install(ctx, &host)?;
     let shared = Rc::clone(world);
-    host.set("fetch", Func::from(MutFn::from(move |ctx, it| fetch(ctx, it, &shared))))?;
+    host.set(
+        "fetch",
+        Func::from(MutFn::from(move |ctx: Ctx<'js>, it: Object<'js>| fetch(&ctx, &it, &shared))),
+    )?;
     let shared = Rc::clone(world);
     host.set(
         "log",
@@ -150,7 +153,10 @@ fn host<'js>(ctx: &Ctx<'js>, world: &Shared<'js>, call: &Call) -> rquickjs::Resu
         })),
     )?;
     let shared = Rc::clone(world);
-    host.set("wait", Func::from(MutFn::from(move |ctx, ms: i64| wait(ctx, ms, &shared))))?;
+    host.set(
+        "wait",
+        Func::from(MutFn::from(move |ctx: Ctx<'js>, ms: i64| wait(&ctx, ms, &shared))),
+    )?;
     let shared = Rc::clone(world);
     host.set(
         "now",
@@ -169,14 +175,17 @@ fn host<'js>(ctx: &Ctx<'js>, world: &Shared<'js>, call: &Call) -> rquickjs::Resu
     let packages = call.packages.clone();
     host.set("source", Func::from(MutFn::from(move |name: String| packages.get(&name).cloned())))?;
     host.set("library", Func::from(|name: String| source(&name)))?;
-    host.set("compile", Func::from(compile))?;
+    host.set(
+        "compile",
+        Func::from(|ctx: Ctx<'js>, name: String, text: String| compile(&ctx, &name, &text)),
+    )?;
     Ok(host)
 }
 
-fn compile<'js>(ctx: Ctx<'js>, name: String, text: String) -> rquickjs::Result<Function<'js>> {
+fn compile<'js>(ctx: &Ctx<'js>, name: &str, text: &str) -> rquickjs::Result<Function<'js>> {
     let mut options = rquickjs::context::EvalOptions::default();
     options.strict = false;
-    options.filename = Some(name);
+    options.filename = Some(String::from(name));
     let code = format!("(function (exports, require, module, __filename, __dirname) {{{text}\n}})");
     ctx.eval_with_options(code, options)
 }
@@ -191,7 +200,7 @@ fn random(count: usize, seed: &mut u64) -> Vec<u8> {
     (0..count).map(|_| next()).collect()
 }
 
-fn wait<'js>(ctx: Ctx<'js>, ms: i64, world: &Shared<'js>) -> rquickjs::Result<Promise<'js>> {
+fn wait<'js>(ctx: &Ctx<'js>, ms: i64, world: &Shared<'js>) -> rquickjs::Result<Promise<'js>> {
     let (promise, resolve, _) = ctx.promise()?;
     let mut world = world.borrow_mut();
     world.made += 1;
@@ -201,8 +210,8 @@ fn wait<'js>(ctx: Ctx<'js>, ms: i64, world: &Shared<'js>) -> rquickjs::Result<Pr
 }
 
 fn fetch<'js>(
-    ctx: Ctx<'js>,
-    request: Object<'js>,
+    ctx: &Ctx<'js>,
+    request: &Object<'js>,
     world: &Shared<'js>,
 ) -> rquickjs::Result<Promise<'js>> {
     let (promise, resolve, reject) = ctx.promise()?;
@@ -231,7 +240,7 @@ fn fetch<'js>(
         reject.call::<_, ()>((error,))?;
         return Ok(promise);
     }
-    resolve.call::<_, ()>((answered(&ctx, &answer)?,))?;
+    resolve.call::<_, ()>((answered(ctx, &answer)?,))?;
     Ok(promise)
 }
 
@@ -251,7 +260,9 @@ fn answered<'js>(ctx: &Ctx<'js>, answer: &Value) -> rquickjs::Result<Object<'js>
     let body = match &answer["body"] {
         Value::Null => Vec::new(),
         Value::String(text) => text.clone().into_bytes(),
-        other => serde_json::to_vec(other).unwrap(),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            serde_json::to_vec(other).unwrap()
+        }
     };
     object.set("body", TypedArray::new(ctx.clone(), body)?)?;
     Ok(object)

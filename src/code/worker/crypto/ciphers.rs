@@ -139,7 +139,7 @@ impl Cipher {
             24 => Aes192::new_from_slice(key).map(|it| Aes::A192(Box::new(it))),
             _ => Aes256::new_from_slice(key).map(|it| Aes::A256(Box::new(it))),
         };
-        aes.map_err(|_| KEY_LENGTH)
+        aes.ok().ok_or(KEY_LENGTH)
     }
 }
 
@@ -166,7 +166,7 @@ impl Aes {
 }
 
 fn block(bytes: &[u8]) -> Result<Block, Fault> {
-    bytes.try_into().map_err(|_| IV_LENGTH)
+    bytes.try_into().ok().ok_or(IV_LENGTH)
 }
 
 fn xor(one: Block, other: Block) -> Block {

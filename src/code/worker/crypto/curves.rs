@@ -1,12 +1,14 @@
 //! The curves P-256 and P-384: ECDSA, with the nonces of RFC 6979, and key agreement.
 
 use p256::ecdsa::signature::hazmat::{PrehashSigner as _, PrehashVerifier as _};
+use zeroize::Zeroizing;
 
 use crate::code::worker::crypto::fault::{
     Fault, INVALID_KEY, NEEDS_PRIVATE, OPERATION_FAILED, UNKNOWN_KEY, WRONG_KEY,
 };
-use crate::code::worker::crypto::keys::PrivateBytes;
 use crate::crypto::Random;
+
+type PrivateBytes = Zeroizing<Vec<u8>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Curve {
@@ -76,7 +78,7 @@ impl Curve {
 
     pub(super) fn private(self, private: &[u8]) -> Result<CurveKey, Fault> {
         let point = with_curve!(self, curve => {
-            let key = curve::SecretKey::from_slice(private).map_err(|_| INVALID_KEY)?;
+            let key = curve::SecretKey::from_slice(private).ok().ok_or(INVALID_KEY)?;
             curve::ecdsa::SigningKey::from(key).verifying_key().to_sec1_point(false).as_bytes().to_vec()
         });
         let mut padded = PrivateBytes::new(vec![0; self.bytes().saturating_sub(private.len())]);
@@ -87,7 +89,7 @@ impl Curve {
     /// From a point, compressed or not.
     pub(super) fn public(self, point: &[u8]) -> Result<CurveKey, Fault> {
         let point = with_curve!(self, curve => {
-            let key = curve::ecdsa::VerifyingKey::from_sec1_bytes(point).map_err(|_| INVALID_KEY)?;
+            let key = curve::ecdsa::VerifyingKey::from_sec1_bytes(point).ok().ok_or(INVALID_KEY)?;
             key.to_sec1_point(false).as_bytes().to_vec()
         });
         Ok(CurveKey { curve: self, private: None, point })
@@ -134,9 +136,9 @@ impl CurveKey {
     pub(super) fn sign(&self, digest: &[u8]) -> Result<Vec<u8>, Fault> {
         let private = self.private.as_ref().ok_or(NEEDS_PRIVATE)?;
         with_curve!(self.curve, curve => {
-            let key = curve::ecdsa::SigningKey::from_slice(private).map_err(|_| INVALID_KEY)?;
+            let key = curve::ecdsa::SigningKey::from_slice(private).ok().ok_or(INVALID_KEY)?;
             let signature: curve::ecdsa::Signature =
-                key.sign_prehash(digest).map_err(|_| OPERATION_FAILED)?;
+                key.sign_prehash(digest).ok().ok_or(OPERATION_FAILED)?;
             Ok(signature.to_bytes().to_vec())
         })
     }
@@ -144,7 +146,7 @@ impl CurveKey {
     pub(super) fn verify(&self, digest: &[u8], signature: &[u8]) -> Result<bool, Fault> {
         with_curve!(self.curve, curve => {
             let key = curve::ecdsa::VerifyingKey::from_sec1_bytes(&self.point)
-                .map_err(|_| INVALID_KEY)?;
+                .ok().ok_or(INVALID_KEY)?;
             let Ok(signature) = curve::ecdsa::Signature::from_slice(signature) else {
                 return Ok(false);
             };
@@ -158,9 +160,9 @@ impl CurveKey {
             return Err(WRONG_KEY);
         }
         with_curve!(self.curve, curve => {
-            let private = curve::SecretKey::from_slice(private).map_err(|_| INVALID_KEY)?;
+            let private = curve::SecretKey::from_slice(private).ok().ok_or(INVALID_KEY)?;
             let public =
-                curve::PublicKey::from_sec1_bytes(&other.point).map_err(|_| INVALID_KEY)?;
+                curve::PublicKey::from_sec1_bytes(&other.point).ok().ok_or(INVALID_KEY)?;
             Ok(private.diffie_hellman(&public).raw_secret_bytes().to_vec())
         })
     }

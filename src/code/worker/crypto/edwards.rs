@@ -12,13 +12,13 @@ pub(super) struct EdwardsKey {
 
 impl EdwardsKey {
     pub(super) fn private(bytes: &[u8]) -> Result<Self, Fault> {
-        let key = SigningKey::from_bytes(bytes.try_into().map_err(|_| INVALID_KEY)?);
+        let key = SigningKey::from_bytes(bytes.try_into().ok().ok_or(INVALID_KEY)?);
         Ok(Self { public: key.verifying_key(), private: Some(Box::new(key)) })
     }
 
     pub(super) fn public(bytes: &[u8]) -> Result<Self, Fault> {
-        let bytes = bytes.try_into().map_err(|_| INVALID_KEY)?;
-        let public = VerifyingKey::from_bytes(bytes).map_err(|_| INVALID_KEY)?;
+        let bytes = bytes.try_into().ok().ok_or(INVALID_KEY)?;
+        let public = VerifyingKey::from_bytes(bytes).ok().ok_or(INVALID_KEY)?;
         Ok(Self { private: None, public })
     }
 

@@ -78,7 +78,9 @@ impl Hash {
     pub(super) fn digest(self, parts: &[&[u8]]) -> Vec<u8> {
         with_hash!(self, D => {
             let mut state = D::new();
-            parts.iter().for_each(|part| state.update(part));
+            for part in parts {
+                state.update(part);
+            }
             state.finalize().to_vec()
         })
     }
@@ -86,7 +88,9 @@ impl Hash {
     pub(super) fn mac(self, key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
         with_hash!(self, D => match Hmac::<D>::new_from_slice(key) {
             Ok(mut state) => {
-                parts.iter().for_each(|part| state.update(part));
+                for part in parts {
+                    state.update(part);
+                }
                 state.finalize().into_bytes().to_vec()
             }
             // A key of any length is taken.
@@ -141,7 +145,7 @@ pub(super) fn pbkdf2(
     while derived.len() < bytes {
         index = index.checked_add(1).ok_or(OPERATION_FAILED)?;
         derived.extend(with_hash!(hash, D => {
-            let state = Hmac::<D>::new_from_slice(password).map_err(|_| OPERATION_FAILED)?;
+            let state = Hmac::<D>::new_from_slice(password).ok().ok_or(OPERATION_FAILED)?;
             let mut first = state.clone();
             first.update(salt);
             first.update(&index.to_be_bytes());

@@ -2,7 +2,6 @@
 //! certificates (their public key), and the numbers of a JWK.
 
 use rquickjs::{Array, Ctx, IntoJs, Object, TypedArray, Value};
-use zeroize::Zeroizing;
 
 use crate::code::worker::crypto::curves::{Curve, CurveKey};
 use crate::code::worker::crypto::der::{
@@ -83,7 +82,7 @@ impl Key {
         }
     }
 
-    pub(super) fn describe(&self) -> rquickjs::Result<Description> {
+    pub(super) fn describe(&self) -> Description {
         let (kind, is_private, parts) = match self {
             Self::Curve(key) => (key.curve().name(), key.is_private(), key.parts()),
             Self::Edwards(key) => ("ed25519", key.is_private(), key.parts()),
@@ -95,7 +94,7 @@ impl Key {
         } else {
             (public.clone(), self.to_inner())
         };
-        Ok(Description { kind, is_private, parts, der, public, inner })
+        Description { kind, is_private, parts, der, public, inner }
     }
 
     fn algorithm(&self) -> Vec<u8> {
@@ -138,6 +137,7 @@ impl Key {
     }
 }
 
+#[derive(Clone, Copy)]
 enum Parameters {
     Inside,
     Outside,
@@ -193,12 +193,11 @@ fn from_spki(mut reader: Reader<'_>) -> Found<Key> {
 fn from_sec1(mut reader: Reader<'_>, outside: Option<Curve>) -> Found<CurveKey> {
     reader.number()?;
     let private = reader.element(OCTET_STRING)?;
-    let curve = match outside {
-        Some(curve) => Ok(curve),
-        None => {
-            let parameters = reader.element(CONTEXT_0)?;
-            Curve::of_object(Reader::new(parameters).element(OBJECT)?)
-        }
+    let curve = if let Some(curve) = outside {
+        Ok(curve)
+    } else {
+        let parameters = reader.element(CONTEXT_0)?;
+        Curve::of_object(Reader::new(parameters).element(OBJECT)?)
     };
     Some(curve.and_then(|curve| curve.private(private)))
 }
@@ -250,5 +249,3 @@ impl<'js> IntoJs<'js> for Description {
         object.into_js(ctx)
     }
 }
-
-pub(super) type PrivateBytes = Zeroizing<Vec<u8>>;

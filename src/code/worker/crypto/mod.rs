@@ -59,7 +59,7 @@ impl<'js> FromJs<'js> for Bytes {
     }
 }
 
-fn answer<'js>(ctx: Ctx<'js>, result: Result<Vec<u8>, Fault>) -> Answer<'js> {
+fn answer(ctx: Ctx<'_>, result: Result<Vec<u8>, Fault>) -> Answer<'_> {
     match result {
         Ok(bytes) => TypedArray::new(ctx, bytes),
         Err(fault) => Err(fault.throw(&ctx)),
@@ -118,14 +118,14 @@ fn install_keys(crypto: &Object<'_>) -> rquickjs::Result<()> {
         "readKey",
         Func::from(|ctx: Ctx<'_>, der: Bytes| {
             let key = Key::from_der(&der.0).map_err(|fault| fault.throw(&ctx))?;
-            key.describe()
+            Ok::<_, rquickjs::Error>(key.describe())
         }),
     )?;
     crypto.set(
         "makeKey",
         Func::from(|ctx: Ctx<'_>, kind: String, size: usize| {
             let key = Key::generate(&kind, size, &Random::new()).map_err(|it| it.throw(&ctx))?;
-            key.describe()
+            Ok::<_, rquickjs::Error>(key.describe())
         }),
     )?;
     crypto.set(
@@ -133,7 +133,7 @@ fn install_keys(crypto: &Object<'_>) -> rquickjs::Result<()> {
         Func::from(|ctx: Ctx<'_>, kind: String, parts: Vec<Bytes>| {
             let parts: Vec<&[u8]> = parts.iter().map(|part| part.0.as_slice()).collect();
             let key = Key::from_parts(&kind, &parts).map_err(|fault| fault.throw(&ctx))?;
-            key.describe()
+            Ok::<_, rquickjs::Error>(key.describe())
         }),
     )?;
     crypto.set(

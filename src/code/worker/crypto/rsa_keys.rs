@@ -28,7 +28,7 @@ impl RsaKey {
     pub(super) fn public(n: &[u8], e: &[u8]) -> Result<Self, Fault> {
         let (n, e) = (BigUint::from_bytes_be(n), BigUint::from_bytes_be(e));
         let key = RsaPublicKey::new_with_max_size(n, e, PROGRAM_RSA_BITS_MAX);
-        key.map(Self::Public).map_err(|_| INVALID_KEY)
+        key.map(Self::Public).ok().ok_or(INVALID_KEY)
     }
 
     pub(super) fn private(n: &[u8], e: &[u8], d: &[u8], primes: &[&[u8]]) -> Result<Self, Fault> {
@@ -43,7 +43,7 @@ impl RsaKey {
         let number = |bytes: &&[u8]| BigUint::from_bytes_be(bytes);
         let primes = primes.iter().map(number).collect();
         let key = RsaPrivateKey::from_components(number(&n), number(&e), number(&d), primes);
-        key.map(|key| Self::Private(Box::new(key))).map_err(|_| INVALID_KEY)
+        key.map(|key| Self::Private(Box::new(key))).ok().ok_or(INVALID_KEY)
     }
 
     /// A public or a private key of PKCS #1.
@@ -65,7 +65,7 @@ impl RsaKey {
             return Err(KEY_LENGTH);
         }
         let key = RsaPrivateKey::new(&mut RsaSource(random), bits);
-        key.map(|key| Self::Private(Box::new(key))).map_err(|_| OPERATION_FAILED)
+        key.map(|key| Self::Private(Box::new(key))).ok().ok_or(OPERATION_FAILED)
     }
 
     pub(super) const fn is_private(&self) -> bool {
@@ -126,14 +126,14 @@ impl RsaKey {
             Self::Public(key) if number < *key.n() => rsa_encrypt(key, &number),
             Self::Private(_) | Self::Public(_) => return Err(TOO_LARGE),
         };
-        Ok(self.block(&result.map_err(|_| OPERATION_FAILED)?))
+        Ok(self.block(&result.ok().ok_or(OPERATION_FAILED)?))
     }
 
     pub(super) fn apply_private(&self, block: &[u8], random: &Random) -> Result<Vec<u8>, Fault> {
         let Self::Private(key) = self else { return Err(NEEDS_PRIVATE) };
         let number = BigUint::from_bytes_be(block);
         let result = rsa_decrypt_and_check(key.as_ref(), Some(&mut RsaSource(random)), &number);
-        Ok(self.block(&result.map_err(|_| OPERATION_FAILED)?))
+        Ok(self.block(&result.ok().ok_or(OPERATION_FAILED)?))
     }
 
     fn block(&self, number: &BigUint) -> Vec<u8> {

@@ -114,7 +114,7 @@ fn signing_salt(hash: Hash, salt: i32, key: &RsaKey) -> Result<usize, Fault> {
     match salt {
         SALT_AS_DIGEST => Ok(hash.bytes()),
         SALT_FREE => block_bytes(key.bits()).checked_sub(hash.bytes() + 2).ok_or(TOO_LARGE),
-        salt => usize::try_from(salt).map_err(|_| OPERATION_FAILED),
+        salt => usize::try_from(salt).ok().ok_or(OPERATION_FAILED),
     }
 }
 

@@ -5,6 +5,7 @@
 //: package lib/parts/a.js module.exports = 'part a';
 //: package @scope/x/index.js module.exports = require('deep');
 //: package @scope/x/node_modules/deep/index.js module.exports = 'nested deep';
+//: package @scope/x/node_modules/deep/package.json {}
 //: package deep/index.js module.exports = 'deep';
 //: outcome {"kind":"returned","value":["inner5function","lib/lib","part a","nested deep","deep",true,"MODULE_NOT_FOUND","MODULE_NOT_FOUND","MODULE_NOT_FOUND"]}
 const failure = (name) => {
