@@ -40,11 +40,11 @@ pub use front::examples::set_threeds_sdk;
 pub use operations::tokens::created_token;
 pub use operator_listener::StandaloneProbes;
 pub use problem::{LIMITED, LIMITED_ON_DEV};
-pub use programs::{PendingCalls, ProgramLines};
+pub use programs::{Background, ProgramService};
 pub use request_counts::Requests;
 pub use route::RESULTS_PATH;
 pub use sign_on::{Certified, ConsoleAccess, ProxyHeaders, SignOnRules};
-pub use state::{Background, DeprecatedOperations, Http};
+pub use state::{DeprecatedOperations, Http};
 
 pub(in crate::http) use exchange::{Answer, BoxFuture, Exchange, OperationFailure, WriteAnswer};
 pub(in crate::http) use problem::Problem;

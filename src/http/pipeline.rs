@@ -282,9 +282,9 @@ impl Http {
         let mut response =
             match self.reply(context, parts, body, address, invocation, summary).await {
                 // The answer of a program may be large, and another write cannot be answered 503.
-            Ok(reply) if operation.idempotency == Idempotency::Once && !is_of_program => {
-                context.success(reply)
-            }
+                Ok(reply) if operation.idempotency == Idempotency::Once && !is_of_program => {
+                    context.success(reply)
+                }
                 Ok(reply) => self.hold(context, summary, address, reply),
                 Err(OperationFailure::App(Error::Replayed(earlier))) => {
                     match self.replayed(*earlier, summary).await {

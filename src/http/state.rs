@@ -1,8 +1,7 @@
 //! The state that all requests share.
 
 use std::net::IpAddr;
-use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use crate::app::Vault;
 use crate::domain::page_group::PageGroups;
@@ -12,7 +11,7 @@ use crate::http::activity::Activity;
 use crate::http::answers::Answers;
 use crate::http::bodies::Bodies;
 use crate::http::problem::{self};
-use crate::http::programs::{PendingCalls, ProgramLines};
+use crate::http::programs::ProgramService;
 use crate::http::request_counts::Requests;
 use crate::http::sign_on::ConsoleAccess;
 use crate::limits::{self, Limiter, Network};
@@ -42,20 +41,8 @@ pub struct Http {
     pub bodies: Bodies,
     pub answers: Answers,
     pub registry: Arc<Registry>,
-    /// This state, for tasks and programs that outlive a request.
-    pub myself: Weak<Self>,
-    /// Starts a task that ends with the server.
-    pub background: Background,
-    /// Calls of reactors without a waiting caller.
-    pub pending: PendingCalls,
-    /// Lines of programs.
-    pub lines: ProgramLines,
+    pub programs: ProgramService,
 }
-
-/// Tasks are started by the server, which `http` does not know.
-pub struct Background(pub Box<dyn Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync>);
-
-opaque_debug!(Background);
 
 /// The handling of operations that have a successor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use crate::app::programs::Contract;
 use crate::app::{
-    Caller, Error, InvocationKind, Maker, PreparedReaction, Reacted, ResultState, TokenizeOutcome, Vault,
-    Write, originated,
+    Caller, Error, InvocationKind, Maker, PreparedReaction, ProgramFailure, Reacted, ResultState,
+    TokenizeOutcome, Vault, Write, originated,
 };
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::{ProxyId, ReactorId, ReactorRequestId};
@@ -105,10 +105,10 @@ async fn begin(exchange: &Exchange<'_>, id: ReactorId, callback: Option<HttpsUrl
         return Err(Error::Forbidden(NOT_FROM_PROGRAMS).into());
     }
     let (caller, reactors) = (exchange.caller, exchange.app.reactors());
-    let place = exchange.http.pending.take(caller.tenant.id).ok_or(Error::Busy)?;
+    let place = exchange.http.programs.pending.take(caller.tenant.id).ok_or(Error::Busy)?;
     let kind = InvocationKind::Async(reactors.new_request());
     let hosts = exchange.hosts()?;
-    let http = exchange.http.myself.upgrade().ok_or(Error::Stopped)?;
+    let http = exchange.http.programs.http()?;
     let prepared = reactors.prepare(caller, id, exchange.body.expose(), kind).await?;
     let has_callback = callback.is_some();
     let render = |request: &ReactorRequestId| {
@@ -129,7 +129,7 @@ async fn begin(exchange: &Exchange<'_>, id: ReactorId, callback: Option<HttpsUrl
         place,
     };
     let origin = Origin::of_request(Some(exchange.address), &exchange.context.trace);
-    (exchange.http.background.0)(Box::pin(originated(Arc::new(origin), call.run())));
+    exchange.http.programs.background.start(originated(Arc::new(origin), call.run()));
     Ok(Reply::from(accepted.answer))
 }
 
@@ -230,8 +230,12 @@ pub(in crate::http) async fn finish(
 ) -> Result<Finished, Error> {
     let Reacted { contract, result, maker } = reacted;
     let used = match (result, contract) {
-        (Ok(result), Contract::Bt) => answer::bt_result(result.expose()).map(Ok),
-        (Ok(result), Contract::Node) => answer::node_answer(result.expose()).map(Err),
+        (Ok(result), Contract::Bt) => {
+            answer::bt_result(result.expose()).map(Ok).map_err(ProgramFailure::Unusable)
+        }
+        (Ok(result), Contract::Node) => {
+            answer::node_answer(result.expose()).map(Err).map_err(ProgramFailure::Unusable)
+        }
         (Err(failure), _) => Err(failure),
     };
     let value = match used {
@@ -274,7 +278,9 @@ pub(in crate::http) async fn list_proxy_logs(exchange: &Exchange<'_>, id: &Proxy
 fn lines(exchange: &Exchange<'_>, owner: Uuid, request: (Option<LineQuery>, usize)) -> Reply {
     let (query, size) = request;
     let (page, has_more) = match query {
-        Some(query) => exchange.http.lines.page(exchange.caller.tenant.id, owner, &query, size),
+        Some(query) => {
+            exchange.http.programs.lines.page(exchange.caller.tenant.id, owner, &query, size)
+        }
         None => (Vec::new(), false),
     };
     let next = page.last().filter(|_| has_more).map(|line| line.number.to_be_bytes());

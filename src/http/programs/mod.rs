@@ -8,8 +8,9 @@ pub(in crate::http) mod lines;
 mod pending;
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use hyper::http::request::Parts;
 
@@ -17,14 +18,54 @@ use crate::app::programs::ProgramHost;
 use crate::app::{Credential, Error, HostedCall, ProgramHosts, ProgramIdentity};
 use crate::bounds::{PROGRAM_DEPTH_MAX, PROGRAM_FETCHES_MAX};
 use crate::http::programs::host::Host;
+use crate::http::programs::lines::ProgramLines;
+use crate::http::programs::pending::PendingCalls;
 use crate::http::{Exchange, Http};
 
-pub use lines::ProgramLines;
-pub use pending::PendingCalls;
 pub(in crate::http) use pending::PendingPlace;
 
 const TOO_DEEP: &str =
     "Too many programs wait for each other: a program called one that called one.";
+
+/// The state of the interface that programs and their calls need.
+#[derive(Debug)]
+pub struct ProgramService {
+    /// The interface itself, for tasks and programs that outlive a request.
+    http: Weak<Http>,
+    pub(super) background: Background,
+    /// Calls of reactors without a waiting caller.
+    pub(super) pending: PendingCalls,
+    pub(super) lines: ProgramLines,
+}
+
+/// Starts a task that ends with the server, which `http` does not know.
+pub struct Background(Box<dyn Fn(Task) + Send + Sync>);
+
+type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Background {
+    pub fn new(start: impl Fn(Task) + Send + Sync + 'static) -> Self {
+        Self(Box::new(start))
+    }
+
+    pub(super) fn start(&self, task: impl Future<Output = ()> + Send + 'static) {
+        (self.0)(Box::pin(task));
+    }
+}
+
+opaque_debug!(Background);
+
+impl ProgramService {
+    pub fn new(http: &Weak<Http>, background: Background) -> Self {
+        let (pending, lines) = (PendingCalls::default(), ProgramLines::default());
+        Self { http: Weak::clone(http), background, pending, lines }
+    }
+
+    /// Fails while the server stops.
+    pub(super) fn http(&self) -> Result<Arc<Http>, Error> {
+        self.http.upgrade().ok_or(Error::Stopped)
+    }
+}
 
 /// Marks a request that a program sends. It is in the extensions of the request.
 #[derive(Debug, Clone)]
@@ -67,7 +108,7 @@ impl Http {
         trace: &str,
         credential: Credential,
     ) -> Result<Hosts, Error> {
-        let http = self.myself.upgrade().ok_or(Error::Stopped)?;
+        let http = self.programs.http()?;
         let parent = parts.extensions.get::<ProgramMark>().cloned();
         Ok(Hosts { http, parent, address, trace: String::from(trace), credential })
     }

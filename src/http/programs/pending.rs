@@ -22,11 +22,11 @@ impl PendingCalls {
     pub(in crate::http) fn take(&self, tenant: TenantId) -> Option<PendingPlace> {
         let mut calls = self.0.lock();
         let all: usize = calls.values().sum();
-        let own = calls.entry(tenant).or_default();
-        if *own >= REACTOR_PENDING_MAX || all >= REACTOR_PENDING_ALL_MAX {
+        let own = calls.get(&tenant).copied().unwrap_or(0);
+        if own >= REACTOR_PENDING_MAX || all >= REACTOR_PENDING_ALL_MAX {
             return None;
         }
-        *own = own.saturating_add(1);
+        calls.insert(tenant, own.saturating_add(1));
         Some(PendingPlace { calls: self.clone(), tenant })
     }
 }
