@@ -11,7 +11,7 @@ use crate::bounds::{
     PROGRAM_ANSWER_BYTES_MAX, PROGRAM_ANSWER_HEADERS_MAX, PROGRAM_HEADER_BYTES_MAX,
 };
 use crate::domain::reactor::ProgramAnswer;
-use crate::http::proxy::headers::for_caller;
+use crate::http::passed_headers::for_caller;
 use crate::http::wire::{Object, tokenize};
 use crate::http::{Problem, Reply};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer};

@@ -1,8 +1,8 @@
-//! Lines of programs on the wire.
+//! A page of the lines of programs, as it is asked for and shown.
 
 use crate::domain::mistakes::Mistakes;
 use crate::domain::program::LineLevel;
-use crate::http::programs::lines::{KeptLine, LineQuery};
+use crate::http::program_state::lines::{KeptLine, LineQuery};
 use crate::http::wire::page::size_in_query;
 use crate::http::wire::{Json, Object, Query, cursor};
 

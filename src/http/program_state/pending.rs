@@ -8,7 +8,7 @@ use crate::domain::id::TenantId;
 use crate::lock::Lock;
 
 #[derive(Debug, Clone, Default)]
-pub struct PendingCalls(Arc<Lock<HashMap<TenantId, usize>>>);
+pub(in crate::http) struct PendingCalls(Arc<Lock<HashMap<TenantId, usize>>>);
 
 /// Dropping it gives the place back.
 #[derive(Debug)]
