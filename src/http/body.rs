@@ -49,10 +49,10 @@ impl Body for RequestBody {
     ) -> Poll<Option<Result<Frame<bytes::Bytes>, Cut>>> {
         match &mut *self {
             Self::Network(body) => {
-                Pin::new(body).poll_frame(cx).map(|it| it.map(|frame| frame.map_err(|_| Cut)))
+                Pin::new(body).poll_frame(cx).map(|it| it.map(|frame| frame.map_err(|_cause| Cut)))
             }
             Self::Program(body) => {
-                Pin::new(body).poll_frame(cx).map(|it| it.map(|frame| frame.map_err(|_| Cut)))
+                Pin::new(body).poll_frame(cx).map(|it| it.map(|frame| frame.map_err(|_cause| Cut)))
             }
         }
     }

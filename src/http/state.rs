@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
-use crate::app::Vault;
+use crate::app::{Error, Vault};
 use crate::domain::page_group::PageGroups;
 use crate::formulas::Catalog;
 use crate::http::Problem;
@@ -12,7 +12,7 @@ use crate::http::activity::Activity;
 use crate::http::answers::Answers;
 use crate::http::bodies::Bodies;
 use crate::http::problem::{self};
-use crate::http::programs::{PendingCalls, ProgramLines};
+use crate::http::program_state::{PendingCalls, ProgramLines};
 use crate::http::request_counts::Requests;
 use crate::http::sign_on::ConsoleAccess;
 use crate::limits::{self, Limiter, Network};
@@ -42,20 +42,48 @@ pub struct Http {
     pub bodies: Bodies,
     pub answers: Answers,
     pub registry: Arc<Registry>,
-    /// This state, for tasks and programs that outlive a request.
-    pub myself: Weak<Self>,
-    /// Starts a task that ends with the server.
-    pub background: Background,
-    /// Calls of reactors without a waiting caller.
-    pub pending: PendingCalls,
-    /// Lines of programs.
-    pub lines: ProgramLines,
+    pub programs: ProgramService,
 }
 
-/// Tasks are started by the server, which `http` does not know.
-pub struct Background(pub Box<dyn Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync>);
+/// The state of the interface that programs and their calls need.
+#[derive(Debug)]
+pub struct ProgramService {
+    /// The interface itself, for tasks and programs that outlive a request.
+    http: Weak<Http>,
+    pub(super) background: Background,
+    /// Calls of reactors without a waiting caller.
+    pub(super) pending: PendingCalls,
+    pub(super) lines: ProgramLines,
+}
+
+/// Starts a task that ends with the server, which `http` does not know.
+pub struct Background(Box<dyn Fn(Task) + Send + Sync>);
+
+type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Background {
+    pub fn new(start: impl Fn(Task) + Send + Sync + 'static) -> Self {
+        Self(Box::new(start))
+    }
+
+    pub(super) fn start(&self, task: impl Future<Output = ()> + Send + 'static) {
+        (self.0)(Box::pin(task));
+    }
+}
 
 opaque_debug!(Background);
+
+impl ProgramService {
+    pub fn new(http: &Weak<Http>, background: Background) -> Self {
+        let (pending, lines) = (PendingCalls::default(), ProgramLines::default());
+        Self { http: Weak::clone(http), background, pending, lines }
+    }
+
+    /// Fails while the server stops.
+    pub(super) fn http(&self) -> Result<Arc<Http>, Error> {
+        self.http.upgrade().ok_or(Error::Stopped)
+    }
+}
 
 /// The handling of operations that have a successor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

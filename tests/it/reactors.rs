@@ -127,17 +127,18 @@ fn reactors_are_listed_by_name_and_id_and_deleted() {
     let ids = |query: &str| {
         let list = scene.vault.get(&format!("/reactors{query}"), &scene.key).with_status(200);
         let ids = list.json["data"].as_array().unwrap().iter();
-        ids.map(|it| String::from(it["id"].as_str().unwrap())).collect::<Vec<_>>()
+        let ids: Vec<_> = ids.map(|it| it["id"].as_str().unwrap()).collect();
+        ids.join(" ")
     };
-    assert_eq!(ids(""), [second.clone(), first.clone()]);
-    assert_eq!(ids("?name=card*"), [first.clone()]);
-    assert_eq!(ids(&format!("?id={second}&id={MISSING}")), [second.clone()]);
-    assert_eq!(ids("?id=x"), [String::new(); 0]);
-    assert_eq!(ids("?page=2&size=1"), [first.clone()]);
+    assert_eq!(ids(""), format!("{second} {first}"));
+    assert_eq!(ids("?name=card*"), first);
+    assert_eq!(ids(&format!("?id={second}&id={MISSING}")), second);
+    assert_eq!(ids("?id=x"), "");
+    assert_eq!(ids("?page=2&size=1"), first);
     scene.vault.delete(&format!("/reactors/{first}"), &scene.key).with_status(204);
     scene.read(&first).problem(404);
     scene.vault.put(&format!("/reactors/{first}"), &scene.key, reactor(&json!({}))).problem(404);
-    assert_eq!(ids(""), [second]);
+    assert_eq!(ids(""), second);
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub struct Reacted {
     pub maker: Maker,
 }
 
-/// Who makes the tokens of a result.
+/// The maker of the tokens of a result.
 #[derive(Debug)]
 pub enum Maker {
     Application(Box<Caller>),

@@ -144,7 +144,7 @@ fn settings() -> ReactorSettings {
 }
 
 fn runtime(value: &Value) -> Option<Runtime> {
-    Some(Runtime::read(value, "runtime", &mut Mistakes::new()).unwrap())
+    Runtime::read(value, "runtime", &mut Mistakes::new())
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -29,7 +29,7 @@ use crate::domain::shares::Claimant;
 use crate::formulas::Catalog;
 use crate::http::{
     Activity, Answers, Background, Bodies, DeprecatedOperations, Http, LIMITED, LIMITED_ON_DEV,
-    PendingCalls, ProgramLines, Requests,
+    ProgramService, Requests,
 };
 use crate::limits::Limiter;
 use crate::log::{Event, Log};
@@ -195,8 +195,6 @@ async fn serve(
     }
     let archiver = upkeep::begin(&vault, &config, &requests, &tasks, hangup, &log).await?;
     directory::keep_ranges(results.as_ref(), &vault, &tasks, &log);
-    let starter = tasks.clone();
-    let background = Background(Box::new(move |task| starter.spawn(task)));
     let http = Arc::new_cyclic(|myself| Http {
         app: Arc::clone(&vault),
         limiter,
@@ -214,10 +212,7 @@ async fn serve(
         bodies: Bodies::new(),
         answers: Answers::new(),
         registry: Arc::new(registry),
-        myself: Weak::clone(myself),
-        background,
-        pending: PendingCalls::default(),
-        lines: ProgramLines::default(),
+        programs: ProgramService::new(myself, background(&tasks)),
     });
     watch::serve(listeners, &http, &tasks, &log);
     let (stop_others, stopped) = oneshot::channel();
@@ -241,6 +236,12 @@ async fn serve(
     tasks.end();
     tasks.finished().await;
     finish(&vault, archiver.as_ref(), fatal, &log).await
+}
+
+/// Starts tasks of programs, which end with the server.
+fn background(tasks: &Tasks) -> Background {
+    let tasks = tasks.clone();
+    Background::new(move |task| tasks.spawn(task))
 }
 
 /// Serves the listeners for results and for people with certificates, until the sender of `stopped`

@@ -12,7 +12,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::web_origin::WebOrigin;
 use crate::http::origin::key_of;
 use crate::http::pages::language::Language;
-use crate::http::proxy::headers::{for_caller, for_destination};
+use crate::http::passed_headers::{for_caller, for_destination};
 use crate::http::reply::trace_of;
 use crate::http::route::{self, NoMatch};
 use crate::http::sign_on::{ConsoleAccess, ProxyHeaders, SignOnRules};

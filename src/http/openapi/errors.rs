@@ -86,13 +86,13 @@ const ERRORS: &[ErrorKind] = &[
     ),
     kind(
         501,
-        "This server does not have the feature, which `feature` names; or the Transfer-Encoding is \
-             not `chunked`.",
+        "This server does not have the feature, which `feature` names; or it runs no programs; or the \
+             Transfer-Encoding is not `chunked`.",
         "Do what `instead` says, and read the `chapter`; send Content-Length or `chunked`.",
     ),
     kind(
         502,
-        "The destination of a proxy gave no answer that can be used.",
+        "The destination of a proxy gave no answer that can be used, or a program failed.",
         "Ask the destination whether it got the request before sending it again.",
     ),
     kind(
@@ -102,9 +102,8 @@ const ERRORS: &[ErrorKind] = &[
     ),
 ];
 
-/// No operation has a response for these: they are answered before the operation is known, or only
-/// by proxies, which have one response for all failures.
-const OF_NO_OPERATION: &[u16] = &[405, 501, 502];
+/// No operation has a response for these: they are answered before the operation is known.
+const OF_NO_OPERATION: &[u16] = &[405];
 
 /// The layer below the routes answers these to every request, including pages and proxies. A query
 /// or a header that an operation describes can be too large in total.

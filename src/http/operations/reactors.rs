@@ -5,30 +5,29 @@ use std::sync::Arc;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::app::programs::Contract;
 use crate::app::{
-    Caller, Error, InvocationKind, Maker, PreparedReaction, Reacted, ResultState, TokenizeOutcome,
-    Vault, Write, originated,
+    Error, InvocationKind, PreparedReaction, ResultState, TokenizeOutcome, Write, originated,
 };
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::{ProxyId, ReactorId, ReactorRequestId};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::origin::Origin;
-use crate::domain::reactor::{ProgramAnswer, Reactor};
+use crate::domain::reactor::Reactor;
 use crate::http::origin::claimant;
 use crate::http::path::AnyFormula;
+use crate::http::program_state::lines::LineQuery;
 use crate::http::programs::answer;
+use crate::http::programs::finish::{Finished, finish};
 use crate::http::programs::later::LaterCall;
-use crate::http::programs::lines::LineQuery;
+use crate::http::programs::{Hosts, ProgramMark, line_page};
 use crate::http::wire::reactor::{self, ReactorDetail};
-use crate::http::wire::{Object, cursor, program_line, tokenize};
+use crate::http::wire::{Object, cursor};
 use crate::http::{Answer, Exchange, Problem, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
-use crate::secret::{Secret, SecretBuffer};
+use crate::secret::Secret;
 
 const CALLBACK: &str = "The callback is an https URL.";
 const NOT_FROM_PROGRAMS: &str = "A program cannot make calls that go on without it.";
-const NO_MAKER: &str = "The application of the reactor was deleted, so it makes no tokens.";
 const PENDING: &str = "The call has no result yet.";
 const FORMULAS: &str = "Reactor formulas were removed from the published interface: create a \
                         reactor with the program in its member code, POST /reactors.";
@@ -98,17 +97,27 @@ pub(in crate::http) async fn react_async(exchange: &Exchange<'_>, id: &ReactorId
     Box::pin(begin(exchange, *id, None)).await
 }
 
+fn hosts(exchange: &Exchange<'_>) -> Result<Hosts, Error> {
+    let (parts, trace) = (exchange.parts, exchange.context.trace.as_str());
+    exchange.http.program_hosts(parts, exchange.address, trace, exchange.caller.credential())
+}
+
+/// True if a program sent the request.
+fn is_of_program(exchange: &Exchange<'_>) -> bool {
+    exchange.parts.extensions.get::<ProgramMark>().is_some()
+}
+
 /// Accepts a call whose caller does not wait, and starts it.
 async fn begin(exchange: &Exchange<'_>, id: ReactorId, callback: Option<HttpsUrl>) -> WriteAnswer {
     // Otherwise a program could call itself for ever.
-    if exchange.is_of_program() {
+    if is_of_program(exchange) {
         return Err(Error::Forbidden(NOT_FROM_PROGRAMS).into());
     }
     let (caller, reactors) = (exchange.caller, exchange.app.reactors());
-    let place = exchange.http.pending.take(caller.tenant.id).ok_or(Error::Busy)?;
+    let place = exchange.http.programs.pending.take(caller.tenant.id).ok_or(Error::Busy)?;
     let kind = InvocationKind::Async(reactors.new_request());
-    let hosts = exchange.hosts()?;
-    let http = exchange.http.myself.upgrade().ok_or(Error::Stopped)?;
+    let hosts = hosts(exchange)?;
+    let http = exchange.http.programs.http()?;
     let prepared = reactors.prepare(caller, id, exchange.body.expose(), kind).await?;
     let has_callback = callback.is_some();
     let render = |request: &ReactorRequestId| {
@@ -129,7 +138,7 @@ async fn begin(exchange: &Exchange<'_>, id: ReactorId, callback: Option<HttpsUrl
         place,
     };
     let origin = Origin::of_request(Some(exchange.address), &exchange.context.trace);
-    (exchange.http.background.0)(Box::pin(originated(Arc::new(origin), call.run())));
+    exchange.http.programs.background.start(originated(Arc::new(origin), call.run()));
     Ok(Reply::from(accepted.answer))
 }
 
@@ -149,7 +158,7 @@ pub(in crate::http) async fn read_result(
 async fn run(exchange: &Exchange<'_>, id: ReactorId) -> WriteAnswer {
     let (app, caller, kind) = (exchange.app, exchange.caller, InvocationKind::Sync);
     let reactors = app.reactors();
-    let hosts = exchange.hosts()?;
+    let hosts = hosts(exchange)?;
     // Checked before the program has effects: its answer must find room.
     exchange.http.answers.require_room(claimant(Some(caller), exchange.address))?;
     let prepared = reactors.prepare(caller, id, exchange.body.expose(), kind).await?;
@@ -189,84 +198,16 @@ async fn tell(
     }
 }
 
-/// A call whose answer is decided.
-pub(in crate::http) enum Finished {
-    /// With the reason, if it is a failure.
-    Own(ProgramAnswer, Option<&'static str>),
-    /// A result of the older contract.
-    Result { value: Secret<Value>, tokens: Option<TokenizeOutcome> },
-}
-
-impl Finished {
-    /// The answer as it is stored, and the reason of a failure.
-    pub(in crate::http) fn into_answer(self) -> (ProgramAnswer, Option<&'static str>) {
-        match self {
-            Self::Own(answer, reason) => (answer, reason),
-            Self::Result { value, tokens } => {
-                let mut text = SecretBuffer::with_capacity(0);
-                text.append(answer::bt_answer(value.expose(), tokens.as_ref()).into_body());
-                let body = text.finish_text();
-                (ProgramAnswer { status: 200, headers: Vec::new(), body }, None)
-            }
-        }
-    }
-
-    fn into_reply(self) -> Reply {
-        match self {
-            Self::Own(answer, _) => Reply::of_program(answer),
-            Self::Result { value, tokens } => {
-                Reply::from(answer::bt_answer(value.expose(), tokens.as_ref()))
-            }
-        }
-    }
-}
-
-/// Makes the tokens of the result, with the rights of the reactor's application, else of the
-/// caller.
-pub(in crate::http) async fn finish(
-    app: &Vault,
-    caller: &Caller,
-    reacted: Reacted,
-) -> Result<Finished, Error> {
-    let Reacted { contract, result, maker } = reacted;
-    let used = match (result, contract) {
-        (Ok(result), Contract::Bt) => answer::bt_result(result.expose()).map(Ok),
-        (Ok(result), Contract::Node) => answer::node_answer(result.expose()).map(Err),
-        (Err(failure), _) => Err(failure),
-    };
-    let value = match used {
-        Ok(Ok(value)) => value,
-        Ok(Err(own)) => return Ok(Finished::Own(own, None)),
-        Err(failure) => {
-            let reason = Some(answer::reason(&failure));
-            return Ok(Finished::Own(answer::failure(contract, &failure), reason));
-        }
-    };
-    let tokens = match value.expose().get("tokenize").filter(|value| !value.is_null()) {
-        Some(body) => {
-            let maker = match &maker {
-                Maker::Application(application) => application,
-                Maker::Caller => caller,
-                Maker::Gone => return Err(Error::Forbidden(NO_MAKER)),
-            };
-            let draft = tokenize::parse(body);
-            Some(app.tokens(maker).tokenize(draft, &Write::plain()).await?.outcome)
-        }
-        None => None,
-    };
-    Ok(Finished::Result { value, tokens })
-}
-
 /// The lines of a reactor's programs. Reading them counts as reading the reactor.
 pub(in crate::http) async fn list_reactor_logs(exchange: &Exchange<'_>, id: &ReactorId) -> Answer {
-    let request = program_line::parse(&exchange.query)?;
+    let request = line_page::parse(&exchange.query)?;
     exchange.app.reactors().read(exchange.caller, *id).await?;
     Ok(lines(exchange, id.uuid(), request))
 }
 
 /// The lines of a proxy's code transforms.
 pub(in crate::http) async fn list_proxy_logs(exchange: &Exchange<'_>, id: &ProxyId) -> Answer {
-    let request = program_line::parse(&exchange.query)?;
+    let request = line_page::parse(&exchange.query)?;
     exchange.app.proxies().read(exchange.caller, *id).await?;
     Ok(lines(exchange, id.uuid(), request))
 }
@@ -274,11 +215,13 @@ pub(in crate::http) async fn list_proxy_logs(exchange: &Exchange<'_>, id: &Proxy
 fn lines(exchange: &Exchange<'_>, owner: Uuid, request: (Option<LineQuery>, usize)) -> Reply {
     let (query, size) = request;
     let (page, has_more) = match query {
-        Some(query) => exchange.http.lines.page(exchange.caller.tenant.id, owner, &query, size),
+        Some(query) => {
+            exchange.http.programs.lines.page(exchange.caller.tenant.id, owner, &query, size)
+        }
         None => (Vec::new(), false),
     };
     let next = page.last().filter(|_| has_more).map(|line| line.number.to_be_bytes());
-    let items: Vec<_> = page.iter().map(|line| program_line::render(line)).collect();
+    let items: Vec<_> = page.iter().map(|line| line_page::render(line)).collect();
     Reply::ok(cursor::render_page(size, next.as_ref().map(<[u8; 8]>::as_slice), &items))
 }
 

@@ -41,6 +41,8 @@ const TRACE: HeaderName = HeaderName::from_static("bt-trace-id");
 /// Names of the vault's own headers that a destination outside does not get.
 const OF_VAULT: [&str; 2] = [API_KEY, "bt-trace-id"];
 
+type Headers = Vec<(String, Secret<Vec<u8>>)>;
+
 /// The services of the vault for one call.
 #[derive(Debug)]
 pub(super) struct Host {
@@ -87,7 +89,7 @@ impl ProgramHost for Host {
         let level = LineLevel::from(level);
         if self.lines.is_some_and(|least| level >= least) {
             let (at, trace) = (self.http.app.now(), self.trace.as_str());
-            self.http.lines.add(self.tenant, self.owner, level, text, (at, trace));
+            self.http.programs.lines.add(self.tenant, self.owner, level, text, (at, trace));
         }
     }
 }
@@ -167,10 +169,7 @@ impl Host {
 
     /// The key of the call never leaves the vault. A key of another service under the same name of
     /// a header does.
-    fn outside(
-        &self,
-        headers: Vec<(String, Secret<Vec<u8>>)>,
-    ) -> Result<Vec<(String, Secret<Vec<u8>>)>, FetchFailure> {
+    fn outside(&self, headers: Headers) -> Result<Headers, FetchFailure> {
         let connection = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("connection"));
         let listed = listed(connection.map(|(_, value)| value.expose().as_slice()));
         let is_own_key = |value: &[u8]| {

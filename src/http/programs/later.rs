@@ -13,8 +13,9 @@ use crate::bounds::{
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::reactor::ProgramAnswer;
 use crate::http::Http;
-use crate::http::operations::reactors::finish;
-use crate::http::programs::{Hosts, PendingPlace, answer};
+use crate::http::program_state::PendingPlace;
+use crate::http::programs::finish::finish;
+use crate::http::programs::{Hosts, answer};
 use crate::secret::Secret;
 
 pub(in crate::http) struct LaterCall {

@@ -2,10 +2,10 @@
 //! its caller gets.
 
 pub(in crate::http) mod answer;
+pub(in crate::http) mod finish;
 mod host;
 pub(in crate::http) mod later;
-pub(in crate::http) mod lines;
-mod pending;
+pub(in crate::http) mod line_page;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,12 +16,8 @@ use hyper::http::request::Parts;
 use crate::app::programs::ProgramHost;
 use crate::app::{Credential, Error, HostedCall, ProgramHosts, ProgramIdentity};
 use crate::bounds::{PROGRAM_DEPTH_MAX, PROGRAM_FETCHES_MAX};
+use crate::http::Http;
 use crate::http::programs::host::Host;
-use crate::http::{Exchange, Http};
-
-pub use lines::ProgramLines;
-pub use pending::PendingCalls;
-pub(in crate::http) use pending::PendingPlace;
 
 const TOO_DEEP: &str =
     "Too many programs wait for each other: a program called one that called one.";
@@ -67,21 +63,9 @@ impl Http {
         trace: &str,
         credential: Credential,
     ) -> Result<Hosts, Error> {
-        let http = self.myself.upgrade().ok_or(Error::Stopped)?;
+        let http = self.programs.http()?;
         let parent = parts.extensions.get::<ProgramMark>().cloned();
         Ok(Hosts { http, parent, address, trace: String::from(trace), credential })
-    }
-}
-
-impl Exchange<'_> {
-    pub(super) fn hosts(&self) -> Result<Hosts, Error> {
-        let credential = self.caller.credential();
-        self.http.program_hosts(self.parts, self.address, &self.context.trace, credential)
-    }
-
-    /// True if a program sent the request.
-    pub(super) fn is_of_program(&self) -> bool {
-        self.parts.extensions.get::<ProgramMark>().is_some()
     }
 }
 

@@ -5,7 +5,6 @@
 //! means that nothing was sent.
 
 mod failure;
-pub(super) mod headers;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -27,7 +26,7 @@ use crate::http::proxy::failure::ProxyProblem;
 use crate::http::route::{self, PROXY_PERMISSIONS};
 use crate::http::wire::query::{PlusSign, decode};
 use crate::http::wire::token;
-use crate::http::{Http, Problem, Reply, RequestContext, body, origin};
+use crate::http::{Http, Problem, Reply, RequestContext, body, origin, passed_headers};
 use crate::limits::{KeyHash, Operation, ProxyKind, ProxyRequest};
 use crate::secret::{Secret, SecretBody};
 
@@ -236,7 +235,7 @@ impl Http {
             method: String::from(parts.method.as_str()),
             rest: String::from(route::proxy_rest(parts.uri.path()).unwrap_or_default()),
             query: parts.uri.query().map(String::from),
-            headers: headers::for_destination(&parts.headers, &context.trace, is_own),
+            headers: passed_headers::for_destination(&parts.headers, &context.trace, is_own),
             body,
             // Decoding refuses bytes that are not base64.
             encrypted: encrypted
@@ -260,7 +259,7 @@ fn programmed(
 }
 
 fn passed_on(context: &RequestContext, answer: OutboundResponse) -> Response<SecretBody> {
-    let mut headers = headers::for_caller(&answer.headers);
+    let mut headers = passed_headers::for_caller(&answer.headers);
     headers.insert(DESTINATION_STATUS, HeaderValue::from(answer.status));
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::BAD_GATEWAY);
     context.passed_on(status, headers, SecretBody::from(answer.body))

@@ -13,7 +13,6 @@ pub(crate) mod log;
 pub(crate) mod page;
 pub(crate) mod permission;
 mod privacy;
-pub(crate) mod program_line;
 pub(crate) mod proxy;
 pub(crate) mod query;
 pub(crate) mod reactor;

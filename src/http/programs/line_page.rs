@@ -1,8 +1,8 @@
-//! Lines of programs on the wire.
+//! A page of the lines of programs, as it is asked for and shown.
 
 use crate::domain::mistakes::Mistakes;
 use crate::domain::program::LineLevel;
-use crate::http::programs::lines::{KeptLine, LineQuery};
+use crate::http::program_state::lines::{KeptLine, LineQuery};
 use crate::http::wire::page::size_in_query;
 use crate::http::wire::{Json, Object, Query, cursor};
 
@@ -11,7 +11,7 @@ const START: &str = "The start is the next of an earlier page, unchanged.";
 
 /// The lines and the size of a page. `None` for records that this server does not keep: only lines
 /// of programs are kept.
-pub(crate) fn parse(query: &Query) -> Result<(Option<LineQuery>, usize), Mistakes> {
+pub(in crate::http) fn parse(query: &Query) -> Result<(Option<LineQuery>, usize), Mistakes> {
     let mut mistakes = Mistakes::new();
     let size = size_in_query(query, &mut mistakes);
     let text = |name| query.first(name).filter(|text| !text.is_empty());
@@ -37,7 +37,7 @@ pub(crate) fn parse(query: &Query) -> Result<(Option<LineQuery>, usize), Mistake
     Ok((is_kept.then_some(lines), size))
 }
 
-pub(crate) fn render(line: &KeptLine) -> Json {
+pub(in crate::http) fn render(line: &KeptLine) -> Json {
     let mut object = Object::new();
     object.display("id", line.number);
     object.text("source", "application");

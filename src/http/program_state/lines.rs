@@ -21,7 +21,7 @@ use crate::secret::Secret;
 const HIDDEN: &str = "This line is left out, since it holds digits of a card number.";
 
 #[derive(Debug, Default)]
-pub struct ProgramLines(Lock<Kept>);
+pub(in crate::http) struct ProgramLines(Lock<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {

@@ -8,7 +8,7 @@ use crate::domain::id::TenantId;
 use crate::lock::Lock;
 
 #[derive(Debug, Clone, Default)]
-pub struct PendingCalls(Arc<Lock<HashMap<TenantId, usize>>>);
+pub(in crate::http) struct PendingCalls(Arc<Lock<HashMap<TenantId, usize>>>);
 
 /// Dropping it gives the place back.
 #[derive(Debug)]
@@ -22,11 +22,11 @@ impl PendingCalls {
     pub(in crate::http) fn take(&self, tenant: TenantId) -> Option<PendingPlace> {
         let mut calls = self.0.lock();
         let all: usize = calls.values().sum();
-        let own = calls.entry(tenant).or_default();
-        if *own >= REACTOR_PENDING_MAX || all >= REACTOR_PENDING_ALL_MAX {
+        let own = calls.get(&tenant).copied().unwrap_or(0);
+        if own >= REACTOR_PENDING_MAX || all >= REACTOR_PENDING_ALL_MAX {
             return None;
         }
-        *own = own.saturating_add(1);
+        calls.insert(tenant, own.saturating_add(1));
         Some(PendingPlace { calls: self.clone(), tenant })
     }
 }

@@ -1,0 +1,85 @@
+//! A call that ran, with the tokens of its result: the answer is decided.
+
+use serde_json::Value;
+
+use crate::app::programs::Contract;
+use crate::app::{Caller, Error, Maker, ProgramFailure, Reacted, TokenizeOutcome, Vault, Write};
+use crate::domain::reactor::ProgramAnswer;
+use crate::http::Reply;
+use crate::http::programs::answer;
+use crate::http::wire::tokenize;
+use crate::secret::{Secret, SecretBuffer};
+
+const NO_MAKER: &str = "The application of the reactor was deleted, so it makes no tokens.";
+
+/// A call whose answer is decided.
+pub(in crate::http) enum Finished {
+    /// With the reason, if it is a failure.
+    Own(ProgramAnswer, Option<&'static str>),
+    /// A result of the older contract.
+    Result { value: Secret<Value>, tokens: Option<TokenizeOutcome> },
+}
+
+impl Finished {
+    /// The answer as it is stored, and the reason of a failure.
+    pub(in crate::http) fn into_answer(self) -> (ProgramAnswer, Option<&'static str>) {
+        match self {
+            Self::Own(answer, reason) => (answer, reason),
+            Self::Result { value, tokens } => {
+                let mut text = SecretBuffer::with_capacity(0);
+                text.append(answer::bt_answer(value.expose(), tokens.as_ref()).into_body());
+                let body = text.finish_text();
+                (ProgramAnswer { status: 200, headers: Vec::new(), body }, None)
+            }
+        }
+    }
+
+    pub(in crate::http) fn into_reply(self) -> Reply {
+        match self {
+            Self::Own(answer, _) => Reply::of_program(answer),
+            Self::Result { value, tokens } => {
+                Reply::from(answer::bt_answer(value.expose(), tokens.as_ref()))
+            }
+        }
+    }
+}
+
+/// Makes the tokens of the result, with the rights of the reactor's application, else of the
+/// caller.
+pub(in crate::http) async fn finish(
+    app: &Vault,
+    caller: &Caller,
+    reacted: Reacted,
+) -> Result<Finished, Error> {
+    let Reacted { contract, result, maker } = reacted;
+    let used = match (result, contract) {
+        (Ok(result), Contract::Bt) => {
+            answer::bt_result(result.expose()).map(Ok).map_err(ProgramFailure::Unusable)
+        }
+        (Ok(result), Contract::Node) => {
+            answer::node_answer(result.expose()).map(Err).map_err(ProgramFailure::Unusable)
+        }
+        (Err(failure), _) => Err(failure),
+    };
+    let value = match used {
+        Ok(Ok(value)) => value,
+        Ok(Err(own)) => return Ok(Finished::Own(own, None)),
+        Err(failure) => {
+            let reason = Some(answer::reason(&failure));
+            return Ok(Finished::Own(answer::failure(contract, &failure), reason));
+        }
+    };
+    let tokens = match value.expose().get("tokenize").filter(|value| !value.is_null()) {
+        Some(body) => {
+            let maker = match &maker {
+                Maker::Application(application) => application,
+                Maker::Caller => caller,
+                Maker::Gone => return Err(Error::Forbidden(NO_MAKER)),
+            };
+            let draft = tokenize::parse(body);
+            Some(app.tokens(maker).tokenize(draft, &Write::plain()).await?.outcome)
+        }
+        None => None,
+    };
+    Ok(Finished::Result { value, tokens })
+}
