@@ -10,8 +10,10 @@ import { TextInput } from './text_input.js';
 
 const own = location.origin;
 // `number`, or `number.dark` with the colour scheme of the element that the field is mounted into, or
-// `number.dark.e1` with the id of an element: a page with Elements may have several of a kind.
-const [kind, scheme, id = kind] = location.hash.slice(1).split('.');
+// `number.dark.e1.rtl` with the id of an element and the direction of its text: a page with Elements may
+// have several of a kind.
+const [kind, scheme, id = kind, direction] = location.hash.slice(1).split('.');
+if (direction === 'rtl') document.documentElement.dir = direction;
 if (['dark', 'both'].includes(scheme)) document.documentElement.classList.add(scheme);
 // The name of the frame is that of its group, a dot and the name of the field.
 const group = window.name.slice(0, window.name.lastIndexOf('.'));
