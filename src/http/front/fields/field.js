@@ -121,7 +121,23 @@ const report = ({ isTyped = false } = {}) => {
   send('state', { state });
 };
 
+/** What a person typed may be replaced by the page of an element a few times only between two requests. */
+let isTypedByPerson = false;
+let replaced = 0;
+const REPLACED_MAX = 5;
+
+/**
+ * Never while a person types: a page that set the rest of a number, or emptied it between two keys,
+ * would learn the typed digit.
+ */
+const mayReplace = () => {
+  if (hasFocus) return false;
+  if (isTypedByPerson) replaced += 1;
+  return replaced <= REPLACED_MAX;
+};
+
 const changed = (input, { isTyped }) => {
+  if (isTyped) isTypedByPerson = true;
   report({ isTyped });
   if (isTyped) advance(input);
 };
@@ -260,9 +276,9 @@ const watch = () => {
   if (!hasFocus && inputs.some((input) => !input.isEmpty)) sendRaw();
 };
 
-/** Never while a person types: a page that set the rest of a number would learn the typed digit. */
 const fill = ({ texts, isRevealed = false }) => {
-  if (hasFocus) return;
+  if (!mayReplace()) return;
+  isTypedByPerson = false;
   for (const input of inputs) {
     if (typeof texts?.[input.name] === 'string') input.fill(texts[input.name], isRevealed);
   }
@@ -313,6 +329,8 @@ const orders = {
     context.brand = brand;
     if (inputs.length > 0) report();
   },
+  empty: () => fill({ texts: Object.fromEntries(inputs.map(({ name }) => [name, ''])) }),
+  sent: () => { replaced = 0; },
   fill,
   watch,
   validate,
