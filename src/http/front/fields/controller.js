@@ -228,7 +228,7 @@ const fromPage = {
 
 const join = (name, source, kind) => {
   const isTaken = fields.has(name) && fields.get(name) !== source;
-  const isKnown = page?.isElements ? elements.has(name, kind) : FIELD_NAMES.includes(name);
+  const isKnown = page?.isElements ? elements.has(name, kind) : FIELD_NAMES.includes(name) && kind === name;
   if (isTaken || !isKnown) return;
   fields.set(name, source);
   if (verdict === 'admitted') admitField(source, name);
