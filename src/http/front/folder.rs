@@ -71,12 +71,15 @@ pub(in crate::http) const fn style(content: fn() -> &'static str) -> Asset {
 mod tests {
     use super::*;
 
+    fn below_client(path: &str) -> Option<&str> {
+        name_below("/web-elements/{version}/client/", path)
+    }
+
     #[test]
     fn a_file_of_all_versions_is_found_by_each_of_them() {
-        let name = |path| name_below("/web-elements/{version}/client/", path);
         for version in ["1.0.0", "1.7.2", "2.17.0", "2.1.9999", "latest"] {
             let path = format!("/web-elements/{version}/client/index.js");
-            assert_eq!(name(&path), Some("index.js"), "{version}");
+            assert_eq!(below_client(&path), Some("index.js"), "{version}");
         }
         let others = [
             "",
@@ -98,15 +101,11 @@ mod tests {
             "latest.1",
         ];
         for version in others {
-            assert_eq!(
-                name(&format!("/web-elements/{version}/client/index.js")),
-                None,
-                "{version}"
-            );
+            let path = format!("/web-elements/{version}/client/index.js");
+            assert_eq!(below_client(&path), None, "{version}");
         }
-        assert_eq!(name("/web-elements/2.1.0/index.js"), None);
-        let name = |path| name_below("/fields/v1/", path);
-        assert_eq!(name("/fields/v1/field.js"), Some("field.js"));
-        assert_eq!(name("/fields/v2/field.js"), None);
+        assert_eq!(below_client("/web-elements/2.1.0/index.js"), None);
+        assert_eq!(name_below("/fields/v1/", "/fields/v1/field.js"), Some("field.js"));
+        assert_eq!(name_below("/fields/v1/", "/fields/v2/field.js"), None);
     }
 }

@@ -153,7 +153,7 @@ const checkProxy = async (h) => {
       other: "bt.createElement('cardNumber', { targetId: 'other', readOnly: true })",
     }, { vault, api });
     await typeParts(page, { number: OTHER });
-    const key = await session(h, page, { permissions: ['proxy:invoke', 'token:use'] }, api);
+    const key = await session(h, page, { permissions: ['token:use'] }, api);
     const body = "{ type: 'card', data: { number: el.number } }";
     const ask = (headers) => attempt(h, page, `(async () => { window.answer = await bt.proxy.post({ apiKey: '${key}', headers: ${JSON.stringify({ 'Content-Type': 'application/json', ...headers })}, body: ${body} }); return window.answer; })()`);
     const answer = succeeds(await ask({ 'BT-PROXY-KEY': proxy.key }));
