@@ -116,8 +116,10 @@ export const elementsOf = (tools) => {
     const answer = await tools.request(`../../${admitted.path}`, { method: admitted.method, headers, body }, key);
     const isSecret = admitted.elements.length > 0;
     if (answer.status < 200 || answer.status > 299) {
-      const data = showProblem(answer.status, answer.body, isSecret);
-      const title = typeof answer.body?.title === 'string' && answer.isJson ? answer.body.title : 'The vault refused the request.';
+      // A destination of a proxy may repeat the values that it got.
+      const problem = isSecret && admitted.answer === 'hidden' ? null : answer.body;
+      const data = showProblem(answer.status, problem, isSecret);
+      const title = typeof problem?.title === 'string' && answer.isJson ? problem.title : 'The request was refused.';
       throw error('BasisTheoryApiError', title, { status: answer.status, data });
     }
     if (isSecret && service === 'tokens.create' && typeof answer.body?.id === 'string') made.add(answer.body.id);
