@@ -120,12 +120,12 @@ pub fn details_of_bin(bin: &str, table: &BinTable) -> Option<Value> {
 /// may have.
 fn bin_range(span: Span, least: usize) -> Value {
     let filled = |number: u64| format!("{number:0CARD_NUMBER_DIGITS_MAX$}");
-    let (mut first, mut last) = (filled(span.first), filled(span.last));
-    while first.len() > least && first.ends_with('0') && last.ends_with('9') {
-        first.pop();
-        last.pop();
+    let (mut lowest, mut highest) = (filled(span.first), filled(span.last));
+    while lowest.len() > least && lowest.ends_with('0') && highest.ends_with('9') {
+        lowest.pop();
+        highest.pop();
     }
-    json!({ "binMin": first, "binMax": last })
+    json!({ "binMin": lowest, "binMax": highest })
 }
 
 /// Absent values are left out.

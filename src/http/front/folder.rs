@@ -2,27 +2,37 @@
 
 use crate::http::front::asset::{Asset, AssetKind, Loader};
 
-/// Files by their names below a path. A name may begin with [`VERSION`].
+/// Files by their names below a path.
 #[derive(Debug)]
 pub(in crate::http) struct Folder(pub(in crate::http) &'static [(&'static str, Asset)]);
 
 impl Folder {
     pub(in crate::http) fn find(&self, name: &str) -> Option<&'static Asset> {
-        self.0.iter().find(|(known, _)| is_called(known, name)).map(|(_, asset)| asset)
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, asset)| asset)
     }
 }
 
-/// Stands for the version of a published package, `1.x.y` or `2.x.y`, in front of a file's name: one
-/// file serves all of them.
+/// A segment of the path of files that are the same for all versions of a published package.
 pub(in crate::http) const VERSION: &str = "{version}";
 
-fn is_called(known: &str, name: &str) -> bool {
-    let Some(file) = known.strip_prefix(VERSION) else { return known == name };
-    let version = name.strip_suffix(file).unwrap_or_default();
+/// The name of a file below `folder`, whose path may have a version.
+pub(in crate::http) fn name_below<'p>(folder: &str, path: &'p str) -> Option<&'p str> {
+    let Some((before, after)) = folder.split_once(VERSION) else {
+        return path.strip_prefix(folder);
+    };
+    let (version, name) = path.strip_prefix(before)?.split_once(after)?;
+    is_version(version).then_some(name)
+}
+
+/// `1.x.y`, `2.x.y` or `latest`. The packages of version 3 speak to frames of another kind.
+fn is_version(text: &str) -> bool {
     let is_number =
         |part: &str| (1..=4).contains(&part.len()) && part.bytes().all(|it| it.is_ascii_digit());
-    let parts: Vec<&str> = version.split('.').collect();
-    matches!(parts.as_slice(), ["1" | "2", minor, patch] if is_number(minor) && is_number(patch))
+    let parts: Vec<&str> = text.split('.').collect();
+    match parts.as_slice() {
+        ["1" | "2", minor, patch] => is_number(minor) && is_number(patch),
+        parts => parts == ["latest"],
+    }
 }
 
 /// Scripts and styles in the folder of the `mod.rs` that names them, and pictures in a folder beside
@@ -61,11 +71,15 @@ pub(in crate::http) const fn style(content: fn() -> &'static str) -> Asset {
 mod tests {
     use super::*;
 
+    fn below_client(path: &str) -> Option<&str> {
+        name_below("/web-elements/{version}/client/", path)
+    }
+
     #[test]
     fn a_file_of_all_versions_is_found_by_each_of_them() {
-        let known = "{version}/client/index.js";
-        for version in ["1.0.0", "1.7.2", "2.17.0", "2.1.9999"] {
-            assert!(is_called(known, &format!("{version}/client/index.js")), "{version}");
+        for version in ["1.0.0", "1.7.2", "2.17.0", "2.1.9999", "latest"] {
+            let path = format!("/web-elements/{version}/client/index.js");
+            assert_eq!(below_client(&path), Some("index.js"), "{version}");
         }
         let others = [
             "",
@@ -81,15 +95,17 @@ mod tests {
             "2.1.x",
             "../2.1.0",
             "2.1.0/2.1.0",
-            "latest",
             "{version}",
             "2.1.00000",
             "+2.1.0",
+            "latest.1",
         ];
         for version in others {
-            assert!(!is_called(known, &format!("{version}/client/index.js")), "{version}");
+            let path = format!("/web-elements/{version}/client/index.js");
+            assert_eq!(below_client(&path), None, "{version}");
         }
-        assert!(!is_called(known, "2.1.0/client/other.js"));
-        assert!(is_called("field.js", "field.js") && !is_called("field.js", "2.1.0"));
+        assert_eq!(below_client("/web-elements/2.1.0/index.js"), None);
+        assert_eq!(name_below("/fields/v1/", "/fields/v1/field.js"), Some("field.js"));
+        assert_eq!(name_below("/fields/v1/", "/fields/v2/field.js"), None);
     }
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::application::ApplicationKind;
 use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
+use crate::http::front::folder::VERSION;
 use crate::http::front::{Asset, fields};
 use crate::http::openapi::description::{Answer, Content, Need, Parameter, ParameterLocation};
 use crate::http::openapi::{Description, Tag, errors, headers, operations, rates};
@@ -163,6 +164,11 @@ fn file(route: &Route, assets: &[&Asset]) -> Description {
     if route.path.contains("{file}") {
         let name = Schema::text().about("The name of the file.");
         description = description.path("file", name).fails(404, "There is no such file.");
+    }
+    if route.path.contains(VERSION) {
+        let version =
+            Schema::text().about("The version of a package, 1.x.y or 2.x.y, or `latest`.");
+        description = description.path("version", version);
     }
     // Files of a folder are scripts and styles, and pictures in some.
     let media_type = match assets {

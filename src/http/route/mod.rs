@@ -9,7 +9,7 @@ use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
 use crate::http::absent::{self, AbsentFeature};
 use crate::http::exchange::OperationCall;
-use crate::http::front::folder::VERSION;
+use crate::http::front::folder::{VERSION, name_below};
 use crate::http::front::{Asset, Folder};
 use crate::http::operations::results::ResultsFunction;
 use crate::http::pages::PageCall;
@@ -183,8 +183,8 @@ impl Route {
         match (&self.handler, self.folder_path()) {
             (Handler::Asset(_), _) => vec![String::from(self.path)],
             (Handler::Folder(folder), Some(path)) => {
-                let name = |name: &str| format!("{path}{}", name.replace(VERSION, "2.17.0"));
-                folder.0.iter().map(|(file, _)| name(file)).collect()
+                let path = path.replace(VERSION, "2.17.0");
+                folder.0.iter().map(|(name, _)| format!("{path}{name}")).collect()
             }
             _ => Vec::new(),
         }
@@ -257,8 +257,7 @@ pub(in crate::http) fn find_api(
     let bind = |route: &'static Route| match &route.handler {
         Handler::Asset(asset) => route.is_at(path).then_some(ApiCall::Asset(asset)),
         Handler::Folder(folder) => {
-            let name = path.strip_prefix(route.folder_path()?)?;
-            folder.find(name).map(ApiCall::Asset)
+            folder.find(name_below(route.folder_path()?, path)?).map(ApiCall::Asset)
         }
         Handler::Operation(operation) => {
             (operation.bind)(path).map(|call| ApiCall::Operation(operation, call))

@@ -15,11 +15,23 @@ export const threedsSdk = () => {
   return readFileSync(new URL('@basis-theory/web-threeds/dist/bundle/index.js', root), 'utf8');
 };
 
+/** A package for phones asks its phone for a few facts; a browser is no phone. */
+const withoutPhone = {
+  name: 'without-phone',
+  setup: (build) => {
+    build.onResolve({ filter: /^react-native$/ }, ({ path }) => ({ path, namespace: 'phone' }));
+    build.onLoad({ filter: /./, namespace: 'phone' }, () => ({
+      contents: "export const Platform = { OS: 'ios' }; export const Dimensions = { get: () => ({ width: 1, height: 1, scale: 1 }) };",
+    }));
+  },
+};
+
 /** A page's program with the installed packages, bundled as their users do. */
 export const bundle = async (program) => {
   const resolveDir = fileURLToPath(new URL('../../../target/clients/browser', import.meta.url));
   const built = await installed('esbuild').build({
     stdin: { contents: program, resolveDir, loader: 'jsx' },
+    plugins: [withoutPhone],
     bundle: true, write: false, format: 'iife', platform: 'browser', define: { 'process.env.NODE_ENV': '"production"', global: 'window' },
     logLevel: 'silent',
   });

@@ -1,7 +1,7 @@
 // The published Elements packages from npm, unchanged, bundled as their users do, in pages of a shop. The
 // vault has a name at port 443, as these packages ask.
 import assert from 'node:assert/strict';
-import { CARD, DOMAIN, attempt, elementFrame, elementsHtml, lastChange, succeeds, typeCard, typeParts } from '../lib/elements.js';
+import { CARD, DOMAIN, attempt, elementFrame, elementsHtml, lastChange, openTagged, succeeds, typeCard, typeParts } from '../lib/elements.js';
 import { publicKey } from '../lib/fields.js';
 
 export const name = 'elements';
@@ -161,6 +161,33 @@ createRoot(document.getElementById('root')).render(<App />);`);
   await h.closePage(page);
 };
 
+/** The parts of the package for phones that speak to the vault. An app has no origin, and its fields are its own. */
+const checkReactNative = async (h, browser) => {
+  const { page } = await openShop(h, browser, `
+import React from 'react';
+import { createRoot } from 'react-dom/client';
+import { getBasisTheoryInstance, loadBasisTheoryInstance } from '@basis-theory/react-native-elements/commonjs/services/basis-theory-js.js';
+import { _useConfigManager } from '@basis-theory/react-native-elements/commonjs/BasisTheoryProvider.js';
+import { useBinLookup } from '@basis-theory/react-native-elements/commonjs/components/useBinLookup.js';
+const Number_ = () => {
+  const { binInfo } = useBinLookup(true, '4242424242424242');
+  window.binInfo = binInfo;
+  return null;
+};
+(async () => {
+  await loadBasisTheoryInstance(KEY, 'https://VAULT');
+  _useConfigManager().setConfig({ apiKey: KEY, baseUrl: 'https://VAULT' });
+  window.bt = getBasisTheoryInstance();
+  createRoot(document.getElementById('root')).render(<Number_ />);
+  window.isReady = true;
+})().catch((error) => { window.failure = String(error.stack); });`);
+  const details = await h.until('the details of the BIN', () => page.evaluate(() => window.binInfo));
+  assert.deepEqual([details.brand, details.additional], ['Visa', []]);
+  const token = succeeds(await attempt(h, page, "bt.tokens.create({ type: 'token', data: 'from a phone' })"));
+  assert.equal((await h.api('GET', `/tokens/${token.id}`)).body.data, 'from a phone');
+  await h.closePage(page);
+};
+
 /** A page with a script tag and a policy of its own, on the vault's own address. */
 const checkScriptTag = async (h) => {
   const policy = `default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' ${h.vault.url}; frame-src ${h.vault.url}; style-src 'self' 'unsafe-inline'`;
@@ -209,8 +236,6 @@ const checkExample = async (h) => {
 const checkKeyboard = async (h) => {
   const page = await h.openPage({ url: `${h.vault.url}/examples/elements#key=${h.vault.keys.public}` });
   await elementFrame(page, 'text', { at: 1 });
-  await page.evaluate(() => { document.documentElement.dir = 'rtl'; });
-  await h.picture(page, 'example-right-to-left', { fullPage: true });
   const names = ['Card number', 'Expiry date', 'Security code', 'Store the card', 'Card number', 'Expiry date', 'Security code', 'Name', 'Social security number', 'Store the card and the texts'];
   const focused = () => h.until('the focus', async () => {
     for (const frame of page.frames()) {
@@ -232,13 +257,29 @@ const checkKeyboard = async (h) => {
   await h.closePage(page);
 };
 
+/** A page from right to left: texts begin at the right, digits run from left to right. */
+const checkDirection = async (h) => {
+  const { page } = await openTagged(h, {
+    card: "(document.documentElement.dir = 'rtl', bt.createElement('card', { targetId: 'card' }))",
+    number: "bt.createElement('cardNumber', { targetId: 'number' })",
+    name: "bt.createElement('text', { targetId: 'name', 'aria-label': 'Name', placeholder: 'Name' })",
+  });
+  await typeParts(page, { number: CARD.number });
+  const look = (kind) => elementFrame(page, kind).then((frame) => frame.$eval(`#${kind}`, (it) => [getComputedStyle(it).direction, getComputedStyle(it).textAlign]));
+  assert.deepEqual([await look('number'), await look('text')], [['ltr', 'right'], ['rtl', 'right']]);
+  await h.picture(page, 'right-to-left');
+  await h.closePage(page);
+};
+
 export const run = async (h) => {
   const browser = await h.launch({ [DOMAIN]: h.vault.url });
   await h.step('web-elements', () => checkWebElements(h, browser));
   await h.step('react-elements', () => checkReactElements(h, browser));
   await h.step('basis-theory-js', () => checkJs(h, browser));
   await h.step('basis-theory-react', () => checkReact(h, browser));
+  await h.step('react-native-elements', () => checkReactNative(h, browser));
   await h.step('a script tag and a policy of the shop', () => checkScriptTag(h));
   await h.step('the example page', () => checkExample(h));
   await h.step('the keyboard alone', () => checkKeyboard(h));
+  await h.step('from right to left', () => checkDirection(h));
 };

@@ -43,6 +43,10 @@ const checkRequests = async (h) => {
     assert.equal((await attempt(h, page, attack)).error?.name, 'BasisTheoryConfigurationError', attack);
   }
   assert.equal(posts(h, page).length, before, 'nothing was sent');
+  // The page makes a token whose mask shows everything, and puts the card into it afterwards.
+  const open = succeeds(await attempt(h, page, "bt.tokens.create({ type: 'token', data: { n: 1 }, mask: { n: '{{ data.n }}' } })"));
+  const late = await attempt(h, page, `bt.tokens.update('${open.id}', { data: { n: el.number } })`);
+  assert.match(late.error.message, /that they made/);
   const token = succeeds(await attempt(h, page, `bt.tokens.create({ type: 'card', data: ${DATA}, metadata: { a: '{{ data.number }}' } })`));
   for (const hidden of ['data', 'mask', 'fingerprint', '_extras', 'searchIndexes']) assert.equal(hidden in token, false, hidden);
   assert.deepEqual([token.metadata.a, 'bin' in token.card], ['{{ data.number }}', false]);

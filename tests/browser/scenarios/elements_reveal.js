@@ -9,6 +9,7 @@ import { checkNoLeak } from '../lib/fields.js';
 
 export const name = 'elements-reveal';
 
+const NUMBER = { number: "bt.createElement('cardNumber', { targetId: 'number' })" };
 const OTHER = '5555555555554444';
 
 /** Gives the page a session that may do these things, as a shop's server does. */
@@ -135,7 +136,7 @@ const checkBin = async (h) => {
   await h.closePage(page);
 };
 
-/** A second vault is the destination: it stores the card and answers with it. */
+/** A second vault is the destination. */
 const checkProxy = async (h) => {
   const work = mkdtempSync(join(tmpdir(), 'strongroom-elements-'));
   try {
@@ -144,25 +145,25 @@ const checkProxy = async (h) => {
     writeFileSync(ca, psp.ca);
     const vault = await h.startVault(['--outbound-ca', ca]);
     const api = h.apiOf(vault);
-    const proxy = (await api('POST', '/proxies', {
-      name: 'Charge', destination_url: `${psp.url}/tokens`,
-      request_transforms: [{ type: 'append_header', options: { location: 'BT-API-KEY', value: psp.keys.private } }],
-    }, 'management')).body;
-    const { page, shop } = await openTagged(h, {
-      number: "bt.createElement('cardNumber', { targetId: 'number' })",
-      other: "bt.createElement('cardNumber', { targetId: 'other', readOnly: true })",
-    }, { vault, api });
+    const proxy = (await api('POST', '/proxies', { name: 'Charge', destination_url: psp.url }, 'management')).body;
+    const { page, shop } = await openTagged(h, { ...NUMBER, name: "bt.createElement('text', { targetId: 'name', 'aria-label': 'Name' })" }, { vault, api });
     await typeParts(page, { number: OTHER });
-    const key = await session(h, page, { permissions: ['proxy:invoke', 'token:use'] }, api);
-    const body = "{ type: 'card', data: { number: el.number } }";
-    const ask = (headers) => attempt(h, page, `(async () => { window.answer = await bt.proxy.post({ apiKey: '${key}', headers: ${JSON.stringify({ 'Content-Type': 'application/json', ...headers })}, body: ${body} }); return window.answer; })()`);
-    const answer = succeeds(await ask({ 'BT-PROXY-KEY': proxy.key }));
-    assert.equal(answer.data.number.path, 'data.number');
-    await page.evaluate(() => { document.querySelector('#pay').focus(); window.el.other.setValue(window.answer.data.number); });
-    await valueIn(h, page, 'number', '5555 5555 5555 4444', { at: 1, input: 'number' });
-    await checkNoLeak({ ...h, vault }, page, shop, [OTHER]);
-    const elsewhere = await ask({ 'BT-PROXY-URL': psp.url });
+    await page.focus('#pay');
+    const key = await session(h, page, { permissions: ['token:use'] }, api);
+    const ask = (method, path, members) => attempt(h, page, `(async () => { window.answer = await bt.proxy.${method}({ apiKey: '${key}', path: '${path}', ${members} }); return window.answer; })()`);
+    const named = `headers: { 'BT-PROXY-KEY': '${proxy.key}', 'Content-Type': 'application/json' }`;
+    const answer = succeeds(await ask('get', 'fields/v1/brands.json', named));
+    assert.equal(answer.brands.visa.name.path, 'brands.visa.name');
+    await page.evaluate(() => window.el.name.setValue(window.answer.brands.visa.name));
+    await valueIn(h, page, 'text', 'Visa');
+    // The destination refuses the card. The page learns that, and nothing of the answer.
+    const body = "body: { type: 'card', data: { number: el.number } }";
+    const { error } = await ask('post', 'tokens', `${named}, ${body}`);
+    h.expectComplaint(page, /401/);
+    assert.deepEqual([error.name, error.status, error.data], ['BasisTheoryApiError', 401, {}]);
+    const elsewhere = await ask('post', '', `headers: { 'BT-PROXY-URL': '${psp.url}' }, ${body}`);
     assert.equal(elsewhere.error.name, 'BasisTheoryConfigurationError');
+    await checkNoLeak({ ...h, vault }, page, shop, [OTHER]);
     await h.closePage(page);
   } finally {
     rmSync(work, { recursive: true });

@@ -223,7 +223,7 @@
       await controller.loaded;
       controller.post('element', { id: this.id, type: this.type, options: sendable(this.#options) });
       const scheme = schemeOf(node);
-      const frame = makeFrame(`${controller.name}.${this.id}`, `field#${this.#kind}.${scheme}.${this.id}`);
+      const frame = makeFrame(`${controller.name}.${this.id}`, `field#${this.#kind}.${scheme}.${this.id}.${getComputedStyle(node).direction}`);
       frame.title = this.#options.title ?? this.#options['aria-label'] ?? this.#options.ariaLabel ?? `${this.type} of the vault`;
       if (this.#kind === 'copy') frame.allow = 'clipboard-write';
       // A frame whose scheme is not that of its document gets an opaque ground.

@@ -5,10 +5,7 @@ use crate::http::front::asset::{Asset, AssetKind, Loader};
 use crate::http::front::folder::Folder;
 
 /// One script for all versions of the packages. For pages with a script tag it is also the loader.
-const SCRIPT: fn() -> &'static str = || include_str!("elements.js");
-
-pub(in crate::http) static FILES: Folder = Folder(&[
-    ("{version}/client/index.js", Asset::new(AssetKind::Script(Loader::AnySite), SCRIPT)),
-    ("{version}/index.js", Asset::new(AssetKind::Script(Loader::AnySite), SCRIPT)),
-    ("latest/index.js", Asset::new(AssetKind::Script(Loader::AnySite), SCRIPT)),
-]);
+pub(in crate::http) static FILES: Folder = Folder(&[(
+    "index.js",
+    Asset::new(AssetKind::Script(Loader::AnySite), || include_str!("elements.js")),
+)]);

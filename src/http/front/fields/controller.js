@@ -201,27 +201,21 @@ const submit = async ({ id, kind, options }) => {
   }
 };
 
-/** A page may change what is in the fields a few times only, or it could learn each digit by itself. */
-const mayChange = () => {
-  clears += 1;
-  return clears <= CLEARS_MAX;
-};
-
 const elements = elementsOf({
-  askForAccess, decide, failure, mayChange, refuseBeginnings, request, toField, toPage, valuesOf,
+  askForAccess, decide, failure, refuseBeginnings, request, toField, toPage, valuesOf,
   Shown,
   fields,
   page: () => page,
   verdict: () => verdict,
   refusal: () => refusal,
-  succeeded: () => { clears = 0; },
 });
 
 const fromPage = {
   start,
   submit: (content) => (page.isElements ? undefined : submit(content)),
   clear: () => {
-    if (!mayChange()) return;
+    clears += 1;
+    if (clears > CLEARS_MAX) return;
     last = { digest: '', key: '', answer: null };
     fields.forEach((target) => toField(target, 'clear'));
   },
@@ -234,7 +228,7 @@ const fromPage = {
 
 const join = (name, source, kind) => {
   const isTaken = fields.has(name) && fields.get(name) !== source;
-  const isKnown = page?.isElements ? elements.has(name, kind) : FIELD_NAMES.includes(name);
+  const isKnown = page?.isElements ? elements.has(name, kind) : FIELD_NAMES.includes(name) && kind === name;
   if (isTaken || !isKnown) return;
   fields.set(name, source);
   if (verdict === 'admitted') admitField(source, name);

@@ -24,6 +24,8 @@ export const elementsOf = (tools) => {
   /** Values of answers by the ids of their references. */
   const revealed = new Map();
   const keys = new Set();
+  /** Tokens that elements of this page made. Their masks are those of their types. */
+  const made = new Set();
   const bins = new Map();
 
   const kindOf = (id) => known.get(id)?.kind;
@@ -87,8 +89,24 @@ export const elementsOf = (tools) => {
     };
   };
 
+  /**
+   * A page can make a token with a mask that shows everything, and put the value of an element into it
+   * afterwards; a session that may read masked values would show it.
+   */
+  const refuseForeignToken = (service, input, elements) => {
+    const isOwn = service !== 'tokens.update' || made.has(input?.id);
+    if (!isOwn && elements.some(({ id }) => kindOf(id) !== 'cvc')) {
+      throw new BadRequest('Elements change tokens that they made on this page, and the verification code of others. Create a new token instead.');
+    }
+  };
+
+  const sent = (ids) => {
+    for (const id of ids) if (fields.has(id)) toField(fields.get(id), 'sent');
+  };
+
   const serve = async ({ service, input, options }) => {
     const admitted = admitRequest(service, input);
+    refuseForeignToken(service, input, admitted.elements);
     const key = typeof options?.apiKey === 'string' ? options.apiKey : undefined;
     await admitKey(key);
     const values = await collect(admitted.elements);
@@ -98,11 +116,14 @@ export const elementsOf = (tools) => {
     const answer = await tools.request(`../../${admitted.path}`, { method: admitted.method, headers, body }, key);
     const isSecret = admitted.elements.length > 0;
     if (answer.status < 200 || answer.status > 299) {
-      const data = showProblem(answer.status, answer.body, isSecret);
-      const title = typeof answer.body?.title === 'string' && answer.isJson ? answer.body.title : 'The vault refused the request.';
+      // A destination of a proxy may repeat the values that it got.
+      const problem = isSecret && admitted.answer === 'hidden' ? null : answer.body;
+      const data = showProblem(answer.status, problem, isSecret);
+      const title = typeof problem?.title === 'string' && answer.isJson ? problem.title : 'The request was refused.';
       throw error('BasisTheoryApiError', title, { status: answer.status, data });
     }
-    tools.succeeded();
+    if (isSecret && service === 'tokens.create' && typeof answer.body?.id === 'string') made.add(answer.body.id);
+    sent(values.keys());
     return showAnswer(admitted, answer.body, { refer: keep, kindOf });
   };
 
@@ -122,7 +143,7 @@ export const elementsOf = (tools) => {
       const encrypted = await encrypt(String(keyId), ofVault, type, fillElements(data, valueFrom(values)));
       return [name, { encrypted, type }];
     }));
-    tools.succeeded();
+    sent(values.keys());
     return isOne ? sealed[0][1] : Object.fromEntries(sealed);
   };
 
@@ -174,8 +195,6 @@ export const elementsOf = (tools) => {
         if (!isPatternSame(element.options, cleaned)) {
           throw new BadRequest('The mask, the validation and the transform of an element are fixed when it is made.');
         }
-        const isNewValue = JSON.stringify(cleaned.value) !== JSON.stringify(element.options.value);
-        if (isNewValue && !tools.mayChange()) cleaned.value = element.options.value;
         element.options = cleaned;
         if (fields.has(id)) toField(fields.get(id), 'update', { options: cleaned });
         toPage('answer', { id: request, value: null });
@@ -193,7 +212,7 @@ export const elementsOf = (tools) => {
     /** Fills an element from references. */
     set: ({ id, value }) => {
       const element = known.get(id);
-      if (!element || !fields.has(id) || !tools.mayChange()) return;
+      if (!element || !fields.has(id)) return;
       toField(fields.get(id), 'fill', { texts: textsOf(element.kind, value), isRevealed: true });
     },
     /** An element shows what is in another one of the same kind. A text with patterns would be questioned by them. */
@@ -214,7 +233,7 @@ export const elementsOf = (tools) => {
     },
     order: ({ id, order }) => {
       if (!['clear', 'focus', 'blur', 'validate'].includes(order) || !fields.has(id)) return;
-      if (order !== 'clear' || tools.mayChange()) toField(fields.get(id), order);
+      toField(fields.get(id), order === 'clear' ? 'empty' : order);
     },
   };
 

@@ -10,8 +10,10 @@ import { TextInput } from './text_input.js';
 
 const own = location.origin;
 // `number`, or `number.dark` with the colour scheme of the element that the field is mounted into, or
-// `number.dark.e1` with the id of an element: a page with Elements may have several of a kind.
-const [kind, scheme, id = kind] = location.hash.slice(1).split('.');
+// `number.dark.e1.rtl` with the id of an element and the direction of its text: a page with Elements may
+// have several of a kind.
+const [kind, scheme, id = kind, direction] = location.hash.slice(1).split('.');
+if (direction === 'rtl') document.documentElement.dir = direction;
 if (['dark', 'both'].includes(scheme)) document.documentElement.classList.add(scheme);
 // The name of the frame is that of its group, a dot and the name of the field.
 const group = window.name.slice(0, window.name.lastIndexOf('.'));
@@ -119,7 +121,23 @@ const report = ({ isTyped = false } = {}) => {
   send('state', { state });
 };
 
+/** What a person typed may be replaced by the page of an element a few times only between two requests. */
+let isTypedByPerson = false;
+let replaced = 0;
+const REPLACED_MAX = 5;
+
+/**
+ * Never while a person types: a page that set the rest of a number, or emptied it between two keys,
+ * would learn the typed digit.
+ */
+const mayReplace = () => {
+  if (hasFocus) return false;
+  if (isTypedByPerson) replaced += 1;
+  return replaced <= REPLACED_MAX;
+};
+
 const changed = (input, { isTyped }) => {
+  if (isTyped) isTypedByPerson = true;
   report({ isTyped });
   if (isTyped) advance(input);
 };
@@ -258,9 +276,9 @@ const watch = () => {
   if (!hasFocus && inputs.some((input) => !input.isEmpty)) sendRaw();
 };
 
-/** Never while a person types: a page that set the rest of a number would learn the typed digit. */
 const fill = ({ texts, isRevealed = false }) => {
-  if (hasFocus) return;
+  if (!mayReplace()) return;
+  isTypedByPerson = false;
   for (const input of inputs) {
     if (typeof texts?.[input.name] === 'string') input.fill(texts[input.name], isRevealed);
   }
@@ -311,6 +329,8 @@ const orders = {
     context.brand = brand;
     if (inputs.length > 0) report();
   },
+  empty: () => fill({ texts: Object.fromEntries(inputs.map(({ name }) => [name, ''])) }),
+  sent: () => { replaced = 0; },
   fill,
   watch,
   validate,

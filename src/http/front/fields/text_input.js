@@ -27,7 +27,6 @@ export class TextInput {
     input.type = options.password ? 'password' : 'text';
     input.autocomplete = CARD_NAMES.includes(options.autocomplete) ? 'off' : options.autocomplete ?? 'off';
     input.spellcheck = false;
-    input.dir = 'auto';
     input.maxLength = Math.min(options.maxLength ?? TEXT_CHARS_MAX, TEXT_CHARS_MAX);
     input.placeholder = options.placeholder ?? '';
     input.setAttribute('aria-describedby', 'error');
