@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import test from 'node:test';
 
-import { LANGUAGES, curl, exampleRequest, node, printedRequest, pythonCode } from '../../../src/http/front/reference/examples.js';
+import { LANGUAGES, curl, exampleRequest, node, packageOf, printedRequest, pythonCode } from '../../../src/http/front/reference/examples.js';
 import { highlighted } from '../../../src/http/front/reference/highlight.js';
 import { readDocument, route } from '../../../src/http/front/reference/model.js';
 import { keysOf } from '../../../src/http/front/reference/own_keys.js';
@@ -174,6 +174,18 @@ test('examples keep the key out and quote the body', () => {
   assert.deepEqual(LANGUAGES.map((it) => it.id), ['curl', 'python', 'node']);
 });
 
+test('an example imports only what it uses, names only the package that it imports, and waits for a proxy', () => {
+  const [create, ping] = ['CreateToken', 'Ping'].map((it) => exampleRequest(model.operations.get(it)));
+  const own = { ...create, id: 'Own' };
+  assert.match(pythonCode(create, ORIGIN), /^import os$/m);
+  assert.match(pythonCode(own, ORIGIN), /^import os$/m);
+  assert.doesNotMatch(pythonCode(ping, ORIGIN), /\bos\b/);
+  for (const request of [own, ping]) assert.match(pythonCode(request, ORIGIN), /^ {4}timeout=30,$/m);
+  const needed = (request) => LANGUAGES.map(({ id, write }) => packageOf(id, write(request, ORIGIN)));
+  assert.deepEqual(needed(create), [null, 'pip install BasisTheoryClient', 'npm install @basis-theory/node-sdk']);
+  assert.deepEqual(needed(ping), [null, 'pip install httpx', null]);
+});
+
 test('each language sends exactly the example', () => {
   const request = exampleRequest(model.operations.get('CreateToken'));
   const expected = { method: 'POST', url: `${ORIGIN}/tokens`, body: request.body };
@@ -219,11 +231,14 @@ test('try-it reports every mistake before it sends', () => {
 });
 
 test('what cannot be undone is confirmed, and every change with a production key', () => {
-  assert.match(confirmation('DELETE', '/tokens/x', 'key_test_a'), /cannot be undone/);
-  assert.match(confirmation('PUT', '/x', ''), /changes/);
-  assert.equal(confirmation('POST', '/x', 'key_test_a'), null);
-  assert.match(confirmation('POST', '/x', 'key_prod_self_pvt_a'), /production/);
-  assert.equal(confirmation('GET', '/x', 'key_prod_self_pvt_a'), null);
+  const asked = (method, key) => confirmation({ method }, '/x', key);
+  assert.equal(asked('DELETE', 'key_test_a'), 'DELETE /x deletes data of this server. It cannot be undone.');
+  assert.match(asked('PUT', ''), /changes/);
+  assert.equal(asked('POST', 'key_test_a'), null);
+  assert.match(asked('POST', 'key_prod_self_pvt_a'), /production/);
+  assert.equal(asked('GET', 'key_prod_self_pvt_a'), null);
+  const tenant = { method: 'DELETE', summary: 'Delete the tenant', description: 'Deletes it with `tokens` and keys. There is no way back.' };
+  assert.match(confirmation(tenant, '/tenants/self', ''), /^Delete the tenant\. Deletes it with tokens and keys\. DELETE \/tenants\/self /);
 });
 
 test('a body is indented without a change of its digits', () => {
