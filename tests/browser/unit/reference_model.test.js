@@ -7,6 +7,7 @@ import { LANGUAGES, curl, exampleRequest, node, packageOf, printedRequest, pytho
 import { highlighted } from '../../../src/http/front/reference/highlight.js';
 import { readDocument, route } from '../../../src/http/front/reference/model.js';
 import { keysOf } from '../../../src/http/front/reference/own_keys.js';
+import { withOwnValues } from '../../../src/http/front/reference/own_values.js';
 import { confirmation, makeRequest, readable, sameOriginUrl } from '../../../src/http/front/reference/request.js';
 import { choices, entries, limitTexts, memberNames, members, resolve, typeText, variants } from '../../../src/http/front/reference/schema.js';
 import { excerpt, makeIndex, search } from '../../../src/http/front/reference/search.js';
@@ -157,9 +158,21 @@ test('keys come only from the address of this machine, and only in the form of k
   assert.deepEqual(of('127.0.0.1', keys), { private: keys[0], public: keys[1], management: keys[2] });
   assert.equal(of('vault.example', keys), null);
   assert.equal(of('127.0.0.1', keys.slice(1)), null);
+  assert.equal(of('127.0.0.1', [...keys, '/a/ca.pem', 'x']), null);
+  assert.equal(of('127.0.0.1', [...keys, '/home/j%C3%B6rg/my%20vault/ca.pem']).ca, '/home/j\u00f6rg/my vault/ca.pem');
+  for (const bad of ['ca.pem', '/a;id', '/a%0Aid', '/$(id)', '/a%22', '/%E2%80%AEa', '%zz', '']) {
+    const found = of('127.0.0.1', [...keys, bad]);
+    assert.deepEqual([found.private, found.ca], [keys[0], undefined], bad);
+  }
   for (const bad of ["';id;'", '$(id)', 'key_test_self_pvt_a b', 'key_test_self_sess_SuKzXCvajW7Z4c9ZJr5hYd']) {
     assert.equal(of('localhost', [bad, ...keys.slice(1)]), null, bad);
   }
+});
+
+test('code of chapters has the address of this server, and the public key only if it is known', () => {
+  const code = "src='https://vault.example/fields/v1.js' key: 'key_prod_self_pub_...'";
+  assert.equal(withOwnValues(code, ORIGIN, null), `src='${ORIGIN}/fields/v1.js' key: 'key_prod_self_pub_...'`);
+  assert.equal(withOwnValues(code, ORIGIN, 'key_test_self_pub_A'), `src='${ORIGIN}/fields/v1.js' key: 'key_test_self_pub_A'`);
 });
 
 test('examples keep the key out and quote the body', () => {

@@ -61,7 +61,7 @@ function permissionFact(operation) {
 }
 
 function limitFacts(operation) {
-  const row = (it) => make('li', null, it.title ?? it.id, rateText(it) ? `: ${rateText(it)}` : '');
+  const row = (it) => make('li', null, line(it.title ?? it.id), rateText(it) ? `: ${rateText(it)}` : '');
   return [make('ul', { class: 'plain' }, operation.limits.map(row)), make('a', { href: '#rate-limits' }, 'All rate limits')];
 }
 
