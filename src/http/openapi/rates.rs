@@ -25,7 +25,7 @@ fn row(row: &Row) -> Value {
 }
 
 /// The words as the beginning of a sentence.
-pub(in crate::http) fn capitalized(words: &str) -> String {
+fn capitalized(words: &str) -> String {
     let (first, rest) = words.split_at_checked(1).unwrap_or((words, ""));
     format!("{}{rest}", first.to_ascii_uppercase())
 }

@@ -198,7 +198,10 @@ fn limits() -> Schema {
     let row = Schema::object()
         .has("row", Schema::text())
         .has("title", Schema::text().about("The requests that it counts, in words."))
-        .has("counted_by", Schema::text().about("The thing that has a counter of its own, in words."))
+        .has(
+            "counted_by",
+            Schema::text().about("The thing that has a counter of its own, in words."),
+        )
         .has("requests", count())
         .has("seconds", count())
         .has("action", Schema::word(["block", "throttle"]))
