@@ -171,9 +171,8 @@ const checkSearch = async (h) => {
     ['stripe', '#chapter/payment-providers/stripe', 'Payment providers'],
     ['trust', '#trust', 'Trust the certificate'],
     ['keytool', '#trust', 'Trust the certificate'],
-    ['NODE_EXTRA_CA_CERTS', '#trust', 'Trust the certificate'],
     ['guide', '/guide', "Operator's guide"],
-    ['docker', '/guide#in-a-container', "Operator's guide"],
+    ['docker', '/guide#install--in-a-container', "Operator's guide"],
     ['cors', '#chapter/requests-and-answers/details', 'Pages of any origin'],
   ]) {
     await page.$eval('#query', (it) => { it.value = ''; });
