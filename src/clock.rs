@@ -38,6 +38,12 @@ impl Clock {
         Timestamp::from_micros(shown.micros().saturating_add(ahead))
     }
 
+    /// The time of a clock that was moved or stopped, which other programs cannot know.
+    pub fn moved(&self) -> Option<Timestamp> {
+        let is_moved = self.stopped_at.is_some() || self.ahead_micros.load(Ordering::Relaxed) != 0;
+        is_moved.then(|| self.now())
+    }
+
     /// Moves this clock and all its clones ahead. Only the development server calls it.
     pub fn advance(&self, by: Duration) {
         let micros = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
@@ -83,6 +89,8 @@ mod tests {
         clock.advance(Duration::from_hours(1));
         assert!(clock.clone().now() >= before.plus(Duration::from_hours(1)));
         assert_eq!(clock.ahead(), Duration::from_hours(1));
+        assert!(clock.moved() >= Some(before.plus(Duration::from_hours(1))));
+        assert_eq!(Clock::new().moved(), None);
     }
 
     #[test]

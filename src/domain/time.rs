@@ -14,6 +14,11 @@ const WIRE: &[BorrowedFormatItem<'_>] =
 const ISO_MILLIS: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
 
+/// The form of the header `Date`.
+const HTTP: &[BorrowedFormatItem<'_>] = format_description!(
+    "[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT"
+);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -90,6 +95,11 @@ impl Timestamp {
     pub fn shown(self) -> String {
         let wire = self.to_wire();
         wire.split_once('.').map_or_else(String::new, |(seconds, _)| format!("{seconds}Z"))
+    }
+
+    /// The form of the header `Date`: `Sat, 14 Nov 2026 09:30:00 GMT`.
+    pub fn to_http_date(self) -> Option<String> {
+        self.datetime()?.format(HTTP).ok()
     }
 
     /// The form of JavaScript's `toISOString`, which events have: `2026-11-14T09:30:00.123Z`.

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use super::filters;
 use crate::domain::words::words;
 
 /// A mistake in the text of an expression, found when it is parsed.
@@ -11,11 +12,17 @@ pub struct Malformed {
     /// Byte offset in the text.
     pub at: usize,
     pub why: MalformedReason,
+    /// The name of the filter whose arguments are wrong.
+    pub filter: Option<&'static str>,
 }
 
 impl Malformed {
     pub(super) const fn new(at: usize, why: MalformedReason) -> Self {
-        Self { at, why }
+        Self { at, why, filter: None }
+    }
+
+    pub(super) const fn of(self, filter: &'static str) -> Self {
+        Self { filter: Some(filter), ..self }
     }
 }
 
@@ -48,7 +55,11 @@ words! {
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at byte {}", self.why, self.at)
+        write!(f, "{} at byte {}", self.why, self.at)?;
+        match self.filter.and_then(filters::find) {
+            Some(filter) => write!(f, "; {} takes: {}", filter.name, filter.arguments()),
+            None => Ok(()),
+        }
     }
 }
 

@@ -186,7 +186,7 @@ impl<'a> ExpressionParser<'a> {
         let at = self.cursor.at();
         let name = self.cursor.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
         if name.is_empty() {
-            let Malformed { at, why } = self.unexpected();
+            let Malformed { at, why, .. } = self.unexpected();
             return Err(Malformed::new(
                 at,
                 if why == MalformedReason::Unclosed { why } else { MalformedReason::FilterMissing },
@@ -204,7 +204,7 @@ impl<'a> ExpressionParser<'a> {
         self.cursor.skip_spaces();
         let arguments = if self.cursor.eat(":") { self.arguments(filter, at)? } else { Vec::new() };
         if arguments.len() < filter.least || arguments.len() > filter.kinds.len() {
-            return Err(Malformed::new(at, MalformedReason::ArgumentCount));
+            return Err(Malformed::new(at, MalformedReason::ArgumentCount).of(filter.name));
         }
         Ok(Call { filter, arguments })
     }
@@ -215,7 +215,7 @@ impl<'a> ExpressionParser<'a> {
             self.cursor.skip_spaces();
             let at = self.cursor.at();
             let Some(kind) = filter.kinds.get(arguments.len()) else {
-                return Err(Malformed::new(call_at, MalformedReason::ArgumentCount));
+                return Err(Malformed::new(call_at, MalformedReason::ArgumentCount).of(filter.name));
             };
             if let Some(named) = filter.named
                 && self.cursor.rest().starts_with(named)
@@ -225,12 +225,15 @@ impl<'a> ExpressionParser<'a> {
                 self.cursor.eat(named);
                 self.cursor.skip_spaces();
                 if !is_last || !self.cursor.eat(":") {
-                    return Err(Malformed::new(at, MalformedReason::BadArgument));
+                    let wrong = Malformed::new(at, MalformedReason::BadArgument);
+                    return Err(wrong.of(filter.name));
                 }
                 self.cursor.skip_spaces();
             }
             let argument = self.argument()?;
-            arguments.push(kind.check(argument).map_err(|why| Malformed::new(at, why))?);
+            let checked = kind.check(argument);
+            let wrong = |why| Malformed::new(at, why).of(filter.name);
+            arguments.push(checked.map_err(wrong)?);
             self.cursor.skip_spaces();
             if !self.cursor.eat(",") {
                 return Ok(arguments);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::body::Incoming;
-use hyper::header::{HeaderMap, IF_NONE_MATCH};
+use hyper::header::{DATE, HeaderMap, HeaderValue, IF_NONE_MATCH};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use serde_json::Value;
@@ -18,6 +18,7 @@ use crate::domain::origin::Origin;
 use crate::domain::page_group::PageGroup;
 use crate::domain::person::ConsoleRole;
 use crate::domain::shares::Claimant;
+use crate::domain::time::Timestamp;
 use crate::http::body::{self, RequestBody};
 use crate::http::exchange::{Exchange, OperationCall, OperationFailure, counted};
 use crate::http::operator_listener;
@@ -104,6 +105,7 @@ impl Http {
             self.respond(&context, parts, body, address, &mut summary),
         )
         .await;
+        self.date(&mut response);
         let route = summary.route.map_or(NO_ROUTE, |route| route.name);
         let (status, duration) = (response.status().as_u16(), started.elapsed());
         self.requests.count(route, status, duration);
@@ -128,6 +130,15 @@ impl Http {
             self.app.audit().refusals().note(&RefusedAttempt { reason, route, caller, origin });
         }
         response
+    }
+
+    /// The layer below writes the time of day into the header `Date`. An answer of a development
+    /// server whose clock was moved has the time of that clock, as the times in its body.
+    fn date(&self, response: &mut Response<SecretBody>) {
+        let date = self.app.clock().moved().and_then(Timestamp::to_http_date);
+        if let Some(date) = date.and_then(|date| HeaderValue::try_from(date).ok()) {
+            response.headers_mut().insert(DATE, date);
+        }
     }
 
     /// Answers a request to the operator's listeners. It is neither counted nor logged: scrapers

@@ -141,6 +141,19 @@ pub struct ProxyRequest {
     pub rate_limit: RateLimit,
 }
 
+impl Row {
+    /// The thing that has a counter of its own, in the words of the documentation.
+    pub const fn counted_by(&self) -> &'static str {
+        match (self.counter, self.scope) {
+            (KeyAndAddress, RowScope::Proxy(_)) => "proxy and address",
+            (Address, _) => "address",
+            (Key, _) => "key",
+            (KeyAndAddress, _) => "key and address",
+            (KeyOrAddress, _) => "key, and address",
+        }
+    }
+}
+
 impl RowScope {
     /// The name in metrics; the operations of one row share it.
     pub const fn name(self) -> &'static str {
@@ -159,6 +172,41 @@ impl RowScope {
             Self::Operations(_) => "operation",
             Self::Proxy(_) => "proxy",
             Self::TestTenant => "test_tenant",
+        }
+    }
+
+    /// The requests that it counts, in the words of the documentation, the reference and the
+    /// console.
+    pub const fn requests(self) -> &'static str {
+        match self {
+            Self::Application(ApplicationKind::Management) => {
+                "all requests of a management application"
+            }
+            Self::Application(ApplicationKind::Private) => "all requests of a private application",
+            Self::Application(ApplicationKind::Public) => "all requests of a public application",
+            Self::Global => "all requests of an address, with or without a key",
+            Self::LegacyKey => {
+                "all requests with a key that has neither `_test_` nor `_prod_` in it"
+            }
+            Self::Operations(&[SearchTokens, ..]) => "searches of tokens",
+            Self::Operations(&[ListTokens, ..]) => "lists of tokens and `detokenize`, together",
+            Self::Operations(&[CreateToken, ..]) => "creates of tokens and `tokenize`, together",
+            Self::Operations(&[UpdateToken, ..]) => "patches of tokens",
+            Self::Operations(&[DeleteToken, ..]) => "deletes of tokens",
+            Self::Operations(&[AccountUpdater, ..]) => "account updates",
+            Self::Operations(_) => "single operations",
+            Self::Proxy(ProxyKind::Hostname) => "calls of a proxy by a hostname of its own",
+            Self::Proxy(ProxyKind::Keyed) => "calls of a proxy that needs no API key",
+            Self::TestTenant => "all requests of a test tenant",
+        }
+    }
+
+    /// True for a row of the published table whose requests this server does not have.
+    pub fn is_of_absent_feature(self) -> bool {
+        match self {
+            Self::Operations(operations) => operations.contains(&AccountUpdater),
+            Self::Proxy(kind) => kind == ProxyKind::Hostname,
+            Self::Application(_) | Self::Global | Self::LegacyKey | Self::TestTenant => false,
         }
     }
 

@@ -62,7 +62,13 @@ fn is_signed(received: &Received, pem: &str) -> bool {
 fn a_webhook_is_created_listed_changed_and_deleted() {
     let vault = Vault::start();
     let key = &vault.keys.management;
-    vault.send(&get("/keys/webhooks.v1.key")).with_status(404);
+    for path in ["/keys/webhooks.v1.key", "/keys/webhooks.v1-test.key"] {
+        let asked = get(path).header("Accept", "application/problem+json");
+        let missing = vault.send(&asked).with_status(404);
+        assert_eq!(missing.header("content-type"), Some("application/problem+json"));
+        assert!(missing.json["type"].is_string() && missing.json["trace_id"].is_string());
+        vault.send(&get(path)).problem(404);
+    }
     let mut wanted =
         body("https://receiver.example/hook?a=b", &["token.created", "reactor.failed"]);
     wanted["notify_email"] = json!("ops@receiver.example");

@@ -103,6 +103,8 @@ pub fn refused(output: &str, arguments: &[String]) -> Failure {
 /// The part of the command line that was read, and the command that it names so far.
 struct CommandLine {
     command: CommandInfoWithArgs,
+    /// The commands above it, each with the place in `out` where its options stand.
+    above: Vec<(CommandInfoWithArgs, usize)>,
     path: Vec<String>,
     positionals: usize,
     out: Vec<String>,
@@ -111,7 +113,8 @@ struct CommandLine {
 impl CommandLine {
     fn new() -> Self {
         let command = Strongroom::get_args_info();
-        Self { command, path: Vec::new(), positionals: 0, out: Vec::new() }
+        let (above, path, out) = (Vec::new(), Vec::new(), Vec::new());
+        Self { command, above, path, positionals: 0, out }
     }
 
     /// True if the name of a command must follow. Only `erase` also works without one, which argh
@@ -136,7 +139,8 @@ impl CommandLine {
         let Some(found) = self.command.commands.iter().find(|it| it.name == word) else {
             return Err(self.unknown_command(word));
         };
-        self.command = found.command.clone();
+        let found = found.command.clone();
+        self.above.push((std::mem::replace(&mut self.command, found), self.out.len()));
         self.path.push(String::from(word));
         self.out.push(String::from(word));
         Ok(())
@@ -155,26 +159,38 @@ impl CommandLine {
     }
 
     /// Splits `--option=value`, and copies an option with its value, even if the value looks like
-    /// an option.
+    /// an option. An option of a command above this one goes before the name of this one, where
+    /// argh takes it: people write options after the whole command.
     fn option<'a>(&mut self, word: &str, rest: &mut impl Iterator<Item = &'a str>) -> Result<()> {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (word, None),
         };
-        let Some(flag) = self.flags().find(|it| it.long == name) else {
+        let Some((is_switch, at)) = self.place_of(name) else {
             return Err(self.unknown_option(name));
         };
-        let is_switch = flag.kind == FlagInfoKind::Switch;
-        self.out.push(String::from(name));
+        let mut words = vec![String::from(name)];
         match (is_switch, value.or_else(|| if is_switch { None } else { rest.next() })) {
-            (true, None) => Ok(()),
-            (true, Some(_)) => Err(self.wrong(format!("{name} takes no value"))),
-            (false, Some(value)) => {
-                self.out.push(String::from(value));
-                Ok(())
-            }
-            (false, None) => Err(self.wrong(format!("{name} needs a value"))),
+            (true, None) => {}
+            (true, Some(_)) => return Err(self.wrong(format!("{name} takes no value"))),
+            (false, Some(value)) => words.push(String::from(value)),
+            (false, None) => return Err(self.wrong(format!("{name} needs a value"))),
         }
+        let after = self.out.split_off(at.min(self.out.len()));
+        self.out.extend(words.into_iter().chain(after));
+        Ok(())
+    }
+
+    /// The place in `out` of an option of this command or of one above it, and whether it is a
+    /// switch.
+    fn place_of(&self, name: &str) -> Option<(bool, usize)> {
+        let find = |command: &CommandInfoWithArgs| {
+            let flag = command.flags.iter().find(|it| it.long == name);
+            flag.map(|it| it.kind == FlagInfoKind::Switch)
+        };
+        let own = find(&self.command).map(|is_switch| (is_switch, self.out.len()));
+        let above = || self.above.iter().rev().find_map(|(it, at)| Some((find(it)?, *at)));
+        own.or_else(above)
     }
 
     fn positional(&mut self, word: &str) -> Result<()> {

@@ -68,6 +68,8 @@ fn a_value_is_a_value_whatever_it_looks_like() {
         ("-V", "version"),
         ("-V --json", "version --json"),
         ("dev-clock --data=x advance 1h", "dev-clock --data x advance 1h"),
+        ("dev-clock advance 1h --data x", "dev-clock --data x advance 1h"),
+        ("dev-clock advance --data=advance 1h", "dev-clock --data advance advance 1h"),
     ] {
         check(line, expected);
     }

@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -467,16 +468,23 @@ fn json_line(ready: &ListenAddresses, ca: &Path, tenant: &DevTenant) -> String {
     )
 }
 
+/// The path of the CA file for the start page, which shows it in the commands that it prints.
+fn ca_part(path: &str) -> String {
+    const PLAIN: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
+    format!(",{}", utf8_percent_encode(path, &PLAIN))
+}
+
 fn ready_text(address: SocketAddr, ca: &Path, tenant: &DevTenant) -> String {
     let (ca, DevKeys { private, public, management }) = (ca.display(), &tenant.keys);
     let url = format!("https://{address}");
+    let ca_part = ca_part(&ca.to_string());
     format!(
         "Strongroom is ready.\n\n  url          {url}\n  CA file      {ca}\n  tenant       {} \
          ({})\n  private key  {private}\n  public key   {public}\n  management   {management}\n\nStore a value:\n\n  curl \
          --cacert '{ca}' '{url}/tokens' -H 'BT-API-KEY: {private}' -H 'Content-Type: application/json' \
          -d '{{\"type\":\"token\",\"data\":\"a secret\"}}'\n\nRead it back (put the id of the answer \
          in place of ID):\n\n  curl --cacert '{ca}' '{url}/tokens/ID' -H 'BT-API-KEY: \
-         {private}'\n\nIn a browser:\n\n  reference    {url}/#keys={private},{public},{management}\n  \
+         {private}'\n\nIn a browser:\n\n  reference    {url}/#keys={private},{public},{management}{ca_part}\n  \
          console      {url}/console\n  checkout     {url}/examples/checkout#key={public}\n  \
          elements     {url}/examples/elements#key={public}\n\nStop with Ctrl-C; start again with the same command.",
         tenant.tenant_id, tenant.tenant_type,

@@ -186,7 +186,9 @@ impl fmt::Display for BadQuery {
             Refused::TooLong => {
                 write!(f, "A query has at most {SEARCH_QUERY_CHARS_MAX} characters")?;
             }
-            Refused::Type => f.write_str("There is no such token type")?,
+            Refused::Type => {
+                write!(f, "There is no such token type; the types are: {}", TokenType::list())?;
+            }
             Refused::Unclosed => f.write_str("A quote is not closed")?,
         }
         write!(f, " (character {}). {}", self.at, self.forms.sentence())

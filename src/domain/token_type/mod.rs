@@ -56,6 +56,13 @@ words! {
     }
 }
 
+impl TokenType {
+    /// All types, for the answer to a type that does not exist.
+    pub fn list() -> String {
+        Self::ALL.map(Self::as_str).join(", ")
+    }
+}
+
 /// The documented 3DS test numbers have a wrong check digit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestNumbers {

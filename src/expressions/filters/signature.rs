@@ -27,6 +27,18 @@ impl Filter {
     pub(in crate::expressions) const fn encodes(&self) -> bool {
         matches!(self.action, Action::Encode(_))
     }
+
+    /// The arguments in words. Those in brackets may be absent.
+    pub(in crate::expressions) fn arguments(&self) -> String {
+        let last = self.kinds.len().saturating_sub(1);
+        let word = |(at, kind): (usize, &Kind)| {
+            let name = self.named.filter(|_| at == last).map(|name| format!("{name}: "));
+            let word = format!("{}{}", name.unwrap_or_default(), kind.word());
+            if at < self.least { word } else { format!("[{word}]") }
+        };
+        let words: Vec<_> = self.kinds.iter().enumerate().map(word).collect();
+        if words.is_empty() { String::from("none") } else { words.join(", ") }
+    }
 }
 
 /// The positions in a chain of filters that a filter may have.
@@ -85,6 +97,22 @@ pub(in crate::expressions) enum Kind {
 }
 
 impl Kind {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Any => "value",
+            Self::CardDate => "date format",
+            Self::Character => "character",
+            Self::Flag => "flag",
+            Self::HashName => "hash",
+            Self::Integer => "whole number",
+            Self::Length => "length",
+            Self::Number => "number",
+            Self::Path => "JSON path",
+            Self::Separators => "separators",
+            Self::Text => "text",
+        }
+    }
+
     pub(in crate::expressions) fn check(
         self,
         argument: Argument,

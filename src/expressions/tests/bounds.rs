@@ -13,7 +13,7 @@ fn a_template_has_a_length() {
     check_malformed(&format!("{text} "), bounds::TEMPLATE_BYTES_MAX, MalformedReason::TooLong);
     assert!(Template::parse_with_references(&"x".repeat(bounds::REFERENCES_BYTES_MAX)).is_ok());
     let longer = "x".repeat(bounds::REFERENCES_BYTES_MAX + 1);
-    let expected = Malformed { at: bounds::REFERENCES_BYTES_MAX, why: MalformedReason::TooLong };
+    let expected = Malformed::new(bounds::REFERENCES_BYTES_MAX, MalformedReason::TooLong);
     assert_eq!(Template::parse_with_references(&longer).err(), Some(expected));
 }
 

@@ -105,8 +105,8 @@ fn mistakes_are_named_by_their_path() {
         json!({"a": {"b": "{{ data"}, "list": [1, {"c": "{{ data | x }}"}], "ok": "{{ data }}"});
     let mistakes = Mask::parse(&mask).unwrap_err();
     let expected = [
-        ("a.b".to_owned(), Malformed { at: 0, why: MalformedReason::Unclosed }),
-        ("list[1].c".to_owned(), Malformed { at: 10, why: MalformedReason::UnknownFilter }),
+        ("a.b".to_owned(), Malformed::new(0, MalformedReason::Unclosed)),
+        ("list[1].c".to_owned(), Malformed::new(10, MalformedReason::UnknownFilter)),
     ];
     assert_eq!(mistakes, expected);
     assert_eq!(Mask::parse(&json!("{{")).unwrap_err()[0].0, "");

@@ -125,6 +125,6 @@ fn ids_have_the_form_of_ids() {
         ("{{ abc | nothing }}", 9, MalformedReason::UnknownFilter),
     ] {
         let found = Template::parse_with_references(text).err();
-        assert_eq!(found, Some(Malformed { at, why }), "{text}");
+        assert_eq!(found, Some(Malformed::new(at, why)), "{text}");
     }
 }

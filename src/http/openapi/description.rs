@@ -24,6 +24,8 @@ pub(super) struct Description {
     pub(super) errors: Vec<(u16, &'static str)>,
     /// The kind of key that it is called with, if the permissions do not say it.
     pub(super) key: Option<ApplicationKind>,
+    /// False for an operation of the row's callers without a key: persons of the sign-on.
+    pub(super) takes_key: bool,
 }
 
 #[derive(Debug)]
@@ -94,6 +96,7 @@ impl Description {
             answers: Vec::new(),
             errors: Vec::new(),
             key: None,
+            takes_key: true,
         }
     }
 
@@ -105,6 +108,12 @@ impl Description {
     /// Examples call it with the key of a public application.
     pub(super) const fn with_public_key(mut self) -> Self {
         self.key = Some(ApplicationKind::Public);
+        self
+    }
+
+    /// No key may call it.
+    pub(super) const fn without_key(mut self) -> Self {
+        self.takes_key = false;
         self
     }
 

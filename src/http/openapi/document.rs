@@ -223,8 +223,8 @@ impl Row<'_> {
             set("requestBody", body);
         }
         set("responses", self.responses(described));
-        set("security", self.security());
-        if let Access::Key(permissions) = self.route.access() {
+        set("security", self.security(described));
+        if let (Access::Key(permissions), true) = (self.route.access(), described.takes_key) {
             let names = permissions.iter().map(|it| it.as_str()).collect::<Vec<_>>();
             set("x-permissions", Value::from(names));
             let kind = described.key.unwrap_or_else(|| key_kind(permissions));
@@ -361,8 +361,9 @@ impl Row<'_> {
         response
     }
 
-    fn security(&self) -> Value {
+    fn security(&self, described: &Description) -> Value {
         match self.route.access() {
+            Access::Key(_) if !described.takes_key => json!([]),
             // A proxy may be configured to need no key.
             Access::Key(_) if matches!(self.route.handler, Handler::Proxy) => {
                 json!([{"apiKey": []}, {}])

@@ -5,95 +5,35 @@ use serde_json::{Value, json};
 use crate::domain::application::ApplicationKind;
 use crate::domain::permission::Permission;
 use crate::http::route::{Handler, PROXY_PERMISSIONS, Route};
-use crate::limits::{self, CounterKey, ProxyKind, ROWS, Row, RowAction, RowScope};
-
-/// The name of a row in the document. Only the row for hostnames has another name than in metrics.
-fn id(scope: RowScope) -> &'static str {
-    match scope {
-        RowScope::Proxy(ProxyKind::Hostname) => "proxy_hostname",
-        RowScope::Application(_)
-        | RowScope::Global
-        | RowScope::LegacyKey
-        | RowScope::Operations(_)
-        | RowScope::Proxy(ProxyKind::Keyed)
-        | RowScope::TestTenant => scope.name(),
-    }
-}
+use crate::limits::{self, ProxyKind, ROWS, Row, RowAction, RowScope};
 
 /// `x-rate-limit-rows`.
 pub(super) fn table() -> Value {
-    ROWS.iter().map(row).collect()
+    ROWS.iter().filter(|row| !row.scope.is_of_absent_feature()).map(row).collect()
 }
 
 fn row(row: &Row) -> Value {
-    let (title, applies_to) = texts(row.scope);
-    let counted_by = match row.counter {
-        CounterKey::Address => "address",
-        CounterKey::Key => "key",
-        CounterKey::KeyAndAddress => "key and address",
-        CounterKey::KeyOrAddress => "key, and address",
-    };
     let (over, block) = match row.action {
         RowAction::Block { for_s } => ("block", Some(for_s)),
         RowAction::Throttle => ("throttle", None),
     };
     json!({
-        "id": id(row.scope), "title": title, "applies_to": applies_to,
+        "id": row.scope.name(), "title": capitalized(row.scope.requests()),
         "requests": row.requests, "seconds": row.period_s,
-        "counted_by": counted_by, "over_the_limit": over, "block_seconds": block,
+        "counted_by": row.counted_by(), "over_the_limit": over, "block_seconds": block,
     })
 }
 
-const fn texts(scope: RowScope) -> (&'static str, &'static str) {
-    use limits::Operation;
-    match scope {
-        RowScope::Application(ApplicationKind::Management) => {
-            ("Management keys", "Requests with a key of a management application.")
-        }
-        RowScope::Application(ApplicationKind::Private) => {
-            ("Private keys", "Requests with a key of a private application.")
-        }
-        RowScope::Application(ApplicationKind::Public) => {
-            ("Public keys", "Requests with a key of a public application, or of its sessions.")
-        }
-        RowScope::Global => ("All requests", "Every request of a client address."),
-        RowScope::LegacyKey => {
-            ("Legacy keys", "Requests with a key of the older form, without `_test_` or `_prod_`.")
-        }
-        RowScope::Operations(&[Operation::SearchTokens, ..]) => {
-            ("Searching tokens", "Both searches of tokens.")
-        }
-        RowScope::Operations(&[Operation::ListTokens, ..]) => {
-            ("Listing tokens and detokenize", "Both lists of tokens, and detokenize.")
-        }
-        RowScope::Operations(&[Operation::CreateToken, ..]) => (
-            "Creating tokens and tokenize",
-            "Creating tokens, and tokenize, which counts each token that it makes.",
-        ),
-        RowScope::Operations(&[Operation::UpdateToken, ..]) => {
-            ("Updating tokens", "Updates of tokens.")
-        }
-        RowScope::Operations(&[Operation::DeleteToken, ..]) => {
-            ("Deleting tokens", "Deletions of tokens.")
-        }
-        RowScope::Operations(&[Operation::AccountUpdater, ..]) => {
-            ("Account updater", "Account updates, which this server does not have.")
-        }
-        RowScope::Operations(_) => ("Operations", "Single operations."),
-        RowScope::Proxy(ProxyKind::Keyed) => {
-            ("Proxies without a key", "Calls of proxies that need no API key.")
-        }
-        RowScope::Proxy(ProxyKind::Hostname) => (
-            "Proxies by hostname",
-            "Calls of proxies by a hostname of their own, which this server does not have.",
-        ),
-        RowScope::TestTenant => ("Test tenants", "Requests with a key of a test tenant."),
-    }
+/// The words as the beginning of a sentence.
+fn capitalized(words: &str) -> String {
+    let (first, rest) = words.split_at_checked(1).unwrap_or((words, ""));
+    format!("{}{rest}", first.to_ascii_uppercase())
 }
 
 /// The rows that count a request to a route.
 pub(super) fn of_route(route: &Route) -> Vec<&'static str> {
-    ROWS.iter().map(|row| row.scope).filter(|scope| counts(*scope, route)).map(id).collect()
+    let here = ROWS.iter().map(|row| row.scope).filter(|scope| !scope.is_of_absent_feature());
+    here.filter(|scope| counts(*scope, route)).map(RowScope::name).collect()
 }
 
 fn counts(scope: RowScope, route: &Route) -> bool {

@@ -65,8 +65,11 @@ tags! {
         Tenant "Tenants" chapter!("tenants.md");
         Logs "Logs" chapter!("logs.md");
         Enrichments "Enrichments" chapter!("enrichments.md");
-        Connections "Connection formulas" "The catalog of payment connections: the members that each \
-            connection needs.";
+        Connections "Connection formulas" "The catalog of payment providers and methods: the credentials \
+            that a connection to each of them needs, its currencies, countries and features. A program can show it \
+            when a person enters the credentials of a provider. This server has no payment connections of its own: \
+            store the credentials as tokens, and call the provider through a proxy, as the chapter \
+            [Payment providers](payment-providers.md) shows.";
         Deprecated "Deprecated and missing parts" chapter!("deprecated.md");
     }
     Operate {

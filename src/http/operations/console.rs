@@ -13,7 +13,7 @@ use crate::http::wire::console::limits::RowView;
 use crate::http::wire::console::sign_on::SignOnWays;
 use crate::http::wire::console::{self, activity, limits, preview, sign_on};
 use crate::http::{Answer, Exchange, Http, Reply};
-use crate::limits::{CounterKey, KeyHash, Operation, ProxyKind, ROWS, Row, RowScope};
+use crate::limits::{CounterKey, KeyHash, ROWS, Row, RowScope};
 
 /// The ways to sign on, for everybody: the page asks before it has a key or a person.
 pub(in crate::http) fn sign_on_ways(http: &Http, request: &ProbeRequest<'_>) -> Reply {
@@ -77,8 +77,7 @@ fn row_applies(scope: RowScope, tenant: TenantKind, keys: &[KeyOverview]) -> boo
     match scope {
         RowScope::Application(_) | RowScope::Global => true,
         RowScope::LegacyKey => keys.iter().any(|it| it.key.form == KeyForm::Legacy),
-        RowScope::Operations(operations) => !operations.contains(&Operation::AccountUpdater),
-        RowScope::Proxy(kind) => kind == ProxyKind::Keyed,
+        RowScope::Operations(_) | RowScope::Proxy(_) => !scope.is_of_absent_feature(),
         RowScope::TestTenant => tenant == TenantKind::Test,
     }
 }

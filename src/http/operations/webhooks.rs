@@ -2,7 +2,6 @@
 
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
-use serde_json::json;
 
 use crate::domain::id::WebhookId;
 use crate::domain::webhook::Webhook;
@@ -14,7 +13,6 @@ use crate::http::state::Http;
 use crate::http::wire::cursor::render_page;
 use crate::http::wire::webhook;
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
-use crate::secret::SecretBody;
 
 pub(in crate::http) async fn create(exchange: &Exchange<'_>) -> Result<Reply, OperationFailure> {
     let draft = webhook::parse_draft(exchange.body.expose())?;
@@ -68,23 +66,16 @@ pub(in crate::http) fn list_event_types() -> Reply {
     Reply::ok(webhook::render_event_types())
 }
 
+const NO_KEY_YET: &str = "There is no such key: it is made when the first webhook is created.";
+
 /// The public key that verifies webhooks. No API key is needed: receivers have none.
-pub(in crate::http) fn public_key(http: &Http, _: &ProbeRequest<'_>) -> Reply {
+pub(in crate::http) fn public_key(http: &Http, _: &ProbeRequest<'_>) -> Result<Reply, Problem> {
     match http.app.webhooks().public_key() {
         Ok(Some(pem)) => {
             let kind = HeaderValue::from_static("application/x-pem-file");
-            Reply::ok(pem).with(CONTENT_TYPE, kind)
+            Ok(Reply::ok(pem).with(CONTENT_TYPE, kind))
         }
-        Ok(None) => problem(
-            StatusCode::NOT_FOUND,
-            "There is no such key: it is made when the first webhook is created.",
-        ),
-        Err(_) => problem(StatusCode::SERVICE_UNAVAILABLE, "The key cannot be read now."),
+        Ok(None) => Err(Problem::new(404, NO_KEY_YET)),
+        Err(_) => Err(Problem::new(503, "The key cannot be read now.")),
     }
-}
-
-fn problem(status: StatusCode, detail: &'static str) -> Reply {
-    let title = status.canonical_reason().unwrap_or_default();
-    let body = json!({"status": status.as_u16(), "title": title, "detail": detail});
-    Reply::with_status(status, SecretBody::from(body.to_string()))
 }

@@ -108,7 +108,12 @@ pub(crate) fn parse_patch(body: &Value) -> TokenPatch {
 }
 
 fn kind(fields: &mut Fields<'_>) -> Option<TokenType> {
-    fields.required("type", TokenType::parse, "There is no such token type.")
+    fields.required("type", TokenType::parse, &no_such_type())
+}
+
+/// The mistake in a type that does not exist.
+pub(crate) fn no_such_type() -> String {
+    format!("There is no such token type. The types are: {}.", TokenType::list())
 }
 
 pub(crate) fn containers(fields: &mut Fields<'_>) -> Option<Vec<Container>> {

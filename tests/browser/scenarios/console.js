@@ -15,7 +15,7 @@ const checkSignIn = async (h) => {
   const page = await h.openPage({ url: `${h.vault.url}/console` });
   h.expectComplaint(page, /401/);
   await signIn(page, 'key_test_self_mgt_unknown');
-  await showsText(page, 'Unauthorized');
+  await showsText(page, 'This is not a key of this server.');
   await showsText(page, 'Trace id');
   await signIn(page, h.vault.keys.public);
   await showsText(page, 'public application');

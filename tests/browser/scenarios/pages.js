@@ -57,7 +57,20 @@ const checkPage = async (h, { path, ready }, look) => {
   await h.closePage(page);
 };
 
+/** The guide has no script. Its paths and settings are long. */
+const checkGuide = async (h, look) => {
+  const page = await h.openPage(look);
+  await h.within('the guide', page.goto(`${h.vault.url}/guide`));
+  await checkLandmarks(page);
+  await h.fitsSideways(page);
+  assert.match(await page.$eval('link[rel=icon]', (it) => it.href), /^data:image/);
+  await h.closePage(page);
+};
+
 export const run = async (h) => {
+  await h.step('/guide', async () => {
+    for (const look of h.looks) await checkGuide(h, look);
+  });
   for (const row of PAGES) {
     await h.step(row.path, async () => {
       checkHeaders(await h.api('GET', row.path.split('#')[0], undefined, null), row.path);

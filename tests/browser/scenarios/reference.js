@@ -65,6 +65,9 @@ const checkStart = async (h, root) => {
   assert.equal(await page.$eval('#fact-version', (it) => it.textContent), root.info.version);
   await h.until('the state', async () => (await page.$eval('#fact-state', (it) => it.textContent)) === 'ready');
   const commands = await page.$$eval('#view-start pre, #view-trust pre', (all) => all.map((it) => it.textContent).join('\n'));
+  const uncoloured = await page.$$eval('#view-start pre', (all) => all.filter((it) => it.querySelector('[class^=is-]') === null).length);
+  assert.equal(uncoloured, 0, 'every block of the start page has colours');
+  assert.equal(await page.$$eval('#topics a[href="/guide"], .links a[href="/guide"]', (all) => all.length), 2);
   assert.ok(commands.includes(`--cacert "$CA" ${h.vault.url}/tokens`) && !commands.includes(':8443'), 'commands have the address of this server');
   assert.equal((await page.cookies()).length, 0);
   await h.closePage(page);
@@ -73,10 +76,15 @@ const checkStart = async (h, root) => {
 /** The keys of the address that `dev` prints are shown and used, and leave the address. */
 const checkOwnKeys = async (h) => {
   const { private: secret, public: open, management } = h.vault.keys;
-  const page = await openView(h, `#keys=${secret},${open},${management}`);
+  const page = await openView(h, `#keys=${secret},${open},${management},/home/ann/my%20vault/ca.pem`);
   assert.equal(await page.evaluate(() => location.hash), '#start');
   assert.ok((await page.$eval('#variables', (it) => it.textContent)).includes(`MANAGEMENT_KEY=${management}\n`));
+  assert.ok((await page.$eval('#variables', (it) => it.textContent)).includes("CA='/home/ann/my vault/ca.pem'\n"));
+  assert.ok((await page.$eval('#view-trust', (it) => it.textContent)).includes('verify="/home/ann/my vault/ca.pem"'));
   await h.picture(page, 'own-keys');
+  await goTo(h, page, '#chapter/hosted-card-fields', 'Hosted card fields');
+  const code = await page.$$eval('#view-document pre', (all) => all.map((it) => it.textContent).join('\n'));
+  assert.ok(code.includes(`${h.vault.url}/fields/v1.js`) && code.includes(open) && !code.includes('vault.example'), code);
   for (const [id, key] of [['ListApplications', management], ['CreateSession', open], ['ListTokens', secret]]) {
     await page.evaluate((to) => { location.hash = to; }, `#operation/${id}`);
     await h.until(`the key of ${id}`, () => page.evaluate((wanted) => document.querySelector('input.key')?.value === wanted, key));
@@ -161,10 +169,20 @@ const checkSearch = async (h) => {
     ['network tokens', '#chapter/coming-from-basis-theory/features', 'Let the PSP make them'],
     ['terraform', '#chapter/coming-from-basis-theory/terraform', 'Coming from Basis Theory'],
     ['stripe', '#chapter/payment-providers/stripe', 'Payment providers'],
+    ['trust', '#trust', 'Trust the certificate'],
+    ['keytool', '#trust', 'Trust the certificate'],
+    ['guide', '/guide', "Operator's guide"],
+    ['docker', '/guide#install--in-a-container', "Operator's guide"],
+    ['cors', '#chapter/requests-and-answers/details', 'Pages of any origin'],
   ]) {
     await page.$eval('#query', (it) => { it.value = ''; });
     await page.type('#query', query);
-    const [link, shown] = await page.$eval('#results', (it) => [it.querySelector('a')?.getAttribute('href') ?? '', it.textContent]);
+    const results = () => page.$eval('#results', (it) => [it.querySelector('a')?.getAttribute('href') ?? '', it.textContent]);
+    // The guide is loaded when the search begins.
+    const [link, shown] = await h.until(`the results of ${query}`, async () => {
+      const found = await results();
+      return found[0] === hash && found;
+    });
     assert.equal(link, hash, query);
     assert.ok(shown.includes(text), `${query}: ${shown}`);
   }
@@ -173,6 +191,7 @@ const checkSearch = async (h) => {
   await page.focus('#query');
   await page.keyboard.type('no-such-thing');
   await h.until('no results', async () => (await page.$eval('#search-status', (it) => it.textContent)) === '0 results');
+  assert.equal(await page.$$eval('#results a', (all) => all.length), 2, 'a search without results has a next step');
   await page.keyboard.press('Escape');
   assert.equal(await page.$eval('#query', (it) => it.value), '');
   assert.equal(await page.$eval('#navigation', (it) => it.hidden), false);
@@ -182,6 +201,8 @@ const checkSearch = async (h) => {
 /** `tests/it/reference_examples.rs` runs the examples. */
 const checkExamples = async (h) => {
   const page = await openView(h, '#operation/CreateToken');
+  await page.$$eval('.answer', (all) => all.forEach((it) => { it.open = true; }));
+  assert.equal(await page.$$eval('.answer', (all) => all.some((it) => it.textContent.includes('Other members'))), false);
   await page.type('input.key', h.vault.keys.private);
   for (const tab of await page.$$('.example [role=tab]')) {
     await tab.click();
@@ -221,6 +242,7 @@ const checkTry = async (h) => {
   await page.$eval('.try form input', (it, id) => { it.value = id; }, made.id);
   await page.click('.try button[type=submit]');
   await page.waitForSelector('#confirm[open]');
+  assert.match(await page.$eval('#confirm-text', (it) => it.textContent), /^Delete a token\. .*cannot be undone/);
   await page.keyboard.press('Escape');
   assert.equal((await h.api('GET', `/tokens/${made.id}`)).status, 200, 'Escape sends nothing');
   await page.click('.try button[type=submit]');

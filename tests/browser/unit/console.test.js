@@ -10,7 +10,8 @@ const session = await load('session.js');
 const tail = await load('tail.js');
 const { added } = await load('calls.js');
 const { axisEnd, bars } = await load('chart.js');
-const { matching, newestUse } = await load('directory.js');
+const { distinctNames, matching, newestUse } = await load('directory.js');
+const { learnTime, serverNow } = await load('server_time.js');
 const { rotationState } = await load('keys.js');
 const { shortData, tokenCall } = await load('views/tokens.js');
 const { entriesOf, metadataPatch } = await load('views/token_card.js');
@@ -237,4 +238,20 @@ test('a person needs no key: the header names the tenant, and the permissions ar
   assert.ok(session.signedIn().permissions.has('log:read'));
   session.forget();
   assert.equal(session.signedIn(), undefined);
+});
+
+test('applications of the same name differ by their ids', () => {
+  const names = distinctNames([{ id: '01a1dd38-0000-4000-8000-00000000aaaa', name: 'Shop' }, { id: '01a1dd38-0000-4000-8000-00000000bbbb', name: 'Shop' }, { id: 'c', name: 'Own' }]);
+  assert.deepEqual([...names.values()], ['Shop (...0000aaaa)', 'Shop (...0000bbbb)', 'Own']);
+});
+
+test('distances are counted with the clock of the server', () => {
+  const now = Date.parse('2026-11-14T09:30:00Z');
+  assert.equal(serverNow(now), now);
+  learnTime(null, now);
+  learnTime('nonsense', now);
+  assert.equal(serverNow(now), now);
+  learnTime('Sat, 14 Nov 2026 10:30:00 GMT', now);
+  assert.equal(format.ago('2026-11-14T10:29:30Z', serverNow(now)), '30 s ago');
+  assert.equal(format.ago('2026-11-14T10:30:00.9Z', serverNow(now)), '0 s ago', 'a use in the second of the header is not ahead');
 });

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import test from 'node:test';
 
-import { LANGUAGES, curl, exampleRequest, node, printedRequest, pythonCode } from '../../../src/http/front/reference/examples.js';
+import { LANGUAGES, curl, exampleRequest, node, packageOf, printedRequest, pythonCode } from '../../../src/http/front/reference/examples.js';
 import { highlighted } from '../../../src/http/front/reference/highlight.js';
 import { readDocument, route } from '../../../src/http/front/reference/model.js';
 import { keysOf } from '../../../src/http/front/reference/own_keys.js';
+import { withOwnValues } from '../../../src/http/front/reference/own_values.js';
 import { confirmation, makeRequest, readable, sameOriginUrl } from '../../../src/http/front/reference/request.js';
 import { choices, entries, limitTexts, memberNames, members, resolve, typeText, variants } from '../../../src/http/front/reference/schema.js';
 import { excerpt, makeIndex, search } from '../../../src/http/front/reference/search.js';
@@ -157,9 +158,21 @@ test('keys come only from the address of this machine, and only in the form of k
   assert.deepEqual(of('127.0.0.1', keys), { private: keys[0], public: keys[1], management: keys[2] });
   assert.equal(of('vault.example', keys), null);
   assert.equal(of('127.0.0.1', keys.slice(1)), null);
+  assert.equal(of('127.0.0.1', [...keys, '/a/ca.pem', 'x']), null);
+  assert.equal(of('127.0.0.1', [...keys, '/home/j%C3%B6rg/my%20vault/ca.pem']).ca, '/home/j\u00f6rg/my vault/ca.pem');
+  for (const bad of ['ca.pem', '/a;id', '/a%0Aid', '/$(id)', '/a%22', '/%E2%80%AEa', '%zz', '']) {
+    const found = of('127.0.0.1', [...keys, bad]);
+    assert.deepEqual([found.private, found.ca], [keys[0], undefined], bad);
+  }
   for (const bad of ["';id;'", '$(id)', 'key_test_self_pvt_a b', 'key_test_self_sess_SuKzXCvajW7Z4c9ZJr5hYd']) {
     assert.equal(of('localhost', [bad, ...keys.slice(1)]), null, bad);
   }
+});
+
+test('code of chapters has the address of this server, and the public key only if it is known', () => {
+  const code = "src='https://vault.example/fields/v1.js' key: 'key_prod_self_pub_...'";
+  assert.equal(withOwnValues(code, ORIGIN, null), `src='${ORIGIN}/fields/v1.js' key: 'key_prod_self_pub_...'`);
+  assert.equal(withOwnValues(code, ORIGIN, 'key_test_self_pub_A'), `src='${ORIGIN}/fields/v1.js' key: 'key_test_self_pub_A'`);
 });
 
 test('examples keep the key out and quote the body', () => {
@@ -172,6 +185,18 @@ test('examples keep the key out and quote the body', () => {
   assert.ok(!curl(exampleRequest(model.operations.get('Ping')), ORIGIN).includes('BT-API-KEY'));
   assert.deepEqual(exampleRequest(create, 'plain').body, { data: 'x' });
   assert.deepEqual(LANGUAGES.map((it) => it.id), ['curl', 'python', 'node']);
+});
+
+test('an example imports only what it uses, names only the package that it imports, and waits for a proxy', () => {
+  const [create, ping] = ['CreateToken', 'Ping'].map((it) => exampleRequest(model.operations.get(it)));
+  const own = { ...create, id: 'Own' };
+  assert.match(pythonCode(create, ORIGIN), /^import os$/m);
+  assert.match(pythonCode(own, ORIGIN), /^import os$/m);
+  assert.doesNotMatch(pythonCode(ping, ORIGIN), /\bos\b/);
+  for (const request of [own, ping]) assert.match(pythonCode(request, ORIGIN), /^ {4}timeout=30,$/m);
+  const needed = (request) => LANGUAGES.map(({ id, write }) => packageOf(id, write(request, ORIGIN)));
+  assert.deepEqual(needed(create), [null, 'pip install BasisTheoryClient', 'npm install @basis-theory/node-sdk']);
+  assert.deepEqual(needed(ping), [null, 'pip install httpx', null]);
 });
 
 test('each language sends exactly the example', () => {
@@ -219,11 +244,14 @@ test('try-it reports every mistake before it sends', () => {
 });
 
 test('what cannot be undone is confirmed, and every change with a production key', () => {
-  assert.match(confirmation('DELETE', '/tokens/x', 'key_test_a'), /cannot be undone/);
-  assert.match(confirmation('PUT', '/x', ''), /changes/);
-  assert.equal(confirmation('POST', '/x', 'key_test_a'), null);
-  assert.match(confirmation('POST', '/x', 'key_prod_self_pvt_a'), /production/);
-  assert.equal(confirmation('GET', '/x', 'key_prod_self_pvt_a'), null);
+  const asked = (method, key) => confirmation({ method }, '/x', key);
+  assert.equal(asked('DELETE', 'key_test_a'), 'DELETE /x deletes data of this server. It cannot be undone.');
+  assert.match(asked('PUT', ''), /changes/);
+  assert.equal(asked('POST', 'key_test_a'), null);
+  assert.match(asked('POST', 'key_prod_self_pvt_a'), /production/);
+  assert.equal(asked('GET', 'key_prod_self_pvt_a'), null);
+  const tenant = { method: 'DELETE', summary: 'Delete the tenant', description: 'Deletes it with `tokens` and keys. There is no way back.' };
+  assert.match(confirmation(tenant, '/tenants/self', ''), /^Delete the tenant\. Deletes it with tokens and keys\. DELETE \/tenants\/self /);
 });
 
 test('a body is indented without a change of its digits', () => {

@@ -2,6 +2,7 @@
 // without secret bodies.
 
 import { shownBody, shownPath } from './format.js';
+import { learnTime } from './server_time.js';
 import { signedIn } from './session.js';
 
 /** A refusal of the API, with the parts of its problem details. */
@@ -87,6 +88,7 @@ export const send = async (identity, method, path, options = {}) => {
       : 'The server could not be reached, or your sign-on has ended. Reload the page.';
     throw new Refusal(0, { title: 'No answer', detail });
   }
+  learnTime(answer.headers.get('date'));
   const content = await parsed(answer);
   const traceId = answer.headers.get('bt-trace-id') ?? content?.trace_id;
   tell({

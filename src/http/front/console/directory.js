@@ -1,7 +1,7 @@
 // Facts about applications that several views need: all of them with the last use of their keys.
 
 import { call } from './api.js';
-import { withQuery } from './format.js';
+import { shortId, withQuery } from './format.js';
 
 const PAGE_SIZE = 100;
 /** The server has at most 1000 applications for a tenant. */
@@ -33,7 +33,14 @@ export const newestUse = (uses = []) =>
 /** Names of applications by id, or nothing for a key that may not read applications. */
 export const applicationNames = async (holder, signal) => {
   if (!holder.permissions.has('application:read')) return new Map();
-  return new Map((await allApplications(signal)).map((it) => [it.id, it.name]));
+  return distinctNames(await allApplications(signal));
+};
+
+/** Names by id. Applications that share a name have a part of their id beside it. */
+export const distinctNames = (applications) => {
+  const counts = new Map();
+  for (const { name } of applications) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return new Map(applications.map(({ id, name }) => [id, counts.get(name) > 1 ? `${name} (${shortId(id)})` : name]));
 };
 
 /** Applications that match a text (name or id) and a type. */

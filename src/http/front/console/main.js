@@ -177,6 +177,8 @@ const signOutLink = () => ways.sign_out && el('p', {}, el('a', { href: ways.sign
 
 const PUBLIC_KEY = 'This is the key of a public application, which can only put values in. Use a management key.';
 
+const UNKNOWN_KEY = 'This is not a key of this server.';
+
 const trySignIn = async (key, place) => {
   if (!/^[\x21-\x7e]+$/.test(key)) {
     fill(place, notice('bad', el('p', {}, 'A key has only visible ASCII characters.')));
@@ -192,7 +194,8 @@ const trySignIn = async (key, place) => {
     lastUse = Date.now();
     showConsole();
   } catch (failure) {
-    fill(place, problem(failure));
+    // The answer is about a header, which the form does not have.
+    fill(place, failure.status === 401 ? problem({ title: UNKNOWN_KEY, message: UNKNOWN_KEY, traceId: failure.traceId }) : problem(failure));
   }
 };
 

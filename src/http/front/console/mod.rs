@@ -40,6 +40,7 @@ pub(in crate::http) static FILES: Folder = files! {
         "rights.js"
         "router.js"
         "rules_editor.js"
+        "server_time.js"
         "session.js"
         "tail.js"
         "token_key.js"

@@ -3,6 +3,7 @@
 import { announce, append, el, fill, freshId } from './dom.js';
 import { ago, clockTime } from './format.js';
 import { reasonAgainst } from './rights.js';
+import { serverNow } from './server_time.js';
 import { signedIn } from './session.js';
 
 /** A button for an action. Without the permissions it is disabled and names the missing ones. */
@@ -60,7 +61,7 @@ const said = (button, text) => {
   setTimeout(() => { button.textContent = before; }, 2000);
 };
 
-export const time = (text, now = Date.now()) =>
+export const time = (text, now = serverNow()) =>
   text ? el('time', { datetime: text, title: clockTime(text) }, ago(text, now)) : el('span', { class: 'quiet' }, 'never');
 
 export const exactTime = (text) =>

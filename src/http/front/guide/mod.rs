@@ -32,6 +32,7 @@ fn page(source: &str) -> String {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Operator's guide - Strongroom</title>
+<link rel="icon" href="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAMAAABEpIrGAAAACVBMVEUAAAAcX7j///+VTDNdAAAAAXRSTlMAQObYZgAAAFZJREFUeNrN08EKACAIA1C3///ooAgiy1F2aNfewcSZtcDFhmAT9d4FEAtAiDSAyAzIELBmD0gvjgC5EEcgP4P+ZhOZRf0A9B4uTurJVcvi6Orp8ob1L4deBCFcQcxbAAAAAElFTkSuQmCC">
 <link rel="stylesheet" href="/pages/base.css">
 <link rel="stylesheet" href="/reference/page.css">
 <link rel="stylesheet" href="/reference/print.css" media="print">

@@ -53,7 +53,7 @@ export function errorsView(model) {
 
 export function limitsView(model) {
   const rows = model.rows.map((row) => [
-    [make('strong', null, row.title ?? row.id), make('br'), line(row.applies_to)],
+    make('strong', null, line(row.title ?? row.id)),
     row.counted_by ?? '',
     rateText(row),
     row.block_seconds ? `blocked for ${row.block_seconds} s` : 'wait',

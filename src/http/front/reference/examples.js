@@ -22,6 +22,17 @@ const VARIABLES = [
 /** Variables for the parameters of a path. */
 const PATH_VARIABLES = { id: 'ID', key: 'KEY_ID' };
 
+/** The packages that examples import, and how a reader gets each. */
+const PACKAGES = [
+  ['python', 'from basis_theory ', 'pip install BasisTheoryClient'],
+  ['python', 'import httpx', 'pip install httpx'],
+  ['node', '"@basis-theory/node-sdk"', 'npm install @basis-theory/node-sdk'],
+];
+
+/** The command that installs the package which the code imports, or `null`. */
+export const packageOf = (language, code) =>
+  PACKAGES.find(([of, text]) => of === language && code.includes(text))?.[2] ?? null;
+
 /** False for a form that only browsers post: its examples would need a transaction that is under way. */
 export const isProgram = (operation) => !operation.body?.contents[0]?.type.includes('form');
 
@@ -84,6 +95,12 @@ export function targetOf(request) {
   return query ? `${request.path}?${query}` : request.path;
 }
 
+/**
+ * The seconds that a program waits. A call through a proxy may take 25 seconds, and a program that gives up earlier
+ * does not learn whether the destination acted. `httpx` alone would wait 5 seconds.
+ */
+const TIMEOUT_S = 30;
+
 const isJson = (type) => /[/+]json\b/.test(type ?? '');
 
 /** The body as it is sent. */
@@ -127,7 +144,9 @@ export function pythonCode(request, origin) {
   if (request.body !== undefined) {
     lines.push(isJson(request.type) ? `json=${python(request.body, '    ')}` : `content=${python(bodyText(request))}`);
   }
-  return [start, 'import os', '', 'import httpx', '', `answer = httpx.request(${called(lines, '    ')})`,
+  lines.push(`timeout=${TIMEOUT_S}`);
+  const call = `answer = httpx.request(${called(lines, '    ')})`;
+  return [start, ...(call.includes('os.environ') ? ['import os', ''] : []), 'import httpx', '', call,
     'print(answer.status_code, answer.text)'].join('\n');
 }
 

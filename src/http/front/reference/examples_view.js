@@ -1,7 +1,7 @@
 // The examples of an operation: one tab a language, and a choice where the document has several.
 
 import { codeBlock, make, newId } from './dom.js';
-import { LANGUAGES, isProgram, printedRequest } from './examples.js';
+import { LANGUAGES, isProgram, packageOf, printedRequest } from './examples.js';
 import { tabs } from './tabs.js';
 
 /** The language that the reader chose last, for the operations that come after. */
@@ -18,7 +18,6 @@ const VARIABLES = {
   PSP_URL: 'the address of your payment provider',
 };
 
-const PACKAGES = { python: 'pip install BasisTheoryClient', node: 'npm install @basis-theory/node-sdk' };
 
 export function examplesPanel(operation) {
   if (!isProgram(operation)) return null;
@@ -44,7 +43,10 @@ function note(id, code, operation) {
   const used = Object.entries(VARIABLES).filter(([name]) => new RegExp(`[$."]${name}\\b`).test(code));
   const texts = operation.path.includes('{id}') ? { ID: 'the id in the path' } : {};
   const meaning = ([name, text], at) => [at === 0 ? '' : ', ', make('code', null, name), ` is ${texts[name] ?? text}`];
-  return make('p', { class: 'quiet small' }, used.map(meaning), '. ', PACKAGES[id] ? ['It needs ', make('code', null, PACKAGES[id]), '.'] : null);
+  const needed = packageOf(id, code);
+  if (used.length === 0 && needed === null) return null;
+  return make('p', { class: 'quiet small' }, used.length > 0 ? [used.map(meaning), '. '] : null,
+    needed === null ? null : ['It needs ', make('code', null, needed), '.']);
 }
 
 function chooser(examples, show) {

@@ -5,7 +5,10 @@ import { byId, coloured, copyButton, make } from './dom.js';
 import { readDocument, route } from './model.js';
 import { clearSearch, fillNavigation, markCurrent, startSearch } from './navigation.js';
 import { operationView } from './operation_view.js';
+import { pageSections } from './page_text.js';
 import { keysOf } from './own_keys.js';
+import { useOwn } from './own_values.js';
+import { shell } from './quoting.js';
 import { upgradeTabs } from './tabs.js';
 import { offerKeys } from './try_view.js';
 
@@ -62,6 +65,12 @@ function closeMenu() {
   byId('menu').setAttribute('aria-expanded', 'false');
 }
 
+const NAMES = { start: 'Start', trust: 'Trust the certificate' };
+
+/** The text of the fixed views for the search. It is read before their sections become tabs. */
+const fixedSections = fixedViews.map((view) => (
+  { name: NAMES[view], hash: `#${view}`, sections: pageSections(byId(`view-${view}`)) }));
+
 /** The parts of the page that need no document. */
 function prepare() {
   for (const element of document.querySelectorAll('.origin')) element.textContent = location.origin;
@@ -99,17 +108,22 @@ function takeKeys() {
   if (keys === null) return;
   history.replaceState(null, '', '#start');
   offerKeys(keys);
+  useOwn({ publicKey: keys.public });
   const values = {
-    URL: location.origin, CA: 'strongroom-dev/ca.pem', KEY: keys.private, PUBLIC_KEY: keys.public, MANAGEMENT_KEY: keys.management,
+    URL: location.origin, CA: keys.ca ?? 'strongroom-dev/ca.pem', KEY: keys.private, PUBLIC_KEY: keys.public, MANAGEMENT_KEY: keys.management,
   };
-  byId('variables').replaceChildren(...Object.entries(values).map(([name, value]) => `export ${name}=${value}\n`));
+  byId('variables').replaceChildren(...Object.entries(values).map(([name, value]) => `export ${name}=${shell(value)}\n`));
   byId('own-keys').hidden = false;
+  if (keys.ca) {
+    byId('ca-variable').textContent = shell(keys.ca);
+    for (const element of document.querySelectorAll('.ca')) element.textContent = keys.ca;
+  }
   window.addEventListener('pagehide', () => byId('variables').replaceChildren());
 }
 
 function addCopyButton(block) {
   const code = block.querySelector('code');
-  if (!code.querySelector('.origin')) code.replaceChildren(...coloured(code.textContent, 'sh'));
+  code.replaceChildren(...coloured(code.textContent, block.dataset.language ?? 'sh'));
   const frame = make('div', { class: 'code' });
   block.replaceWith(frame);
   block.setAttribute('tabindex', '0');
@@ -132,7 +146,7 @@ async function loadDocument() {
   byId('version').textContent = model.version;
   byId('version').hidden = false;
   fillNavigation(model);
-  startSearch(model, openMenu);
+  startSearch(model, fixedSections, openMenu);
   fillTopics();
   showView(false);
 }
@@ -140,7 +154,8 @@ async function loadDocument() {
 function fillTopics() {
   const topics = model.chapters.filter((it) => it.description !== '');
   byId('topics').hidden = topics.length === 0;
-  byId('topics').querySelector('ul').append(...topics.map((it) => make('li', null, make('a', { href: it.hash }, it.name))));
+  byId('topics').querySelector('ul').append(...topics.map((it) => make('li', null, make('a', { href: it.hash }, it.name))),
+    make('li', null, make('a', { href: '/guide' }, "Operator's guide")));
 }
 
 /** Readiness of the server, as load balancers see it. */

@@ -21,6 +21,8 @@ pub(in crate::http) static FILES: Folder = files! {
         "navigation.js"
         "operation_view.js"
         "own_keys.js"
+        "own_values.js"
+        "page_text.js"
         "prose.js"
         "quoting.js"
         "request.js"

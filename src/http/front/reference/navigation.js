@@ -2,7 +2,8 @@
 
 import { byId, make } from './dom.js';
 import { methodBadge, stateMark } from './operation_view.js';
-import { excerpt, makeIndex, search } from './search.js';
+import { guideSections } from './page_text.js';
+import { excerpt, makeIndex, pageEntries, search } from './search.js';
 
 /** Fills the navigation with the parts of the document. */
 export function fillNavigation(model) {
@@ -51,13 +52,32 @@ function scrollIntoSide(link) {
   if (box.top < frame.top || box.bottom > frame.bottom) side.scrollTop += box.top - frame.top - frame.height / 3;
 }
 
-/** Connects the search box. `open` shows the side on a phone, where results would stay unseen. */
-export function startSearch(model, open) {
+const GUIDE = "Operator's guide";
+
+/**
+ * Connects the search box. `fixed` has the sections of the views that are part of the page, by the hash of each. `open`
+ * shows the side on a phone, where results would stay unseen.
+ */
+export function startSearch(model, fixed, open) {
   const index = makeIndex(model);
+  for (const { name, hash, sections } of fixed) index.push(...pageEntries(name, sections, () => hash));
+  // The guide is large: only a person who searches needs it.
+  let guide = null;
+  const loadGuide = async () => {
+    guide ??= guideSections();
+    const sections = await guide;
+    if (sections.length === 0 || index.some((it) => it.chapter === GUIDE)) return;
+    index.push(...pageEntries(GUIDE, sections, ({ id }) => (id ? `/guide#${id}` : '/guide')));
+    if (query.value.trim() !== '') show();
+  };
   const query = byId('query');
   byId('search').hidden = false;
   const show = () => showResults(query.value, search(index, query.value), open);
-  query.addEventListener('input', show);
+  query.addEventListener('focus', loadGuide);
+  query.addEventListener('input', () => {
+    loadGuide();
+    show();
+  });
   query.addEventListener('keydown', (event) => {
     if (event.key === 'ArrowDown') moveFocus(event, resultLinks()[0]);
     else if (event.key === 'Enter') resultLinks()[0]?.click();
@@ -101,11 +121,14 @@ function showResults(query, results, open) {
   byId('found').hidden = !isSearching;
   byId('navigation').hidden = isSearching;
   byId('results').replaceChildren(...results.map((it) => resultElement(it, query)));
-  if (isSearching && results.length === 0) byId('results').append(make('li', { class: 'quiet' }, 'Nothing found.'));
+  if (isSearching && results.length === 0) byId('results').append(nothingFound());
   const count = results.length === 1 ? '1 result' : `${results.length} results`;
   byId('search-status').textContent = isSearching ? count : '';
   if (isSearching) open();
 }
+
+const nothingFound = () => make('li', { class: 'quiet' }, 'Nothing found. Try one word, or a part of it, or look at the ',
+  make('a', { href: '#start' }, 'list of topics'), ' and the ', make('a', { href: '/guide' }, "operator's guide"), '.');
 
 const KINDS = { chapter: 'Chapter', absent: 'Not part of this server. Instead', table: 'Table' };
 

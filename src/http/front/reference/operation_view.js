@@ -61,7 +61,7 @@ function permissionFact(operation) {
 }
 
 function limitFacts(operation) {
-  const row = (it) => make('li', null, it.title ?? it.id, rateText(it) ? `: ${rateText(it)}` : '');
+  const row = (it) => make('li', null, line(it.title ?? it.id), rateText(it) ? `: ${rateText(it)}` : '');
   return [make('ul', { class: 'plain' }, operation.limits.map(row)), make('a', { href: '#rate-limits' }, 'All rate limits')];
 }
 
@@ -91,15 +91,15 @@ function bodySection(root, operation) {
   return make('section', null,
     make('h2', null, 'Body', operation.body.isRequired ? '' : ' (optional)'),
     prose(operation.body.description),
-    operation.body.contents.map((content) => contentPart(root, content)));
+    operation.body.contents.map((content) => contentPart(root, content, 'Other members are refused.')));
 }
 
-function contentPart(root, content) {
+function contentPart(root, content, closedText) {
   const { schema } = resolve(root, content.schema);
   return [
     make('p', { class: 'content-type' }, make('code', null, content.type), ' ', make('span', { class: 'type' }, typeText(root, content.schema))),
     schema.description ? make('p', null, line(schema.description)) : null,
-    schemaTree(root, content.schema),
+    schemaTree(root, content.schema, { closedText }),
   ];
 }
 

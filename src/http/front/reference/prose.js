@@ -2,6 +2,7 @@
 
 import { codeBlock, make, table } from './dom.js';
 import { inline, parse, plainText, safeTarget, slug } from './markdown.js';
+import { withOwnValues } from './own_values.js';
 
 /** The elements of a Markdown text. Headings begin at `level`, below those around the text. */
 export function prose(text, level = 3) {
@@ -28,7 +29,7 @@ function blockElement(block, level, least) {
     case 'table':
       return table('Table', block.head.map(inlineElements), block.rows.map((row) => row.map(inlineElements)));
     case 'code':
-      return codeBlock(block.text, block.language ? `${block.language} code` : 'code', block.language);
+      return codeBlock(withOwnValues(block.text), block.language ? `${block.language} code` : 'code', block.language);
     case 'picture':
       return make('img', { class: 'picture', src: `/reference/${block.file}`, alt: block.text });
     default:

@@ -60,16 +60,20 @@ export function sameOriginUrl(target, origin) {
 }
 
 /** The question before a request that changes something for good, or `null` when none is needed. */
-export function confirmation(method, path, key) {
+export function confirmation({ method, summary = '', description = '' }, path, key) {
   const isProduction = key.startsWith('key_') && !key.startsWith('key_test_');
   if (DESTRUCTIVE.has(method)) {
     const act = method === 'DELETE' ? 'deletes' : 'changes';
     const whose = isProduction ? 'real data of a production tenant' : 'data of this server';
-    return `${method} ${path} ${act} ${whose}. It cannot be undone.`;
+    // The words of the document name the thing, and all that is lost with it.
+    const what = [summary && `${summary}.`, firstSentence(description)].filter(Boolean).join(' ');
+    return [what, `${method} ${path} ${act} ${whose}. It cannot be undone.`].filter(Boolean).join(' ');
   }
   if (isProduction && method === 'POST') return `${method} ${path} acts on real data of a production tenant.`;
   return null;
 }
+
+const firstSentence = (text) => /^[^]*?\.(?=\s|$)/.exec(text)?.[0].replaceAll('`', '') ?? '';
 
 /** A body for people: JSON with indents, anything else as it came. Digits of numbers stay as they are. */
 export function readable(text) {

@@ -5,8 +5,11 @@ import { make } from './dom.js';
 import { line } from './prose.js';
 import { choices, entries, limitTexts, members, resolve, typeText, variants } from './schema.js';
 
-/** The tree of a schema, or `null` for one that has neither members nor entries. */
-export function schemaTree(root, schema, above = []) {
+/**
+ * The tree of a schema, or `null` for one that has neither members nor entries. Only in a request are other members
+ * refused: `closedText` says so, and is absent for answers.
+ */
+export function schemaTree(root, schema, { closedText = null, above = [] } = {}) {
   const { schema: own, name } = resolve(root, schema);
   const path = name ? [...above, name] : above;
   const rows = members(root, schema).map((it) => memberRow(root, it.name, it.schema, it.isRequired, path));
@@ -17,11 +20,11 @@ export function schemaTree(root, schema, above = []) {
     rows.push(memberRow(root, label, variant, null, path));
   }
   if (rows.length === 0) return null;
-  const isClosed = own.additionalProperties === false;
+  const isClosed = closedText !== null && own.additionalProperties === false;
   return make('div', { class: 'schema' },
     choiceLine(choices(root, schema)),
     make('ul', null, rows),
-    isClosed && above.length === 0 ? make('p', { class: 'quiet small' }, 'Other members are refused.') : null);
+    isClosed ? make('p', { class: 'quiet small' }, closedText) : null);
 }
 
 /** Members of which one set is required. */
@@ -61,7 +64,7 @@ function openable(root, schema, head, above) {
   if (!isDeep) return null;
   const details = make('details', null, make('summary', null, head));
   details.addEventListener('toggle', () => {
-    if (details.open && details.children.length === 1) details.append(schemaTree(root, schema, above) ?? '');
+    if (details.open && details.children.length === 1) details.append(schemaTree(root, schema, { above }) ?? '');
   });
   return details;
 }

@@ -1,4 +1,4 @@
-// The search over operations (path, method, summary, permissions, members), the sections of chapters
+// The search over operations (path, method, summary, permissions, members), the sections of chapters and pages
 // with their text, and features that this server does not have.
 
 import { TABLES, headings } from './model.js';
@@ -28,6 +28,14 @@ export function makeIndex(model) {
     found.push(entry({ kind: 'table', title: 'Rate limits', hash: '#rate-limits' }, [[12, ['rate limits 429']], [4, titles]]));
   }
   return found;
+}
+
+/** The sections of a page: `name` is its title in the navigation, and `address` gives the address of a section. */
+export function pageEntries(name, sections, address) {
+  return sections.map((it, at) => entry(
+    { kind: 'section', title: at === 0 ? name : it.title, chapter: name, text: it.text, hash: address(it) },
+    [[at === 0 ? 12 : 7, [at === 0 ? name : it.title]], [at === 0 ? 7 : 1, [it.title]], [1, [it.text]]],
+  ));
 }
 
 /** The chapter itself with the text below its title, and each of its sections. */

@@ -118,7 +118,7 @@ async function submit(operation, inputs, body, outcome, button) {
     announce(wrong.join(' '));
     return;
   }
-  const question = confirmation(request.method, request.path, needsKey ? key : '');
+  const question = confirmation(operation, request.path, needsKey ? key : '');
   if (question !== null && !(await isConfirmed(question))) return;
   button.disabled = true;
   outcome.replaceChildren(make('p', { class: 'quiet' }, 'Sending ...'));

@@ -68,6 +68,8 @@ pub(super) fn operations() -> Vec<Description> {
                  an audit entry with the person's name. The header `Strongroom-Console` names the \
                  tenant. A call with an API key is answered 403.",
             )
+            .without_key()
+            .header("Strongroom-Console", Schema::uuid().about("The id of the tenant."))
             .answers(200, "The person.", signed_on())
             .fails(403, "The request has an API key, or comes from another site."),
         new("ConsoleSignOnWays", "How people sign on to the console")
@@ -195,7 +197,11 @@ fn limits() -> Schema {
         .closed();
     let row = Schema::object()
         .has("row", Schema::text())
-        .has("counted_by", Schema::word(["address", "key", "key_and_address", "key_or_address"]))
+        .has("title", Schema::text().about("The requests that it counts, in words."))
+        .has(
+            "counted_by",
+            Schema::text().about("The thing that has a counter of its own, in words."),
+        )
         .has("requests", count())
         .has("seconds", count())
         .has("action", Schema::word(["block", "throttle"]))

@@ -3,7 +3,7 @@
 use crate::app::{KeyOverview, TenantCount};
 use crate::domain::quota::Quotas;
 use crate::http::wire::{Json, Object};
-use crate::limits::{CounterKey, Row, RowAction};
+use crate::limits::{Row, RowAction};
 
 /// A row of the rate limits as it applies to the tenant.
 pub(crate) struct RowView<'a> {
@@ -51,15 +51,8 @@ fn unit(quota: &str) -> &'static str {
 
 fn render_row(object: &mut Object, view: &RowView<'_>) {
     object.text("row", view.row.scope.name());
-    object.text(
-        "counted_by",
-        match view.row.counter {
-            CounterKey::Address => "address",
-            CounterKey::Key => "key",
-            CounterKey::KeyAndAddress => "key_and_address",
-            CounterKey::KeyOrAddress => "key_or_address",
-        },
-    );
+    object.text("title", view.row.scope.requests());
+    object.text("counted_by", view.row.counted_by());
     object.number("requests", view.requests);
     object.number("seconds", view.row.period_s);
     match view.row.action {

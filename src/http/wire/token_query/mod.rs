@@ -15,6 +15,7 @@ use crate::domain::search_query;
 use crate::domain::token_query::{LegacyTokenQuery, TokenFilter, TokenQuery};
 use crate::domain::token_type::TokenType;
 use crate::http::wire::page::{size_in_fields, size_in_query};
+use crate::http::wire::token::no_such_type;
 use crate::http::wire::{Fields, OffsetPage, Query, cursor};
 
 const METADATA: &str = "metadata";
@@ -43,7 +44,7 @@ pub(crate) fn parse_list(query: &Query) -> Result<(TokenQuery, CursorStart), Mis
     if let Some(text) = query.first("type") {
         match TokenType::parse(text) {
             Some(kind) => filters.push(("type", TokenFilter::Type(kind))),
-            None => mistakes.add("type", "There is no such token type."),
+            None => mistakes.add("type", no_such_type()),
         }
     }
     if let Some(print) = query.first("fingerprint") {

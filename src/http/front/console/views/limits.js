@@ -8,22 +8,6 @@ import { meter, words } from '../meter.js';
 import { code, facts, heading, loaded, notice, table, tag } from '../parts.js';
 import { signedIn } from '../session.js';
 
-const ROWS = {
-  management_application: 'Management keys',
-  private_application: 'Private keys',
-  public_application: 'Public keys',
-  search_tokens: 'Searches of tokens',
-  list_tokens: 'Lists of tokens',
-  create_token: 'Creating tokens',
-  update_token: 'Changing tokens',
-  delete_token: 'Deleting tokens',
-  account_updater: 'Account updater',
-  test_tenant: 'All requests of a test tenant',
-  legacy_key: 'Legacy keys',
-  proxy: 'Calls through proxies',
-  address: 'All requests of an address',
-};
-
 export const limits = async ({ place, signal }) => {
   const body = el('div', {});
   const refresh = () => loaded(body, async () => {
@@ -50,17 +34,22 @@ const rates = (found, names) => el('section', { class: 'card' }, el('h2', {}, 'R
     : table('Rate limits', ['What', 'Limit', 'Counted by', 'Beyond it', 'Used now'], found.rate_limits.map((it) => rate(it, found.limiter === 'off', names)), ''),
   found.rate_limit !== 'default' && el('p', { class: 'quiet' }, `The operator set the rate of this tenant to ${found.rate_limit}.`));
 
+/** The words of the rate limits have marks for code, as those of a chapter. */
+const plain = (text) => text.replaceAll('`', '');
+
+const sentence = (text) => plain(text).replace(/^./, (first) => first.toUpperCase());
+
 const rate = (row, isOff, names) => [
-  ROWS[row.row] ?? words(row.row),
+  sentence(row.title),
   `${count(row.requests)} in ${count(row.seconds)} s`,
-  row.counted_by.replaceAll('_', ' '),
+  row.counted_by,
   row.action === 'block' ? tag(`blocked for ${row.block_seconds} s`, 'warn') : 'refused until the rate falls',
   isOff ? el('span', { class: 'quiet' }, 'limits are off') : used(row, names),
 ];
 
 const used = (row, names) => [
   row.used !== undefined && row.used !== null
-    ? meter(row.used, row.requests, `Used by this key: ${ROWS[row.row] ?? row.row}`)
+    ? meter(row.used, row.requests, `Used by this key: ${plain(row.title)}`)
     : el('span', { class: 'quiet' }, 'not known for this key'),
   row.busiest && el('small', { class: 'quiet block' }, `Busiest: ${names.get(row.busiest.application_id) ?? row.busiest.application_id}, ${count(row.busiest.used)}`),
 ];

@@ -1,7 +1,7 @@
 // The audit log: filters, pages, and a live tail.
 
 import { call } from '../api.js';
-import { allApplications } from '../directory.js';
+import { allApplications, distinctNames } from '../directory.js';
 import { announce, el, fill } from '../dom.js';
 import { apiTime, plural, shortId, withQuery } from '../format.js';
 import { busy, code, exactTime, facts, field, heading, loaded, problem, select, sending, table, tag } from '../parts.js';
@@ -19,8 +19,9 @@ export const logs = async ({ place, signal }) => {
     signedIn().permissions.has('application:read') ? allApplications(signal) : [],
   ]);
   // The names of actors and of kinds of resources, for the table.
-  const names = new Map([...applications.map((it) => [it.id, it.name]), ...types.map((it) => [it.value, it.display_name])]);
-  const filters = logFilters(types, applications);
+  const actors = distinctNames(applications);
+  const names = new Map([...actors, ...types.map((it) => [it.value, it.display_name])]);
+  const filters = logFilters(types, actors);
   const list = el('div', {});
   const tail = liveTail(list, filters, names, signal);
   const search = () => {
@@ -34,16 +35,16 @@ export const logs = async ({ place, signal }) => {
   await search();
 };
 
-const logFilters = (types, applications) => {
+const logFilters = (types, actors) => {
   const type = select([['', 'All'], ...types.map((it) => [it.value, it.display_name])], '');
   const entity = el('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' });
   const from = el('input', { type: 'datetime-local', step: '1' });
   const to = el('input', { type: 'datetime-local', step: '1' });
-  const actor = select([['', 'Everyone'], ...applications.map((it) => [it.id, it.name])], '');
+  const actor = select([['', 'Everyone'], ...actors], '');
   const submit = el('button', { type: 'submit' }, 'Apply');
   const form = el('form', { class: 'filters', role: 'search' },
     field('Resource', type), field('Id of the resource', entity), field('From', from), field('Until', to),
-    applications.length > 0 && field('Actor', actor), submit);
+    actors.size > 0 && field('Actor', actor), submit);
   const query = () => ({ entity_type: type.value, entity_id: entity.value.trim(), start_date: apiTime(from.value), end_date: apiTime(to.value) });
   return { form, submit, query, actor: () => actor.value };
 };
@@ -155,7 +156,7 @@ const entryTable = (entries, names, empty = 'No entry matches. The log goes back
   table('Log entries', ['Time', 'Actor', 'Action', 'Resource', 'Message'], entries.map((entry) => [
     exactTime(entry.created_at),
     actorOf(entry, names),
-    code(entry.operation),
+    el('code', { class: 'name' }, entry.operation),
     [names.get(entry.entity_type) ?? entry.entity_type, ' ', el('code', { title: entry.entity_id }, shortId(entry.entity_id))],
     entry.outcome === 'failure' ? [tag('failure', 'bad'), ' ', entry.message] : entry.message,
   ]), empty, {
