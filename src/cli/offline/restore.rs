@@ -153,9 +153,10 @@ fn until(command: &RestoreCommand) -> Result<Option<Timestamp>> {
     }
     let wrong = || {
         Failure::new(Exit::Usage, "--until is not a time")
-            .try_this("--until 2026-11-14T09:30:00Z, or with an offset such as +01:00")
+            .try_this("--until 2026-11-14T09:30:00Z, with an offset such as +01:00, or a date: its begin in UTC")
     };
-    Timestamp::parse_rfc3339(text).map(Some).ok_or_else(wrong)
+    let of_date = || Timestamp::parse_rfc3339(&format!("{text}T00:00:00Z"));
+    Timestamp::parse_rfc3339(text).or_else(of_date).map(Some).ok_or_else(wrong)
 }
 
 /// The keys that the flags name. An archive needs one: without it, a forged file would be accepted.
