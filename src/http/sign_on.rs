@@ -171,11 +171,7 @@ impl SignOnRules {
 impl ProxyHeaders {
     /// `None` for a peer that is not trusted, and for a request without a person: a proxy also
     /// passes on requests that need none.
-    fn read(
-        &self,
-        headers: &HeaderMap,
-        peer: IpAddr,
-    ) -> Result<Option<PersonWithGroups>, SignOn> {
+    fn read(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Option<PersonWithGroups>, SignOn> {
         if !self.peers.iter().any(|network| network.contains(peer)) {
             return Ok(None);
         }
@@ -199,7 +195,10 @@ impl ProxyHeaders {
             _ => String::from(user),
         };
         let groups = if headers.contains_key(&self.groups) {
-            only(headers, &self.groups).and_then(text_of).and_then(groups).ok_or(SignOn::Malformed(GROUPS))?
+            only(headers, &self.groups)
+                .and_then(text_of)
+                .and_then(groups)
+                .ok_or(SignOn::Malformed(GROUPS))?
         } else {
             Vec::new()
         };

@@ -183,7 +183,8 @@ fn the_example_of_rsyslog_sends_every_entry() {
     thread::spawn(move || {
         let (connection, _) = listener.accept().unwrap();
         let server = ServerConnection::new(tls).unwrap();
-        let lines = BufReader::new(StreamOwned::new(server, connection)).lines().map_while(Result::ok);
+        let lines =
+            BufReader::new(StreamOwned::new(server, connection)).lines().map_while(Result::ok);
         lines.for_each(|line| drop(sender.send(line)));
     });
     for number in 0..expected {

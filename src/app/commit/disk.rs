@@ -198,7 +198,7 @@ impl Observe for DiskFloor {
         .status("disk", "floor_bytes");
         page.gauge(
             "strongroom_data_file_bytes",
-            "Length of the data file.",
+            "Length of the data file and of the log beside it.",
             self.data_bytes.load(Ordering::Relaxed),
         )
         .status("disk", "data_file_bytes");

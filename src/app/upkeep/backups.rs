@@ -18,9 +18,7 @@ use crate::domain::backup::{
 };
 use crate::domain::time::Timestamp;
 use crate::files::Directory;
-use crate::store::backup::{
-    self, BackupFailure, BackupSummary, Manifest, Reader, SnapshotTimes,
-};
+use crate::store::backup::{self, BackupFailure, BackupSummary, Manifest, Reader, SnapshotTimes};
 use crate::store::engine::Moment;
 use crate::store::record::{decode_backups, encode_backups};
 use crate::store::{Authority, StorageFailure, meta};

@@ -103,7 +103,7 @@ fn restore(command: &RestoreCommand) -> Result<()> {
     say(&format!(
         "{}     {}\n{}\n  took:          {}\n\nFrom the backup {}:\n{}\n\n\
          Next: install the master key {}, run strongroom verify, then start strongroom serve.\n\
-         Card verification codes are gone: backups do not contain their keys.\n{}",
+         Card verification codes are gone: backups do not contain their keys.\n{}{}",
         if place.home.is_local() {
             "The data file is restored.\n  data file:"
         } else {
@@ -116,6 +116,11 @@ fn restore(command: &RestoreCommand) -> Result<()> {
         manifest_text(&restored.manifest),
         hex::encode(&restored.contents.master_check),
         missing_text(restored.reached.as_ref().map(end), until),
+        if keys.is_empty() {
+            "\nWho wrote the backup was not checked: with --key its signature is."
+        } else {
+            ""
+        },
     ));
     Ok(())
 }

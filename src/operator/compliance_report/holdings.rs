@@ -113,12 +113,11 @@ pub(super) fn codes(
     let count = stored.values().fold(0_u64, |sum, it| sum.saturating_add(it.count));
     chapter = match stored.values().map(|it| it.last_ends_at).max() {
         None => chapter.good("No code is stored."),
-        Some(at) => chapter
-            .good(format!(
-                "{} stored; the last of them ends by {}.",
-                counted(count, "code is", "codes are"),
-                moment(at)
-            )),
+        Some(at) => chapter.good(format!(
+            "{} stored; the last of them ends by {}.",
+            counted(count, "code is", "codes are"),
+            moment(at)
+        )),
     };
     for it in holdings {
         let Some(codes) = stored.get(&it.tenant.id) else { continue };

@@ -136,13 +136,21 @@ fn shares(chapter: Chapter, sets: &[ShareSet], master: &str) -> Chapter {
         } else {
             format!("each sealed to its keeper: {}", set.keepers.join(", "))
         };
-        chapter.good(format!(
+        let text = format!(
             "Recovery shares of {of} master key, set {}: {} of {} are needed; made {}; {keepers}.",
             hex::encode(&set.set),
             set.needed,
             set.hashes.len(),
             moment(set.made_at)
-        ))
+        );
+        // A share in clear was on this host, and nothing says who has it.
+        if is_current(set) && set.keepers.is_empty() {
+            return chapter.attention(format!(
+                "{text} Make new ones with strongroom key shares --share-to NAME=age1..., and destroy \
+                 these."
+            ));
+        }
+        chapter.good(text)
     });
     if sets.iter().any(is_current) {
         return chapter;
