@@ -117,7 +117,7 @@ fn restore(command: &RestoreCommand) -> Result<()> {
         hex::encode(&restored.contents.master_check),
         missing_text(restored.reached.as_ref().map(end), until),
         if keys.is_empty() {
-            "\nWho wrote the backup was not checked: with --key its signature is."
+            "\nThe writer of the backup was not checked: with --key its signature is."
         } else {
             ""
         },
