@@ -3,7 +3,11 @@
 use std::fmt::Display;
 
 /// The number and the noun: `1 warning`, `2 warnings`.
-pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str, many: &str) -> String {
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(
+    count: N,
+    one: &str,
+    many: &str,
+) -> String {
     let noun = if count == N::from(1) { one } else { many };
     format!("{count} {noun}")
 }

@@ -152,7 +152,7 @@ fn the_example_of_rsyslog_sends_every_entry() {
     let vault = Vault::start();
     let directory = vault.directory();
     let entries = directory.text("entries.jsonl");
-    let authority = Authority::new();
+    let authority = Authority::new("logs");
     let authorities = directory.write("authorities.pem", &authority.pem, 0o644);
     let tls = authority.issue().server(None, &[]);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

@@ -116,13 +116,17 @@ fn restore(command: &RestoreCommand) -> Result<()> {
         manifest_text(&restored.manifest),
         hex::encode(&restored.contents.master_check),
         missing_text(restored.reached.as_ref().map(end), until),
-        if keys.is_empty() {
-            "\nThe writer of the backup was not checked: with --key its signature is."
-        } else {
-            ""
-        },
+        unchecked_text(&keys),
     ));
     Ok(())
+}
+
+const fn unchecked_text(keys: &[MasterKey]) -> &'static str {
+    if keys.is_empty() {
+        "\nThe writer of the backup was not checked: with --key its signature is."
+    } else {
+        ""
+    }
 }
 
 fn facts(home: &VaultHome, restored: &Restored, took: Duration) -> Value {
