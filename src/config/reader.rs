@@ -241,7 +241,10 @@ impl SettingsReader {
     /// The loss of the data directory must not take the archive with it.
     pub(super) fn refuse_own_archive(&mut self, config: &Config) {
         let archive = config.archive.as_ref().map(|plan| &plan.directory);
-        if archive.is_some_and(|archive| archive.starts_with(&config.data_directory)) {
+        // A data directory that is missing or wrong is a mistake of its own; every path begins with an
+        // empty one.
+        let own = &config.data_directory;
+        if own.is_absolute() && archive.is_some_and(|archive| archive.starts_with(own)) {
             self.wrong("archive.directory", "must be outside of the data directory");
         }
     }

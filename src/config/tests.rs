@@ -87,6 +87,16 @@ fn an_archive_needs_a_directory_of_its_own() {
 }
 
 #[test]
+fn a_missing_data_directory_is_one_mistake() {
+    let found = Config::parse(
+        "[tls]\ncertificate = \"/c\"\nprivate_key = \"/p\"\n[master_key]\nfile = \"/k\"\n\
+         [archive]\ndirectory = \"/a\"\n",
+    );
+    let InvalidConfig(mistakes) = found.unwrap_err();
+    assert!(mistakes.len() == 1 && mistakes[0].starts_with("data_directory"), "{mistakes:?}");
+}
+
+#[test]
 fn all_mistakes_are_reported_at_once() {
     let found = Config::parse(
         r#"

@@ -171,6 +171,8 @@ words! {
         NotAllowed = "not_allowed", 3, "without the right to do it";
         /// A user of the machine who is not the server's and not root used the operator's socket.
         OtherUser = "other_user", 4, "by a user who may give no commands";
+        /// The request names a person of the console without the secret of the sign-on.
+        WrongSecret = "wrong_secret", 5, "without the secret of the sign-on";
     }
 }
 

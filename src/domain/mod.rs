@@ -19,6 +19,7 @@ pub mod client_key;
 pub mod condition;
 pub mod connection_headers;
 pub mod container;
+pub mod counted;
 pub mod data;
 pub mod duration;
 pub mod erasure;

@@ -14,7 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, MutexGuard};
 
@@ -263,6 +263,20 @@ impl NamedFile {
         Ok(rustix::fs::linkat(at, &*name, at, second.as_ref(), AtFlags::empty())?)
     }
 
+    /// Gives a file that root has just made to the owner of its directory: a command run by root
+    /// must not leave files that the server cannot open. Another user's files stay as they are.
+    pub fn give_to_owner(&self) -> io::Result<()> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(());
+        }
+        let (owner, own) = (self.directory.metadata()?, self.file.metadata()?);
+        // The directory's owner may have linked another user's file to the name.
+        if owner.uid() == 0 || own.uid() != 0 || own.nlink() != 1 || !own.is_file() {
+            return Ok(());
+        }
+        fchown(&self.file, Some(owner.uid()), Some(owner.gid()))
+    }
+
     /// Removes the file's name from its directory. Another file that now has the name stays.
     pub fn remove(&self) -> io::Result<()> {
         self.directory.remove(&self.name(), self.identity)
@@ -293,10 +307,18 @@ impl Unfinished {
         Ok(Self { named: Some(directory.create(name)?) })
     }
 
-    /// Creates the file, and replaces one that a killed process has left.
+    /// Creates the file for the owner of the directory, and replaces one that a killed process has
+    /// left.
     pub fn create_again(directory: &Directory, name: impl AsRef<OsStr>) -> io::Result<Self> {
-        directory.hold(&name)?.map_or(Ok(()), |left| left.remove())?;
-        Self::create(directory, name)
+        directory.pin(&name)?.map_or(Ok(()), |left| left.remove())?;
+        Self::create_for_owner(directory, name)
+    }
+
+    /// Creates the file for the owner of the directory, also if root runs the command.
+    pub fn create_for_owner(directory: &Directory, name: impl AsRef<OsStr>) -> io::Result<Self> {
+        let new = Self::create(directory, name)?;
+        new.named.as_ref().map_or(Ok(()), NamedFile::give_to_owner)?;
+        Ok(new)
     }
 
     pub fn file(&self) -> io::Result<&File> {

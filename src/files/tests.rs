@@ -66,6 +66,30 @@ fn a_directory_that_was_replaced_is_left_alone() {
     }
 }
 
+/// Another user than root makes only files of its own.
+#[test]
+fn a_file_that_root_makes_for_the_owner_of_a_directory_belongs_to_it() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let place = TestDirectory::new();
+    std::os::unix::fs::chown(place.path(), Some(65_534), Some(65_533)).unwrap();
+    let directory = Directory::open(place.path()).unwrap();
+    let owner = |name: &str| {
+        let file = fs::metadata(place.join(name)).unwrap();
+        (file.uid(), file.gid(), file.mode() & 0o777)
+    };
+    Unfinished::create_for_owner(&directory, "new").unwrap().finish("a").unwrap();
+    assert_eq!(owner("a"), (65_534, 65_533, 0o600));
+    // A secret that root writes there stays root's.
+    directory.create("b").unwrap();
+    assert_eq!(owner("b").0, 0);
+    // A file that has a second name may be any file of the system.
+    directory.hold("b").unwrap().unwrap().link("c").unwrap();
+    directory.hold("c").unwrap().unwrap().give_to_owner().unwrap();
+    assert_eq!(owner("b").0, 0);
+}
+
 #[test]
 fn an_empty_directory_is_removed_but_none_that_took_its_place() {
     let place = TestDirectory::new();

@@ -20,10 +20,11 @@ const NO_TENANT: &str = "The header Strongroom-Console must name one tenant of t
 impl Http {
     /// The person as the caller of an operation, for a request without an API key.
     pub(super) fn person(&self, parts: &Parts, sign_on: &SignOn) -> Result<Arc<Caller>, Problem> {
-        let SignedOn { person, role } = match sign_on {
-            SignOn::Person(signed_on) => signed_on,
-            SignOn::Refused(status, why) => return Err(Problem::new(*status, why)),
-            SignOn::Absent => return Err(Error::Unauthenticated.into()),
+        if let Some((status, why)) = sign_on.refusal() {
+            return Err(Problem::new(status, why));
+        }
+        let SignOn::Person(SignedOn { person, role }) = sign_on else {
+            return Err(Error::Unauthenticated.into());
         };
         // Without the header nothing says that the person meant the request.
         if !parts.headers.contains_key(CONSOLE) {

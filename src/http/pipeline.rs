@@ -40,7 +40,7 @@ use crate::log::{RequestLine, Trace};
 use crate::secret::{Secret, SecretBody};
 use crate::threeds::scheme::Scheme;
 
-const VIEWER: &str = "A viewer of the console can read and change nothing.";
+const VIEWER: &str = "A viewer of the console can read, and cannot change anything.";
 const NO_KEYS: &str =
     "The settings of this server allow the console only with the operator's sign-on.";
 const IDEMPOTENCY_KEY: &str = "bt-idempotency-key";
@@ -125,7 +125,7 @@ impl Http {
             duration,
         });
         if response.extensions_mut().remove::<Refused>().is_some() {
-            let reason = reason_of(status, &parts.headers);
+            let reason = reason_of(status, &parts.headers, &summary.sign_on);
             let caller = summary.caller.map(|it| (it.tenant.id, it.application.id));
             self.app.audit().refusals().note(&RefusedAttempt { reason, route, caller, origin });
         }
@@ -498,10 +498,15 @@ impl Http {
 }
 
 /// The reason of a refusal with this status. Probes answer a wrong key with their usual status.
-fn reason_of(status: u16, headers: &HeaderMap) -> RefusalReason {
+fn reason_of(status: u16, headers: &HeaderMap, sign_on: &SignOn) -> RefusalReason {
     match status {
         403 => RefusalReason::NotAllowed,
-        401 if !headers.contains_key(API_KEY) => RefusalReason::NoKey,
+        401 if !headers.contains_key(API_KEY) => match sign_on {
+            SignOn::WrongSecret => RefusalReason::WrongSecret,
+            SignOn::Absent | SignOn::Malformed(_) | SignOn::NoRole(_) | SignOn::Person(_) => {
+                RefusalReason::NoKey
+            }
+        },
         _ => RefusalReason::WrongKey,
     }
 }

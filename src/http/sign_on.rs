@@ -56,8 +56,12 @@ pub(super) enum SignOn {
     #[default]
     Absent,
     Person(SignedOn),
-    /// There are facts about a person, and they are wrong: the status and the sentence.
-    Refused(u16, &'static str),
+    /// The sign-on vouches for the person, whose groups give no role.
+    NoRole(Person),
+    /// There are facts about a person, and they cannot be read: the sentence.
+    Malformed(&'static str),
+    /// The request names a person without the secret of the sign-on. Its name is not believed.
+    WrongSecret,
 }
 
 #[derive(Debug)]
@@ -78,10 +82,22 @@ const CERTIFICATE: &str = "The certificate must have one common name of at most 
 const NO_ROLE: &str = "The groups of this person give no access to the console.";
 
 impl SignOn {
+    /// The person that the sign-on vouches for, with or without a role.
     pub(super) const fn person(&self) -> Option<&Person> {
         match self {
             Self::Person(found) => Some(&found.person),
-            Self::Absent | Self::Refused(..) => None,
+            Self::NoRole(person) => Some(person),
+            Self::Absent | Self::Malformed(_) | Self::WrongSecret => None,
+        }
+    }
+
+    /// The status and the sentence, if there are facts about a person that give no access.
+    pub(super) const fn refusal(&self) -> Option<(u16, &'static str)> {
+        match self {
+            Self::NoRole(_) => Some((403, NO_ROLE)),
+            Self::Malformed(why) => Some((401, why)),
+            Self::WrongSecret => Some((401, SECRET)),
+            Self::Absent | Self::Person(_) => None,
         }
     }
 }
@@ -98,7 +114,7 @@ impl ConsoleAccess {
         let Some(rules) = &self.sign_on else { return SignOn::Absent };
         let found = match (certified, &rules.by_proxy) {
             (Some(Certified(Some(person))), _) => Ok(Some(person)),
-            (Some(Certified(None)), _) => Err(CERTIFICATE),
+            (Some(Certified(None)), _) => Err(SignOn::Malformed(CERTIFICATE)),
             (None, Some(proxy)) => proxy.read(headers, peer),
             (None, None) => Ok(None),
         };
@@ -106,9 +122,9 @@ impl ConsoleAccess {
             Ok(None) => SignOn::Absent,
             Ok(Some(found)) => match rules.role(&found.groups) {
                 Some(role) => SignOn::Person(SignedOn { person: found.person, role }),
-                None => SignOn::Refused(403, NO_ROLE),
+                None => SignOn::NoRole(found.person),
             },
-            Err(why) => SignOn::Refused(401, why),
+            Err(refused) => refused,
         }
     }
 
@@ -155,11 +171,7 @@ impl SignOnRules {
 impl ProxyHeaders {
     /// `None` for a peer that is not trusted, and for a request without a person: a proxy also
     /// passes on requests that need none.
-    fn read(
-        &self,
-        headers: &HeaderMap,
-        peer: IpAddr,
-    ) -> Result<Option<PersonWithGroups>, &'static str> {
+    fn read(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Option<PersonWithGroups>, SignOn> {
         if !self.peers.iter().any(|network| network.contains(peer)) {
             return Ok(None);
         }
@@ -167,14 +179,14 @@ impl ProxyHeaders {
             return Ok(None);
         }
         if let Some(secret) = &self.secret {
-            let given = only(headers, &self.secret_header).ok_or(SECRET)?;
+            let given = only(headers, &self.secret_header).ok_or(SignOn::WrongSecret)?;
             if !is_secret_of_sign_on(secret, given.as_bytes()) {
-                return Err(SECRET);
+                return Err(SignOn::WrongSecret);
             }
         }
         let name = |header: &str, wrong| {
             let text = only(headers, header).and_then(text_of).and_then(Person::parse_name);
-            text.ok_or(wrong)
+            text.ok_or(SignOn::Malformed(wrong))
         };
         let user = name(&self.user, USER)?;
         let email = self.email.as_ref().map(|header| name(header, EMAIL)).transpose()?;
@@ -183,7 +195,10 @@ impl ProxyHeaders {
             _ => String::from(user),
         };
         let groups = if headers.contains_key(&self.groups) {
-            only(headers, &self.groups).and_then(text_of).and_then(groups).ok_or(GROUPS)?
+            only(headers, &self.groups)
+                .and_then(text_of)
+                .and_then(groups)
+                .ok_or(SignOn::Malformed(GROUPS))?
         } else {
             Vec::new()
         };
@@ -252,8 +267,10 @@ mod tests {
         match access.sign_on(&map(headers), peer.parse().unwrap(), None) {
             SignOn::Absent => String::from("absent"),
             SignOn::Person(it) => format!("{} {}", it.person.name, it.role.as_str()),
-            SignOn::Refused(status, why) => {
+            refused @ (SignOn::NoRole(_) | SignOn::Malformed(_) | SignOn::WrongSecret) => {
+                let (status, why) = refused.refusal().unwrap();
                 assert!(why.ends_with('.'), "{why}");
+                assert_eq!(refused.person().is_some(), status == 403, "named only if vouched for");
                 status.to_string()
             }
         }
@@ -368,10 +385,14 @@ mod tests {
                 let bob = Person { name: Box::from("bob"), way: SignOnWay::Certificate };
                 assert_eq!(person, bob);
             }
-            SignOn::Absent | SignOn::Person(_) | SignOn::Refused(..) => panic!("no viewer"),
+            SignOn::Absent
+            | SignOn::Malformed(_)
+            | SignOn::NoRole(_)
+            | SignOn::Person(_)
+            | SignOn::WrongSecret => panic!("no viewer"),
         }
-        assert!(matches!(sign_on(Some("bob"), &[]), SignOn::Refused(403, _)));
-        assert!(matches!(sign_on(None, &["admins"]), SignOn::Refused(401, _)));
-        assert!(matches!(sign_on(Some("a,b"), &["admins"]), SignOn::Refused(401, _)));
+        assert!(matches!(sign_on(Some("bob"), &[]), SignOn::NoRole(_)));
+        assert!(matches!(sign_on(None, &["admins"]), SignOn::Malformed(_)));
+        assert!(matches!(sign_on(Some("a,b"), &["admins"]), SignOn::Malformed(_)));
     }
 }

@@ -1,6 +1,6 @@
 //! Metrics of the connections and of the certificate.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use crate::domain::time::Timestamp;
 use crate::log::Log;
@@ -21,6 +21,8 @@ pub struct Traffic {
     refused: [(ServerProblem, Counter); 6],
     /// Microseconds since 1970; `i64::MAX` without a certificate.
     expires: AtomicI64,
+    /// The files of the certificate have changed, and cannot be served.
+    is_refused: AtomicBool,
     log: Log,
 }
 
@@ -37,15 +39,23 @@ impl Traffic {
             full_per_address: Counter::default(),
             refused: ServerProblem::ALL.map(|refusal| (refusal, Counter::default())),
             expires: AtomicI64::new(i64::MAX),
+            is_refused: AtomicBool::new(false),
             log,
         };
         traffic.certificate(expires);
         traffic
     }
 
+    /// Notes the certificate that is now served.
     pub(super) fn certificate(&self, expires: Option<Timestamp>) {
+        self.is_refused.store(false, Ordering::Relaxed);
         let expires = expires.map_or(i64::MAX, Timestamp::micros);
         self.expires.store(expires, Ordering::Relaxed);
+    }
+
+    /// The files have a certificate that cannot be served, so the one before it stays.
+    pub(super) fn certificate_refused(&self) {
+        self.is_refused.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn full(&self, full: ConnectionLimit) {
@@ -127,10 +137,30 @@ impl Observe for Traffic {
         .status("certificate", "expires_at");
         let left = expires.map(|at| StatusValue::Count(at.since(self.log.now()).as_secs()));
         page.line("certificate", "left_s", left);
+        let is_refused = expires.map(|_| self.is_refused.load(Ordering::Relaxed));
+        page.known_gauge(
+            "strongroom_certificate_refused",
+            "1 if the files of the certificate cannot be used, so that the one before them is served \
+             and the next start would fail, else 0.",
+            is_refused.map(u64::from),
+        );
+        page.line("certificate", "files_refused", is_refused.map(StatusValue::Flag));
     }
 
     fn check(&self, checks: &mut Checks) {
         let expired = self.expires().is_some_and(|at| at <= self.log.now());
-        checks.set("certificate", expired.then_some("The certificate has expired."));
+        if expired {
+            checks.set("certificate", Some("The certificate has expired."));
+            return;
+        }
+        // Clients are served with the certificate from before, so the server stays ready.
+        let is_refused = self.is_refused.load(Ordering::Relaxed);
+        checks.warn(
+            "certificate",
+            is_refused.then_some(
+                "The files of the certificate were changed and cannot be used: the one before is \
+                 served, and the next start would fail. Run strongroom check.",
+            ),
+        );
     }
 }

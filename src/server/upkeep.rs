@@ -103,6 +103,7 @@ impl ServerUpkeep {
                 self.warn_if_short();
             }
             Ok(Err(problem)) => {
+                self.traffic.certificate_refused();
                 let event = Event::error("certificate_kept");
                 let (certificate, key) = (&self.files.certificate, &self.files.private_key);
                 let event = event.with("path", Value::Path(certificate.clone()));

@@ -7,9 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 
+use rustls::{ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
-use crate::harness::{Ended, PATIENCE, Vault, program, wait_until};
+use crate::archive::text;
+use crate::harness::{Authority, Ended, PATIENCE, Vault, program, wait_until};
 use crate::reverse_proxies::{find, replace};
 
 const RSYSLOG: &str = include_str!("../../packaging/rsyslog/strongroom-audit.conf");
@@ -143,24 +145,25 @@ fn a_line_that_was_cut_off_takes_no_entry_with_it() {
     assert_eq!(numbers(&whole).first(), all.first(), "{text}");
 }
 
-/// Only paths, the port and TLS are replaced.
+/// Only paths, the name and the port are replaced: the entries go over TLS, as shipped.
 #[test]
 fn the_example_of_rsyslog_sends_every_entry() {
     let Some(rsyslogd) = find("rsyslogd", "rsyslog") else { return };
     let vault = Vault::start();
     let directory = vault.directory();
     let entries = directory.text("entries.jsonl");
+    let authority = Authority::new("logs");
+    let authorities = directory.write("authorities.pem", &authority.pem, 0o644);
+    let tls = authority.issue().server(None, &[]);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let mut settings = format!("global(workDirectory=\"{}\")\n{RSYSLOG}", directory.text("."));
     for (from, to) in [
         ("/var/log/strongroom-audit/entries.jsonl", entries.as_str()),
-        ("logs.example.com", "127.0.0.1"),
+        (r#"Target="logs.example.com""#, r#"Target="localhost""#),
+        (r#"Peers="logs.example.com""#, r#"Peers="localhost""#),
+        ("/etc/ssl/certs/ca-certificates.crt", text(&authorities)),
         ("6514", &port),
-        (
-            r#"StreamDriver="ossl" StreamDriverMode="1" StreamDriverAuthMode="x509/name""#,
-            r#"StreamDriverMode="0""#,
-        ),
     ] {
         settings = replace(&settings, from, to);
     }
@@ -179,7 +182,9 @@ fn the_example_of_rsyslog_sends_every_entry() {
     let (sender, received) = mpsc::channel();
     thread::spawn(move || {
         let (connection, _) = listener.accept().unwrap();
-        let lines = BufReader::new(connection).lines().map_while(Result::ok);
+        let server = ServerConnection::new(tls).unwrap();
+        let lines =
+            BufReader::new(StreamOwned::new(server, connection)).lines().map_while(Result::ok);
         lines.for_each(|line| drop(sender.send(line)));
     });
     for number in 0..expected {

@@ -156,8 +156,9 @@ fn with_a_secret_another_program_of_the_machine_can_speak_for_nobody() {
     let directory = Directory::new();
     let secret = directory.write("secret", format!("{SECRET}\n"), 0o400);
     let console = format!("{BY_PROXY}secret_file = \"{}\"\n", secret.display());
-    let vault = vault_with(&console, &[]);
-    let person = || from(&vault, ALICE, "admins", get("/applications"));
+    let mut vault = vault_with(&console, &[]);
+    let applications = |vault: &Vault| from(vault, ALICE, "admins", get("/applications"));
+    let person = || applications(&vault);
     let refused = vault.send(&person()).problem(401);
     assert!(refused.text().contains("without the secret"), "{}", refused.text());
     for wrong in ["", "x", &SECRET.replace('4', "5"), &format!("{SECRET}0")] {
@@ -166,7 +167,25 @@ fn with_a_secret_another_program_of_the_machine_can_speak_for_nobody() {
     let twice = person().header("X-Console-Secret", SECRET).header("X-Console-Secret", SECRET);
     vault.send(&twice).problem(401);
     vault.send(&person().header("X-Console-Secret", SECRET)).with_status(200);
+    // People without a role are vouched for, so each has an entry with the name.
+    for name in [ALICE, "bob"] {
+        let stranger = from(&vault, name, "others", get("/applications"));
+        vault.send(&stranger.header("X-Console-Secret", SECRET)).problem(403);
+    }
     vault.assert_nowhere(&[SECRET]);
+    assert_eq!(vault.stop(), Some(0), "the stop writes the entries");
+    let entries = exported(&vault);
+    let has = |reason: &str, person: &Value| {
+        entries.iter().any(|entry| entry["reason"] == reason && entry["person"] == *person)
+    };
+    for (reason, person) in [
+        ("wrong_secret", Value::Null),
+        ("not_allowed", json!(ALICE)),
+        ("not_allowed", json!("bob")),
+    ] {
+        assert!(has(reason, &person), "{reason} {person} {entries:?}");
+    }
+    assert!(!has("no_key", &Value::Null) && !has("not_allowed", &Value::Null));
 }
 
 #[test]

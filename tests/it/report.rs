@@ -74,7 +74,7 @@ fn the_report_says_when_the_last_stored_code_ends_whatever_the_quota_says_now() 
     check_says(&facts, codes, "good", "No code is stored.");
     vault.token(json!({"type": "card", "data": {"number": "4242424242424242", "cvc": "987"}}));
     let facts = vault.operator(&["report", "--json"]).json();
-    check_says(&facts, codes, "good", "1 codes are stored; the last of them ends by ");
+    check_says(&facts, codes, "good", "1 code is stored; the last of them ends by ");
     assert_eq!(sentences(&facts, codes, "attention"), Vec::<String>::new());
     let set = ["tenant", "set", "--tenant", &vault.tenant_id, "--quota", "cvc_retention=30"];
     vault.operator(&set).with_code(0);

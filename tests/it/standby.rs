@@ -171,6 +171,32 @@ fn a_promoted_standby_has_everything_that_was_archived_and_the_old_vault_is_refu
     assert!(archived.has(&own));
 }
 
+/// The mark may be that of a promoted vault.
+#[test]
+fn a_mark_that_cannot_be_read_stops_changes_until_it_is_gone() {
+    needs_data_file!("the archive copies its log");
+    let archived = Archived::start();
+    let id = archived.token("1");
+    archived.settle();
+    let piece = archived.pieces().pop().unwrap();
+    let name = piece.file_name().unwrap().to_str().unwrap();
+    let timeline = name.strip_prefix("strongroom-archive-").unwrap().split('-').next().unwrap();
+    let mark = archived.archive().join(format!("strongroom-archive-{timeline}.ended"));
+    let state = || archived.status()["archive"]["state"].clone();
+    // Root may read a file of any mode, but not a directory.
+    fs::create_dir(&mark).unwrap();
+    wait_until("the mark is seen", || state() == "mark_unreadable");
+    let body = json!({"type": "token", "data": "late"});
+    let send = || archived.vault.post("/tokens", &archived.vault.keys.private, body.clone());
+    let problem = send().with_status(503).text();
+    assert!(problem.contains("cannot be read"), "{problem}");
+    assert_eq!(archived.status()["status"], "not_ready");
+    assert!(archived.has(&id), "it still answers reads");
+    fs::remove_dir(&mark).unwrap();
+    wait_until("the mark is gone", || state() == "working");
+    send().with_status(201);
+}
+
 #[test]
 fn a_standby_waits_for_a_file_that_cannot_be_used_and_names_it() {
     needs_data_file!("a standby follows its log");

@@ -53,6 +53,8 @@ pub(in crate::app) struct Allowance {
 /// The answer to changes of a vault whose timeline has ended.
 const SUPERSEDED: &str = "Another vault was promoted in place of this one: changes are refused here. \
                           Send them to that vault.";
+const MARK_UNREADABLE: &str = "Another vault may have been promoted in place of this one: its mark in \
+                               the archive cannot be read, so changes are refused.";
 const CHANGES_REFUSED: &str =
     "The vault is read-only because its disk is nearly full; what it holds can be read.";
 const ALL_REFUSED: &str = "The vault's disk is full: it cannot keep a record of what is read.";
@@ -162,8 +164,13 @@ impl Vault {
     /// Fails if the disk lacks space for a change of this priority, or if another vault was
     /// promoted. Reads need their audit entries, so these are still written.
     pub(in crate::app) fn require_space(&self, priority: Priority) -> Result<(), Error> {
-        if priority != Priority::Audit && self.archive.is_superseded() {
-            return Err(Error::ReadOnly(SUPERSEDED));
+        if priority != Priority::Audit {
+            if self.archive.is_superseded() {
+                return Err(Error::ReadOnly(SUPERSEDED));
+            }
+            if self.archive.has_unreadable_mark() {
+                return Err(Error::ReadOnly(MARK_UNREADABLE));
+            }
         }
         match (self.disk_state(), priority) {
             (DiskState::Writable, _)
@@ -191,7 +198,7 @@ impl Observe for DiskFloor {
         .status("disk", "floor_bytes");
         page.gauge(
             "strongroom_data_file_bytes",
-            "Length of the data file.",
+            "Length of the data file and of the log beside it.",
             self.data_bytes.load(Ordering::Relaxed),
         )
         .status("disk", "data_file_bytes");

@@ -72,6 +72,27 @@ fn backups_are_taken_when_they_are_due_and_the_newest_are_kept() {
 }
 
 #[test]
+fn a_restored_copy_counts_and_removes_only_backups_that_it_made() {
+    let (directory, place) = (TestDirectory::new(), TestDirectory::new());
+    let plan = plan(directory.path());
+    let (vault, clock) = with_clock();
+    let take = |app: &Vault| {
+        let taken = block_on(app.backups().take_due(&plan)).unwrap().unwrap().unwrap();
+        clock.advance(DAY);
+        file_name(taken.at, &app.backups().mark().unwrap())
+    };
+    let [first, second] = [(); 2].map(|()| take(&vault.app));
+    let backup = Reader::open(&directory.join(&second)).unwrap();
+    let restoration = Restoration { at: vault.app.now(), by: None };
+    Store::restore(place.path(), backup, None, meta::put_restored(&restoration)).unwrap();
+    let restored = StorePlace::Directory(place.path().to_path_buf());
+    let restored = Vault::open(&restored, master(), clock.clone()).unwrap();
+    let own = [(); 3].map(|()| take(&restored));
+    assert_eq!(names(&directory), [&first, &second, &own[1], &own[2]].map(String::clone));
+    restored.close();
+}
+
+#[test]
 fn what_is_known_of_backups_survives_a_restart() {
     let directory = TestDirectory::new();
     let plan = plan(directory.path());

@@ -13,9 +13,10 @@ fn attempt(reason: RefusalReason, caller: Option<&crate::app::Caller>) -> Refuse
         RefusalReason::OtherUser => {
             Origin::of_user(SystemUser { uid: 1_000, name: Some(Box::from("guest")), login: None })
         }
-        RefusalReason::NoKey | RefusalReason::NotAllowed | RefusalReason::WrongKey => {
-            Origin::of_request(Some("192.0.2.1".parse().unwrap()), "t")
-        }
+        RefusalReason::NoKey
+        | RefusalReason::NotAllowed
+        | RefusalReason::WrongKey
+        | RefusalReason::WrongSecret => Origin::of_request(Some("192.0.2.1".parse().unwrap()), "t"),
     };
     let caller = caller.map(|caller| (caller.tenant.id, caller.application.id));
     RefusedAttempt { reason, route: "ReadToken", caller, origin: Arc::new(origin) }

@@ -58,6 +58,9 @@ pub(in crate::app) struct ArchiveWatch {
     observed: Lock<Option<Observed>>,
     /// Another vault has ended this vault's timeline, so changes are refused.
     is_superseded: AtomicBool,
+    /// A file says that this vault's timeline has ended, but cannot be read. Changes are refused
+    /// until it can be read or is gone.
+    has_unreadable_mark: AtomicBool,
     directory: OnceLock<PathBuf>,
 }
 
@@ -90,6 +93,18 @@ impl ArchiveWatch {
 
     pub(in crate::app) fn is_superseded(&self) -> bool {
         self.is_superseded.load(Ordering::Relaxed)
+    }
+
+    pub(in crate::app) fn has_unreadable_mark(&self) -> bool {
+        self.has_unreadable_mark.load(Ordering::Relaxed)
+    }
+
+    /// The state in which changes are refused.
+    pub(in crate::app) fn refusal(&self) -> Option<ArchiveState> {
+        if self.is_superseded() {
+            return Some(ArchiveState::Ended);
+        }
+        self.has_unreadable_mark().then_some(ArchiveState::MarkUnreadable)
     }
 
     pub(in crate::app) fn read(&self) -> Option<Observed> {
@@ -147,10 +162,17 @@ impl Archive<'_> {
             return;
         };
         let keys = [MasterKey::clone(&master)];
-        if let Ok(true) = ArchiveDirectory::is_ended(directory, source.lineage(), &keys) {
-            self.vault.archive.is_superseded.store(true, Ordering::Relaxed);
-            // If this cannot be remembered, the next start or command looks again.
-            source.depart(Departure::Superseded).ok();
+        match read_mark(directory, &source, &keys) {
+            Ok(false) => (),
+            Ok(true) => {
+                self.vault.archive.is_superseded.store(true, Ordering::Relaxed);
+                // If this cannot be remembered, the next start or command looks again.
+                source.depart(Departure::Superseded).ok();
+            }
+            Err(failure) => {
+                let is_unreadable = matches!(failure, ArchiveFailure::MarkUnreadable);
+                self.vault.archive.has_unreadable_mark.store(is_unreadable, Ordering::Relaxed);
+            }
         }
     }
 
@@ -211,7 +233,7 @@ impl Archive<'_> {
     }
 
     pub fn condition(self) -> ArchiveCondition {
-        let ended = ArchiveState::Ended.warning().filter(|_| self.vault.archive.is_superseded());
+        let ended = self.vault.archive.refusal().and_then(ArchiveState::warning);
         let Some(observed) = self.vault.archive.read() else {
             return ended.map_or(ArchiveCondition::Off, ArchiveCondition::Warning);
         };
@@ -243,6 +265,27 @@ fn master(vault: &Vault) -> Result<Arc<MasterKey>, ArchiveFailure> {
     master.map_err(|_error| ArchiveFailure::Log)
 }
 
+/// True if another vault has ended the timeline. A mark that cannot be read may be that of a
+/// promoted vault: going on without it would make two vaults of one.
+fn read_mark(
+    directory: &Path,
+    source: &LogSource,
+    keys: &[MasterKey],
+) -> Result<bool, ArchiveFailure> {
+    let lineage = source.lineage();
+    ArchiveDirectory::is_ended(directory, lineage, keys).map_err(|invalid| match invalid {
+        InvalidPiece::Io(error) if !ArchiveDirectory::has_mark(directory, lineage) => error.into(),
+        InvalidPiece::CutShort
+        | InvalidPiece::Damaged(_)
+        | InvalidPiece::Io(_)
+        | InvalidPiece::Newer => ArchiveFailure::MarkUnreadable,
+        InvalidPiece::Foreign
+        | InvalidPiece::Forged
+        | InvalidPiece::OtherFormat
+        | InvalidPiece::UnknownKey(_) => ArchiveFailure::Mark,
+    })
+}
+
 impl Archiver {
     fn round(&mut self, vault: &Vault) -> Result<(), ArchiveFailure> {
         self.look(vault)?;
@@ -263,11 +306,15 @@ impl Archiver {
     /// Checks that the archive has what this vault has archived, and nothing else of its timeline.
     fn look(&mut self, vault: &Vault) -> Result<(), ArchiveFailure> {
         let (lineage, master) = (self.source.lineage(), master(vault)?);
-        match ArchiveDirectory::is_ended(&self.directory, lineage, &[MasterKey::clone(&master)]) {
+        match read_mark(&self.directory, &self.source, &[MasterKey::clone(&master)]) {
             Ok(false) => (),
             Ok(true) => return Err(self.depart(vault, Departure::Superseded)),
-            Err(InvalidPiece::Io(error)) => return Err(error.into()),
-            Err(_) => return Err(ArchiveFailure::Mark),
+            Err(failure) => {
+                if matches!(failure, ArchiveFailure::MarkUnreadable) {
+                    vault.archive.has_unreadable_mark.store(true, Ordering::Relaxed);
+                }
+                return Err(failure);
+            }
         }
         let departed = vault.snapshot().map_err(|_error| ArchiveFailure::Log)?.departed();
         if let Some(departure) = departed {
@@ -283,6 +330,8 @@ impl Archiver {
             self.tail = None;
             self.tail = Some(self.seek(vault, &directory)?);
         }
+        // Only a look that saw the whole directory shows that the mark is gone.
+        vault.archive.has_unreadable_mark.store(false, Ordering::Relaxed);
         Ok(())
     }
 

@@ -29,10 +29,20 @@ words! {
             "A file of the archive says that this vault has ended, but is not signed under its \
              master key: new changes are on this disk alone."
         );
+        /// The mark at the end of the timeline is there, but cannot be read.
+        MarkUnreadable = "mark_unreadable", Some(
+            "The archive has a file that ends this vault's timeline, but this process cannot read \
+             it: changes are refused. Make the file readable for the service's user, or begin a \
+             new timeline."
+        );
         /// The newest file of the archive is not valid.
         PieceInvalid = "newest_file_invalid", Some(
             "The newest file of the archive is damaged: put an intact copy back or move it away. \
              New changes are on this disk alone."
+        );
+        TargetDenied = "directory_not_permitted", Some(
+            "The service's user may not use the archive directory or a file in it: new changes \
+             are on this disk alone."
         );
         /// The directory cannot be used.
         TargetFailing = "directory_failing", Some(
@@ -67,6 +77,7 @@ impl ArchiveState {
             ArchiveFailure::Forked => Self::Forked,
             ArchiveFailure::Gone | ArchiveFailure::Log => Self::LogFailing,
             ArchiveFailure::Mark => Self::MarkInvalid,
+            ArchiveFailure::MarkUnreadable => Self::MarkUnreadable,
             ArchiveFailure::Piece => Self::PieceInvalid,
             ArchiveFailure::Target(error) => Self::of_target(error),
         }
@@ -76,9 +87,8 @@ impl ArchiveState {
     fn of_target(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::TargetMissing,
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                Self::TargetReadOnly
-            }
+            io::ErrorKind::PermissionDenied => Self::TargetDenied,
+            io::ErrorKind::ReadOnlyFilesystem => Self::TargetReadOnly,
             io::ErrorKind::QuotaExceeded | io::ErrorKind::StorageFull => Self::TargetFull,
             _ => Self::TargetFailing,
         }

@@ -18,7 +18,7 @@ use crate::domain::backup::{
 };
 use crate::domain::time::Timestamp;
 use crate::files::Directory;
-use crate::store::backup::{self, BackupFailure, BackupSummary, Reader, SnapshotTimes};
+use crate::store::backup::{self, BackupFailure, BackupSummary, Manifest, Reader, SnapshotTimes};
 use crate::store::engine::Moment;
 use crate::store::record::{decode_backups, encode_backups};
 use crate::store::{Authority, StorageFailure, meta};
@@ -125,10 +125,10 @@ impl Backups<'_> {
         let written = self.back_up_at(path, Actor::System, start).await;
         let taken = match written {
             Ok(written) => {
-                let id = written.manifest.file_id.clone();
+                let series = Series::of(&written.manifest);
                 let (directory, keep) = (plan.directory.clone(), plan.keep);
                 // A file that could not be removed is tried again after the next backup.
-                spawn_blocking(move || prune(&directory, keep, id.as_deref())).await.ok();
+                spawn_blocking(move || prune(&directory, keep, &series)).await.ok();
                 Ok(Taken {
                     at: written.manifest.created_at(),
                     bytes: written.file_bytes,
@@ -256,18 +256,35 @@ fn parent(path: &Path) -> &Path {
     path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
+/// The backups of one vault since it was made, restored or promoted. A restored copy has the id of
+/// the vault that it was made from, but a timeline of its own.
+#[derive(Debug, PartialEq, Eq)]
+struct Series {
+    file_id: Option<String>,
+    timeline: Option<[u8; 16]>,
+}
+
+impl Series {
+    fn of(manifest: &Manifest) -> Self {
+        let timeline = manifest.moment().map(|moment| moment.timeline);
+        Self { file_id: manifest.file_id.clone(), timeline }
+    }
+}
+
 /// Removes the oldest backups beyond `keep`. Files without a name of the schedule, incomplete files
-/// and backups of other vaults are neither counted nor removed.
-fn prune(directory: &Path, keep: usize, file_id: Option<&str>) -> io::Result<()> {
+/// and backups of other vaults are neither counted nor removed, nor are those from before this
+/// vault was restored or promoted: a trial restore must not push out the backups of the vault in
+/// service.
+fn prune(directory: &Path, keep: usize, own: &Series) -> io::Result<()> {
     let mut whole = scheduled(directory)?;
-    whole.retain(|path| is_of(path, file_id) == Some(true));
+    whole.retain(|path| Reader::open(path).is_ok_and(|it| Series::of(it.manifest()) == *own));
     let beyond = whole.len().saturating_sub(keep.max(1));
     let directory = Directory::open(directory)?;
     for path in whole.iter().take(beyond) {
         // The name may lead to another file by now: check the open file again, and remove that one.
         let name = path.file_name().unwrap_or_default();
         if let Some(file) = directory.hold(name)?
-            && Reader::over(file.file()).is_ok_and(|it| it.is_of(file_id))
+            && Reader::over(file.file()).is_ok_and(|it| Series::of(it.manifest()) == *own)
         {
             file.remove()?;
         }

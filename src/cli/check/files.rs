@@ -183,7 +183,8 @@ pub(super) fn copies(findings: &mut Findings, config: &Config) {
         if !directory(findings, place) {
             continue;
         }
-        if key_place::is_inside(&config.data_directory, &path.join("file")) {
+        let own = &config.data_directory;
+        if own.is_absolute() && key_place::is_inside(own, &path.join("file")) {
             let found = "it is inside the data directory: a loss of that would be a loss of both";
             let advice = "name a directory outside, best on another disk";
             if archive == Some(path) {

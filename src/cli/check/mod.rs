@@ -24,6 +24,7 @@ use crate::cli::serve::bins;
 use crate::cli::support::{Exit, Failure, Result, say, settings};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::domain::counted::counted;
 use crate::domain::time::Timestamp;
 
 command! {
@@ -56,8 +57,9 @@ fn check(command: &CheckCommand) -> Result<()> {
     } else {
         say(&findings.text());
         say(&format!(
-            "\n{} checks: {wrong} wrong, {warnings} warnings, {unknown} could not be made.",
-            findings.all.len()
+            "\n{}: {wrong} wrong, {}, {unknown} could not be made.",
+            counted(findings.all.len(), "check", "checks"),
+            counted(warnings, "warning", "warnings"),
         ));
     }
     let exit = findings.exit();

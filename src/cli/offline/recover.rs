@@ -85,16 +85,26 @@ fn recover(command: &KeyRecover) -> Result<()> {
     Ok(())
 }
 
-/// Names the file of a share that belongs to another set than the majority.
+/// Names the file of a share that belongs to another set than most of them, and the set of each.
 fn refuse_other_set(files: &[PathBuf], shares: &[Share]) -> Result<()> {
     let count = |set: [u8; 4]| shares.iter().filter(|it| it.set_bytes() == set).count();
     let common = shares.iter().map(Share::set_bytes).rev().max_by_key(|set| count(*set));
     let other = files.iter().zip(shares).find(|(_, it)| Some(it.set_bytes()) != common);
     let Some((file, share)) = other else { return Ok(()) };
+    let common = hex::encode(&common.unwrap_or_default());
+    let of = |set: &str| {
+        let own = shares.iter().filter(|it| it.set() == set);
+        own.map(|it| it.number().to_string()).collect::<Vec<_>>().join(", ")
+    };
+    let mut sets: Vec<_> = shares.iter().map(Share::set).collect();
+    sets.sort();
+    sets.dedup();
+    let given = sets.iter().map(|set| format!("shares {} of set {set}", of(set)));
     Err(unreadable(InvalidShare::OtherSet)
         .file(file)
         .line("set", share.set())
-        .try_this(format!("use a share of the set {}", hex::encode(&common.unwrap_or_default()))))
+        .line("given", given.collect::<Vec<_>>().join("; "))
+        .try_this(format!("use shares of one set alone; most of these are of set {common}")))
 }
 
 /// Returns the text of the key and the result of its check.

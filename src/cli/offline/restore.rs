@@ -103,7 +103,7 @@ fn restore(command: &RestoreCommand) -> Result<()> {
     say(&format!(
         "{}     {}\n{}\n  took:          {}\n\nFrom the backup {}:\n{}\n\n\
          Next: install the master key {}, run strongroom verify, then start strongroom serve.\n\
-         Card verification codes are gone: backups do not contain their keys.\n{}",
+         Card verification codes are gone: backups do not contain their keys.\n{}{}",
         if place.home.is_local() {
             "The data file is restored.\n  data file:"
         } else {
@@ -116,8 +116,17 @@ fn restore(command: &RestoreCommand) -> Result<()> {
         manifest_text(&restored.manifest),
         hex::encode(&restored.contents.master_check),
         missing_text(restored.reached.as_ref().map(end), until),
+        unchecked_text(&keys),
     ));
     Ok(())
+}
+
+const fn unchecked_text(keys: &[MasterKey]) -> &'static str {
+    if keys.is_empty() {
+        "\nThe writer of the backup was not checked: with --key its signature is."
+    } else {
+        ""
+    }
 }
 
 fn facts(home: &VaultHome, restored: &Restored, took: Duration) -> Value {
@@ -153,9 +162,10 @@ fn until(command: &RestoreCommand) -> Result<Option<Timestamp>> {
     }
     let wrong = || {
         Failure::new(Exit::Usage, "--until is not a time")
-            .try_this("--until 2026-11-14T09:30:00Z, or with an offset such as +01:00")
+            .try_this("--until 2026-11-14T09:30:00Z, with an offset such as +01:00, or a date: its begin in UTC")
     };
-    Timestamp::parse_rfc3339(text).map(Some).ok_or_else(wrong)
+    let of_date = || Timestamp::parse_rfc3339(&format!("{text}T00:00:00Z"));
+    Timestamp::parse_rfc3339(text).or_else(of_date).map(Some).ok_or_else(wrong)
 }
 
 /// The keys that the flags name. An archive needs one: without it, a forged file would be accepted.

@@ -16,6 +16,7 @@ use crate::cli::support::{
 };
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
+use crate::domain::counted::counted;
 use crate::store::Store;
 use crate::store::backup::{Manifest, Reader};
 
@@ -227,8 +228,9 @@ fn report_text(report: &Report) -> String {
         match report.deletions {
             0 => String::new(),
             count => format!(
-                "\nunder deletion: {count} tenants, whose remaining rows were not checked; the server \
-                 or tenant delete goes on with them"
+                "\nunder deletion: {}, whose remaining rows were not checked; the server \
+                 or tenant delete goes on with them",
+                counted(count, "tenant", "tenants")
             ),
         },
         if report.is_clean() { "\nNo damage was found." } else { "" }

@@ -15,6 +15,7 @@ use crate::cli::support::{
     CommandRunner, Confirmation, Exit, Failure, Label, ProgressBar, Result, Unit, cannot, complain,
     create_private, not_understood, read_text, say, show_json,
 };
+use crate::domain::counted::counted;
 use crate::domain::hex;
 use crate::operator::Command;
 
@@ -82,13 +83,21 @@ fn erase(it: EraseCommand) -> Result<()> {
         show_json(&found);
         return Ok(());
     };
-    let what = format!(
-        "These records of tenant {tenant} will be deleted: {} tokens, {} token intents, {} 3DS \
-         sessions.",
-        length(&found, "tokens")?,
-        length(&found, "token_intents")?,
-        length(&found, "threeds_sessions")?,
-    );
+    let counts = [
+        (length(&found, "tokens")?, "token", "tokens"),
+        (length(&found, "token_intents")?, "token intent", "token intents"),
+        (length(&found, "threeds_sessions")?, "3DS session", "3DS sessions"),
+    ];
+    let is_empty = counts.iter().all(|(count, ..)| *count == 0);
+    let what = if is_empty {
+        format!(
+            "Nothing of tenant {tenant} matches: no record will be deleted. The receipt will say \
+             so, and its entry, too."
+        )
+    } else {
+        let counts = counts.map(|(count, one, many)| counted(count, one, many)).join(", ");
+        format!("These records of tenant {tenant} will be deleted: {counts}.")
+    };
     confirmation.ask(&what, &["erase"])?;
     // The file is opened first: data must not be deleted without a place for the receipt.
     let out = it.out.as_deref().map(|path| create_private("the receipt", path)).transpose()?;
@@ -108,6 +117,10 @@ fn erase(it: EraseCommand) -> Result<()> {
             }
         }
         _ => say(&receipt),
+    }
+    if is_empty {
+        complain("No record matched, and none was deleted.");
+        return Ok(());
     }
     complain(
         "Backups and archives from before still contain the data, sealed, until they are deleted. \

@@ -82,7 +82,8 @@ impl NextKey {
             (NextStart::Unknown, MasterKeySource::Command(_) | MasterKeySource::Credential(_)) => {
                 Some(
                     "The master key was replaced since the start: whether the next start gets the \
-                     new one is not known; strongroom check compares them.",
+                     new one is not known here until then. CREDENTIALS_DIRECTORY=DIR strongroom \
+                     check compares them.",
                 )
             }
         }

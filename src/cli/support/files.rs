@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{
-    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, lchown,
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
 use std::path::Path;
 
@@ -120,14 +120,8 @@ pub fn restrict(path: &Path, mode: u32) -> Result<()> {
 
 pub fn give_to_owner(directory: &Path, path: &Path) -> Result<()> {
     let give = || -> io::Result<()> {
-        let owner = fs::metadata(directory)?;
-        let file = fs::symlink_metadata(path)?;
-        // The owner of the directory may place links in it. Change the owner only of a regular file
-        // with one link, and never follow a link.
-        if file.uid() == owner.uid() || !file.is_file() || file.nlink() != 1 {
-            return Ok(());
-        }
-        lchown(path, Some(owner.uid()), Some(owner.gid()))
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        Directory::open(directory)?.hold(name)?.map_or(Ok(()), |file| file.give_to_owner())
     };
     give().map_err(|error| cannot("give a file to the data directory's owner", path, &error))
 }

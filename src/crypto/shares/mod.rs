@@ -69,7 +69,7 @@ pub struct Share {
 pub enum InvalidShare {
     /// A share was mistyped or cut short, or surplus shares do not agree with the needed ones.
     Damaged,
-    /// A share belongs to another set than the first one.
+    /// The shares belong to several sets.
     OtherSet,
     /// The share of this number was given twice.
     Repeated(u8),
@@ -289,7 +289,7 @@ impl fmt::Display for InvalidShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Damaged => f.write_str("it is mistyped, cut short or damaged"),
-            Self::OtherSet => f.write_str("it belongs to another set than the first one"),
+            Self::OtherSet => f.write_str("it belongs to another set than most of the others"),
             Self::Repeated(number) => write!(f, "share {number} is given twice"),
             Self::TooFew(missing) => write!(f, "{missing} more of them are needed"),
         }

@@ -33,8 +33,8 @@ pub(in crate::http) fn sign_on_ways(http: &Http, request: &ProbeRequest<'_>) -> 
             ways.person = Some((&found.person, found.role));
             ways.tenants = rules.tenants.iter().filter_map(of).collect();
         }
-        (SignOn::Refused(_, why), _) if request.is_own_page => ways.refusal = Some(*why),
-        (SignOn::Absent | SignOn::Person(_) | SignOn::Refused(..), _) => (),
+        (sign_on, _) if request.is_own_page => ways.refusal = sign_on.refusal().map(|(_, why)| why),
+        _ => (),
     }
     Reply::ok(sign_on::render_ways(&ways))
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::app::{CodeEnd, Error, Holding, KeyInventory, StoredCodes, Vault};
 use crate::bounds::{CVC_RETENTION_IN_PRODUCTION, REPORT_SWEEP_LAG_MAX};
+use crate::domain::counted::counted;
 use crate::domain::id::TenantId;
 use crate::domain::tenant::TenantKind;
 use crate::domain::time::Timestamp;
@@ -37,7 +38,8 @@ pub(super) fn chapter(
              a key of the chapter on encryption keys."
         )),
         count => chapter.attention(format!(
-            "{count} records are sealed under no key of this vault: run strongroom verify."
+            "{} sealed under no key of this vault: run strongroom verify.",
+            counted(count, "record is", "records are")
         )),
     };
     chapter = match vault.upkeep().oldest_due()? {
@@ -51,7 +53,8 @@ pub(super) fn chapter(
     let lasting =
         |it: &Holding| it.tokens.saturating_sub(expiring.get(&it.tenant.id).copied().unwrap_or(0));
     let count = holdings.iter().map(lasting).fold(0_u64, u64::saturating_add);
-    chapter = chapter.good(format!("{count} tokens have no time at which they expire."));
+    let count = counted(count, "token has", "tokens have");
+    chapter = chapter.good(format!("{count} no time of expiry."));
     if let Some(at) = vault.upkeep().oldest_threeds_session()? {
         chapter = chapter.good(format!("The oldest 3-D Secure session began {}.", moment(at)));
     }
@@ -110,8 +113,11 @@ pub(super) fn codes(
     let count = stored.values().fold(0_u64, |sum, it| sum.saturating_add(it.count));
     chapter = match stored.values().map(|it| it.last_ends_at).max() {
         None => chapter.good("No code is stored."),
-        Some(at) => chapter
-            .good(format!("{count} codes are stored; the last of them ends by {}.", moment(at))),
+        Some(at) => chapter.good(format!(
+            "{} stored; the last of them ends by {}.",
+            counted(count, "code is", "codes are"),
+            moment(at)
+        )),
     };
     for it in holdings {
         let Some(codes) = stored.get(&it.tenant.id) else { continue };
@@ -178,7 +184,8 @@ fn after_use(
     if !in_use.is_empty() {
         chapter = chapter.attention(format!(
             "Codes stay until the end of their retention although a call through a proxy has used \
-             them, since destroy_cvc_after_use is off: {}.",
+             them, since destroy_cvc_after_use is off (a management key of the tenant switches it \
+             on: PUT /tenants/self): {}.",
             names(in_use)
         ));
     }

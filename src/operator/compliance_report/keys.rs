@@ -68,7 +68,7 @@ pub(super) fn chapter(
             owner(key),
             String::from(key.purpose.map_or("other", KeyPurpose::as_str)),
             String::from(key.purpose.map_or("-", algorithm)),
-            String::from(if key.purpose.is_some_and(rotates) { "a year" } else { "lasting" }),
+            String::from(period(key)),
             key.number.to_string(),
             String::from(key.state.name()),
             key.made_at.map_or_else(|| String::from("unknown"), |at| span(now.since(at))),
@@ -136,13 +136,21 @@ fn shares(chapter: Chapter, sets: &[ShareSet], master: &str) -> Chapter {
         } else {
             format!("each sealed to its keeper: {}", set.keepers.join(", "))
         };
-        chapter.good(format!(
+        let text = format!(
             "Recovery shares of {of} master key, set {}: {} of {} are needed; made {}; {keepers}.",
             hex::encode(&set.set),
             set.needed,
             set.hashes.len(),
             moment(set.made_at)
-        ))
+        );
+        // A share in clear was on this host, and nothing says who has it.
+        if is_current(set) && set.keepers.is_empty() {
+            return chapter.attention(format!(
+                "{text} Make new ones with strongroom key shares --share-to NAME=age1..., and destroy \
+                 these."
+            ));
+        }
+        chapter.good(text)
     });
     if sets.iter().any(is_current) {
         return chapter;
@@ -155,6 +163,12 @@ fn shares(chapter: Chapter, sets: &[ShareSet], master: &str) -> Chapter {
 
 const fn rotates(purpose: KeyPurpose) -> bool {
     matches!(purpose, KeyPurpose::Audit | KeyPurpose::Seal | KeyPurpose::Sign)
+}
+
+/// Index keys rotate with the keys that seal; the server's first one stays for the tags of API keys.
+fn period(key: &ListedKey) -> &'static str {
+    let rotates = key.purpose.is_some_and(|it| rotates(it) || it == KeyPurpose::Index);
+    if rotates && key.state != KeyState::Lasting { "a year" } else { "lasting" }
 }
 
 /// With the length of the key.

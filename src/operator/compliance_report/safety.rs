@@ -8,6 +8,7 @@ use crate::bounds::{
     REPORT_PROOF_AGE_MAX,
 };
 use crate::domain::backup::BackupState;
+use crate::domain::counted::counted;
 use crate::domain::time::Timestamp;
 use crate::operator::compliance_report::{ClockFacts, ComplianceReportSettings};
 use crate::report::{Chapter, Requirement, moment, span};
@@ -84,7 +85,8 @@ pub(super) fn audit(
         let more = usize::try_from(report.more).unwrap_or(usize::MAX);
         let count = report.findings.len().saturating_add(more);
         chapter.attention(format!(
-            "{count} findings; the first: {}.",
+            "{}; the first: {}.",
+            counted(u64::try_from(count).unwrap_or(u64::MAX), "finding", "findings"),
             report.findings.first().map_or("", String::as_str)
         ))
     };

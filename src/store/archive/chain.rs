@@ -142,6 +142,11 @@ impl ArchiveDirectory {
         TimelineEnd::is_there(path, lineage, keys)
     }
 
+    /// True if a file has the name of the mark of this timeline, also one that cannot be read.
+    pub fn has_mark(path: &Path, lineage: Lineage) -> bool {
+        TimelineEnd::has_name(path, &lineage.timeline)
+    }
+
     pub(in crate::store) fn branches(&self, vault: &[u8; 16]) -> Branches {
         let mut branches = Branches::new();
         for piece in &self.pieces {

@@ -72,6 +72,8 @@ pub enum ArchiveFailure {
     Gone,
     /// The timeline's mark is not valid.
     Mark,
+    /// The timeline has a mark that cannot be read.
+    MarkUnreadable,
     /// The newest piece is not valid.
     Piece,
     /// The directory or a file in it cannot be used.

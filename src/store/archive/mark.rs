@@ -1,6 +1,8 @@
 //! The mark at the end of a timeline, which the promotion of a standby and a new timeline write.
 
+use std::fs::Permissions;
 use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use crate::crypto::MasterKey;
@@ -35,6 +37,9 @@ impl TimelineEnd {
         let directory = Directory::open(directory)?;
         let new = Unfinished::create_again(&directory, format!("{name}{UNFINISHED}"))?;
         new.file()?.write_all(&self.encode(key))?;
+        // The vault that must see the mark may run as another user than the owner of the directory.
+        // The mark holds nothing secret.
+        new.file()?.set_permissions(Permissions::from_mode(0o644))?;
         match new.finish(&name) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
             written => written.map(|_| true),
@@ -69,6 +74,11 @@ impl TimelineEnd {
             }
             end => Ok(end?.is_some_and(is_own)),
         }
+    }
+
+    /// True if a file has the name of the timeline's mark, also one that cannot be read.
+    pub(in crate::store) fn has_name(directory: &Path, timeline: &[u8; 16]) -> bool {
+        std::fs::symlink_metadata(directory.join(mark_name(timeline))).is_ok()
     }
 
     fn read_by(

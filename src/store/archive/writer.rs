@@ -71,7 +71,7 @@ pub fn write_piece(
 
 /// Removes the piece that a killed process of this vault left unfinished.
 pub fn clear_unfinished(directory: &Path, timeline: &[u8; 16]) -> io::Result<()> {
-    let left = Directory::open(directory)?.hold(PieceName::unfinished(timeline))?;
+    let left = Directory::open(directory)?.pin(PieceName::unfinished(timeline))?;
     left.map_or(Ok(()), |left| left.remove())
 }
 

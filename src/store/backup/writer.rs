@@ -57,7 +57,7 @@ pub fn write(
     let mut unfinished = name.clone();
     unfinished.push(UNFINISHED);
     // A leftover file would look like a backup in progress to the next one.
-    let new = Unfinished::create(&directory, &unfinished).map_err(|error| {
+    let new = Unfinished::create_for_owner(&directory, &unfinished).map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {
             return BackupFailure::Unfinished(directory.path().join(&unfinished));
         }

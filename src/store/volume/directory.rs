@@ -2,7 +2,7 @@
 
 use std::fs::{self, TryLockError};
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, fchown};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -53,11 +53,7 @@ impl Volume for Directory {
 
     fn create(&self, name: &str) -> io::Result<Box<dyn VolumeFile>> {
         let named = self.0.create(name)?;
-        // A command run by root must not leave files that the server cannot open.
-        let owner = self.0.metadata()?;
-        if rustix::process::geteuid().is_root() && owner.uid() != 0 {
-            fchown(named.file(), Some(owner.uid()), Some(owner.gid()))?;
-        }
+        named.give_to_owner()?;
         DirectoryFile::boxed(named)
     }
 

@@ -46,7 +46,7 @@ impl Upkeep<'_> {
         );
         page.line("archive", "needs_backup", needs_backup.map(StatusValue::Flag));
         let Some(observed) = observed else {
-            let ended = self.vault.archive.is_superseded().then_some(ArchiveState::Ended);
+            let ended = self.vault.archive.refusal();
             page.line("archive", "state", ended.map(|state| StatusValue::Name(state.as_str())));
             return;
         };
@@ -57,13 +57,13 @@ impl Upkeep<'_> {
     }
 
     /// Only a warning: a vault that does not archive still answers requests. Once another vault was
-    /// promoted, this one refuses changes, so it is no longer ready for them.
+    /// promoted, or may have been, this one refuses changes, so it is no longer ready for them.
     pub(super) fn check_archive(self, checks: &mut Checks) {
-        let is_ended = self.vault.archive.is_superseded();
+        let is_refusing = self.vault.archive.refusal().is_some();
         match self.archive().condition() {
             ArchiveCondition::Off => (),
             ArchiveCondition::Right => checks.warn("archive", None),
-            ArchiveCondition::Warning(warning) if is_ended => {
+            ArchiveCondition::Warning(warning) if is_refusing => {
                 checks.set_for_writes("archive", Some(warning));
             }
             ArchiveCondition::Warning(warning) => checks.warn("archive", Some(warning)),
