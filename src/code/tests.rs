@@ -11,7 +11,7 @@ use super::*;
 use crate::app::programs::{Contract, Fetching, Level, ProgramRequest, ProgramResponse, Thrown};
 use crate::bounds::{
     CODE_FETCHES_MAX, CODE_FRAME_BYTES_MAX, CODE_LINES_MAX, CODE_MESSAGE_BYTES_MAX,
-    CODE_THROWN_BYTES_MAX,
+    CODE_SOURCES_MAX, CODE_THROWN_BYTES_MAX,
 };
 use crate::code::frames::{FromWorker, HEAD_BYTES, ToWorker};
 use crate::code::worker::engine;
@@ -119,7 +119,8 @@ fn a_worker_that_breaks_the_rules_is_dead() {
     unknown.extend([1, 0, 0, 0, 99]);
     let lines = std::iter::once(ready()).chain((0..=CODE_LINES_MAX).map(|_| line()));
     let lines: Vec<_> = lines.collect();
-    let sources: Vec<_> = std::iter::once(ready()).chain((0..100).map(|_| source())).collect();
+    let sources = std::iter::once(ready()).chain((0..=CODE_SOURCES_MAX).map(|_| source()));
+    let sources: Vec<_> = sources.collect();
     for (what, sent) in [
         ("an outcome before the greeting", frames(&[FromWorker::Outcome(Secret::new(vec![]))])),
         ("a missing wall", frames(&[FromWorker::Ready(no_walls)])),
@@ -129,7 +130,7 @@ fn a_worker_that_breaks_the_rules_is_dead() {
         ("too many lines", frames(&lines)),
         ("too many requests at once", frames(&many(CODE_FETCHES_MAX + 2, "WAIT"))),
         ("answers that it does not read", frames(&many(200, "GET"))),
-        ("questions without waiting", frames(&sources)),
+        ("too many questions", frames(&sources)),
         ("no JSON", frames(&[ready(), FromWorker::Outcome(Secret::new(b"{".to_vec()))])),
     ] {
         let shares = Shares::new(CODE_FRAMES_BYTES_MAX);
