@@ -65,7 +65,7 @@ impl ProgramOwner {
     /// The same for all calls of a program, so that the rate limits count them together.
     fn tag(self) -> [u8; 32] {
         let mut digest = Sha256::new();
-        digest.update(b"program");
+        digest.update(b"calls of a program");
         digest.update(self.uuid().as_bytes());
         digest.finish()
     }
