@@ -1,4 +1,4 @@
-//! The interface to programs of tenants: run one call of a program, get what it returned or threw.
+//! The interface to programs of tenants: run one call of a program, get its result or its error.
 //!
 //! Reactors and code transforms run through it. The room `code` implements it with a worker process
 //! for each call; tests implement it without one.
@@ -23,7 +23,7 @@ pub trait Programs: Debug + Send + Sync {
     /// Dropping the future ends the worker.
     fn run(&self, call: ProgramCall, host: Arc<dyn ProgramHost>) -> Running<'_>;
 
-    /// Why no program can run here: the settings or the kernel.
+    /// The reason for which no program can run here: the settings or the kernel.
     fn obstacle(&self) -> Option<&'static str>;
 }
 
@@ -46,7 +46,7 @@ pub struct ProgramCall {
     pub timeout: Duration,
 }
 
-/// What a program is given and may return.
+/// The form of the argument of a program and of its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contract {
     /// `node-bt`: the argument gets `bt`. Errors of the published package become answers.
@@ -55,10 +55,10 @@ pub enum Contract {
     Node,
 }
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Debug)]
 pub enum ProgramOutcome {
-    /// What the function returned, as JSON text. `undefined` is `null`.
+    /// The returned value as JSON text. `undefined` is `null`.
     Returned(Secret<Vec<u8>>),
     Threw(Thrown),
     /// The code does not compile or exports no function. The text says why.
@@ -66,7 +66,7 @@ pub enum ProgramOutcome {
     Stopped(Stop),
 }
 
-/// What a program threw.
+/// A thrown value.
 #[derive(Debug)]
 pub enum Thrown {
     /// An error of the published package of error classes.
@@ -77,7 +77,7 @@ pub enum Thrown {
     Other { message: Secret<String> },
 }
 
-/// Why a worker was stopped.
+/// The reason for which a worker was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     TimedOut,
@@ -87,8 +87,8 @@ pub enum Stop {
     Died,
 }
 
-/// The services of the vault for one call of a program. What a program asks for is decided with the
-/// rights of the call; the worker decides nothing.
+/// The services of the vault for one call of a program. It decides with the rights of the call; the
+/// worker decides nothing.
 pub trait ProgramHost: Debug + Send + Sync {
     /// Sends a request to [`VAULT_URL`] or, through the guard of proxies, to a destination outside.
     fn fetch(&self, request: ProgramRequest) -> Fetching<'_>;

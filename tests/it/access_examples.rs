@@ -80,8 +80,7 @@ pub fn no_success(path: &str) -> Option<u16> {
         "/applications/{id}/regenerate" | "/reactor-formulas" | "/reactor-formulas/{id}" => {
             Some(410)
         }
-        // The vaults of these tests run no programs.
-        "/reactors/{id}/react" | "/reactors/{id}/react-async" => Some(501),
+        // The example names no call that was made.
         "/reactors/{id}/results/{request}" => Some(404),
         _ => None,
     }

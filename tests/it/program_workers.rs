@@ -224,7 +224,8 @@ fn the_vault_serves_the_requests_and_lines_of_a_program() {
             return [all.length, all[39].status, Array.from(all[39].body), all[0].headers,
                 large.body.length, refused];
         }";
-        let ended = programs.run(call(code, "{}", LONG), Arc::<Host>::clone(&host) as _).await;
+        let shared: Arc<dyn ProgramHost> = Arc::<Host>::clone(&host);
+        let ended = programs.run(call(code, "{}", LONG), shared).await;
         assert_eq!(
             shown(&ended.unwrap()),
             "returned [40,201,[255,0,51,57],[[\"X-Seen\",\"caf\u{e9}\"]],3145728,\
@@ -250,7 +251,8 @@ fn a_flood_of_lines_requests_or_timers_is_cut_off() {
             catch (error) { timers = error.message; }
             return [refused, timers];
         }";
-        let ended = programs.run(call(code, "{}", LONG), Arc::<Host>::clone(&host) as _).await;
+        let shared: Arc<dyn ProgramHost> = Arc::<Host>::clone(&host);
+        let ended = programs.run(call(code, "{}", LONG), shared).await;
         assert_eq!(
             shown(&ended.unwrap()),
             "returned [\"The program has sent too many requests\",\

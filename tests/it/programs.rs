@@ -56,10 +56,8 @@ fn a_program_makes_tokens_with_the_rights_of_its_application_and_no_others() {
         try { await bt.tokens.retrieve(made.id); } catch (error) { refused = error.status; }
         return { raw: { id: made.id, refused }, tokenize: { again: args.value } };
     };";
-    let id = create(
-        &vault,
-        json!({"name": "r", "code": code, "application": {"id": application.id()}}),
-    );
+    let id =
+        create(&vault, json!({"name": "r", "code": code, "application": {"id": application.id()}}));
     let answer = react(&vault, &id, &json!({"value": "x"})).with_status(200);
     assert_eq!(answer.json["raw"]["refused"], 403);
     let made = String::from(answer.json["raw"]["id"].as_str().unwrap());
@@ -74,10 +72,8 @@ fn the_key_of_a_call_is_refused_on_the_network() {
     let vault = Vault::start();
     let application = vault.application("private", &["token:create"], &json!([]));
     let code = "module.exports = (req) => ({ raw: req.applicationOptions.apiKey });";
-    let id = create(
-        &vault,
-        json!({"name": "r", "code": code, "application": {"id": application.id()}}),
-    );
+    let id =
+        create(&vault, json!({"name": "r", "code": code, "application": {"id": application.id()}}));
     let key = react(&vault, &id, &json!(null)).with_status(200).json["raw"].clone();
     vault.post("/tokens", key.as_str().unwrap(), json!({"type": "token", "data": 1})).problem(401);
 }
@@ -121,7 +117,8 @@ fn the_newer_contract_gets_the_body_and_answers_with_a_response() {
     let node = |code: &str| {
         create(&vault, json!({"name": "r", "code": code, "runtime": {"image": "node22"}}))
     };
-    let echo = node("module.exports = async (event) => ({ res: { statusCode: 201, body: event.req } });");
+    let echo =
+        node("module.exports = async (event) => ({ res: { statusCode: 201, body: event.req } });");
     let answer = react(&vault, &echo, &json!({"a": 1})).with_status(201);
     assert_eq!(answer.json, json!({"args": {"a": 1}}));
     let throws = node("module.exports = () => { throw new Error('no'); };");
@@ -167,10 +164,8 @@ fn programs_call_each_other_only_so_deep_and_start_nothing_that_outlives_them() 
     let code = "module.exports = async ({ bt, args }) => {
         try { return await bt.reactors.react(args.id, { args }); }
         catch (error) { return { raw: error.status }; } };";
-    let id = create(
-        &vault,
-        json!({"name": "r", "code": code, "application": {"id": application.id()}}),
-    );
+    let id =
+        create(&vault, json!({"name": "r", "code": code, "application": {"id": application.id()}}));
     let answer = react(&vault, &id, &json!({"id": id})).with_status(200);
     assert_eq!(answer.json["raw"], 403);
 }
@@ -180,7 +175,8 @@ fn code_transforms_change_requests_and_answers_in_the_order_of_the_list() {
     let scene = Scene::start();
     let vault = &scene.vault;
     let management = vault.key_with("management", &["proxy:create"], &json!([]));
-    let request = "module.exports = async (req) => ({ headers: { ...req.args.headers, 'X-Signed': '1' },
+    let request =
+        "module.exports = async (req) => ({ headers: { ...req.args.headers, 'X-Signed': '1' },
         body: JSON.stringify({ ...req.args.body, path: req.args.path }) });";
     let response = "module.exports = (req) => ({ headers: req.args.headers,
         body: { seen: req.args.body } });";
@@ -216,11 +212,12 @@ fn code_transforms_change_requests_and_answers_in_the_order_of_the_list() {
 
 #[test]
 fn a_value_of_a_program_is_in_no_log_of_the_server() {
-    let vault = Vault::start();
+    let mut vault = Vault::start();
     let code = "module.exports = (req) => { console.log(req.args); throw new Error(req.args); };";
     let id = reactor(&vault, code);
     let answer = react(&vault, &id, &json!(MARKER));
     assert!(answer.text().contains(MARKER), "the caller sees the program's own message");
-    let log = vault.stop_and_read_log();
+    assert_eq!(vault.stop(), Some(0));
+    let log = vault.log();
     assert!(!log.contains(MARKER), "{log}");
 }

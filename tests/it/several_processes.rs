@@ -239,13 +239,14 @@ fn processes_are_replaced_by_another_version_one_by_one_under_load() {
         (one, two)
     });
     under_load(one, two, |vaults, await_answers| {
+        let restart = |which: usize| vaults[which].write().unwrap().stop_and_restart();
         // Both forward, and one back and forward again.
-        let restart = |vault: &RwLock<Vault>| vault.write().unwrap().stop_and_restart();
-        let back = |vault: &RwLock<Vault>| with_other_program(|| restart(vault));
-        let steps: [(&dyn Fn(&RwLock<Vault>), usize); 4] =
-            [(&restart, 0), (&restart, 1), (&back, 0), (&restart, 0)];
-        for (step, which) in steps {
-            step(vaults[which]);
+        for (which, is_back) in [(0, false), (1, false), (0, true), (0, false)] {
+            if is_back {
+                with_other_program(|| restart(which));
+            } else {
+                restart(which);
+            }
             wait_until("both processes know each other", || {
                 vaults.iter().all(|it| status(&it.read().unwrap())["processes"]["live"] == 2)
             });

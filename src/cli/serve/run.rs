@@ -189,10 +189,7 @@ async fn serve(
     let limiter = Arc::new(limiter(config.rate_limits));
     let is_divided = config.engine.postgres().is_some_and(|it| it.divide_rate_limits);
     processes::begin(&vault, &tasks, &log, is_divided.then(|| Arc::clone(&limiter))).await?;
-    // A full disk has no space for the entry; the readiness probe reports that.
-    if vault.audit().write_lifecycle_entry(Act::Start).await.is_err() {
-        log.event(Event::error("start_not_audited"));
-    }
+    audit_start(&vault, &log).await;
     let archiver = upkeep::begin(&vault, &config, &requests, &tasks, hangup, &log).await?;
     directory::keep_ranges(results.as_ref(), &vault, &tasks, &log);
     let http = Arc::new_cyclic(|myself| Http {
@@ -236,6 +233,13 @@ async fn serve(
     tasks.end();
     tasks.finished().await;
     finish(&vault, archiver.as_ref(), fatal, &log).await
+}
+
+/// A full disk has no space for the entry; the readiness probe reports that.
+async fn audit_start(vault: &Vault, log: &Log) {
+    if vault.audit().write_lifecycle_entry(Act::Start).await.is_err() {
+        log.event(Event::error("start_not_audited"));
+    }
 }
 
 /// Starts tasks of programs, which end with the server.

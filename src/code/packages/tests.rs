@@ -33,8 +33,8 @@ fn problems_name_the_line_or_the_file() {
     );
     let twice = format!("{HASH}  a.js\n{HASH}  ./a.js\n");
     assert_eq!(parse_lock(&twice).unwrap_err().to_string(), "packages.lock lists a.js twice");
-    let many: String =
-        (0..=CODE_PACKAGE_FILES_MAX).map(|number| format!("{HASH}  {number}.js\n")).collect();
+    let lines = (0..=CODE_PACKAGE_FILES_MAX).map(|number| format!("{HASH}  {number}.js"));
+    let many = lines.collect::<Vec<_>>().join("\n");
     assert!(matches!(parse_lock(&many), Err(PackageProblem::TooMany)));
 }
 

@@ -55,8 +55,7 @@ tags! {
         TokenIntents "Token intents" chapter!("token-intents.md");
         Proxies "Proxies" chapter!("proxies.md");
         PreconfiguredProxies "Pre-configured proxies" chapter!("preconfigured-proxies.md");
-        Reactors "Reactors" "Programs of yours that run inside the vault, with values of tokens in \
-            their arguments.";
+        Programs "Programs" chapter!("programs.md");
         Sessions "Sessions" chapter!("sessions.md");
         ClientKeys "Client encryption keys" chapter!("client-keys.md");
         Threeds "3-D Secure" chapter!("threeds.md");

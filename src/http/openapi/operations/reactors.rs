@@ -41,7 +41,7 @@ pub(super) fn operations() -> Vec<Description> {
 
 fn managed() -> Vec<Description> {
     let reactor = || Schema::reference("Reactor");
-    let tag = Tag::Reactors;
+    let tag = Tag::Programs;
     vec![
         Description::new("CreateReactor", tag, "Create a reactor")
             .about("The code is stored as it is, and compiled when it is called.")
@@ -82,7 +82,7 @@ fn managed() -> Vec<Description> {
 }
 
 fn called() -> Vec<Description> {
-    let tag = Tag::Reactors;
+    let tag = Tag::Programs;
     vec![
         Description::new("React", tag, "Call a reactor")
             .about(
@@ -142,7 +142,7 @@ fn called() -> Vec<Description> {
 fn logs() -> Vec<Description> {
     let line = || Schema::reference("ProgramLine");
     let page = |name, summary| {
-        by_cursor(Description::new(name, Tag::Reactors, summary))
+        by_cursor(Description::new(name, Tag::Programs, summary))
             .about(
                 "The lines that programs wrote with `console` or `logger`, newest first, if \
                  `runtime.logs.enabled` keeps them. They are kept in memory, up to a number for each \
@@ -177,7 +177,7 @@ fn line() -> Schema {
 fn formulas() -> Vec<Description> {
     const GONE: &str = "Formulas were removed from the published interface: a reactor has its \
                         program in the member `code`.";
-    let tag = Tag::Reactors;
+    let tag = Tag::Programs;
     vec![
         Description::new("ReactorFormulas", tag, "Formulas of reactors (removed)").fails(410, GONE),
         Description::new("ReactorFormula", tag, "A formula of reactors (removed)").fails(410, GONE),
