@@ -54,7 +54,7 @@ enum Parsed {
 }
 
 /// A text that did not become a template: malformed, or too costly for the budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unparsed {
     Malformed(Malformed),
     Unpaid(Failed),

@@ -3,17 +3,16 @@
 use std::error::Error;
 use std::fmt;
 
-use super::filters;
 use crate::domain::words::words;
 
 /// A mistake in the text of an expression, found when it is parsed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
     /// Byte offset in the text.
     pub at: usize,
     pub why: MalformedReason,
-    /// The name of the filter whose arguments are wrong.
-    pub filter: Option<&'static str>,
+    /// The filter whose arguments are wrong, with those that it takes.
+    pub filter: Option<Box<str>>,
 }
 
 impl Malformed {
@@ -21,8 +20,8 @@ impl Malformed {
         Self { at, why, filter: None }
     }
 
-    pub(super) const fn of(self, filter: &'static str) -> Self {
-        Self { filter: Some(filter), ..self }
+    pub(super) fn of(self, filter: String) -> Self {
+        Self { filter: Some(filter.into_boxed_str()), ..self }
     }
 }
 
@@ -56,8 +55,8 @@ words! {
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at byte {}", self.why, self.at)?;
-        match self.filter.and_then(filters::find) {
-            Some(filter) => write!(f, "; {} takes: {}", filter.name, filter.arguments()),
+        match &self.filter {
+            Some(filter) => write!(f, "; {filter}"),
             None => Ok(()),
         }
     }

@@ -204,7 +204,7 @@ impl<'a> ExpressionParser<'a> {
         self.cursor.skip_spaces();
         let arguments = if self.cursor.eat(":") { self.arguments(filter, at)? } else { Vec::new() };
         if arguments.len() < filter.least || arguments.len() > filter.kinds.len() {
-            return Err(Malformed::new(at, MalformedReason::ArgumentCount).of(filter.name));
+            return Err(Malformed::new(at, MalformedReason::ArgumentCount).of(filter.usage()));
         }
         Ok(Call { filter, arguments })
     }
@@ -215,7 +215,9 @@ impl<'a> ExpressionParser<'a> {
             self.cursor.skip_spaces();
             let at = self.cursor.at();
             let Some(kind) = filter.kinds.get(arguments.len()) else {
-                return Err(Malformed::new(call_at, MalformedReason::ArgumentCount).of(filter.name));
+                return Err(
+                    Malformed::new(call_at, MalformedReason::ArgumentCount).of(filter.usage())
+                );
             };
             if let Some(named) = filter.named
                 && self.cursor.rest().starts_with(named)
@@ -226,13 +228,13 @@ impl<'a> ExpressionParser<'a> {
                 self.cursor.skip_spaces();
                 if !is_last || !self.cursor.eat(":") {
                     let wrong = Malformed::new(at, MalformedReason::BadArgument);
-                    return Err(wrong.of(filter.name));
+                    return Err(wrong.of(filter.usage()));
                 }
                 self.cursor.skip_spaces();
             }
             let argument = self.argument()?;
             let checked = kind.check(argument);
-            let wrong = |why| Malformed::new(at, why).of(filter.name);
+            let wrong = |why| Malformed::new(at, why).of(filter.usage());
             arguments.push(checked.map_err(wrong)?);
             self.cursor.skip_spaces();
             if !self.cursor.eat(",") {
@@ -322,20 +324,20 @@ impl<'a> ExpressionParser<'a> {
 
     /// `['a key']` or `[0]`, from after the opening bracket.
     fn bracketed(&mut self, at: usize) -> Result<Segment, Malformed> {
-        let bad = Malformed::new(at, MalformedReason::BadVariable);
+        let bad = || Malformed::new(at, MalformedReason::BadVariable);
         self.cursor.skip_spaces();
         let segment = match self.cursor.peek() {
             Some('\'' | '"') => match self.argument()? {
                 Argument::Literal(Value::String(key)) => Segment::Key(key),
                 Argument::Literal(_) | Argument::Variable(_) | Argument::Path(_) => {
-                    return Err(bad);
+                    return Err(bad());
                 }
             },
-            Some('-' | '0'..='9') => Segment::Index(self.number()?.as_i64().ok_or(bad)?),
-            Some(_) | None => return Err(bad),
+            Some('-' | '0'..='9') => Segment::Index(self.number()?.as_i64().ok_or_else(bad)?),
+            Some(_) | None => return Err(bad()),
         };
         self.cursor.skip_spaces();
-        if self.cursor.eat("]") { Ok(segment) } else { Err(bad) }
+        if self.cursor.eat("]") { Ok(segment) } else { Err(bad()) }
     }
 
     /// A name: letters, digits, `_` and `-`, except that `-}}` closes the expression.

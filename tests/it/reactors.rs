@@ -158,9 +158,13 @@ fn a_repeated_creation_shows_the_code_only_while_the_reactor_exists() {
 
 #[test]
 fn where_no_program_can_run_a_call_says_so_and_a_wrong_one_is_refused_first() {
-    let scene = Scene::start();
+    let mut scene = Scene::start();
     let id = scene.made(&json!({})).id();
     let invoke = scene.vault.key_with("private", &["reactor:invoke"], &json!([]));
+    // A service runs no programs unless its settings say so.
+    assert_eq!(scene.vault.stop(), Some(0));
+    scene.vault.set("");
+    scene.vault.restart_as_service();
     for call in ["react", "react-async"] {
         let path = format!("/reactors/{id}/{call}");
         let refused = scene.vault.post(&path, &invoke, json!({"args": {"a": 1}})).problem(501);

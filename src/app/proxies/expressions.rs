@@ -155,7 +155,8 @@ impl Filling<'_> {
         if !text.starts_with("{{") {
             return Ok(None);
         }
-        let (template, length) = Template::parse_first(text, self.budget).map_err(unparsed)?;
+        let (template, length) =
+            Template::parse_first(text, self.budget).map_err(|it| unparsed(&it))?;
         if length == text.len() { self.evaluate(&template).map(Some) } else { Ok(None) }
     }
 
@@ -187,7 +188,8 @@ fn pieces(
     while let Some((before, _)) = rest.split_once("{{") {
         constant(before)?;
         let start = rest.get(before.len()..).unwrap_or_default();
-        let (template, length) = Template::parse_first(start, budget).map_err(unparsed)?;
+        let (template, length) =
+            Template::parse_first(start, budget).map_err(|it| unparsed(&it))?;
         if template.references().next().is_some() {
             return Err(NO_TOKENS);
         }
@@ -197,7 +199,7 @@ fn pieces(
     constant(rest)
 }
 
-const fn unparsed(unparsed: Unparsed) -> Unfilled {
+const fn unparsed(unparsed: &Unparsed) -> Unfilled {
     match unparsed {
         Unparsed::Malformed(_) => MALFORMED,
         Unparsed::Unpaid(_) => TOO_MUCH,

@@ -505,8 +505,10 @@
     }
 
     function messageOf(error) {
+      // The engine throws null when it has no memory for an error.
+      if (error === null) { return 'out of memory'; }
       try {
-        if (typeof error === 'object' && error !== null) {
+        if (typeof error === 'object') {
           const { message } = error;
           if (typeof message === 'string') { return message; }
           if (isPrototypeOf(ErrorPrototype, error)) { return text(message); }

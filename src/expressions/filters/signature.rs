@@ -28,6 +28,11 @@ impl Filter {
         matches!(self.action, Action::Encode(_))
     }
 
+    /// The name and the arguments, for an error.
+    pub(in crate::expressions) fn usage(&self) -> String {
+        format!("{} takes: {}", self.name, self.arguments())
+    }
+
     /// The arguments in words. Those in brackets may be absent.
     pub(in crate::expressions) fn arguments(&self) -> String {
         let last = self.kinds.len().saturating_sub(1);

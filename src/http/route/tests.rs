@@ -45,7 +45,6 @@ fn routes() {
     check(&Method::POST, "/tenants/self/invitations", Err("Members and invitations"));
     check(&Method::GET, "/tenants/self/other", Err("path"));
     check(&Method::GET, "/tenants/self/members", Ok("ListTenantMembers"));
-    check(&Method::POST, "/tenants/self/invitations", Err("GET"));
     check(&Method::DELETE, "/tenants/self/members/a", Err("Members and invitations"));
     check(&Method::GET, "/enrichments/card-details", Ok("ReadCardDetails"));
     check(&Method::GET, "/webhooks/event-types", Ok("ListWebhookEventTypes"));

@@ -199,7 +199,7 @@ async fn a_record_that_does_not_fit_together_is_no_answer() {
     });
     let record = record.unwrap();
     for (what, at, byte) in [
-        ("a status that is not remembered", 9, 2),
+        ("a status that is not remembered", 9, 9),
         ("neither a location nor none", 10, 2),
         ("a right that only reads", 15, 2),
         ("a container without a slash", 25, b'a'),
