@@ -160,7 +160,7 @@ fn a_restore_to_a_moment_under_load_has_everything_answered_before_it_and_nothin
     assert!(all.into_iter().all(|(_, id, _)| archived.has(&id)));
     let early = archived.restore(&[&key], &["--until", "2026-01-01T00:00:00Z"]).with_code(65);
     assert!(early.stderr.contains("the backup is too new"), "{}", early.stderr);
-    for wrong in ["yesterday", "2026-01-01", "01/01/2026"] {
+    for wrong in ["yesterday", "2026-13-01", "01/01/2026"] {
         archived.restore(&[&key], &["--until", wrong]).with_code(64);
     }
 }

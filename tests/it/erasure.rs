@@ -224,7 +224,7 @@ fn wrong_criteria_and_missing_confirmations_are_refused_and_delete_nothing() {
     ];
     let Some((code, said)) = on_terminal(&typed, "no") else { return };
     assert_eq!(code, 65, "{said}");
-    assert!(said.contains("1 tokens") && is_there(&vault, &id), "{said}");
+    assert!(said.contains("1 token,") && is_there(&vault, &id), "{said}");
     assert_eq!(on_terminal(&typed, "erase").unwrap().0, 0);
     assert!(!is_there(&vault, &id));
 }

@@ -420,13 +420,16 @@ impl Vault {
         let private: Vec<_> = intents
             .iter()
             .chain(&sessions)
+            .map(String::as_str)
+            .chain(["reactor:invoke"])
             .flat_map(|permission| ["--permission", permission])
             .collect();
         let private = [&["--type", "private", "--rule", reveal], private.as_slice()].concat();
         let management: Vec<_> = ["create", "read", "update", "delete"]
-            .map(|verb| [format!("application:{verb}"), format!("proxy:{verb}")])
+            .map(|verb| ["application", "proxy", "reactor"].map(|of| format!("{of}:{verb}")))
             .into_iter()
             .flatten()
+            .chain([String::from("log:read")])
             .chain(["read", "update"].map(|verb| format!("tenant:{verb}")))
             .chain(["create", "read", "delete"].map(|verb| format!("keys:{verb}")))
             .chain(["create", "read", "update", "delete"].map(|verb| format!("webhooks:{verb}")))

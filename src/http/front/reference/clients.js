@@ -58,9 +58,6 @@ const ROWS = `
   ReplaceReactor reactors.update
   PatchReactor reactors.patch
   DeleteReactor reactors.delete
-  React reactors.react
-  ReactAsync reactors.react_async
-  ReadReactorResult reactors.results.get
   CreateWebhook webhooks.create
   ListWebhooks webhooks.list
   ReadWebhook webhooks.get

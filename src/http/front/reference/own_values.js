@@ -9,6 +9,6 @@ export function useOwn(values) {
 
 /** The code of a chapter with the address of this server, and with the public key of a development vault. */
 export const withOwnValues = (text, origin = location.origin, key = publicKey) => {
-  const addressed = text.replaceAll('https://vault.example', origin);
+  const addressed = text.replaceAll(/https:\/\/vault\.example/g, origin);
   return key === null ? addressed : addressed.replaceAll('key_prod_self_pub_...', key);
 };

@@ -20,7 +20,7 @@ const REACTOR: &str = r#"{"id":"01a1dd3d-8b71-4e21-9c4d-5e6f7a8b9c0d",
     "code":"module.exports = async function (req) {\n  const { number } = req.args.card;\n  return { raw: { last4: number.slice(-4) } };\n};\n",
     "configuration":{"secret":"sk_test_1"},"created_by":"01a1dd38-4d59-4a3b-8c7d-1e2f3a4b5c6d",
     "created_at":"2026-01-31T09:30:00.1234560+00:00"}"#;
-const REACT: &str = r#"{"args":{"card":"{{ 01a1dd38-4eda-4df5-855c-ecae962e987a }}"}}"#;
+const REACT: &str = r#"{"args":{"card":{"number":"4242424242424242"}}}"#;
 const RESULT: &str = r#"{"raw":{"last4":"4242"}}"#;
 
 const LINE: &str = r#"{"id":"7","source":"application","record_type":"log",
@@ -179,9 +179,12 @@ fn formulas() -> Vec<Description> {
                         program in the member `code`.";
     let tag = Tag::Programs;
     vec![
-        Description::new("ReactorFormulas", tag, "Formulas of reactors (removed)").fails(410, GONE),
-        Description::new("ReactorFormula", tag, "A formula of reactors (removed)").fails(410, GONE),
+        Description::new("ReactorFormulas", tag, "Formulas of reactors (removed)"),
+        Description::new("ReactorFormula", tag, "A formula of reactors (removed)"),
     ]
+    .into_iter()
+    .map(|it| it.fails(403, "A viewer of the console asks.").fails(410, GONE))
+    .collect()
 }
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
