@@ -30,7 +30,7 @@ check("a proxy is made, read, changed, listed and deleted", async () => {
   await proxies.delete(made.id);
   await refuses(NotFoundError, 404, () => proxies.get(made.id));
   const code = { ...other, requestTransform: { code: "module.exports = async (req) => req;" } };
-  await refuses(BadRequestError, 400, () => proxies.create(code));
+  assert.deepEqual((await proxies.create(code)).requestTransform, code.requestTransform);
 });
 
 check("a webhook is made, read, changed, listed and deleted", async () => {
