@@ -272,14 +272,8 @@ pub(in crate::http) fn find_api(
     let found = find(method, |route| bind(route).filter(|_| is_here(route.presence)));
     found.map_err(|no_match| match (absent::of_path(path), &no_match) {
         (Some(feature), NoMatch::Path) => NoMatch::Absent(feature),
-        // Of some features there is one path, such as the empty list of members.
-        (Some(feature), NoMatch::Method { .. }) if changes(method) => NoMatch::Absent(feature),
         _ => no_match,
     })
-}
-
-fn changes(method: &Method) -> bool {
-    [Method::POST, Method::PUT, Method::PATCH, Method::DELETE].contains(method)
 }
 
 /// The rest of the path of a call through a proxy, unchanged: empty or from a slash on.
