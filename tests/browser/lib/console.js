@@ -1,4 +1,5 @@
 // The console as a person uses it: signing in, going to views, pressing buttons by their names.
+import { clickOn } from './click.js';
 import { until } from './wait.js';
 
 /** The titles of the views, in the order of the menu. */
@@ -44,20 +45,7 @@ export const settled = (page) =>
   until('the parts of the view', () => page.evaluate(() =>
     document.querySelector('main h1') !== null && !document.querySelector('main').textContent.includes('Loading...')));
 
-export const press = (page, name) =>
-  until(`the click on ${name}`, async () => {
-    const button = await named(page, name, 'button');
-    // The list of calls covers the lower edge of the window.
-    await button.evaluate((it) => it.scrollIntoView({ block: 'center' }));
-    try {
-      await button.click();
-      return true;
-    } catch (failure) {
-      // The view was drawn again after the button was found.
-      if (failure.message.includes('not clickable')) return false;
-      throw failure;
-    }
-  });
+export const press = (page, name) => clickOn(name, () => named(page, name, 'button'));
 
 export const fillIn = async (page, name, text) => {
   const input = await named(page, name, 'textbox');

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { click } from '../lib/click.js';
 import { fieldFrame, fill } from '../lib/fields.js';
 
 export const name = 'checkout';
@@ -20,7 +21,7 @@ const checkWithoutSdk = async (h) => {
   await whenReady(h, page);
   assert.equal(await page.$eval('#sdk-missing', (it) => it.hidden), false);
   await fill(page, { number: '4242424242424242', expiry: '1230', cvc: '123' });
-  await page.click('#pay');
+  await click(page, '#pay');
   const text = await waitForStatus(h, page, /token intent/);
   const id = /token intent ([0-9a-f-]+)/.exec(text)[1];
   assert.equal((await h.api('GET', `/token-intents/${id}`)).body.card.last4, '4242');
@@ -30,7 +31,7 @@ const checkWithoutSdk = async (h) => {
 const checkKeyPrompt = async (h) => {
   const page = await h.openPage({ url: `${h.vault.url}/examples/checkout` });
   await page.type('#public-key', h.vault.keys.public);
-  await page.click('#use-key');
+  await click(page, '#use-key');
   await whenReady(h, page);
   await h.closePage(page);
 };
@@ -48,12 +49,12 @@ const checkLooks = async (h) => {
 };
 
 const pay = async (h, page, vault, card) => {
-  await page.click('input[value=combined]');
+  await click(page, 'input[value=combined]');
   await page.type('#private-key', vault.keys.private);
   const frame = await fieldFrame(page, 'card', 'number');
   await whenReady(h, page);
   await frame.type('#number', card);
-  await page.click('#pay');
+  await click(page, '#pay');
 };
 
 const checkFrictionless = async (h, vault) => {
@@ -83,12 +84,12 @@ const checkChallenge = async (h, vault, width) => {
   }));
   await checkNotCut(acs);
   await acs.type('#code', '9999');
-  await acs.click('button[value=answer]');
+  await click(acs, 'button[value=answer]');
   await acs.waitForSelector('.wrong');
   await checkNotCut(acs);
   await h.picture(page, `challenge-${width}`);
   await acs.type('#code', '1234');
-  await acs.click('button[value=answer]');
+  await click(acs, 'button[value=answer]');
   const text = await waitForStatus(h, page, /3-D Secure: successful/);
   const id = /keeps the card as ([0-9a-f-]+)/.exec(text)[1];
   const { body } = await h.apiOf(vault)('GET', `/tokens/${id}`);

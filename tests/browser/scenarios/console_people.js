@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { click } from '../lib/click.js';
 import { choose, fillIn, heading, press, seen, settled, showsText, visit } from '../lib/console.js';
 
 export const name = 'console-people';
@@ -90,9 +91,7 @@ const checkWebhooks = async (h, vault, page) => {
   await fillIn(page, 'Receiver', 'https://shop.example/events');
   await press(page, 'Create');
   await showsText(page, 'There must be at least one event.');
-  const event = await page.waitForSelector('::-p-aria([name="token.created"][role="checkbox"])');
-  await event.evaluate((it) => it.scrollIntoView({ block: 'center' }));
-  await event.click();
+  await click(page, '::-p-aria([name="token.created"][role="checkbox"])');
   await h.picture(page, 'new-webhook', { fullPage: true });
   await press(page, 'Create');
   await heading(page, (text) => text === 'Webhooks');
@@ -148,9 +147,8 @@ const checkTokens = async (h, vault, page) => {
 };
 
 const openEntry = async (page) => {
-  const button = await page.waitForSelector('.opener');
-  await button.click();
-  return button;
+  await click(page, '.opener');
+  return page.$('.opener');
 };
 
 const checkLog = async (h, vault, page) => {

@@ -1,6 +1,7 @@
 // The published Elements packages from npm, unchanged, bundled as their users do, in pages of a shop. The
 // vault has a name at port 443, as these packages ask.
 import assert from 'node:assert/strict';
+import { click } from '../lib/click.js';
 import { CARD, DOMAIN, attempt, elementFrame, elementsHtml, lastChange, openTagged, succeeds, typeCard, typeParts } from '../lib/elements.js';
 import { publicKey } from '../lib/fields.js';
 
@@ -225,7 +226,7 @@ const checkExample = async (h) => {
     for (const [at, text] of ['Ada Lovelace', '123456789'].entries()) {
       await (await elementFrame(page, 'text', { at })).type('#text', text);
     }
-    await page.click('#send-parts');
+    await click(page, '#send-parts');
     await h.until('the answer', () => page.evaluate(() => document.querySelector('#answer').textContent.includes('"card"')));
     await h.picture(page, `example-${look.width}-${look.scheme}`, { fullPage: true });
     await h.closePage(page);

@@ -1,6 +1,7 @@
 // Hosted card fields in a shop of another origin: a typed card becomes a token, by mouse, keyboard and
 // paste, in every look, and the shop never sees the number.
 import assert from 'node:assert/strict';
+import { click } from '../lib/click.js';
 import { boxOf, look as lookAt } from '../lib/pixels.js';
 import { checkNoLeak, fieldFrame, fill, publicKey, ready, shopHtml } from '../lib/fields.js';
 
@@ -193,7 +194,7 @@ const checkLooks = async (h) => {
   for (const look of h.looks) {
     const { page } = await open(h, look);
     await fill(page, { ...VISA, number: '4111111111111112' });
-    await page.click('h1');
+    await click(page, 'h1');
     await h.until('the error', async () => (await changes(page, 'number')).at(-1).error === 'invalid');
     // A field has no ground of its own, and axe takes a white one for it.
     await h.axe(page, { except: look.scheme === 'dark' ? ['color-contrast'] : [] });

@@ -1,5 +1,6 @@
 // The page at `/`: start page, trust help, and the reference that it renders from the document.
 import assert from 'node:assert/strict';
+import { click } from '../lib/click.js';
 
 export const name = 'reference';
 
@@ -89,7 +90,7 @@ const checkOwnKeys = async (h) => {
     await page.evaluate((to) => { location.hash = to; }, `#operation/${id}`);
     await h.until(`the key of ${id}`, () => page.evaluate((wanted) => document.querySelector('input.key')?.value === wanted, key));
   }
-  await page.click('.try button[type=submit]');
+  await click(page, '.try button[type=submit]');
   assert.match(await answerOf(h, page), /^200/);
   await h.closePage(page);
   const foreign = await openView(h, "#keys=';id;',a,b");
@@ -225,12 +226,12 @@ const answerOf = (h, page) =>
 
 const checkTry = async (h) => {
   const page = await openView(h, '#operation/CreateToken');
-  await page.click('.try button[type=submit]');
+  await click(page, '.try button[type=submit]');
   await h.until('the mistake', () => page.evaluate(() => document.querySelector('.outcome .bad')?.textContent === 'The API key is missing.'));
   await page.type('input.key', h.vault.keys.private);
   const body = { type: 'token', data: 'made by try-it' };
   await page.$eval('.try textarea', (it, text) => { it.value = text; }, JSON.stringify(body));
-  await page.click('.try button[type=submit]');
+  await click(page, '.try button[type=submit]');
   assert.match(await answerOf(h, page), /^201/);
   const made = JSON.parse(await page.$eval('.outcome pre code', (it) => it.textContent));
   assert.equal((await h.api('GET', `/tokens/${made.id}`)).body.data, body.data);
@@ -240,14 +241,14 @@ const checkTry = async (h) => {
   await page.evaluate(() => { location.hash = '#operation/DeleteToken'; });
   await h.until('the deletion', () => page.evaluate(() => document.querySelector('.address .method')?.textContent === 'DELETE'));
   await page.$eval('.try form input', (it, id) => { it.value = id; }, made.id);
-  await page.click('.try button[type=submit]');
+  await click(page, '.try button[type=submit]');
   await page.waitForSelector('#confirm[open]');
   assert.match(await page.$eval('#confirm-text', (it) => it.textContent), /^Delete a token\. .*cannot be undone/);
   await page.keyboard.press('Escape');
   assert.equal((await h.api('GET', `/tokens/${made.id}`)).status, 200, 'Escape sends nothing');
-  await page.click('.try button[type=submit]');
+  await click(page, '.try button[type=submit]');
   await page.waitForSelector('#confirm[open]');
-  await page.click('#confirm-yes');
+  await click(page, '#confirm-yes');
   assert.match(await answerOf(h, page), /^204/);
   assert.equal((await h.api('GET', `/tokens/${made.id}`)).status, 404);
   await checkKeyStays(h, page);

@@ -1,5 +1,6 @@
 // A shop's page with the published SDK: method, challenge by code, out of band, cancel, wrong code.
 import assert from 'node:assert/strict';
+import { click } from '../lib/click.js';
 import { APP_CARD, CODE_CARD, authenticate, cardToken } from '../lib/threeds.js';
 
 export const name = 'threeds';
@@ -51,12 +52,12 @@ const byCode = async (h, page, session) => {
   assert.equal(await (await acs.frameElement()).evaluate((it) => it.title), 'Confirm your payment');
   await h.picture(page, 'code');
   await acs.type('#code', '0000');
-  await acs.click('button[value=answer]');
+  await click(acs, 'button[value=answer]');
   await acs.waitForSelector('.wrong');
   await h.keyboard.focusReaches(page, 'One-time code');
   await h.picture(page, 'wrong-code');
   await acs.type('#code', '1234');
-  await acs.click('button[value=answer]');
+  await click(acs, 'button[value=answer]');
   const told = { id: session.id, isCompleted: true, authenticationStatus: 'successful' };
   assert.deepEqual(await outcome(h, page), told);
   const found = await result(h, session);
@@ -67,14 +68,14 @@ const byCode = async (h, page, session) => {
 const outOfBand = async (h, page, session) => {
   const acs = await challenge(h, page, session);
   await h.picture(page, 'out-of-band');
-  await acs.click('button[value=approve]');
+  await click(acs, 'button[value=approve]');
   assert.equal((await outcome(h, page)).authenticationStatus, 'successful');
   assert.equal((await result(h, session)).authentication_challenge_type, 'out-of-band');
 };
 
 const cancelled = async (h, page, session) => {
   const acs = await challenge(h, page, session);
-  await acs.click('button[value=cancel]');
+  await click(acs, 'button[value=cancel]');
   assert.equal((await outcome(h, page)).authenticationStatus, 'failed');
   assert.equal((await result(h, session)).challenge_cancel_reason, 'cardholder-canceled');
 };
