@@ -2,18 +2,15 @@
 
 use std::sync::Arc;
 
-use uuid::Uuid;
-
 use crate::app::AccessControl;
 use crate::app::access::sessions::hash_of_key;
-use crate::app::caller::last_uses::LastUse;
 use crate::app::caller::{Caller, PersonRights, SessionRights};
 use crate::app::error::{Error, Fault};
 use crate::app::origin;
 use crate::app::records;
 use crate::crypto::{Identity, SystemKeys, is_equal};
-use crate::domain::application::{ApiKey, Application, ApplicationKind, KeyForm};
-use crate::domain::id::{ApplicationId, KeyId, TenantId};
+use crate::domain::application::{Application, ApplicationKind};
+use crate::domain::id::{ApplicationId, TenantId};
 use crate::domain::key_text::KeyText;
 use crate::domain::session::Session;
 use crate::domain::tenant::Tenant;
@@ -214,29 +211,8 @@ impl AccessControl<'_> {
         let Some((application, _)) = records::find::<Application>(&snapshot, &keys, id)? else {
             return Ok(None);
         };
-        let key = ApiKey {
-            id: KeyId::new(Uuid::nil()),
-            tenant,
-            application: id,
-            form: KeyForm::Current,
-            created_by: None,
-            created_at: application.created_at,
-        };
         let tenant = self.tenant(&snapshot, tenant)?;
-        let (session, person, last_use) = (None, None, LastUse::of(&key));
-        let epoch = snapshot.epoch();
-        let caller = Caller {
-            tenant,
-            application,
-            key,
-            tag,
-            last_use,
-            session,
-            person,
-            program: None,
-            keys,
-            _epoch: epoch,
-        };
+        let caller = Caller::without_key(tenant, application, tag, keys, snapshot.epoch());
         Ok(Some(caller))
     }
 

@@ -2,7 +2,6 @@
 
 use crate::app::Vault;
 use crate::app::caller::Caller;
-use crate::app::caller::last_uses::LastUse;
 use crate::app::error::Error;
 use crate::app::records;
 use crate::domain::access::Access;
@@ -25,18 +24,6 @@ impl Caller {
         let (kind, access) = (ApplicationKind::Private, Access::default());
         let mut application = Application::unstored(&record, "operator", kind, access);
         application.id = named.unwrap_or(application.id);
-        let key = application.unstored_key();
-        Ok(Self {
-            tenant: record,
-            application,
-            last_use: LastUse::of(&key),
-            key,
-            tag: [0; 32],
-            session: None,
-            person: None,
-            program: None,
-            keys,
-            _epoch: snapshot.epoch(),
-        })
+        Ok(Self::without_key(record, application, [0; 32], keys, snapshot.epoch()))
     }
 }

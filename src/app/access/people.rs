@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::app::AccessControl;
-use crate::app::caller::last_uses::LastUse;
 use crate::app::caller::{Caller, PersonRights};
 use crate::app::error::Error;
 use crate::app::{Audit, origin};
@@ -30,19 +29,10 @@ impl AccessControl<'_> {
         let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
         let kind = ApplicationKind::Management;
         let application = Application::unstored(&record, "console", kind, role.access());
-        let key = application.unstored_key();
-        Ok(Arc::new(Caller {
-            tenant: record,
-            application,
-            last_use: LastUse::of(&key),
-            key,
-            tag: tag(&keys, person),
-            session: None,
-            person: Some(PersonRights { person: person.clone(), role }),
-            program: None,
-            keys,
-            _epoch: snapshot.epoch(),
-        }))
+        let tag = tag(&keys, person);
+        let mut caller = Caller::without_key(record, application, tag, keys, snapshot.epoch());
+        caller.person = Some(PersonRights { person: person.clone(), role });
+        Ok(Arc::new(caller))
     }
 }
 

@@ -68,6 +68,29 @@ pub(in crate::app) struct PersonRights {
 }
 
 impl Caller {
+    /// A caller that has no API key. Its requests are counted under `tag`.
+    pub(in crate::app) fn without_key(
+        tenant: Tenant,
+        application: Application,
+        tag: [u8; 32],
+        keys: TenantKeys,
+        epoch: EpochGuard,
+    ) -> Self {
+        let key = application.unstored_key();
+        Self {
+            tenant,
+            application,
+            last_use: LastUse::of(&key),
+            key,
+            tag,
+            session: None,
+            person: None,
+            program: None,
+            keys,
+            _epoch: epoch,
+        }
+    }
+
     pub fn person_with_role(&self) -> Option<(&Person, ConsoleRole)> {
         self.person.as_ref().map(|it| (&it.person, it.role))
     }

@@ -11,16 +11,14 @@ use uuid::Uuid;
 
 use crate::app::AccessControl;
 use crate::app::caller::Caller;
-use crate::app::caller::last_uses::LastUse;
 use crate::app::error::Error;
 use crate::crypto::{Sha256, is_equal};
 use crate::domain::access::Access;
-use crate::domain::application::{ApiKey, Application, ApplicationKind, KeyForm};
+use crate::domain::application::{Application, ApplicationKind};
 use crate::domain::audit::Entity;
-use crate::domain::id::{ApplicationId, KeyId, ProxyId, ReactorId, TenantId};
+use crate::domain::id::{ApplicationId, ProxyId, ReactorId, TenantId};
 use crate::domain::key_text::KeyText;
 use crate::domain::permission::Permission;
-use crate::domain::web_origin::AllowedOrigins;
 use crate::store::{Snapshot, StorageFailure, Table, tables};
 
 #[derive(Debug)]
@@ -146,38 +144,10 @@ impl AccessControl<'_> {
         let (tenant, owner) = (identity.tenant, identity.owner);
         let keys = self.vault.keys().tenant_keys(snapshot, tenant)?;
         let record = self.tenant(snapshot, tenant)?;
-        let (id, created_at) = (ApplicationId::new(owner.uuid()), record.created_at);
-        let application = Application {
-            id,
-            tenant,
-            name: String::from("program"),
-            kind: ApplicationKind::Private,
-            access: Access::new(permissions.to_vec(), Vec::new()),
-            allowed_origins: AllowedOrigins::default(),
-            created_by: None,
-            created_at,
-            modified_by: None,
-            modified_at: None,
-        };
-        let key = ApiKey {
-            id: KeyId::new(Uuid::nil()),
-            tenant,
-            application: id,
-            form: KeyForm::Current,
-            created_by: None,
-            created_at,
-        };
-        Ok(Caller {
-            tenant: record,
-            application,
-            last_use: LastUse::of(&key),
-            key,
-            tag: owner.tag(),
-            session: None,
-            person: None,
-            program: None,
-            keys,
-            _epoch: snapshot.epoch(),
-        })
+        let access = Access::new(permissions.to_vec(), Vec::new());
+        let kind = ApplicationKind::Private;
+        let mut application = Application::unstored(&record, "program", kind, access);
+        application.id = ApplicationId::new(owner.uuid());
+        Ok(Caller::without_key(record, application, owner.tag(), keys, snapshot.epoch()))
     }
 }
