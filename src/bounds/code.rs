@@ -18,15 +18,15 @@ pub const CODE_WORKERS_WARM: usize = 4;
 pub const CODE_WORKERS_WARM_MAX: u64 = 64;
 /// Calls that wait for a worker.
 ///
-/// Shares: a tenant has a quarter, callers with no secret key half, those of one tenant half of its
-/// quarter. An address and a key have no share beside their tenant's.
+/// A tenant may have a quarter of these places. Calls without a secret key may have half of all
+/// places, and half of their tenant's quarter. Addresses and keys are not limited further.
 pub const CODE_WAITING_MAX: usize = 512;
 /// Memory of one program in mebibytes. The published interface names no number; its programs run
 /// within 128.
 pub const CODE_MEMORY_MIB: u64 = 128;
 pub const CODE_MEMORY_MIB_MIN: u64 = 16;
 pub const CODE_MEMORY_MIB_MAX: u64 = 2_048;
-/// Memory of a worker beside that of its program: the data of this binary and copies of frames.
+/// Memory that a worker needs in addition to its program's: data of this binary, copies of frames.
 pub const CODE_WORKER_EXTRA_BYTES: u64 = 96 * 1024 * 1024;
 /// The stack of the engine. The system gives the thread 8 MiB.
 pub const CODE_STACK_BYTES: usize = 1024 * 1024;

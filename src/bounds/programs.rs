@@ -38,7 +38,7 @@ pub const REACTOR_PENDING_MAX: usize = 20;
 pub const REACTOR_PENDING_ALL_MAX: usize = 200;
 /// The pause before a call without a waiting caller asks for a worker again.
 pub const REACTOR_PENDING_PAUSE: Duration = Duration::from_secs(1);
-/// Results of one tenant that are kept, those of calls under way included.
+/// Stored results of a tenant. A call under way counts as one.
 pub const REACTOR_RESULTS_MAX: usize = 1_000;
 /// The largest result that is kept.
 pub const REACTOR_RESULT_BYTES_MAX: usize = 1024 * 1024;
@@ -71,7 +71,7 @@ pub const PROGRAM_LINES_ALL_MAX: usize = 10_000;
 pub const PROGRAM_LINE_BYTES_MAX: usize = 4 * 1024;
 /// Lines are kept for this long at most, as published.
 pub const PROGRAM_LINES_RETENTION: Duration = Duration::from_hours(30 * 24);
-/// Requests of one call of a program, those of the programs that it calls included.
+/// Requests that a call of a program may send, together with the programs that it calls.
 pub const PROGRAM_FETCHES_MAX: usize = 100;
 /// Programs that wait for each other: a program, one that it calls, and one that that calls.
 pub const PROGRAM_DEPTH_MAX: usize = 3;

@@ -65,7 +65,7 @@ struct Outgoing<'a> {
 type Answer = (u32, Result<ProgramResponse, FetchFailure>);
 type Fetch<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 
-/// Why a call ends before its outcome.
+/// The reason that a call ended without an outcome.
 enum Broken {
     /// The share of the tenant in the memory of frames is taken.
     Busy,

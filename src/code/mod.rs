@@ -170,7 +170,7 @@ impl Workers {
         let ProgramCall { tenant, credential, code, contract, argument, key, .. } = call;
         let claimant = match credential {
             Credential::Secret => Claimant::Keyed(tenant),
-            // The address of the caller is not known here: all of them share that of one.
+            // Addresses of callers are not known here, so all strangers of a tenant are one.
             Credential::Public => Claimant::Stranger {
                 address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
                 tenant: Some(tenant),

@@ -30,7 +30,7 @@ impl ChosenProxy {
         self.proxy.settings.require_auth
     }
 
-    /// The share of a call without a caller's own key is that of a stranger.
+    /// A call that has no API key is counted as a stranger's.
     pub fn credential(&self, caller: Option<&Caller>) -> Credential {
         let caller = if self.requires_key() { caller } else { self.application.as_deref() };
         Party::of(caller, self.proxy.tenant).credential

@@ -265,8 +265,8 @@ fn master(vault: &Vault) -> Result<Arc<MasterKey>, ArchiveFailure> {
     master.map_err(|_error| ArchiveFailure::Log)
 }
 
-/// True if another vault has ended the timeline. A mark that cannot be read may be that of a
-/// promoted vault: going on without it would make two vaults of one.
+/// True if another vault has ended the timeline. An unreadable mark is an error: a promoted vault may
+/// have written it, and then two vaults would write to the archive.
 fn read_mark(
     directory: &Path,
     source: &LogSource,

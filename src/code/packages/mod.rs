@@ -33,7 +33,7 @@ pub struct Packages {
 
 opaque_debug!(Packages);
 
-/// Why packages cannot be used. Names files of the operator, never of a program.
+/// The reason that packages cannot be used. It names files of the operator, never of a program.
 #[derive(Debug)]
 pub enum PackageProblem {
     /// The lock file or a file that it lists cannot be read.

@@ -24,7 +24,7 @@ pub const OUT_OF_MEMORY: &str = "out of memory";
 /// deadline is later, for a vault that forgot.
 const AFTER_THE_VAULT: Duration = Duration::from_secs(2);
 
-/// Why a worker ends without an outcome. Carries nothing: a program could have written it.
+/// A worker ended without an outcome. There is no message, since a program could have written it.
 #[derive(Debug)]
 pub struct Broken;
 

@@ -112,7 +112,7 @@ fn deny_files() -> bool {
     })
 }
 
-/// Refuses all system calls but those of [`allowed_calls`]. False if the kernel cannot.
+/// Refuses all system calls but those of [`allowed_calls`]. False if the kernel does not support it.
 fn filter_calls() -> bool {
     filter().is_ok_and(|filter| seccompiler::apply_filter(&filter).is_ok())
 }

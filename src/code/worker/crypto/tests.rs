@@ -54,7 +54,7 @@ fn a_damaged_key_is_refused_or_is_another_key() {
     }
 }
 
-/// Each trial validates a key, so only some bytes are changed: those of lengths and first digits.
+/// Changes only bytes of lengths and of first digits: each trial validates a key, which takes long.
 #[test]
 fn a_damaged_private_rsa_key_is_refused() {
     let whole = der("rsa", "pkcs1");
