@@ -173,34 +173,28 @@ fn install_signatures(crypto: &Object<'_>) -> rquickjs::Result<()> {
             },
         ),
     )?;
+    install_encryption(crypto, "seal", Encryption::encrypt)?;
+    install_encryption(crypto, "unseal", Encryption::decrypt)
+}
+
+/// RSA encryption or decryption of `data` with the key.
+fn install_encryption(
+    crypto: &Object<'_>,
+    name: &str,
+    work: fn(&Encryption, &Key, &[u8], &Random) -> Result<Vec<u8>, Fault>,
+) -> rquickjs::Result<()> {
     crypto.set(
-        "seal",
+        name,
         Func::from(
-            |ctx,
-             key: Bytes,
-             padding: String,
-             hash: String,
-             mask: String,
-             label: Bytes,
-             data: Bytes| {
+            move |ctx,
+                  key: Bytes,
+                  padding: String,
+                  hash: String,
+                  mask: String,
+                  label: Bytes,
+                  data: Bytes| {
                 let result = Encryption::named(&padding, &hash, &mask, &label.0)
-                    .and_then(|it| it.encrypt(&Key::from_der(&key.0)?, &data.0, &Random::new()));
-                answer(ctx, result)
-            },
-        ),
-    )?;
-    crypto.set(
-        "unseal",
-        Func::from(
-            |ctx,
-             key: Bytes,
-             padding: String,
-             hash: String,
-             mask: String,
-             label: Bytes,
-             data: Bytes| {
-                let result = Encryption::named(&padding, &hash, &mask, &label.0)
-                    .and_then(|it| it.decrypt(&Key::from_der(&key.0)?, &data.0, &Random::new()));
+                    .and_then(|it| work(&it, &Key::from_der(&key.0)?, &data.0, &Random::new()));
                 answer(ctx, result)
             },
         ),
