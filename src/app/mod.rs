@@ -20,6 +20,7 @@ mod findings;
 mod generation_cache;
 mod jobs;
 mod keys;
+mod named_list;
 mod open;
 mod origin;
 mod outbound;
@@ -81,6 +82,7 @@ pub use error::{Error, Fault, Upstream};
 pub use fair_pool::{Credential, FairPool, Party};
 pub use findings::Report;
 pub use keys::share_sets::ChainWord;
+pub use named_list::NamedQuery;
 pub use open::VaultFailure;
 pub use outbound::{
     ClientIdentity, Outbound, OutboundFailure, OutboundRequest, OutboundResponse, Sending,
@@ -89,13 +91,11 @@ pub use processes::Beat;
 pub use program_calls::identity::ProgramIdentity;
 pub use program_calls::{HostedCall, ProgramFailure, ProgramHosts};
 pub use proxies::expressions::check_expressions;
-pub use proxies::manage::ProxyQuery;
 pub use proxies::transforms::TransformFailure;
 pub use proxies::transforms::code::FailedProgram;
 #[cfg(any(fuzzing, test))]
 pub(crate) use proxy_calls::fuzz as proxy_fuzz;
 pub use proxy_calls::{CalledProxy, ChosenProxy, ProxyCall, ProxyFailure};
-pub use reactors::manage::ReactorQuery;
 pub use reactors::react::{InvocationKind, Maker, PreparedReaction, Reacted};
 pub use reactors::results::ResultState;
 pub use rotation::{

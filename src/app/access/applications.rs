@@ -46,7 +46,8 @@ pub enum FirstKey {
 
 #[derive(Debug, Default)]
 pub struct ApplicationQuery {
-    pub ids: Vec<ApplicationId>,
+    /// Every application if absent.
+    pub ids: Option<Vec<ApplicationId>>,
     pub kinds: Vec<ApplicationKind>,
     /// The number of matching applications before the page.
     pub skip: usize,
@@ -135,8 +136,8 @@ impl AccessControl<'_> {
             self.vault.sound_records::<Application>(&keys, stored.take(APPLICATIONS_MAX))
         {
             let application = application?;
-            let wanted_id = query.ids.is_empty() || query.ids.contains(&application.id);
-            if wanted_id && (query.kinds.is_empty() || query.kinds.contains(&application.kind)) {
+            let is_wanted = query.ids.as_ref().is_none_or(|ids| ids.contains(&application.id));
+            if is_wanted && (query.kinds.is_empty() || query.kinds.contains(&application.kind)) {
                 found.push(application);
             }
         }
@@ -230,6 +231,22 @@ impl AccessControl<'_> {
         }
     }
 
+    /// The application whose rights a proxy or a reactor lends to its callers, and a change that is
+    /// refused if the application changes meanwhile.
+    pub(in crate::app) fn lent(
+        self,
+        snapshot: &Snapshot,
+        caller: &Caller,
+        id: ApplicationId,
+    ) -> Result<(Application, Change), Error> {
+        let found = records::find::<Application>(snapshot, &caller.keys, id)?;
+        let found = found.filter(|(found, _)| found.kind != ApplicationKind::Management);
+        let (owner, version) =
+            found.ok_or_else(|| Error::invalid("application.id", NOT_LENDABLE))?;
+        let change = records::expect(&owner, version);
+        Ok((owner, change))
+    }
+
     pub(in crate::app) fn tenant_with_keys(
         self,
         snapshot: &Snapshot,
@@ -260,3 +277,5 @@ pub(super) fn require_own(
 
 const NOT_OWN: &str = "Only the operator, or an API key that has the permission tenant:delete, gives \
                        it to an application or makes a key of an application that has it.";
+
+const NOT_LENDABLE: &str = "There is no such public or private application.";

@@ -4,35 +4,15 @@ use crate::app::Proxies;
 use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
+use crate::app::named_list::{NamedPage, NamedQuery, check_room};
 use crate::app::records;
-use crate::bounds::PROXIES_MAX;
 use crate::domain::answer_seed::AnswerSeed;
-use crate::domain::application::{Application, ApplicationKind};
-use crate::domain::audit::{Act, Entity};
-use crate::domain::id::{ProxyId, TenantId};
+use crate::domain::audit::Act;
+use crate::domain::id::ProxyId;
 use crate::domain::mistakes::Mistakes;
-use crate::domain::name_filter::NameFilter;
 use crate::domain::proxy::{Proxy, ProxyKey, ProxySettings};
 use crate::domain::time::Timestamp;
-use crate::store::{Change, Snapshot, tables};
-
-const NO_APPLICATION: &str = "There is no such public or private application.";
-
-#[derive(Debug, Default)]
-pub struct ProxyQuery {
-    /// Every proxy if empty.
-    pub ids: Vec<ProxyId>,
-    pub name: Option<NameFilter>,
-    /// The number of matching proxies before the page.
-    pub skip: usize,
-    pub take: usize,
-}
-
-#[derive(Debug)]
-pub struct ProxyPage {
-    pub proxies: Vec<Proxy>,
-    pub total: usize,
-}
+use crate::store::{Change, Snapshot};
 
 /// Makes the new settings from the current ones. Called for every attempt to commit, since another
 /// request may have changed the proxy meanwhile.
@@ -51,9 +31,7 @@ impl Proxies<'_> {
         let seed: [u8; AnswerSeed::BYTES] = self.vault.random().bytes();
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                if count(snapshot, tenant)? >= PROXIES_MAX {
-                    return Err(Error::Conflict("The tenant has as many proxies as it can."));
-                }
+                check_room::<Proxy>(snapshot, tenant)?;
                 let new = Proxy {
                     id,
                     tenant,
@@ -86,36 +64,12 @@ impl Proxies<'_> {
         Ok(proxy)
     }
 
-    /// Newest first: ids are ordered by time, so the table is read backwards.
-    pub async fn list(self, caller: &Caller, query: &ProxyQuery) -> Result<ProxyPage, Error> {
-        let page = self.page(caller, query)?;
-        let shown: Vec<Entity> = page.proxies.iter().map(|proxy| proxy.id.into()).collect();
-        self.vault.audit().note_reads(caller, shown.into_iter(), self.vault.now()).await?;
-        Ok(page)
-    }
-
-    /// Holds only the proxies of the page in memory.
-    pub(in crate::app) fn page(
+    pub async fn list(
         self,
         caller: &Caller,
-        query: &ProxyQuery,
-    ) -> Result<ProxyPage, Error> {
-        let (snapshot, tenant) = (self.vault.snapshot()?, caller.tenant.id);
-        let mut page = ProxyPage { proxies: Vec::new(), total: 0 };
-        let rows = snapshot.range_backwards(&tables::proxies_of(tenant))?.take(PROXIES_MAX);
-        for proxy in self.vault.sound_records::<Proxy>(&caller.keys, rows) {
-            let proxy = proxy?;
-            let wanted_id = query.ids.is_empty() || query.ids.contains(&proxy.id);
-            let named = |filter: &NameFilter| filter.fits(&proxy.settings.name);
-            if !wanted_id || !query.name.as_ref().is_none_or(named) {
-                continue;
-            }
-            if page.total >= query.skip && page.proxies.len() < query.take {
-                page.proxies.push(proxy);
-            }
-            page.total = page.total.saturating_add(1);
-        }
-        Ok(page)
+        query: &NamedQuery<ProxyId>,
+    ) -> Result<NamedPage<Proxy>, Error> {
+        self.vault.list_named(caller, query).await
     }
 
     /// The id and the key never change: callers of the proxy hold the key.
@@ -179,24 +133,11 @@ impl Proxies<'_> {
         at: Timestamp,
     ) -> Result<Change, Error> {
         let Some(id) = proxy.settings.application else { return Ok(Change::new()) };
-        let found = records::find::<Application>(snapshot, &caller.keys, id)?;
-        let found = found.filter(|(found, _)| found.kind != ApplicationKind::Management);
-        let (owner, version) =
-            found.ok_or_else(|| Error::invalid("application.id", NO_APPLICATION))?;
-        let change = records::expect(&owner, version);
+        let (owner, change) = self.vault.access().lent(snapshot, caller, id)?;
         if proxy.settings.require_auth {
             return Ok(change);
         }
         let access = self.vault.access();
         Ok(change.and(access.audit_reveal(&owner, caller.actor(), proxy.id, at)))
     }
-}
-
-fn count(snapshot: &Snapshot, tenant: TenantId) -> Result<usize, Error> {
-    let mut count = 0_usize;
-    for entry in snapshot.range(&tables::proxies_of(tenant))? {
-        entry?;
-        count = count.saturating_add(1);
-    }
-    Ok(count)
 }

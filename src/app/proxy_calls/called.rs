@@ -3,12 +3,13 @@
 use crate::app::Proxies;
 use crate::app::caller::Caller;
 use crate::app::error::Error;
+use crate::app::named_list::{NamedPage, NamedQuery};
 use crate::app::outbound::{OutboundFailure, OutboundResponse};
-use crate::app::proxies::manage::ProxyQuery;
 use crate::app::proxy_calls::ProxyFailure;
 use crate::app::proxy_calls::counts::{CallCount, CallFailure};
 use crate::bounds::PROXIES_MAX;
 use crate::domain::id::ProxyId;
+use crate::domain::proxy::Proxy;
 
 #[derive(Debug)]
 pub struct CalledProxy {
@@ -38,9 +39,10 @@ impl Proxies<'_> {
 
     /// Shows neither keys nor configurations, so this is not a read of a proxy for the audit log.
     pub async fn list_calls(self, caller: &Caller) -> Result<Vec<CalledProxy>, Error> {
-        let all = ProxyQuery { take: PROXIES_MAX, ..ProxyQuery::default() };
-        let page = self.vault.walks.run(caller.party(), || self.page(caller, &all)).await??;
-        let counted = page.proxies.into_iter().map(|proxy| CalledProxy {
+        let all = NamedQuery::first(PROXIES_MAX);
+        let walk = || self.vault.named_page(caller, &all);
+        let page: NamedPage<Proxy> = self.vault.walks.run(caller.party(), walk).await??;
+        let counted = page.records.into_iter().map(|proxy| CalledProxy {
             id: proxy.id,
             count: self.vault.proxy_calls.of(proxy.id),
             name: proxy.settings.name,

@@ -4,36 +4,16 @@ use crate::app::Reactors;
 use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
+use crate::app::named_list::{NamedPage, NamedQuery, check_room};
 use crate::app::records;
-use crate::bounds::REACTORS_MAX;
 use crate::domain::access::Access;
 use crate::domain::answer_seed::AnswerSeed;
-use crate::domain::application::{Application, ApplicationKind};
-use crate::domain::audit::{Act, Entity};
-use crate::domain::id::{ReactorId, TenantId};
+use crate::domain::audit::Act;
+use crate::domain::id::ReactorId;
 use crate::domain::mistakes::Mistakes;
-use crate::domain::name_filter::NameFilter;
 use crate::domain::reactor::{Reactor, ReactorSettings};
 use crate::domain::time::Timestamp;
-use crate::store::{Change, Snapshot, tables};
-
-const NO_APPLICATION: &str = "There is no such public or private application.";
-
-#[derive(Debug, Default)]
-pub struct ReactorQuery {
-    /// Every reactor if empty.
-    pub ids: Vec<ReactorId>,
-    pub name: Option<NameFilter>,
-    /// The number of matching reactors before the page.
-    pub skip: usize,
-    pub take: usize,
-}
-
-#[derive(Debug)]
-pub struct ReactorPage {
-    pub reactors: Vec<Reactor>,
-    pub total: usize,
-}
+use crate::store::{Change, Snapshot};
 
 /// Makes the new settings from the current ones. Called for every attempt to commit, since another
 /// request may have changed the reactor meanwhile.
@@ -51,9 +31,7 @@ impl Reactors<'_> {
         let seed: [u8; AnswerSeed::BYTES] = self.vault.random().bytes();
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                if count(snapshot, tenant)? >= REACTORS_MAX {
-                    return Err(Error::Conflict("The tenant has as many reactors as it can."));
-                }
+                check_room::<Reactor>(snapshot, tenant)?;
                 let new = Reactor {
                     id,
                     tenant,
@@ -84,32 +62,12 @@ impl Reactors<'_> {
         Ok(reactor)
     }
 
-    /// Newest first: ids are ordered by time, so the table is read backwards.
-    pub async fn list(self, caller: &Caller, query: &ReactorQuery) -> Result<ReactorPage, Error> {
-        let page = self.page(caller, query)?;
-        let shown: Vec<Entity> = page.reactors.iter().map(|reactor| reactor.id.into()).collect();
-        self.vault.audit().note_reads(caller, shown.into_iter(), self.vault.now()).await?;
-        Ok(page)
-    }
-
-    /// Holds only the reactors of the page in memory.
-    fn page(self, caller: &Caller, query: &ReactorQuery) -> Result<ReactorPage, Error> {
-        let (snapshot, tenant) = (self.vault.snapshot()?, caller.tenant.id);
-        let mut page = ReactorPage { reactors: Vec::new(), total: 0 };
-        let rows = snapshot.range_backwards(&tables::reactors_of(tenant))?.take(REACTORS_MAX);
-        for reactor in self.vault.sound_records::<Reactor>(&caller.keys, rows) {
-            let reactor = reactor?;
-            let wanted_id = query.ids.is_empty() || query.ids.contains(&reactor.id);
-            let named = |filter: &NameFilter| filter.fits(&reactor.settings.name);
-            if !wanted_id || !query.name.as_ref().is_none_or(named) {
-                continue;
-            }
-            if page.total >= query.skip && page.reactors.len() < query.take {
-                page.reactors.push(reactor);
-            }
-            page.total = page.total.saturating_add(1);
-        }
-        Ok(page)
+    pub async fn list(
+        self,
+        caller: &Caller,
+        query: &NamedQuery<ReactorId>,
+    ) -> Result<NamedPage<Reactor>, Error> {
+        self.vault.list_named(caller, query).await
     }
 
     pub async fn update(
@@ -172,20 +130,7 @@ impl Reactors<'_> {
         let Some(id) = reactor.settings.application else {
             return Ok(if reveals { entry() } else { Change::new() });
         };
-        let found = records::find::<Application>(snapshot, &caller.keys, id)?;
-        let found = found.filter(|(found, _)| found.kind != ApplicationKind::Management);
-        let (owner, version) =
-            found.ok_or_else(|| Error::invalid("application.id", NO_APPLICATION))?;
-        let change = records::expect(&owner, version);
+        let (owner, change) = self.vault.access().lent(snapshot, caller, id)?;
         Ok(if reveals || owner.access.reveals() { change.and(entry()) } else { change })
     }
-}
-
-fn count(snapshot: &Snapshot, tenant: TenantId) -> Result<usize, Error> {
-    let mut count = 0_usize;
-    for entry in snapshot.range(&tables::reactors_of(tenant))? {
-        entry?;
-        count = count.saturating_add(1);
-    }
-    Ok(count)
 }

@@ -21,7 +21,7 @@ pub(in crate::http) async fn list_proxies(exchange: &Exchange<'_>) -> Answer {
     let (query, page) = proxy::parse_query(&exchange.query)?;
     let found = exchange.app.proxies().list(exchange.caller, &query).await?;
     let detail = ProxyDetail::of(exchange.caller);
-    let items: Vec<_> = found.proxies.iter().map(|it| proxy::render(it, detail)).collect();
+    let items: Vec<_> = found.records.iter().map(|it| proxy::render(it, detail)).collect();
     Ok(Reply::ok(page.render(found.total, &items)))
 }
 

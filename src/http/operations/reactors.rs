@@ -48,7 +48,7 @@ pub(in crate::http) async fn list_reactors(exchange: &Exchange<'_>) -> Answer {
     let (query, page) = reactor::parse_query(&exchange.query)?;
     let found = exchange.app.reactors().list(exchange.caller, &query).await?;
     let detail = ReactorDetail::of(exchange.caller);
-    let items: Vec<_> = found.reactors.iter().map(|it| reactor::render(it, detail)).collect();
+    let items: Vec<_> = found.records.iter().map(|it| reactor::render(it, detail)).collect();
     Ok(Reply::ok(page.render(found.total, &items)))
 }
 

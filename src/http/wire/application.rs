@@ -17,6 +17,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::web_origin::{AllowedOrigins, WebOrigin};
+use crate::http::wire::page::wanted_ids;
 use crate::http::wire::{Fields, Json, Object, OffsetPage, Query, key, session};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer};
 
@@ -204,10 +205,6 @@ fn permissions(fields: &mut Fields<'_>, holder: Holder, reach: Reach) -> Vec<Per
 pub(crate) fn parse_query(query: &Query) -> Result<(ApplicationQuery, OffsetPage), Mistakes> {
     let mut mistakes = Mistakes::new();
     let page = OffsetPage::parse(query, &mut mistakes);
-    // A malformed id matches no application. If all are malformed, the nil id, which matches none,
-    // is used: an empty list would match all.
-    let ids: Vec<_> = query.all("id").filter_map(ApplicationId::parse).collect();
-    let nothing = ids.is_empty() && query.all("id").next().is_some();
     let mut kinds = Vec::new();
     for text in query.all("type") {
         match ApplicationKind::parse(text) {
@@ -216,7 +213,7 @@ pub(crate) fn parse_query(query: &Query) -> Result<(ApplicationQuery, OffsetPage
         }
     }
     mistakes.into_result()?;
-    let ids = if nothing { vec![ApplicationId::new(uuid::Uuid::nil())] } else { ids };
+    let ids = wanted_ids(query, ApplicationId::parse);
     let query = ApplicationQuery { ids, kinds, skip: page.skip(), take: page.size };
     Ok((query, page))
 }

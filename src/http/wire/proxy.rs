@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::app::{Caller, ProxyQuery, check_expressions};
+use crate::app::{Caller, NamedQuery, check_expressions};
 use crate::bounds::{
     NAME_CHARS_MAX, PROXY_CONFIGURATION_BYTES_MAX, PROXY_CONFIGURATION_MAX,
     PROXY_CONFIGURATION_NAME_CHARS_MAX, PROXY_URL_CHARS_MAX,
@@ -10,12 +10,12 @@ use crate::bounds::{
 use crate::domain::id::{ApplicationId, ProxyId};
 use crate::domain::merge_patch::merge_patch;
 use crate::domain::mistakes::Mistakes;
-use crate::domain::name_filter::NameFilter;
 use crate::domain::person::ConsoleRole;
 use crate::domain::proxy::certificate::ClientCertificate;
 use crate::domain::proxy::read::read_transforms;
 use crate::domain::proxy::transform::{Given, Side, Transforms};
 use crate::domain::proxy::{Configuration, Destination, Proxy, ProxySettings};
+use crate::http::wire::page::named_query;
 use crate::http::wire::{Fields, Json, Object, OffsetPage, Query, WRONG_TYPE};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
@@ -188,18 +188,8 @@ fn client_certificate(fields: &mut Fields<'_>, known: Option<&Proxy>) -> Option<
     parsed
 }
 
-pub(crate) fn parse_query(query: &Query) -> Result<(ProxyQuery, OffsetPage), Mistakes> {
-    let mut mistakes = Mistakes::new();
-    let page = OffsetPage::parse(query, &mut mistakes);
-    mistakes.into_result()?;
-    // A malformed id matches no proxy. If all are malformed, the nil id, which matches none, is
-    // used: an empty list would match all.
-    let mut ids: Vec<_> = query.all("id").filter_map(ProxyId::parse).collect();
-    if ids.is_empty() && query.all("id").next().is_some() {
-        ids.push(ProxyId::new(uuid::Uuid::nil()));
-    }
-    let name = query.first("name").filter(|text| !text.is_empty()).map(NameFilter::new);
-    Ok((ProxyQuery { ids, name, skip: page.skip(), take: page.size }, page))
+pub(crate) fn parse_query(query: &Query) -> Result<(NamedQuery<ProxyId>, OffsetPage), Mistakes> {
+    named_query(query, ProxyId::parse)
 }
 
 /// The answer to a write. A repetition shows the key and the settings only while the proxy exists.

@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::app::{Caller, ReactorQuery};
+use crate::app::{Caller, NamedQuery};
 use crate::bounds::{CODE_CHARS_MAX, NAME_CHARS_MAX};
 use crate::domain::id::ReactorId;
 use crate::domain::merge_patch::merge_patch;
 use crate::domain::mistakes::Mistakes;
-use crate::domain::name_filter::NameFilter;
 use crate::domain::person::ConsoleRole;
 use crate::domain::program::Runtime;
 use crate::domain::reactor::{Reactor, ReactorSettings};
+use crate::http::wire::page::named_query;
 use crate::http::wire::proxy::{application, configuration};
 use crate::http::wire::{Fields, Json, Object, OffsetPage, Query, WRONG_TYPE};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer, SubjectId};
@@ -73,18 +73,8 @@ fn settings_value(reactor: &Reactor) -> Value {
     })
 }
 
-pub(crate) fn parse_query(query: &Query) -> Result<(ReactorQuery, OffsetPage), Mistakes> {
-    let mut mistakes = Mistakes::new();
-    let page = OffsetPage::parse(query, &mut mistakes);
-    mistakes.into_result()?;
-    // A malformed id matches no reactor. If all are malformed, the nil id, which matches none, is
-    // used: an empty list would match all.
-    let mut ids: Vec<_> = query.all("id").filter_map(ReactorId::parse).collect();
-    if ids.is_empty() && query.all("id").next().is_some() {
-        ids.push(ReactorId::new(uuid::Uuid::nil()));
-    }
-    let name = query.first("name").filter(|text| !text.is_empty()).map(NameFilter::new);
-    Ok((ReactorQuery { ids, name, skip: page.skip(), take: page.size }, page))
+pub(crate) fn parse_query(query: &Query) -> Result<(NamedQuery<ReactorId>, OffsetPage), Mistakes> {
+    named_query(query, ReactorId::parse)
 }
 
 /// The answer to a write. A repetition shows the code and the configuration only while the reactor

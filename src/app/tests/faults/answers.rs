@@ -6,10 +6,11 @@ use crate::app::tests::faults::scene::{IDEMPOTENT, Known, key_text};
 use crate::app::tests::prepared_key;
 use crate::app::tokens::evaluations::Work;
 use crate::app::{
-    ApplicationQuery, Caller, CursorStart, Error, ExportCursor, ExportQuery, PageRange, ProxyQuery,
+    ApplicationQuery, Caller, CursorStart, Error, ExportCursor, ExportQuery, NamedQuery, PageRange,
     Vault,
 };
 use crate::domain::permission::Permission;
+use crate::domain::proxy::Proxy;
 use crate::domain::token_query::{LegacyTokenQuery, TokenFilter, TokenQuery};
 use crate::store::tests::block_on;
 
@@ -147,10 +148,9 @@ async fn others(app: &Vault, caller: &std::sync::Arc<Caller>, known: &Known, all
         it.applications.iter().flat_map(text).collect()
     };
     all.insert(String::from("applications"), answer(listed, shown));
-    let query = ProxyQuery { take: 100, ..ProxyQuery::default() };
-    let listed = app.proxies().page(caller, &query);
-    let shown = |it: crate::app::proxies::manage::ProxyPage| {
-        it.proxies.iter().map(|it| format!("{it:?}")).collect()
+    let listed = app.named_page(caller, &NamedQuery::first(100));
+    let shown = |it: crate::app::named_list::NamedPage<Proxy>| {
+        it.records.iter().map(|it| format!("{it:?}")).collect()
     };
     all.insert(String::from("proxies"), answer(listed, shown));
     let read = app.proxies().read(caller, known.proxy).await;
