@@ -127,9 +127,8 @@ impl TokenIntents<'_> {
     }
 
     pub(in crate::app) fn show_intent(self, intent: TokenIntent) -> TokenIntentView {
-        let data = intent.data.value();
-        let card = intent.kind.card_details(data.expose(), &self.vault.bins());
-        let bank = intent.kind.bank_details(data.expose());
+        let card = intent.kind.card_details(&intent.data, &self.vault.bins());
+        let bank = intent.kind.bank_details(&intent.data);
         TokenIntentView { intent, card, bank }
     }
 

@@ -16,7 +16,7 @@ use crate::domain::id::TokenId;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
-use crate::domain::token_type::{BankDetails, TokenType};
+use crate::domain::token_type::BankDetails;
 use crate::expressions::Budget;
 use crate::secret::Secret;
 use crate::store::{Newest, Snapshot, Table, tables};
@@ -130,14 +130,8 @@ impl Tokens<'_> {
             }
             Transform::Redact => DataView::Absent,
         };
-        // Types without details need no parsing of the data.
-        let (card, bank) = if token.kind == TokenType::Token {
-            (None, None)
-        } else {
-            let plain = token.data.value();
-            let card = token.kind.card_details(plain.expose(), &self.vault.bins());
-            (card, token.kind.bank_details(plain.expose()))
-        };
+        let card = token.kind.card_details(&token.data, &self.vault.bins());
+        let bank = token.kind.bank_details(&token.data);
         TokenView { token, data, extent, fingerprint, card, bank }
     }
 

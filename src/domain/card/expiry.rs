@@ -25,46 +25,83 @@ pub enum BadExpiry {
 impl Expiry {
     /// Parts that are missing or invalid are `None`. Stored cards have been checked.
     pub fn of(card: &Value) -> Self {
-        let part = |name| card.get(name);
-        let year = part("expiration_year").and_then(|year| parse_year(year).ok());
-        Self { month: part("expiration_month").and_then(|month| parse_month(month).ok()), year }
+        let part = |name| card.get(name).and_then(Scalar::of);
+        Self::of_parts(part("expiration_month"), part("expiration_year"))
+    }
+
+    pub fn of_parts(month: Option<Scalar<'_>>, year: Option<Scalar<'_>>) -> Self {
+        Self { month: parse_month(month).ok(), year: parse_year(year).ok() }
     }
 }
 
 /// Text of a month has one or two digits.
-pub fn parse_month(value: &Value) -> Result<u8, BadExpiry> {
+pub fn parse_month(value: Option<Scalar<'_>>) -> Result<u8, BadExpiry> {
     let month = parse(value, 1..=2, 1..=12)?;
     u8::try_from(month).ok().ok_or(BadExpiry::OutOfRange)
 }
 
 /// Text of a year has four digits.
-pub fn parse_year(value: &Value) -> Result<u16, BadExpiry> {
+pub fn parse_year(value: Option<Scalar<'_>>) -> Result<u16, BadExpiry> {
     parse(value, 4..=4, 1000..=9999)
 }
 
 fn parse(
-    value: &Value,
+    value: Option<Scalar<'_>>,
     digits: RangeInclusive<usize>,
     range: RangeInclusive<u16>,
 ) -> Result<u16, BadExpiry> {
-    let text = whole(value).ok_or(BadExpiry::NotANumber)?;
-    let has_digits = !value.is_string() || digits.contains(&text.len());
+    let value = value.ok_or(BadExpiry::NotANumber)?;
+    let text = value.whole().ok_or(BadExpiry::NotANumber)?;
+    let has_digits = !matches!(value, Scalar::Text(_)) || digits.contains(&text.len());
     let parsed = text.parse::<u16>().ok().filter(|parsed| has_digits && range.contains(parsed));
     parsed.ok_or(BadExpiry::OutOfRange)
 }
 
-/// The digits of a whole number: a JSON number without a fraction other than zeros, or text that
-/// consists of digits.
-pub fn whole(value: &Value) -> Option<&str> {
-    match value {
-        Value::String(text) => is_digits(text).then_some(text.as_str()),
-        Value::Number(number) => {
-            let text = number.as_str();
-            let (before, zeros) = text.split_once('.').unwrap_or((text, ""));
-            let is_whole = is_digits(before.strip_prefix('-').unwrap_or(before));
-            (is_whole && zeros.bytes().all(|byte| byte == b'0')).then_some(before)
+/// A JSON text or number, borrowed.
+#[derive(Clone, Copy)]
+pub enum Scalar<'a> {
+    Text(&'a str),
+    Number(&'a str),
+}
+
+impl<'a> Scalar<'a> {
+    pub fn of(value: &'a Value) -> Option<Self> {
+        match value {
+            Value::String(text) => Some(Self::Text(text)),
+            Value::Number(number) => Some(Self::Number(number.as_str())),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
         }
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+
+    /// `json` is a valid JSON value. `None` for a text with an escape, which has a character that
+    /// neither a number nor a date has.
+    pub fn of_json(json: &'a str) -> Option<Self> {
+        if let Some(rest) = json.strip_prefix('"') {
+            let text = rest.strip_suffix('"')?;
+            return (!text.contains('\\')).then_some(Self::Text(text));
+        }
+        json.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+            .then_some(Self::Number(json))
+    }
+
+    pub const fn text(self) -> Option<&'a str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Number(_) => None,
+        }
+    }
+
+    /// The digits of a whole number: a JSON number without a fraction other than zeros, or text that
+    /// consists of digits.
+    pub fn whole(self) -> Option<&'a str> {
+        match self {
+            Self::Text(text) => is_digits(text).then_some(text),
+            Self::Number(text) => {
+                let (before, zeros) = text.split_once('.').unwrap_or((text, ""));
+                let is_whole = is_digits(before.strip_prefix('-').unwrap_or(before));
+                (is_whole && zeros.bytes().all(|byte| byte == b'0')).then_some(before)
+            }
+        }
     }
 }
 
@@ -81,8 +118,10 @@ mod tests {
     #[track_caller]
     fn check(json: &str, month: Result<u8, BadExpiry>, year: Result<u16, BadExpiry>) {
         let value: Value = serde_json::from_str(json).unwrap();
-        assert_eq!(parse_month(&value), month, "{json}");
-        assert_eq!(parse_year(&value), year, "{json}");
+        for scalar in [Scalar::of(&value), Scalar::of_json(json)] {
+            assert_eq!(parse_month(scalar), month, "{json}");
+            assert_eq!(parse_year(scalar), year, "{json}");
+        }
     }
 
     #[test]
@@ -106,6 +145,7 @@ mod tests {
             "\"+3\"",
             "\"3.0\"",
             "\"III\"",
+            "\"\\u0033\\n\"",
             "\"\u{663}\"",
             "true",
             "null",

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::bounds::{ACCOUNT_NUMBER_DIGITS_MAX, CARD_NUMBER_DIGITS_MAX, CARD_NUMBER_DIGITS_MIN};
-use crate::domain::card::expiry::{BadExpiry, parse_month, parse_year};
+use crate::domain::card::expiry::{BadExpiry, Scalar, parse_month, parse_year};
 use crate::domain::card::iin::{TestCard, TestUse};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::token_type::{TestNumbers, TokenType};
@@ -47,14 +47,14 @@ pub(super) fn check(
             card_members(card, mistakes);
         }),
         TokenType::CardNumber => {
-            text("data", data, &mut mistakes, |text| checked_card_number(text, numbers));
+            text(|| "data", data, &mut mistakes, |text| checked_card_number(text, numbers));
         }
         TokenType::UsBankAccountNumber => {
-            text("data", data, &mut mistakes, |text| account(text, 3));
+            text(|| "data", data, &mut mistakes, |text| account(text, 3));
         }
-        TokenType::UsBankRoutingNumber => text("data", data, &mut mistakes, routing),
+        TokenType::UsBankRoutingNumber => text(|| "data", data, &mut mistakes, routing),
         TokenType::EmployerIdNumber | TokenType::SocialSecurityNumber => {
-            text("data", data, &mut mistakes, nine_digits);
+            text(|| "data", data, &mut mistakes, nine_digits);
         }
     }
     mistakes.into_result()
@@ -80,19 +80,24 @@ fn required(
     mistakes: &mut Mistakes,
     check: impl FnOnce(&str) -> Verdict,
 ) {
-    let path = format!("data.{name}");
+    let path = || format!("data.{name}");
     match members.get(name) {
-        None | Some(Value::Null) => mistakes.add(path, REQUIRED),
-        Some(value) => text(&path, value, mistakes, check),
+        None | Some(Value::Null) => mistakes.add(path(), REQUIRED),
+        Some(value) => text(path, value, mistakes, check),
     }
 }
 
-fn text(path: &str, value: &Value, mistakes: &mut Mistakes, check: impl FnOnce(&str) -> Verdict) {
+fn text<P: Into<String>>(
+    path: impl FnOnce() -> P,
+    value: &Value,
+    mistakes: &mut Mistakes,
+    check: impl FnOnce(&str) -> Verdict,
+) {
     match value.as_str() {
-        None => mistakes.add(path, WRONG_TYPE),
+        None => mistakes.add(path(), WRONG_TYPE),
         Some(text) => {
             if let Err(message) = check(text) {
-                mistakes.add(path, message);
+                mistakes.add(path(), message);
             }
         }
     }
@@ -100,8 +105,8 @@ fn text(path: &str, value: &Value, mistakes: &mut Mistakes, check: impl FnOnce(&
 
 /// The optional members of a card. An expiry in the past is accepted.
 fn card_members(card: &Map<String, Value>, mistakes: &mut Mistakes) {
-    expiry(card, "expiration_month", |value| parse_month(value).map(drop), MONTH, mistakes);
-    expiry(card, "expiration_year", |value| parse_year(value).map(drop), YEAR, mistakes);
+    expiry(card, "expiration_month", |it| parse_month(Scalar::of(it)).err(), MONTH, mistakes);
+    expiry(card, "expiration_year", |it| parse_year(Scalar::of(it)).err(), YEAR, mistakes);
     match card.get("cvc") {
         None | Some(Value::Null) => {}
         Some(Value::String(text)) => {
@@ -120,15 +125,15 @@ fn card_members(card: &Map<String, Value>, mistakes: &mut Mistakes) {
 fn expiry(
     card: &Map<String, Value>,
     name: &str,
-    parse: impl FnOnce(&Value) -> Result<(), BadExpiry>,
+    fault: impl FnOnce(&Value) -> Option<BadExpiry>,
     message: &str,
     mistakes: &mut Mistakes,
 ) {
     let Some(value) = card.get(name).filter(|value| !value.is_null()) else { return };
-    match parse(value) {
-        Ok(()) => {}
-        Err(BadExpiry::NotANumber) => mistakes.add(format!("data.{name}"), WRONG_TYPE),
-        Err(BadExpiry::OutOfRange) => mistakes.add(format!("data.{name}"), message),
+    match fault(value) {
+        None => {}
+        Some(BadExpiry::NotANumber) => mistakes.add(format!("data.{name}"), WRONG_TYPE),
+        Some(BadExpiry::OutOfRange) => mistakes.add(format!("data.{name}"), message),
     }
 }
 

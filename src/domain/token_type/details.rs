@@ -1,10 +1,13 @@
 //! Details of a card or a bank account that answers show in addition to the masked data.
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::domain::card::CardDetails;
 use crate::domain::card::bin_table::BinTable;
-use crate::domain::card::expiry::Expiry;
+use crate::domain::card::expiry::{Expiry, Scalar};
+use crate::domain::data::Data;
 use crate::domain::token_type::TokenType;
 
 /// The `bank` object of a bank token or intent.
@@ -15,21 +18,62 @@ pub struct BankDetails {
     pub account_number_last4: Option<String>,
 }
 
+/// The members that details are made of. They are borrowed from the text of the data, since every
+/// read of a card shows its details.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Members<'a> {
+    #[serde(borrow)]
+    number: Option<&'a RawValue>,
+    #[serde(borrow)]
+    expiration_month: Option<&'a RawValue>,
+    #[serde(borrow)]
+    expiration_year: Option<&'a RawValue>,
+    #[serde(borrow)]
+    routing_number: Option<&'a RawValue>,
+    #[serde(borrow)]
+    account_number: Option<&'a RawValue>,
+}
+
+impl<'a> Members<'a> {
+    /// Data that is no object has no members.
+    fn of(data: &'a Data) -> Self {
+        serde_json::from_str(data.json()).unwrap_or_default()
+    }
+}
+
+fn scalar(member: Option<&RawValue>) -> Option<Scalar<'_>> {
+    Scalar::of_json(member?.get())
+}
+
 impl TokenType {
     /// The `card` (or `network_token`) object, for the types that hold a card number.
-    pub fn card_details(self, data: &Value, table: &BinTable) -> Option<CardDetails> {
-        let number = self.card_number(data)?;
-        let expiry = Expiry::of(data);
-        CardDetails::of(number, expiry.month, expiry.year, table)
+    pub fn card_details(self, data: &Data, table: &BinTable) -> Option<CardDetails> {
+        let (number, expiry) = match self {
+            Self::Card | Self::NetworkToken => {
+                let card = Members::of(data);
+                let (month, year) = (card.expiration_month, card.expiration_year);
+                (scalar(card.number), Expiry::of_parts(scalar(month), scalar(year)))
+            }
+            Self::CardNumber => (Scalar::of_json(data.json()), Expiry::default()),
+            Self::Bank
+            | Self::EmployerIdNumber
+            | Self::SocialSecurityNumber
+            | Self::Token
+            | Self::UsBankAccountNumber
+            | Self::UsBankRoutingNumber => return None,
+        };
+        CardDetails::of(number?.text()?, expiry.month, expiry.year, table)
     }
 
     /// The `bank` object, for the type `bank`.
-    pub fn bank_details(self, data: &Value) -> Option<BankDetails> {
+    pub fn bank_details(self, data: &Data) -> Option<BankDetails> {
         if self != Self::Bank {
             return None;
         }
-        let routing_number = data.get("routing_number")?.as_str()?.to_owned();
-        let account_number = data.get("account_number")?.as_str()?;
+        let members = Members::of(data);
+        let routing_number = scalar(members.routing_number)?.text()?.to_owned();
+        let account_number = scalar(members.account_number)?.text()?;
         let hidden = account_number.len().checked_sub(SHOWN_DIGITS).filter(|hidden| *hidden > 0);
         let last4 = hidden.and_then(|hidden| account_number.get(hidden..)).map(str::to_owned);
         Some(BankDetails { routing_number, account_number_last4: last4 })
@@ -57,26 +101,30 @@ mod tests {
     use super::*;
     use crate::domain::card::brand::{Brand, Funding};
 
+    fn of(data: &Value) -> Data {
+        Data::from_value(data)
+    }
+
     #[test]
     fn types_with_a_card_number_have_card_details() {
         let table = BinTable::default();
         let card = json!({
             "number": "4242424242424242", "expiration_month": 4, "expiration_year": 2031,
         });
-        let found = TokenType::Card.card_details(&card, &table).unwrap();
+        let found = TokenType::Card.card_details(&of(&card), &table).unwrap();
         assert_eq!((found.expiration_month, found.expiration_year), (Some(4), Some(2031)));
         assert_eq!((found.brand, found.funding), (Some(Brand::Visa), Some(Funding::Credit)));
-        assert_eq!(TokenType::NetworkToken.card_details(&card, &table), Some(found.clone()));
+        assert_eq!(TokenType::NetworkToken.card_details(&of(&card), &table), Some(found.clone()));
         let text = json!({
             "number": "4242424242424242", "expiration_month": "04", "expiration_year": "2031",
         });
-        assert_eq!(TokenType::Card.card_details(&text, &table), Some(found));
-        let number = TokenType::CardNumber.card_details(&json!("4242424242424242"), &table);
+        assert_eq!(TokenType::Card.card_details(&of(&text), &table), Some(found));
+        let number = TokenType::CardNumber.card_details(&of(&json!("4242424242424242")), &table);
         assert_eq!(number.unwrap().expiration_month, None);
         for token_type in [TokenType::Token, TokenType::Bank, TokenType::SocialSecurityNumber] {
-            assert_eq!(token_type.card_details(&card, &table), None);
+            assert_eq!(token_type.card_details(&of(&card), &table), None);
         }
-        assert_eq!(TokenType::Card.card_details(&json!("4242424242424242"), &table), None);
+        assert_eq!(TokenType::Card.card_details(&of(&json!("4242424242424242")), &table), None);
     }
 
     #[track_caller]
@@ -86,8 +134,8 @@ mod tests {
         if let Some(last4) = last4 {
             expected["account_number_last4"] = json!(last4);
         }
-        assert_eq!(TokenType::Bank.bank_details(&data).unwrap().to_value(), expected);
-        assert_eq!(TokenType::Token.bank_details(&data), None);
+        assert_eq!(TokenType::Bank.bank_details(&of(&data)).unwrap().to_value(), expected);
+        assert_eq!(TokenType::Token.bank_details(&of(&data)), None);
     }
 
     #[test]
@@ -97,12 +145,12 @@ mod tests {
         check_bank("1234", None);
         check_bank("1", None);
         for data in [json!({}), json!("1"), json!({ "routing_number": "021000021" })] {
-            assert_eq!(TokenType::Bank.bank_details(&data), None);
+            assert_eq!(TokenType::Bank.bank_details(&of(&data)), None);
         }
         // Data is checked before it is stored. No text may cause a panic all the same.
         let odd = json!({ "routing_number": "", "account_number": "\u{e9}\u{e9}\u{e9}" });
         assert_eq!(
-            TokenType::Bank.bank_details(&odd).unwrap().account_number_last4,
+            TokenType::Bank.bank_details(&of(&odd)).unwrap().account_number_last4,
             Some("\u{e9}\u{e9}".into())
         );
     }

@@ -107,18 +107,4 @@ impl TokenType {
         let Value::String(code) = data.as_object_mut()?.shift_remove("cvc")? else { return None };
         Some(Secret::new(code))
     }
-
-    /// The member that holds a card number, if the type has one.
-    pub fn card_number(self, data: &Value) -> Option<&str> {
-        match self {
-            Self::Card | Self::NetworkToken => data.get("number")?.as_str(),
-            Self::CardNumber => data.as_str(),
-            Self::Bank
-            | Self::EmployerIdNumber
-            | Self::SocialSecurityNumber
-            | Self::Token
-            | Self::UsBankAccountNumber
-            | Self::UsBankRoutingNumber => None,
-        }
-    }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::arguments::Invocation;
 use super::text::spell_out;
-use crate::domain::card::expiry::whole;
+use crate::domain::card::expiry::Scalar;
 use crate::expressions::budget::CHARACTER;
 use crate::expressions::context::{Revealing, Text};
 use crate::expressions::failures::Failed;
@@ -134,7 +134,8 @@ pub(super) fn card_exp(input: &Value, call: &Invocation<'_>) -> Outcome {
             return Err(Failed::NotACard);
         }
     };
-    let part = |name: &str| card.get(name).and_then(|part| whole(part)?.parse::<u16>().ok());
+    let part =
+        |name: &str| card.get(name).and_then(|part| Scalar::of(part)?.whole()?.parse::<u16>().ok());
     let month = part("expiration_month").filter(|month| (1..=12).contains(month));
     let year = part("expiration_year").map(|year| if year < 100 { 2000 + year } else { year });
     date(&format, month, year.filter(|year| *year <= 9999)).map(Text::finish)
