@@ -42,7 +42,7 @@ impl Criterion {
         match self {
             Self::Fingerprint(print) => token.fingerprint == *print,
             Self::Metadata(wanted) => {
-                wanted.iter().all(|(key, value)| token.metadata.get(key) == Some(value))
+                wanted.iter().all(|(key, value)| token.metadata.get(key) == Some(value.as_str()))
             }
         }
     }

@@ -1,16 +1,79 @@
 //! A token's metadata: short texts that are not secret.
 
-use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::bounds::{METADATA_BYTES_MAX, METADATA_COUNT_MAX, METADATA_KEY_BYTES_MAX};
 use crate::domain::mistakes::Mistakes;
 
+/// Names and values, in the order of the names. One text holds all of them, since every read of a
+/// token decodes them.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Metadata {
+    text: String,
+    /// The ends of each name and of its value in the text.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Metadata {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
+        let mut from = 0;
+        self.ends.iter().map(move |(name_end, end)| {
+            let part = |from, to| self.text.get(from..to).unwrap_or_default();
+            let entry = (part(from, *name_end), part(*name_end, *end));
+            from = *end;
+            entry
+        })
+    }
+
+    pub const fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+}
+
+/// Of two entries with the same name, the last one stays.
+impl<N: AsRef<str>, V: AsRef<str>> FromIterator<(N, V)> for Metadata {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(entries: I) -> Self {
+        let mut entries: Vec<(N, V)> = entries.into_iter().collect();
+        entries.reverse();
+        entries.sort_by(|(one, _), (other, _)| one.as_ref().cmp(other.as_ref()));
+        entries.dedup_by(|(later, _), (first, _)| later.as_ref() == first.as_ref());
+        let bytes = entries.iter().map(|(name, value)| name.as_ref().len() + value.as_ref().len());
+        let mut text = String::with_capacity(bytes.sum());
+        let end = |text: &mut String, part: &str| {
+            text.push_str(part);
+            text.len()
+        };
+        let ends = entries.iter();
+        let ends = ends
+            .map(|(name, value)| (end(&mut text, name.as_ref()), end(&mut text, value.as_ref())))
+            .collect();
+        Self { text, ends }
+    }
+}
+
+impl fmt::Debug for Metadata {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_map().entries(self.iter()).finish()
+    }
+}
+
+impl Serialize for Metadata {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
 /// Entries whose value is `null` are left out.
-pub fn check_metadata(members: &Map<String, Value>) -> Result<BTreeMap<String, String>, Mistakes> {
+pub fn check_metadata(members: &Map<String, Value>) -> Result<Metadata, Mistakes> {
     let mut mistakes = Mistakes::new();
-    let mut metadata = BTreeMap::new();
+    let mut metadata = Vec::with_capacity(members.len());
     let mut bytes = 0_usize;
     if members.len() > METADATA_COUNT_MAX {
         let message = format!("There may be at most {METADATA_COUNT_MAX} entries.");
@@ -26,7 +89,7 @@ pub fn check_metadata(members: &Map<String, Value>) -> Result<BTreeMap<String, S
             Value::Null => (),
             Value::String(text) => {
                 bytes = bytes.saturating_add(key.len()).saturating_add(text.len());
-                metadata.insert(key.clone(), text.clone());
+                metadata.push((key, text));
             }
             Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
                 mistakes.add(format!("metadata.{key}"), "Deserialization error, invalid input.");
@@ -39,7 +102,7 @@ pub fn check_metadata(members: &Map<String, Value>) -> Result<BTreeMap<String, S
         mistakes.add("metadata", message);
     }
     mistakes.into_result()?;
-    Ok(metadata)
+    Ok(metadata.into_iter().collect())
 }
 
 #[cfg(test)]
@@ -57,6 +120,20 @@ mod tests {
         let found = check_metadata(members).err();
         let paths = found.map(|found| found.by_path().keys().cloned().collect::<Vec<_>>());
         assert_eq!(paths, wrong.map(|path| vec![String::from(path)]));
+    }
+
+    #[test]
+    fn entries_are_in_the_order_of_their_names_and_the_last_of_a_name_stays() {
+        let given = [("b", "1"), ("a", ""), ("\u{e9}", "\u{20ac}"), ("b", "2")];
+        let metadata: Metadata = given.into_iter().collect();
+        let shown: Vec<_> = metadata.iter().collect();
+        assert_eq!(shown, [("a", ""), ("b", "2"), ("\u{e9}", "\u{20ac}")]);
+        assert_eq!((metadata.len(), metadata.get("b"), metadata.get("c")), (3, Some("2"), None));
+        assert_eq!(metadata, shown.into_iter().collect());
+        assert_eq!(
+            serde_json::to_string(&metadata).unwrap(),
+            "{\"a\":\"\",\"b\":\"2\",\"\u{e9}\":\"\u{20ac}\"}"
+        );
     }
 
     #[test]

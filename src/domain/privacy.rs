@@ -38,6 +38,9 @@ impl Privacy {
     /// a default container of this form.
     pub fn container(self, kind: TokenType) -> Option<Container> {
         let default = Container::parse(kind.default_container()).ok()?;
+        if self.classification.is_none() && self.impact_level.is_none() {
+            return Some(default);
+        }
         let (classification, impact_level) = Self::of(&default)?;
         let classification = self.classification.unwrap_or(classification);
         let impact_level = self.impact_level.unwrap_or(impact_level);

@@ -1,7 +1,5 @@
 //! A token: a sensitive value and its attributes.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use crate::bounds::{TOKEN_NAME_CHARS_MAX, TOKEN_NAME_CHARS_MIN};
@@ -13,6 +11,7 @@ use crate::domain::condition::{Target, TargetId};
 use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::id::{ApplicationId, TenantId, TokenId};
+use crate::domain::metadata::Metadata;
 use crate::domain::time::Timestamp;
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
@@ -32,7 +31,7 @@ pub struct Token {
     pub mask: Option<String>,
     /// In order, without repetition, at least one.
     pub containers: Vec<Container>,
-    pub metadata: BTreeMap<String, String>,
+    pub metadata: Metadata,
     /// The token's index expressions; without them the type's apply.
     pub search_indexes: Option<Vec<String>>,
     /// The values of the index expressions. They are part of the sealed record, so that its index

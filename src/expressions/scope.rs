@@ -1,12 +1,12 @@
 //! Scopes: the values that an expression can name.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
 use serde_json::Value;
 
 use crate::domain::exposure::Computation;
+use crate::domain::metadata::Metadata;
 
 pub trait Scope {
     /// `None` for an unknown name, which evaluates to null.
@@ -57,20 +57,20 @@ opaque_debug!(DataAndMetadata<'_>);
 /// The scope of fingerprint expressions.
 pub struct DataAndMetadata<'a> {
     data: &'a Value,
-    metadata: &'a BTreeMap<String, String>,
+    metadata: &'a Metadata,
     /// The metadata as JSON, once an expression has read it.
     object: OnceLock<Value>,
 }
 
 impl<'a> DataAndMetadata<'a> {
-    pub const fn new(data: &'a Value, metadata: &'a BTreeMap<String, String>) -> Self {
+    pub const fn new(data: &'a Value, metadata: &'a Metadata) -> Self {
         Self { data, metadata, object: OnceLock::new() }
     }
 
     fn object(&self) -> &Value {
         self.object.get_or_init(|| {
             let members = self.metadata.iter();
-            members.map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect()
+            members.map(|(key, value)| (String::from(key), Value::from(value))).collect()
         })
     }
 }

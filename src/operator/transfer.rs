@@ -215,7 +215,7 @@ fn render_token(token: &Token) -> Secret<Vec<u8>> {
     }
     object.texts("containers", token.containers.iter().map(Container::as_str));
     object.object("metadata", |metadata| {
-        for (key, value) in &token.metadata {
+        for (key, value) in token.metadata.iter() {
             metadata.text(key, value);
         }
     });

@@ -25,8 +25,7 @@ fn by(entries: &[(&str, &str)]) -> Criterion {
 }
 
 fn with(entries: &[(&str, &str)], value: &str) -> TokenDraft {
-    let pairs = entries.iter().map(|(key, value)| (String::from(*key), String::from(*value)));
-    TokenDraft { metadata: pairs.collect::<BTreeMap<_, _>>(), ..draft(value) }
+    TokenDraft { metadata: entries.iter().copied().collect(), ..draft(value) }
 }
 
 #[test]

@@ -32,7 +32,6 @@ mod walks;
 mod webhooks;
 mod workload;
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -245,7 +244,7 @@ fn draft(value: &str) -> TokenDraft {
         containers: Some(
             ["/a/", "/b/c/"].iter().map(|path| Container::parse(path).unwrap()).collect(),
         ),
-        metadata: BTreeMap::from([(String::from("Key"), String::from(value))]),
+        metadata: [("Key", value)].into_iter().collect(),
         search_indexes: Some(vec![String::from("{{ data.value }}")]),
         ..TokenDraft::default()
     }

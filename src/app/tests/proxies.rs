@@ -7,6 +7,7 @@ use crate::app::tests::{TestVault, draft};
 use crate::app::tokens::evaluations::Work;
 use crate::app::{Caller, Error, TokenDraft, Write};
 use crate::bounds::{PROXIES_MAX, PROXY_TRANSFORMED_BYTES_MAX};
+use crate::domain::metadata::Metadata;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::proxy::read::read_transforms;
 use crate::domain::proxy::transform::Side;
@@ -64,7 +65,7 @@ fn respond(
 ) -> Result<Message, TransformFailure> {
     let scope = TestScope(json!({"config": {"secret": "s3cret"}}));
     let token = |body: &Value| TokenDraft {
-        metadata: std::collections::BTreeMap::new(),
+        metadata: Metadata::default(),
         containers: None,
         ..draft(body["data"].as_str().unwrap())
     };

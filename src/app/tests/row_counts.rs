@@ -42,7 +42,6 @@ fn written(before: &Rows, after: &Rows) -> (usize, usize) {
 
 /// A card with a code and three metadata entries.
 fn card() -> TokenDraft {
-    let entry = |(key, value): (&str, &str)| (String::from(key), String::from(value));
     TokenDraft {
         kind: Some(TokenType::Card),
         data: Some(Secret::new(json!({
@@ -50,8 +49,8 @@ fn card() -> TokenDraft {
             "cvc": "123",
         }))),
         metadata: [("customer", "c-1002"), ("order", "o-500017"), ("shop", "north")]
-            .map(entry)
-            .into(),
+            .into_iter()
+            .collect(),
         ..TokenDraft::default()
     }
 }

@@ -1,7 +1,5 @@
 //! A token as a request describes it, and the checks that turn it into a token.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use crate::app::error::Error;
@@ -14,6 +12,7 @@ use crate::domain::data::Data;
 use crate::domain::expires_at::parse_expiry;
 use crate::domain::exposure::{Computation, Output, ValueOrigin};
 use crate::domain::id::{TenantId, TokenId};
+use crate::domain::metadata::Metadata;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::privacy::Privacy;
 use crate::domain::tenant::TenantKind;
@@ -39,7 +38,7 @@ pub struct TokenDraft {
     pub containers: Option<Vec<Container>>,
     /// Selects the container of a token without containers.
     pub privacy: Option<Privacy>,
-    pub metadata: BTreeMap<String, String>,
+    pub metadata: Metadata,
     pub search_indexes: Option<Vec<String>>,
     pub fingerprint_expression: Option<String>,
     pub deduplicate: Option<Deduplicate>,

@@ -77,7 +77,7 @@ pub(in crate::app) fn entries(token: &Token, index: &IndexKey) -> Entries {
         .iter()
         .filter(|(key, value)| !(is_low(key) && is_low(value)))
         .map(|(key, value)| (key.to_lowercase(), value.to_lowercase()))
-        .filter(|(key, value)| token.metadata.get(key) != Some(value))
+        .filter(|(key, value)| token.metadata.get(key) != Some(value.as_str()))
         .collect();
     lists.extend(lowered.iter().map(|(key, value)| {
         let filter = Filter::Metadata(key, value).blinded(index);

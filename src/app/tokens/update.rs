@@ -1,7 +1,5 @@
 //! `PATCH /tokens/{id}`: a merge patch of data, mask and metadata, and replacement of the rest.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value};
 
 use crate::app::audit::opened::Opened;
@@ -23,7 +21,7 @@ use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::exposure::{Computation, Operand, Output, Right, ValueOrigin};
 use crate::domain::merge_patch::merge_patch;
-use crate::domain::metadata::check_metadata;
+use crate::domain::metadata::{Metadata, check_metadata};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
@@ -272,21 +270,17 @@ fn patched_mask(old: &Token, patch: Option<&Value>, mistakes: &mut Mistakes) -> 
     check_mask(Some(&mask), mistakes)
 }
 
-fn patched_metadata(
-    old: &Token,
-    patch: Option<&Value>,
-    mistakes: &mut Mistakes,
-) -> BTreeMap<String, String> {
+fn patched_metadata(old: &Token, patch: Option<&Value>, mistakes: &mut Mistakes) -> Metadata {
     let members = match patch {
         None => return old.metadata.clone(),
-        Some(Value::Null) => return BTreeMap::new(),
+        Some(Value::Null) => return Metadata::default(),
         Some(Value::Object(members)) => members,
         Some(_) => {
             mistakes.add("metadata", "Deserialization error, invalid input.");
-            return BTreeMap::new();
+            return Metadata::default();
         }
     };
-    let today = old.metadata.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+    let today = old.metadata.iter().map(|(key, value)| (String::from(key), Value::from(value)));
     let mut merged: Map<String, Value> = today.collect();
     for (key, value) in members {
         if value.is_null() {
@@ -297,7 +291,7 @@ fn patched_metadata(
     }
     check_metadata(&merged).unwrap_or_else(|found| {
         mistakes.append(found);
-        BTreeMap::new()
+        Metadata::default()
     })
 }
 
@@ -323,7 +317,7 @@ impl TokenPatch {
     /// Copies data and metadata of a new token to the existing one with the same content.
     pub(in crate::app) fn from_new(token: &Token) -> Self {
         let metadata = token.metadata.iter();
-        let metadata = metadata.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+        let metadata = metadata.map(|(key, value)| (String::from(key), Value::from(value)));
         Self {
             data: Some(token.whole_data()),
             metadata: Some(Value::Object(metadata.collect())),

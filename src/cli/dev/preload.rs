@@ -1,7 +1,6 @@
 //! `strongroom dev-preload`: fills a development vault through the operation that clients use. Many
 //! requests run concurrently, so that they share commits.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -15,6 +14,7 @@ use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::domain::key_text::KeyText;
 use crate::domain::luhn;
+use crate::domain::metadata::Metadata;
 use crate::domain::token_type::TokenType;
 use crate::http::created_token;
 use crate::secret::Secret;
@@ -109,18 +109,17 @@ impl Sample {
                     "expiration_year": 2040,
                     "cvc": "123",
                 }),
-                BTreeMap::from([
-                    (String::from("channel"), format!("channel {}", number.rem_euclid(CHANNELS))),
-                    (
-                        String::from("customer"),
-                        format!("customer {:08}", number.div_euclid(CARDS_OF_CUSTOMER)),
-                    ),
-                    (String::from("order"), format!("order {number:016}")),
-                ]),
+                [
+                    ("channel", format!("channel {}", number.rem_euclid(CHANNELS))),
+                    ("customer", format!("customer {:08}", number.div_euclid(CARDS_OF_CUSTOMER))),
+                    ("order", format!("order {number:016}")),
+                ]
+                .into_iter()
+                .collect(),
             ),
             Self::Text => {
                 let data = Value::from(format!("preloaded value {number}"));
-                (TokenType::Token, data, BTreeMap::new())
+                (TokenType::Token, data, Metadata::default())
             }
         };
         let (kind, data) = (Some(kind), Some(Secret::new(data)));

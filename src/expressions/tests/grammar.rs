@@ -1,7 +1,5 @@
 //! The grammar of expressions, and the value of a text with several of them.
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
 
 use super::*;
@@ -113,7 +111,7 @@ fn errors_and_debug_texts_quote_nothing() {
     let reference = Reference::Token("s3cret".into());
     assert_eq!(format!("{template:?} {reference:?}"), "Template(..) Token(..)");
     let value = json!("s3cret");
-    let metadata = BTreeMap::from([(String::from("s3cret"), String::from("s3cret"))]);
+    let metadata = [("s3cret", "s3cret")].into_iter().collect();
     let both = DataAndMetadata::new(&value, &metadata);
     assert_eq!(format!("{:?} {both:?}", Data(&value)), "Data(..) DataAndMetadata(..)");
 }
@@ -138,8 +136,7 @@ fn a_text_is_asked_for_where_ids_and_indexes_are_made() {
 #[test]
 fn fingerprints_see_metadata() {
     let template = Template::parse("{{ data }}-{{ metadata.user }}").unwrap();
-    let (data, user) = (json!("a"), (String::from("user"), String::from("u")));
-    let metadata = BTreeMap::from([user]);
+    let (data, metadata) = (json!("a"), [("user", "u")].into_iter().collect());
     let scope = DataAndMetadata::new(&data, &metadata);
     assert_eq!(template.evaluate(&scope, &Fixed::new(), &budget()), Ok(json!("a-u")));
 }

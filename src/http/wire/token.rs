@@ -1,7 +1,5 @@
 //! Tokens on the wire.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use crate::app::{
@@ -12,7 +10,7 @@ use crate::bounds::{CONTAINERS_MAX, EXPRESSION_CHARS_MAX, SEARCH_INDEXES_MAX};
 use crate::domain::container::Container;
 use crate::domain::data::with_cvc;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right};
-use crate::domain::metadata::check_metadata;
+use crate::domain::metadata::{Metadata, check_metadata};
 use crate::domain::token_type::TokenType;
 use crate::http::wire::{Fields, Json, Object, card, privacy};
 use crate::idempotency::{AnswerStatus, Disclosure, PartLifetime, RememberedAnswer, SubjectId};
@@ -108,7 +106,11 @@ pub(crate) fn parse_patch(body: &Value) -> TokenPatch {
 }
 
 fn kind(fields: &mut Fields<'_>) -> Option<TokenType> {
-    fields.required("type", TokenType::parse, &no_such_type())
+    let kind = TokenType::parse(fields.required_text("type")?);
+    if kind.is_none() {
+        fields.wrong("type", no_such_type());
+    }
+    kind
 }
 
 /// The mistake in a type that does not exist.
@@ -131,13 +133,13 @@ pub(crate) fn containers(fields: &mut Fields<'_>) -> Option<Vec<Container>> {
     Some(containers)
 }
 
-fn metadata(fields: &mut Fields<'_>) -> BTreeMap<String, String> {
+fn metadata(fields: &mut Fields<'_>) -> Metadata {
     let Some(members) = fields.object("metadata") else {
-        return BTreeMap::new();
+        return Metadata::default();
     };
     check_metadata(members).unwrap_or_else(|mistakes| {
         fields.mistakes.append(mistakes);
-        BTreeMap::new()
+        Metadata::default()
     })
 }
 
@@ -276,7 +278,7 @@ fn render_members(shown: &TokenView, subject: usize) -> Object {
         object.json("mask", mask);
     }
     object.object("metadata", |metadata| {
-        for (key, value) in &token.metadata {
+        for (key, value) in token.metadata.iter() {
             metadata.text(key, value);
         }
     });

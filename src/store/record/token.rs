@@ -62,7 +62,7 @@ pub fn decode_token(tenant: TenantId, id: TokenId, bytes: &[u8]) -> Result<Token
         name: record.optional(name)?,
         mask: record.optional(Reader::owned_text)?,
         containers: record.list(container)?,
-        metadata: record.list(|it| Ok((it.owned_text()?, it.owned_text()?)))?,
+        metadata: record.list(|it| Ok((it.text()?, it.text()?)))?,
         search_indexes: record.optional(|it| it.list(Reader::owned_text))?,
         search_terms: record.list(Reader::owned_text)?,
         fingerprint_expression: record.optional(Reader::owned_text)?,

@@ -215,7 +215,11 @@ impl TokenList {
             ListForm::Exact => &[],
             ListForm::Lowered => &[LOWERED],
         };
-        join(&[self.tenant.bytes(), &self.filter, form, &rest.concat()])
+        let head: [&[u8]; 3] = [self.tenant.bytes(), &self.filter, form];
+        let parts = head.iter().chain(rest);
+        let mut key = Vec::with_capacity(parts.clone().map(|part| part.len()).sum());
+        parts.for_each(|part| key.extend_from_slice(part));
+        key
     }
 }
 

@@ -477,7 +477,7 @@ prop_compose! {
             cvc_expires_at: None,
             mask: mask.map(|mask| mask.to_string()),
             containers,
-            metadata,
+            metadata: metadata.iter().collect(),
             search_indexes: search.0,
             search_terms: search.1,
             fingerprint_expression: fingerprint.0,

@@ -1,6 +1,5 @@
 //! Clients: each turns a request into calls of the operations, and the result into an `Outcome`.
 
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -242,7 +241,7 @@ fn draft(new: &NewToken) -> TokenDraft {
         kind: Some(kind),
         data: Some(Secret::new(data)),
         containers: Some(containers(&new.containers)),
-        metadata: BTreeMap::from([(String::from("colour"), new.colour.clone())]),
+        metadata: [("colour", &new.colour)].into_iter().collect(),
         search_indexes: indexes,
         deduplicate: new.deduplicates.then_some(Deduplicate::Yes),
         expires_at: new.expires_at.map(Timestamp::to_wire),

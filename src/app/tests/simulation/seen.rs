@@ -73,7 +73,7 @@ impl Seen {
             data: token.data.value().expose().clone(),
             cvc: token.cvc.as_ref().map(|code| code.expose().clone()),
             containers: token.containers.iter().map(|it| String::from(it.as_str())).collect(),
-            colour: token.metadata.get("colour").cloned().unwrap_or_default(),
+            colour: token.metadata.get("colour").map(String::from).unwrap_or_default(),
             expires_at: token.expires_at,
             created_at: token.created_at,
         }

@@ -28,7 +28,7 @@ fn metadata(entries: &[(&str, &str)]) -> LegacyTokenQuery {
 }
 
 async fn create(vault: &TestVault, text: &str, entries: &[(&str, &str)]) -> String {
-    let metadata: BTreeMap<_, _> = metadata(entries).metadata.into_iter().collect();
+    let metadata = entries.iter().copied().collect();
     vault.create_with(text, &["/a/"], |draft| draft.metadata = metadata).await
 }
 

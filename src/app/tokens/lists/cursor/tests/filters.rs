@@ -14,8 +14,8 @@ fn metadata(key: &str, value: &str) -> TokenFilter {
 async fn metadata_matches_key_and_value_exactly_and_by_case() {
     let vault = TestVault::new().await;
     for (text, key, value) in [("1", "user", "Ann"), ("2", "User", "Ann"), ("3", "user", "ann")] {
-        let metadata = [(String::from(key), String::from(value))];
-        vault.create_with(text, &["/a/"], |draft| draft.metadata = metadata.into()).await;
+        let metadata = [(key, value)].into_iter().collect();
+        vault.create_with(text, &["/a/"], |draft| draft.metadata = metadata).await;
     }
     let owner = vault.owner().await;
     let list = |key, value| list(&vault, &owner, &by(metadata(key, value)));
