@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{Response, StatusCode};
+use hyper::{HeaderMap, Response, StatusCode};
 
 use crate::app::{
     Caller, ChosenProxy, Error, OutboundFailure, OutboundResponse, ProxyCall, ProxyFailure,
@@ -140,6 +140,7 @@ impl Http {
     ) -> Result<(Option<Arc<Caller>>, Claimant), ProxyProblem> {
         let proxy = self.chosen(choice)?;
         if let Some(proxy) = proxy.as_ref().filter(|proxy| !proxy.requires_key()) {
+            self.refuse_other_tenant(proxy, &parts.headers)?;
             summary.caller = proxy.application.as_ref().map(Arc::clone);
             let request = ProxyRequest {
                 address,
@@ -157,6 +158,23 @@ impl Http {
             self.admit_caller(parts, address, Operation::Other, summary, require_permission)?;
         let claimant = origin::claimant(Some(&caller), address);
         Ok((Some(caller), claimant))
+    }
+
+    /// The proxy needs no key, but a key of another tenant must not reach it: the frames of card
+    /// fields send values with the key of their page, and the page names the proxy.
+    fn refuse_other_tenant(
+        &self,
+        proxy: &ChosenProxy,
+        headers: &HeaderMap,
+    ) -> Result<(), ProxyProblem> {
+        let caller =
+            origin::key_of(headers).and_then(|it| self.app.access().authenticate(&it).ok());
+        match caller {
+            Some(caller) if caller.tenant.id != proxy.tenant() => {
+                Err(Problem::new(404, NO_SUCH_PROXY).into())
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Repeats the checks after the body was read, and selects the proxy.
