@@ -30,6 +30,7 @@ pub(in crate::http) fn read_fields_access(exchange: &Exchange<'_>) -> Answer {
     }
     let mut object = Object::new();
     object.flag("allowed", true);
+    object.display("tenant_id", exchange.caller.tenant.id);
     if let Some(id) = exchange.query.first("key_id").and_then(ClientKeyId::parse) {
         match exchange.app.client_keys().read(exchange.caller, id) {
             Ok(key) => object.text("public_key_pem", &client_key::pem(&key)),

@@ -64,7 +64,12 @@ const request = async (path, options = {}, key = page.key) => {
 /** Asks the vault if pages of this origin may show fields. */
 const askForAccess = async (key = page.key) => {
   const { status, body, trace } = await request(`access?origin=${encodeURIComponent(page.origin)}`, {}, key);
-  if (status === 200 && body?.allowed === true) return;
+  if (status === 200 && body?.allowed === true && typeof body.tenant_id === 'string') {
+    // With the key of another tenant, a page would send the values to that tenant.
+    page.tenant ??= body.tenant_id;
+    if (page.tenant === body.tenant_id) return;
+    throw failure('refused', 'The key is not one of the tenant of this page.');
+  }
   const problem = cleanProblem(status, body, trace);
   if (status === 403 && problem.detail.includes('origin')) problem.code = 'origin_not_allowed';
   throw new Shown(problem);

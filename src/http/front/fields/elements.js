@@ -27,6 +27,8 @@ export const elementsOf = (tools) => {
   /** Tokens that elements of this page made. Their masks are those of their types. */
   const made = new Set();
   const bins = new Map();
+  /** Idempotency keys of the page, each with the one that is sent in its place. */
+  const sentKeys = new Map();
 
   const kindOf = (id) => known.get(id)?.kind;
   const error = (name, message, members = {}) => new Shown({ name, title: message, ...members });
@@ -81,11 +83,24 @@ export const elementsOf = (tools) => {
     return (path) => ({ correlationId, elementId, path: path.length === 0 ? '$' : path.join('.') });
   };
 
-  const headersOf = ({ correlationId, idempotencyKey } = {}) => {
+  /**
+   * The vault repeats the whole answer to whoever names the idempotency key. So the page does not know
+   * the key of a request with elements, whose answer it sees in part.
+   */
+  const sentKeyOf = (key, hasElements) => {
+    if (!hasElements) return key;
+    if (!sentKeys.has(key)) {
+      if (sentKeys.size >= ANSWERS_MAX) throw wrongSetup('This page has used too many idempotency keys. Load it again.');
+      sentKeys.set(key, crypto.randomUUID());
+    }
+    return sentKeys.get(key);
+  };
+
+  const headersOf = ({ correlationId, idempotencyKey } = {}, hasElements) => {
     const isText = (value) => typeof value === 'string' && value !== '' && value.length <= KEY_CHARS_MAX;
     return {
       ...(isText(correlationId) ? { 'BT-TRACE-ID': correlationId } : {}),
-      ...(isText(idempotencyKey) ? { 'BT-IDEMPOTENCY-KEY': idempotencyKey } : {}),
+      ...(isText(idempotencyKey) ? { 'BT-IDEMPOTENCY-KEY': sentKeyOf(idempotencyKey, hasElements) } : {}),
     };
   };
 
@@ -112,7 +127,7 @@ export const elementsOf = (tools) => {
     const values = await collect(admitted.elements);
     for (const found of values.values()) if (found.number !== undefined) tools.refuseBeginnings(found.number);
     const body = admitted.body === undefined ? undefined : JSON.stringify(fillElements(admitted.body, valueFrom(values)));
-    const headers = { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headersOf(options), ...admitted.headers };
+    const headers = { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headersOf(options, admitted.elements.length > 0), ...admitted.headers };
     const answer = await tools.request(`../../${admitted.path}`, { method: admitted.method, headers, body }, key);
     const isSecret = admitted.elements.length > 0;
     if (answer.status < 200 || answer.status > 299) {
