@@ -4,6 +4,7 @@
 //! for each call; tests implement it without one.
 
 use std::fmt::Debug;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,6 +93,9 @@ pub enum Stop {
 pub trait ProgramHost: Debug + Send + Sync {
     /// Sends a request to [`VAULT_URL`] or, through the guard of proxies, to a destination outside.
     fn fetch(&self, request: ProgramRequest) -> Fetching<'_>;
+
+    /// The address of the caller, for its share of the memory of messages.
+    fn caller_address(&self) -> IpAddr;
 
     /// A line that the program wrote with `console` or `logger`.
     fn line(&self, level: Level, text: Secret<String>);

@@ -21,7 +21,6 @@ mod pool;
 mod tests;
 pub mod worker;
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +48,9 @@ pub(crate) mod fuzz {
 
 /// The first argument of this binary when it is a worker.
 pub const WORKER_COMMAND: &str = "code-worker";
+
+/// Requests to the vault come first when processors are scarce.
+const NICENESS: i32 = 10;
 
 const SWITCHED_OFF: &str = "programs are switched off in the settings of this server";
 const NO_LANDLOCK: &str = "the kernel of this server has no Landlock";
@@ -170,14 +172,13 @@ impl Workers {
         let ProgramCall { tenant, credential, code, contract, argument, key, .. } = call;
         let claimant = match credential {
             Credential::Secret => Claimant::Keyed(tenant),
-            // Addresses of callers are not known here, so all strangers of a tenant are one.
-            Credential::Public => Claimant::Stranger {
-                address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-                tenant: Some(tenant),
-            },
+            Credential::Public => {
+                Claimant::Stranger { address: host.caller_address(), tenant: Some(tenant) }
+            }
         };
         // The worker ends with this variable, whatever happens to this future.
         let Ok(mut worker) = self.pool.take().await else { return Err(Error::Busy) };
+        worker.be_nice(self.places.held_by(tenant));
         let Ok(socket) = worker.socket() else { return Err(Error::Busy) };
         let budget = FrameBudget { shares: &self.frames, claimant };
         let conversation = Conversation::new(socket, host, &self.packages, budget);

@@ -16,13 +16,16 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use tokio::sync::oneshot;
 
-use crate::code::WORKER_COMMAND;
+use crate::code::{NICENESS, WORKER_COMMAND};
 use crate::lock::Lock;
 use crate::metrics::Counter;
 
 /// The whole environment of a worker: its allocator reserves no memory ahead, which the limit of
 /// the worker's data would not allow, and uses no large pages, of which a small worker needs few.
 const ALLOCATOR: [(&str, &str); 2] = [("MIMALLOC_ARENA_RESERVE", "0"), ("MIMALLOC_ALLOW_THP", "0")];
+
+/// The most that the kernel has.
+const NICENESS_MAX: i32 = 19;
 
 /// The binary and the size of workers, and their number ahead of calls.
 #[derive(Debug, Clone)]
@@ -165,6 +168,17 @@ impl Worker {
     pub fn socket(&mut self) -> io::Result<tokio::net::UnixStream> {
         let socket = self.socket.take().ok_or(io::ErrorKind::NotConnected)?;
         tokio::net::UnixStream::from_std(socket)
+    }
+
+    /// Makes the workers of a tenant yield the processors to those of tenants that have fewer.
+    /// A kernel or a filter that refuses it costs the tenants their equal share, nothing else.
+    pub fn be_nice(&self, workers_of_tenant: usize) {
+        let further = i32::try_from(workers_of_tenant.saturating_sub(1)).unwrap_or(i32::MAX);
+        let niceness = NICENESS.saturating_add(further).min(NICENESS_MAX);
+        let pid = self.child.as_ref().and_then(|child| i32::try_from(child.id()).ok());
+        if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) {
+            rustix::process::setpriority_process(Some(pid), niceness).ok();
+        }
     }
 
     fn is_alive(&mut self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -56,6 +57,10 @@ impl ProgramHost for Host {
             let headers = vec![(name, value)];
             Ok(ProgramResponse { status: 201, headers, body: Secret::new(body) })
         })
+    }
+
+    fn caller_address(&self) -> IpAddr {
+        IpAddr::V4(Ipv4Addr::LOCALHOST)
     }
 
     fn line(&self, level: Level, text: Secret<String>) {

@@ -65,15 +65,15 @@ struct PoolState {
 
 #[derive(Debug, Default)]
 struct TenantState {
-    taken: usize,
+    taken: Counts,
     secret: VecDeque<Waiting>,
     public: VecDeque<Waiting>,
     /// The turn in which this tenant was last queued or got or returned a place.
     turn: u64,
 }
 
-/// Sums over all tenants.
-#[derive(Debug, Default)]
+/// Places or waiting requests.
+#[derive(Debug, Default, Clone, Copy)]
 struct Counts {
     all: usize,
     public: usize,
@@ -110,6 +110,11 @@ impl FairPool {
         Self { tenant_share: TenantShare::Half, ..Self::new(places, waiting_max) }
     }
 
+    /// Places that this tenant has.
+    pub fn held_by(&self, tenant: TenantId) -> usize {
+        self.state.lock().tenants.get(&tenant).map_or(0, |known| known.taken.all)
+    }
+
     /// Places that are taken.
     pub fn taken(&self) -> usize {
         self.state.lock().taken.all
@@ -120,9 +125,9 @@ impl FairPool {
         let (queued, given) = {
             let mut state = self.state.lock();
             // A free place means that no request in the queue may take it.
-            let held = state.tenants.get(&party.tenant).map_or(0, |known| known.taken);
+            let held = state.tenants.get(&party.tenant).map(|known| known.taken);
             if self.has_place(&state, party.credential)
-                && self.is_within_share(state.taken.all, held)
+                && self.is_within_share(state.taken, held.unwrap_or_default(), party.credential)
             {
                 state.take(party);
                 return Ok(FairPermit { pool: self, party });
@@ -149,18 +154,27 @@ impl FairPool {
     }
 
     fn has_place(&self, state: &PoolState, credential: Credential) -> bool {
-        let public_max = self.places.div_ceil(2);
         state.taken.all < self.places
-            && (credential == Credential::Secret || state.taken.public < public_max)
+            && (credential == Credential::Secret || state.taken.public < self.public_places())
     }
 
-    /// True if a tenant that holds this number of all taken places may have one more.
-    const fn is_within_share(&self, taken: usize, held: usize) -> bool {
+    /// Places that callers without a secret key may have together.
+    const fn public_places(&self) -> usize {
+        self.places.div_ceil(2)
+    }
+
+    /// True if a tenant that holds these of all taken places may have one more. Its callers without
+    /// a secret key have the same share of the places of such callers.
+    fn is_within_share(&self, taken: Counts, held: Counts, credential: Credential) -> bool {
+        let is_less_than_half = |places: usize, taken: usize, held: usize| {
+            held < places.saturating_sub(taken.saturating_sub(held)).div_ceil(2)
+        };
         match self.tenant_share {
             TenantShare::All => true,
             TenantShare::Half => {
-                let left = self.places.saturating_sub(taken.saturating_sub(held));
-                held < left.div_ceil(2)
+                is_less_than_half(self.places, taken.all, held.all)
+                    && (credential == Credential::Secret
+                        || is_less_than_half(self.public_places(), taken.public, held.public))
             }
         }
     }
@@ -189,15 +203,16 @@ impl FairPool {
     fn next(&self, state: &mut PoolState) -> Option<(Party, Waiting)> {
         let secret_may = self.has_place(state, Credential::Secret);
         let public_may = self.has_place(state, Credential::Public);
-        let taken = state.taken.all;
+        let taken = state.taken;
         let (tenant, known) = state
             .tenants
             .iter_mut()
             .filter(|(_, it)| {
-                self.is_within_share(taken, it.taken)
-                    && (secret_may && !it.secret.is_empty() || public_may && !it.public.is_empty())
+                let may = |credential| self.is_within_share(taken, it.taken, credential);
+                secret_may && !it.secret.is_empty() && may(Credential::Secret)
+                    || public_may && !it.public.is_empty() && may(Credential::Public)
             })
-            .min_by_key(|(_, it)| (it.taken, it.turn))?;
+            .min_by_key(|(_, it)| (it.taken.all, it.turn))?;
         let credential =
             if known.secret.is_empty() { Credential::Public } else { Credential::Secret };
         let waiting = known.queue_of(credential).pop_front()?;
@@ -211,7 +226,7 @@ impl FairPool {
         let turn = state.next_turn();
         state.taken.subtract(party.credential);
         if let Some(known) = state.tenants.get_mut(&party.tenant) {
-            known.taken = known.taken.saturating_sub(1);
+            known.taken.subtract(party.credential);
             known.turn = turn;
         }
         self.give(&mut state);
@@ -229,7 +244,7 @@ impl PoolState {
         let turn = self.next_turn();
         self.taken.add(party.credential);
         let known = self.tenants.entry(party.tenant).or_default();
-        known.taken = known.taken.saturating_add(1);
+        known.taken.add(party.credential);
         known.turn = turn;
     }
 
@@ -260,7 +275,7 @@ impl TenantState {
     }
 
     fn is_idle(&self) -> bool {
-        self.taken == 0 && self.secret.is_empty() && self.public.is_empty()
+        self.taken.all == 0 && self.secret.is_empty() && self.public.is_empty()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reactors with programs that a test answers for: arguments, rights, keys and results.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -66,6 +67,10 @@ struct NoHost;
 impl ProgramHost for NoHost {
     fn fetch(&self, _: ProgramRequest) -> Fetching<'_> {
         Box::pin(async { Err(FetchFailure("there is no network in this test")) })
+    }
+
+    fn caller_address(&self) -> IpAddr {
+        IpAddr::V4(Ipv4Addr::LOCALHOST)
     }
 
     fn line(&self, _: Level, _: Secret<String>) {}

@@ -211,7 +211,11 @@ impl<'js, S: AsFd> Host<'js, S> {
             return Ok(());
         }
         self.lines.set(lines.saturating_add(1));
-        text.truncate(text.floor_char_boundary(CODE_LINE_BYTES_MAX));
+        if text.len() > CODE_LINE_BYTES_MAX {
+            text.truncate(text.floor_char_boundary(CODE_LINE_BYTES_MAX));
+            // The vault would not find a card number that is cut off.
+            text.truncate(text.trim_end_matches(|it: char| !it.is_alphabetic()).len());
+        }
         self.send(&FromWorker::Line { level, text: Secret::new(text) })
     }
 

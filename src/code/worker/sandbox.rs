@@ -24,10 +24,9 @@ use seccompiler::{
 };
 
 use crate::bounds::{CODE_TIMEOUT_MAX, CODE_WORKER_EXTRA_BYTES};
+use crate::code::NICENESS;
 use crate::code::frames::Confinement;
 
-/// Requests to the vault come first when processors are scarce.
-const NICENESS: i32 = 10;
 /// The kernel ends workers before the vault when memory is scarce.
 const OOM_SCORE: &str = "1000";
 

@@ -60,6 +60,10 @@ pub(super) struct Host {
 }
 
 impl ProgramHost for Host {
+    fn caller_address(&self) -> IpAddr {
+        self.address
+    }
+
     fn fetch(&self, request: ProgramRequest) -> Fetching<'_> {
         Box::pin(async move {
             if self.mark.identity.as_ref().is_some_and(|identity| identity.has_ended()) {
