@@ -16,6 +16,25 @@ pub fn holds_card_number(text: &str) -> bool {
     has_foreign_digits(text) || !numbers(text).is_empty()
 }
 
+/// As [`holds_card_number`], in groups of any sizes: a program may split a number as it likes.
+pub fn holds_split_card_number(text: &str) -> bool {
+    let begins_number = |groups: &[&str]| {
+        let mut digits = String::new();
+        groups
+            .iter()
+            .map_while(|group| {
+                digits.push_str(group);
+                let is_long = digits.len() >= RUN_DIGITS_MIN;
+                (digits.len() <= CARD_NUMBER_DIGITS_MAX).then(|| is_long && luhn::passes(&digits))
+            })
+            .any(|is_number| is_number)
+    };
+    let is_split = |groups: Vec<&str>| {
+        (0..groups.len()).any(|from| groups.get(from..).is_some_and(begins_number))
+    };
+    holds_card_number(text) || parts(text).any(is_split)
+}
+
 /// True if the text has as many digits as a card number, anywhere in it.
 pub fn has_digits_of_card_number(text: &str) -> bool {
     text.chars().filter(|letter| letter.is_numeric()).count() >= RUN_DIGITS_MIN
@@ -35,13 +54,19 @@ pub fn repeats_card_number(text: &str, data: &str) -> bool {
         && numbers(data).iter().any(|it| has_foreign_digits(text) || digits.contains(it))
 }
 
-fn numbers(text: &str) -> Vec<String> {
-    // Any other character may separate the groups: a space, a hyphen, a dot, an underscore.
+/// The groups of digits between letters. Any other character may separate the groups: a space, a
+/// hyphen, a dot, an underscore.
+fn parts(text: &str) -> impl Iterator<Item = Vec<&str>> {
     let ends = |letter: char| letter.is_alphanumeric() && !letter.is_ascii_digit();
-    let mut found = Vec::new();
-    for part in text.split(ends).filter(|it| it.len() >= RUN_DIGITS_MIN) {
+    text.split(ends).filter(|it| it.len() >= RUN_DIGITS_MIN).map(|part| {
         let groups = part.split(|letter: char| !letter.is_ascii_digit());
-        let groups: Vec<_> = groups.filter(|group| !group.is_empty()).collect();
+        groups.filter(|group| !group.is_empty()).collect()
+    })
+}
+
+fn numbers(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for groups in parts(text) {
         let is_number = |run: &&&str| run.len() >= RUN_DIGITS_MIN && luhn::passes(run);
         found.extend(groups.iter().filter(is_number).map(|run| String::from(*run)));
         found.extend((0..groups.len()).filter_map(|from| grouped(groups.get(from..)?)));
@@ -105,6 +130,16 @@ mod tests {
             "x-order-202611170002",
         ] {
             assert!(!holds_card_number(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_in_groups_of_any_sizes_is_found() {
+        for text in ["42424242 42424242", "42-42-42-42-42-42-42-42", "x 4, 242424242424242"] {
+            assert!(holds_split_card_number(text) && !holds_card_number(text), "{text}");
+        }
+        for text in ["", "2026-11-18T06:05:25.123Z", "42424242 42424241", "4242 4242 4242 x 4242"] {
+            assert!(!holds_split_card_number(text), "{text}");
         }
     }
 

@@ -10,7 +10,7 @@ use crate::app::programs::Level;
 use crate::bounds::{
     PROGRAM_LINE_BYTES_MAX, PROGRAM_LINES_ALL_MAX, PROGRAM_LINES_MAX, PROGRAM_LINES_RETENTION,
 };
-use crate::domain::card::in_text::holds_card_number;
+use crate::domain::card::in_text::holds_split_card_number;
 use crate::domain::id::TenantId;
 use crate::domain::program::LineLevel;
 use crate::domain::time::Timestamp;
@@ -72,7 +72,7 @@ impl ProgramLines {
         mut text: Secret<String>,
         (at, trace): (Timestamp, &str),
     ) {
-        if holds_card_number(text.expose()) {
+        if holds_split_card_number(text.expose()) {
             text = Secret::new(String::from(HIDDEN));
         }
         let end = text.expose().floor_char_boundary(PROGRAM_LINE_BYTES_MAX);
