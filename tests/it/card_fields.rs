@@ -32,7 +32,8 @@ fn ask(vault: &Vault, key: &str, origin: &str) -> Answer {
 
 #[track_caller]
 fn check_allowed(vault: &Vault, key: &str, origin: &str) {
-    assert_eq!(ask(vault, key, origin).with_status(200).json, json!({"allowed": true}), "{origin}");
+    let expected = json!({"allowed": true, "tenant_id": vault.tenant_id});
+    assert_eq!(ask(vault, key, origin).with_status(200).json, expected, "{origin}");
 }
 
 /// The text is the same for every origin that is not allowed.

@@ -292,12 +292,18 @@ fn status_of(worker: u32) -> String {
     fs::read_to_string(format!("/proc/{worker}/status")).unwrap_or_default()
 }
 
-/// The worker of a plan whose memory no other test has.
-fn worker_with_memory(mib: u64) -> Option<u32> {
-    workers().into_iter().find(|worker| {
+/// The workers of a plan whose memory no other test has.
+fn workers_with_memory(mib: u64) -> impl Iterator<Item = u32> {
+    workers().into_iter().filter(move |worker| {
         let arguments = fs::read(format!("/proc/{worker}/cmdline")).unwrap_or_default();
         arguments.ends_with(format!("\0{mib}\0").as_bytes())
     })
+}
+
+/// The 19th number of `stat`; the name before the third one is in parentheses.
+fn niceness_of(worker: u32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{worker}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(16)?.parse().ok()
 }
 
 #[test]
@@ -306,9 +312,9 @@ fn a_worker_has_one_descriptor_no_rights_and_walls_around_it() {
         let programs = ProgramsOnWorkers::start(CodePlan { memory_mib: 71, ..plan() }).await;
         assert_eq!(programs.obstacle(), None);
         wait_until("a worker behind its walls", || {
-            worker_with_memory(71).is_some_and(|it| status_of(it).contains("Seccomp:\t2"))
+            workers_with_memory(71).next().is_some_and(|it| status_of(it).contains("Seccomp:\t2"))
         });
-        let worker = worker_with_memory(71).unwrap();
+        let worker = workers_with_memory(71).next().unwrap();
         let status = status_of(worker);
         for line in [
             "NoNewPrivs:\t1",
@@ -347,7 +353,7 @@ fn a_worker_ends_with_its_call_and_with_the_vault() {
     on_runtime(async {
         let plan = CodePlan { memory_mib: 72, workers_warm: 0, ..plan() };
         let programs = ProgramsOnWorkers::start(plan).await;
-        wait_until("the end of the first worker", || worker_with_memory(72).is_none());
+        wait_until("the end of the first worker", || workers_with_memory(72).next().is_none());
         let running = programs.run(
             call("module.exports = () => { for (;;); }", "{}", LONG),
             Arc::new(Host::default()),
@@ -355,12 +361,14 @@ fn a_worker_ends_with_its_call_and_with_the_vault() {
         // The future is dropped in the middle of the call.
         let left = tokio::time::timeout(Duration::from_millis(500), running).await;
         assert!(left.is_err());
-        wait_until("the end of a worker without a caller", || worker_with_memory(72).is_none());
+        wait_until("the end of a worker without a caller", || {
+            workers_with_memory(72).next().is_none()
+        });
         let warm = CodePlan { memory_mib: 73, workers_warm: 2, ..self::plan() };
         let others = ProgramsOnWorkers::start(warm).await;
-        wait_until("warm workers", || worker_with_memory(73).is_some());
+        wait_until("warm workers", || workers_with_memory(73).next().is_some());
         drop(others);
-        wait_until("the end of warm workers", || worker_with_memory(73).is_none());
+        wait_until("the end of warm workers", || workers_with_memory(73).next().is_none());
     });
 }
 
@@ -384,6 +392,32 @@ fn a_tenant_with_many_programs_leaves_places_for_others() {
             assert_eq!(shown(&ended), "returned 1");
             assert!(begun.elapsed() < LONG, "it waited for the programs of another tenant");
         }
+    });
+}
+
+#[test]
+fn the_workers_of_a_tenant_yield_to_those_of_tenants_that_have_fewer() {
+    on_runtime(async {
+        let plan = CodePlan { workers_max: 16, memory_mib: 74, ..plan() };
+        let programs = ProgramsOnWorkers::start(plan).await;
+        let sleeps = "module.exports = () => new Promise((end) => setTimeout(end, 60000))";
+        let mut held: Vec<_> = (0..4)
+            .map(|_| programs.run(call(sleeps, "{}", LONG), Arc::new(Host::default())))
+            .collect();
+        let all: BTreeSet<_> = (10..14).collect();
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let is_seen = async {
+            loop {
+                for running in &mut held {
+                    assert!(running.as_mut().poll(&mut context).is_pending());
+                }
+                if workers_with_memory(74).filter_map(niceness_of).collect::<BTreeSet<_>>() == all {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        within("workers of four degrees of niceness", is_seen).await;
     });
 }
 

@@ -144,6 +144,16 @@ fn another_tenants_proxy_is_like_one_that_does_not_exist() {
     let theirs = scene.check_refused(&call(&proxy.member("key")), 404);
     let none = scene.check_refused(&call("nosuchkey"), 404);
     assert_eq!(theirs.json, none.json);
+    // A proxy that needs no key is not found with the key of another tenant either.
+    let open = scene.proxy(json!({"require_auth": false})).member("key");
+    for key in [&other.keys.private, &other.keys.public] {
+        let refused = post("/proxy").key(key).header("BT-PROXY-KEY", &open);
+        assert_eq!(scene.check_refused(&refused, 404).json, none.json);
+    }
+    for key in ["nosuchkey", &scene.vault.keys.public] {
+        let call = post("/proxy").key(key).header("BT-PROXY-KEY", &open).body("no tokens");
+        scene.send(&call).with_status(200);
+    }
 }
 
 #[test]

@@ -181,6 +181,18 @@ fn a_request_that_gives_up_leaves_neither_a_place_nor_a_tenant_behind() {
 }
 
 #[test]
+fn strangers_of_a_tenant_with_long_work_leave_places_for_those_of_others() {
+    let pool = FairPool::for_long_work(16, 64);
+    let mut scene = Scene::new(&pool);
+    (0..16).for_each(|_| scene.ask(public(1)));
+    assert_eq!(scene.holders(), [public(1); 4], "half of the eight places of strangers");
+    scene.ask(public(2));
+    scene.ask(secret(1));
+    assert_eq!(scene.holders()[4..], [public(2), secret(1)]);
+    assert_eq!((pool.held_by(secret(1).tenant), pool.held_by(secret(2).tenant)), (5, 1));
+}
+
+#[test]
 fn a_tenant_with_long_work_takes_half_of_the_places_that_others_have_left() {
     let pool = FairPool::for_long_work(8, 64);
     let mut scene = Scene::new(&pool);
