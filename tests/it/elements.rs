@@ -77,3 +77,34 @@ fn the_key_of_a_session_that_only_reads_may_show_elements() {
     vault.get(&format!("/fields/v1/access?origin={own}"), key).with_status(200);
     vault.get(&format!("/fields/v1/access?origin={own}"), &vault.keys.private).problem(403);
 }
+
+#[test]
+fn frames_send_to_the_hosts_of_the_operators_list_alone() {
+    let connects = |vault: &Vault, path: &str| {
+        let page = vault.send(&get(path)).with_status(200);
+        let policy = page.header("content-security-policy").unwrap().to_owned();
+        let found = policy.split("; ").find(|it| it.starts_with("connect-src")).map(String::from);
+        assert!(!policy.contains("*") && !policy.contains("unsafe"), "{policy}");
+        found.unwrap()
+    };
+    let hosts = |vault: &Vault| {
+        let own = format!("https://{}", vault.address);
+        let path = format!("/fields/v1/access?origin={own}");
+        vault.get(&path, &vault.keys.public).with_status(200).json["elements_hosts"].clone()
+    };
+    let (controller, field) = ("/fields/v1/controller", "/fields/v1/field");
+    let vault = Vault::start();
+    assert_eq!(connects(&vault, controller), "connect-src 'self'");
+    assert_eq!(hosts(&vault), json!(null));
+    let listed = ["--elements-host", "b.example:8443", "--elements-host", "a.example"];
+    let vault = Vault::start_with(&listed);
+    let sources = "connect-src 'self' https://b.example:8443 https://a.example";
+    assert_eq!(connects(&vault, controller), sources);
+    for path in [field, "/", "/console", "/examples/elements"] {
+        assert_eq!(connects(&vault, path), "connect-src 'self'", "{path}");
+    }
+    assert_eq!(hosts(&vault), json!(["https://b.example:8443", "https://a.example"]));
+    let mut vault = Vault::start();
+    vault.serve("pages.elements = true\npages.elements_hosts = [\"cards.shop.example\"]");
+    assert_eq!(connects(&vault, controller), "connect-src 'self' https://cards.shop.example");
+}

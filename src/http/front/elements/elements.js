@@ -368,7 +368,9 @@
 
   const proxy = (method) => ({ path, query, headers, body, ...options } = {}) => serve('proxy', { method, path, query, headers, body }, options);
 
-  const noClient = () => Promise.reject(wrongSetup('This vault sends values of elements to no other host: create a proxy and call proxy.post with its key.'));
+  /** Requests to hosts that the operator of the vault lists. */
+  const client = (method) => (url, body, { headers } = {}) => serve('client', { method, url: String(url), headers, body });
+  const clientWithoutBody = (method) => (url, config) => client(method)(url, undefined, config);
 
   const deviceInfo = () => ({
     languages: [...navigator.languages],
@@ -412,7 +414,7 @@
     tokenize: (model, options) => serve('tokenize', { model }, options),
     sessions: { create: (options) => serve('sessions.create', {}, options) },
     proxy: { get: proxy('GET'), post: proxy('POST'), put: proxy('PUT'), patch: proxy('PATCH'), delete: proxy('DELETE') },
-    client: { get: noClient, post: noClient, put: noClient, patch: noClient, delete: noClient },
+    client: { get: clientWithoutBody('GET'), post: client('POST'), put: client('PUT'), patch: client('PATCH'), delete: clientWithoutBody('DELETE') },
     device: { getDeviceInfo: deviceInfo },
   };
 

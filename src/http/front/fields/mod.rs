@@ -26,7 +26,7 @@ pub(in crate::http) fn integrity() -> String {
 }
 
 pub(in crate::http) static CONTROLLER: Asset =
-    Asset::new(AssetKind::Page(PagePolicy::Framed, &["/fields/"]), || {
+    Asset::new(AssetKind::Page(PagePolicy::FramedSender, &["/fields/"]), || {
         include_str!("controller.html")
     });
 

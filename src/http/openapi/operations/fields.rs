@@ -1,11 +1,18 @@
 //! Hosted card fields.
 
+use crate::bounds::ELEMENTS_HOSTS_MAX;
 use crate::http::Schema;
 use crate::http::openapi::{Description, Tag};
 
 pub(super) fn operations() -> Vec<Description> {
     let allowed = Schema::object()
         .has("allowed", Schema::flag())
+        .may_have(
+            "elements_hosts",
+            Schema::list(Schema::text()).up_to_items(ELEMENTS_HOSTS_MAX).about(
+                "The origins of `pages.elements_hosts`: frames of Elements may send values to them.",
+            ),
+        )
         .may_have(
             "public_key_pem",
             Schema::text().about("The public half of the key of `key_id`, if the tenant has it."),
