@@ -33,6 +33,7 @@ export const harness = (vault, browser, scenario) => {
     axe: pages.axe,
     fitsSideways: pages.fitsSideways,
     expectComplaint: pages.expectComplaint,
+    complaints: pages.complaints,
     traffic: pages.traffic,
     /** `picture(page, 'name', { fullPage: true })`; does nothing without a directory for pictures. */
     picture: (page, name, options) => takePicture(page, `${scenario}-${name}`, options),

@@ -18,11 +18,11 @@ fn one_small_script_serves_every_version_of_the_packages() {
     assert!(script.header("etag").is_some_and(|tag| tag.starts_with('"')));
     assert!(script.text().len() <= SCRIPT_BYTES_MAX);
     assert!(!script.text().contains("import(") && !script.text().contains("https://js."));
-    for path in ["1.5.0/client/index.js", "2.1.0/index.js", "latest/index.js"] {
+    for path in ["1.5.0/client/index.js", "2.1.0/index.js", "3.1.0/index.js", "latest/index.js"] {
         let same = load(&format!("/web-elements/{path}")).with_status(200);
         assert_eq!(same.text(), script.text(), "{path}");
     }
-    for path in ["3.0.0/client/index.js", "2.1/index.js", "2.1.0/x.js", ""] {
+    for path in ["0.1.0/client/index.js", "2.1/index.js", "2.1.0/x.js", ""] {
         load(&format!("/web-elements/{path}")).problem(404);
     }
 }

@@ -215,6 +215,19 @@ const checkScriptTag = async (h) => {
   await h.closePage(page);
 };
 
+/** A page that asks for a version that the vault does not serve sees the reason in its console. */
+const checkLaterVersion = async (h) => {
+  for (const path of ['3.1.0/client/index.js', '3.1.0/index.js']) {
+    const shop = await h.shop(elementsHtml(`<script src="${h.vault.url}/web-elements/${path}"></script>`));
+    const page = await h.openPage({ url: shop.origin });
+    const errors = h.complaints(page);
+    assert.ok(errors.length === 1 && errors[0].includes('serves Elements 1.x and 2.x, and not version 3.1.0.'), errors.join());
+    h.expectComplaint(page, /serves Elements/);
+    assert.deepEqual(await page.evaluate(() => [typeof window.BasisTheoryElements, typeof window.basistheory]), ['undefined', 'undefined']);
+    await h.closePage(page);
+  }
+};
+
 /** Every element of the example page, in every look. */
 const checkExample = async (h) => {
   for (const look of h.looks) {
@@ -281,6 +294,7 @@ export const run = async (h) => {
   await h.step('basis-theory-react', () => checkReact(h, browser));
   await h.step('react-native-elements', () => checkReactNative(h, browser));
   await h.step('a script tag and a policy of the shop', () => checkScriptTag(h));
+  await h.step('a version that is not served', () => checkLaterVersion(h));
   await h.step('the example page', () => checkExample(h));
   await h.step('the keyboard alone', () => checkKeyboard(h));
   await h.step('from right to left', () => checkDirection(h));

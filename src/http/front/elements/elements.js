@@ -5,6 +5,10 @@
   'use strict';
 
   const { src } = document.currentScript;
+  const [, asked] = /\/web-elements\/([0-9.]+)\//.exec(src) ?? [];
+  if (asked !== undefined && !/^[12]\./.test(asked)) {
+    throw new Error(`This vault serves Elements 1.x and 2.x, and not version ${asked}. Use a package of version 2, which has the same calls.`);
+  }
   const base = new URL('fields/v1/', src.slice(0, src.lastIndexOf('/web-elements/') + 1));
   const vault = base.origin;
   const ELEMENT = 'strongroom:element';
