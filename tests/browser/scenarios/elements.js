@@ -197,7 +197,8 @@ const checkScriptTag = async (h) => {
   const shop = await h.shop(elementsHtml(`<script src="${h.vault.url}/web-elements/2.12.2/index.js"></script><script src="/shop.js"></script>`), { files, headers: { 'Content-Security-Policy': policy } });
   const { key } = await publicKey(h.api, [shop.origin], PERMISSIONS);
   files['/shop.js'] = { type: 'text/javascript', text: `(async () => {
-    window.bt = await basistheory(${JSON.stringify(key)});
+    window.bt = await BasisTheory.init(${JSON.stringify(key)}, { elements: true });
+    if (window.bt !== BasisTheory || await basistheory(${JSON.stringify(key)}) !== window.bt) throw new Error('The page has two sets of elements.');
     window.el = { card: window.record(bt.createElement('card', { targetId: 'card' })) };
     await window.el.card.mount(document.getElementById('card'));
     window.isReady = true;

@@ -5,7 +5,7 @@ import { modulesOf } from '../lib/modules.js';
 
 const load = await modulesOf('fields');
 const rules = await load('element_rules.js');
-const { BadRequest, ELEMENT, admitRequest, cleanElementOptions, elementsIn, fillElements, formatDate, isDateFormat, memberAt, showAnswer, showBin, showProblem, styleOf } = rules;
+const { BadRequest, ELEMENT, admitRequest, cleanElementOptions, elementsIn, fillElements, formatDate, isDateFormat, memberAt, networksOf, showAnswer, showBin, showProblem, styleOf } = rules;
 
 const number = { [ELEMENT]: 'e1' };
 const text = { [ELEMENT]: 'e2' };
@@ -159,6 +159,18 @@ test('values take the places of their elements', () => {
 test('details of a BIN have no digits and no name of the issuer', () => {
   const details = { brand: 'Visa', funding: 'Debit', issuer: { name: 'Bank', country: 'FR' }, binRange: [{ binMin: '424242' }], additional: [{ brand: 'cartes-bancaires', binRange: [{}], issuer: { name: 'Bank' } }] };
   assert.deepEqual(showBin(details), { brand: 'Visa', funding: 'Debit', issuer: { country: 'FR' }, additional: [{ brand: 'cartes-bancaires' }] });
+});
+
+test('a card offers the networks that the page supports', () => {
+  const details = { brand: 'Visa', additional: [{ brand: 'Cartes Bancaires' }, { brand: 'cartes_bancaires' }, { brand: 'dankort' }, { brand: 7 }, null] };
+  assert.deepEqual(networksOf(details, ['cartes-bancaires']), ['visa', 'cartes-bancaires']);
+  for (const [it, supported] of [[details, []], [details, ['bancontact']], [{ brand: 'Visa' }, ['dankort']], [null, ['dankort']], [{ brand: '<b>', additional: [{ brand: 'dankort' }] }, ['dankort']]]) {
+    assert.deepEqual(networksOf(it, supported), [], JSON.stringify(it));
+  }
+  const { networks, preferredNetworks, enableCopy } = cleanElementOptions('number', { coBadgedSupport: ['dankort', 'evil', 7], preSelectedNetworks: 'visa', enableCopy: 'yes' });
+  assert.deepEqual([networks, preferredNetworks, enableCopy], [['dankort'], [], false]);
+  const { style } = cleanElementOptions('text', { copyIconStyles: { size: '2em', color: 'url(x)', successColor: 'green', evil: 'x' } });
+  assert.deepEqual(style, [['copy', 'font-size', '2em'], ['copied', 'color', 'green']]);
 });
 
 test('patterns of card types are not asked', () => {

@@ -194,6 +194,7 @@
     #listeners = new Map(EVENTS.map((event) => [event, new Set()]));
     #lastChange = '';
     #binInfo;
+    #network;
 
     constructor(controller, type, options) {
       this.#controller = controller;
@@ -229,7 +230,7 @@
       const scheme = schemeOf(node);
       const frame = makeFrame(`${controller.name}.${this.id}`, `field#${this.#kind}.${scheme}.${this.id}.${getComputedStyle(node).direction}`);
       frame.title = this.#options.title ?? this.#options['aria-label'] ?? this.#options.ariaLabel ?? `${this.type} of the vault`;
-      if (this.#kind === 'copy') frame.allow = 'clipboard-write';
+      if (this.#kind === 'copy' || this.#options.enableCopy) frame.allow = 'clipboard-write';
       // A frame whose scheme is not that of its document gets an opaque ground.
       Object.assign(frame.style, { display: 'block', width: '100%', height: '40px', colorScheme: SCHEMES[scheme] });
       this.#frame = frame;
@@ -289,7 +290,7 @@
     }
 
     #changed() {
-      const change = { ...this.metadata, ...this.cardMetadata, ...(this.#binInfo ? { binInfo: this.#binInfo } : {}) };
+      const change = { ...this.metadata, ...this.cardMetadata, ...(this.#binInfo ? { binInfo: this.#binInfo } : {}), ...(this.#network ? { selectedNetwork: this.#network } : {}) };
       const text = JSON.stringify(change);
       if (text === this.#lastChange) return;
       this.#lastChange = text;
@@ -309,7 +310,7 @@
       };
       if (this.cardMetadata) {
         this.cardMetadata = { cardBrand: brand ?? 'unknown', ...(last4 ? { cardLast4: last4 } : {}) };
-        if (!complete) this.#binInfo = undefined;
+        if (!complete) this.#binInfo = this.#network = undefined;
       }
       this.#changed();
     }
@@ -331,6 +332,10 @@
       change: ({ state }) => this.#setState(state),
       bin: ({ binInfo }) => {
         this.#binInfo = binInfo;
+        this.#changed();
+      },
+      network: ({ network }) => {
+        this.#network = network;
         this.#changed();
       },
       // The page's `:focus-within` does not see the focus inside a frame of another origin.
@@ -427,5 +432,9 @@
     window.BasisTheoryElements = elements;
   }
   // A page with a script tag has no package that starts this script.
-  if (!src.includes('/client/')) window.basistheory ??= (apiKey) => window.BasisTheoryElements.init(apiKey);
+  if (!src.includes('/client/')) {
+    window.basistheory ??= (apiKey) => window.BasisTheoryElements.init(apiKey);
+    // Older pages call `BasisTheory.init`, and then the members of `BasisTheory`.
+    window.BasisTheory ??= window.BasisTheoryElements;
+  }
 })();

@@ -325,6 +325,14 @@ export const showBin = (details) => {
   return { ...one(details), additional: additional.map(one) };
 };
 
+/** The networks of a card that a person may choose from: its brand, and those others that the page supports. */
+export const networksOf = (details, supported) => {
+  const nameOf = (it) => (typeof it?.brand === 'string' ? it.brand.toLowerCase().replace(/[ _]+/g, '-') : '');
+  const others = (Array.isArray(details?.additional) ? details.additional : []).map(nameOf).filter((name) => supported.includes(name));
+  const names = [...new Set([nameOf(details), ...others])].filter((name) => /^[a-z-]{1,40}$/.test(name));
+  return names.length > 1 ? names : [];
+};
+
 const text = (value, most = 160) => (typeof value === 'string' ? value.slice(0, most) : undefined);
 const INPUT_MODES = ['decimal', 'email', 'none', 'numeric', 'search', 'tel', 'text', 'url'];
 
@@ -349,6 +357,14 @@ export const styleOf = (style) => {
   return cleanStyle(flat, Object.keys(flat));
 };
 
+/** The icon of `enableCopy`: its size, its colour, and its colour after a copy. */
+const copyStyleOf = (styles) => cleanStyle({
+  copy: { fontSize: styles?.size, color: styles?.color }, copied: { color: styles?.successColor },
+}, ['copy', 'copied']);
+
+const NETWORKS = ['cartes-bancaires', 'bancontact', 'dankort'];
+const textsIn = (list) => (Array.isArray(list) ? list.filter((it) => typeof it === 'string').slice(0, 20) : []);
+
 /** The brands of `cardTypes`, by their names: patterns of the page would be questions about the number. */
 const brandsOf = (types) => {
   const names = Array.isArray(types) ? types.map((it) => it?.type).filter((it) => typeof it === 'string') : [];
@@ -372,10 +388,13 @@ export const cleanElementOptions = (kind, given) => {
     readOnly: flag('readOnly'),
     skipLuhn: flag('skipLuhnValidation'),
     binLookup: flag('binLookup') || Array.isArray(options.coBadgedSupport),
+    networks: textsIn(options.coBadgedSupport).filter((name) => NETWORKS.includes(name)),
+    preferredNetworks: textsIn(options.preSelectedNetworks),
+    enableCopy: kind !== 'copy' && flag('enableCopy'),
     iconPosition: ['left', 'right', 'none'].includes(options.iconPosition) ? options.iconPosition : undefined,
     brands: brandsOf(options.cardTypes),
     cardBrand: text(options.cardBrand, 40),
-    style: styleOf(options.style),
+    style: [...styleOf(options.style), ...copyStyleOf(options.copyIconStyles)],
     value: valueOf(kind, options.value),
   };
   if (kind === 'copy') cleaned.text = text(options.text) ?? 'Copy';

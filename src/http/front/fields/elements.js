@@ -2,7 +2,7 @@
 // requests, and keeps the values of answers.
 
 import {
-  BadRequest, KINDS, admitEncryption, admitRequest, cleanElementOptions, dateText, fillElements, formatDate, memberAt, showAnswer, showBin, showProblem,
+  BadRequest, KINDS, admitEncryption, admitRequest, cleanElementOptions, dateText, fillElements, formatDate, memberAt, networksOf, showAnswer, showBin, showProblem,
 } from './element_rules.js';
 import { isPlain } from './rules.js';
 import { encrypt, keyOf } from './encryption.js';
@@ -180,7 +180,13 @@ export const elementsOf = (tools) => {
       bins.set(bin, tools.request(`../../enrichments/card-details?bin=${bin}`));
     }
     const { status, body } = await bins.get(bin);
-    if (status === 200) toPage('bin', { field: id, binInfo: showBin(body) });
+    const element = known.get(id);
+    if (status !== 200 || !element || !fields.has(id)) return;
+    toPage('bin', { field: id, binInfo: showBin(body) });
+    element.offered = networksOf(body, element.options.networks);
+    if (element.offered.length === 0) return;
+    const chosen = element.options.preferredNetworks.find((name) => element.offered.includes(name));
+    toField(fields.get(id), 'networks', { bin, networks: element.offered, chosen });
   };
 
   const isPatternSame = (before, after) => PATTERNS.every((name) => String(before[name] ?? '') === String(after[name] ?? ''));
@@ -268,7 +274,12 @@ export const elementsOf = (tools) => {
       const { values, isRevealed } = await tools.valuesOf(fields.get(source));
       if (isRevealed && values !== null) toField(fields.get(field), 'copied', { text: String(valueFrom(new Map([[source, values]]))({ id: source })) });
     },
+    clicked: (field) => toPage('click', { field }),
     copied: (field) => toPage('copied', { field }),
+    network: (field, { network }) => {
+      const isOffered = known.get(field)?.offered?.includes(network) === true;
+      toPage('network', { field, network: isOffered ? network : null });
+    },
   };
 
   return {

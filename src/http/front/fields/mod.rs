@@ -48,6 +48,7 @@ pub(in crate::http) static FILES: Folder = files! {
         "encryption.js"
         "field.js"
         "inputs.js"
+        "network_choice.js"
         "patterns.js"
         "rules.js"
         "text_input.js"
