@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { click } from '../lib/click.js';
 import { CARD, DOMAIN, attempt, elementFrame, elementsHtml, lastChange, openTagged, succeeds, typeCard, typeParts } from '../lib/elements.js';
 import { publicKey } from '../lib/fields.js';
+import { boxOf, look as lookAt } from '../lib/pixels.js';
 
 export const name = 'elements';
 
@@ -39,9 +40,10 @@ const CARD_DATA = '{ number: el.number, expiration_month: el.expiry.month(), exp
 
 const checkWebElements = async (h, browser) => {
   const { page } = await openShop(h, browser, WEB);
-  const early = await attempt(h, page, `bt.tokens.create({ type: 'card', data: ${CARD_DATA} })`);
+  const early = await attempt(h, page, `bt.tokens.create({ type: 'card', data: { cvc: el.cvc, ...${CARD_DATA} } })`);
   assert.equal(early.error.name, 'BasisTheoryValidationError');
-  assert.deepEqual(early.error.validation.map(({ targetId }) => targetId).sort(), ['cvc', 'expiry', 'number']);
+  // In the order of the page, not of the request.
+  assert.deepEqual(early.error.validation.map(({ targetId }) => targetId), ['number', 'expiry', 'cvc']);
   await typeParts(page, CARD);
   await (await elementFrame(page, 'text')).type('#text', 'Ada Lovelace');
   const change = await h.until('the change', async () => {
@@ -287,6 +289,19 @@ const checkDirection = async (h) => {
   await h.closePage(page);
 };
 
+/** A page that says by its meta element alone that it is dark: the digits can be read on its ground. */
+const checkScheme = async (h) => {
+  for (const [content, isDark] of [['dark', true], ['light dark', true], ['light', false]]) {
+    const head = `<meta charset="utf-8"><title>Shop</title><meta name="color-scheme" content="${content}">`;
+    const { page } = await openTagged(h, { number: "bt.createElement('cardNumber', { targetId: 'number' })" }, { head, page: { scheme: 'dark' } });
+    await typeParts(page, { number: CARD.number });
+    const { ground, contrast } = await lookAt(page, await boxOf(page, '#number iframe'));
+    assert.equal(Number(ground.split(' ')[0]) < 128, isDark, content);
+    assert.ok(contrast > 7, `${content}: the contrast is ${contrast}`);
+    await h.closePage(page);
+  }
+};
+
 export const run = async (h) => {
   const browser = await h.launch({ [DOMAIN]: h.vault.url });
   await h.step('web-elements', () => checkWebElements(h, browser));
@@ -298,5 +313,6 @@ export const run = async (h) => {
   await h.step('a version that is not served', () => checkLaterVersion(h));
   await h.step('the example page', () => checkExample(h));
   await h.step('the keyboard alone', () => checkKeyboard(h));
+  await h.step('a scheme by a meta element', () => checkScheme(h));
   await h.step('from right to left', () => checkDirection(h));
 };

@@ -9,6 +9,7 @@
   if (asked !== undefined && !/^[12]\./.test(asked)) {
     throw new Error(`This vault serves Elements 1.x and 2.x, and not version ${asked}. Use a package of version 2, which has the same calls.`);
   }
+  const { addController, addStyle, makeField, randomName, schemeOf } = document.currentScript.strongroom;
   const base = new URL('fields/v1/', src.slice(0, src.lastIndexOf('/web-elements/') + 1));
   const vault = base.origin;
   const ELEMENT = 'strongroom:element';
@@ -21,7 +22,6 @@
   const START_MS_MAX = 20_000;
   const HEIGHT_MAX = 200;
   const DEPTH_MAX = 20;
-  const SCHEMES = { light: 'light', dark: 'dark', both: 'light dark' };
 
   class ElementsError extends Error {
     constructor({ name, message, title, detail, ...members }) {
@@ -33,34 +33,6 @@
 
   const wrongSetup = (message) =>
     new ElementsError({ name: 'BasisTheoryConfigurationError', message, details: { type: 'invalid-configuration', message } });
-
-  const randomName = () => {
-    const bytes = crypto.getRandomValues(new Uint8Array(12));
-    return `strongroom-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
-  };
-
-  /** The colour schemes that an element takes part in, as the page declares them; a page that declares none is light. */
-  const schemeOf = (node) => {
-    const declared = getComputedStyle(node).colorScheme ?? '';
-    if (!declared.includes('dark')) return 'light';
-    return declared.includes('light') ? 'both' : 'dark';
-  };
-
-  const makeFrame = (name, path) => {
-    const frame = document.createElement('iframe');
-    frame.name = name;
-    frame.src = new URL(path, base).href;
-    frame.referrerPolicy = 'no-referrer';
-    frame.style.border = '0';
-    return frame;
-  };
-
-  /** A ring around the place with the focus, without weight: any rule of the page goes before it. */
-  const addStyle = () => {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(':where([data-field-focus]) { outline: 2px solid Highlight; outline-offset: 1px; }');
-    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-  };
 
   /** The element that a member of a request is, or wraps as `month()` does, as its marker. */
   const markerOf = (value) => {
@@ -104,13 +76,7 @@
       this.ready = new Promise((resolve, reject) => { this.settle = { resolve, reject }; });
       this.loaded = new Promise((resolve) => { this.isLoaded = resolve; });
       window.addEventListener('message', (event) => this.#received(event));
-      this.#frame = makeFrame(this.#name, 'controller');
-      this.#frame.hidden = true;
-      this.#frame.style.display = 'none';
-      this.#frame.setAttribute('aria-hidden', 'true');
-      this.#frame.tabIndex = -1;
-      this.#frame.addEventListener('load', () => this.#frameLoaded());
-      (document.body ?? document.documentElement).append(this.#frame);
+      this.#frame = addController(this.#name, base, () => this.#frameLoaded());
       setTimeout(() => this.settle.reject(wrongSetup(`The frames of ${vault} did not load.`)), START_MS_MAX);
     }
 
@@ -228,11 +194,10 @@
       await controller.loaded;
       controller.post('element', { id: this.id, type: this.type, options: sendable(this.#options) });
       const scheme = schemeOf(node);
-      const frame = makeFrame(`${controller.name}.${this.id}`, `field#${this.#kind}.${scheme}.${this.id}.${getComputedStyle(node).direction}`);
+      const path = `field#${this.#kind}.${scheme}.${this.id}.${getComputedStyle(node).direction}`;
+      const frame = makeField(`${controller.name}.${this.id}`, new URL(path, base), scheme);
       frame.title = this.#options.title ?? this.#options['aria-label'] ?? this.#options.ariaLabel ?? `${this.type} of the vault`;
       if (this.#kind === 'copy' || this.#options.enableCopy) frame.allow = 'clipboard-write';
-      // A frame whose scheme is not that of its document gets an opaque ground.
-      Object.assign(frame.style, { display: 'block', width: '100%', height: '40px', colorScheme: SCHEMES[scheme] });
       this.#frame = frame;
       if (this.mounted) node.append(frame);
       await Promise.race([shown, controller.ready.then(() => shown)]);

@@ -130,8 +130,10 @@ const valuesOf = (target) => new Promise((resolve, reject) => {
   toField(target, 'collect', { ask });
 });
 
-const collect = async () => {
-  const entries = [...fields];
+/** `order` is that in which the page mounted its fields; they join as their frames are ready. */
+const collect = async (order) => {
+  const names = Array.isArray(order) ? order : [];
+  const entries = [...fields].sort(([one], [other]) => names.indexOf(one) - names.indexOf(other));
   const values = (await Promise.all(entries.map(([, target]) => valuesOf(target)))).map((answer) => answer.values);
   const missing = entries.filter((_, at) => values[at] === null).map(([name]) => name);
   if (missing.length > 0) {
@@ -173,11 +175,11 @@ const post = async (kind, body, key) => {
 };
 
 /** Two requests with the same content are one, also if the first has not been answered. */
-const create = async (kind, options) => {
+const create = async (kind, options, order) => {
   if (verdict === 'unknown') await decide();
   if (verdict !== 'admitted') throw new Shown(refusal);
   const cleaned = cleanOptions(kind, options);
-  const card = await collect();
+  const card = await collect(order);
   refuseBeginnings(card.number);
   const body = JSON.stringify({ ...cleaned, type: 'card', data: card });
   const digest = await digestOf(`${kind} ${body}`);
@@ -195,10 +197,10 @@ const create = async (kind, options) => {
   }
 };
 
-const submit = async ({ id, kind, options }) => {
+const submit = async ({ id, kind, options, order }) => {
   if (!Object.hasOwn(PATHS, kind)) return;
   try {
-    toPage('answer', { id, value: await create(kind, options) });
+    toPage('answer', { id, value: await create(kind, options, order) });
   } catch (error) {
     const bad = error instanceof BadOption ? failure('bad_option', error.message) : error;
     const shownError = bad instanceof Shown ? bad : failure('failed', 'The request failed.');

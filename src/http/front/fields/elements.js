@@ -52,7 +52,8 @@ export const elementsOf = (tools) => {
 
   /** The values of the elements of a request, by their ids, or the error that nothing was sent. */
   const collect = async (markers) => {
-    const ids = [...new Set(markers.map(({ id }) => id))];
+    // The ids count up in the order in which the page mounts its elements.
+    const ids = [...new Set(markers.map(({ id }) => id))].sort((one, other) => one.slice(1) - other.slice(1));
     if (ids.some((id) => !fields.has(id))) throw wrongSetup('An element of the request is not mounted.');
     const answers = await Promise.all(ids.map((id) => tools.valuesOf(fields.get(id))));
     const failed = ids.map((id, at) => ({ id, ...answers[at] })).filter(({ values }) => values === null);
