@@ -165,33 +165,6 @@ createRoot(document.getElementById('root')).render(<App />);`);
   await h.closePage(page);
 };
 
-/** The parts of the package for phones that speak to the vault. An app has no origin, and its fields are its own. */
-const checkReactNative = async (h, browser) => {
-  const { page } = await openShop(h, browser, `
-import React from 'react';
-import { createRoot } from 'react-dom/client';
-import { getBasisTheoryInstance, loadBasisTheoryInstance } from '@basis-theory/react-native-elements/commonjs/services/basis-theory-js.js';
-import { _useConfigManager } from '@basis-theory/react-native-elements/commonjs/BasisTheoryProvider.js';
-import { useBinLookup } from '@basis-theory/react-native-elements/commonjs/components/useBinLookup.js';
-const Number_ = () => {
-  const { binInfo } = useBinLookup(true, '4242424242424242');
-  window.binInfo = binInfo;
-  return null;
-};
-(async () => {
-  await loadBasisTheoryInstance(KEY, 'https://VAULT');
-  _useConfigManager().setConfig({ apiKey: KEY, baseUrl: 'https://VAULT' });
-  window.bt = getBasisTheoryInstance();
-  createRoot(document.getElementById('root')).render(<Number_ />);
-  window.isReady = true;
-})().catch((error) => { window.failure = String(error.stack); });`);
-  const details = await h.until('the details of the BIN', () => page.evaluate(() => window.binInfo));
-  assert.deepEqual([details.brand, details.additional], ['Visa', []]);
-  const token = succeeds(await attempt(h, page, "bt.tokens.create({ type: 'token', data: 'from a phone' })"));
-  assert.equal((await h.api('GET', `/tokens/${token.id}`)).body.data, 'from a phone');
-  await h.closePage(page);
-};
-
 /** A page with a script tag and a policy of its own, on the vault's own address. */
 const checkScriptTag = async (h) => {
   const policy = `default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' ${h.vault.url}; frame-src ${h.vault.url}; style-src 'self' 'unsafe-inline'`;
@@ -308,7 +281,6 @@ export const run = async (h) => {
   await h.step('react-elements', () => checkReactElements(h, browser));
   await h.step('basis-theory-js', () => checkJs(h, browser));
   await h.step('basis-theory-react', () => checkReact(h, browser));
-  await h.step('react-native-elements', () => checkReactNative(h, browser));
   await h.step('a script tag and a policy of the shop', () => checkScriptTag(h));
   await h.step('a version that is not served', () => checkLaterVersion(h));
   await h.step('the example page', () => checkExample(h));
