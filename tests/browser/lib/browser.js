@@ -61,12 +61,22 @@ const ARGUMENTS = [
   '--hide-scrollbars',
 ];
 
+/** With `BROWSER=firefox` the tests drive Debian's Firefox, and run the scenarios that have a `core`. */
+export const isFirefox = process.env.BROWSER === 'firefox';
+const DEBIANS_FIREFOX = '/usr/bin/firefox-esr';
+/** The customer's system is light; a page may read the clipboard, as tests do. */
+const PREFERENCES = { 'layout.css.prefers-color-scheme.content-override': 1, 'dom.events.testing.asyncClipboard': true };
+
 /** `names` are hosts of one vault: `{ 'pay.shop.test': 'https://127.0.0.1:8443' }` leads port 443 of the name there. */
 export const launch = async (names = {}) => {
   const puppeteer = installed('puppeteer-core');
   const rules = Object.entries(names).map(([name, url]) => `MAP ${name}:443 ${new URL(url).host}`);
   const args = ARGUMENTS.map((it) => (it.startsWith(RESOLVER) ? it.replace(RESOLVER, `${RESOLVER}${rules.map((rule) => `${rule}, `).join('')}`) : it));
   const common = { acceptInsecureCerts: true, protocolTimeout: 120_000, timeout: 120_000 };
+  if (isFirefox) {
+    if (rules.length > 0) throw new Error('Firefox has no rules for names.');
+    return puppeteer.launch({ ...common, browser: 'firefox', executablePath: DEBIANS_FIREFOX, extraPrefsFirefox: PREFERENCES });
+  }
   if (existsSync(DEBIANS_CHROMIUM)) {
     return puppeteer.launch({ ...common, args, executablePath: DEBIANS_CHROMIUM });
   }

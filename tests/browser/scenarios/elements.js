@@ -288,3 +288,10 @@ export const run = async (h) => {
   await h.step('a scheme by a meta element', () => checkScheme(h));
   await h.step('from right to left', () => checkDirection(h));
 };
+
+/** The part that the tests also run in Firefox. */
+export const core = async (h) => {
+  await h.step('a script tag and a policy of the shop', () => checkScriptTag(h));
+  await h.step('a version that is not served', () => checkLaterVersion(h));
+  await h.step('from right to left', () => checkDirection(h));
+};

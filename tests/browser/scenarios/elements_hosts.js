@@ -123,3 +123,10 @@ export const run = async (h) => {
   await h.step('hosts that are not listed', () => checkNotListed(h));
   await h.step('the policy of the frames', () => checkPolicy(h));
 };
+
+/** The part that the tests also run in Firefox. */
+export const core = async (h) => {
+  await h.step('a listed host', () => checkListed(h));
+  await h.step('hosts that are not listed', () => checkNotListed(h));
+  await h.step('the policy of the frames', () => checkPolicy(h));
+};

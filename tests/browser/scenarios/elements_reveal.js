@@ -267,3 +267,11 @@ export const run = async (h) => {
   await h.step('a card of two networks', () => checkNetworks(h));
   await h.step('a proxy with elements', () => checkProxy(h));
 };
+
+/** The part that the tests also run in Firefox. */
+export const core = async (h) => {
+  await h.step('a token is shown in elements', () => checkRetrieve(h));
+  await h.step('encryption to a key of the tenant', () => checkEncryption(h));
+  await h.step('the icon that copies', () => checkCopyIcon(h));
+  await h.step('a card of two networks', () => checkNetworks(h));
+};
